@@ -91,6 +91,7 @@ docs: $(VENV)/.installed  ## pictures, schemas and generated pages made anew, th
 	$(BIN)/python docs/make_pictures.py
 	$(BIN)/python docs/make_api.py
 	$(BIN)/python docs/make_documents.py
+	$(BIN)/python docs/make_recipes.py
 	$(BIN)/mkdocs build --strict
 
 clean:

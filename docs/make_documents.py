@@ -1,9 +1,9 @@
-"""Write the verdicts of the catalogue into the pages docs/documents/*.md, between their two marks.
+"""Write the results of `forearm reproduce` into the pages docs/documents/*.md, between their two marks.
 
     python docs/make_documents.py
 
-What stands before the first mark is written by hand: which function a place of the document is. What stands
-behind it is what `forearm reproduce` says of every printed figure.
+The text before the first mark is written by hand: the function for each equation or method. The text between
+the marks is generated: the headline, totals by kind, and the verdict on every printed value.
 """
 
 from __future__ import annotations
@@ -13,29 +13,33 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from forearm.reproduce import DOCUMENTS, Result, reproduce
-from forearm.reproduce.catalogue import Verdict
+from forearm.reproduce.kinds import KINDS
+from forearm.reproduce.totals import VERDICTS, headline, totals
 
 FOLDER = Path(__file__).parent / "documents"
 BEGIN, END = "<!-- verdicts: python docs/make_documents.py -->", "<!-- end of verdicts -->"
-VERDICTS: tuple[Verdict, ...] = ("exact", "within rounding", "differs", "not reproducible")
-MOST_REASONS = 3  # of one item; more are a list that the command shows better
+KINDS_ARE = "The other [kinds](../glossary.md#kinds-of-printed-values) prove less."
+MOST_REASONS = 3  # of one item; the command shows longer lists better
 
 
 def section(document: str, results: Iterable[Result]) -> str:
-    """The table of a document's items, one row each, and the sums below it."""
+    """What of a document counts as evidence: the headline, totals by kind, and one row for each item."""
     rows: dict[str, list[Result]] = {}
     for result in results:
         if result.item.document == document:
             rows.setdefault(result.item.id, []).append(result)
-    lines = ["| place | what | where it is | verdict |", "| --- | --- | --- | --- |"]
+    lines = ["| place | what | kind | where it is | verdict |", "| --- | --- | --- | --- | --- |"]
     lines += [_row(found) for found in rows.values()]
-    total = Counter(result.verdict for found in rows.values() for result in found)
-    sums = ", ".join(f"{total[verdict]} {verdict}" for verdict in VERDICTS if total[verdict])
-    return "\n".join([BEGIN, *lines, "", f"{sum(total.values())} figures: {sums}.", END])
+    of_document = [result for found in rows.values() for result in found]
+    sums = [f"| kind | {' | '.join(VERDICTS)} | in all |", "| --- " * (len(VERDICTS) + 2) + "|"]
+    for total in totals(of_document):
+        counts = [*(total.counts[verdict] for verdict in VERDICTS), total.number]
+        sums.append(f"| {total.kind or 'all kinds'} | {' | '.join(map(str, counts))} |")
+    return "\n".join([BEGIN, f"{headline(of_document)} {KINDS_ARE}", "", *sums, "", *lines, END])
 
 
 def written(document: str, text: str, results: Iterable[Result]) -> str:
-    """The text of a page with its verdicts made anew."""
+    """The text of a page with its generated part replaced."""
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     return before + section(document, results) + after
@@ -53,7 +57,8 @@ def _row(found: list[Result]) -> str:
         verdict += f"; why: `forearm reproduce {item.document}`"
     elif reasons:
         verdict += ": " + " ".join(reasons)
-    return "| " + " | ".join(_cell(text) for text in (item.place, item.title, where, verdict)) + " |"
+    kinds = ", ".join(kind for kind in KINDS if any(result.kind == kind for result in found))
+    return "| " + " | ".join(_cell(text) for text in (item.place, item.title, kinds, where, verdict)) + " |"
 
 
 def _cell(text: str) -> str:
@@ -61,7 +66,7 @@ def _cell(text: str) -> str:
 
 
 def main() -> None:
-    """Every page, its verdicts computed now."""
+    """Recompute all results and rewrite every page."""
     results = list(reproduce("all"))
     for document in DOCUMENTS:
         path = FOLDER / f"{document}.md"

@@ -37,6 +37,8 @@ PAGES = [
 ]
 BLOCK = re.compile(r"^```.*?^```", flags=re.M | re.S)
 RUN = {"python", "toml", "console"}  # by the tests of this file, wherever they stand
+SHOWN = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", flags=re.M | re.S)
+NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.(\d*))?(?:e([-+]?\d+))?(?![\w.]*\w)")
 # Blocks of other kinds, each with the test that runs it or holds it against what happens;
 # what a clock measured is left.
 OTHERS = {
@@ -50,6 +52,11 @@ OTHERS = {
     ("simulation.md", "text"): "test_docs.py",
     ("engines.md", "bash"): "studies/test_engines_page.py",
     ("performance.md", "text"): "measured",
+    ("recipes/control-and-boards.md", "text"): "test_docs.py",
+    ("recipes/describing-an-arm.md", "text"): "test_docs.py",
+    ("recipes/learning-from-logs.md", "text"): "test_docs.py",
+    ("recipes/motions.md", "text"): "test_docs.py",
+    ("recipes/speed.md", "text"): "test_docs.py",
 }
 # Examples that take seconds: what they call has tests of its own, and make test-long runs them.
 LONG_PYTHON = {
@@ -68,8 +75,26 @@ LONG_PYTHON = {
     "waters-control.md-1",
     "waters-control.md-3",
 }
-LONG_CONSOLE = {"identification.md-1", "index.md-1", "motions.md-2", "studies.md-1", "trajectories.md-1"}
-each_page = pytest.mark.parametrize("page", PAGES, ids=[path.name for path in PAGES])
+LONG_CONSOLE = {
+    "identification.md-1",
+    "index.md-1",
+    "motions.md-2",
+    "recipes/control-and-boards.md-4",
+    "recipes/control-and-boards.md-5",
+    "recipes/learning-from-logs.md-1",
+    "recipes/learning-from-logs.md-3",
+    "recipes/learning-from-logs.md-4",
+    "studies.md-1",
+    "trajectories.md-1",
+}
+
+
+def name_of(page: Path) -> str:
+    """By its folder below docs: motions.md, recipes/motions.md."""
+    return page.relative_to(ROOT / "docs").as_posix() if page.parent != ROOT else page.name
+
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=[name_of(page) for page in PAGES])
 
 
 def blocks(language: str) -> list[tuple[str, str]]:
@@ -79,8 +104,27 @@ def blocks(language: str) -> list[tuple[str, str]]:
         for index, text in enumerate(
             re.findall(pattern, page.read_text(encoding="utf-8"), flags=re.M | re.S)
         ):
-            found.append((f"{page.name}-{index + 1}", text))
+            found.append((f"{name_of(page)}-{index + 1}", text))
     return found
+
+
+def outputs() -> dict[str, str]:
+    """What a block of text right behind an example shows of its output."""
+    return {
+        f"{name_of(page)}-{index + 1}": shown
+        for page in PAGES
+        for index, (_, shown) in enumerate(SHOWN.findall(page.read_text(encoding="utf-8")))
+        if shown
+    }
+
+
+def assert_same_output(printed: str, shown: str) -> None:
+    """The same words, and numbers that differ by one unit of the last digit shown at most."""
+    printed, shown = (" ".join(text.split()).replace("[ ", "[") for text in (printed, shown))
+    assert NUMBER.sub("0", printed) == NUMBER.sub("0", shown), printed
+    for one, other in zip(NUMBER.finditer(printed), NUMBER.finditer(shown), strict=True):
+        unit = 10.0 ** (int(other[2] or 0) - len(other[1] or ""))
+        assert abs(float(one[0]) - float(other[0])) <= 1.01 * unit, f"{one[0]}, the page has {other[0]}"
 
 
 # Examples that need more than the tests do; tests/frameworks runs them.
@@ -111,14 +155,37 @@ def python_examples() -> list[Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "text"), python_examples(), ids=lambda v: v if len(v) < 40 else "")
-def test_python_example_runs(name: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_example_runs(
+    name: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     in_quiet_folder(tmp_path, monkeypatch)
     for framework in re.findall(r"^import (torch|jax|casadi)\b", text, flags=re.M):
         pytest.importorskip(framework)
-    Path("study.toml").write_text(of_that_kind("studies.md", "toml")[0], encoding="utf-8")
+    write_study(name)
     code = compile(text, name, "exec")
     exec(code, {"__name__": "example"})
     assert "fa." in text, f"{name}: an example shows forearm"
+    if name in outputs():
+        assert_same_output(capsys.readouterr().out, outputs()[name])
+
+
+@pytest.mark.parametrize(
+    ("printed", "shown", "is_same"),
+    [
+        ("0.51 s, joint1", "0.50 s,\n  joint1", True),
+        ("0.52 s, joint1", "0.50 s, joint1", False),
+        ("0.50 s, joint2", "0.50 s, joint1", False),
+        ("[ -0.  2.1e-03]", "[0. 2.0e-03]", True),
+        ("[0. 2.2e-03]", "[0. 2.0e-03]", False),
+        ("(7,) True", "(7,) False", False),
+    ],
+)
+def test_outputs_are_the_same_to_a_unit_of_the_last_digit(printed: str, shown: str, is_same: bool) -> None:
+    if is_same:
+        assert_same_output(printed, shown)
+    else:
+        with pytest.raises(AssertionError):
+            assert_same_output(printed, shown)
 
 
 @pytest.mark.parametrize(("name", "text"), blocks("toml"), ids=lambda v: v if len(v) < 40 else "")
@@ -161,7 +228,7 @@ def test_console_example_runs(
     in_quiet_folder(tmp_path, monkeypatch)
     assert lines, f"{name}: no line starts with '$ '"
     Path("log.csv").write_text(blocks("csv")[0][1], encoding="utf-8")  # the log that examples read
-    Path("study.toml").write_text(of_that_kind("studies.md", "toml")[0], encoding="utf-8")
+    write_study(name)
     for line in lines:
         program, *arguments = shlex.split(line)
         assert program == "forearm"
@@ -211,13 +278,20 @@ def options_in(parser: argparse.ArgumentParser) -> Iterator[str]:
                 yield from options_in(inner)
 
 
+def write_study(name: str) -> None:
+    """The study that examples of this page read: its own, or that of the page about studies."""
+    own = [text for text in of_that_kind(name.rpartition("-")[0], "toml") if "forearm-study" in text]
+    study = own or of_that_kind("studies.md", "toml")
+    Path("study.toml").write_text(study[0], encoding="utf-8")
+
+
 def of_that_kind(page: str, language: str) -> list[str]:
     return [text for name, text in blocks(language) if name.rpartition("-")[0] == page]
 
 
 def test_every_other_kind_of_block_has_its_test() -> None:
     found = {
-        (page.name, kind)
+        (name_of(page), kind)
         for page in PAGES
         for kind in re.findall(r"^```([a-z]+)$", page.read_text(encoding="utf-8"), flags=re.M)
     }
@@ -287,7 +361,7 @@ def test_links_lead_to_pages_and_headings(page: Path) -> None:
 
 def test_every_page_is_in_the_navigation_once() -> None:
     named = re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), flags=re.M)
-    assert sorted(named) == sorted(str(page.relative_to(ROOT / "docs")) for page in [*PAGES[1:], *GENERATED])
+    assert sorted(named) == sorted(name_of(page) for page in [*PAGES[1:], *GENERATED])
 
 
 @pytest.mark.slow

@@ -46,6 +46,16 @@ def test_links_of_the_guide_for_contributors_lead_to_files() -> None:
         assert target.startswith(PROJECT["urls"]["Homepage"]) or (ROOT / target).is_file(), target
 
 
+def test_files_that_the_guide_for_contributors_names_are_there() -> None:
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rooms = {path.name for path in (ROOT / "src" / "forearm").iterdir()} | {"src", "tests", "docs", "mjcf"}
+    named = {path for path in re.findall(r"`([\w/.]+/[\w.]+)`", guide) if path.partition("/")[0] in rooms}
+    assert len(named) > 30
+    for path in named:
+        places = [folder / path for folder in (ROOT, ROOT / "src/forearm", ROOT / "src/forearm/files")]
+        assert re.search(r"\b[A-Z]{4,}\b", path) or any(place.exists() for place in places), path
+
+
 def test_make_docs_makes_everything_that_is_generated() -> None:
     target = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\ndocs:")[2].partition("\n\n")[0]
     made = re.findall(r"docs/(make_\w+\.py)", target)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import get_args
 
 import pytest
 from reproduced import reproduced
 
 import forearm as fa
 from forearm.cli.main import main
-from forearm.cli.reproduce import _summary as summary
 from forearm.reproduce import DOCUMENTS, catalogue
-from forearm.reproduce.catalogue import Result, Verdict, judge
+from forearm.reproduce.catalogue import Item, Result, Verdict, judge
+from forearm.reproduce.kinds import Kind
 from forearm.reproduce.recompute import function
+from forearm.reproduce.totals import TOGETHER, VERDICTS, agreement, headline, totals
 
 
 @pytest.fixture(scope="module")
@@ -69,20 +69,51 @@ def test_command_prints_and_gives_json(capsys: pytest.CaptureFixture[str]) -> No
     text = capsys.readouterr().out
     assert catalogue("silver")[0].values[0][0] in text
     assert main(["reproduce", "silver", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)["results"]
-    assert {"document", "place", "printed", "ours", "verdict", "reason"} <= set(rows[0])
-    counts = [sum(row["verdict"] == verdict for row in rows) for verdict in get_args(Verdict)]
-    assert text.splitlines()[-1].split() == ["Silver", *map(str, counts), str(len(rows))]
+    found = json.loads(capsys.readouterr().out)
+    rows = found["results"]
+    assert {"document", "place", "printed", "ours", "verdict", "kind", "reason"} <= set(rows[0])
+    counts = [sum(row["verdict"] == verdict for row in rows) for verdict in VERDICTS]
+    *_, all_kinds, last = text.splitlines()
+    assert all_kinds.split() == ["all", "kinds", *map(str, counts), str(len(rows))]
+    recomputed = [row for row in rows if row["kind"] == "recomputed" and row["verdict"] != "not reproducible"]
+    assert found["recomputed"]["compared"] == len(recomputed)
+    assert last.startswith(f"{found['recomputed']['agreeing']} of {len(recomputed)} recomputed values agree")
+    assert found["totals"][-1] == {
+        "document": "silver",
+        "kind": "all kinds",
+        **dict(zip(VERDICTS, counts, strict=True)),
+    }
 
 
-def test_verdicts_are_counted_by_document_and_together() -> None:
-    results = [*reproduced("swartz"), *reproduced("silver")]
-    *_, swartz, silver, together = (line.split() for line in summary(results).text().splitlines())
-    assert [swartz[0], silver[0], together[0]] == ["Swartz", "Silver", "together"]
-    assert all(
-        int(a) + int(b) == int(c) for a, b, c in zip(swartz[1:], silver[1:], together[1:], strict=True)
-    )
-    assert int(together[-1]) == len(results)
+@pytest.mark.slow
+def test_totals_are_those_of_the_results() -> None:
+    found = [*reproduced("swartz"), *reproduced("silver")]
+    by = {(total.document, total.kind): total for total in totals(found)}
+    assert {document for document, _ in by} == {"swartz", "silver", TOGETHER}
+    for (document, kind), total in by.items():
+        counted = [
+            r for r in found if document in (r.item.document, TOGETHER) and (kind is None or r.kind == kind)
+        ]
+        assert total.counts == {v: sum(r.verdict == v for r in counted) for v in VERDICTS}
+        assert total.number == len(counted)
+
+
+def test_the_headline_counts_only_what_is_recomputed() -> None:
+    item = Item("waters", "id", "p. 1", "title", (), "recomputed")
+
+    def made(kind: Kind, verdict: Verdict, ours: float | None = 1.0) -> Result:
+        return Result(item, "label", "1", ours, verdict, "", kind)
+
+    agreeing = [made("recomputed", "exact"), made("recomputed", "within rounding")]
+    assert headline(agreeing) == "2 of 2 recomputed values agree with the printed ones."
+    others = [
+        made("echoed", "exact"),
+        made("statement", "exact"),
+        made("recomputed", "not reproducible", None),
+    ]
+    assert headline([*agreeing, *others]) == headline(agreeing)
+    assert agreement([*agreeing, made("recomputed", "differs"), made("decoded", "differs")]) == (2, 3)
+    assert headline([*agreeing, made("recomputed", "differs")]).endswith("; each difference has its reason.")
 
 
 def test_unknown_document_gets_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:

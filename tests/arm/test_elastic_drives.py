@@ -193,7 +193,7 @@ def test_identified_friction_keeps_its_bristles_as_long_as_they_can_slip() -> No
     friction = made.joint(name).friction
     assert friction is not None
     assert (friction.bristle_stiffness, friction.bristle_damping, friction.static) == (None, 0.0, (0.6, -0.7))
-    assert notes == (f"{name}: its bristles are left out, as they slip at the level of Coulomb friction: 0.",)
+    assert notes == (f"{name}: its bristle model is removed, as Coulomb friction is 0.",)
 
 
 def test_mistaken_arms_have_other_springs_and_bristles_within_the_share() -> None:

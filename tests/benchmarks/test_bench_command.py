@@ -65,7 +65,7 @@ def test_table_shows_ratio_bar_and_verdict() -> None:
 
 
 def test_table_leaves_empty_columns_out() -> None:
-    assert table(ROWS[3:]).splitlines()[0].split() == ["what", "ours", "bar"]
+    assert table(ROWS[3:]).splitlines()[0].split() == ["what", "ours", "target"]
     assert "< 500 ms MISSED" in table(ROWS[3:])
 
 

@@ -171,7 +171,7 @@ def test_a_peer_that_is_not_installed_is_said_with_what_to_do(monkeypatch: pytes
     lines = peers.problems()
     peers.problem.cache_clear()
     assert "Pinocchio is not installed: pip install 'forearm[bench]'" in lines
-    assert "CasADi's C is not there: make bench-peers lets Pinocchio and CasADi write it" in lines
+    assert "CasADi's C is missing: run make bench-peers to have Pinocchio and CasADi write it" in lines
     assert len(lines) == len(peers.PACKAGES) + 1
 
 

@@ -41,7 +41,7 @@ def test_the_new_arm_is_shown_told_and_written(
 @pytest.mark.parametrize(
     ("more", "text"),
     [
-        (("--unknowns", "joint9"), "--unknowns: there is no 'joint9'"),
+        (("--unknowns", "joint9"), "--unknowns: unknown name 'joint9'"),
         (("--to", "new.txt"), "--to new.txt: the name must end in"),
         (("--noise", "1,2,3"), "--noise"),
         (("--hand-point", "1,2"), "--hand-point"),

@@ -117,7 +117,7 @@ def test_a_request_becomes_a_controlled_motion_by_one_command(
         (["--plan", "x.csv", "--encoder-bits", "8"], "--encoder-bits: only for a controller; give one"),
         (["--duration", "1", "--gravity", "1,2"], "--gravity: it needs 3 finite numbers, got 2"),
         (["--duration", "1", "--differences"], "--differences: only for a controller; give one"),
-        (["--plan", "none.csv"], "none.csv: not there. Check the path."),
+        (["--plan", "none.csv"], "none.csv: no such file. Check the path."),
         ([], "--duration: required without a --plan, but not given."),
     ],
 )
@@ -130,12 +130,14 @@ def test_what_does_not_fit_is_refused(words: list[str], said: str, capsys: Captu
 def test_a_controller_that_is_not_there_is_answered_with_those_there_are(plan: str, capsys: Capture) -> None:
     code, _, err = called(capsys, "simulate", "panda", "--plan", plan, "--controller", "computed_torqe")
     assert code == 2
-    assert "controller: there is no 'computed_torqe'; did you mean 'computed torque'" in " ".join(err.split())
+    assert "controller: unknown name 'computed_torqe'; did you mean 'computed torque'" in " ".join(
+        err.split()
+    )
     code, _, err = called(
         capsys, "simulate", "panda", "--plan", plan, "--controller", "computed torque, counterbalanced"
     )
     assert code == 2
-    assert "it needs a changed arm" in err
+    assert "it needs a modified arm" in err
 
 
 def test_voltages_both_ways(capsys: Capture) -> None:
@@ -212,7 +214,7 @@ def test_degrees_and_other_names_in_a_file_of_states(capsys: Capture, tmp_path: 
     words = ["inverse", "panda", "--from", str(path), "--columns", "winkel=q", "--json"]
     code, _, err = called(capsys, *words)
     assert code == 2
-    assert "Are these degrees? Say so by units: deg" in " ".join(err.split())
+    assert "Are these degrees? Set units to deg" in " ".join(err.split())
     code, out, _ = called(capsys, *words, "--units", "deg")
     assert code == 0
     right = fa.dynamics.gravity(fa.load("panda"), np.radians(angles))

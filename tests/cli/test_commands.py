@@ -206,8 +206,8 @@ def test_convert_to_mjcf_and_back(capsys: Capture, tmp_path: Path, name: str) ->
             ("convert", "panda", "no/such/folder/x.toml"),
             "there is no folder no/such/folder; make it, or name another.",
         ),
-        (("info", "missing.toml"), "not there"),
-        (("parts", "missing.toml"), "not there"),
+        (("info", "missing.toml"), "no such file"),
+        (("parts", "missing.toml"), "no such file"),
         (("parts", "cmu-dd", "--link", "lnik3"), "did you mean 'link3'"),
     ],
 )

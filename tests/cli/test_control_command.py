@@ -115,7 +115,7 @@ def test_table_and_picture(capsys: Capture, tmp_path: Path) -> None:
     picture = tmp_path / "controllers.png"
     code, out, _ = run(capsys, "compare", "stanford", *QUICK, "--plot", picture)
     assert code == 0
-    assert out.startswith("stanford: a motion of 0.5 s, sampled every 10 ms, bandwidth 5 Hz")
+    assert out.startswith("stanford: motion of 0.5 s, sampling period 10 ms, bandwidth 5 Hz")
     assert "computed torque" in out
     assert "kops/s" in out
     assert picture.read_bytes().startswith(b"\x89PNG")
@@ -174,9 +174,9 @@ def test_what_is_held_back_is_printed(capsys: Capture) -> None:
     found = document(capsys, "compare", "panda", "--only", "PD")
     assert rows["PD"] == f"{100.0 * found['controllers'][0]['stiffness']:.3g} %"
     assert found["shares"][1] == 1.0
-    assert "would shake it: joint1 " in " ".join(out.split())
+    assert "would be unstable: joint1 " in " ".join(out.split())
     _, out, _ = run(capsys, "compare", "cmu-dd", "--period", 0.002, "--only", "computed torque")
-    assert "could not give, under load: computed torque " in " ".join(out.split())
+    assert "saturated commands, under load: computed torque " in " ".join(out.split())
     assert "alone" not in out
     assert "stiff:" not in out
 
@@ -185,7 +185,7 @@ def test_what_is_held_back_is_printed(capsys: Capture) -> None:
 def test_motions_beyond_the_limits_are_warned_of(capsys: Capture) -> None:
     code, _, err = run(capsys, "compare", "puma560", *QUICK, "--to", "9,0,0,0,0,9")
     assert code == 0
-    assert "warning: the motion goes beyond the limits of joint1, joint6" in err
+    assert "warning: the motion exceeds the limits of joint1, joint6" in err
 
 
 @pytest.mark.long
@@ -252,7 +252,7 @@ def test_a_load_from_tests(capsys: Capture, tmp_path: Path) -> None:
     assert found["com"] == pytest.approx([0.02, -0.01, 0.08], abs=1e-6)
     code, out, _ = run(capsys, "payload", "panda", tmp_path / "tests.csv", "--mass", 1.3, "--noise-qdd", 0.01)
     assert code == 0
-    assert "of the body" in out
+    assert "nearest body" in out
     write_table(tmp_path / "few.csv", {k: v for k, v in columns.items() if not k.startswith("qdd")})
     assert "no columns for qdd" in refused(capsys, "payload", "panda", tmp_path / "few.csv")
 

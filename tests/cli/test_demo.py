@@ -29,9 +29,9 @@ from forearm.cli.demo_report.chapters import (
     on_board,
     studied,
 )
-from forearm.cli.demo_report.chapters import POSTURES as THROUGH
 from forearm.cli.demo_report.counted import KNOWN, count_tables
 from forearm.cli.demo_report.curves import HEIGHT, LEFT, RIGHT, WIDTH, torque_curves
+from forearm.cli.demo_report.motion import POSTURES as THROUGH
 from forearm.cli.demo_report.motion import Followed, Torques, follow, planned, torques
 from forearm.cli.demo_report.page import DemoReport, report_page, table, write_report
 from forearm.cli.demo_report.speed import micro, speed_rows, times

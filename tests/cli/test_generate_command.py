@@ -140,8 +140,8 @@ def test_an_arm_file_will_do(capsys: Capture, tmp_path: Path) -> None:
         (("ascher2", "--parameter", "link0"), "that link cannot move"),
         (("ascher2", "--formulation", "newton-eular"), "did you mean 'newton-euler'"),
         (("ascher2", "--function", "gravity", "--formulation", "kane"), "leave formulation out"),
-        (("ascher2", "--name", "int"), "Give it another name"),
-        (("missing.toml",), "not there"),
+        (("ascher2", "--name", "int"), "Choose another name"),
+        (("missing.toml",), "no such file"),
     ],
 )
 def test_mistakes_are_one_paragraph(words: tuple[str, ...], piece: str, capsys: Capture) -> None:
@@ -212,14 +212,14 @@ def test_controllers(law: str, capsys: Capture) -> None:
         (("--function", "pd_gravity", "--lang", "latex"), "--lang: latex is not available for controllers"),
         (("--method", "rk3"), "--method: only for --function integration_step."),
         (("--function", "integration_step", "--formulation", "kane"), "integration_step has no formulations"),
-        (("--function", "integration_step", "--function", "bias"), "generate it by itself"),
+        (("--function", "integration_step", "--function", "bias"), "generate it alone"),
         (("--function", "pd_gravity", "--parameter", "all"), "--parameter: not for controllers; "),
         (("--function", "pd_gravity", "--formulation", "kane"), "--formulation: not for controllers"),
         (("--bandwidth", "3"), "--bandwidth: only for controllers: --function computed_torque, "),
         (("--open-gains",), "--open-gains: only for controllers"),
         (
             ("--lang", "python", "--dtype", "float32"),
-            f"--dtype: float32 is for {', '.join(SINGLE)}, got python",
+            f"--dtype: float32 is supported by {', '.join(SINGLE)}, got python",
         ),
     ],
 )

@@ -39,7 +39,7 @@ def test_the_new_arm_its_page_and_what_is_next(capsys: Capture) -> None:
     assert new.deviations["link2.mass"] > 0.0
     for expected in (
         "Parameters from the data alone",
-        "Validation: two.csv, which nothing was fitted to",
+        "Validation: two.csv, not used in the fit",
         "forearm check of the result: no warnings",
         "next: forearm simulate new.toml --duration 1",
         "forearm control run new.toml MOTION --controller 'computed torque'",
@@ -96,7 +96,7 @@ def test_the_side_of_the_torque_is_asked_for(capsys: Capture) -> None:
     text = said_of(capsys, "identify", "before.toml", "one.csv")
     assert text.startswith("forearm: --torque-side: expected 'motor' or 'link'.")
     assert "'motor': tau is motor torque times gear ratio" in text
-    assert "'link': a sensor behind the gear measured it" in text
+    assert "'link': measured by a sensor behind the gear" in text
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_the_side_of_the_torque_is_asked_for(capsys: Capture) -> None:
         (("-o", "new.urdf"), "--output new.urdf: an arm file ends in .toml."),
         (("--html", "new.pdf"), "--html new.pdf: a page ends in .html or .htm."),
         (("--friction", "sticky"), "--friction: expected one of auto, none, viscous, coulomb, stribeck"),
-        (("--validate", "three.csv"), "--validate three.csv: not there. Check the path."),
+        (("--validate", "three.csv"), "--validate three.csv: no such file. Check the path."),
     ],
 )
 def test_wrong_words_are_refused(words: tuple[str, ...], text: str, capsys: Capture) -> None:

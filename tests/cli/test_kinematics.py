@@ -240,7 +240,7 @@ def test_numeric_that_is_not_solved_shows_what_is_nearest(capsys: Capture) -> No
         (("--pose", "0,0,0,0,0,0", "--qd", "1,1,1,1,1,1"), "--qd does not apply"),
         (("--pose", "0,0,0,0,0,0", "--jacobian"), "--jacobian does not apply"),
         (("--pose", "0,0,0,0,180,0", "--form", "waters", "--degrees"), "no rotation has the waters angles"),
-        (("--pose", "0,0,0,1,1,1,1", "--form", "quaternion_wxyz"), "expected a quaternion of length 1"),
+        (("--pose", "0,0,0,1,1,1,1", "--form", "quaternion_wxyz"), "expected a unit quaternion"),
         (("--pose", "0,0,0,1,1,1,1,1,1,1,1,1", "--form", "matrix"), "orthonormal"),
     ],
 )

@@ -237,7 +237,7 @@ def test_a_log_without_rows_gives_no_figures(tmp_path: Path, capsys: Capture) ->
         (
             "inverse",
             ("--to", "LOG"),
-            "--to LOG: that is the file which --from reads; give the result another name.",
+            "--to LOG: this is the file that --from reads; choose another name for the result.",
         ),
         ("inverse", ("--to", "-", "--json"), "--json: standard output is taken by --to -; give --to a file."),
         ("inverse", ("--to", "out.xls"), "ends in .csv, .parquet or .pq"),

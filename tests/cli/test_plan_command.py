@@ -79,7 +79,7 @@ def test_points_with_a_continuous_snap(capsys: Capture, tmp_path: Path) -> None:
         (("--snap", "inf", "--time-optimal"), "--snap: a time-optimal motion has no continuous snap"),
         (("--duration", "2"), "--duration: only with --time-optimal"),
         (("--snap", "1,2"), "panda needs 7"),
-        (("--snap", "inf", "--duration", "0.1"), "possible from"),
+        (("--snap", "inf", "--duration", "0.1"), "feasible from"),
         (
             ("--snap", "inf", "--phase", str(tmp_path / "a.png"), "--joint", "1"),
             "--phase: only plans through",
@@ -100,8 +100,8 @@ def test_the_report_names_what_is_largest(capsys: Capture) -> None:
     assert code == 0
     assert out.startswith("panda: 3 points, ")
     assert "largest torque" in out
-    assert "joints leave the straight lines between the points by" in out
-    assert "of the 87 N m (N) that it has" in err
+    assert "joints deviate from the straight lines between the points by" in out
+    assert "of the 87 N m (N) available" in err
 
 
 @pytest.mark.slow
@@ -117,7 +117,7 @@ def test_a_converter_bounds_the_voltages(capsys: Capture) -> None:
     )
     code, out, _ = run(capsys, *asked, "--dac-range", "18")
     assert code == 0
-    assert "used most: 99.9% of the DAC of joint" in out
+    assert "largest use of a limit: 99.9% of the DAC of joint" in out
     code, _, err = run(capsys, "panda", "--q", START, "--to", THERE, "--dac-range", "9")
     assert code == 2
     assert "--voltage: panda needs torque_constant and resistance of every motor" in err
@@ -155,7 +155,7 @@ def test_a_line(capsys: Capture) -> None:
     )
     code, out, _ = run(capsys, "puma560-akb", "--q", q, "--line-to", there, "--hand-acceleration", "0.5")
     assert code == 0
-    assert out.startswith("puma560-akb: a line of the hand, 0.1225 m")
+    assert out.startswith("puma560-akb: a Cartesian line, 0.1225 m")
 
 
 @pytest.mark.slow
@@ -175,7 +175,7 @@ def test_a_line_that_cannot_be_followed_is_not_written(capsys: Capture, tmp_path
     code, out, err = run(capsys, *asked)
     assert (code, out) == (1, "")
     assert "the line cannot be followed: at " in err
-    assert "no posture puts the hand farther along the line" in err
+    assert "no configuration reaches farther along the line" in err
     code, out, _ = run(capsys, *asked, "--json")
     assert code == 1
     found = json.loads(out)
@@ -193,7 +193,7 @@ def test_few_joints_are_told_to_leave_the_attitude_free(capsys: Capture) -> None
     there = ",".join(str(x) for x in here + [0.05, 0.05, 0.02])
     code, _, err = run(capsys, "stanford-dhanaraj3", "--q", q, "--line-to", there)
     assert code == 1
-    assert "leave it free with attitude='free'" in err
+    assert "use attitude='free'" in err
     assert "--free-attitude" in err
     found = document(
         capsys, "stanford-dhanaraj3", "--q", q, "--line-to", there, "--free-attitude", "--step", "0.1"
@@ -322,7 +322,7 @@ def test_saved_motions_and_phase_planes(capsys: Capture, tmp_path: Path) -> None
         ),
         (("panda", "--to", "1,2"), "--to: panda needs 7 finite numbers, got 2"),
         (("panda", "--line-to", "1,2"), "--line-to: a point has 3 finite numbers, got 2"),
-        (("puma560-akb", "--to", "0,0,0,0,0,0"), "have no max_effort"),
+        (("puma560-akb", "--to", "0,0,0,0,0,0"), "there is no default because"),
         (("panda", "--q", START, "--to", THERE, "--acceleration", "-1"), "acceleration"),
         (
             ("panda", "--q", START, "--to", THERE, "-o", "x.txt"),

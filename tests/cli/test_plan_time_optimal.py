@@ -110,7 +110,7 @@ def test_a_line_of_the_hand_within_its_speed(capsys: Capture) -> None:
         ),
         (("--time-optimal", *GOALS, "--payload", "2,1"), "--payload: expected two masses in kg"),
         (("--time-optimal", *GOALS, "--torque", "0"), "--torque: must be above 0"),
-        (("--time-optimal", *GOALS), "Give --acceleration, --torque or --voltage"),
+        (("--time-optimal", *GOALS), "Pass --acceleration, --torque or --voltage"),
         (("--time-optimal", "--line-to", "1,0,0", "--continuity", "1"), "--continuity: only with --to"),
         (
             ("x.toml", "--time-optimal", "--torque", "9"),
@@ -144,4 +144,4 @@ def test_a_path_that_cannot_be_passed_is_an_error(capsys: Capture) -> None:
     code, out, err = run(capsys, "panda", "--time-optimal", *goals, "--torque", "5")
     assert (code, out) == (2, "")
     assert "cannot be passed at s = " in err
-    assert "higher limit of torque" in err
+    assert "higher torque limit" in err

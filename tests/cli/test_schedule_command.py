@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from forearm import Elasticity, Motor, load
 from forearm.cli.main import main
 from forearm.cli.schedule import read_processors
 from forearm.errors import InputError
@@ -89,7 +91,7 @@ def test_a_fault_of_ours_is_said_to_be_one(capsys: Capture, monkeypatch: pytest.
     )
     code, out, err = run(capsys, "stanford", "--processors", 2)
     assert (code, out) == (2, "")
-    assert "method priority has made none on 2 processors: a starts at -1. The fault is not yours" in err
+    assert "method priority gave an invalid schedule on 2 processors: a starts at -1. This is a bug" in err
 
 
 def test_waits_lengthen_and_are_counted(capsys: Capture) -> None:
@@ -120,7 +122,7 @@ def test_thirds_are_answered_with_and_without_a_solver(
     )
     code, out, _ = run(capsys, *words)
     assert code == 0
-    assert "the answer is the search's" in out
+    assert "the search found the schedule" in out
 
 
 @pytest.mark.slow
@@ -141,6 +143,49 @@ def test_subtasks_of_the_document(capsys: Capture) -> None:
     assert [s["processors"] for s in shown["schedules"]] == [2, 3, 4]
 
 
+def test_subtasks_name_those_of_friction_and_rotors(capsys: Capture) -> None:
+    words = ("puma560", "--subtasks", "--processors", 2)
+    driven, rigid = document(capsys, *words), document(capsys, *words, "--rigid")
+    assert driven["drive_subtasks"] > rigid["drive_subtasks"] == 0
+    assert driven["tasks"] == rigid["tasks"] + driven["drive_subtasks"]
+    assert rigid["tasks"] == rigid["table_subtasks"] + rigid["further_subtasks"]
+    assert f"{driven['drive_subtasks']} for friction and rotors" in run(capsys, *words)[1]
+    assert "drives left out by --rigid" in run(capsys, *words, "--rigid")[1]
+
+
+def test_springs_that_subtasks_leave_out_are_named(capsys: Capture, tmp_path: Path) -> None:
+    arm = load("ascher2")
+    first, *others = arm.tree
+    spring = Elasticity(stiffness=900.0)
+    sprung = arm.replace(
+        tree=(dataclasses.replace(first, motor=Motor(rotor_inertia=1e-3), elasticity=spring), *others)
+    )
+    sprung.save(tmp_path / "sprung.toml")
+    out = run(capsys, tmp_path / "sprung.toml", "--subtasks", "--processors", 2)[1]
+    assert f"springs of {first.name} left out: inverse dynamics is that of stiff joints" in " ".join(
+        out.split()
+    )
+
+
+@pytest.mark.parametrize("arm", ["panda", "ur5", "puma560-akb", "chain7"])
+def test_subtasks_of_arms_with_other_twists_and_full_tensors(capsys: Capture, arm: str) -> None:
+    shown = document(capsys, arm, "--subtasks", "--processors", 4)
+    assert shown["tasks"] == shown["table_subtasks"] + shown["further_subtasks"] + shown["drive_subtasks"]
+    assert (shown["further_subtasks"] > 0) == (arm in ("panda", "chain7"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(cores() < 2, reason="threads that wait for each other need a core each")
+def test_subtasks_run_on_threads(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forearm.benchmarks.schedules.REPEATS", 2)
+    monkeypatch.setattr("forearm.benchmarks.schedules.SHORT", 1e-5)
+    shown = document(capsys, "puma560", "--subtasks", "--processors", "2", "--run")["run"]
+    (made, _) = shown["threads"]
+    assert (made["how"], made["threads"]) == ("scheduled", 2)
+    assert made["waits"] > 0
+    assert made["agreement"] < 1e-12
+
+
 @pytest.mark.slow
 def test_picture_of_one_schedule(capsys: Capture, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="pictures need matplotlib")
@@ -159,7 +204,7 @@ def test_picture_of_the_layers(capsys: Capture, tmp_path: Path) -> None:
     assert target.stat().st_size > 0
     code, _, err = run(capsys, "chain20", "--processors", 2, "--layers", target)
     assert code == 2
-    assert "up to 600 tasks are drawn, here are" in err
+    assert "at most 600 tasks are drawn, got" in err
 
 
 @pytest.mark.slow
@@ -205,8 +250,8 @@ def test_a_gap_says_what_may_close_it(capsys: Capture, monkeypatch: pytest.Monke
         (["puma560", "--size", "nan"], "--size: expected a number above 0"),
         (["puma560", "--communication", "-1"], "--communication: expected a number of at least 0"),
         (["puma560", "--communication", "nan"], "--communication: expected a number of at least 0"),
-        (["puma560", "--communication", "2", "--method", "rule"], "the document's rule knows none"),
-        (["puma560", "--synchronisation", "2", "--method", "rule"], "the document's rule knows none"),
+        (["puma560", "--communication", "2", "--method", "rule"], "the document's rule has no such cost"),
+        (["puma560", "--synchronisation", "2", "--method", "rule"], "the document's rule has no such cost"),
         (["puma560", "--synchronisation", "nan"], "--synchronisation: expected a number of at least 0"),
         (["--printed", "--method", "search", "--rigid"], "--method, --rigid would change nothing"),
         (["--printed", "--plot", "x.png"], "--plot would change nothing"),
@@ -214,8 +259,8 @@ def test_a_gap_says_what_may_close_it(capsys: Capture, monkeypatch: pytest.Monke
         (["puma560", "--layers", "x.txt"], "--layers x.txt: a picture ends in .png"),
         (["puma560", "--plot", "x.png"], "one schedule is drawn"),
         (["puma560", "--processors", "2", "--plot", "x.bmp"], "a picture ends in .png"),
-        (["puma560", "--subtasks", "--run"], "leave out --function, --size and --run"),
-        (["puma560", "--run", "--processors", "1000"], "threads that wait for each other need one each"),
+        (["puma560", "--subtasks", "--size", "2"], "leave out --function and --size"),
+        (["puma560", "--run", "--processors", "1000"], "threads that wait for each other need one core each"),
         (["nobody"], "nobody"),
     ],
 )

@@ -188,7 +188,7 @@ def test_files_are_written_and_the_table_tells(tmp_path: Path, capsys: Capture) 
         (("--to", "m.txt"), "--to m.txt: the name must end in .csv, .parquet, .pq, .npz or .json."),
         (("--plot", "m.gif"), "--plot m.gif: a picture ends in .png, .svg or .pdf."),
         (("--html", "m.txt"), "--html m.txt: a page ends in .html or .htm."),
-        (("--voltage-file", "absent.csv"), "absent.csv: not there"),
+        (("--voltage-file", "absent.csv"), "absent.csv: no such file"),
         (("--continue", "absent.npz"), "absent.npz"),
         (
             ("--continue", "a.npz", "--q", "0,0,0,0,0,0"),
@@ -216,7 +216,7 @@ def test_divergence_is_told_on_standard_error(capsys: Capture) -> None:
     code, out, err = run(capsys, "simulate", "cmu-dd", "--duration", "1", "--step", "0.1", "--qd", fast)
     assert code == 1
     assert err.startswith("forearm: joint")
-    assert "take smaller steps" in err
+    assert "use smaller steps" in err
     assert "diverged" in out
 
 
@@ -345,11 +345,11 @@ def test_sim_at_a_terminal_prompts_and_survives_errors() -> None:
         try:
             assert b"cmu-dd: 6 joints" in read_until(ours, b"sim> ")
             for typed_in, answer, prompt in (
-                (b"nonsense\n", b"no command or variable 'nonsense'", b"sim> "),
+                (b"nonsense\n", b"unknown command or variable 'nonsense'", b"sim> "),
                 (b"gravi\t\n", b"gravity = -9.80621", b"sim> "),
                 (b"simulate\n", b"new or continue", b"(new or continue) "),
                 (b"new\n", b"zero first", b"(yes or no) "),
-                (b"\x04", b"the input ended where an answer was needed", b"sim> "),
+                (b"\x04", b"the input ended before an answer to", b"sim> "),
             ):
                 os.write(ours, typed_in)
                 assert answer in read_until(ours, prompt)

@@ -103,7 +103,7 @@ def test_a_script_for_a_cluster(study: Path, capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (("other.toml",), "other.toml: not there"),
+        (("other.toml",), "other.toml: no such file"),
         ((".",), "a folder without study.json"),
         (("arm.urdf",), "expected a study file that ends in .toml"),
         (("study.toml", "--part", "3/2"), "expected i/N with i from 1 to N"),

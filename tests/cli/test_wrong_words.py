@@ -199,10 +199,10 @@ def test_files_that_cannot_be_read(name: str, place: int, what: str, capsys: Cap
     said = " ".join(err.split())
     assert path[:50] in said
     reasons = {
-        "missing": "not there",
+        "missing": "no such file",
         "folder": "a folder, not a file",
         "long": "too long",
-        "folder-not-there": "not there",
+        "folder-not-there": "no such file",
     }
     assert reasons.get(what, path) in said
     assert "Traceback" not in err
@@ -276,18 +276,18 @@ FAR = "9,9,9,0,0,0"
         ),
         (("plan", "ur5", "--to", FAR), "--to, shoulder_pan_joint: the start or the end lies outside"),
         (("plan", "ur5", "--pose", FAR), "--pose: the pose cannot be reached. out of reach"),
-        (("plan", "chain3", "--to", "0,0,0"), "give an acceleration with --acceleration, or under [limits]"),
+        (("plan", "chain3", "--to", "0,0,0"), "set an acceleration with --acceleration, or under [limits]"),
         (("inverse", "ur5", "--formulation", "x"), "--formulation: expected one of "),
         (("forward", "ur5", "--method", "x"), "--method: expected one of "),
         (("count", "ur5", "--formulation", "x"), "--formulation: expected one of "),
         (("simulate", "ur5", "--duration", "1", "--method", "x"), "--method: expected one of "),
         (
             ("simulate", "ur5", "--duration", "1", "--method", "gauss4", "--torque", "1,1,1,1,1,1"),
-            "--method: 'gauss4' is for undriven arms; leave --torque out, or take 'dp87'.",
+            "--method: 'gauss4' is for undriven arms; leave --torque out, or use 'dp87'.",
         ),
         (
             ("simulate", "puma560", "--duration", "1", "--method", "gauss4"),
-            "have some. Add --rigid, or take 'rk4' or 'dp45'.",
+            "have friction. Add --rigid, or use 'rk4' or 'dp45'.",
         ),
         (
             ("simulate", "ur5", "--duration", "1", "--voltage", "1,1,1,1,1,1"),

@@ -171,11 +171,11 @@ def test_what_cannot_be_is_refused() -> None:
         generate(ARMS["spinning"], INVERSE)
     with pytest.raises(ModelError, match="with the backlash of joint2, joint3"):
         generate(ARMS["gaps"], INVERSE)
-    with pytest.raises(InputError, match="takes no open parameters where the spin of rotors"):
+    with pytest.raises(InputError, match="does not support open parameters if rotors' spin"):
         generate(ARMS["spinning"], FORWARD, parameters=["gravity"])
-    with pytest.raises(InputError, match="both give tau; take them one by one"):
+    with pytest.raises(InputError, match="both return tau; generate them separately"):
         generate(ARMS["damped"], [INVERSE, "inverse_dynamics"])
-    with pytest.raises(InputError, match="both give qdd; take them one by one"):
+    with pytest.raises(InputError, match="both return qdd; generate them separately"):
         generate(ARMS["damped"], ["forward_dynamics", FORWARD])
 
 

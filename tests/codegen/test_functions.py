@@ -309,7 +309,9 @@ def test_formulations_for_chains_refuse_trees() -> None:
     for formulation in SERIAL_ONLY:
         with pytest.raises(ModelError, match="serial chains"):
             generate(ARMS["tree"], "inverse_dynamics", formulation=formulation)
-    with pytest.raises(ModelError, match="articulated-body does not take the mimicking joints of 'random21'"):
+    with pytest.raises(
+        ModelError, match="articulated-body does not support the mimicking joints of 'random21'"
+    ):
         generate(ARMS["tree"], "forward_dynamics", formulation="articulated-body")
 
 
@@ -329,8 +331,8 @@ def test_formulations_of_the_documents_know_no_load() -> None:
     """
     arm = loaded_arm("chain", 2, 2)
     said = (
-        r"generate: a formulation is traced as the documents have it, without {}; leave the formulation "
-        r"out, or take arm\.rigid"
+        r"generate: a formulation is traced as published, without {}; leave the formulation "
+        r"out, or use arm\.rigid"
     )
     with pytest.raises(InputError, match=said.format("bearings")):
         generate(arm, "inverse_dynamics", formulation="gibbs-appell")

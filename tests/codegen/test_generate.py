@@ -51,14 +51,10 @@ STILL = Arm(name="still", links=(Link(name="base", mass=1.0),), tree=())
         ({"formulation": "composite-body"}, NameNotFound, ("got 'composite-body'",)),
         ({"formulation": 3}, InputError, ("formulation must be a name, such as gibbs-appell, got 3",)),
         ({"function": "forward_dynamics", "formulation": "kane"}, NameNotFound, ("got 'kane'",)),
-        (
-            {"function": "gravity", "formulation": "kane"},
-            InputError,
-            ("is not one of the functions with formulations",),
-        ),
+        ({"function": "gravity", "formulation": "kane"}, InputError, ("has no formulations",)),
         ({"name": ""}, InputError, ("name",)),
         ({"name": 3}, InputError, ("name",)),
-        ({"name": "int"}, InputError, ("cannot be called 'int'", "Give it another name")),
+        ({"name": "int"}, InputError, ("cannot be called 'int'", "Choose another name")),
         ({"name": "x" * 201}, InputError, ("name",)),
         ({"arm": "puma560"}, InputError, ("expected an Arm, such as fa.load('puma560'), got 'puma560'",)),
         ({"arm": STILL}, InputError, ("'still' has no movable joint",)),
@@ -316,7 +312,7 @@ def test_the_text_is_the_same_in_every_process() -> None:
 
 def test_conjugate_gradients_are_not_generated() -> None:
     """They stop where the residual is small: at rest without load code without loops would divide 0 by 0."""
-    with pytest.raises(InputError, match="code without loops cannot"):
+    with pytest.raises(InputError, match="loop-free code cannot"):
         generate(fa.load("ascher2"), "forward_dynamics", formulation="conjugate-gradient")
 
 
@@ -352,5 +348,5 @@ def test_headers_say_what_columns_are_and_of_drives_only_what_is_in_them() -> No
 
 @pytest.mark.parametrize("name", ["exp", "printf", "malloc", "Hypot", "int"])
 def test_names_of_the_c_library_are_refused(name: str) -> None:
-    with pytest.raises(InputError, match="Give it another name"):
+    with pytest.raises(InputError, match="Choose another name"):
         generate(fa.load("ascher2"), "gravity", name=name)

@@ -153,7 +153,7 @@ def test_what_is_no_number_is_refused(language: str, value: float) -> None:
     program = by_hand("digits", [Statement(Ref("tau", 0), value, "")], (), (Argument("tau", (1,), "N m"),))
     with pytest.raises(
         InputError,
-        match=rf"codegen: {value} cannot be written as a number of a program; only finite numbers can\.",
+        match=rf"codegen: {value} cannot be written as a number in a program; expected a finite number\.",
     ):
         LANGUAGES[language].write(program)
 

@@ -189,7 +189,7 @@ def test_the_s_function_of_matlab(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [math.nan, -math.inf])
 def test_what_is_no_number_is_refused(language: str, value: float) -> None:
     program = by_hand("digits", [Statement(Ref("tau", 0), value, "")], (), (Argument("tau", (1,), "N m"),))
-    with pytest.raises(InputError, match=f"codegen: {value} cannot be written as a number of a program"):
+    with pytest.raises(InputError, match=f"codegen: {value} cannot be written as a number in a program"):
         MORE[language].write(program)
 
 

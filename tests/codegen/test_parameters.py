@@ -207,7 +207,7 @@ def test_formulations_take_geometry(formulation: str) -> None:
 
 def test_base_parameters_refuse_symbols_of_joints() -> None:
     with pytest.raises(
-        InputError, match=r"depends on the geometry, so base_regressor takes no symbols of joints"
+        InputError, match=r"depends on the geometry, so base_regressor does not support open joint parameters"
     ):
         generate(ARMS["standard table"], "base_regressor", parameters="joint2.alpha")
     program_for(ARMS["standard table"], "base_regressor", "part2.mass")
@@ -218,7 +218,7 @@ def test_geometry_is_a_parameter_only_of_tables() -> None:
         assert geometry_values(ARMS[name]) == {}
     assert len(geometry_values(ARMS["standard table"])) == 12
     with pytest.raises(
-        NameNotFound, match="geometry can be symbolic only for a serial arm of revolute joints in one"
+        NameNotFound, match="geometry can be left open only for a serial arm of revolute joints given as one"
     ):
         generate(ARMS["sliding"], "gravity", parameters="joint1.a")
 

@@ -62,7 +62,7 @@ def test_it_forgets_its_offset_when_it_is_reset() -> None:
 def test_a_loop_with_another_period_is_refused() -> None:
     arm = random_arm(33, 3, drives=False)
     controller, motion = control.Admittance(arm, 1.0, 8.0, 20.0), control.hold(np.zeros(3), 0.05)
-    with pytest.raises(fa.InputError, match=r"period: expected samples 0\.001 s apart, got 0\.002 s; give"):
+    with pytest.raises(fa.InputError, match=r"period: expected samples 0\.001 s apart, got 0\.002 s; set"):
         control.run(arm, controller, motion, period=2e-3)
     control.run(arm, control.Admittance(arm, 1.0, 8.0, 20.0, period=2e-3), motion, period=2e-3)
 
@@ -134,7 +134,7 @@ def test_a_force_may_depend_on_where_the_hand_is_and_the_controller_is_told() ->
 def test_forces_that_cannot_be_are_refused() -> None:
     arm, motion = fa.load("puma560"), control.hold(Q, 0.01)
     controller = control.PD(arm)
-    with pytest.raises(fa.InputError, match="run, hand_force: expected a plant that torques drive"):
+    with pytest.raises(fa.InputError, match="run, hand_force: expected a torque-driven plant"):
         control.run(arm, controller, motion, hand_force=FORCE, actuators=control.Actuators(voltage=True))
     with pytest.raises(fa.InputError, match=r"run, hand_force: expected shape \(6,\), got \(3,\)"):
         control.run(arm, controller, motion, hand_force=FORCE[:3])

@@ -287,7 +287,7 @@ def test_locking_and_counterbalancing() -> None:
     balanced = control.counterbalanced(arm)
     scale = np.abs(fa.dynamics.gravity(arm, q)).max()
     assert np.abs(fa.dynamics.gravity(balanced, q)).max() < 1e-12 * scale
-    with pytest.raises(fa.InputError, match="one must move"):
+    with pytest.raises(fa.InputError, match="one joint that moves"):
         control.locked_arm(arm, np.ones(6, dtype=bool), q)
 
 

@@ -52,8 +52,8 @@ def test_backlash_and_spinning_rotors_are_left_out_of_models_and_that_is_said() 
     row = control.compare(gap, None, ["elastic feed-forward"], period=2e-3, payload=0.0, bandwidth=8.0).rows[
         0
     ]
-    assert row.message == "its model is without backlash"
-    with pytest.warns(fa.ModelWarning, match="'elastic feed-forward': its model is without backlash"):
+    assert row.message == "its model omits backlash"
+    with pytest.warns(fa.ModelWarning, match="'elastic feed-forward': its model omits backlash"):
         control.controller_by_name(gap, "elastic_feed_forward", control.default_motion(gap))
     assert 1e-4 < row.largest < 5e-3
     plain = control.without_backlash(gap)
@@ -66,9 +66,9 @@ def test_backlash_and_spinning_rotors_are_left_out_of_models_and_that_is_said() 
     ("side", "make", "text"),
     [
         ("link", lambda a, m: control.MotorPD(a), r"PD on motors: .*Sensors\(side='motor'\) or 'both'"),
-        ("link", control.ElasticFeedForward, r"elastic feed-forward: .*got those on links alone"),
+        ("link", control.ElasticFeedForward, r"elastic feed-forward: .*got link sensors alone"),
         ("link", control.StateFeedback, r"state feedback: expected sensors on the motors"),
-        ("motor", control.StateFeedback, r"state feedback: .*motors alone; .*Sensors\(side='both'\)"),
+        ("motor", control.StateFeedback, r"state feedback: .*motor sensors alone; .*Sensors\(side='both'\)"),
     ],
 )
 def test_each_says_where_it_needs_sensors(side: str, make: object, text: str) -> None:

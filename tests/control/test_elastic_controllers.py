@@ -273,7 +273,9 @@ def test_bandwidths_are_held_back_until_the_whole_arm_is_stable() -> None:
     models = [linear_arm(arm, q) for q in postures]
     for some, is_stable in ((gains, True), (control.state_gains(arm, asked, T), False)):
         assert all(x.radius(some.of(x, 0), T) < 1.0 for x in models) == is_stable
-    with pytest.raises(fa.InputError, match=r"'panda' is not stable under gains .* 'PD on motors'"):
+    with pytest.raises(
+        fa.InputError, match=r"'panda' is unstable under separate joint gains .* 'PD on motors'"
+    ):
         stable_state_gains(arm, postures, 30.0, T, elastic_bandwidth=30.0, damping=1.0)
 
 

@@ -294,7 +294,7 @@ def test_sides_that_there_are_none_of() -> None:
     with pytest.raises(fa.InputError, match="side: expected one of link, motor, both, got 'motors'"):
         control.Sensors(side="motors")  # type: ignore[arg-type]
     with pytest.raises(
-        fa.InputError, match=r"gear_ratio; joints of 'chain3' without a motor: joint1, joint2, joint3\. Take"
+        fa.InputError, match=r"gear_ratio; joints of 'chain3' without a motor: joint1, joint2, joint3\. Use"
     ):
         control.run(
             fa.load("chain3"),

@@ -16,17 +16,16 @@ from forearm.control.fixed_code import fixed_point
 def test_missing_ranges_are_asked_for() -> None:
     arm = random_arm(3, 3).rigid()
     with pytest.raises(
-        fa.InputError,
-        match=r"the range of qdd is not known; give it in ranges, such as ranges=\{'qdd': 2.0\}",
+        fa.InputError, match=r"the range of qdd is unknown; pass it in ranges, such as ranges=\{'qdd': 2.0\}"
     ):
         fixed_point(arm, "inverse_dynamics", {"qd": 1.0})
     slow = arm.replace(tree=tuple(replace(j, max_speed=None) for j in arm.tree))
-    with pytest.raises(fa.InputError, match="the range of qd is not known"):
+    with pytest.raises(fa.InputError, match="the range of qd is unknown"):
         fixed_point(slow, "inverse_dynamics", {"qdd": 1.0})
     known = arm.replace(tree=tuple(j if j.kind == "fixed" else replace(j, max_speed=1.7) for j in arm.tree))
     assert fixed_point(known, "inverse_dynamics", {"qdd": 1.0}).ranges["qd[2]"] == (-1.7, 1.7)
     with pytest.raises(
-        fa.InputError, match=r"joint1.* of 'ascher2' have no limits; give them in the arm file"
+        fa.InputError, match=r"joint1.* of 'ascher2' have no limits; set them in the arm file"
     ):
         fixed_point(fa.load("ascher2"), "gravity")
     assert fixed_point(arm, "gravity").ranges["q[0]"] == tuple(arm.joints[0].limits)
@@ -60,7 +59,7 @@ def test_inputs_outside_the_ranges_are_refused() -> None:
         program.quantised(q=[0.0, np.nan, 0.0])
     with pytest.raises(fa.InputError, match="q is missing"):
         program.quantised()
-    with pytest.raises(fa.InputError, match="q is missing; it takes q"):
+    with pytest.raises(fa.InputError, match="q is missing; expected q"):
         program.evaluate({})
     with pytest.raises(fa.InputError, match="expected 3 numbers per state"):
         program.quantised(q=[0.0, 0.1])

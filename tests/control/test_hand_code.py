@@ -116,7 +116,7 @@ def test_wrong_requests_are_refused() -> None:
     arm = random_arm(33, 3, drives=False)
     with pytest.raises(fa.NameNotFound, match="got 'impedanc'; did you mean 'impedance'"):
         controller_code(arm, "impedanc")
-    with pytest.raises(fa.InputError, match="controller, gains: only laws of joints take them"):
+    with pytest.raises(fa.InputError, match="controller, gains: only joint-space laws accept them"):
         controller_code(arm, "impedance", gains=Gains(np.ones(3), np.ones(3), np.ones(3)))
     with pytest.raises(fa.InputError, match="controller: it was made for 'panda', not for this 'random33'"):
         controller_code(arm, control.GravityCompensation(fa.load("panda")))

@@ -364,7 +364,7 @@ def test_a_controller_that_loses_its_numbers_is_named(value: float, delay: int) 
         actuators=control.Actuators(delay=delay),
     )
     assert not made.ok
-    assert "the controller asked for a torque that is no finite number at 0.02 s" in made.message
+    assert "the controller commanded a non-finite torque at 0.02 s" in made.message
     assert "bandwidth" not in made.message
     assert np.isfinite(made.q).all()
     assert len(made.t) == len(made.asked) == 21, "it ends with the last state that there was"

@@ -213,11 +213,11 @@ def test_a_procedure_of_speeds_drives_the_arm() -> None:
 
 def test_what_cannot_be_is_refused() -> None:
     arm, motion = moving_arm()
-    with pytest.raises(InputError, match="more than 1000000 places"):
+    with pytest.raises(InputError, match="more than 1000000 samples"):
         Precomputed(arm, motion, interval=1e-9)
     with pytest.raises(InputError, match="increasing numbers"):
         at_speeds(arm, motion, [1.0, 0.5])
-    with pytest.raises(InputError, match="take fewer"):
+    with pytest.raises(InputError, match="use fewer"):
         at_speeds(arm, motion, np.linspace(0.5, 1.0, 1000), phases=100_000)
     with pytest.raises(InputError, match="2 parameters"):
         Procedural(arm, motion, procedure=procedure(arm, throwing(arm), [[0.5, 1.0], [1.0]], phases=9))

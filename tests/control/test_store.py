@@ -177,5 +177,5 @@ def test_what_cannot_be_is_refused() -> None:
     store = empty_store(arm, motion)
     with pytest.raises(InputError, match="four arrays"):
         store.learned(np.zeros((4, 3)), np.zeros((4, 3)), np.zeros((4, 3)), np.zeros((3, 3)))
-    with pytest.raises(InputError, match="it is of 3 joints"):
+    with pytest.raises(InputError, match="it is for 3 joints"):
         Stored(fa.load("puma560"), default_motion(fa.load("puma560")), store=store)

@@ -218,7 +218,7 @@ def test_customised_chain_takes_the_general_count_and_one_addition_a_joint() -> 
         ("puma560-akb", "newton-euler", 280, 199),
         ("puma560-akb", "modified-newton-euler", 226, 178),
         ("puma560-akb", "gibbs-appell", 233, 196),
-        ("stanford", "modified-newton-euler", 188, 142),
+        ("stanford", "modified-newton-euler", 184, 139),
         ("panda", "gibbs-appell", 390, 362),
         ("puma560-akb", "articulated-body", 597, 491),
         ("stanford", "articulated-body", 445, 360),

@@ -9,9 +9,18 @@ import forearm as fa
 from forearm.counting import waters
 from forearm.counting.cost import general_matrices
 from forearm.counting.counts import WATERS
-from forearm.counting.matrices import MatrixCounts, count_matrices, run_matrices
+from forearm.counting.matrices import (
+    MatrixCounts,
+    claimed,
+    count_matrices,
+    counting_matrices,
+    run_matrices,
+    state,
+)
 from forearm.counting.models import chain
+from forearm.dynamics.lagrange import multiplied_out
 from forearm.dynamics.reference import INVERSE
+from forearm.symbols.counts import Counts
 
 
 @pytest.mark.parametrize("name", WATERS)
@@ -63,6 +72,35 @@ def test_his_figures_by_his_ways() -> None:
     assert waters.recursive_d(6) == MatrixCounts(60, 81)
     assert waters.final(6) == MatrixCounts(45, 77)
     assert waters.final(3) == MatrixCounts(18, 35)
+
+
+def test_what_the_reasons_say_of_his_other_figures() -> None:
+    """973a: scalings alone, per pair (i, j). 486m: three more products of A_1 to A_j for each link.
+    19m+34a: as many together as ours.
+    """
+    c = counting_matrices(chain(6).model(), *state(6))
+    scaling = Counts(16)
+    scalings = chains = 0
+    for j in range(6):
+        U = multiplied_out(c, j, 0)
+        by_two = [(U * c.qd[k]) * c.qd[m] for k in range(j + 1) for m in range(j + 1)]
+        terms = [U * c.qdd[k] for k in range(j + 1)] + by_two
+        nodes = claimed([term.node for term in terms], set())
+        scalings += (j + 1) * sum(node.scalars == scaling for node in nodes)
+        chains += sum(node.counts.m for node in claimed([multiplied_out(c, j).node], set()))
+    assert scalings == 973
+    assert waters.recorded(6).m + 3 * chains == 486 == sum(j**3 + 3 * j - 3 for j in range(1, 7))
+    locked = waters.final(3)
+    assert locked.m + locked.a == 19 + 34
+
+
+def test_seven_points_tell_six_of_the_slopes() -> None:
+    """18 pairs of seven points at 18 parameters hold six independent differences; 19 points hold all."""
+    for points, rank in ((7, 6), (19, 18)):
+        values = np.random.default_rng(7).standard_normal((points, 18))
+        pairs = [values[i] - values[k] for i in range(points) for k in range(i)]
+        assert len(pairs) >= 18
+        assert np.linalg.matrix_rank(np.array(pairs)) == rank
 
 
 def test_shares_add_up_and_give_his_percentages() -> None:

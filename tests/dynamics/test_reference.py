@@ -201,7 +201,7 @@ def test_a_wrong_shape_is_refused(
 ) -> None:
     values: tuple[Any, ...] = (0.0, np.zeros(2), np.zeros(4), np.zeros((2, 4)), np.zeros((2, 2, 3)), [])
     for wrong in values:
-        said = f"q: 'random25' has 3 joints, so the expected shape is (3,) or (B, 3), got {np.shape(wrong)}."
+        said = f"q: 'random25' has 3 joints, expected shape (3,) or (B, 3), got {np.shape(wrong)}."
         with pytest.raises(InputError, match=f"^{re.escape(said)}$"):
             function(ARM, wrong, *(none for _ in names[1:]))
 

@@ -208,3 +208,63 @@ def test_the_trace_takes_the_surroundings(formulation: str) -> None:
     tau = dynamics.inverse(arm, *state, formulation, hand_force=force)
     found = [traced[body.joint.child]["tau"] for body in arm.moving.bodies]
     np.testing.assert_allclose(found, tau, rtol=1e-12)
+
+
+@pytest.mark.parametrize("arm", [TRACED, BRANCHED], ids=["chain", "tree"])
+def test_trace_of_newton_euler_has_the_linear_velocities(arm: Arm) -> None:
+    """Swartz (3) against the derivative of the poses."""
+    q, qd, qdd = random_state(arm, 4)
+    path = link_poses(arm, q + OFFSETS[:, None] * qd)
+    for link, row in dynamics.trace(arm, q, qd, qdd).items():
+        R, truth = path[link][3, :3, :3], SEVEN_POINTS @ path[link][:, :3, 3]
+        np.testing.assert_allclose(row["v"], R.T @ truth, rtol=0, atol=SECOND * np.abs(qd).max())
+
+
+def test_linear_velocities_on_a_turning_base() -> None:
+    """Those on a fixed base and those of a body that turns with the base add up."""
+    q, qd, qdd = random_state(TRACED, 5)
+    spin = np.array([0.3, -0.7, 0.4])
+    base = (spin, np.zeros(3), np.zeros(3))
+    turned, still = (dynamics.trace(TRACED, q, qd, qdd, base_motion=motion) for motion in (base, None))
+    for link, row in turned.items():
+        T = link_poses(TRACED, q)[link]
+        truth = still[link]["v"] + T[:3, :3].T @ np.cross(spin, T[:3, 3])
+        np.testing.assert_allclose(row["v"], truth, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("arm", [TRACED, BRANCHED], ids=["chain", "tree"])
+def test_trace_of_composite_bodies(arm: Arm) -> None:
+    """Swartz (16)-(18) against sums over the links' bodies in base axes."""
+    state = random_state(arm, 6)
+    table = dynamics.trace(arm, *state, "composite-body")
+    poses, bodies = link_poses(arm, state.q), arm.moving.bodies
+    for i, (link, row) in enumerate(table.items()):
+        behind = [bodies[k] for k in range(len(bodies)) if is_behind(arm, k, i)]
+        R, at = poses[link][:3, :3], poses[link][:3, 3]
+        mass = sum(body.mass for body in behind)
+        centres = [poses[b.joint.child][:3, :3] @ b.com + poses[b.joint.child][:3, 3] for b in behind]
+        centre = sum(b.mass * c for b, c in zip(behind, centres, strict=True)) / mass
+        inertia = np.zeros((3, 3))
+        for body, c in zip(behind, centres, strict=True):
+            turn, lever = poses[body.joint.child][:3, :3], tilde(c - centre)
+            inertia += turn @ body.inertia @ turn.T - body.mass * lever @ lever
+        assert row["M"] == pytest.approx(mass, rel=1e-14)
+        assert_agree(row["c*"], R.T @ (centre - at), 1e-13)
+        assert_agree(row["E*"], R.T @ inertia @ R, 1e-13)
+        assert_agree(row["H"], dynamics.inertia_matrix(arm.rigid(), state.q)[: i + 1, i], 1e-13)
+
+
+def test_a_trace_of_the_inertia_matrix_takes_no_surroundings() -> None:
+    state = random_state(TRACED, 6)
+    with pytest.raises(
+        InputError, match=r"^trace: composite-body gives the inertia matrix, .* got hand_force"
+    ):
+        dynamics.trace(TRACED, *state, "composite-body", hand_force=[1.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize(("method", "symbol"), [("unit-acceleration", "H"), ("orthogonal-complement", "D")])
+def test_every_inertia_matrix_can_be_traced(method: str, symbol: str) -> None:
+    state = random_state(TRACED, 6)
+    M, table = dynamics.inertia_matrix(TRACED.rigid(), state.q), dynamics.trace(TRACED, *state, method)
+    for i, row in enumerate(table.values()):
+        assert_agree(row[symbol], M[i, : len(row[symbol])], 1e-12)

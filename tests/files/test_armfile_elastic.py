@@ -202,12 +202,7 @@ RUB = 'friction = {{ side = "joint", {} }}\n'
 # what is written at the turning joint, the place, words of the text, whether the schema knows it
 WRONG = [
     ("elasticity = 5200\n", "elasticity", "expected a table, got 5200", True),
-    (
-        SPRING.format("stifness = 1"),
-        "elasticity",
-        "there is no key 'stifness' here; did you mean 'stif",
-        True,
-    ),
+    (SPRING.format("stifness = 1"), "elasticity", "unknown key 'stifness'; did you mean 'stif", True),
     (SPRING.format("stiffness = 0"), "elasticity, stiffness", "must be above 0, got 0", True),
     (SPRING.format('stiffness = "hard"'), "elasticity, stiffness", "expected a number, got 'hard'", True),
     (SPRING.format("stiffness = inf"), "elasticity, stiffness", "the number must be finite", False),

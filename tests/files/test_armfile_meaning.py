@@ -150,13 +150,13 @@ def test_inertia_about_the_origin_is_moved_to_the_centre() -> None:
 
 
 def test_inertia_must_say_about_what() -> None:
-    with pytest.raises(InputError, match=r"arm\.toml, link 'link1', inertia: the key 'about' is missing"):
+    with pytest.raises(InputError, match=r"arm\.toml, link 'link1', inertia: missing key 'about'"):
         two(link="inertia = { xx = 1, yy = 1, zz = 1 }")
     with pytest.raises(
         InputError, match=r"link 'link1', inertia, about: expected one of com, origin, got 'con'"
     ):
         two(link='inertia = { about = "con", xx = 1, yy = 1, zz = 1 }')
-    with pytest.raises(InputError, match="link 'link1', inertia: the key 'zz' is missing"):
+    with pytest.raises(InputError, match="link 'link1', inertia: missing key 'zz'"):
         two(link='inertia = { about = "com", xx = 1, yy = 1 }')
     with pytest.raises(
         ModelError, match=r"arm\.toml: link 'link1', inertia: must be positive semidefinite"
@@ -334,7 +334,7 @@ def test_gravity() -> None:
     assert np.abs(in_world.base - pose(R, (1.0, 2.0, 3.0))).max() <= 1e-15
     # A base that is only moved says nothing about gravity.
     assert two(top="base = { xyz = [1, 2, 3] }").gravity.tolist() == [0.0, 0.0, -9.81]
-    with pytest.raises(InputError, match=r"arm\.toml, gravity: the key 'world' is missing"):
+    with pytest.raises(InputError, match=r"arm\.toml, gravity: missing key 'world'"):
         two(top="gravity = {}")
     with pytest.raises(InputError, match=r"gravity: expected a list of 3 values, got 9\.81"):
         two(top="gravity = 9.81")
@@ -367,7 +367,7 @@ def test_joints_without_a_place_or_with_two() -> None:
             read(text)
     with pytest.raises(InputError, match="axis: a dh joint moves along z"):
         two(first="axis = [0, 0, 1]")
-    with pytest.raises(InputError, match=r"arm\.toml, joint 'joint1': the key 'kind' is missing"):
+    with pytest.raises(InputError, match=r"arm\.toml, joint 'joint1': missing key 'kind'"):
         read(TWO.format(top="", alpha="0", first="", link="").replace('kind = "revolute"', ""))
 
 
@@ -391,17 +391,11 @@ def test_schema_of_an_integer_too_long_to_print() -> None:
 
 
 def test_unknown_keys_are_refused_with_a_suggestion() -> None:
-    with pytest.raises(
-        InputError, match=r"arm\.toml: there is no key 'gravty' here; did you mean 'gravity'\?"
-    ):
+    with pytest.raises(InputError, match=r"arm\.toml: unknown key 'gravty'; did you mean 'gravity'\?"):
         two(top="gravty = [0, 0, 0]")
-    with pytest.raises(
-        InputError, match=r"arm\.toml, joint\[1\], dh: there is no key 'alfa' here; did you mean"
-    ):
+    with pytest.raises(InputError, match=r"arm\.toml, joint\[1\], dh: unknown key 'alfa'; did you mean"):
         read(TWO.format(top="", alpha="0", first="", link="").replace("alpha", "alfa"))
-    with pytest.raises(
-        InputError, match=r"link 'link1': there is no key 'weight' here; there are: name, mass"
-    ):
+    with pytest.raises(InputError, match=r"link 'link1': unknown key 'weight'; there are: name, mass"):
         two(link="weight = 2")
 
 

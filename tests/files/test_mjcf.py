@@ -496,7 +496,7 @@ def test_files_beside_the_folder_are_included(tmp_path: Path) -> None:
         ("/etc/fonts.xml", "line 1: expected a file ending in .xml or .mjcf, below the folder of arm.xml"),
         ("../secret.txt", "expected a file ending in .xml or .mjcf, below the folder of arm.xml"),
         ("arm.xml", "the file 'arm.xml' is included twice"),
-        ("missing.xml", "missing.xml: not there"),
+        ("missing.xml", "missing.xml: no such file"),
         (
             "urdf.xml",
             "urdf.xml, line 1: expected <mujoco> or <mujocoinclude> at the root of an included file",

@@ -337,8 +337,8 @@ def test_c_computes_the_same(name: str, folder: Path) -> None:
     ("given", "message"),
     [
         ({"function": "inverse_dinamics"}, "casadi, function: .*did you mean 'inverse_dynamics'"),
-        ({"function": 3}, "casadi: expected the name of a function, or several, got 3"),
-        ({"function": []}, "casadi: expected the name of a function, or several"),
+        ({"function": 3}, "casadi: expected one function name or several, got 3"),
+        ({"function": []}, "casadi: expected one function name or several"),
         ({"derivatives": 3}, "casadi, derivatives: expected 0, 1 or 2, got 3"),
         ({"derivatives": True}, "casadi, derivatives: expected 0, 1 or 2, got True"),
         ({"file": None}, "casadi, file: expected a path such as panda.so, got None"),
@@ -352,13 +352,12 @@ def test_wrong_arguments_are_told(given: dict[str, Any], message: str) -> None:
 
 
 def test_float32_and_a_missing_casadi_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(
-        fa.InputError, match="casadi: CasADi computes in float64, and this kernel is of float32"
-    ):
+    with pytest.raises(fa.InputError, match="casadi: CasADi computes in float64, and this kernel in float32"):
         fa.compile(ARM, "float32").casadi("gravity")
     monkeypatch.setitem(sys.modules, "casadi", None)
     with pytest.raises(
-        fa.ForearmError, match=r"casadi: CasADi is not installed; `pip install forearm\[casadi\]`"
+        fa.ForearmError,
+        match=r"casadi: CasADi is not installed; install it with `pip install forearm\[casadi\]`",
     ):
         fa.compile(ARM).casadi("gravity")
 
@@ -366,7 +365,7 @@ def test_float32_and_a_missing_casadi_are_told(monkeypatch: pytest.MonkeyPatch) 
 def test_without_a_compiler_the_command_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_object, "is_possible", lambda: False)
     with pytest.raises(
-        fa.ForearmError, match="shared objects are written on Linux, on 64-bit x86 and Arm; write C"
+        fa.ForearmError, match="shared objects can be written on Linux for 64-bit x86 and Arm only; write C"
     ):
         write_shared_object(fa.compile(ARM), "gravity", folder / "no.so")
     monkeypatch.setitem(sys.modules, "casadi", object())

@@ -100,7 +100,7 @@ def test_inverse_kinematics_both_ways() -> None:
 
     for way in (jax.jacfwd, jax.jacrev):
         np.testing.assert_allclose(way(there_and_back)(q[0]), np.eye(6), atol=1e-12)
-    with pytest.raises(InputError, match="numeric_inverse_kinematics stops where it is near enough"):
+    with pytest.raises(InputError, match="numeric_inverse_kinematics is iterative and has no derivative"):
         jax.jacfwd(kernel.jax.numeric_inverse_kinematics)(q, poses)
 
 
@@ -314,10 +314,10 @@ MISTAKES: dict[str, Callable[[Any], object]] = {
     "bias: expected q, qd, got 1 of them and speed=.": lambda k: k.bias(np.zeros(3), speed=1),
     "q: expected an array of real numbers, got 'zero'.": lambda k: k.gravity("zero"),
     "q: expected real numbers, got an array of complex128.": lambda k: k.gravity(np.zeros(3) * 1j),
-    'q: this kernel computes in float64, got an array of float32; take q.astype("float64"), or '
+    'q: this kernel computes in float64, got an array of float32; use q.astype("float64"), or '
     'fa.compile(arm, dtype="float32").': lambda k: k.gravity(np.zeros(3, dtype="float32")),
-    'got an array of bfloat16; take q.astype("float64").': lambda k: k.gravity(jnp.zeros(3, "bfloat16")),
-    "parameters: none were left open in this kernel": lambda k: k.gravity(np.zeros(3), parameters=[1.0]),
+    'got an array of bfloat16; use q.astype("float64").': lambda k: k.gravity(jnp.zeros(3, "bfloat16")),
+    "parameters: this kernel has no open parameters": lambda k: k.gravity(np.zeros(3), parameters=[1.0]),
     "fused: expected the names of functions": lambda k: k.fused([]),
     "got 'gravty'; did you mean 'gravity'?": lambda k: k.fused(["gravty"]),
 }
@@ -332,7 +332,7 @@ def test_mistakes_are_told(kernel: Kernel, message: str) -> None:
 
 def test_wrong_parameters_are_told(opened: Kernel) -> None:
     with pytest.raises(
-        InputError, match=r"parameters: 4 were left open; expected shape \(4,\), or \(..., 4\)"
+        InputError, match=r"parameters: 4 are left open; expected shape \(4,\), or \(..., 4\)"
     ):
         opened.jax.gravity(np.zeros(3), parameters=np.zeros(3))
     with pytest.raises(InputError, match="parameters left open: "):
@@ -344,8 +344,8 @@ def test_switched_off_float64_is_told_with_both_remedies(kernel: Kernel) -> None
     with pytest.raises(InputError) as caught:
         kernel.jax.gravity(np.zeros(3))
     assert str(caught.value) == (
-        "q: this kernel computes in float64, and JAX has it switched off, got float32; "
-        'jax.config.update("jax_enable_x64", True) before any array is made switches it on, or take '
+        "q: this kernel computes in float64, which JAX disables by default, got float32; "
+        'call jax.config.update("jax_enable_x64", True) before creating arrays, or use '
         'fa.compile(arm, dtype="float32").'
     )
 
@@ -376,7 +376,7 @@ def test_functions_that_are_not_linear_are_not_transposed(kernel: Kernel) -> Non
 
 
 def test_other_platforms_are_refused(kernel: Kernel) -> None:
-    with pytest.raises(InputError, match="kernels are made for cpu and cuda, not for tpu"):
+    with pytest.raises(InputError, match="kernels support cpu and cuda, got tpu"):
         jax.jit(kernel.jax.gravity).trace(jnp.zeros(3)).lower(lowering_platforms=("tpu",))
 
 

@@ -131,7 +131,7 @@ def test_tensors_without_memory(k: fa.Kernel) -> None:
     for _ in range(4):
         k.torch.inverse_dynamics(q, qd, qdd)
     qd.untyped_storage().resize_(0)
-    with pytest.raises(fa.InputError, match=r"^qd: the memory of this tensor was given back"):
+    with pytest.raises(fa.InputError, match=r"^qd: the memory of this tensor was freed"):
         k.torch.inverse_dynamics(q, qd, qdd)
 
 
@@ -208,7 +208,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "dtype": (
         lambda f, q: f(q.float(), q, q),
         r"^q: this kernel computes in float64, got a tensor of float32; convert it with "
-        r"\.to\(torch\.float64\), or take the functions of fa\.compile\(arm, dtype='float32'\)\.$",
+        r"\.to\(torch\.float64\), or use fa\.compile\(arm, dtype='float32'\)\.$",
     ),
     "integers": (
         lambda f, q: f(q, q.long(), q),
@@ -226,18 +226,18 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "name": (lambda f, q: f(q, q, tau=q), r"expected the tensors q, qd, qdd, got 2 without a name, tau\.$"),
     "array": (
         lambda f, q: f(q.numpy(), q, q),
-        r"^q: expected a tensor of torch, got ndarray; k itself takes NumPy's arrays\.$",
+        r"^q: expected a torch tensor, got ndarray; for NumPy arrays use the methods of k itself\.$",
     ),
-    "number": (lambda f, q: f(1.0, q, q), r"^q: expected a tensor of torch, got float;"),
+    "number": (lambda f, q: f(1.0, q, q), r"^q: expected a torch tensor, got float;"),
     "device": (
         lambda f, q: f(q, q.to("meta"), q),
-        r"^qd: expected a tensor on cpu, where q is, got one on meta\.$",
+        r"^qd: expected a tensor on cpu like q, got one on meta\.$",
     ),
     "sparse": (
         lambda f, q: f(q.to_sparse(), q, q),
-        r"^q: expected a dense tensor, got torch\.sparse_coo; \.to_dense\(\) makes one\.$",
+        r"^q: expected a dense tensor, got torch\.sparse_coo; use \.to_dense\(\)\.$",
     ),
-    "parameters": (lambda f, q: f(q, q, q, parameters=q), r"^parameters: none were left open in this kernel"),
+    "parameters": (lambda f, q: f(q, q, q, parameters=q), r"^parameters: this kernel has no open parameters"),
     "out, shape": (
         lambda f, q: f(q, q, q, out=q[:3]),
         r"^out: expected a tensor \(4, 3\) of torch\.float64 on cpu, got \(3, 3\) of torch",
@@ -246,7 +246,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
         lambda f, q: f(q, q, q, out=q.float()),
         r"^out: .* got \(4, 3\) of torch\.float32 on cpu\.$",
     ),
-    "out, count": (lambda f, q: f(q, q, q, out=[q, q]), r"^out: expected a tensor each for tau, got "),
+    "out, count": (lambda f, q: f(q, q, q, out=[q, q]), r"^out: expected one tensor for each of tau, got "),
 }
 
 
@@ -266,7 +266,7 @@ def test_nested_tensors_are_refused(k: fa.Kernel) -> None:
         nested = torch.nested.nested_tensor([q, q])
     for _ in range(3):
         with pytest.raises(
-            fa.InputError, match=r"^qd: expected a dense tensor, got a nested one; torch\.nest"
+            fa.InputError, match=r"^qd: expected a dense tensor, got a nested one; use torch\.nest"
         ):
             k.torch.inverse_dynamics(q, nested, q)
         with pytest.raises(fa.InputError, match=r"^out: expected dense tensors, got a nested one\.$"):
@@ -292,7 +292,7 @@ def test_parameters_that_do_not_fit_are_said() -> None:
     for wrong, message in (
         (
             torch.zeros(3, dtype=torch.float64),
-            r"4 were left open; expected shape \(4,\), or \(5, 4\) .* got \(3,\)",
+            r"4 are left open; expected shape \(4,\), or \(5, 4\) .* got \(3,\)",
         ),
         (torch.zeros(2, 4, dtype=torch.float64), r"with one row per state, got \(2, 4\)"),
         ({"mass": 1.0}, r"parameters left open: expected one of .*mass"),
@@ -304,7 +304,7 @@ def test_parameters_that_do_not_fit_are_said() -> None:
 
 def test_branches_in_float32_are_refused() -> None:
     k = fa.compile(fa.load("puma560"), dtype="float32")
-    with pytest.raises(fa.InputError, match=r"branches are told apart by .* which takes float64"):
+    with pytest.raises(fa.InputError, match=r"branches are distinguished by .* which needs float64"):
         k.torch.inverse_kinematics(torch.eye(4))
 
 
@@ -319,7 +319,9 @@ def test_names_that_are_not_there(k: fa.Kernel) -> None:
 
 
 def test_a_graph_whose_kernel_is_gone_says_so() -> None:
-    with pytest.raises(fa.InputError, match="the kernel that this graph was made with is gone; keep it"):
+    with pytest.raises(
+        fa.InputError, match="the kernel that this graph was built with is gone; keep a reference"
+    ):
         OPERATOR("0" * 20 + "/gravity", [torch.zeros(3, dtype=torch.float64)])
 
 

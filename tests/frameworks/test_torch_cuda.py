@@ -125,9 +125,7 @@ def test_compiled_code_and_vmap(k: fa.Kernel) -> None:
 
 def test_a_device_for_each_tensor_is_refused(k: fa.Kernel) -> None:
     q, qd, qdd = states(ARM, 4)
-    with pytest.raises(
-        fa.InputError, match=r"^qd: expected a tensor on cuda:0, where q is, got one on cpu\.$"
-    ):
+    with pytest.raises(fa.InputError, match=r"^qd: expected a tensor on cuda:0 like q, got one on cpu\.$"):
         k.torch.inverse_dynamics(q.cuda(), qd, qdd.cuda())
 
 

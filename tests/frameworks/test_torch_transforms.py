@@ -172,7 +172,7 @@ def test_transforms_inside_compiled_code(k: fa.Kernel, loaded: fa.Kernel) -> Non
 def test_compiled_code_cannot_begin_with_the_kernel_alone() -> None:
     fresh = fa.compile(ARM)
     (q,) = states(ARM, count=1)
-    with pytest.raises(Exception, match=r"take k\.torch once before torch\.compile"):
+    with pytest.raises(Exception, match=r"access k\.torch once before torch\.compile"):
         compiled(lambda q: fresh.torch.gravity(q) + 1.0)(q)
     assert fresh.torch is not None
     assert torch.equal(compiled(lambda q: fresh.torch.gravity(q) + 1.0)(q), fresh.torch.gravity(q) + 1.0)
@@ -182,7 +182,7 @@ def test_forwards_of_forwards_inside_compiled_code_is_refused(k: fa.Kernel) -> N
     q, qd, qdd = states(ARM)
     forwards = torch.func.jacfwd
     function = compiled(forwards(forwards(lambda q: k.torch.inverse_dynamics(q, qd, qdd).sum())))
-    with pytest.raises(Exception, match="forward mode of forward mode is not there in compiled code"):
+    with pytest.raises(Exception, match="forward mode of forward mode is not supported in compiled code"):
         function(q)
 
 

@@ -107,12 +107,12 @@ BAD_LOGS = (
     BadLog(
         "an effort that is missing for a while",
         lambda log, arm: _with(log, "tau", slice(300, 340), 1, np.nan),
-        "Numbers are missing in {tau2} (40): these samples are not used for the joint.",
+        "Values are missing in {tau2} (40): these samples are not used for the joint.",
     ),
     BadLog(
         "a position that is missing",
         lambda log, arm: _with(log, "q", slice(300, 303), 0, np.nan),
-        "3 rows left out where a number is missing: {q1} (3).",
+        "3 rows dropped for missing values: {q1} (3).",
     ),
     BadLog(
         "an effort without a number",
@@ -122,20 +122,20 @@ BAD_LOGS = (
     BadLog(
         "an infinite effort",
         lambda log, arm: _with(log, "tau", 77, 1, np.inf),
-        "Numbers are missing in {tau2} (1)",
+        "Values are missing in {tau2} (1)",
     ),
     BadLog(
         "an encoder that was set to a new zero",
         lambda log, arm: _changed(log, "q", 1, _reset),
         "{q2} jumps 1 time",
-        "the log is parted there. Was the sensor set to a new zero?",
+        "the log is split there. Was the sensor re-zeroed?",
     ),
     BadLog(
         "single wrong positions",
         lambda log, arm: _changed(log, "q", 1, _spikes),
         "{q2}: 2 rows left out, where it jumps away and back",
     ),
-    BadLog("repeated times", lambda log, arm: _times(log, _repeated), "{t}: 3 rows left out"),
+    BadLog("repeated times", lambda log, arm: _times(log, _repeated), "{t}: 3 rows dropped"),
     BadLog(
         "unsorted times", lambda log, arm: _times(log, _unsorted), "{t}: 9 rows came late", "sorted by time"
     ),
@@ -154,41 +154,37 @@ BAD_LOGS = (
     BadLog(
         "degrees",
         lambda log, arm: {**log, "q": np.degrees(log["q"])},
-        "column {q1}: it reaches",
-        "Are these degrees? Say units: deg",
+        "column {q1}: reaches",
+        "Are these degrees? Set units to deg",
         is_refused=True,
     ),
     BadLog(
         "degrees of one joint",
         lambda log, arm: _changed(log, "q", 1, np.degrees),
-        "column {q2}: it reaches",
+        "column {q2}: reaches",
         "Are these degrees?",
         is_refused=True,
     ),
     BadLog(
-        "motor turns",
-        _motor_turns,
-        "column {q1}: it reaches",
-        "turns of the motor, with gear ratio",
-        is_refused=True,
+        "motor turns", _motor_turns, "column {q1}: reaches", "motor turns, with gear ratio", is_refused=True
     ),
     BadLog(
         "the motor's angle of one joint",
         lambda log, arm: _changed(log, "q", 1, lambda q: q * _ratio(arm, 1)),
-        "column {q2}: it reaches",
+        "column {q2}: reaches",
         "rad of the motor, with gear ratio",
         is_refused=True,
     ),
     BadLog(
         "exchanged efforts",
         lambda log, arm: _swapped(log, "tau", 0, 1),
-        "columns {tau1} and {tau2} are exchanged.",
+        "columns {tau1} and {tau2} are swapped.",
         is_refused=True,
     ),
     BadLog(
         "exchanged positions",
         lambda log, arm: _swapped(log, "q", 0, 1),
-        "columns {q1} and {q2} are exchanged.",
+        "columns {q1} and {q2} are swapped.",
         is_refused=True,
     ),
     BadLog(
@@ -206,13 +202,13 @@ BAD_LOGS = (
     BadLog(
         "a joint that turns the other way",
         lambda log, arm: _changed(_changed(log, "q", 1, np.negative), "tau", 1, np.negative),
-        "columns {q2} and {tau2} both have the wrong sign: the joint turns the other way",
+        "columns {q2} and {tau2} both have the wrong sign: the joint turns opposite to the arm file",
         is_refused=True,
     ),
     BadLog(
         "another zero",
         lambda log, arm: _changed(log, "q", 1, lambda q: q - 0.5 * np.pi),
-        "column {q2} has another zero than the arm file: add 90 deg.",
+        "column {q2} has a different zero from the arm file: add 90 deg.",
         is_refused=True,
         options={"units": "rad"},
     ),
@@ -227,13 +223,13 @@ BAD_LOGS = (
         "an effort that never changes",
         lambda log, arm: _changed(log, "tau", 1, _stuck),
         "{tau2}",
-        "in every row: a sensor that is off?",
+        "in every row; is the sensor off?",
     ),
     BadLog(
         "a position that never changes",
         lambda log, arm: _changed(log, "q", 1, _stuck),
         "{q2}",
-        "in every row while others move",
+        "in every row, while others move",
     ),
     BadLog(
         "thousandths",

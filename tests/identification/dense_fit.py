@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class DenseFit:
-    """Least squares of b = A x: values, covariance by the noise of joints, what is left, leverages."""
+    """Least squares of b = A x: values, covariance by the noise of joints, residual, leverages."""
 
     names: tuple[str, ...]
     values: Floats

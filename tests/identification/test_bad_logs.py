@@ -46,7 +46,7 @@ def test_nothing_is_wrong_with_the_log_that_they_are_made_of() -> None:
     assert not found.findings
     assert not any(test.message for test in found.tests)
     assert [text.split(",")[0] for text in found.logs[0].signals.findings] == [
-        "Positions are filtered without delay"
+        "Positions are zero-phase filtered"
     ]
 
 
@@ -93,7 +93,7 @@ def test_the_command_says_it_of_the_columns_of_a_file(
 def test_a_check_that_is_in_the_way_can_be_left_out() -> None:
     log = BAD_LOGS[[b.name for b in BAD_LOGS].index("exchanged efforts")].change(good_log(), TRUE)
     found = fa.identify(NOMINAL, log, torque_side="motor", check=False)
-    assert "times what noise would" in text_of(found)
+    assert "times the noise" in text_of(found)
 
 
 def test_the_side_of_the_gear_is_asked_for() -> None:
@@ -120,7 +120,7 @@ def test_columns_of_seven_joints_are_told_apart(seed: int) -> None:
     i, j = np.random.default_rng(seed).choice(7, 2, replace=False).tolist()
     order = [j if k == i else i if k == j else k for k in range(7)]
     a, b = sorted((i + 1, j + 1))
-    with pytest.raises(InputError, match=f"'tau, joint{a}' and 'tau, joint{b}' are exchanged"):
+    with pytest.raises(InputError, match=f"'tau, joint{a}' and 'tau, joint{b}' are swapped"):
         fa.identify(nominal, {**log, "tau": log["tau"][:, order]}, torque_side="motor")
     turned = log["tau"] * np.where(np.arange(7) == i, -1.0, 1.0)
     with pytest.raises(InputError, match=f"column 'tau, joint{i + 1}' has the wrong sign"):

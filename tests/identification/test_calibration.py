@@ -115,11 +115,11 @@ def found() -> Calibration:
 
 
 def test_what_cannot_be_told_is_told(found: Calibration) -> None:
-    assert "base.z and joint1.d: only their sum shows" in found.unobservable
-    assert "base.yaw and joint1.theta: only their sum shows" in found.unobservable
+    assert "base.z and joint1.d: only their sum is observable" in found.unobservable
+    assert "base.yaw and joint1.theta: only their sum is observable" in found.unobservable
     # axes 1, 2 and 3 are parallel, the slide of joint 4 shows where it points and not where it is
-    assert "joint1.d and joint2.d: only their sum shows" in found.unobservable or (
-        "base.z and joint2.d: only their sum shows" in found.unobservable
+    assert "joint1.d and joint2.d: only their sum is observable" in found.unobservable or (
+        "base.z and joint2.d: only their sum is observable" in found.unobservable
     )
     assert found.shown == 4 * 3 + 2 + 6
     assert np.isinf(found.std["joint1.d"])
@@ -133,16 +133,16 @@ def test_what_other_postures_would_show_is_told_apart() -> None:
     found = calibrate(truth.file, q, points=at, hand_point=[0, 0, 0], unknowns="offsets", base=DEVICE)
     assert found.shown == 3
     (text,) = found.unobservable
-    assert text.endswith("other postures would show it")
+    assert text.endswith("other configurations would show it")
     whole = calibrate(truth.file, q, points=points, unknowns="offsets")
-    never = [text for text in whole.unobservable if not text.endswith("other postures would show it")]
-    assert "base.yaw and joint1.theta: only their sum shows" in never
+    never = [text for text in whole.unobservable if not text.endswith("other configurations would show it")]
+    assert "base.yaw and joint1.theta: only their sum is observable" in never
     assert len(never) < len(whole.unobservable)
 
 
 def test_one_wrong_row_is_found_and_left_out(found: Calibration) -> None:
     assert found.left_out.tolist() == [17]
-    assert any("row 17 is" in text and "left out" in text for text in found.findings)
+    assert any("row 17 is" in text and "excluded" in text for text in found.findings)
     assert found.noise == pytest.approx((2e-4, 3e-4), rel=0.15)
     assert len(found.rows) == 39
 
@@ -185,8 +185,8 @@ def test_a_report_says_it_all(found: Calibration, tmp_path: Path) -> None:
     for part in (
         "joint3.theta",
         "rms before",
-        "not shown",
-        "only their sum shows",
+        "not observable",
+        "only their sum is observable",
         "condition number",
         "row 17",
     ):
@@ -254,25 +254,25 @@ def test_wrong_words_and_numbers_are_refused() -> None:
     truth = truth_of(arm, "offsets", 10)
     q, points = truth.q, truth.poses[:, :3, 3]
     asked: list[tuple[dict[str, Any], str]] = [
-        ({}, "give poses"),
+        ({}, "expected poses"),
         ({"points": points, "poses": truth.poses}, "not both"),
         ({"points": points[:4]}, "expected shape"),
-        ({"poses": truth.poses, "hand_point": [0, 0, 0]}, "it is for points"),
-        ({"points": points, "unknowns": "joint2.aa"}, "there is no 'joint2.aa'; did you mean"),
-        ({"points": points, "unknowns": "frames"}, "no joint is placed by"),
+        ({"poses": truth.poses, "hand_point": [0, 0, 0]}, "applies to points only"),
+        ({"points": points, "unknowns": "joint2.aa"}, "unknown name 'joint2.aa'; did you mean"),
+        ({"points": points, "unknowns": "frames"}, "no joint of this arm has"),
         ({"points": points, "noise": -1.0}, "calibrate, noise: must be above 0"),
-        ({"poses": truth.poses, "noise": 1e-3}, "two numbers"),
+        ({"poses": truth.poses, "noise": 1e-3}, "two values"),
         ({"poses": truth.poses, "prior": [1.0]}, "expected (m, rad)"),
-        ({"poses": truth.poses, "prior": {"joint9.a": 1.0}}, "not among the unknowns"),
+        ({"poses": truth.poses, "prior": {"joint9.a": 1.0}}, "not one of the unknowns"),
         ({"poses": truth.poses, "confidence": 1.0}, "confidence"),
-        ({"poses": truth.poses * 1.1}, "row 0 is no pose"),
-        ({"points": 1e3 * points}, "column points[:, 2] spreads over"),
+        ({"poses": truth.poses * 1.1}, "row 0 is not a pose"),
+        ({"points": 1e3 * points}, "column points[:, 2] spans"),
     ]
     for given, text in asked:
         with pytest.raises(InputError) as caught:
             calibrate(arm, q, **given)
         assert text in str(caught.value)
-    with pytest.raises(InputError, match=r"at least \d+ are needed"):
+    with pytest.raises(InputError, match=r"expected at least \d+ rows"):
         calibrate(arm, q[:2], points=points[:2], unknowns="offsets")
     with pytest.raises(InputError, match=r"column q\[:, 0\] \(joint1\) is .* Are these degrees"):
         calibrate(arm, q * 57.3, points=points)
@@ -283,9 +283,9 @@ def test_mistaken_columns_are_named() -> None:
     truth = truth_of(arm, "offsets", 20)
     turned, swapped = truth.q.copy(), truth.q[:, [0, 2, 1, 3]]
     turned[:, 1] *= -1.0
-    with pytest.raises(InputError, match=r"the other sign of q of joint2 \(column q\[:, 1\]\)"):
+    with pytest.raises(InputError, match=r"the sign of q of joint2 reversed \(column q\[:, 1\]\)"):
         calibrate(arm, turned, poses=truth.poses)
-    with pytest.raises(InputError, match="joint2 and joint3 exchanged"):
+    with pytest.raises(InputError, match="joint2 and joint3 swapped"):
         calibrate(arm, swapped, points=truth.poses[:, :3, 3])
 
 
@@ -296,7 +296,7 @@ def test_rows_that_are_no_numbers_are_left_out() -> None:
     found = calibrate(truth.file, truth.q, points=points, unknowns="offsets")
     assert found.rms < 1e-9
     assert 4 not in found.rows
-    assert any("row 4 is not numbers" in text for text in found.findings)
+    assert any("row 4 is excluded" in text for text in found.findings)
 
 
 def test_noise_that_is_larger_than_stated_is_said() -> None:
@@ -304,7 +304,7 @@ def test_noise_that_is_larger_than_stated_is_said() -> None:
     found = calibrate(
         truth.file, truth.q, poses=noisy(truth.poses, 1), unknowns="offsets", noise=(5e-5, 5e-5)
     )
-    assert any("times the noise stated" in text for text in found.findings)
+    assert any("times the stated noise" in text for text in found.findings)
 
 
 def test_chances_are_those_of_tables() -> None:

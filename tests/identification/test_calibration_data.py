@@ -83,13 +83,13 @@ def without(form: str, *names: str) -> dict[str, Floats]:
     ("columns", "text"),
     [
         (changed(q2=np.degrees(TRUTH.q[:, 1])), "column q2 (joint2) is"),
-        (changed(x=1e3 * TRUTH.poses[:, 0, 3]), "column x spreads over"),
+        (changed(x=1e3 * TRUTH.poses[:, 0, 3]), "column x spans"),
         (changed("rpy", yaw=np.full(9, 200.0)), "column yaw is 200 in row 1, more than a turn"),
-        (changed("quaternion_xyzw", qw=np.full(9, 2.0)), "the quaternion qx, qy, qz, qw has the length"),
-        (without("rpy", "pitch"), "an orientation lacks pitch"),
-        (changed("rpy") | changed("rotation_vector"), "orientations are there twice"),
-        (without("rpy", "z"), "no column is z"),
-        (without("rpy", "q3"), "no column is q3"),
+        (changed("quaternion_xyzw", qw=np.full(9, 2.0)), "the quaternion qx, qy, qz, qw has length"),
+        (without("rpy", "pitch"), "incomplete orientation, pitch missing"),
+        (changed("rpy") | changed("rotation_vector"), "two sets of orientation columns"),
+        (without("rpy", "z"), "no column z"),
+        (without("rpy", "q3"), "no column q3"),
     ],
 )
 def test_what_is_wrong_with_a_table_is_said_by_its_column(
@@ -108,7 +108,7 @@ def test_other_mistakes_are_said(tmp_path: Path) -> None:
     write_table(tmp_path / "b.csv", table(None))
     asked: list[tuple[tuple[Any, dict[str, Any]], str]] = [
         ((tmp_path / "a.json", {}), "not valid JSON"),
-        ((tmp_path / "b.csv", {"units": "inch"}), "units: there is no 'inch'"),
+        ((tmp_path / "b.csv", {"units": "inch"}), "units: unknown unit 'inch'"),
         ((tmp_path / "b.csv", {"units": "m,mm"}), "lengths have two units"),
         (({"poses": TRUTH.poses}, {}), "no q"),
         (({"q": TRUTH.q, "points": TRUTH.q}, {}), "points: expected shape (9, 3)"),

@@ -74,7 +74,7 @@ def test_a_joint_called_hand_is_refused() -> None:
     link, joint = fa.Link(name="link0"), small_arm().joints[0]
     links, tree = (link, fa.Link(name="link1")), (dataclasses.replace(joint, name="hand"),)
     arm = fa.Arm(name="odd", links=links, tree=tree)
-    with pytest.raises(InputError, match="a joint is called 'hand'"):
+    with pytest.raises(InputError, match="joint name 'hand' is reserved"):
         unknowns_of(arm, None, EVERY)
 
 

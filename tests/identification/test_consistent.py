@@ -288,7 +288,7 @@ def test_the_prior_of_drawings_is_a_share_of_each_body() -> None:
         ({"R": np.ones((3, 9))}, "1 bodies have 10 parameters"),
         ({"R": np.full((9, 10), np.nan)}, "R: expected finite numbers"),
         ({"z": np.ones(4)}, "consistent, z"),
-        ({"prior": Prior(np.ones(10), np.zeros(10))}, "must be above 0"),
+        ({"prior": Prior(np.ones(10), np.zeros(10))}, "expected above 0"),
         ({"lower": [np.nan]}, "consistent, lower"),
         ({"total_mass": -1.0}, "total_mass"),
         ({"total_mass": 1e-9}, "Check the unit"),

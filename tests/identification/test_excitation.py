@@ -269,7 +269,7 @@ def test_the_report_says_how_good_it_is() -> None:
     text = plan.report().text()
     assert "condition number" in text
     assert "joint3 voltage" in text
-    assert "joint1.motor.rotor_inertia cannot be told from inertial parameters" in text
+    assert "joint1.motor.rotor_inertia cannot be separated from inertial parameters" in text
     document = made.document()
     assert (
         len(document["parameters"])
@@ -283,8 +283,11 @@ def test_the_report_says_how_good_it_is() -> None:
     )  # fmt: skip
     assert blind.std.tolist() == [0.5, np.inf]
     assert blind.condition == np.inf
-    assert blind.poor == ("a is expected to +-0.5, 50% of the arm's 1.", "b is not seen by this motion.")
-    assert "not seen" in blind.report().text()
+    assert blind.poor == (
+        "a has an expected deviation of +-0.5, 50% of the arm's 1.",
+        "b is not excited by this motion.",
+    )
+    assert "unobservable" in blind.report().text()
 
 
 @pytest.mark.slow
@@ -308,14 +311,14 @@ def test_arms_without_limits_get_sober_ones() -> None:
         ({"harmonics": 1}, r"excite, harmonics: expected a whole number from 2 to 50, got 1"),
         ({"velocity": -1.0}, r"excite, velocity: must be above 0, got -1\.0"),
         ({"torque": [1.0, 2.0]}, r"excite, torque: expected one number or 3, got shape \(2,\)"),
-        ({"torque": 1.0}, r"no posture was found .* joint\d needs a torque of .* give a higher torque"),
-        ({"voltage": 1.0}, r"joint\d needs a voltage of .* V at rest, where -1 to 1 are allowed"),
+        ({"torque": 1.0}, r"found no configuration .* joint\d needs a torque of .* give a higher torque"),
+        ({"voltage": 1.0}, r"joint\d needs a voltage of .* V at rest; allowed are -1 to 1"),
         ({"margin": 0.6}, r"excite, margin: .* 0\.45"),
         ({"box": ((0.0, 0.0, 0.0), (1.0, 0.0, 1.0))}, r"excite, box: expected two corners"),
         ({"box": ((9.0, 9.0, 9.0), (9.1, 9.1, 9.1))}, r"hand . is at .* m at rest.*; give a larger box"),
         ({"start": [0.0, 0.0]}, r"excite, start: expected shape \(3,\)"),
-        ({"start": [0.0, 0.0, 3.0]}, r"excite, start: joint3 is at 3 rad \(m\) at rest, where"),
-        ({"noise": 0.0}, r"excite, noise: expected one number or 3, above 0 and finite"),
+        ({"start": [0.0, 0.0, 3.0]}, r"excite, start: joint3 is at 3 rad \(m\) at rest; allowed"),
+        ({"noise": 0.0}, r"excite, noise: expected one number or 3, positive and finite"),
         ({"after": "motion.csv"}, r"excite, after: expected a list of plans"),
         ({"starts": 0}, r"excite, starts: expected a whole number from 1 to 100"),
         ({"step": 1e-9}, r"excite, step: .* more than 10000000 rows"),
@@ -328,7 +331,7 @@ def test_errors_say_what_to_do(given: dict[str, Any], message: str) -> None:
 
 
 def test_voltages_need_motors() -> None:
-    with pytest.raises(fa.InputError, match="excite, voltage: the motor of joint1 is not known"):
+    with pytest.raises(fa.InputError, match="excite, voltage: the motor of joint1 is unknown"):
         fa.excite(random_arm(5, 3, drives=False), 2.0, voltage=24.0)
 
 
@@ -348,7 +351,7 @@ def test_wrong_files_are_refused(tmp_path: Path) -> None:
     for change, said in (
         ('"coefficients": [[1.0], [2.0], [0.5]]', "as many cosines as sines, got 3 rows"),
         ('"coefficients": [[1.0, 1.0], [2.0, 2.0]]', "expected rows of 1 numbers"),
-        ('"coefficients": [[1.0], [0.0], [0.0], [0.0]]', "it does not rest at its ends"),
+        ('"coefficients": [[1.0], [0.0], [0.0], [0.0]]', "not at rest at its ends"),
     ):
         text = f'"format": "forearm-series-motion/1", "basis": "fourier", "start": [0.0], {change}'
         file.write_text(f'{{{text}, "duration": 1.0}}', encoding="utf-8")

@@ -140,7 +140,8 @@ def test_gains_without_a_known_load_stay_relative_to_the_last() -> None:
     assert abs(found.parameters["joint1.gain"] - 1.1) < FAR * found.std["joint1.gain"]
     assert np.isinf(found.std["joint2.gain"])
     assert any(
-        line.startswith("joint2.gain: these data show it only together") for line in found.unidentifiable
+        line.startswith("joint2.gain: these data determine it only in combination")
+        for line in found.unidentifiable
     )
 
 
@@ -184,7 +185,10 @@ def test_a_sensor_behind_the_gear_sees_no_rotor() -> None:
     found = fa.identify(guess(), log, torque_side="link")
     check(found, TRUE)
     assert not any("rotor" in name for name in found.parameters)
-    assert "Rotors of joint1 and joint2: torque behind the gears does not show them." in found.unidentifiable
+    assert (
+        "Rotors of joint1 and joint2: torque behind the gears does not depend on them."
+        in found.unidentifiable
+    )
 
 
 @pytest.mark.slow
@@ -214,5 +218,5 @@ def test_what_is_asked_wrongly_is_said() -> None:
 
 def test_too_few_rows_are_refused() -> None:
     short = {x: a[:24] for x, a in measured(TRUE, MOTION, **NOISE).items()}
-    with pytest.raises(InputError, match=r"rows are left for \d+ unknowns, expected 2 times as many"):
+    with pytest.raises(InputError, match=r"rows for \d+ unknowns; expected at least 2 times as many rows"):
         fa.identify(guess(), short, torque_side="motor")

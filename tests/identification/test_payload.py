@@ -83,7 +83,7 @@ def test_exact_without_noise(rigid: bool) -> None:
     assert found.mass == pytest.approx(LOAD["mass"], rel=1e-8)
     assert found.com == pytest.approx(LOAD["com"], rel=1e-7)
     assert np.abs(found.inertia - LOAD["inertia"]).max() < 1e-9
-    assert "Every parameter" in found.table()
+    assert "every parameter" in found.table()
 
 
 @pytest.mark.long
@@ -227,7 +227,7 @@ def test_a_point_that_noise_hides_is_a_failure_that_says_so() -> None:
         failed += not found.settled
         assert found.mass >= 0.0
         assert np.isfinite(found.parameters).all()
-        assert found.settled or "did not come to rest" in found.message
+        assert found.settled or "did not converge" in found.message
     assert failed > 0
 
 
@@ -241,7 +241,7 @@ def test_answers_of_no_load_at_all_end_in_a_result() -> None:
         qdd = rng.normal(size=q.shape) * 10.0 ** rng.uniform(0.0, 4.0)
         found = estimate_payload(arm, q, tau, qdd, shape="point", noise=noise)
         assert np.isfinite([*found.parameters, found.mass, *found.com]).all()
-        assert found.settled or "did not come to rest" in found.message
+        assert found.settled or "did not converge" in found.message
 
 
 @pytest.mark.long
@@ -255,7 +255,7 @@ def test_without_a_stated_noise_the_residuals_tell_it() -> None:
         inside += (found.intervals[:, 0] <= TRUTH) & (found.intervals[:, 1] >= TRUTH)
     # one share of 100 runs spreads by 0.03
     assert (np.abs(inside / runs - 0.9) < 0.1).all(), inside / runs
-    assert "No noise is stated: intervals are from what the fit leaves, 0.0" in found.message
+    assert "No noise is stated: intervals follow from the residuals, 0.0" in found.message
     stated = estimate_payload(arm, q, tau, seen, qd, noise=Noise(qdd=0.03))
     assert np.allclose(found.deviations, stated.deviations, rtol=0.3)
     assert "stated" not in stated.message
@@ -278,7 +278,7 @@ def test_what_no_test_shows_is_said_and_left() -> None:
     q, tau, qdd, qd = observed(arm, 3, 3)
     found = estimate_payload(arm, q, tau, qdd, qd, noise=Noise(qdd=0.01))
     assert found.unidentified == ("Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "mz")
-    assert "No test shows Ixx" in found.message
+    assert "Not identifiable, left at 0: Ixx" in found.message
     hidden = np.isinf(found.deviations)
     assert hidden.tolist() == [False, False, False, True, True, True, True, True, True, False]
     assert np.abs((found.parameters - TRUTH)[~hidden] / SCALE[~hidden]).max() < 1e-8
@@ -313,7 +313,7 @@ def test_an_impossible_fit_becomes_the_most_likely_body() -> None:
         P = pseudo_inertia(parameters_of_body(found.mass, found.com, found.inertia))
         assert np.linalg.eigvalsh(P)[0] >= -1e-9 * np.trace(P)
         assert found.onto(arm).n == arm.n  # an arm takes it
-        assert ("no body's" in found.message) == found.projected
+        assert ("not physical" in found.message) == found.projected
     assert seen > 0
 
 
@@ -404,7 +404,7 @@ def test_residuals_beyond_the_noise_are_said() -> None:
     arm = random_arm(3, 4).rigid()
     q, tau, qdd, qd = observed(arm, 2, 1)
     found = estimate_payload(arm, q, 1.05 * tau, qdd, qd, noise=Noise(qdd=1e-3))
-    assert "times the noise stated" in found.message
+    assert "times the stated noise" in found.message
 
 
 def test_inputs_are_checked() -> None:
@@ -420,13 +420,11 @@ def test_inputs_are_checked() -> None:
     spoilt[2, 1] = np.nan
     refused(fa.InputError, "qdd: test 2, joint joint2 is nan", qdd=spoilt)
     refused(
-        fa.InputError,
-        r"qd: test 0, joint joint1 is 1e\+100; .* up to 1e\+06 are taken",
-        qd=np.full_like(qd, 1e100),
+        fa.InputError, r"qd: test 0, joint joint1 is 1e\+100; .* up to 1e\+06", qd=np.full_like(qd, 1e100)
     )
     refused(fa.InputError, "shape", tau=tau[:-1])
     refused(fa.NameNotFound, "shape: expected one of body, point, got 'rod'", shape="rod")
-    refused(fa.InputError, "nothing is unknown", shape="point", mass=1.0, com=(0.0, 0.0, 0.1))
+    refused(fa.InputError, "has no unknowns", shape="point", mass=1.0, com=(0.0, 0.0, 0.1))
     refused(fa.InputError, "confidence", confidence=1.0)
     with pytest.raises(fa.InputError, match="noise, qdd"):
         Noise(qdd=-1.0)
@@ -435,7 +433,7 @@ def test_inputs_are_checked() -> None:
     with pytest.raises(fa.InputError, match="above 0"):
         canonical_tests(arm, q, 0.0)
     puma = fa.load("puma560")
-    with pytest.raises(fa.InputError, match="friction holds all of them"):
+    with pytest.raises(fa.InputError, match="all are held by friction"):
         estimate_payload(puma, np.zeros(6), fa.dynamics.gravity(puma, np.zeros(6)), np.zeros(6))
 
 

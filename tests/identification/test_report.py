@@ -92,7 +92,7 @@ def test_the_report_names_joints_parameters_logs_and_doubts() -> None:
     found = two_joints()
     text = found.report().text(100)
     for expected in (
-        "two-link: 21 parameters from 1400 samples of 2 logs; the data say nothing of 1",
+        "two-link: 21 parameters from 1400 samples of 2 logs; 1 not determined by the data",
         "torques, on the motor's side of the gear",
         "95 % from",
         "monday.csv: q2: 12 samples repeat the one before.",
@@ -158,7 +158,9 @@ def test_how_far_joints_moved_is_told_against_their_limits() -> None:
 
 def test_a_poor_link_asks_for_motion_of_the_joint_that_shows_it() -> None:
     first, last = measure_next(poor(two_joints(), **{"link2.mx": 0.4, "link2.my": 0.4}))
-    assert re.match(r"link2: 1 of 7 parameters is poorly known, worst mx \(\+-31 % of its size\)\.", first)
+    assert re.match(
+        r"link2: 1 of 7 parameters is poorly determined, worst mx \(\+-31 % of its size\)\.", first
+    )
     assert re.search(
         r"joint2 moved over \d+ % of its range; joint1 moved over \d+ %.*: move them further", first
     )
@@ -169,9 +171,9 @@ def test_what_no_data_can_tell_is_not_asked_for_again() -> None:
     name = "joint2.motor.rotor_inertia"
     found = poor(two_joints(), **{name: math.inf})
     assert measure_next(found)[0].startswith(
-        "joint2: 1 of 7 parameters is poorly known, worst motor.rotor_inertia (the data say nothing of it)."
+        "joint2: 1 of 7 parameters is poorly determined, worst motor.rotor_inertia (not determined"
     )
-    told = f"{name}: these data show it only together with link2.Izz."
+    told = f"{name}: these data determine it only in combination with link2.Izz."
     assert measure_next(dataclasses.replace(found, unidentifiable=(told,))) == []
 
 
@@ -191,7 +193,7 @@ def test_a_moment_near_zero_is_held_against_the_others_of_its_link() -> None:
 def test_viscous_friction_is_held_against_dry_friction_at_the_speeds_of_the_logs() -> None:
     assert measure_next(poor(two_joints(), **{"joint1.friction.viscous": 0.15})) == []
     said = measure_next(poor(two_joints(), **{"joint1.friction.viscous": 0.9}))
-    assert said[0].startswith("joint1: 1 of 5 parameters is poorly known, worst friction.viscous")
+    assert said[0].startswith("joint1: 1 of 5 parameters is poorly determined, worst friction.viscous")
 
 
 def moving_enough(found: Identification) -> Identification:
@@ -219,7 +221,7 @@ def test_stribecks_speed_asks_for_slow_motion() -> None:
     found = moving_enough(two_joints())
     fast = dataclasses.replace(found, speed=np.where(found.speed < 0.0, -1.0, 1.0) * 3.0)
     said = measure_next(poor(fast, **{"joint2.friction.stribeck_speed": 0.5}))
-    assert "joint2 moved slower than twice Stribeck's speed for 0.0 % of the time: let it creep" in said[0]
+    assert "joint2 moved slower than twice the Stribeck speed for 0.0 % of the time: let it creep" in said[0]
 
 
 def test_friction_asks_for_speed_and_not_for_range() -> None:
@@ -235,7 +237,7 @@ def test_two_that_hang_together_are_named() -> None:
     a, b = found.parameters.names.index("joint1.offset"), found.parameters.names.index("link1.mx")
     covariance[a, b] = covariance[b, a] = -0.99 * math.sqrt(covariance[a, a] * covariance[b, b])
     said = measure_next(dataclasses.replace(found, covariance=covariance))
-    assert "link1.mx and joint1.offset are hardly told apart (correlation -0.990)" in said[1]
+    assert "link1.mx and joint1.offset are hardly separable (correlation -0.990)" in said[1]
     well = dataclasses.replace(sure(two_joints()), covariance=covariance)  # both of them known well
     assert measure_next(well) == []
 
@@ -383,7 +385,7 @@ def test_the_page_shows_names_as_text() -> None:
     named = dataclasses.replace(found, findings=("<b>loud</b> & clear",), unidentifiable=())
     text = page(named)
     assert "&lt;b&gt;loud&lt;/b&gt; &amp; clear" in text
-    assert "What the data cannot tell" not in text
+    assert "Not determined by the data" not in text
 
 
 def test_a_page_of_one_short_log_without_motion_can_be_written() -> None:
@@ -402,7 +404,7 @@ def test_a_page_of_one_short_log_without_motion_can_be_written() -> None:
         predicted_before=none,
     )
     text = page(short)
-    assert "Spectra of what is left" not in text
+    assert "Residual spectra" not in text
     assert "Friction</h2>" not in text
     assert "Cross-validation" not in text
 

@@ -86,7 +86,7 @@ def test_nothing_is_said_of_a_good_log() -> None:
     findings = prepare_log(ARM, as_columns(GOOD)).signals.findings
     assert len(findings) == 1
     assert re.fullmatch(
-        r"Positions are filtered without delay, cut-off [\d.]+ Hz, chosen from their noise: polynomials of "
+        r"Positions are zero-phase filtered, cut-off [\d.]+ Hz, chosen from their noise: polynomials of "
         r"degree 4 over \d+ samples, [\d.]+ ms\.",
         findings[0],
     )
@@ -97,29 +97,29 @@ SWAPPED[[55, 56]] = 56, 55
 REFUSED: dict[str, tuple[Log, str]] = {
     "degrees": (
         changed(q=np.degrees(GOOD["q"])),
-        r"log, column 'q1': it reaches -?57\.\d+, beyond the limits of joint1, -2.5 to 2.5. Are these "
-        r"degrees\? Say units: deg \(--units deg\).* If they are right, say units: rad\.",
+        r"log, column 'q1': reaches -?57\.\d+, beyond the limits of joint1, -2.5 to 2.5. Are these "
+        r"degrees\? Set units to deg \(--units deg\).* If the values are right, set units to rad\.",
     ),
     "motor rad": (
         changed(q=GOOD["q"] * RATIOS),
-        r"column 'q1': it reaches -?80\.\d+, .* or rad of the motor, with gear ratio 80\? Divide them by 80",
+        r"column 'q1': reaches -?80\.\d+, .* or rad of the motor, with gear ratio 80\? Divide them by 80",
     ),
     "motor turns": (
         changed(q=GOOD["q"] * RATIOS / (2.0 * np.pi)),
-        r"column 'q1': it reaches -?12.7\d+, .* turns of the motor, with gear ratio 80\? Multiply them by "
+        r"column 'q1': reaches -?12.7\d+, .* motor turns, with gear ratio 80\? Multiply them by "
         "2 pi / 80",
     ),
-    "ms": (changed(t=T * 1e3), r"log, column 't': rows are 2 s apart. Are times in ms\? Say so by units: ms"),
+    "ms": (changed(t=T * 1e3), r"log, column 't': rows are 2 s apart. Are times in ms\? Set units to ms"),
     "us": (changed(t=T * 1e6), r"column 't': rows are 2000 s apart. Are times in us\?"),
     "ns": (changed(t=T * 1e9), r"column 't': rows are 2e\+06 s apart. Are times in ns\?"),
     "ms by velocities": (
         changed(t=T * 1e3, qd=QD),
-        r"column 't': positions change 100\d times more slowly than velocities say. Are times in ms\?",
+        r"column 't': positions change 100\d times more slowly than the velocities. Are times in ms\?",
     ),
     "velocities in degrees": (
         changed(qd=np.degrees(QD), qdd=QDD),
         r"column 'qd1', 'qd2', 'qd3': 57.3 times how fast 'q1', 'q2', 'q3' change: velocities in degrees "
-        r"per s\? Bring positions .* Or take derivatives from the positions: derivatives='position'\.",
+        r"per s\? Bring positions .* Or compute derivatives from the positions: derivatives='position'\.",
     ),
     "velocity of the motor": (
         changed(qd=QD * [1.0, 101.0, 1.0], qdd=QDD),
@@ -127,7 +127,7 @@ REFUSED: dict[str, tuple[Log, str]] = {
     ),
     "sign of a velocity": (
         changed(qd=QD * [1.0, 1.0, -1.0], qdd=QDD),
-        r"column 'qd3' has the opposite sign of how 'q3' changes\.",
+        r"column 'qd3' has the opposite sign of the change of 'q3'\.",
     ),
     "velocities swapped": (
         changed(qd=QD[:, [1, 0, 2]], qdd=QDD),
@@ -137,19 +137,16 @@ REFUSED: dict[str, tuple[Log, str]] = {
         changed(t=np.random.default_rng(1).permutation(T)),
         r"column 't': time goes back \d+ times, first at row \d+. Sort the rows by time",
     ),
-    "times that stand": (changed(t=np.zeros(2000)), r"column 't': times never rise"),
+    "times that stand": (changed(t=np.zeros(2000)), r"column 't': times never increase"),
     "efforts that are constant": (
         changed(tau=np.ones((2000, 3))),
-        r"log: no column of the efforts ever changes \(tau1, tau2, tau3\); there is nothing to fit",
+        r"log: all effort columns are constant \(tau1, tau2, tau3\); there is nothing to fit",
     ),
     "no number": (
         changed(q=np.full((2000, 3), np.nan)),
-        r"no row has a number in every column of the motion. 2000 rows left out",
+        r"no row has values in every motion column. 2000 rows dropped",
     ),
-    "few rows": (
-        rows(slice(0, 7)),
-        r"the longest of 1 pieces between gaps has 7 rows; a motion needs 9 at least",
-    ),
+    "few rows": (rows(slice(0, 7)), r"the longest of 1 pieces between gaps has 7 rows; expected at least 9"),
 }
 
 
@@ -163,31 +160,31 @@ def test_logs_that_are_refused(name: str) -> None:
 SAID: dict[str, tuple[Log, str]] = {
     "velocities in degrees, not used": (
         changed(qd=np.degrees(QD)),
-        r"'qd1', 'qd2', 'qd3': 57.3 times .* Velocities are taken from the positions, not from here\.",
+        r"'qd1', 'qd2', 'qd3': 57.3 times .* Velocities are computed from the positions instead\.",
     ),
     "zero": (
         changed(q=GOOD["q"] + [0.0, 2.2, 0.0]),
-        r"'q2' reaches 3.2, beyond the limits of joint2, -2.5 to 2.5. Is its zero not that of the model\?",
+        r"'q2' reaches 3.2, beyond the limits of joint2, -2.5 to 2.5. Does its zero differ",
     ),
     "outlier": (
         changed(q=at(GOOD["q"], (500, 2), GOOD["q"][500, 2] + 0.3)),
-        r"'q3': 1 row left out, where it jumps away and back; first row 500 \(t = 1 s\), by 0\.3\d* rad\.",
+        r"'q3': 1 row dropped as outliers; first row 500 \(t = 1 s\), by 0\.3\d* rad\.",
     ),
     "step": (
         changed(q=GOOD["q"] + np.outer(T > 2.0, [0.0, 0.4, 0.0])),
-        r"'q2' jumps 1 time, first at row 1001 \(t = 2.002 s\) by 0.39\d* rad; the log is parted there",
+        r"'q2' jumps 1 time, first at row 1001 \(t = 2.002 s\) by 0.39\d* rad; the log is split there",
     ),
     "turns": (
         changed(q=(GOOD["q"] + np.outer(T, [0.0, 1.0, 0.0]) + np.pi) % (2.0 * np.pi) - np.pi),
-        r"'q2' jumps by whole turns \d times?, as angles do that are kept within one turn; made continuous",
+        r"'q2' jumps by whole turns \d times?, as angles wrapped to one turn do; unwrapped",
     ),
     "constant position": (
         changed(q=at(GOOD["q"], (slice(None), 1), 0.3)),
-        r"'q2' never changes, it is 0.3 in every row while others move: a joint that was held, or a sensor",
+        r"'q2' is constant, 0.3 in every row, while others move; was the joint held, or is the sensor off",
     ),
     "constant effort": (
         changed(tau=at(GOOD["tau"], (slice(None), 1), 0.0)),
-        r"'tau2' never changes, it is 0 in every row: a sensor that is off\? It is not used\.",
+        r"'tau2' is constant, 0 in every row; is the sensor off\? It is not used\.",
     ),
     "clipped": (
         changed(tau=np.clip(GOOD["tau"], [-99.0, -15.0, -99.0], [99.0, 12.0, 99.0])),
@@ -195,19 +192,19 @@ SAID: dict[str, tuple[Log, str]] = {
     ),
     "steps": (
         changed(tau=np.round(GOOD["tau"] / 0.8) * 0.8),
-        r"'tau1' comes in steps of 0.8 N m, which is noise of 0.231 N m",
+        r"'tau1' is quantised in steps of 0.8 N m, equivalent to noise of 0.231 N m",
     ),
     "sign": (
         changed(tau=np.maximum(GOOD["tau"], 0.0)),
-        r"'tau1' never passes 0: 52\.4 % of the moving samples, which are not used. Was its sign lost\?",
+        r"'tau1' never changes sign: 52\.4 % of the moving samples, which are not used. Was its sign lost\?",
     ),
     "held": (
         changed(q=GOOD["q"][np.arange(2000) // 2 * 2]),
-        r"'q1' to 'q3' repeat the row before in 49\.9 % of the rows while the arm moves. Is the log faster",
+        r"'q1' to 'q3' repeat the previous row in 49\.9 % of the rows while the arm moves.",
     ),
     "velocities alone": (
         changed(qd=QD),
-        r"Velocities are logged \('qd1', \.\.\.\), accelerations are not: both are taken from the positions",
+        r"Velocities are logged \('qd1', \.\.\.\), accelerations are not: both are computed",
     ),
     "mN m": (
         changed(tau=1e3 * GOOD["tau"]),
@@ -215,33 +212,33 @@ SAID: dict[str, tuple[Log, str]] = {
     ),
     "motor torque": (
         changed(tau=GOOD["tau"] / RATIOS),
-        r"'tau1', 'tau2', 'tau3': below max_effort divided by the gear ratio. Are these torques of the mot",
+        r"'tau1', 'tau2', 'tau3': below max_effort divided by the gear ratio. Are these mot",
     ),
     "missing positions": (
         changed(q=at(GOOD["q"], (slice(700, 710), 2), np.nan)),
-        r"10 rows left out where a number is missing: 'q3' \(10\)\.\n't': 1 gap parts the log "
+        r"10 rows dropped for missing values: 'q3' \(10\)\.\n't': 1 gap splits the log "
         r"\(rows are 0.002 s apart\); the longest, 0.022 s, begins at 1.398 s",
     ),
     "missing efforts": (
         changed(tau=at(GOOD["tau"], (slice(700, 710), 2), np.inf)),
-        r"Numbers are missing in 'tau3' \(10\): these samples are not used for the joint",
+        r"Values are missing in 'tau3' \(10\): these samples are not used for the joint",
     ),
     "gap": (
         rows(np.delete(np.arange(2000), slice(600, 800))),
-        r"'t': 1 gap parts the log \(rows are 0.002 s apart\); the longest, 0.402 s, begins at 1.198 s",
+        r"'t': 1 gap splits the log \(rows are 0.002 s apart\); the longest, 0.402 s, begins at 1.198 s",
     ),
     "repeated": (
         rows(np.insert(np.arange(2000), 77, 76)),
-        r"'t': 1 row left out that repeats the time of the row before, first row 77",
+        r"'t': 1 row dropped that repeats the time of the previous row, first row 77",
     ),
     "coarse times": (
         changed(t=np.round(T, 2)),
-        r"'t': 1\d\d\d rows left out that repeat .* Times are too coarse for so many rows: leave that col",
+        r"'t': 1\d\d\d rows dropped that repeat .* The time resolution is too coarse",
     ),
     "late": (rows(SWAPPED), r"'t': 1 row came late, first row 56; sorted by time"),
     "reset": (
         changed(t=np.where(T > 2.0, T - 2.0, T)),
-        r"'t': the clock goes back 1 time, first at row 1001 from 2 s to 0.002 s; the log is parted there",
+        r"'t': the clock goes back 1 time, first at row 1001 from 2 s to 0.002 s; the log is split there",
     ),
 }
 
@@ -315,11 +312,8 @@ def test_a_file_says_the_line_and_its_own_names(
         lines[k] = ",".join([*lines[k].split(",")[:-1], field])
     path.write_text("\n".join(lines), encoding="utf-8")
     findings = said(prepare_log(ARM, path))
-    assert f"Numbers are missing in 'effort_{joints[2]}' (3)" in findings
-    assert (
-        f"'position_{joints[2]}': 1 row left out, where it jumps away and back; first line 502 (t = 1 s)"
-        in findings
-    )
+    assert f"Values are missing in 'effort_{joints[2]}' (3)" in findings
+    assert f"'position_{joints[2]}': 1 row dropped as outliers; first line 502 (t = 1 s)" in findings
     lines[900] = lines[900].replace(lines[900].split(",")[2], "many")
     path.write_text("\n".join(lines), encoding="utf-8")
     with pytest.raises(
@@ -351,9 +345,12 @@ def test_cutoffs_that_no_window_has() -> None:
     for cutoff, sentence in (
         (
             200.0,
-            r"cutoff: 200 Hz; rows 0.002 s apart allow 10\d(\.\d+)? Hz at most, by a window of 9 samples",
+            r"cutoff: 200 Hz; rows 0.002 s apart allow at most 10\d(\.\d+)? Hz, with a window of 9 samples",
         ),
-        (0.1, r"cutoff: 0.1 Hz; the longest piece of 2000 rows, 0.002 s apart, allows 0.4\d+ Hz at least"),
+        (
+            0.1,
+            r"cutoff: 0.1 Hz; the longest piece of 2000 rows, 0.002 s apart, allows no less than 0.4\d+ Hz",
+        ),
         (-1.0, r"log, cutoff: "),
     ):
         with pytest.raises(InputError, match=sentence):
@@ -366,10 +363,10 @@ def test_cutoffs_that_no_window_has() -> None:
         (lambda: {**GOOD, "q": GOOD["q"][:, :2]}, r"log, q: expected shape \(T, 3\), got \(2000, 2\)"),
         (
             lambda: {**GOOD, "tau": GOOD["tau"][:5]},
-            r"as many rows of every quantity, got q 2000, tau 5, t 2000",
+            r"the same number of rows for every quantity, got q 2000, tau 5, t 2000",
         ),
-        (lambda: {}, r"log: nothing in it; expected arrays t \(T,\), q \(T, 3\) and tau"),
-        (lambda: {"t": T, "x": T}, r"log: no column is one of measured_q1\.\."),
+        (lambda: {}, r"log: empty; expected arrays t \(T,\), q \(T, 3\) and tau"),
+        (lambda: {"t": T, "x": T}, r"log: no column measured_q1\.\."),
     ],
 )
 def test_arrays_of_other_shapes(bad: Callable[[], Log], sentence: str) -> None:

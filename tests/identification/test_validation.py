@@ -69,7 +69,7 @@ def test_offsets_and_gains_of_sensors_count() -> None:
 def test_it_is_told_in_a_table_and_as_json() -> None:
     said = two_joints().validate(another_log(np.zeros((60, 2))))
     text = said.report().text()
-    assert "which nothing was fitted to" in text
+    assert "not used in the fit" in text
     assert "joint2  N m" in text
     assert json.loads(json.dumps(said.to_json(), allow_nan=False))["joints"] == ["joint1", "joint2"]
 

@@ -133,7 +133,7 @@ def test_amplifiers_of_the_arm_file_stand_behind_the_converter(tmp_path: Path) -
     assert "DACOut = 0.5 0 0 0 0 -1.5  # V" in ended.out
     assert "voltage = 4 0 0 0 0 2  # V" in ended.out
     ended = talk(f"database_read {path}", "voltage = 2 0 0 0 0 -6", "simulate new no 5")
-    assert "note: inductance of its windings is left out; currents follow the voltages\n" in ended.out
+    assert "note: winding inductance is neglected; currents follow the voltages\n" in ended.out
     plain = talk("voltage = 2 0 0 0 0 -6", "simulate new no 5")
     assert np.array_equal(ended.session.variables.theta, plain.session.variables.theta)
     assert "their own amplifier_gain" in fails_with(DAC(gain=2.0), f"database_read {path}")
@@ -183,8 +183,7 @@ def fails_with(dac: DAC, *lines: str) -> str:
 def test_limits_of_the_motors_are_told() -> None:
     ended = talk("voltage = 100 0 0 0 0 40")
     assert (
-        "note: at the limit of voltage or current, with the torque that the motor then gives: "
-        "joint1 (280), joint6 (6)"
+        "note: at the voltage or current limit, with the resulting torque: joint1 (280), joint6 (6)"
     ) in ended.out
     assert "joint2 (300)" in talk("torque = 0 301 0 0 0 0").out
     assert "note" not in talk("torque = 0 299 0 0 0 0").out
@@ -276,7 +275,7 @@ def test_a_schedule_goes_on_at_the_time_of_the_simulation(tmp_path: Path) -> Non
     ended = talk("voltage = 1 8 1 7 1 1", "simulate new yes 10", f"simulate continue yes {path}")
     whole = talk(f"simulate new yes {path}")
     assert np.array_equal(ended.session.run_so_far("").q, whole.session.run_so_far("").q)
-    assert "the simulation is at 0.03 s and the schedule's last row at 0.03 s" in fails(
+    assert "the simulation is at 0.03 s, but the schedule ends with its last row at 0.03 s" in fails(
         f"simulate new yes {path}", f"simulate continue {path}"
     )
 
@@ -390,9 +389,9 @@ def test_database_read_takes_files_and_names_and_starts_anew(tmp_path: Path) -> 
     assert ended.session.variables.arm.n == 3
     assert tuple(ended.session.variables.arm.gravity) == (0.0, 0.0, -1.5)
     assert "theta = 0 0 0  # rad" in ended.out
-    assert "nothing is simulated yet" in ended.errors[0]
+    assert "no simulation yet" in ended.errors[0]
     stanford = talk("database_read stanford", "theta")
-    assert "note: gravity is that of the session, -9.80621; its own would be 9.8" in stanford.out
+    assert "note: gravity is that of the session, -9.80621; that of the arm file is 9.8" in stanford.out
     assert "theta = 0 0 0 0 0 0  # rad or m" in stanford.out
 
 

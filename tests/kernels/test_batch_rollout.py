@@ -348,9 +348,12 @@ def test_nothing_to_do_and_places_for_results() -> None:
             {"q0": np.zeros((3, 2))},
             r"q0: 'one' has 1 joints, expected shape \(1,\) or \(B, 1\), got \(3, 2\)",
         ),
-        ({"qd0": np.zeros((4, 1))}, "the same number of arms everywhere, got 3 of q0, 4 of qd0"),
+        ({"qd0": np.zeros((4, 1))}, "the same number of arms in all arguments, got 3 of q0, 4 of qd0"),
         ({"torque": np.zeros((2, 1))}, r"torque: expected shape \(1,\) held, \(5, 1\) by step, \(3, 1\) or"),
-        ({"torque": np.zeros((3, 1)), "steps": 3}, r"may be one row per arm or one per step.*\(3, 1, 1\)"),
+        (
+            {"torque": np.zeros((3, 1)), "steps": 3},
+            r"ambiguous: one row per arm or one per step.*\(3, 1, 1\)",
+        ),
         ({"torque": ["a"]}, "torque: expected an array of real numbers"),
         (
             {"torque": [0.0], "controller": len},
@@ -366,11 +369,11 @@ def test_nothing_to_do_and_places_for_results() -> None:
         ({"method": "rk5"}, "simulate, method: .*rk4"),
         ({"out": np.empty((3, 1))}, r"out: expected a pair of arrays \(q, qd\)"),
         ({"out": (np.empty((3, 1)), np.empty(1))}, r"out: expected a writeable C-contiguous array \(3, 1\)"),
-        ({"parameters": [1.0]}, "parameters: none were left open"),
+        ({"parameters": [1.0]}, "parameters: this kernel has no open parameters"),
         ({"steps": 2**64}, "steps: expected a whole number from 0 to 9007199254740992"),
         ({"record": 2**64}, "record: expected a whole number from 1 to 9007199254740992"),
-        ({"steps": 2**50, "record": 1}, "no memory for results .* or keep fewer of them"),
-        ({"out": (SAME, SAME)}, "out: q and qd need an array each; they share memory"),
+        ({"steps": 2**50, "record": 1}, "no memory for results .* or store fewer of them"),
+        ({"out": (SAME, SAME)}, "out: q and qd share memory; expected two separate arrays"),
     ],
 )
 def test_errors_say_what_is_wrong(changed: dict[str, Any], message: str) -> None:
@@ -391,7 +394,9 @@ def test_what_is_kept_may_take_the_place_of_torques() -> None:
 
 def test_motors_with_inductance_are_refused() -> None:
     motor = fa.Motor(gear_ratio=20.0, torque_constant=0.1, resistance=1.0, inductance=1e-3)
-    with pytest.raises(fa.InputError, match="without inductance only, and motors of 'one' have some"):
+    with pytest.raises(
+        fa.InputError, match="voltages need motors without inductance, and some motors of 'one' have it"
+    ):
         fa.compile(beam(motor=motor)).simulate([0.0], [0.0], steps=1, step=H, voltage=[1.0])
 
 

@@ -144,8 +144,8 @@ def test_all_and_a_whole_joint_leave_drives_alone() -> None:
     ("arm", "asked", "text"),
     [
         ("chain3", "drives", "no joint has friction or a motor; add them with arm.with_drives."),
-        ("chain3", "joint2.friction", "the joint has no friction; add one with arm.with_drives."),
-        ("chain3", "joint2.motor.gear_ratio", "the joint has no motor; add one with arm.with_drives."),
+        ("chain3", "joint2.friction", "the joint has no friction; add it with arm.with_drives."),
+        ("chain3", "joint2.motor.gear_ratio", "the joint has no motor; add it with arm.with_drives."),
         ("puma560", "joint2.motor.gear", "did you mean 'joint2.motor.gear_ratio'"),
         ("puma560", "joint2.motor.inductance", "JOINT.friction, JOINT.motor, or drives"),
     ],

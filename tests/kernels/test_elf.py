@@ -147,7 +147,7 @@ def test_every_object_has_memory_of_its_own() -> None:
 
 def test_what_needs_something_from_outside_goes_to_llvm() -> None:
     code = native.object_code(OUTSIDE)
-    with pytest.raises(elf.UnsupportedObject, match="outside"):
+    with pytest.raises(elf.UnsupportedObject, match="undefined symbol"):
         elf.load(code)
     with pytest.raises(elf.UnsupportedObject):
         native.loaded(code, ["mine"], made_here=False)

@@ -185,7 +185,7 @@ def test_what_does_not_fit_is_told() -> None:
         {"tau": np.zeros((5, 3)), "M": np.zeros((5, 3, 3)), "J": np.zeros(1)},
         {},
     ):
-        with pytest.raises(fa.InputError, match=r"out: expected an array each for tau, M"):
+        with pytest.raises(fa.InputError, match=r"out: expected one array for each of tau, M"):
             both(q, qd, qdd, out=out)
     for wrong in (
         np.zeros((5, 3)),
@@ -199,11 +199,11 @@ def test_what_does_not_fit_is_told() -> None:
     with pytest.raises(fa.InputError, match="got None"):
         both(q, qd, qdd, out={"tau": np.zeros((5, 3)), "M": None})  # type: ignore[dict-item]
     memory = np.zeros(59)
-    with pytest.raises(fa.InputError, match="tau, M need an array each; two of them share memory"):
+    with pytest.raises(fa.InputError, match="tau, M must be separate arrays; two of them share memory"):
         both(q, qd, qdd, out={"tau": memory[:15].reshape(5, 3), "M": memory[14:].reshape(5, 3, 3)})
     with pytest.raises(fa.InputError, match=r"qd: expected a number, \(3,\) or \(5, 3\) beside q"):
         both(q, qd[:4], qdd)
-    with pytest.raises(fa.InputError, match="parameters: none were left open in this kernel"):
+    with pytest.raises(fa.InputError, match="parameters: this kernel has no open parameters"):
         both(q, qd, qdd, parameters={})
     with pytest.raises(fa.NameNotFound, match="did you mean 'gravity'"):
         kernel().fused(["inverse_dynamics", "gravty"])

@@ -411,9 +411,7 @@ def test_an_arm_too_long_for_a_stack_is_refused(monkeypatch: pytest.MonkeyPatch)
     assert alone < MOST_ALONE
     monkeypatch.setattr("forearm.kernels.joint_loop_ir.MOST_ALONE", alone - 1)
     monkeypatch.setattr("forearm.kernels.joint_loop_ir.MOST", 0)
-    with pytest.raises(
-        fa.ModelError, match=r"compile: 33 joints are more than a thread's stack holds; fa\.dynamics computes"
-    ):
+    with pytest.raises(fa.ModelError, match=r"compile: 33 joints exceed a thread's stack; use fa\.dynamics"):
         fa.compile(ARMS["33 turning"]).forward_dynamics(*states(ARMS["33 turning"], 1))
 
 

@@ -245,6 +245,20 @@ def test_what_does_not_fit_is_told(puma: Any, arguments: Any, message: str) -> N
         puma.inverse_dynamics(*arguments)
 
 
+def test_a_tensor_with_gradient_is_sent_to_the_functions_that_carry_one(puma: Any) -> None:
+    class Tensor:
+        requires_grad = True
+
+        def __array__(self, *_: Any, **__: Any) -> Any:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+
+    with pytest.raises(fa.InputError, match=r"^q: the tensor requires a gradient.* k\.torch, or q\.detach"):
+        puma.gravity(Tensor())
+    Tensor.requires_grad = False
+    with pytest.raises(RuntimeError, match="Can't call"):
+        puma.gravity(Tensor())
+
+
 def test_wrong_calls_are_python_s_own_errors(puma: Any) -> None:
     z = np.zeros(6)
     puma.gravity(z)
@@ -261,7 +275,7 @@ def test_compile_says_what_it_takes() -> None:
     cases: tuple[tuple[dict[str, Any], str], ...] = (
         ({"dtype": "float16"}, "dtype: expected one of float64, float32"),
         ({"device": "cudo"}, "device: expected one of cpu, cuda, cuda:1, got 'cudo'"),
-        ({"fast": True}, "fast: for float32 on a GPU alone, got float64 on 'cpu'"),
+        ({"fast": True}, "fast: only available for float32 on a GPU, got float64 on 'cpu'"),
     )
     for given, message in cases:
         with pytest.raises(fa.InputError, match=message):

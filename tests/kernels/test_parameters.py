@@ -298,7 +298,7 @@ def test_a_state_that_is_no_number_spoils_only_itself() -> None:
         (
             np.zeros(2),
             (
-                r"parameters: 3 were left open; expected shape \(3,\), or \(4, 3\) with one "
+                r"parameters: 3 are left open; expected shape \(3,\), or \(4, 3\) with one "
                 r"row per state, got \(2,\)"
             ),
         ),
@@ -307,8 +307,8 @@ def test_a_state_that_is_no_number_spoils_only_itself() -> None:
         (np.zeros((1, 3)), r"got \(1, 3\)"),
         (np.zeros((4, 3, 1)), r"got \(4, 3, 1\)"),
         (1.0, r"got \(\)"),
-        ({"gravity.x": [1.0, 2.0]}, r"expected for each a number, or \(4,\) of them as there are states"),
-        ({"gravity.x": np.ones((4, 1))}, "as there are states"),
+        ({"gravity.x": [1.0, 2.0]}, r"expected for each one number, or one per state \(\(4,\)\)"),
+        ({"gravity.x": np.ones((4, 1))}, "or one per state"),
         (["a", "b", "c"], "parameters: expected an array of real numbers"),
         ([1j, 2.0, 3.0], "parameters: expected an array of real numbers"),
         ({"gravity.x": "down"}, "parameters, gravity.x: expected an array of real numbers"),
@@ -343,7 +343,8 @@ def test_names_that_are_not_there() -> None:
     closed = fa.compile(arm)
     for given in ({}, {"gravity.x": 1.0}, np.zeros(3)):
         with pytest.raises(
-            fa.InputError, match=r"parameters: none were left open in this kernel; fa\.compile"
+            fa.InputError,
+            match=r"parameters: this kernel has no open parameters; compile it with fa\.compile",
         ):
             closed.gravity(z, parameters=given)
     assert closed.parameters == {}

@@ -197,7 +197,7 @@ def called():
     try:
         answers.append(np.isfinite(answer(fa.compile(arm(1)))).all())
     except fa.ForearmError as error:
-        assert "call that kernel once before" in str(error), error
+        assert "call that kernel once beforehand" in str(error), error
         told.append(error)
 fa.compile, arm(1)  # these import too
 wait = 0.007

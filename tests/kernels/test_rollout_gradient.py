@@ -174,7 +174,7 @@ def test_kernels_may_share_a_controller() -> None:
 def test_controllers_that_are_not_differentiated_are_refused() -> None:
     k, states = fa.compile(beam()), (np.zeros((3, 1)),) * 2
     keeps = fa.TracedController(lambda t, q, qd, row, model, state: (-q, state), state=1)
-    with pytest.raises(fa.InputError, match="a law that keeps a state is not differentiated"):
+    with pytest.raises(fa.InputError, match="laws with a state are not differentiable"):
         k.simulate_gradient(states, ([0.0], [0.0]), steps=4, step=H, record=2, controller=keeps)
     slow = fa.TracedController(lambda t, q, qd: -q, period=4)
     with pytest.raises(
@@ -187,11 +187,15 @@ def test_controllers_that_are_not_differentiated_are_refused() -> None:
     ("arm", "changed", "message"),
     [
         (beam(), {"states": ([0.0], [0.0])}, r"states: .*record=2, \(3, 1\) or \(B, 3, 1\), got \(1,\)"),
-        (beam(), {"weights": ([0.0], [[0.0]])}, r"expected a pair of arrays \(1,\) .* \(3, 1\) for those"),
+        (
+            beam(),
+            {"weights": ([0.0], [[0.0]])},
+            r"expected a pair of arrays \(1,\) .* \(3, 1\) for all recorded",
+        ),
         (
             beam(friction=fa.Friction(coulomb=1.0)),
             {},
-            "friction can hold way of 'one', and a motion that sticks",
+            "dry friction can hold way of 'one', and stick-slip motion",
         ),
         (beam(), {"states": np.zeros((3, 1))}, r"gradient, states: expected a pair of arrays \(q, qd\)"),
         (beam(), {"weights": ([0.0],)}, r"gradient, weights: expected a pair of arrays \(q, qd\), got"),

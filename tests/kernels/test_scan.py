@@ -267,7 +267,10 @@ def test_wrong_steps_are_refused() -> None:
         ({"carry": ("a",)}, "carry: expected an output a of 1 numbers, the next state, got outputs x, y"),
         ({"carry": ("x",), "shared": ("x",)}, "x is named twice in carry and shared; name it once"),
         ({"carry": ("x", "x")}, "x is named twice in carry and shared; name it once"),
-        ({"carry": ("x",), "shared": ("a", "r")}, "expected an input that has rows; x, a, r are carried"),
+        (
+            {"carry": ("x",), "shared": ("a", "r")},
+            "expected at least one input with rows; x, a, r are carried",
+        ),
         ({"carry": 3}, "compile_scan, f, carry: expected a name or a list of names, got 3"),
     ):
         for key in (None, ("wrong", message)):

@@ -114,8 +114,8 @@ def test_numbers_that_a_plain_law_refers_to_may_change() -> None:
         ),
         ({"period": 2**64}, "controller, period: expected a whole number from 1 to 9007199254740992"),
         ({"arm": "panda"}, "controller, arm: expected an Arm"),
-        ({"arm": random_arm(5, 2)}, "controller, arm: expected one of 1 joints as 'one' has"),
-        ({"law": lambda t, q, qd: np.maximum(q, 0.0)}, "law: .* called with symbols: take choose, minimum"),
+        ({"arm": random_arm(5, 2)}, "controller, arm: expected an arm with 1 joints like 'one'"),
+        ({"law": lambda t, q, qd: np.maximum(q, 0.0)}, "law: .* called with symbols: use choose, minimum"),
     ],
 )
 def test_errors_say_what_is_wrong(given: dict[str, Any], message: str) -> None:

@@ -134,7 +134,7 @@ def test_rest_unless_rates_are_given_and_batches_are_rows() -> None:
         (lambda a: hand_motion(a, np.zeros(3), None, np.zeros(2)), r"qdd: .* has 3 joints"),
         (lambda a: hand_motion(a, np.zeros(3)).orientation("euler"), "form of orientation: expected one of"),
         (lambda a: hand_pose([0.0, 0.0], [0.0, 0.0, 0.0], "zyz"), r"position: expected shape \(3,\)"),
-        (lambda a: twist_of(np.eye(3), np.eye(3)), r"expected shape \(\.\.\., 4, 4\) of both"),
+        (lambda a: twist_of(np.eye(3), np.eye(3)), r"expected shape \(\.\.\., 4, 4\) for both"),
     ],
 )
 def test_what_is_wrong_is_said(call: object, message: str) -> None:

@@ -233,15 +233,18 @@ def test_nan_in_gives_nan_in_that_row_only(form: str) -> None:
         (lambda: orientation_of(np.eye(3), "zyx"), "got 'zyx'; did you mean 'zyz'"),
         (
             lambda: orientation_of(np.eye(4), "rpy"),
-            r"shape \(\.\.\., 3, 3\), got \(4, 4\)\. Of a pose T take",
+            r"shape \(\.\.\., 3, 3\), got \(4, 4\)\. For a pose T use",
         ),
-        (lambda: orientation_of(2.0 * np.eye(3), "rpy"), "orthonormal to 1e-09 and right-handed"),
+        (
+            lambda: orientation_of(2.0 * np.eye(3), "rpy"),
+            "right-handed rotation matrix, orthonormal to 1e-09",
+        ),
         (lambda: orientation_of(np.diag([1.0, 1.0, -1.0]), "rpy"), "right-handed"),
         (
             lambda: rotation_from([1.0, 2.0], "rpy"),
-            r"rpy: expected 3 numbers \(roll, pitch, yaw\), got shape \(2,\)",
+            r"rpy: expected 3 values \(roll, pitch, yaw\), got shape \(2,\)",
         ),
-        (lambda: rotation_from([1.0, 2.0, 0.0, 0.0], "quaternion_wxyz"), "expected a quaternion of length 1"),
+        (lambda: rotation_from([1.0, 2.0, 0.0, 0.0], "quaternion_wxyz"), "expected a unit quaternion"),
         (lambda: rotation_from("abc", "rpy"), "rpy: expected numbers"),
         (lambda: orientation_rates([0.0, 0.1, 0.2], [1.0], "zyz"), r"w: .* shape \(3,\), got \(1,\)"),
         (lambda: angular_velocity([0.0, 0.1, 0.2], [1.0], "zyz"), r"rates: expected shape \(3,\)"),

@@ -53,7 +53,7 @@ def test_six_joints_give_hand_rates_back(seed: int) -> None:
     assert found.met
     assert not found.singular
     assert found.damping == 0.0
-    assert found.message == "The joints give these rates."
+    assert found.message == "The joints achieve these rates."
     second = joint_accelerations(arm, q, qd, motion.acceleration, motion.angular_acceleration)
     assert np.abs(second.rates - qdd).max() < GIVES_BACK
 
@@ -76,7 +76,7 @@ def test_few_joints_come_as_near_as_they_can_and_say_so() -> None:
     v, w = np.array([0.1, -0.2, 0.05]), np.array([0.3, 0.1, -0.2])
     whole, place = joint_rates(arm, q, v, w), joint_rates(arm, q, v)
     assert not whole.met
-    assert "cannot give these rates" in whole.message
+    assert "cannot achieve these rates" in whole.message
     assert np.abs(jacobian(arm, q).T @ whole.error).max() < 1e-13  # the least error stands on what J can do
     assert place.met
     assert np.abs(jacobian(arm, q)[:3] @ place.rates - v).max() < 1e-13
@@ -93,7 +93,7 @@ def test_damping_near_a_straight_elbow(bend: float) -> None:
     assert not found.met
     assert found.damping == pytest.approx(math.sqrt((1e-3 * found.largest) ** 2 - found.smallest**2))
     assert np.abs(found.rates).max() <= 0.1 / (2.0 * found.damping) * (1.0 + 1e-9)
-    assert "Near a singular posture" in found.message
+    assert "Near a singularity" in found.message
     assert f"damped by {float(found.damping):.3g}" in found.message
 
 
@@ -216,7 +216,7 @@ def test_manipulability_is_the_determinant_of_the_gram_matrix() -> None:
             lambda a: finite_step_rates(a, np.zeros((2, 3)), np.zeros((2, 3))),
             "finite_step_rates: expected one state of shape",
         ),
-        (lambda a: finite_step_rates(a, np.zeros(3), np.zeros(3), steps=0.0), "one time in s other than 0"),
+        (lambda a: finite_step_rates(a, np.zeros(3), np.zeros(3), steps=0.0), "a nonzero time in s"),
         (lambda a: solve_nearby(a, np.eye(4), np.zeros((2, 3))), r"poses: expected shape \(2, 4, 4\)"),
         (
             lambda a: manipulability(a, np.zeros(3), "lineal"),  # type: ignore[arg-type]
@@ -237,4 +237,4 @@ def test_nan_goes_through_in_its_row() -> None:
     found = joint_rates(arm, q, v, np.ones((3, 3)))
     assert np.isnan(found.rates).all(axis=1).tolist() == [False, True, False]
     assert not found.met[1]
-    assert found.message == "The input has NaN, so the result has NaN."
+    assert found.message == "The input contains NaN, so the result is NaN."

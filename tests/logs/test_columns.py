@@ -48,9 +48,9 @@ def test_missing_columns_are_named_with_every_spelling() -> None:
     with pytest.raises(InputError) as error:
         find(["q1", "q2", "q3", "qd2"])
     assert str(error.value) == (
-        "log.csv: qd is there for some joints only; missing: qd1, qd3. "
-        "qd1 may also be spelled qd_1, qd[0], qd_base or qd.base. Give qd for every joint, or "
-        "for none, which is zero."
+        "log.csv: qd is present for some joints only; missing: qd1, qd3. "
+        "qd1 may also be spelled qd_1, qd[0], qd_base or qd.base. "
+        "Give qd for every joint, or for none (zero)."
     )
 
 
@@ -58,9 +58,10 @@ def test_a_log_without_any_quantity_is_told_what_a_header_needs() -> None:
     with pytest.raises(InputError) as error:
         find(["t", "x"])
     assert str(error.value) == (
-        "log.csv: no column is a joint's q or qd or qdd. The header needs q1..q3, qd1..qd3, qdd1..qdd3, or "
-        "for the first joint q1, q_1, q[0], q_base or q.base; it has t, x. "
-        "Other names can be told: --columns THEIRS=q."
+        "log.csv: no column with q or qd or qdd of a joint. The header needs q1..q3, qd1..qd3, qdd1..qdd3, "
+        "or "
+        "for the first joint q1, q_1, q[0], q_base or q.base; the file has t, x. "
+        "Map other names: --columns THEIRS=q."
     )
 
 
@@ -68,13 +69,13 @@ def test_results_that_are_there_already_are_written_under_another_name() -> None
     assert find(["q1", "q2", "q3", "tau_elbow"]).made == ("tau_model1", "tau_model2", "tau_model3")
     assert find(["q1", "q2", "q3", "tau_elbow"], is_written=False).made == ("tau1", "tau2", "tau3")
     with pytest.raises(
-        InputError, match=r"tau_elbow and tau_model2 are in the file already\. Rename some there first"
+        InputError, match=r"tau_elbow and tau_model2 are already in the file\. Rename some there first"
     ):
         find(["q1", "q2", "q3", "tau_elbow", "tau_model2"])
 
 
 def test_one_quantity_in_two_spellings_is_refused() -> None:
-    text = "'q1' and 'q_base' are the same quantity; leave one out, or say which is q, such as --columns q_b"
+    text = "'q1' and 'q_base' are the same quantity; remove one, or map one to q, for example --columns q_b"
     with pytest.raises(InputError, match=text):
         find(["q1", "q2", "q3", "q_base"])
     told = find_columns(["q1", "q2", "q3", "q_base"], QUESTION, "log.csv", True, {"q_base": "q1"})
@@ -121,7 +122,7 @@ def test_the_log_of_a_franka_arm_is_read() -> None:
 
 
 def test_numbers_from_0_to_n_are_refused() -> None:
-    with pytest.raises(InputError, match="q0 and q3 are both there, so that joints are counted neither from"):
+    with pytest.raises(InputError, match="q0 and q3 are both present, so joints are counted neither from"):
         find(["q0", "q1", "q2", "q3"])
 
 
@@ -133,7 +134,9 @@ def test_other_names_can_be_told() -> None:
     assert columns.made == ("tau1", "tau2", "tau3")
     header = ["winkel1", "winkel2", "winkel3", "q1"]
     assert find_columns(header, QUESTION, "log.csv", True, {"winkel": "q"}).places == {"q": (0, 1, 2)}
-    with pytest.raises(InputError, match=r"'winkel' is to be 'Q', which is no quantity of a motion; did you"):
+    with pytest.raises(
+        InputError, match=r"'winkel' is mapped to 'Q', which is not a quantity of a motion; did you"
+    ):
         find_columns(header, QUESTION, "log.csv", True, {"winkel": "Q"})
     with pytest.raises(InputError, match=r"--columns: expected THEIRS=OURS between commas, .* got 'a,b=q'"):
         read_mapping("a,b=q", "--columns")
@@ -152,7 +155,7 @@ def test_times_are_found_with_their_unit() -> None:
 def test_a_name_that_is_also_a_number_of_another_joint_is_refused() -> None:
     question = Question(("2", "1"), ("q", "qd", "qdd"), "tau")
     with pytest.raises(
-        InputError, match=r"'q_1' may be either of two joints, by number or by name; write q\[0\] or q\[1\]\."
+        InputError, match=r"'q_1' is ambiguous, by number or by name; write q\[0\] or q\[1\]\."
     ):
         find(["q_1", "q_2"], question)
     assert find(["q.2", "q.1"], question).places == {"q": (0, 1)}
@@ -161,14 +164,14 @@ def test_a_name_that_is_also_a_number_of_another_joint_is_refused() -> None:
 
 
 def test_a_column_twice_and_too_many_columns_are_refused() -> None:
-    with pytest.raises(InputError, match="the column 't' is there twice; rename one"):
+    with pytest.raises(InputError, match="column 't' occurs twice; rename one"):
         find(["t", "q1", "q2", "q3", "t"])
-    with pytest.raises(InputError, match=f"10001 columns; at most {MAX_COLUMNS} are allowed"):
+    with pytest.raises(InputError, match=f"10001 columns, expected at most {MAX_COLUMNS}"):
         find([f"x{k}" for k in range(MAX_COLUMNS + 1)])
 
 
 def test_joints_that_the_arm_does_not_have_are_warned_of() -> None:
-    with pytest.warns(IgnoredWarning, match=r"no such joint in an arm of 3, so not read: q4, qd\[7\]\."):
+    with pytest.warns(IgnoredWarning, match=r"ignored, no such joint in an arm with 3 joints: q4, qd\[7\]\."):
         find(["q1", "q2", "q3", "q4", "qd[7]", "x4"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")

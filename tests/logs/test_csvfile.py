@@ -96,7 +96,7 @@ def test_a_header_without_rows_has_no_block() -> None:
         ("1,2,5,6", "expected 3 fields as in the header, got 4: '1,2,5,6'."),
         ("", "expected 3 fields as in the header, got a blank line."),
         ('1,2,"5', "unbalanced quotes: unexpected end of data; got '1,2,\"5'."),
-        ("1,2,5\0", "a byte 0, so this is no text, or text in UTF-16. Save it as CSV in UTF-8."),
+        ("1,2,5\0", "a NUL byte: not a text file, or UTF-16. Save it as CSV in UTF-8."),
     ],
 )
 @pytest.mark.usefixtures("_small_blocks")
@@ -109,7 +109,7 @@ def test_a_fault_is_reported_with_its_line_wherever_the_block_begins(row: str, m
 
 
 def test_a_decimal_comma_gets_a_hint() -> None:
-    assert "got '1,5'. Decimals follow a point, not a comma." in refusal("q1;q2\n1,5;2\n")
+    assert "got '1,5'. Use a decimal point, not a comma." in refusal("q1;q2\n1,5;2\n")
 
 
 def test_two_rows_of_the_wrong_length_do_not_make_up_for_each_other() -> None:
@@ -120,9 +120,7 @@ def test_text_of_another_encoding_is_refused_with_its_line() -> None:
     assert (
         refusal(b"q1,q2,t\n1,2,a\n1,2,\xe9\n") == "log.csv, line 3: not UTF-8 text. Save it as CSV in UTF-8."
     )
-    assert "line 1: a byte 0, so this is no text, or text in UTF-16" in refusal(
-        "q1,q2\n1,2\n".encode("utf-16")
-    )
+    assert "line 1: a NUL byte: not a text file, or UTF-16" in refusal("q1,q2\n1,2\n".encode("utf-16"))
 
 
 def test_a_carriage_return_within_a_line_is_refused() -> None:
@@ -132,7 +130,7 @@ def test_a_carriage_return_within_a_line_is_refused() -> None:
 def test_a_file_without_header_is_told_what_is_expected() -> None:
     assert refusal("# q1,q2\n1,2\n3,4\n") == (
         "log.csv, line 2: expected a header row such as t,q1,q2,...,qd1,qd2,... above the numbers, got "
-        "'1,2'. A header behind a # is a comment: take the # away."
+        "'1,2'. A header after # is a comment: remove the #."
     )
     assert (
         refusal("") == refusal("# only\n\n") == "log.csv: empty; expected a header row and rows of numbers."

@@ -60,9 +60,7 @@ def test_an_archive_of_numpy_is_read(tmp_path: Path) -> None:
     again = read_motion_log(tmp_path / "a.npz", JOINTS)
     assert np.array_equal(again.blocks["q"], log.blocks["q"])
     np.savez_compressed(tmp_path / "b.npz", t=log.t, q=log.blocks["q"])
-    with pytest.raises(
-        InputError, match=r"b\.npz: no arrays as forearm or numpy\.savez writes them, or damaged"
-    ):
+    with pytest.raises(InputError, match=r"b\.npz: not an archive of forearm or numpy\.savez, or damaged"):
         read_motion_log(tmp_path / "b.npz", JOINTS)
 
 
@@ -77,11 +75,9 @@ def test_times_come_in_seconds_whatever_the_column_counts(tmp_path: Path) -> Non
 def test_rows_without_times_are_a_period_apart() -> None:
     rows = {"q": np.zeros((3, 2))}
     assert read_motion_log(rows, JOINTS, period=0.25).t.tolist() == [0.0, 0.25, 0.5]
-    with pytest.raises(
-        InputError, match=r"log: no column of times \(t, time, .*\); give the period between rows"
-    ):
+    with pytest.raises(InputError, match=r"log: no time column \(t, time, .*\); give the sampling period"):
         read_motion_log(rows, JOINTS)
-    with pytest.raises(InputError, match="there is a column of times already; leave period out"):
+    with pytest.raises(InputError, match="there is already a time column; omit period"):
         read_motion_log(rows | {"t": [0.0, 1.0, 2.0]}, JOINTS, period=1.0)
 
 
@@ -90,17 +86,20 @@ def test_rows_without_times_are_a_period_apart() -> None:
     [
         (
             {"t": [0.0, 1.0], "speed": [1.0, 2.0]},
-            "log: 'speed' is no quantity of a motion; there are t, q, qd",
+            "log: 'speed' is not a quantity of a motion; known are t, q, qd",
         ),
-        ({"t": [0.0, 1.0]}, "log: none of q, qd, .*; there is t"),
+        ({"t": [0.0, 1.0]}, "log: expected one of q, qd, .*, found t"),
         (
             {"t": [0.0, 1.0], "q": [[1.0], [2.0]]},
             r"log, q: expected shape \(T, 2\) with one T for all, got \(2, 1\)",
         ),
         ({"t": [0.0], "q": np.zeros((2, 2))}, r"log, t: expected shape \(T\) with one T for all, got \(1,\)"),
-        ({"t": [0.0, 1.0], "q": [[1.0, 2.0], [3.0, np.nan]]}, "log, q: row 1 is nan; leave such rows out"),
-        ({"t": [1.0, 1.0], "q": np.zeros((2, 2))}, r"time does not rise from row 0 \(1 s\) to row 1 \(1 s\)"),
-        ({"t": [], "q": np.zeros((0, 2))}, "log: no row of numbers"),
+        ({"t": [0.0, 1.0], "q": [[1.0, 2.0], [3.0, np.nan]]}, "log, q: row 1 is nan; remove such rows"),
+        (
+            {"t": [1.0, 1.0], "q": np.zeros((2, 2))},
+            r"time does not increase from row 0 \(1 s\) to row 1 \(1 s\)",
+        ),
+        ({"t": [], "q": np.zeros((0, 2))}, "log: no usable row"),
         ({"t": [0.0], "q": [["a", "b"]]}, "log, q: expected numbers"),
     ],
 )
@@ -112,12 +111,12 @@ def test_arrays_that_cannot_be_used_are_refused(given: dict[str, Any], said: str
 def test_files_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text("t,q1\n0,1\n")
-    with pytest.raises(InputError, match=r"log\.csv: q is there for some joints only; missing: q2\. Give q"):
+    with pytest.raises(
+        InputError, match=r"log\.csv: q is present for some joints only; missing: q2\. Give q"
+    ):
         read_motion_log(path, JOINTS)
     path.write_text("t,x\n0,1\n")
-    with pytest.raises(
-        InputError, match=r"no column is one of q1\.\., .*; it has t, x\. Other names can be told"
-    ):
+    with pytest.raises(InputError, match=r"no column q1\.\., .*; the file has t, x\. Map other names"):
         read_motion_log(path, JOINTS)
     path = tmp_path / "log.json"
     for text, said in (("[1]", "expected a table with t, q and others as keys"), ("{", "not valid JSON")):
@@ -126,7 +125,7 @@ def test_files_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
             read_motion_log(path, JOINTS)
     path.write_text(json.dumps({"t": [0], "q": [[1, 2]], "format": "forearm-motion/1", "voltage": None}))
     assert list(read_motion_log(path, JOINTS).blocks) == ["q"]
-    with pytest.raises(InputError, match=r"a\.xlsx: a motion is saved as \.csv, \.parquet"):
+    with pytest.raises(InputError, match=r"a\.xlsx: expected an ending of \.csv, \.parquet"):
         a_log().save(tmp_path / "a.xlsx")
 
 

@@ -172,7 +172,7 @@ def test_other_types_than_numbers_are_refused(tmp_path: Path) -> None:
 
 def test_what_csv_cannot_hold_is_refused(tmp_path: Path) -> None:
     source = parquet_log(tmp_path, q1=[1.0], q2=[2.0], force=[[1.0, 2.0]])
-    assert "the column 'force' holds" in refusal(source, tmp_path / "out.csv")
+    assert "column 'force' holds" in refusal(source, tmp_path / "out.csv")
 
 
 @pytest.mark.usefixtures("_small_blocks")
@@ -180,7 +180,8 @@ def test_a_carried_column_that_turns_from_numbers_to_words_is_refused_with_its_l
     source = text_log(tmp_path, "q1,q2,x\n" + "1,2,3\n" * 60 + "1,2,off\n" + "1,2,3\n" * 60)
     text = refusal(source, tmp_path / "out.parquet")
     assert (
-        text == "log.csv, line 62, column 'x': numbers so far, got 'off'. Write to a .csv file to keep both."
+        text == "log.csv, line 62, column 'x': expected numbers as before, got 'off'. Write to a .csv "
+        "file to keep both."
     )
 
 

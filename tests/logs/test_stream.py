@@ -52,11 +52,11 @@ def test_a_full_disk_is_an_error_of_the_target(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("missing.csv", r"missing\.csv: not there\. Check the path\."),
+        ("missing.csv", r"missing\.csv: no such file\. Check the path\."),
         ("folder.csv", r"folder\.csv: a folder, not a file\."),
         ("log.xlsx", r"log\.xlsx: a table of states .* ends in \.csv, \.tsv, \.txt, \.parquet or \.pq\."),
-        ("pipe.parquet", r"pipe\.parquet: a pipe or a device; only logs in CSV can come from one\."),
-        ("nul\0.csv", "cannot be read|not there"),
+        ("pipe.parquet", r"pipe\.parquet: a pipe or a device; only CSV logs can be read from one\."),
+        ("nul\0.csv", "cannot be read|no such file"),
     ],
 )
 def test_what_cannot_be_opened(name: str, message: str, tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_the_result_may_not_replace_the_log(tmp_path: Path) -> None:
     link.symlink_to(log)
     hard.hardlink_to(log)
     for other in (log, link, hard, tmp_path / "." / "log.csv"):
-        with pytest.raises(InputError, match="that is the file which --from reads"):
+        with pytest.raises(InputError, match="this is the file that --from reads"):
             check_apart(str(log), str(other))
     check_apart(str(log), str(tmp_path / "new.csv"))
     check_apart("-", "-")

@@ -397,7 +397,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name in ("missing.stl", "pipe", ".", "a\0b", "x" * 5000):
         with pytest.raises(
-            InputError, match=r"not there|a folder, not a file|cannot be read|a pipe or a device"
+            InputError, match=r"no such file|a folder, not a file|cannot be read|a pipe or a device"
         ):
             read_stl(tmp_path / name)
 

@@ -73,11 +73,11 @@ WITHOUT_UNIT = {
     "processors",
     "speed-up",
     "layer",
-    "time, in costs of tasks",
-    "number of joints n (all turning, every parameter a symbol)",
-    "multiplications + additions of one evaluation",
-    "position (no unit is given)",
-    "velocity (distances as its square; no unit is given)",
+    "time, in units of task cost",
+    "number of joints n (all revolute, every parameter symbolic)",
+    "multiplications + additions per evaluation",
+    "position (unit unknown)",
+    "velocity (quadratic scale; unit unknown)",
     "median time, units at the ticks (logarithmic)",
 }
 # rows that their own words name, and the strip of events

@@ -287,7 +287,7 @@ def test_entries_that_overlap_are_refused(tmp_path: Path) -> None:
     directory = b"".join(entry.replace(b"header.npy", b"heade%03dpy" % k) for k in range(40))
     end[8:16] = struct.pack("<HHL", 40, 40, len(directory))
     (tmp_path / "a.npz").write_bytes(data[:start] + directory + bytes(end))
-    with pytest.raises(InputError, match=r"a\.npz: no arrays as .*, or damaged: .*overlapping"):
+    with pytest.raises(InputError, match=r"a\.npz: not an archive of .*, or damaged: .*overlapping"):
         read_archive(tmp_path / "a.npz")
 
 
@@ -298,12 +298,12 @@ def test_what_cannot_be_loaded(tmp_path: Path) -> None:
     heavier = fa.load("puma560").with_payload(1.0)
     with pytest.raises(
         InputError,
-        match=r"a\.npz: it was computed with 'puma560', 6 joints, .*has other numbers\. Leave the arm out",
+        match=r"a\.npz: it was computed with 'puma560', 6 joints, .*has other parameters\. Leave the arm out",
     ):
         load_simulation(tmp_path / "a.npz", heavier)
     with pytest.raises(InputError, match=r"a\.npz: load_simulation, arm: expected an Arm, .* got 'puma560'"):
         load_simulation(tmp_path / "a.npz", "puma560")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"none\.npz: not there\. Check the path\."):
+    with pytest.raises(InputError, match=r"none\.npz: no such file\. Check the path\."):
         load_simulation(tmp_path / "none.npz")
     with pytest.raises(InputError, match=r"folder\.npz: a folder, not a file"):
         load_simulation(tmp_path / "folder.npz")
@@ -316,7 +316,7 @@ def test_too_much_for_an_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("forearm.reading.npz.MAX_BYTES", 4_010_000)
     with pytest.raises(
         InputError,
-        match=r"b\.npz: 0 MB in \d+ arrays are too much for an \.npz file of 4 MB; save fewer samples",
+        match=r"b\.npz: 0 MB in \d+ arrays exceed the limit of 4 MB for an \.npz file; save fewer samples",
     ):
         sines().save(tmp_path / "b.npz")
     monkeypatch.setattr("forearm.reading.npz.MAX_BYTES", 10_000)

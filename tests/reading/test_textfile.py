@@ -71,7 +71,7 @@ def test_a_path_that_cannot_be_written(tmp_path: Path, name: str) -> None:
 def test_a_pipe_is_no_file_of_an_arm(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.toml")
     with pytest.raises(
-        InputError, match=r"pipe\.toml: a pipe or a device; only logs in CSV can come from one\.$"
+        InputError, match=r"pipe\.toml: a pipe or a device; only CSV logs can be read from one\.$"
     ):
         read_bytes(tmp_path / "pipe.toml", 10)
 

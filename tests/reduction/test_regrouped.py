@@ -92,7 +92,7 @@ def test_wrong_shapes_are_refused() -> None:
     made = ARMS["puma560"].regrouped()
     with pytest.raises(InputError, match=r"qdd: expected a number, .* beside qd \(2, 6\)"):
         made.inverse(np.zeros(6), np.zeros((2, 6)), np.zeros((3, 6)))
-    with pytest.raises(InputError, match=r"so the expected shape is \(6,\) or \(B, 6\)"):
+    with pytest.raises(InputError, match=r"expected shape \(6,\) or \(B, 6\)"):
         made.inertia_matrix(np.zeros(5))
 
 
@@ -105,7 +105,7 @@ def test_reactions_are_refused_and_the_remedy_is_named() -> None:
         "'puma560' is regrouped here: its joint torques are right, but forces and "
         "moments in its joints are not"
     )
-    assert "fa.dynamics.trace(arm, q, qd, qdd) has them as f and n" in text
+    assert "fa.dynamics.trace(arm, q, qd, qdd) returns them as f and n" in text
     assert 'fa.generate(arm, "reactions") as code' in text
 
 
@@ -127,7 +127,7 @@ def test_friction_that_depends_on_the_load_is_refused(what: str) -> None:
     some = arm.replace(tree=tuple(dataclasses.replace(j, **without[what]) for j in arm.tree))
     said = (
         r"^'random2': the friction of its bearings or gears depends on forces that regrouping does not "
-        r"preserve; use arm\.rigid\(\)\.regrouped\(\), or fa\.compile\(arm\), which preserves both\.$"
+        r"preserve; use arm\.rigid\(\)\.regrouped\(\), or fa\.compile\(arm\), which supports such friction\.$"
     )
     with pytest.raises(ModelError, match=said):
         some.regrouped()

@@ -76,7 +76,7 @@ def test_equations_hold_and_a_wrong_one_is_seen(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.slow
 def test_the_turn_is_a_whole_one() -> None:
-    assert mata.turn() == {"steps": 180.0, "turn, degrees": pytest.approx(360.0)}
+    assert mata.turn() == {"turn, degrees": pytest.approx(360.0)}
     assert mata.bars()["width, m"] == pytest.approx(0.02)
 
 

@@ -19,6 +19,8 @@ from forearm.cli.main import main
 from forearm.cli.reproduce_report import MARKS, OPENED, report_page
 from forearm.reproduce import DOCUMENTS, Item, Result
 from forearm.reproduce.catalogue import Verdict, pictures, title_of
+from forearm.reproduce.kinds import KINDS
+from forearm.reproduce.totals import headline
 from forearm.tables import number
 
 VOID = ("meta", "img", "input")
@@ -79,8 +81,10 @@ class Read(HTMLParser):
 
 
 def made(verdict: Verdict, ours: float | None = 1.5, text: str = "plain", reason: str = "") -> Result:
-    item = Item("waters", f"id {text}", f"p. {text}", f"title {text}", (), assumed=f"assumed {text}")
-    return Result(item, f"label {text}", "2", ours, verdict, reason)
+    item = Item(
+        "waters", f"id {text}", f"p. {text}", f"title {text}", (), "recomputed", assumed=f"assumed {text}"
+    )
+    return Result(item, f"label {text}", "2", ours, verdict, reason, item.kind)
 
 
 @pytest.mark.slow
@@ -88,25 +92,29 @@ def test_every_figure_stands_on_the_page_with_its_verdict_and_reason() -> None:
     results = list(reproduced("waters"))
     read = Read(report_page(results))
     summary, *tables = read.tables
-    rows = [[*row, *[""] * (5 - len(row))] for table in tables for row in table[1:]]
+    rows = [[*row, *[""] * (6 - len(row))] for table in tables for row in table[1:]]
     wanted = [
-        [r.label, r.printed, "-" if r.ours is None else number(r.ours, 7), r.verdict, r.reason]
+        [r.label, r.printed, "-" if r.ours is None else number(r.ours, 7), r.verdict, r.kind, r.reason]
         for id_ in dict.fromkeys(r.item.id for r in results)
         for r in results
         if r.item.id == id_
     ]
-    found = [[*row[:3], next(v for v in MARKS if row[3].endswith(v)), row[4]] for row in rows]
+    found = [[*row[:3], next(v for v in MARKS if row[3].endswith(v)), *row[4:]] for row in rows]
     assert found == wanted
-    assert summary[1][1:] == [*(str(sum(r.verdict == v for r in results)) for v in MARKS), str(len(results))]
+    counts = [*(str(sum(r.verdict == v for r in results)) for v in MARKS), str(len(results))]
+    assert summary[-1] == ["Waters", "all kinds", *counts]
+    assert [row[1] for row in summary[1:-1]] == [k for k in KINDS if any(r.kind == k for r in results)]
 
 
 @pytest.mark.slow
 def test_several_documents_are_summed_and_linked() -> None:
     results = [*reproduced("swartz"), *reproduced("silver")]
     read = Read(report_page(results))
-    assert [row[0] for row in read.tables[0]] == ["document", "Swartz", "Silver", "together"]
-    columns = list(zip(*read.tables[0][1:], strict=True))[1:]
+    sums = [row for row in read.tables[0] if row[1] in ("kind", "all kinds")]
+    assert [row[0] for row in sums] == ["document", "Swartz", "Silver", "together"]
+    columns = list(zip(*sums[1:], strict=True))[2:]
     assert all(int(a) + int(b) == int(c) for a, b, c in columns)
+    assert headline(results) in report_page(results)
     assert {address.removeprefix("#") for address in read.addresses} == {"summary", "swartz", "silver"}
     assert set(read.ids) == {
         "summary",
@@ -138,8 +146,8 @@ def test_one_verdict_can_be_looked_at_alone() -> None:
         made("not reproducible", None, reason="r"),
     ]
     page = report_page(results)
-    kinds = re.findall(r'<tr class="([a-z-]+)">', page)
-    assert kinds == ["exact", "differs", "differs", "not-reproducible"]
+    classes = re.findall(r'<tr class="([a-z-]+)">', page[page.index("</table>") :])
+    assert classes == ["exact", "differs", "differs", "not-reproducible"]
     for verdict in MARKS:
         kind = verdict.replace(" ", "-")
         assert f'type="radio" name="only" id="only-{kind}"' in page
@@ -162,7 +170,7 @@ def test_neighbours_share_a_reason_only_within_one_verdict() -> None:
     page = report_page(same)
     assert 'rowspan="2">r<' in page
     assert page.count('rowspan="1">r<') == 1
-    assert [row[4] for row in Read(page).tables[1][1:]] == ["r", "r", "r", ""]
+    assert [row[5] for row in Read(page).tables[1][1:]] == ["r", "r", "r", ""]
     assert "why" not in Read(report_page([made("exact")])).tables[1][0]
 
 
@@ -175,7 +183,7 @@ def test_what_is_put_in_never_becomes_markup(hostile: str) -> None:
     )
     assert Read(other).tags == Read(plain).tags
     assert Read(other).tables[1][1][0] == f"label {hostile}"
-    assert Read(other).tables[1][1][4] == hostile
+    assert Read(other).tables[1][1][5] == hostile
 
 
 def test_pictures_are_inside_and_nothing_is_fetched() -> None:

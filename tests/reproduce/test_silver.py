@@ -49,7 +49,7 @@ def test_components_of_the_cross_product() -> None:
         -1.0,
         0.0,
     )
-    assert silver.freedoms() == {"components of W": 9.0, "independent": 3.0}
+    assert silver.freedoms() == {"independent": 3.0}
 
 
 def test_ratios_of_published_counts_by_hand() -> None:

@@ -21,7 +21,7 @@ DIFFER = {
     "naive, order-16 operations",
 }
 OURS = (
-    "waters-coordinates",
+    "waters-orientation",
     "waters-wrist",
     "waters-plane",
     "waters-switching",
@@ -29,7 +29,6 @@ OURS = (
     "waters-order",
     "waters-3x3",
     "waters-interaction",
-    "waters-accelerometers",
 )
 
 

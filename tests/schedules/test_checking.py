@@ -80,10 +80,10 @@ def test_each_kind_of_fault_is_named() -> None:
     assert violations(schedule) == ()
     early = violations(moved(schedule, 1, 0.5, 1))
     assert {v.kind for v in early} == {"precedence", "overlap"}
-    assert "b starts at 0.5, a is there at 1" in [v.message for v in early]
+    assert "b starts at 0.5, but the result of a arrives at 1" in [v.message for v in early]
     (overlap,) = violations(moved(schedule, 2, 2.0, 0))
     assert (overlap.kind, overlap.task, overlap.other) == ("overlap", "c", "b")
-    assert overlap.message == "c starts at 2 where b runs to 3"
+    assert overlap.message == "c starts at 2, but b runs until 3"
     assert kinds(moved(schedule, 2, processor=2)) == {"processor"}
     assert kinds(moved(schedule, 2, processor=-1)) == {"processor"}
     assert kinds(moved(schedule, 0, -1.0)) == {"time"}
@@ -181,7 +181,7 @@ def test_costs_are_times(cost: object) -> None:
 def test_what_is_no_schedule_is_refused_with_its_first_fault() -> None:
     graph = TaskGraph((Task("a"), Task("b")), ((), (0,)))
     with pytest.raises(
-        InputError, match=r"here: it is no schedule: b starts at 0 where a runs to 1 \(and 1 more\)"
+        InputError, match=r"here: invalid schedule: b starts at 0, but a runs until 1 \(and 1 more\)"
     ):
         check_schedule(TaskSchedule(graph, 1, (0.0, 0.0), (0, 0), "by hand"), graph, "here")
     check_schedule(TaskSchedule(graph, 1, (0.0, 1.0), (0, 0), "by hand"), graph, "here")

@@ -29,11 +29,13 @@ from forearm.schedules.cases import (
     patterned_arm,
     stanford_pattern,
 )
-from forearm.schedules.elimination import Book, given_values, remaining
+from forearm.schedules.elimination import given_values, remaining
 from forearm.schedules.formulas import ChainState, start
 from forearm.schedules.links import SubtaskChain, chain_of, joints_at
+from forearm.schedules.order import plain_order
 from forearm.schedules.printed import place_of, printed_layers, sparse_cases, special_cases
-from forearm.schedules.subtasks import OPERATIONS, SUBTASKS, Place, plain_order
+from forearm.schedules.subtasks import OPERATIONS, SUBTASKS, Place
+from forearm.schedules.terms import Book
 
 SAME = 1e-12  # relative: values that are equal by renaming come from the same bits but for products with 1
 
@@ -83,9 +85,9 @@ def test_an_order_has_every_task_once() -> None:
     work = subtask_work(square_arm(1, 3))
     state, n = state_of(work.arm), len(work.graph)
     name = work.graph.tasks[-1].name
-    with pytest.raises(fa.InputError, match=f"order: every task once; {name} is missing"):
+    with pytest.raises(fa.InputError, match=f"order: expected every task once; {name} is missing"):
         run_tasks(work, *state, order=range(n - 1))
-    with pytest.raises(fa.InputError, match=f"order: every task once; {name} comes again"):
+    with pytest.raises(fa.InputError, match=f"order: expected every task once; {name} is repeated"):
         run_tasks(work, *state, order=[*range(n), n - 1])
     with pytest.raises(fa.InputError, match=f"order: expected tasks from 0 to {n - 1}, got {n + 5}"):
         run_tasks(work, *state, order=[*range(n), n + 5])

@@ -46,15 +46,15 @@ def parabola(s: float) -> tuple[Array, Array, Array]:
         ({"velocity": lambda s: 1.0 - s}, r"velocity: limits must be above 0, got -.* at s = .*, entry 1"),
         ({"velocity": lambda s: np.full((len(s), 2), NAN)}, "must be above 0, got nan at s = 0, entry 1"),
         ({"velocity": lambda s: np.ones((len(s), 3))},
-         r"the function of s must give \((\d+), 2\) numbers for \1 places, got shape \(\1, 3\)"),
+         r"the function of s must return \((\d+), 2\) numbers for \1 places, got shape \(\1, 3\)"),
         ({"velocity": ([0.0, 1.0], [[1.0, 2.0], [1.0, -2.0]])},
          r"velocity: limits must be above 0, got -2\.0 at s = 1, entry 2"),
-        ({"velocity": ([1.0, 0.0], [1.0, 1.0])}, "expected rising places and as many rows of values"),
-        ({"velocity": ([0.0], [1.0])}, "expected rising places and as many rows of values"),
-        ({"velocity": ([0.0, 1.0], [1.0, 2.0, 3.0])}, "expected rising places and as many rows of values"),
+        ({"velocity": ([1.0, 0.0], [1.0, 1.0])}, "expected at least two increasing places"),
+        ({"velocity": ([0.0], [1.0])}, "expected at least two increasing places"),
+        ({"velocity": ([0.0, 1.0], [1.0, 2.0, 3.0])}, "expected at least two increasing places"),
         ({"velocity": ([0.0, 1.0], [[1.0, 2.0, 3.0]] * 2)}, "expected rows of 1 or 2 values, got 3"),
         ({"velocity": ([0.0, 1.0], 3.0)}, r"expected a row of values for each place, got shape \(\)"),
-        ({"acceleration": INF}, r"how fast the motion gets: joint1, joint2 of 'random3' have no limit"),
+        ({"acceleration": INF}, r"the motion is unbounded: joint1, joint2 of 'random3' have no acceleration"),
         ({"points": 9}, "time_optimal, points: expected a whole number from 10 to 100000, got 9"),
         ({"points": 50.0}, r"time_optimal, points: expected a whole number from 10 to 100000, got 50\.0"),
         ({"continuity": 3}, "continuity: expected 0, 1, 2 or 4, got 3"),
@@ -84,13 +84,13 @@ def test_arguments_that_are_refused(given: dict[str, Any], message: str) -> None
         ({"q": WAY}, r"path: expected waypoints \(m, 2\), .* got \{'q'"),
         ([0.0, 1.0], r"path: expected points \(m, n\), one row per point, got shape \(2,\)"),
         ([[0.0, 1.0]], "path: expected 2 to 100000 points, got 1"),
-        ([[0.0, 1.0, 2.0], [1.0, 2.0, 3.0]], "path: its points are of 3 joints, 'random3' has 2"),
-        ([[0.0, 1.0], [0.0, NAN]], "path: row 1 has nan for joint 2; every number must be finite"),
-        ([[0.0, 1.0], [0.0, 1.0]], "all of them are the same; a path needs two that differ"),
-        (parabola, r"a function alone does not say how long it is, .* with from_function\(f, length\)"),
-        ("missing.json", r"missing\.json: not there"),
+        ([[0.0, 1.0, 2.0], [1.0, 2.0, 3.0]], "path: its points have 3 joints, 'random3' has 2"),
+        ([[0.0, 1.0], [0.0, NAN]], "path: row 1 has nan for joint 2; all numbers must be finite"),
+        ([[0.0, 1.0], [0.0, 1.0]], "all are equal; a path needs two different points"),
+        (parabola, r"the length of a function is unknown, .* with from_function\(f, length\)"),
+        ("missing.json", r"missing\.json: no such file"),
         (from_function(lambda s: tuple(x[:1] for x in parabola(s)), 1.0),
-         "function: it is of 1 joints, 'random3' has 2"),
+         "function: it is for 1 joints, 'random3' has 2"),
     ],
 )  # fmt: skip
 def test_paths_that_are_refused(path: Any, message: str) -> None:
@@ -99,7 +99,7 @@ def test_paths_that_are_refused(path: Any, message: str) -> None:
 
 
 def test_an_envelope_needs_a_polygon() -> None:
-    with pytest.raises(fa.InputError, match=r"tolerance: .* 'function' has none\. Give waypoints \(m, 2\)"):
+    with pytest.raises(fa.InputError, match=r"tolerance: .* 'function' has none\. Pass waypoints \(m, 2\)"):
         fa.time_optimal(ARM, from_function(parabola, 1.0), tolerance=0.1, **LIMITS)
 
 

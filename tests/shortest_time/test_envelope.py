@@ -50,7 +50,7 @@ def test_an_envelope_is_kept(tolerance: float, continuity: int) -> None:
     change = f"costs {cost:.4g}" if cost >= 0.0 else f"saves {-cost:.4g}"
     (note,) = plan.notes
     assert f"the path stays within {tolerance:g} rad (m) of the straight lines" in note
-    assert f"which {change} s; the free spline would leave them by {largest:.4g}" in note
+    assert f"which {change} s; the unconstrained spline deviates by {largest:.4g}" in note
     assert f"take {free.duration:.4g} s" in note
 
 

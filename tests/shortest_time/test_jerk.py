@@ -130,6 +130,6 @@ def test_what_cannot_be_held_cannot_be_passed_slowly() -> None:
     plan = fa.time_optimal(beam(), path, points=100, **weak)
     check_kept(plan, torque=weak["torque"])
     with pytest.raises(
-        fa.InputError, match="duration: 9 s is too long: 'spline' has places that the arm passes"
+        fa.InputError, match="duration: 9 s is too long: 'spline' has configurations that the arm"
     ):
         fa.time_optimal(beam(), path, points=100, duration=9.0, **weak)

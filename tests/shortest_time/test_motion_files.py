@@ -81,18 +81,18 @@ def faster(document: dict[str, Any]) -> None:
     ("damage", "message"),
     [
         (changed("knots", lambda x: x[:-1]), r"plan\.json: expected knots from 0 to the path's length"),
-        (changed("times", lambda x: [0.1, *x[1:]]), "as many times from 0 on"),
-        (changed("coefficients", lambda x: x[1:]), "one row of coefficients and one piece less"),
-        (changed("coefficients", lambda x: [[*x[0], 0.0], *x[1:]]), "rows must be equally long"),
-        (changed("coefficients", late), "interval 4: it does not lead to the next knot"),
-        (faster, "interval \\d+: the speed jumps where it begins"),
+        (changed("times", lambda x: [0.1, *x[1:]]), "as many times from 0"),
+        (changed("coefficients", lambda x: x[1:]), "one fewer rows of coefficients and pieces"),
+        (changed("coefficients", lambda x: [[*x[0], 0.0], *x[1:]]), "rows must have equal lengths"),
+        (changed("coefficients", late), "interval 4: it misses the next knot"),
+        (faster, "interval \\d+: the speed jumps at its start"),
         (changed("times", lambda x: [x[0], x[2], x[1], *x[3:]]), "knots and times must be non-decreasing"),
         (changed("pieces", lambda x: [7, *x[1:]]), r"pieces: expected whole numbers from 0 to 1"),
         (changed("pieces", lambda x: [0.5, *x[1:]]), r"pieces: expected whole numbers from 0 to 1"),
         (changed("times", lambda x: [*x[:-1], "late"]), r"times.*expected a number"),
         (changed("times", lambda x: [*x[:-1], float("nan")]), "NaN|nan|finite"),
         (changed("format", lambda x: "forearm-path-motion/9"), "forearm-path-motion/9"),
-        (lambda document: document.update(document["path"]), "it holds a path, which has no time"),
+        (lambda document: document.update(document["path"]), "it holds a path without timing; use"),
         (lambda document: document.pop("knots"), "knots"),
         (lambda document: document.pop("path"), "path"),
     ],
@@ -114,5 +114,5 @@ def test_a_file_of_another_arm_is_refused(tmp_path: Path) -> None:
     fa.time_optimal(ARM, WAY, **LIMITS).save(file)
     with pytest.raises(fa.InputError, match="2 joints"):
         fa.plan(fa.load("puma560"), file)
-    with pytest.raises(fa.InputError, match=r"plan\.json: it is of 2 joints, 'puma560' has 6|2 joints"):
+    with pytest.raises(fa.InputError, match=r"plan\.json: the motion has 2 joints, 'puma560' has 6|2 joints"):
         fa.time_optimal(fa.load("puma560"), file)

@@ -70,5 +70,7 @@ def test_a_duration_is_met_and_one_too_short_refused() -> None:
     shortest = timed(ARM, WAY, **LIMITS)
     slower = timed(ARM, WAY, duration=1.7 * shortest.duration, **LIMITS)
     assert slower.duration == pytest.approx(1.7 * shortest.duration, rel=1e-9)
-    with pytest.raises(InputError, match=r"0\.5 s is too short: along 'waypoints' the limits allow 1\."):
+    with pytest.raises(
+        InputError, match=r"0\.5 s is too short: along 'waypoints' the shortest within the limits is 1\."
+    ):
         timed(ARM, WAY, duration=0.5, **LIMITS)

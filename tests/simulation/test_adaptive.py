@@ -145,7 +145,7 @@ def test_a_terminal_event_ends_the_integration_there() -> None:
         assert solution.message.startswith("event 'stop' at t = 2.09439")
         inside = np.linspace(solution.t[-2], solution.t[-1], 9)
         np.testing.assert_allclose(solution(inside)[0][:, 0], np.cos(inside), atol=1e-8)
-        with pytest.raises(InputError, match=r"t = 3 is outside what was integrated, 0 to 2.0943"):
+        with pytest.raises(InputError, match=r"t = 3 is outside the integrated interval, 0 to 2.0943"):
             solution(3.0)
         again = integrate(
             spring,
@@ -292,7 +292,7 @@ def test_a_blow_up_ends_at_its_time_with_its_component() -> None:
     assert solution.component == 1
     assert solution.t[-1] == pytest.approx(1.0, abs=1e-5)
     assert re.match(
-        r"integration stopped at t = \S+ with step \S+: the error of qd?\[1\], which is ", solution.message
+        r"integration stopped at t = \S+ with step \S+: the error of qd?\[1\] = ", solution.message
     )
 
 
@@ -308,7 +308,7 @@ def test_what_is_no_number_stops_with_time_and_component(method: str) -> None:
     assert np.isfinite(solution.q).all()
     assert "qdd[1] became nan" in solution.message
     with pytest.raises(
-        InputError, match=r"outside what was integrated, 0 to .*: integration stopped at t = "
+        InputError, match=r"outside the integrated interval, 0 to .*: integration stopped at t = "
     ):
         solution(1.5)
 
@@ -332,7 +332,9 @@ def test_the_limit_on_steps_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     few = spring_from_one()
     assert few.status is Status.TOO_MANY_STEPS
     assert len(few.t) + few.rejected == 8
-    assert re.fullmatch(r"integration stopped at t = \S+ with step \S+: 7 steps are done", few.message)
+    assert re.fullmatch(
+        r"integration stopped at t = \S+ with step \S+: maximum number of steps, 7, reached", few.message
+    )
 
 
 @pytest.mark.parametrize(
@@ -341,14 +343,14 @@ def test_the_limit_on_steps_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"rtol": 1e-16}, r"rtol: must lie between 1e-14 and 0.1, got 1e-16"),
         ({"atol_q": 0.0}, r"atol_q: expected a number above 0 or 1 of them"),
         ({"atol_qd": [1e-6, 1e-6]}, r"atol_qd: expected a number above 0 or 1 of them"),
-        ({"method": "rk4"}, r"'rk4' has no error estimate to size steps by; take 'dp45', 'dp87' or 'radau'"),
+        ({"method": "rk4"}, r"'rk4' has no error estimate; use 'dp45', 'dp87' or 'radau'"),
         ({"method": "gauss4"}, r"'gauss4' has no error estimate"),
         ({"first_step": 0.0}, r"first_step: must be above 0, got 0"),
         ({"breakpoints": [0.1, np.nan]}, r"breakpoints: expected a list of times without NaN"),
-        ({"until": 0.0}, r"t1 must lie after t0 and both be finite, got t0 = 0, t1 = 0"),
+        ({"until": 0.0}, r"t0, t1: expected finite times with t1 > t0, got t0 = 0, t1 = 0"),
         (
             {"events": [EventFunction("sick", lambda t, q, qd: np.nan * t)]},
-            r"event 'sick': g is not a number at t = 0",
+            r"event 'sick': g is NaN at t = 0",
         ),
     ],
 )
@@ -358,10 +360,10 @@ def test_arguments_are_refused_with_a_reason(options: dict[str, Any], words: str
 
 
 def test_shapes_are_checked() -> None:
-    with pytest.raises(InputError, match=r"accelerations of shape \(2,\); at t = 0 it gave \(1,\)"):
+    with pytest.raises(InputError, match=r"accelerations of shape \(2,\), got \(1,\) at t = 0"):
         integrate(lambda t, q, qd: np.zeros(1), 0.0, 1.0, [0.0, 0.0], [0.0, 0.0])
     with pytest.raises(
-        InputError, match=r"expected one state \(n,\), got \(2, 3\); step batches with explicit_step"
+        InputError, match=r"expected one state \(n,\), got \(2, 3\); use explicit_step for batches"
     ):
         integrate(spring, 0.0, 1.0, np.zeros((2, 3)), np.zeros((2, 3)))
     with pytest.raises(

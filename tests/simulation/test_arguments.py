@@ -29,19 +29,19 @@ METHODS = ("rk3", "rk4", "dp45", "radau", "gauss4")
         ({"controller": [3.0]}, "simulate, controller: expected a function of (t, q, qd), got [3.0]."),
         (
             {"torque": lambda t, q, qd: q},
-            "expected a function of t alone; one of (t, q, qd) is controller=. This",
+            "expected a function of t alone; pass a function of (t, q, qd) as controller=. The",
         ),
-        ({"controller": lambda t: 0.0}, "one of t alone is torque=. This one takes (t)."),
+        (
+            {"controller": lambda t: 0.0},
+            "pass a function of t alone as torque=. The signature of this one is (t).",
+        ),
         ({"progress": 5}, "simulate, progress: expected a function of (done, total, what), got 5."),
         ({"until": 3.0}, "Ending, until: expected a function of (t, q, qd), got 3.0."),
-        (
-            {"until": lambda t, q, qd: None},
-            "Ending, until: expected a number other than NaN, or True or False,",
-        ),
+        ({"until": lambda t, q, qd: None}, "Ending, until: expected a number, not NaN, or True or False"),
         ({"until": lambda t, q, qd: q - 0.5}, "at every state, got array([-0.5]) at t = 0 s."),
         ({"until": lambda t, q, qd: math.nan if t > 0.05 else -1.0}, "at every state, got nan at t = 0.0"),
         ({"until": lambda t, q, qd: "later"}, "got 'later'"),
-        ({"until": lambda t, q, qd: 10**400}, "Ending, until: expected a number other than NaN"),
+        ({"until": lambda t, q, qd: 10**400}, "Ending, until: expected a number, not NaN"),
         ({"rtol": "x"}, "Accuracy, rtol: expected a number, got 'x'."),
         ({"rtol": -1}, "rtol: must lie between 1e-14 and 0.1, got -1"),
         ({"atol": 0.0}, "atol_q: expected a number above 0"),
@@ -74,7 +74,7 @@ def test_what_is_no_arm_and_no_method_is_said() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"torque": [math.nan]}, "simulate_many: every number of q0, qd0, torque and voltage must be finite"),
+        ({"torque": [math.nan]}, "simulate_many: q0, qd0, torque and voltage must be finite"),
         ({"torque": [[math.inf]]}, "must be finite"),
         ({"qd0": [[math.nan]]}, "must be finite"),
         ({"torque": "x"}, "simulate_many, torque: expected numbers, got 'x'."),
@@ -117,7 +117,7 @@ def test_a_jam_under_way_is_told_from_numbers_that_grow(methods: tuple[str, ...]
     for method in methods:
         run = fa.simulate(arm, posture(arm, 7), speed(arm, 7), 0.3, torque=u, method=method)
         assert run.status is Status.JAMMED
-        assert "take shorter steps" not in run.message
+        assert "use a shorter step" not in run.message
         ends.append(run.t[-1])
     assert ends == pytest.approx([ends[0]] * len(ends), abs=1.1e-3)
     assert ends[0] > 0.0

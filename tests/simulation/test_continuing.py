@@ -78,7 +78,7 @@ def test_another_arm_is_not_gone_on_with() -> None:
     for other in (block(friction=RUBBING), beam(), block().with_payload(mass=0.1)):
         with pytest.raises(
             fa.InputError,
-            match=r"whose numbers are not those of 'one'\. Start a new one from its last q and qd",
+            match=r"whose parameters are not those of 'one'\. Start a new one from its last q and qd",
         ):
             fa.simulate(other, [0.0], [0.0], 0.1, continued=first)
 
@@ -128,7 +128,5 @@ def test_only_what_goes_on_is_joined() -> None:
     assert np.array_equal(both.q, fa.simulate(block(), [0.0], [1.0], 0.2).q)
     third = fa.simulate(block(), [0.0], [0.0], 0.1, continued=second)
     for other in (third, first, fa.simulate(fa.load("ascher2"), [0.0, 0.0], [0.0, 0.0], 0.1)):
-        with pytest.raises(
-            fa.InputError, match=r"joined: <Simulation of .* does not go on from the end of <Simulation"
-        ):
+        with pytest.raises(fa.InputError, match=r"joined: <Simulation of .* does not continue <Simulation"):
             joined(first, other)

@@ -59,7 +59,7 @@ def test_figures_that_a_simulation_takes_as_numbers_are_not_open() -> None:
         (two_masses(stiffness=250.0), "way.motor.rotor_inertia"),
         (beam(friction=ROUGH), "way.friction.viscous"),
     ):
-        with pytest.raises(fa.InputError, match=f"{name}: figures of motors and friction of elastic joints"):
+        with pytest.raises(fa.InputError, match=f"{name}: motor and friction parameters of elastic joints"):
             fa.generate(arm, "integration_step", parameters=[name])
 
 
@@ -131,5 +131,5 @@ def test_what_does_not_hold_such_states_says_so(tmp_path: Path, monkeypatch: pyt
     with pytest.warns(fa.LossWarning, match="to_mujoco: elasticity of way is left out"):
         fa.to_mujoco(arm)
     run = fa.simulate(arm, [0.0], [0.0], 0.01)
-    with pytest.raises(fa.InputError, match="motor0: with continued= motors go on"):
+    with pytest.raises(fa.InputError, match="motor0: with continued= the motors continue"):
         fa.simulate(arm, [0.0], [0.0], 0.01, continued=run, motor0=([0.0], [0.0]))

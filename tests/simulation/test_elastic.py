@@ -228,7 +228,7 @@ def test_what_a_start_may_not_be() -> None:
     ):
         with pytest.raises(fa.InputError, match=text):
             fa.simulate(soft, [0.0], [0.0], 0.1, motor0=motor0)  # type: ignore[arg-type]
-    with pytest.raises(fa.InputError, match="motor0: no joint of 'one' is elastic; leave it out"):
+    with pytest.raises(fa.InputError, match="motor0: no joint of 'one' is elastic; omit it"):
         fa.simulate(beam(), [0.0], [0.0], 0.1, motor0=([0.0], [0.0]))
 
 

@@ -70,7 +70,7 @@ def test_what_leaves_all_numbers_ends_with_time_and_joint(method: str) -> None:
         event = run.events[-1]
         assert event.kind == "diverged"
         assert event.joint in [j.name for j in RIGID.joints]
-        assert f"{event.joint} overflowed; take shorter steps, at {event.t:g} s" == run.message
+        assert f"{event.joint} overflowed; use a shorter step, at {event.t:g} s" == run.message
     assert run.t[-1] < 1.0
     assert run.message != "the end was reached"
     assert np.isfinite(run.q).all()
@@ -131,7 +131,7 @@ def test_how_it_ended_is_a_status(method: str) -> None:
     assert (jammed.status, jammed.ok) == (Status.JAMMED, False)
     with pytest.raises(
         fa.ForearmError,
-        match=f"simulation of '{arm.name}' by {method}: no acc.*look at the friction that grows",
+        match=f"simulation of '{arm.name}' by {method}: no acc.*check the load-dependent friction",
     ):
         jammed.checked()
     with pytest.raises(

@@ -47,7 +47,7 @@ def test_nothing_is_computed_before_it_is_asked_for(method: str) -> None:
     assert run.tau is run.tau
     assert made(run) == ["tau"]
     assert run.energy is run.energy
-    with pytest.raises(AttributeError, match="a simulation has no 'torque'"):
+    with pytest.raises(AttributeError, match="a simulation has no attribute 'torque'"):
         run.torque  # noqa: B018
 
 

@@ -160,7 +160,7 @@ def test_the_limit_on_steps_holds_in_machine_code(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(adaptive, "MOST_STEPS", 7)
     made = run(ARMS["rigid"], "constant", "dp45")
     assert not made.ok
-    assert "7 steps are done" in made.message
+    assert "maximum number of steps, 7, reached" in made.message
     assert len(made.t) <= 8
 
 

@@ -288,7 +288,7 @@ def test_blocks_do_not_change_what_a_controller_reads(monkeypatch: pytest.Monkey
                 ARM, Q0[k : k + 1], QD0[k], 3 * STEP, controller=own, parameters=row_of(DIFFERENT, k)
             )
             assert np.array_equal(one.q[0], whole.q[k])
-    with pytest.raises(fa.InputError, match="may be one row per arm or one per step"):
+    with pytest.raises(fa.InputError, match="ambiguous: one row per arm or one per step"):
         fa.simulate_many(ARM, Q0, QD0, ROWS * STEP, controller=fa.TracedController(law, Q0, gains=[40.0]))
 
 

@@ -71,13 +71,13 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"parameters": {"payload.mass": 1.0, "payload.inertia.xy": at_row(5, 0.1, 0.0)}},
-        "payload.inertia, row 5: must be positive semidefinite, but its principal moments are -0.1, 0, 0.1",
+        "payload.inertia, row 5: must be positive semidefinite, got principal moments -0.1, 0, 0.1",
     ),
     (
         {"parameters": {f"{LAST}.inertia.zz": at_row(1, -9.0, 9.0)}},
         f"{LAST}.inertia, row 1: must be positive semi",
     ),
-    ({"parameters": {f"{LAST}": 1.0}}, f"{LAST!r} is more than one number.*{LAST}.mass"),
+    ({"parameters": {f"{LAST}": 1.0}}, f"{LAST!r} is a group of parameters;.*{LAST}.mass"),
     (
         {"parameters": {"joint1.friction.viscous": at_row(6, -0.1)}},
         "viscous, row 6: must be at least 0, got -0.1",
@@ -88,11 +88,14 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ),
     ({"parameters": {"joint1.motor.gear_ratio": at_row(7, 0.0)}}, "gear_ratio, row 7: must not be 0"),
     ({"parameters": {"joint1.motor.resistance": at_row(8, 0.0)}}, "resistance, row 8: must be above 0"),
-    ({"parameters": {"payload.mass": np.ones((ROWS, 1))}}, r"payload.mass: expected a number, or 13 of them"),
+    (
+        {"parameters": {"payload.mass": np.ones((ROWS, 1))}},
+        r"payload.mass: expected a number, or one for each of the 13 rows",
+    ),
     ({"parameters": {"payload.mass": [1.0, 2.0]}}, "same number of rows"),
     ({"parameters": {"joint9.friction.viscous": 1.0}}, "there is no 'joint9.friction.viscous'"),
-    ({"summaries": ["peak_torqe"]}, "there is no figure 'peak_torqe'.*peak_torque"),
-    ({"summaries": ["work", "work"]}, "asked for twice"),
+    ({"summaries": ["peak_torqe"]}, "unknown figure 'peak_torqe'.*peak_torque"),
+    ({"summaries": ["work", "work"]}, "listed twice"),
     ({"summaries": ["peak_error"]}, "errors need a controller"),
     ({"summaries": 3}, "expected names of figures"),
     ({"duration": 0.0105, "summaries": ["work"]}, "whole number of steps"),
@@ -122,7 +125,9 @@ def test_break_away_friction_is_no_less_than_friction() -> None:
 
 def test_arms_with_states_of_their_own_take_what_is_held() -> None:
     arm = ARM.with_drives(elasticity=fa.Elasticity(stiffness=500.0, damping=1.0))
-    with pytest.raises(fa.InputError, match="have states of their own; with these only torque or voltage"):
+    with pytest.raises(
+        fa.InputError, match="are states; with these only held torques or voltages are supported,"
+    ):
         fa.simulate_many(arm, Q0, QD0, 0.01, dtype="float32")
     with pytest.raises(fa.InputError, match="expected one of torque, voltage and controller"):
         fa.simulate_many(arm, Q0, QD0, 0.01, torque=np.zeros(3), voltage=np.zeros(3))

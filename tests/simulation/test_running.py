@@ -210,7 +210,7 @@ def test_many_are_as_one_by_one(arm: fa.Arm, kind: str) -> None:
         ({"record": 0}, "Sampling, record: expected a whole number from 1 to 1000000, got 0"),
         ({"record": True}, "Sampling, record: expected a whole number"),
         ({"step": 0.0}, "simulate, step"),
-        ({"step": 1e-12}, "too many to keep; keep every tenth with sampling=Sampling(record=10)"),
+        ({"step": 1e-12}, "too many to record; record every tenth with sampling=Sampling(record=10)"),
         ({"dac": DAC(period=1.5e-3)}, "the DAC's period 0.0015 s must be a whole number of steps of 0.001 s"),
         ({"torque": Schedule.constant([1.0], start=0.5)}, "it begins at 0.5 s"),
         ({"torque": Schedule.constant([1.0, 2.0])}, "has 1 joints"),
@@ -224,7 +224,7 @@ def test_what_cannot_be_done_is_said(given: dict[str, Any], text: str) -> None:
 
 
 def test_states_are_checked() -> None:
-    with pytest.raises(fa.ForearmError, match="many go to simulate_many"):
+    with pytest.raises(fa.ForearmError, match="use simulate_many for many"):
         fa.simulate(block(), [[0.0], [1.0]], [[0.0], [1.0]], 1.0)
     with pytest.raises(fa.ForearmError, match="finite"):
         fa.simulate(block(), [math.nan], [0.0], 1.0)
@@ -235,7 +235,7 @@ def test_states_are_checked() -> None:
         fa.simulate(RIGID, [0.0] * 3, [0.0] * 3, 1.0, continued=other)
     with pytest.raises(fa.ForearmError, match=r"simulate_many, method: expected one of .*, got 'dp45'"):
         fa.simulate_many(block(), [[0.0]], [[0.0]], 1.0, method="dp45")
-    with pytest.raises(fa.ForearmError, match=r"simulate_many, q0: expected states \(1,\) or \(B, 1\)"):
+    with pytest.raises(fa.ForearmError, match=r"simulate_many, q0: expected shape \(1,\) or \(B, 1\)"):
         fa.simulate_many(block(), [0.0, 1.0], [0.0], 1.0)
     with pytest.raises(fa.ForearmError, match=r"torque.*voltage"):
         fa.simulate_many(block(), [[0.0]], [[0.0]], 1.0, torque=[1.0], voltage=[1.0])

@@ -212,11 +212,11 @@ def test_rest_stays_at_rest() -> None:
 
 
 def test_what_cannot_be_used_is_refused_with_a_reason() -> None:
-    with pytest.raises(InputError, match=r"'rk4' is not symplectic here; use 'midpoint' or 'gauss4'"):
+    with pytest.raises(InputError, match=r"'rk4' is not symplectic; use 'midpoint' or 'gauss4'"):
         symplectic_step(RK4, velocity, force, Q0, QD0, 0.1)
     with pytest.raises(
         InputError,
-        match=r"a step of 3 is too long for the stages to converge in this state; take a shorter one",
+        match=r"a step of 3 is too long for the stages to converge in this state; use a shorter one",
     ):
         symplectic_step(MIDPOINT, velocity, force, Q0, QD0, 3.0)
     with pytest.raises(InputError, match=r"too long for the stages to converge"):

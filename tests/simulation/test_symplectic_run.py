@@ -151,7 +151,7 @@ def test_steps_too_long_to_solve_are_a_status(method: str) -> None:
     run = fa.simulate(ARM, START[0], 30.0 * START[1], 5.0, method=method, step=0.5)
     assert run.status is Status.STEP_TOO_LONG
     assert "too long for the stages to converge" in run.message
-    with pytest.raises(fa.ForearmError, match="take a shorter step, or an adaptive method"):
+    with pytest.raises(fa.ForearmError, match="use a shorter step, or an adaptive method"):
         run.checked()
     with pytest.raises(fa.InputError, match="continued: that run failed"):
         fa.simulate(ARM, *START, 1.0, method=method, step=0.5, continued=run)
@@ -162,7 +162,7 @@ def test_steps_too_long_to_solve_are_a_status(method: str) -> None:
 )
 def test_what_drives_is_refused(given: dict[str, Any]) -> None:
     (name,) = given
-    with pytest.raises(fa.InputError, match=f"'gauss4' is for undriven arms, got {name}. Leave it out"):
+    with pytest.raises(fa.InputError, match=f"'gauss4' is for undriven arms, got {name}. Remove the input,"):
         fa.simulate(ARM if name != "voltage" else random_arm(1, 3), *START, 1.0, method="gauss4", **given)
 
 
@@ -177,7 +177,7 @@ def test_what_drives_is_refused(given: dict[str, Any]) -> None:
 )
 def test_what_brakes_is_refused(drive: dict[str, Any]) -> None:
     with pytest.raises(
-        fa.InputError, match=r"'midpoint' is for arms without friction; way has some. Take arm.rigid\(\)"
+        fa.InputError, match=r"'midpoint' is for arms without friction; way has friction. Use arm.rigid\(\)"
     ):
         fa.simulate(block(**drive), [0.0], [0.0], 1.0, method="midpoint")
     assert fa.simulate(block(**drive).rigid(), [0.0], [0.0], 0.01, method="midpoint").ok

@@ -82,11 +82,11 @@ def test_every_word_of_the_command_arrives(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"name": "a b"}, "job-name: expected letters"),
-        ({"name": "x\n#SBATCH --uid=0"}, "job-name: expected letters"),
-        ({"time_limit": "1:00 --x"}, "time: expected letters"),
-        ({"memory": ""}, "mem: expected letters"),
-        ({"partition": "a\nb"}, "partition: expected letters"),
+        ({"name": "a b"}, "job-name: expected only letters"),
+        ({"name": "x\n#SBATCH --uid=0"}, "job-name: expected only letters"),
+        ({"time_limit": "1:00 --x"}, "time: expected only letters"),
+        ({"memory": ""}, "mem: expected only letters"),
+        ({"partition": "a\nb"}, "partition: expected only letters"),
         ({"count": 0}, "count: expected a whole number of at least 1"),
         ({"cpus": 0}, "cpus: expected a whole number of at least 1"),
         ({"command": []}, "command: expected a list of words"),

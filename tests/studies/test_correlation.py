@@ -98,11 +98,11 @@ BAD: list[tuple[Any, Any, str]] = [
     (NAMES, {("mass", "frictoin"): 0.5}, "correlation: expected one of mass, .*; did you mean 'friction'"),
     (NAMES, {("mass", "mass"): 0.5}, "correlation: expected a pair of two different names, got ('mass', 'm"),
     (NAMES, {("mass",): 0.5}, "correlation: expected a pair of two different names, got ('mass',)"),
-    (NAMES, REPEATED, "correlation of ratio and mass: expected once, got twice; leave one out"),
+    (NAMES, REPEATED, "correlation of ratio and mass: given twice; remove one"),
     (
         NAMES,
         {("mass", "ratio"): 1.0},
-        "correlation of mass and ratio: expected .* ends excluded, got 1; for a ",
+        "correlation of mass and ratio: expected .* ends excluded, got 1; for ",
     ),
     (NAMES, {("mass", "ratio"): -1.5}, "correlation of mass and ratio: expected a number between -1 and 1, "),
     (NAMES, {("mass", "ratio"): math.nan}, "correlation of mass and ratio: the number must be finite, got "),
@@ -120,7 +120,7 @@ def test_refused(names: Any, pairs: Any, text: str) -> None:
 def test_what_is_not_positive_definite_is_refused_with_the_likely_pair() -> None:
     """By hand: with 0.9, 0.9 and -0.9 the eigenvalues are 1.9, 1.9 and -0.8."""
     pairs = {("a", "b"): 0.9, ("b", "c"): -0.9, ("a", "c"): 0.9}
-    text = "correlation: expected a positive definite matrix, got the eigenvalue -0.8: no numbers have such"
+    text = "correlation: expected a positive definite matrix, got the eigenvalue -0.8: such corr"
     with pytest.raises(InputError, match=text) as refused:
         Correlation(("x", "a", "b", "c"), pairs)
     assert "multiply every correlation by less than 0.556." in str(refused.value)

@@ -202,7 +202,7 @@ BAD: list[tuple[tuple[Any, ...], str]] = [
     (("grid", 5, 2, 3, (2,)), "design, levels: expected one count per dimension, 2, got 1"),
     (("grid", 5, 2, 3, (2, 3)), r"design, rows: a grid of \[2, 3\] levels expects their product, 6, got 5; "),
     (("grid", 5, 2, 3, (2, 0)), "design, levels: expected a whole number from 1 to 4294967296, got 0"),
-    (("random", 5, 2, 3, (5, 1)), "design, levels: only a grid has them, this is random; leave them out"),
+    (("random", 5, 2, 3, (5, 1)), "design, levels: only a grid has levels, this is random; omit them"),
 ]  # fmt: skip
 
 

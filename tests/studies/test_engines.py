@@ -153,7 +153,7 @@ def test_dask_with_its_scheduler_killed_ends_and_another_completes(
     task = ToyTask(MANIFEST, pause=0.02)
     with (
         Client(first.address, timeout=1) as client,
-        pytest.raises(StudyError, match="takes no more parts: 'the connection to its scheduler was lost'"),
+        pytest.raises(StudyError, match="accepts no more parts: 'the connection to its scheduler was lost'"),
     ):
         run_parts(folder, task, client, progress=kill)
     kept = folder.parts_done()
@@ -230,7 +230,7 @@ def test_loky_with_a_worker_killed_goes_on_with_a_new_pool(folder: ResultFolder,
             if is_last:
                 run_parts(folder, task, executor)
             else:
-                with pytest.raises(StudyError, match="the executor takes no more parts"):
+                with pytest.raises(StudyError, match="the executor accepts no more parts"):
                     run_parts(folder, task, executor)
                 assert len(folder.parts_done()) > 0
         finally:

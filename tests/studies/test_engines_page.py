@@ -1,4 +1,6 @@
-"""What docs/engines.md shows: scripts run for real where their engine is installed, commands parse."""
+"""What docs/engines.md shows: scripts run for real where their engine is installed, commands parse; so do
+scripts of recipes with an engine.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +20,24 @@ from forearm.studies.engines.sweep import sweep
 from forearm.studies.results import StudyResults
 
 PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
+RECIPES = PAGE.parent / "recipes" / "speed.md"
 PATIENCE = 300.0  # s
 ENGINES = ("distributed", "ray", "mpi4py", "loky", "submitit")
 FEWER = re.compile(r"(workers=)\d+")  # than the page has
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text(encoding="utf-8"), flags=re.M | re.S)
+def blocks(language: str, page: Path = PAGE) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.M | re.S)
 
 
 def engine_of(script: str) -> str:
     found = re.search(rf"^(?:from|import) ({'|'.join(ENGINES)})\b", script, flags=re.M)
     return found[1] if found else "forearm"
+
+
+SCRIPTS = blocks("python") + [
+    script for script in blocks("python", RECIPES) if engine_of(script) != "forearm"
+]
 
 
 def test_every_engine_has_its_script() -> None:
@@ -46,7 +54,7 @@ def test_commands_are_those_of_the_program() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("script", blocks("python"), ids=engine_of)
+@pytest.mark.parametrize("script", SCRIPTS, ids=engine_of)
 def test_scripts_give_the_rows(script: str, folder: Path) -> None:  # noqa: F811
     engine = engine_of(script)
     pytest.importorskip(engine)

@@ -270,9 +270,18 @@ def test_what_cannot_be_met_says_by_how_much() -> None:
     assert found.missed["required_peak_voltage.way"] == pytest.approx(least - 0.1, rel=1e-3)
     assert found.message.startswith("No row met every constraint; widen")
     text = str(found)
-    assert "not feasible: the nearest that was found" in text
+    assert "not feasible: the nearest found" in text
     assert "<= 0.1" in text
     assert json.loads(json.dumps(found.to_json()))["feasible"] is False
+
+
+def test_choices_that_all_miss_a_constraint_say_so() -> None:
+    study = driven({"way.motor": list(CATALOGUE)}, ["required_peak_current"], motors=CATALOGUE)
+    found = optimise(
+        study, "required_peak_current", subject_to={"required_peak_current": (None, 1e-6)}, evaluations=100
+    )
+    assert not found.feasible
+    assert found.message.startswith("No row met every constraint; widen")
 
 
 def test_rows_that_are_no_numbers_are_not_feasible(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -290,7 +299,7 @@ def test_rows_that_are_no_numbers_are_not_feasible(monkeypatch: pytest.MonkeyPat
     share = math.inf
     found = optimise(geared(), "required_rms_current", evaluations=100)
     assert not found.feasible
-    assert found.message == "No row gave figures that are numbers"
+    assert found.message == "No row had finite figures"
     assert found.to_json()["value"] is None
 
 
@@ -313,16 +322,16 @@ def test_report_names_variables_figures_and_bounds() -> None:
         ({"minimise": "required_energy", "maximise": "required_energy"}, "minimise and maximise, got both"),
         ({"minimise": "copper"}, "optimise, minimise: the study has no figure 'copper'"),
         ({"subject_to": {"energy": (0, 1)}}, "optimise, subject_to, 'energy': the study has no figure"),
-        ({"subject_to": {"required_copper_loss": 3}}, "expected (low, high), one of them None"),
-        ({"subject_to": {"required_copper_loss": (None, None)}}, "expected (low, high), one of them None"),
+        ({"subject_to": {"required_copper_loss": 3}}, "expected (low, high), None for no bound"),
+        ({"subject_to": {"required_copper_loss": (None, None)}}, "expected (low, high), None for no bound"),
         ({"subject_to": {"required_copper_loss": (2, 1)}}, "expected low below high, got 2 and 1."),
         ({"subject_to": [1]}, "optimise, subject_to: expected Mapping, got [1]."),
         ({"evaluations": 3}, "optimise, evaluations: expected a whole number from 50 to 1000000, got 3."),
         ({"seed": -1}, "optimise, seed: expected a whole number of at least 0, got -1."),
         ({"tolerance": -1.0}, "optimise, tolerance: must be at least 0, got -1."),
         ({"polish": 1}, "optimise, polish: expected bool, got 1."),
-        ({"start": {}}, "optimise, start: expected every variable, way.motor.gear_ratio is missing; add it."),
-        ({"start": {"gear": 3}}, "optimise, start: the study varies no 'gear'"),
+        ({"start": {}}, "optimise, start: expected all variables, way.motor.gear_ratio is missing."),
+        ({"start": {"gear": 3}}, "optimise, start: the study does not vary 'gear'"),
         (
             {"start": {"way.motor.gear_ratio": 1.0}},
             "optimise, start, way.motor.gear_ratio: must be at least 2",
@@ -338,9 +347,7 @@ def test_wrong_arguments_are_refused(given: dict[str, Any], said: str) -> None:
 
 def test_what_has_no_bounds_is_refused() -> None:
     study = driven({"block.mass": Normal(1.7, 0.1)}, "required_rms_torque", beam())
-    said = (
-        "optimise, block.mass: expected bounds within which to search, but Normal has values from -inf to inf"
-    )
+    said = "optimise, block.mass: expected a bounded distribution, but Normal ranges from -inf to inf"
     with pytest.raises(fa.InputError, match=said):
         optimise(study, "required_rms_torque")
 
@@ -358,7 +365,7 @@ def test_figure_of_several_joints_is_named_with_one() -> None:
 
 def test_without_scipy_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scipy.optimize", None)
-    with pytest.raises(fa.InputError, match=r"optimise: it needs SciPy.*pip install 'forearm\[optimise\]'"):
+    with pytest.raises(fa.InputError, match=r"optimise: requires SciPy.*pip install 'forearm\[optimise\]'"):
         optimise(geared(), "required_copper_loss")
 
 

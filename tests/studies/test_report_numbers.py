@@ -123,7 +123,7 @@ def test_of_a_base_sample_of_sobol_indices_the_worst_row_alone_is_listed() -> No
         each = [4 * k + int(np.nanargmin(values[4 * k : 4 * k + 4])) for k in range(20)]
         order = sorted(each if per_sample else np.flatnonzero(np.isfinite(values)), key=lambda k: values[k])
         assert rows == order[:5]
-        assert ("Of each base sample" in page) == per_sample
+        assert ("Only the worst row of each base sample" in page) == per_sample
 
 
 def test_row_commands_name_the_results_if_the_study_did() -> None:

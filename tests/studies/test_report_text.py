@@ -69,7 +69,7 @@ def test_studies_of_hardly_any_rows_have_a_page(rows: int) -> None:
     page = report_page(study(rows=rows))
     outline = Outline(page)
     assert len(document_in(page)["rows"]) == rows
-    assert ("No row is done yet." in outline.text) == (rows == 0)
+    assert ("No rows are computed yet." in outline.text) == (rows == 0)
     assert ("front-plot" in outline.with_attribute("id")) == (rows > 0)
 
 
@@ -141,7 +141,7 @@ def test_correlations_of_figures_with_few_rows_are_doubted_more() -> None:
     columns = {"row": np.arange(400), "x": random.random(400), "all": random.random(400)}
     columns["few"] = np.where(np.arange(400) < 16, random.random(400), np.nan)
     page = report_page(FakeStudy(columns, [ReportVariable("x")], [ReportFigure("all"), ReportFigure("few")]))
-    assert "Grey: within 0.1 to 0.5 (by the rows of a figure that did not fail) of 0" in Outline(page).text
+    assert "Grey: within 0.1 to 0.5 (depending on the figure's valid rows) of 0" in Outline(page).text
 
 
 @pytest.mark.slow
@@ -167,7 +167,7 @@ def test_many_variables_and_figures_keep_the_page_small() -> None:
     document = document_in(page)
     assert len(document["axes"]) == 16
     assert "x41" in [document["columns"][k]["name"] for k in document["axes"]], "the one that matters"
-    assert "Only the first 12 figures can be chosen." in page
+    assert "Only the first 12 figures are selectable." in page
 
 
 def test_simulations_of_the_worst_rows_are_embedded_whole() -> None:

@@ -101,7 +101,7 @@ def test_another_study_is_refused_with_what_differs(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         ResultFolder.open(tmp_path, other)
     assert str(caught.value) == (
-        f"{tmp_path}: expected the study that its study.json has, got another one:\n"
+        f"{tmp_path}: expected the study of its study.json, got another one:\n"
         "  study.seed: 3 in the folder, 4 given.\n"
         "  study.arm.mass[1]: 2.5 in the folder, 2.75 given.\n"
         "  study.arm.mass[2]: absent in the folder, 9 given.\n"
@@ -131,9 +131,9 @@ def test_the_order_of_keys_and_the_layout_of_the_file_do_not_matter(tmp_path: Pa
         ({"columns": {}}, "study, columns: expected a table of names and types, got"),
         ({"columns": ["x"]}, "study, columns: expected a table of names and types, got"),
         ({"columns": {"x": "float32"}}, "study, column 'x': expected one of float64, string, int64 under"),
-        ({"columns": {"row": "int64"}}, "under a name other than 'row', which every part has by itself"),
-        ({"study": {"x": float("nan")}}, "expected finite numbers, text, lists and tables, as JSON knows"),
-        ({"study": {"x": object()}}, "expected finite numbers, text, lists and tables, as JSON knows"),
+        ({"columns": {"row": "int64"}}, "under a name other than 'row', which every part has anyway"),
+        ({"study": {"x": float("nan")}}, "expected finite numbers, text, lists and tables, as in JSON"),
+        ({"study": {"x": object()}}, "expected finite numbers, text, lists and tables, as in JSON"),
     ],
 )
 def test_a_manifest_that_cannot_be_is_refused(tmp_path: Path, change: dict[str, Any], text: str) -> None:
@@ -166,7 +166,7 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_none_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"expected a folder of results, which has a study\.json"):
+    with pytest.raises(InputError, match=r"expected a results folder with a study\.json"):
         ResultFolder.at(tmp_path)
 
 
@@ -289,7 +289,9 @@ def test_a_damaged_page_is_an_error_when_it_is_read(tmp_path: Path) -> None:
     for k in range(30, 400):
         data[k] ^= 0x55
     folder.part_path(3).write_bytes(data)
-    with pytest.raises(StudyError, match=r"part 3 \(rows 21 to 27\): part-000003.parquet is damaged or gone"):
+    with pytest.raises(
+        StudyError, match=r"part 3 \(rows 21 to 27\): part-000003.parquet is damaged or missing"
+    ):
         ResultFolder.at(tmp_path).table()
 
 
@@ -388,7 +390,7 @@ def test_bytes_that_are_no_part_are_not_committed(tmp_path: Path) -> None:
     folder = filled(tmp_path, range(1))
     with pytest.raises(StudyError, match=r"part 1 \(rows 7 to 13\): expected Parquet bytes of these rows"):
         folder.commit(1, TASK(2))
-    with pytest.raises(StudyError, match="no readable Parquet file"):
+    with pytest.raises(StudyError, match="not a readable Parquet file"):
         folder.commit(1, b"PAR1")
     assert folder.parts_done() == [0]
 
@@ -402,7 +404,7 @@ def test_a_manifest_that_changes_underneath_stops_the_run(tmp_path: Path, change
         place.write_text(json.dumps(manifest_of(seed=9)))
     if change == "damaged":
         place.write_text("{")
-    with pytest.raises(StudyError, match=r"study\.json: expected the study that this run began with"):
+    with pytest.raises(StudyError, match=r"study\.json: the manifest was changed, damaged or removed"):
         run_parts(folder, TASK, workers=1)
     assert len(list((tmp_path / "parts").iterdir())) == 2
 
@@ -420,7 +422,7 @@ def test_a_disk_without_room(tmp_path: Path) -> None:
     assert (
         "part 0 (rows 0 to 19): cannot be written: File too large. 0 of 3 parts are complete" in full.stderr
     )
-    assert "give the same command again: it computes only what is missing" in full.stderr
+    assert "run the same command again: it computes only what is missing" in full.stderr
     assert temporaries(tmp_path) == []
     assert subprocess.run(words, check=False, timeout=60).returncode == 0
     assert_right(tmp_path / "out", manifest_of(50, 20))
@@ -553,7 +555,7 @@ def test_a_manifest_that_changes_while_the_folder_is_opened_is_noticed(
 
     monkeypatch.setattr(result_folder, "sweep", late)
     folder = ResultFolder.open(tmp_path, MANIFEST)
-    with pytest.raises(StudyError, match=r"study\.json: expected the study that this run began with"):
+    with pytest.raises(StudyError, match=r"study\.json: the manifest was changed, damaged or removed"):
         folder.commit(0, TASK(0))
 
 

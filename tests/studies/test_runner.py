@@ -100,8 +100,8 @@ def test_what_the_task_raises_is_said_after_all_others_are_done(folder: ResultFo
         f"{folder.path}: 2 parts failed:\n"
         "  part 1 (rows 7 to 13): row 1: no such arm.\n"
         "  part 4 (rows 28 to 34): row 4: no such arm.\n"
-        "7 of 9 parts are complete and kept; correct the cause, then give the same command again: it "
-        "computes only what is missing."
+        "7 of 9 parts are complete and kept; fix the cause, then run the same command "
+        "again: it computes only what is missing."
     )
     assert isinstance(caught.value.__cause__, InputError)
     assert folder.missing() == [1, 4]
@@ -210,7 +210,7 @@ def test_a_script_without_a_guard_is_told_once(tmp_path: Path) -> None:
     )
     assert ran.returncode == 1
     assert ran.stderr.count("the study when it is imported. Put the call under if __name__ ==") == 1
-    assert "the process ended with code 1; what it wrote to stderr says why. A script must" in ran.stderr
+    assert "the process ended with code 1; see its output on stderr. A script must" in ran.stderr
 
 
 def test_errors_are_not_kept_with_all_that_their_frames_hold(folder: ResultFolder) -> None:
@@ -246,7 +246,7 @@ def test_a_cluster_that_grows_is_used(folder: ResultFolder, monkeypatch: pytest.
 
 
 def test_a_task_that_cannot_be_sent_is_refused(folder: ResultFolder) -> None:
-    with pytest.raises(InputError, match=r"task: expected what pickle can send .* engine='threads'"):
+    with pytest.raises(InputError, match=r"task: expected a picklable task, .* engine='threads'"):
         run_parts(folder, lambda part: b"" * part, engine="processes")
 
 
@@ -278,7 +278,7 @@ def test_a_pool_of_others_that_breaks_ends_the_run_and_keeps_what_was_done(
     task = ToyTask(MANIFEST, deadly=(6,), deadly_once=tmp_path)
     with (
         ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool,
-        pytest.raises(StudyError, match=r"the executor takes no more parts: .*; make a new one"),
+        pytest.raises(StudyError, match=r"the executor accepts no more parts: .*; create a new one"),
     ):
         run_parts(folder, task, pool)
     assert 0 < len(folder.parts_done()) < PARTS
@@ -291,7 +291,7 @@ def test_a_pool_that_was_shut_down_is_said(folder: ResultFolder) -> None:
     pool = ThreadPoolExecutor(1)
     pool.shutdown()
     with pytest.raises(
-        StudyError, match="it was stopped:\n  the executor takes no more parts: 'cannot schedule"
+        StudyError, match="it was stopped:\n  the executor accepts no more parts: 'cannot schedule"
     ):
         run_parts(folder, TASK, pool)
 
@@ -324,9 +324,9 @@ def test_a_cluster_that_is_gone_ends_the_run(folder: ResultFolder, monkeypatch: 
         run_parts(folder, TASK, LostCluster(4))
     assert str(caught.value) == (
         f"{folder.path}: it was stopped:\n"
-        "  the executor takes no more parts: 'the connection to its scheduler was lost'; make a new one\n"
-        "4 of 9 parts are complete and kept; correct the cause, then give the same command again: it "
-        "computes only what is missing."
+        "  the executor accepts no more parts: 'the connection to its scheduler was lost'; create a new one\n"
+        "4 of 9 parts are complete and kept; fix the cause, then run the same command "
+        "again: it computes only what is missing."
     )
     run_parts(folder, TASK)
     assert_right(folder.path, MANIFEST)
@@ -451,7 +451,9 @@ def test_parts_that_go_always_are_said(folder: ResultFolder) -> None:
         if done == total:
             folder.part_path(2).unlink()
 
-    with pytest.raises(StudyError, match="but 1 are missing again: something removes or changes files there"):
+    with pytest.raises(
+        StudyError, match="but 1 are missing again: another process removes or changes files there"
+    ):
         run_parts(folder, TASK, workers=1, progress=progress)
 
 

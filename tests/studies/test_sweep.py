@@ -90,7 +90,7 @@ def test_a_row_without_a_run_says_so() -> None:
         rows=3,
     )
     found = fa.sweep(study)
-    with pytest.raises(fa.InputError, match="nothing is simulated; give the study a law"):
+    with pytest.raises(fa.InputError, match="no simulation, only figures required by the motion"):
         found.simulation(0)
     assert 'data-simulation="' not in found.report()
 
@@ -168,7 +168,7 @@ def test_steps_that_are_too_long_are_said_once_with_their_row(name: str) -> None
 
 def test_arms_whose_drives_have_states_are_refused() -> None:
     arm = ARM.with_drives(elasticity=fa.Elasticity(stiffness=1e4))
-    with pytest.raises(fa.InputError, match="motors, bristles or currents have states of their own"):
+    with pytest.raises(fa.InputError, match="elastic drives, bristle friction and inductance add states"):
         fa.Study("springs", arm, {"payload.mass": [1.0]}, ["peak_speed"], torque=0.0, duration=0.1)
     fa.Study("springs", arm, {"payload.mass": [1.0]}, ["required_energy"], motion=MOTION, step=STEP)
 
@@ -214,6 +214,6 @@ def test_rows_that_diverge_are_said() -> None:
     )  # fmt: skip
     results = fa.sweep(study)
     assert np.isnan(results["tracking_error"]).tolist() == [False, True]
-    assert "1 rows have a figure that is not a number, the first of them row 1" in results.describe().text()
+    assert "1 rows have a NaN or infinite figure, first row 1" in results.describe().text()
     assert results.summary()["tracking_error"]["failed"] == 1
     assert "forearm sweep FOLDER --row 1" in results.report(simulations=0), "this folder is not kept"

@@ -59,7 +59,7 @@ def test_the_stack_of_the_deepest_call_is_added() -> None:
     ],
 )
 def test_a_stack_that_cannot_be_told_is_an_error(family: str, line: str) -> None:
-    with pytest.raises(ForearmError, match="moves the stack pointer in a way that is not known here"):
+    with pytest.raises(ForearmError, match="moves the stack pointer in an unknown way"):
         stack_bytes(listings(assembly(line)), "f", family)
 
 

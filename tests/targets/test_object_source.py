@@ -62,7 +62,7 @@ def test_single_precision_is_the_default_where_there_is_nothing_else() -> None:
         InputError, match=r"FPU of cortex-m4 computes in float32 only, got dtype float64.*cortex-m7"
     ):
         fa.generate(ARM, "gravity", target="cortex-m4", dtype="float64")
-    with pytest.raises(InputError, match="cortex-m4 computes in float32 only; take cortex-m7"):
+    with pytest.raises(InputError, match="cortex-m4 computes in float32 only; use cortex-m7"):
         fa.generate(fa.load("puma560"), "numeric_inverse_kinematics", target="cortex-m4")
 
 

@@ -70,5 +70,5 @@ def test_velocities_that_need_hard_braking_are_had_or_refused() -> None:
     with pytest.raises(fa.InputError, match="the velocities of the request need accelerations above"):
         fa.plan(UR5, fa.Request(fast))
     outside = (fa.Waypoint(q=start), fa.Waypoint(q=end + 9.0, qd=[0.4, 0, 0, 0, 0, 0]), fa.Waypoint(q=start))
-    with pytest.raises(fa.InputError, match="outside of the joint's range"):
+    with pytest.raises(fa.InputError, match="outside the joint's range"):
         fa.plan(UR5, fa.Request(outside))

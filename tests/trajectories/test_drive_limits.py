@@ -171,9 +171,9 @@ def test_the_limit_that_binds_is_named(quantity: str, arm: fa.Arm, dac: fa.DAC |
     assert plan.limits is not None
     harder = fa.plan(arm, POINTS, acceleration=1.2 * plan.limits.acceleration, dac=dac)
     words = {
-        "current": "A that its motor takes",
-        "voltage": "V that its motor takes",
-        "DAC": "V that its DAC",
+        "current": "A limit of its motor",
+        "voltage": "V limit of its motor",
+        "DAC": "V limit of its DAC",
     }
     assert any("of the" in text and words[quantity] in text for text in harder.warnings)
 
@@ -227,7 +227,7 @@ def test_a_converter_of_a_request_and_of_its_file(tmp_path: Path) -> None:
     for wrong, said in (
         ("bits = 8.5", r"go\.toml, dac, bits: expected a whole number from 1 to 52, got 8\.5"),
         ("bits = 53", r"go\.toml, dac, bits: expected a whole number from 1 to 52, got 53"),
-        ("bitz = 8", r"go\.toml, dac: there is no key 'bitz' here"),
+        ("bitz = 8", r"go\.toml, dac: unknown key 'bitz'"),
     ):
         path.write_text(text.replace("bits = 8", wrong), encoding="utf-8")
         with pytest.raises(fa.InputError, match=said):
@@ -238,9 +238,9 @@ def test_a_converter_of_a_request_and_of_its_file(tmp_path: Path) -> None:
 
 
 def test_what_gravity_or_friction_take_is_said_with_the_joint() -> None:
-    with pytest.raises(fa.InputError, match=r"gravity alone takes .* of the 0\.5 A of joint\d on the way"):
+    with pytest.raises(fa.InputError, match=r"gravity alone takes .* of the 0\.5 A of joint\d on the path"):
         fa.plan(motored(max_current=0.5), POINTS)
-    with pytest.raises(fa.InputError, match=r"gravity alone takes .* of the 0\.6 V of joint\d on the way"):
+    with pytest.raises(fa.InputError, match=r"gravity alone takes .* of the 0\.6 V of joint\d on the path"):
         fa.plan(motored(max_voltage=0.6), POINTS)
 
     def stiff(_: int, joint: fa.Joint) -> fa.Joint:
@@ -248,11 +248,11 @@ def test_what_gravity_or_friction_take_is_said_with_the_joint() -> None:
         return dataclasses.replace(joint, friction=friction)
 
     with pytest.raises(
-        fa.InputError, match=r"even slowly, joint\d needs \d+.* of the 12 A that its motor takes"
+        fa.InputError, match=r"even slowly, joint\d needs \d+.* of the 12 A limit of its motor"
     ):
         fa.plan(with_joints(motored(max_current=12.0), stiff), POINTS)
     with pytest.raises(
-        fa.InputError, match=r"as joint2 .* has no max_effort, nor a motor with a largest current"
+        fa.InputError, match=r"because joint2 .* has neither max_effort nor a motor with a current"
     ):
         fa.plan(motored(), POINTS)
 
@@ -260,9 +260,7 @@ def test_what_gravity_or_friction_take_is_said_with_the_joint() -> None:
 def test_velocities_that_a_voltage_does_not_allow_are_refused() -> None:
     """5 rad/s turn 33 V back."""
     passed = [fa.Waypoint(q=POINTS[0]), fa.Waypoint(q=0.0, qd=[5.0, np.nan]), fa.Waypoint(q=POINTS[1])]
-    said = (
-        r"velocities of the request are too much.*joint1 needs 3\d\.\d+ of the 20 V .* Give lower velocities"
-    )
+    said = r"velocities of the request exceed the drives.*joint1 needs 3\d\.\d+ of the 20 V .* Use lower"
     with pytest.raises(fa.InputError, match=said):
         fa.plan(motored(max_voltage=20.0), fa.Request(passed, lower=-1e9, upper=1e9))
     slower = [fa.Waypoint(q=POINTS[0]), fa.Waypoint(q=0.0, qd=[1.5, np.nan]), fa.Waypoint(q=POINTS[1])]

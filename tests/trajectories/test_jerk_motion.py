@@ -76,11 +76,7 @@ def test_a_file_gives_the_same_motion_to_the_bit(motion: JerkMotion, tmp_path: P
 @pytest.mark.parametrize(
     ("key", "change", "said"),
     [
-        (
-            "jerks",
-            lambda x: [[[2.0 * y for y in z] for z in w] for w in x],
-            "its phases do not lead to the next",
-        ),
+        ("jerks", lambda x: [[[2.0 * y for y in z] for z in w] for w in x], "its phases miss the next"),
         ("segments", lambda x: [1.01 * y for y in x], "or joints take different times"),
         ("points", lambda x: x[:1], r"points: expected 2 x 3 numbers"),
         ("phases", lambda x: [[[-y for y in z] for z in w] for w in x], "phases"),
@@ -134,7 +130,7 @@ def test_a_plan_through_points_keeps_its_jerk(tmp_path: Path) -> None:
 
 def test_what_a_plan_with_jerk_refuses(motion: JerkMotion) -> None:
     arm = fa.load("puma560")
-    with pytest.raises(InputError, match=r"^plan, jerk: expected none with a motion planned already"):
+    with pytest.raises(InputError, match=r"^plan, jerk: not allowed for a motion that is already planned"):
         fa.plan(random_arm(4, 3), motion, jerk=3.0)
     with pytest.raises(
         InputError, match=r"request 'plan', jerk: expected one number or 6 for 'puma560', got 2"

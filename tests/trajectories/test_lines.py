@@ -200,7 +200,7 @@ def test_beside_a_straight_wrist_the_branch_is_kept_and_the_posture_named(sidewa
     (singular,) = (p for p in line.problems if p.kind == "singular")
     assert singular.joint in ("joint4", "joint6")
     assert singular.time <= 0.8488 <= singular.until + 1e-3
-    assert "singular posture at 0.8488 s" in singular.text
+    assert "singular configuration at 0.8488 s" in singular.text
     q = line.stretches[0].q
     assert (q[:, 4] > 0.0).all()
     assert abs(q[-1, 3]) == pytest.approx(math.pi, abs=0.1)
@@ -221,7 +221,7 @@ def test_through_a_straight_wrist() -> None:
         arm, q0, forward(arm, q0)[:3, 3] - 0.3 * np.array([math.cos(0.3), math.sin(0.3), 0.0]), 0.2, 1.0
     )
     (singular,) = (p for p in line.problems if p.kind == "singular")
-    t = float(singular.text.split("singular posture at ")[1].split(" s")[0])
+    t = float(singular.text.split("singular configuration at ")[1].split(" s")[0])
     assert abs(line.at(t)[0][4]) < 1e-4
     q = line.at(np.linspace(0.0, line.duration, 50))[0]
     assert q[-1, 4] < -0.1
@@ -238,7 +238,7 @@ def test_what_is_out_of_reach_is_said_with_time_and_place() -> None:
     assert problem.time == pytest.approx(2.0, abs=1e-5)
     assert problem.until == line.duration == pytest.approx(4.0)
     assert problem.place == pytest.approx((0.8, 0.0, 0.0), abs=1e-6)
-    assert "no posture puts the hand farther along the line, to its end at 4 s" in line.message
+    assert "no configuration reaches farther along the line, to its end at 4 s" in line.message
     assert np.isfinite(line.at(1.99)[0]).all()
     assert np.isnan(np.concatenate(line.at([2.5, 4.0]))).all()
     assert np.isfinite(line.hand(2.5)[0]).all()
@@ -321,15 +321,15 @@ def test_profiles_keep_speed_and_acceleration_and_cover_the_way(acceleration: fl
     ("named", "message"),
     [
         ({"profile": "trapezium"}, "got 'trapezium'; did you mean 'trapezoidal'"),
-        ({"acceleration": None}, "acceleration: a trapezoid of speed needs one"),
+        ({"acceleration": None}, "acceleration: required for a trapezoidal profile"),
         ({"acceleration": -1.0}, "acceleration: must be above 0, got -1"),
         ({"speed": 0.0}, "speed: must be above 0"),
         ({"attitude": "fixed"}, "attitude: expected one of constant, free, got 'fixed'"),
         ({"q0": np.full(6, np.nan)}, "q0: every number must be finite"),
         ({"q0": np.zeros((2, 6))}, r"q0: expected shape \(6,\), got \(2, 6\)"),
-        ({"to": [0.1, 0.2]}, r"to: expected a place \(3,\) in m .* got shape \(1, 2\)"),
+        ({"to": [0.1, 0.2]}, r"to: expected a position \(3,\) in m .* got shape \(1, 2\)"),
         ({"to": [np.inf, 0.0, 0.0]}, "finite"),
-        ({"to": [[0.4, 0.2, 0.2], [0.4, 0.2, 0.2]]}, "to: place 2 is where the hand is already"),
+        ({"to": [[0.4, 0.2, 0.2], [0.4, 0.2, 0.2]]}, "to: position 2 equals the one before"),
         ({"to": [[0.4, 0.2, 0.2], [0.4, 0.2, 0.3]], "profile": "constant"}, "cannot turn a corner"),
     ],
 )
@@ -345,7 +345,7 @@ def test_times_outside_are_refused_and_scalars_give_rows() -> None:
     arm, q0 = puma()
     line = hand_line(arm, q0, forward(arm, q0)[:3, 3] + [0.05, 0.0, 0.0], 0.2, 1.0)
     for t in (-1e-9, line.duration + 1e-9, np.nan, [0.0, 9.0]):
-        with pytest.raises(fa.InputError, match="is outside of the motion, which goes from 0 to"):
+        with pytest.raises(fa.InputError, match="is outside the motion, which runs from 0 to"):
             line.at(t)
     with pytest.raises(fa.InputError, match="a time or times"):
         line.hand(np.zeros((2, 2)))

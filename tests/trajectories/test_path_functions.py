@@ -89,7 +89,7 @@ def test_wrong_derivatives_are_refused_with_joint_and_place() -> None:
         return f
 
     with pytest.raises(
-        InputError, match=r"function: q' of joint 2 at s = 0\.\d+ is -1\.09\d+, but differences of q "
+        InputError, match=r"function: q' of joint 2 at s = 0\.\d+ is -1\.09\d+, but finite differences of q "
     ):
         from_function(wrong(1), 2.5)
     with pytest.raises(InputError, match=r"function: q'' of joint 2 at s = .* differences of q' give"):

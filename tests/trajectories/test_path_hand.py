@@ -165,15 +165,15 @@ def test_through_a_straight_wrist() -> None:
 def test_what_the_hand_cannot_do_is_said_as_by_a_line() -> None:
     arm = fa.load("ur5")
     with pytest.raises(
-        InputError, match=r"hand lines: at 0.25\d+ m, hand at .*no posture puts the hand farther"
+        InputError, match=r"hand lines: at 0.25\d+ m, hand at .*no configuration reaches farther"
     ):
         hand_lines(arm, UR5, [3.0, 0.0, 0.0])
     p0 = forward(arm, UR5)[:3, 3]
-    with pytest.raises(InputError, match="through: it is on the straight line"):
+    with pytest.raises(InputError, match="through: it lies on the straight line"):
         hand_circle(arm, UR5, p0 + [0.1, 0.0, 0.0], p0 + [0.2, 0.0, 0.0])
-    with pytest.raises(InputError, match="give through and to, or centre and axis"):
+    with pytest.raises(InputError, match="expected both through and to, or both centre and axis"):
         hand_circle(arm, UR5, through=p0 + [0.1, 0.0, 0.0], centre=p0)
-    with pytest.raises(InputError, match="must be beside the axis"):
+    with pytest.raises(InputError, match="must be off the axis"):
         hand_circle(arm, UR5, centre=p0, axis=[0.0, 0.0, 1.0])
     with pytest.raises(InputError, match="axis: its direction must not be 0"):
         hand_circle(arm, UR5, centre=p0 + [0.1, 0.0, 0.0], axis=[0.0, 0.0, 0.0])

@@ -165,11 +165,11 @@ def test_whatever_says_where_joints_go(tmp_path: Path) -> None:
     logged = as_path(arm, tmp_path / "motion.csv")
     assert distance(logged, direct.at(np.linspace(0.0, direct.length, 50))[0]) < 1e-4
 
-    with pytest.raises(InputError, match=f"path: its points are of 2 joints, 'cmu-dd' has {n}"):
+    with pytest.raises(InputError, match=f"path: its points have 2 joints, 'cmu-dd' has {n}"):
         as_path(arm, [[0.0, 1.0], [1.0, 1.0]])
-    with pytest.raises(InputError, match=f"spline: it is of 2 joints, 'cmu-dd' has {n}"):
+    with pytest.raises(InputError, match=f"spline: it is for 2 joints, 'cmu-dd' has {n}"):
         as_path(arm, spline([[0.0, 1.0], [1.0, 1.0]]))
-    with pytest.raises(InputError, match=r"does not say how long it is.*with from_function\(f, length\)"):
+    with pytest.raises(InputError, match=r"is unknown.*with from_function\(f, length\)"):
         as_path(arm, np.sin)
 
 

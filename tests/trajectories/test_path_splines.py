@@ -255,7 +255,7 @@ def test_it_is_kept_to_the_bit(tmp_path: Path) -> None:
 
 
 def test_what_is_no_path_is_refused() -> None:
-    with pytest.raises(InputError, match="points: all of them are the same; a path needs two that differ"):
+    with pytest.raises(InputError, match="points: all are equal; a path needs two different points"):
         spline([[1.0, 2.0], [1.0, 2.0]])
     with pytest.raises(InputError, match="points: expected 2 to 100000 points, got 1"):
         spline([[1.0, 2.0]])
@@ -268,15 +268,15 @@ def test_what_is_no_path_is_refused() -> None:
     with pytest.raises(NameNotFound, match="parameter"):
         spline(points(), 2, "cord")
     path = spline(points())
-    with pytest.raises(InputError, match=r"s: -0.1 is outside of 'spline', which goes from 0 to"):
+    with pytest.raises(InputError, match=r"s: -0.1 is outside 'spline', which runs from 0 to"):
         path.at([0.0, -0.1])
     with pytest.raises(InputError, match="s: nan is outside"):
         path.at(np.nan)
     with pytest.raises(InputError, match="piece: expected whole numbers from 0 to 7"):
         path.at([0.1], [8])
-    with pytest.raises(InputError, match="rising from 0"):
+    with pytest.raises(InputError, match="numbers, increasing from 0"):
         JointPath(np.array([0.0, 1.0, 1.0]), np.zeros((2, 2, 1)))
     with pytest.raises(InputError, match=r"coefficients: expected shape \(1, d\+1, n\)"):
         JointPath(np.array([0.0, 1.0]), np.zeros((2, 2, 1)))
-    with pytest.raises(InputError, match="every number must be finite"):
+    with pytest.raises(InputError, match="all numbers must be finite"):
         JointPath(np.array([0.0, 1.0]), np.full((1, 2, 1), np.inf))

@@ -66,10 +66,7 @@ def test_profiles_show_every_joint_and_torques_on_request() -> None:
 def test_phase_plane_of_a_joint_with_and_without_bounds(tmp_path: Path) -> None:
     (axis,) = phase_figure([MOTION], LIMITS, joint=1, unit="m").axes
     assert len(axis.patches) > 0
-    assert (axis.get_xlabel(), axis.get_ylabel()) == (
-        "position, m",
-        "velocity, m/s (distances as its square)",
-    )
+    assert (axis.get_xlabel(), axis.get_ylabel()) == ("position, m", "velocity, m/s (quadratic scale)")
     still = bang_bang([0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0], LIMITS)
     assert len(phase_figure([still], LIMITS).axes) == 1
     free = MotionLimits([2.0, 3.0])
@@ -98,5 +95,5 @@ def test_lines_of_the_hand_have_profiles_and_mistakes_are_said() -> None:
         phase_figure([line], LIMITS)  # type: ignore[list-item]
     with pytest.raises(fa.InputError, match="the limits are those of 3 joints, a motion has 2"):
         phase_figure([MOTION], MotionLimits([1.0, 1.0, 1.0]))
-    with pytest.raises(fa.InputError, match="a line of the hand is straight by itself"):
+    with pytest.raises(fa.InputError, match="a Cartesian line is straight by construction"):
         deviation(line)  # type: ignore[arg-type]

@@ -74,7 +74,7 @@ def test_limits_of_the_request_take_the_place_of_the_arms() -> None:
     assert np.array_equal(limits.upper, arm_limits(arm, 1.0).upper)
     bare = Request(waypoints=(Waypoint(q=np.zeros(6)), Waypoint(q=np.ones(6))))
     with pytest.raises(
-        InputError, match=r"request 'request': it gives no acceleration; write one under \[limits\]"
+        InputError, match=r"request 'request': it gives no acceleration; set one under \[limits\]"
     ):
         bare.limits(arm)
     assert bare.limits(arm, np.full(6, 3.0)).acceleration.tolist() == [3.0] * 6
@@ -100,7 +100,7 @@ def test_the_schema_takes_the_file() -> None:
         (
             "velocity = 1.2",
             "velocty = 1.2",
-            r"reach\.toml, limits: there is no key 'velocty' here; did you mean 'velocity'",
+            r"reach\.toml, limits: unknown key 'velocty'; did you mean 'velocity'",
         ),
         ("velocity = 1.2", "velocity = 0.0", r"reach\.toml, limits, velocity: must be above 0"),
         ("velocity = 1.2", "velocity = nan", r"reach\.toml, limits, velocity: the number must be finite"),
@@ -110,11 +110,11 @@ def test_the_schema_takes_the_file() -> None:
             "qd = [0, 0]",
             r"reach\.toml, waypoint\[1\]: qd: expected shape \(6,\), got \(2,\)",
         ),
-        ("qd = [0,", "hand_velocity = [0,", r"reach\.toml, waypoint\[1\]: hand_velocity: goes with a pose"),
+        ("qd = [0,", "hand_velocity = [0,", r"reach\.toml, waypoint\[1\]: hand_velocity: only with a pose"),
         (
             'rpy = ["180 deg", 0.0, "90 deg"]',
             "",
-            r"waypoint 'over the bin': give q, or xyz and rpy, or matrix; got xyz\.",
+            r"waypoint 'over the bin': expected q, or xyz and rpy, or matrix, got xyz\.",
         ),
         (
             "[0.4, 0.1, 0.3]",
@@ -129,7 +129,7 @@ def test_the_schema_takes_the_file() -> None:
         (
             "matrix =",
             "q = [0]\nmatrix =",
-            r"waypoint\[3\]: give q, or xyz and rpy, or matrix; got q, matrix\.",
+            r"waypoint\[3\]: expected q, or xyz and rpy, or matrix, got q, matrix\.",
         ),
     ],
 )
@@ -149,7 +149,7 @@ def test_what_is_wrong_in_a_request_is_said() -> None:
         InputError, match=r"waypoints: expected the same number of joints in all.* got 2 and 3"
     ):
         Request(waypoints=(point, np.zeros(3)))
-    with pytest.raises(InputError, match="either q, joint coordinates, or pose"):
+    with pytest.raises(InputError, match=r"either q .* or pose"):
         Waypoint()
     with pytest.raises(InputError, match="q: every number must be finite"):
         Waypoint(q=np.array([0.0, np.nan]))

@@ -160,11 +160,15 @@ def test_a_file_gives_the_same_motion_to_the_bit(motion: SmoothMotion, tmp_path:
     ("key", "change", "said"),
     [
         ("snaps", lambda x: x[:-1], r"snaps: expected 4 x 3 numbers"),
-        ("segments", lambda x: [0.0, *x[1:]], r"segments\[1\]: it takes no time, but the state changes"),
+        ("segments", lambda x: [0.0, *x[1:]], r"segments\[1\]: its duration is 0, but the state changes"),
         ("segments", lambda x: [-1.0, *x[1:]], r"segments\[1\]: must be at least 0"),
-        ("passed", lambda x: [0, 3, 2], r"passed: expected two whole numbers at least, rising from 0 to 3"),
+        (
+            "passed",
+            lambda x: [0, 3, 2],
+            r"passed: expected at least two whole numbers, increasing from 0 to 3",
+        ),
         ("passed", lambda x: [0, 1.5, 3], r"passed: expected whole numbers"),
-        ("jerks", None, r"the key 'jerks' is missing"),
+        ("jerks", None, r"missing key 'jerks'"),
     ],
 )
 def test_a_file_that_is_wrong_is_refused(

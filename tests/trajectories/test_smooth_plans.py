@@ -104,9 +104,9 @@ def test_durations_given_and_too_short(puma: fa.Arm) -> None:
     assert np.isclose(plan.duration, 2.0, rtol=1e-12)
     assert plan.limited_by is not None
     assert plan.limited_by.share < 0.9
-    with pytest.raises(InputError, match=rf"^smooth, duration: .* possible from {least:.6g} s on"):
+    with pytest.raises(InputError, match=rf"^smooth, duration: .* feasible from {least:.6g} s"):
         fa.plan(puma, POINTS, snap=True, duration=0.9 * least)
-    with pytest.raises(InputError, match="possible from"):
+    with pytest.raises(InputError, match="feasible from"):
         fa.plan(puma, POINTS, snap=True, acceleration=3.0, duration=0.5)
     bare = fa.load("chain3")
     with pytest.raises(InputError, match="none can be chosen as joint1, joint2, joint3"):
@@ -128,7 +128,7 @@ def test_velocities_at_waypoints(puma: fa.Arm) -> None:
     with pytest.raises(InputError, match=r"^plan: the velocities of the request are too much.* joint1 needs"):
         fa.plan(puma, too_fast, snap=True)
     with pytest.raises(
-        InputError, match=r"^smooth, duration: in 0\.5 s joint1 needs .* Give another duration"
+        InputError, match=r"^smooth, duration: in 0\.5 s joint1 needs .* Use another duration"
     ):
         fa.plan(puma, too_fast, snap=True, duration=0.5)
     too_fast = [fa.Waypoint(q=POINTS[0], qd=[40.0, 0, 0, 0, 0, 0]), fa.Waypoint(q=POINTS[1])]
@@ -176,14 +176,10 @@ def test_the_schema_takes_limits_of_snap() -> None:
     [
         ("snap = -2.0", "", r"^a\.toml, limits, snap: must be above 0"),
         ("snap = 'much'", "", r"^a\.toml, limits, snap: expected a number"),
-        (
-            "acceleration = 1.0",
-            "duration = 2.0",
-            r"duration: it is for motions with a continuous snap; give snap",
-        ),
+        ("acceleration = 1.0", "duration = 2.0", r"duration: only for motions of continuous snap; set snap"),
         ("snap = true", "duration = 0", r"^a\.toml, duration: must be above 0"),
         ("snap = true", "time_optimal = true", r"snap: a time-optimal motion has no continuous snap"),
-        ("velocity = 1.0", "time_optimal = true\nduration = 2.0", r"give PathOptions\(duration=\.\.\.\)"),
+        ("velocity = 1.0", "time_optimal = true\nduration = 2.0", r"set PathOptions\(duration=\.\.\.\)"),
     ],
 )
 def test_what_is_wrong_in_a_request_is_said(limits: str, top: str, said: str) -> None:
@@ -193,15 +189,17 @@ def test_what_is_wrong_in_a_request_is_said(limits: str, top: str, said: str) ->
 
 def test_what_a_plan_refuses(puma: fa.Arm) -> None:
     motion = smooth(POINTS, duration=2.0)
-    with pytest.raises(InputError, match=r"^plan, snap: expected none with a motion planned already"):
+    with pytest.raises(InputError, match=r"^plan, snap: not allowed for a motion that is already planned"):
         fa.plan(puma, motion, snap=True)
-    with pytest.raises(InputError, match=r"^plan, duration: expected none with a motion planned already"):
+    with pytest.raises(
+        InputError, match=r"^plan, duration: not allowed for a motion that is already planned"
+    ):
         fa.plan(puma, motion, duration=2.0)
     with pytest.raises(InputError, match=r"request 'request', snap: expected one number or 6 .* got 2"):
         fa.plan(puma, POINTS, acceleration=1.0, snap=[1.0, 2.0])
     with pytest.raises(InputError, match=r"snap: a time-optimal motion has no continuous snap"):
         fa.plan(puma, Request(POINTS, time_optimal=PathOptions()), snap=True)
-    with pytest.raises(InputError, match=r"duration: it is for motions with a continuous snap"):
+    with pytest.raises(InputError, match=r"duration: only for motions of continuous snap"):
         fa.plan(puma, POINTS, duration=2.0)
 
 

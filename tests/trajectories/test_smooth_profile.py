@@ -254,7 +254,7 @@ def test_rest_grid_keeps_rests_and_is_finer_there() -> None:
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "too fast at the start": (
         {"boundary": ((0.9, 0.0), (0.0, 0.0))},
-        r"no speed profile holds all limits; .* would be exceeded by .* % between s = .*; lower the speed",
+        r"no speed profile satisfies all limits; .* would be exceeded by .* % between s = .*; lower the",
     ),
     "faster than top": (
         {"boundary": ((0.0, 0.0), (2.0, 0.0))},
@@ -263,7 +263,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "negative from rest": ({"boundary": ((0.0, -1.0), (0.0, 0.0))}, "from rest u must be at least 0"),
     "brakes to less than rest": (
         {"boundary": ((1e-3, -1.0), (0.0, 0.0))},
-        "the given acceleration at node 0 leads to a speed below 0",
+        "the given acceleration at node 0 leads to a negative speed",
     ),
     "stops too near": ({"stops": (2,)}, "at least 3 intervals between nodes of given speed, got 2 between"),
     "stop outside": ({"stops": (20,)}, "stops: expected a whole number from 1 to 19, got 20"),
@@ -276,11 +276,11 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "rows that are no numbers": (
         {"rows": lambda x, u: (u[..., None], u[..., None], np.full((20, 2, 1), np.nan))},
-        "rows: expected numbers, and inf for h where there is no limit",
+        "rows: expected numbers, with h = inf where unlimited",
     ),
     "static": (
         {"rows": lambda x, u: (np.ones((20, 2, 1)), np.zeros((20, 2, 1)), np.full((20, 2, 1), -0.5))},
-        "no speed profile holds all limits; a limit given by rows",
+        "no speed profile satisfies all limits; a limit given by rows",
     ),
 }
 

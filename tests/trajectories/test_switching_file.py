@@ -82,16 +82,16 @@ def spoilt(document: dict[str, Any], name: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("phase", r"segment 1: its phases do not lead to the next point"),
-        ("point", r"segment 1: its phases do not lead to the next point"),
+        ("phase", r"segment 1: its phases miss the next point"),
+        ("point", r"segment 1: its phases miss the next point"),
         ("shape", r"points: expected 5 x 3 numbers"),
         ("ragged", r"velocities: expected 5 x 3 numbers"),
         ("format", r"format: expected one of forearm-switching/1"),
         ("negative", r"phases\[1\]\[1\]\[1\]: must be at least 0"),
         ("text", r"points: expected a list of values"),
-        ("key", r"there is no key 'point' here; did you mean 'points'"),
+        ("key", r"unknown key 'point'; did you mean 'points'"),
         ("empty", r"points: expected 1 x 0 numbers"),
-        ("missing", r"the key 'points' is missing"),
+        ("missing", r"missing key 'points'"),
     ],
 )
 def test_damaged_files_are_refused_with_the_place(

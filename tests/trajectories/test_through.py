@@ -120,7 +120,7 @@ def test_an_open_velocity_is_found_where_rest_is_impossible() -> None:
     """From 1 to 1 at speed near the end of the range: who stopped between would leave it."""
     limits = MotionLimits(1.0, 2.0, 0.0, 1.0)
     points, velocities = np.array([[0.5], [0.7], [0.9]]), np.array([[1.2], [np.nan], [1.2]])
-    with pytest.raises(InputError, match="turn round"):
+    with pytest.raises(InputError, match="reverse"):
         bang_bang([0.5], [1.2], [0.7], [0.0], limits)
     motion = through(points, velocities, limits)
     check_kept(motion, points, limits)
@@ -170,10 +170,10 @@ def test_impossible_requests_name_the_segment() -> None:
     limits = MotionLimits(1.0, 1.0, -1.0, 1.0)
     with pytest.raises(
         InputError,
-        match=r"through, segment 2, joint 1: .* outside of the joint's range: 0\.5 and 2\.0, .* in rad \(m\)",
+        match=r"through, segment 2, joint 1: .* outside the joint's range: 0\.5 and 2\.0, .* in rad \(m\)",
     ):
         through([[0.0], [0.5], [2.0]], None, limits)
-    with pytest.raises(InputError, match=r"through, segment 1, joint 1: .* turn round"):
+    with pytest.raises(InputError, match=r"through, segment 1, joint 1: .* reverse"):
         through([[0.9], [0.95]], [[0.9], [0.0]], limits)
     with pytest.raises(
         InputError, match=r"points: expected 2 to 10000 points of 1 numbers, got shape \(1, 1\)"

@@ -226,7 +226,7 @@ def test_close_frees_the_port_and_ends_threads() -> None:
         lambda: studio.plan(([0, 1], np.zeros((2, 3)))),
         studio.open,
     ):
-        with pytest.raises(fa.InputError, match=r"this studio is closed; make another with fa\.studio\."):
+        with pytest.raises(fa.InputError, match=r"this studio is closed; create another with fa\.studio\."):
             call()
     assert "is closed" in repr(studio)
     assert "iframe" not in studio._repr_html_()
@@ -324,7 +324,7 @@ def test_states_that_cannot_be_shown_are_refused(
     ("motion", "why"),
     [
         (None, r"plan: expected a Plan, a motion, a Simulation, or times and joints \(t, q\), got None\."),
-        (([0.0], [[0.0] * 3]), r"plan, t: expected two times or more, \(m,\), got shape \(1,\)\."),
+        (([0.0], [[0.0] * 3]), r"plan, t: expected at least two times, \(m,\), got shape \(1,\)\."),
         (([0.0, 1.0], [[0.0] * 3]), r"plan, q: expected shape \(2, 3\), got \(1, 3\)\."),
         (([1.0, 0.0], [[0.0] * 3] * 2), r"plan, t: times must be non-decreasing\."),
         (([0.0, np.nan], [[0.0] * 3] * 2), r"plan, t: every number must be finite"),

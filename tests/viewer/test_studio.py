@@ -173,7 +173,7 @@ def test_a_typed_pose_is_found_from_other_postures(opened: Open, tmp_path: Path)
 
 
 def test_a_posture_beyond_limits_and_an_arm_without_joints_are_refused(tmp_path: Path) -> None:
-    said = "studio, q: joint1 cannot stand at 4; its limits are -2.8973 to 2.8973."
+    said = "studio, q: joint1: expected -2.8973 to 2.8973, its limits, got 4."
     with pytest.raises(fa.InputError, match=re.escape(said)):
         fa.studio("panda", tmp_path / "a.html", q=[4, 0, 0, -1, 0, 1, 0])
     still = fa.load("ascher2").lock({"joint1": 0.0, "joint2": 0.0})
@@ -209,5 +209,5 @@ def test_what_a_command_cannot_say_is_in_the_file_that_the_page_saves(tmp_path: 
 def test_mistakes_are_told(given: tuple[Any, str], said: str, tmp_path: Path) -> None:
     with pytest.raises(fa.ForearmError, match=re.escape(said)):
         fa.studio(given[0], tmp_path / given[1])
-    with pytest.raises(fa.InputError, match="an Arm holds no meshes"):
+    with pytest.raises(fa.InputError, match="an Arm contains no meshes"):
         fa.studio(fa.load("ascher2"), tmp_path / "a.html", meshes=True)

@@ -74,7 +74,7 @@ def test_holes_are_noted_and_meshes_read(tmp_path: Path) -> None:
     assert found.notes == ("arm.parts.toml: 1 holes are drawn filled",)
     (missing,) = found.missing
     assert (missing.link, missing.file) == ("link1", "gone.stl")
-    assert "not there" in missing.reason
+    assert "no such file" in missing.reason
 
 
 def test_the_built_in_arm_of_parts_has_all_its_links() -> None:

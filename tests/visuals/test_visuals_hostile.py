@@ -107,5 +107,5 @@ def test_triangles_of_all_files_together_are_bounded(tmp_path: Path, monkeypatch
     first, second = (write_obj(tmp_path / name, box) for name in ("a.obj", "b.obj"))
     files.pieces(first, np.ones(3))
     files.pieces(first, np.array([2.0, 2.0, 2.0]))  # read once
-    with pytest.raises(fa.InputError, match="more than 20 triangles with the meshes before it"):
+    with pytest.raises(fa.InputError, match="more than 20 triangles including earlier meshes"):
         files.pieces(second, np.ones(3))

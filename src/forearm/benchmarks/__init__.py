@@ -1,4 +1,4 @@
-"""Figures measured on this machine, now: run by `forearm bench`, beside peers where they are installed.
+"""Measurements on this machine, run by `forearm bench`, compared with peers if they are installed.
 
-A benchmark returns rows; nothing here is asserted by a test.
+A benchmark returns rows; tests assert nothing about them.
 """

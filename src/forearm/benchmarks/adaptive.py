@@ -1,4 +1,6 @@
-"""Simulations to a tolerance, beside SciPy's solve_ivp on our own forward dynamics: 1 s of several arms."""
+"""Simulations to a tolerance,
+compared with SciPy's solve_ivp on our own forward dynamics: 1 s of several arms.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from forearm.simulation.run import simulate
 
 DURATION = 1.0
 ACCURACY = Accuracy(rtol=1e-6, atol=1e-9)
-# Answers are compared where both are accurate, and before friction stops a joint.
+# Results are compared where both are accurate, and before friction stops a joint.
 COMPARED = (0.02, Accuracy(rtol=1e-9, atol=1e-12))
 FASTER = 10.0
 TORQUE = np.array([48.0, 90.0, 48.0, 12.0, 12.0, 12.0])  # N m
@@ -27,7 +29,7 @@ Floats = NDArray[np.float64]
 
 
 def rows(peers: bool) -> Iterator[BenchmarkRow]:
-    """The figures of docs/performance.md, adaptive simulation."""
+    """The results of docs/performance.md, adaptive simulation."""
     puma, panda = load_builtin("puma560"), load_builtin("panda")
     cases: dict[str, tuple[Arm, Floats, float | None]] = {
         "the PUMA, rigid": (puma.rigid(), np.zeros(puma.n), FASTER),

@@ -1,5 +1,5 @@
-"""Campaigns: rows that differ in payload and friction beside one arm in all rows, one thread; a whole study
-beside the kernel that computes it, all threads.
+"""Campaigns: rows that differ in payload and friction compared with one arm in all rows, one thread; a
+complete study compared with the kernel that computes it, all threads.
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ from forearm.studies.sampling.distributions import Uniform
 from forearm.studies.study import Study
 
 ROWS, STEP, STEPS = 4000, 1e-3, 1000
-SIMULATIONS, THROUGHPUT = 100_000, 0.9  # of a study, and the share of the kernel's throughput that it keeps
-COST = 1.3  # times what one arm in all rows takes
-MOVED = 0.5  # numbers of friction are between so much of their own less and more
+# simulations of a study, and the share of the kernel's throughput that it should reach
+SIMULATIONS, THROUGHPUT = 100_000, 0.9
+COST = 1.3  # maximum slowdown compared with one arm in all rows
+MOVED = 0.5  # friction parameters vary by this share of their values
 USUAL = Friction(viscous=0.3, coulomb=0.5)  # of an arm whose file has none
 
 Floats = NDArray[np.float64]
 
 
 def rows(peers: bool) -> Iterator[BenchmarkRow]:
-    """The figures of docs/performance.md, campaigns: seconds of one step of one row."""
+    """The results of docs/performance.md, campaigns: seconds per step and row."""
     for name in ("puma560", "panda"):
         arm = load_builtin(name)
         arm = arm if any(joint.friction for joint in arm.joints) else arm.with_drives(friction=USUAL)
@@ -75,7 +76,7 @@ def _parameters(arm: Arm, rng: np.random.Generator) -> dict[str, Floats]:
 
 
 def _study_beside_its_kernel() -> BenchmarkRow:
-    """A study in a folder, beside one call for all of its rows that keeps nothing."""
+    """A study in a folder, compared with one kernel call for all of its rows that stores nothing."""
     q0, q1 = [0.0, -0.5, 0.5, 0.0, 0.3, 0.0], [1.0, -1.2, 1.2, 0.5, -0.3, 0.8]
     study = Study(
         "campaign",

@@ -1,4 +1,4 @@
-"""How long code takes to make, and how fast it is once a C compiler has had it."""
+"""Time to generate code, and its speed after compilation by a C compiler."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ ARGUMENTS = ("q", "qd", "third")
 
 
 def rows(peers: bool) -> list[BenchmarkRow]:
-    """Tracing, searching, writing; and one evaluation of the C, compiled here, called in a loop from C."""
+    """Tracing, searching, writing;
+    and one evaluation of the C code, compiled here and called in a loop from C.
+    """
     arms = {name: load_builtin(name).rigid() for name in ("puma560-akb", "panda", "chain50")}
     made = []
     for name, bar in (("panda", 0.2), ("chain50", 2.0)):

@@ -23,7 +23,7 @@ CYCLE_UNDER, RUN_UNDER = 10e-6, 0.5  # s
 
 
 def rows(peers: bool) -> Iterator[BenchmarkRow]:
-    """The figures of docs/control.md."""
+    """The results of docs/control.md."""
     for arm in (each_joint(load_builtin("panda"), friction=FRICTION), load_builtin("puma560").rigid()):
         what = f"{arm.n} joints, {'friction' if arm.joints[0].friction else 'rigid'}"
         operations = int(ComputedTorque(arm).operations)

@@ -1,4 +1,4 @@
-"""What a GPU could do at the most: fused multiply-adds of all its threads that do not wait for each other."""
+"""A GPU's peak: independent fused multiply-adds in all of its threads."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from forearm.kernels.cuda.driver import Device
 from forearm.kernels.load_or_compile import About
 
 CHAINS, STEPS = 8, 4_096
-THREADS, BLOCKS = 256, 32  # in a block, and blocks for each processor
+THREADS, BLOCKS = 256, 32  # threads per block, and blocks per multiprocessor
 
 
 @lru_cache(maxsize=8)
 def device_peak(device: Device, dtype: str) -> float:
-    """Floating-point operations per second, measured now; a fused multiply-add is two."""
+    """Floating-point operations per second, measured now; a fused multiply-add counts as two."""
     size = 8 if dtype == "float64" else 4
     _, kernel = kept_or_assembled(("peak", dtype), lambda: _made(dtype), device)
     threads = THREADS * BLOCKS * device.processors
@@ -41,7 +41,7 @@ def _made(dtype: str) -> tuple[About, str]:
 
 
 def peak_text(dtype: str) -> str:
-    """`peak(values, count)`: each thread has chains s = s a + b, and leaves the sum of them."""
+    """`peak(values, count)`: each thread has chains s = s a + b, and stores their sum."""
     from forearm.kernels.cuda.text import DEVICE_TARGETS
     from forearm.kernels.llvm import IRFunction, Value
     from forearm.kernels.vectors import Body

@@ -1,4 +1,4 @@
-"""The Panda with drives that its arm file does not have, for benchmarks and comparisons."""
+"""The Panda with drives that its arm file does not include, for benchmarks and comparisons."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ F1 = (0.54615, 0.87224, 0.64068, 1.2794, 0.83904, 0.30301, 0.56489)  # N m
 F2 = (5.1181, 9.0657, 10.136, 5.5903, 8.3469, 17.133, 10.336)  # s/rad
 F3 = (0.039533, 0.025882, -0.04607, 0.036194, 0.026226, -0.021047, 0.0035526)  # rad/s
 
-# assumed: nothing of the Panda's motors, gears and bearings is published
+# assumed: no data of the Panda's motors, gears and bearings are published
 MOTOR = Motor(gear_ratio=100.0, torque_constant=0.1, resistance=0.5, max_voltage=24.0)
 VISCOUS, BREAKAWAY, STRIBECK_SPEED = 0.2, 1.5, 0.1  # N m s/rad; static / Coulomb; rad/s
 EFFICIENCY = ((0.1, 0.6), (0.5, 0.8), (1.0, 0.85))
-LEAST = 0.2  # N m: what a gear takes at any load
+LEAST = 0.2  # N m: load-independent loss of a gear
 BEARING = Bearing(kind="journal", mu=0.002, radius=0.04, distance=0.1)
 
 
 def panda_with_friction() -> Arm:
-    """With the friction that Gaz and others identified, as Coulomb friction: their sigmoid is within 1 % of
-    its ends from 0.9 rad/s on.
+    """The Panda with the friction that Gaz and others identified, as Coulomb friction: their sigmoid is
+    within 1 % of its limits from 0.9 rad/s on.
     """
     arm = load("panda")
     drives = {}

@@ -1,5 +1,5 @@
-"""Drives with states of their own: what springs, backlash, bristles and sticking add to a step of the rigid
-Panda, and the torques that an elastic arm needs; one thread.
+"""Drives with internal states: the cost of springs, backlash, bristles and sticking per step relative to the
+rigid Panda, and the torques of an elastic arm; one thread.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from forearm.simulation.start import loaded
 
 Floats = NDArray[np.float64]
 STEP, STEPS = 1e-4, 100_000
-PARTS = 10  # pieces of a run, whose record is then small
+PARTS = 10  # pieces of a run, which keep its record small
 STATES = 10_000
 MANY, MANY_STEPS = 4096, 200
 START = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.7])
-# assumed: a harmonic drive of size 25, ratio 100, and friction with LuGre's shape
+# assumed: a harmonic drive of size 25, ratio 100, and friction of LuGre's form
 MOTOR = Motor(gear_ratio=100.0, rotor_inertia=3e-5)
 SPRING: dict[str, Any] = {"stiffness": 2e4, "damping": 5.0}
 CURVE = ((1e-4, 1.0), (1e-3, 15.0), (1e-2, 200.0))
 STRIBECK: dict[str, Any] = {"viscous": 0.5, "coulomb": 2.0, "static": 3.0, "stribeck_speed": 0.01}
-# What parts of drives may cost, in times of a step of the rigid arm.
+# Maximum cost of drive effects, in steps of the rigid arm.
 COSTS: dict[str, tuple[float | None, dict[str, Any]]] = {
     "seven springs": (2.5, {"elasticity": Elasticity(**SPRING)}),
     "springs by a curve": (2.5, {"elasticity": Elasticity(curve=CURVE, damping=5.0)}),
@@ -41,7 +41,7 @@ COSTS: dict[str, tuple[float | None, dict[str, Any]]] = {
 
 
 def rows(peers: bool) -> Iterator[BenchmarkRow]:
-    """The figures of docs/performance.md, Drives that give."""
+    """The results of docs/performance.md, Elastic drives."""
     panda = load("panda").with_drives(motor=MOTOR)
     rigid = _UndrivenRun(panda)
     for name, (most, drive) in COSTS.items():
@@ -58,7 +58,7 @@ def rows(peers: bool) -> Iterator[BenchmarkRow]:
 
 
 def _sticking() -> BenchmarkRow:
-    """A step of many PUMAs whose joints come to rest, beside the same without friction."""
+    """A step of many PUMAs whose joints come to rest, compared with the same without friction."""
     puma, rng = load("puma560"), np.random.default_rng(0)
     q, qd = rng.uniform(-1.0, 1.0, (2, MANY, puma.n))
     qd *= rng.random((MANY, puma.n)) < 0.7
@@ -94,7 +94,7 @@ def _inverse(arm: Arm) -> Iterator[BenchmarkRow]:
 
 
 class _UndrivenRun:
-    """The steps in machine code from a posture where springs carry gravity, undriven."""
+    """The compiled steps from a configuration where springs carry gravity, undriven."""
 
     def __init__(self, arm: Arm) -> None:
         self.simulator = simulator_of(arm, False, "rk4")

@@ -1,4 +1,4 @@
-"""What one evaluation of the reference costs, by every formulation:
+"""The cost of one evaluation of the reference dynamics, by every formulation:
 clear code over floats, not the fast kernels.
 """
 
@@ -15,8 +15,8 @@ CALLS = 20
 
 
 def rows(peers: bool) -> list[BenchmarkRow]:
-    """Inverse dynamics by all formulations, inertia matrix and forward dynamics by all
-    methods, PUMA, six joints.
+    """Inverse dynamics by all formulations,
+    inertia matrix and forward dynamics by all methods, PUMA, six joints.
     """
     arm = load_builtin("puma560")
     q, qd, third = np.random.default_rng(1).uniform(-1.0, 1.0, (3, arm.n))

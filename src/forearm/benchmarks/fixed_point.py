@@ -1,6 +1,4 @@
-"""How long one cycle of a controller takes in C, and what fixed point costs or saves beside
-double on this machine.
-"""
+"""The time of one cycle of a controller in C, and of fixed point compared with double on this machine."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from forearm.control.fixed_code import fixed_point
 from forearm.control.laws import INPUTS, LAWS
 from forearm.files.builtin import load_builtin
 
-CYCLE = 1e-6  # s: what one cycle of computed torque of seven joints should stay under
+CYCLE = 1e-6  # s: limit for one cycle of computed torque with seven joints
 MOTOR = Motor(
     gear_ratio=100.0,
     rotor_inertia=1e-5,
@@ -24,14 +22,14 @@ MOTOR = Motor(
     resistance=1.0,
     max_voltage=48.0,
     max_current=20.0,
-)  # so that voltages come out
+)  # so that the output is voltages
 FRICTION = Friction(viscous=0.5, coulomb=(0.8, -0.6))
 RANGES = {"q": 2.9, "qd": 2.0, "qdd": 8.0}
 
 
 def rows(peers: bool) -> list[BenchmarkRow]:
-    """Cycles of every law for seven joints with friction, and inverse dynamics in
-    fixed point beside double.
+    """Cycles of every law for seven joints with friction,
+    and inverse dynamics in fixed point compared with double.
     """
     compiler = shutil.which("cc")
     if compiler is None:

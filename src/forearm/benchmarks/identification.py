@@ -32,11 +32,11 @@ from forearm.kinematics.limits import limits_of
 from forearm.spatial import Floats
 
 SAMPLES = 100_000
-LINEAR, CONSISTENT = 1.5, 5.0  # s: what they should stay under
+LINEAR, CONSISTENT = 1.5, 5.0  # s: limits
 IDENTIFICATION = "identification, panda, 100,000 samples"
-EXCITED = 30.0  # s: what an exciting motion should stay under, everything compiled first
+EXCITED = 30.0  # s: limit for an exciting motion, everything compiled first
 SECONDS = 10.0  # of the motion
-STARTS = 3  # fresh processes whose median is taken
+STARTS = 3  # fresh processes, of which the median is reported
 EXCITATION = "exciting motion, panda, 10 s"
 FIRST_EXCITED = """\
 import time
@@ -48,14 +48,14 @@ print(time.perf_counter() - start)
 
 
 def rows(peers: bool) -> Iterator[BenchmarkRow]:
-    """The figures of docs/identification.md and docs/excitation.md."""
+    """The results of docs/identification.md and docs/excitation.md."""
     yield from identification_rows(peers)
     yield from excitation_rows()
 
 
 def identification_rows(peers: bool) -> Iterator[BenchmarkRow]:
-    """100,000 samples: the linear stage beside Pinocchio's regressor and one QR of all, the stage of bodies
-    that can exist, everything.
+    """100,000 samples: the linear stage compared with Pinocchio's regressor and one QR of all samples, the
+    stage of physically consistent bodies, everything.
     """
     arm, log = measured_panda(SAMPLES)
     theirs = None
@@ -64,7 +64,7 @@ def identification_rows(peers: bool) -> Iterator[BenchmarkRow]:
         theirs = PinocchioFit(arm, Measured(*states)).work()
     fits: list[FittedStage] = []
     ours = Work("forearm", lambda: fits.append(_linear(arm, log)), 1, lambda: _predicted(arm, log, fits[-1]))
-    # theirs weighs joints alike and has no two-sided friction
+    # theirs weights joints equally and has no two-sided friction
     yield beside("linear stage", ours, theirs, 3, group=IDENTIFICATION, bar=LINEAR, tolerance=0.05)
     raw = {x: log[x] for x in ("t", "q", "tau")}
     seconds = median_time(lambda: fits.append(_linear(arm, raw)), STARTS)
@@ -112,7 +112,7 @@ def _predicted(arm: Arm, log: dict[str, Floats], fit: FittedStage) -> Floats:
 
 
 def excitation_rows() -> Iterator[BenchmarkRow]:
-    """On one core: the first of a fresh process, and those after it by criterion and basis."""
+    """On one core: the first motion of a fresh process, and later ones by criterion and basis."""
     with TemporaryDirectory() as folder:
         cold = [_first_excited(Path(folder, str(k))) for k in range(STARTS)]
         first = statistics.median(cold)
@@ -140,7 +140,7 @@ def _first_excited(cache: Path) -> float:
 
 
 def main() -> None:
-    """Peak memory of this process, which identifies 100,000 samples, in MB."""
+    """Print the peak memory of this process, which identifies 100,000 samples, in MB."""
     arm, log = measured_panda(SAMPLES)
     before = peak_memory()
     identify(arm, {x: log[x] for x in ("t", "q", "tau")}, torque_side="motor")

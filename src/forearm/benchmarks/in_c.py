@@ -1,4 +1,4 @@
-"""How fast generated C is: compiled by the system's compiler, called in a loop from C."""
+"""The speed of generated C: compiled by the system's compiler, called in a loop from C."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def seconds_in_c(
     arrays: Sequence[str],
     kind: str = "double",
 ) -> float:
-    """Seconds for one call of a function of arrays (n,), the first called q, that fills another;
-    the least of some rounds.
+    """Seconds per call of a function of arrays (n,), the first called q, that fills another;
+    the minimum of several rounds.
 
-    The files are NAME.c and NAME.h, and come from `generate` or from whoever writes C as it does.
+    The files are NAME.c and NAME.h, from `generate` or any other writer of the same form.
     """
     name = next(file for file in files if file.endswith(".c")).removesuffix(".c")
     small = kind != "double"

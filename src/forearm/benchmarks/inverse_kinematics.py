@@ -1,5 +1,5 @@
-"""Inverse kinematics: every branch beside EAIK; by iteration beside the Robotics Toolbox, many
-at once, out of reach.
+"""Inverse kinematics: all branches compared with EAIK;
+numeric compared with the Robotics Toolbox, in batches, out of reach.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from forearm.spatial import inverse_pose
 
 BRANCHED = ("puma560", "ur5", "stanford")
 BATCH, PEER_BATCH = 100_000, 5000
-BRANCHES_UNDER = 1e-6  # s a pose
+BRANCHES_UNDER = 1e-6  # s per pose
 ARMS = ("panda", "puma560", "ur5", "stanford", "chain12")
 FEW, MANY = 200, 10_000
 TOLERANCE = 1e-9  # m and rad
 STARTS, STEPS = 64, 100
-ONE_UNDER, EACH_UNDER = 100e-6, 5e-6  # s a pose, one at a time and of many
-FARTHER = 20.0  # times as far as an arm's own poses
+ONE_UNDER, EACH_UNDER = 100e-6, 5e-6  # s per pose, one at a time and in batches
+FARTHER = 20.0  # times the distance of an arm's own poses
 
 Floats = NDArray[np.float64]
 
 
 def rows(peers: bool) -> Iterator[BenchmarkRow]:
-    """The figures of docs/numeric-inverse-kinematics.md; poses are those of random
-    postures within the limits.
+    """The results of docs/numeric-inverse-kinematics.md;
+    poses are those of random configurations within the limits.
     """
     group = "inverse kinematics"
     yield from _closed_forms(peers, group)
@@ -66,9 +66,7 @@ def rows(peers: bool) -> Iterator[BenchmarkRow]:
 
 
 def _closed_forms(peers: bool, group: str) -> Iterator[BenchmarkRow]:
-    """Every branch of 100,000 poses, one thread; the peer's arms are the same tables of
-    Denavit and Hartenberg.
-    """
+    """All branches of 100,000 poses, one thread; the peer's arms are the same Denavit-Hartenberg tables."""
     for name in BRANCHED:
         arm = load_builtin(name)
         T = _poses(arm, BATCH)
@@ -93,8 +91,8 @@ def _is_table(arm: Arm) -> bool:
 
 
 class Branches:
-    """Every branch by the kernel; the answer is where the first branch of each of the first
-    poses brings the hand.
+    """All branches by the kernel;
+    the compared result is the hand's pose for the first branch of each of the first poses.
     """
 
     def __init__(self, arm: Arm, T: Floats) -> None:
@@ -110,17 +108,17 @@ class Branches:
         self.q = self.kernel.inverse_kinematics(self.T, threads=1)
 
     def answer(self) -> Floats:
-        """Of the poses that the peer has too."""
+        """For the poses that the peer has too."""
         first = np.array([rows[~np.isnan(rows).any(axis=1)][0] for rows in self.q[:PEER_BATCH]])
         return forward(self.arm, first)
 
     def work(self) -> Work:
-        """To be timed."""
+        """The work to be timed."""
         return Work("ours", self.run, len(self.T), self.answer)
 
 
 class Eaik:
-    """The same by EAIK, batched, with its own threads held to one."""
+    """The same by EAIK, batched, limited to one thread."""
 
     def __init__(self, arm: Arm, T: Floats) -> None:
         rows = [j.placement for j in arm.joints]
@@ -134,21 +132,21 @@ class Eaik:
         self.answers = self.robot.IK_batched(self.T, 1)
 
     def answer(self) -> Floats:
-        """Where its first branches bring the hand."""
+        """The hand's pose for its first branches."""
         return forward(self.arm, np.array([found.Q[0] for found in self.answers]))
 
     def work(self) -> Work:
-        """To be timed."""
+        """The work to be timed."""
         return Work("EAIK", self.run, len(self.T), self.answer)
 
 
 def _free(joint: Joint) -> Joint:
-    """A joint without limits, as the peer knows none."""
+    """A joint without limits, as the peer supports none."""
     return replace(joint, limits=Limits())
 
 
 def _poses(arm: Arm, count: int) -> Floats:
-    """Poses of random postures, (count, 4, 4); joints without limits within half a turn."""
+    """Poses of random configurations, (count, 4, 4); joints without limits within half a turn."""
     lower, upper = np.array([j.limits for j in arm.joints]).T
     lower, upper = (np.where(np.isfinite(b), b, e) for b, e in ((lower, -np.pi), (upper, np.pi)))
     return forward(arm, np.random.default_rng(1).uniform(lower, upper, (count, arm.n)))
@@ -167,19 +165,19 @@ class NumericIK:
             self.q[k] = inverse_numeric(self.arm, T, tolerance=TOLERANCE, starts=STARTS, most_steps=STEPS).q
 
     def work(self) -> Work:
-        """To be timed; the answers are where the hand then is."""
+        """The work to be timed; the results are the hand's poses."""
         return Work("ours", self.run, len(self.T), lambda: forward(self.arm, self.q))
 
 
 class ToolboxIK:
-    """The same by the Robotics Toolbox: Levenberg-Marquardt in C++, random starts, within
-    limits, to the same error.
+    """The same by the Robotics Toolbox:
+    Levenberg-Marquardt in C++, random starts, within limits, to the same error.
     """
 
     def __init__(self, arm: Arm, T: Floats) -> None:
         toolbox = import_module("roboticstoolbox")
         parts: list[Any] = []
-        for body in arm.moving.bodies:  # a chain of turns about z
+        for body in arm.moving.bodies:  # a chain of rotations about z
             limits = list(body.joint.limits)
             parts += [toolbox.ET.SE3(body.before), toolbox.ET.Rz(qlim=limits), toolbox.ET.SE3(body.after)]
         _, last = arm.moving.frames[arm.hand.link]
@@ -193,5 +191,5 @@ class ToolboxIK:
             self.q[k] = self.chain.ik_LM(T, tol=0.5 * TOLERANCE**2, slimit=STARTS, ilimit=STEPS).q
 
     def work(self) -> Work:
-        """To be timed."""
+        """The work to be timed."""
         return Work("toolbox ik_LM", self.run, len(self.T), lambda: forward(self.arm, self.q))

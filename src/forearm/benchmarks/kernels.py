@@ -1,5 +1,5 @@
-"""Compiled functions: one call, a state of a large batch by one thread, one state at a time in
-machine code; beside peers.
+"""Compiled functions:
+one call, a state of a large batch on one thread, one state at a time in machine code; compared with peers.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from forearm.kernels.kernel import compile as compile_arm
 
 BATCH = 100_000
 PEERS = {"Pinocchio": Pinocchio, "CasADi": CasADi, "MuJoCo": MuJoCo, "Robotics Toolbox": Toolbox}
-# The arms, and who is asked; MuJoCo refuses the PUMA for its massless first link.
+# The arms and their peers; MuJoCo rejects the PUMA for its massless first link.
 ARMS = {"panda": tuple(PEERS), "puma560-akb": ("Pinocchio", "CasADi", "Robotics Toolbox")}
 CHAINS = (24, 50, 100)  # joints
-CALLS, SHORT_LOOPS, LONG_BATCHES = 15, 101, 3  # times that they are repeated, where it is not 11
+CALLS, SHORT_LOOPS, LONG_BATCHES = 15, 101, 3  # repetitions, where not 11
 SHORT = {
     "inverse_dynamics": "inverse",
     "forward_dynamics": "forward",
@@ -36,7 +36,7 @@ SHORT = {
     "forward_dynamics_derivatives": "d(forward)",
 }
 BOTH = ("inverse_dynamics", "forward_dynamics")
-# What the ratio to a peer should reach, by arm, what is measured and whose work stands beside it.
+# Target ratios to peers, by arm, measurement and peer.
 AT_LEAST = {
     ("panda", "inverse, one call, out=", "pin.rnea"): 6.0,
     ("panda", "inverse, one call, new array", "pin.rnea"): 4.5,
@@ -54,17 +54,17 @@ STAY_UNDER = {("panda", "inverse, batch, float32"): 12e-9}  # s
 
 @dataclass(frozen=True)
 class Subject:
-    """An arm under test: our kernel on its states, and the peers that are here."""
+    """An arm under test: our kernel on its states, and the available peers."""
 
     name: str
     ours: KernelWork
     peers: Mapping[str, Any]
-    prefix: str = ""  # of what its rows are called
+    prefix: str = ""  # prefix of its rows' names
 
     def rows(
         self, way: str, function: str, ending: str, asked: tuple[str, ...] = (), repeats: int = 11, **how: Any
     ) -> Iterator[BenchmarkRow]:
-        """One function called in one way, a row for every peer that was asked, or one for ours alone."""
+        """One function called in one way: a row for every available peer, or one for ours alone."""
         title = f"{self.prefix}{SHORT[function]}, {ending}"
         ours = getattr(self.ours, way)(function, **how)
         for theirs in [getattr(self.peers[peer], way)(function) for peer in asked if peer in self.peers] or [
@@ -89,7 +89,7 @@ class Subject:
 
 
 def rows(peers: bool) -> Iterator[BenchmarkRow]:
-    """The Panda with full tensors, the PUMA, chains, and a fresh process; all arms rigid."""
+    """The Panda with full inertia tensors, the PUMA, chains, and a fresh process; all arms rigid."""
     for name, asked in ARMS.items():
         double = _subject(name, asked if peers else ())
         yield from _one_call(double)

@@ -1,4 +1,4 @@
-"""How long until an arm is there: importing, showing, loading."""
+"""Time until an arm is available: importing, showing, loading."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LINKS = 200
 
 
 def rows(peers: bool) -> list[BenchmarkRow]:
-    """Import, two commands, and a URDF of 200 links; beside MuJoCo's reader when peers are asked for."""
+    """Import, two commands, and a URDF of 200 links; compared with MuJoCo's reader if peers are requested."""
     peers = peers and problem("MuJoCo") is None
     empty = median_process_time(["-c", "pass"])
     numpy = median_process_time(["-c", "import numpy"])

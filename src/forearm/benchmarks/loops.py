@@ -1,5 +1,5 @@
-"""Loops over joints beside straight-line code, around the number of joints from which on
-kernels take the loop.
+"""Loops over joints compared with straight-line code,
+around the number of joints from which kernels use the loop.
 """
 
 from __future__ import annotations
@@ -19,13 +19,11 @@ from forearm.kernels.ir import module_text
 from forearm.kernels.native import function_of, host, loaded, object_code
 
 STATES = 2048
-AROUND = (0.5, 1.0, 1.5)  # times the number of joints from which on the loop is taken
+AROUND = (0.5, 1.0, 1.5)  # times the number of joints from which the loop is used
 
 
 def rows(peers: bool) -> Iterator[BenchmarkRow]:
-    """A state of a batch by one thread, and how long each form takes to make;
-    ratios above 1 speak for the loop.
-    """
+    """A state of a batch on one thread, and the compile time of each form; ratios above 1 favour the loop."""
     for function, switch in LONG.items():
         for n in (round(share * switch) for share in AROUND):
             looped, loop_made = _work("loop", function, n)

@@ -1,4 +1,4 @@
-"""On what the figures were measured: processor, vectors, versions."""
+"""The machine of the measurements: processor, vectors, versions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PACKAGES = ("numpy", "llvmlite", "pin", "mujoco", "roboticstoolbox-python")
 
 
 def machine() -> dict[str, Any]:
-    """Processor, cores, bits of a vector, and versions; a package that is not installed is None."""
+    """Processor, cores, vector width in bits, and versions; a package that is not installed is None."""
     return {
         "cpu": _cpu(),
         "cores": os.cpu_count(),
@@ -42,7 +42,7 @@ def _version(name: str) -> str | None:
 
 
 def device_machine(index: int) -> dict[str, Any]:
-    """A GPU: its name, what it can do and has, and the CUDA that its driver knows."""
+    """A GPU: its name, its properties, and the CUDA version of its driver."""
     from forearm.kernels.cuda.driver import driver
 
     device = driver().device(index)

@@ -1,4 +1,6 @@
-"""Kernels on a GPU: evaluations per second, beside copies of the same bytes and the device's own peak."""
+"""Kernels on a GPU:
+evaluations per second, compared with copies of the same number of bytes and with the device's peak.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ from forearm.kernels.cuda.driver import Device, DeviceMemory, driver
 from forearm.kernels.cuda.text import DEVICE_TARGETS
 from forearm.kernels.kernel import Kernel
 
-# The share of copy bandwidth that each should reach with the most states, float32 and float64.
+# Target shares of copy bandwidth with the largest batch, float32 and float64.
 FUNCTIONS = {
     "inverse_dynamics": (0.90, 0.95),
     "forward_dynamics": (0.65, 0.68),
@@ -37,9 +39,9 @@ FUNCTIONS = {
 STATES = (4_096, 131_072, 1_048_576, 4_194_304)
 CHAINS, MANY = ("chain24", "chain50"), (1_048_576,)  # long ones, by loops over joints
 DTYPES = ("float32", "float64")
-COMPARED = 2_001  # states whose bits are held against a CPU's
-REPEATS, SHORTEST = 9, 2e-3  # times each, s at least
-# Arms, steps, and steps per second that rollouts should reach: of the Panda, and with motors and friction.
+COMPARED = 2_001  # states whose bits are compared with a CPU's
+REPEATS, SHORTEST = 9, 2e-3  # repetitions, minimum duration in s
+# Arms, steps, and target steps per second of rollouts: of the Panda, and with motors and friction.
 ARMS, STEPS = 1_048_576, 200
 ROLLOUTS = {"panda": (6.8e9, 3.5e9), "puma560": (3.4e9, 1.75e9)}
 FIRST = """\
@@ -55,9 +57,8 @@ print(time.perf_counter() - start)
 
 @dataclass(frozen=True)
 class DeviceRow:
-    """One figure of a GPU: so many `states` at once, evaluations per second, their share of the bandwidth of
-    a copy and of the peak of arithmetic, whether the results have the CPU's bits, and what the share of
-    copies, the rate or the seconds should be.
+    """One measurement on a GPU: batch size `states`, evaluations per second, their share of copy bandwidth
+    and of peak arithmetic, whether the results have the CPU's bits, and the target share, rate or time.
     """
 
     name: str
@@ -135,7 +136,7 @@ def _function(
 
 
 def has_same_bits(kernel: Kernel, name: str) -> bool:
-    """Whether results on the device are those of this machine's processor, bit for bit, NaN for NaN."""
+    """Whether results on the device equal those of this machine's processor, bit for bit, NaN for NaN."""
     rng = np.random.default_rng(2)
     slots = kernel.compiled(name).inputs
     states = [rng.uniform(-2.0, 2.0, (COMPARED, slot.size)).astype(kernel.dtype) for slot in slots]
@@ -149,7 +150,7 @@ def has_same_bits(kernel: Kernel, name: str) -> bool:
 
 
 def _rollout(name: str, dtype: str, bar: float, device: Device) -> DeviceRow:
-    """Steps of the method of fourth order; the PUMA's are driven by voltages, and friction can hold it."""
+    """Fourth-order steps; the PUMA is driven by voltages, and friction can hold its joints."""
     from forearm.kernels.rollout_request import RolloutRequest
 
     arm, size = fa.load(name), np.dtype(dtype).itemsize
@@ -180,7 +181,7 @@ def _rollout(name: str, dtype: str, bar: float, device: Device) -> DeviceRow:
 
 
 def _calls(arm: Arm, index: int) -> Iterator[DeviceRow]:
-    """What a call costs in Python, 256 states, beside the library's own addition."""
+    """The cost of a call in Python, 256 states, compared with the library's own addition."""
     try:
         import torch
     except ImportError:
@@ -208,7 +209,7 @@ def _call_seconds(call: Callable[[], object], wait: Callable[[], object]) -> flo
 
 
 def _first() -> Iterator[DeviceRow]:
-    """Fresh processes: to the first torques, nothing kept, and with code that is kept."""
+    """Fresh processes: time to the first torques, without and with cached code."""
     with TemporaryDirectory() as folder:
         for what, bar in (("first torques, nothing kept", 2.0), ("first torques, code kept", 0.5)):
             run = subprocess.run(
@@ -237,7 +238,7 @@ def rollout_call(places: Sequence[int], n: int, dtype: np.dtype[Any]) -> list[in
 
 
 def device_seconds(device: Device, launch: Callable[[], None], repeats: int = REPEATS) -> float:
-    """The median of a launch on the default stream, by events of the device: short ones several at once."""
+    """The median time of a launch on the default stream, by device events: several short ones together."""
 
     def taken(count: int) -> float:
         start, end = device.event(), device.event()
@@ -254,14 +255,14 @@ def device_seconds(device: Device, launch: Callable[[], None], repeats: int = RE
 
 
 def _copy_seconds(device: Device, moved: int) -> float:
-    """How long a copy takes that reads and writes as many bytes in all."""
+    """The time of a copy that reads and writes as many bytes in total."""
     half = moved // 2
     made = [device.allocated(half) for _ in range(2)]
     return device_seconds(device, lambda: device.copy(made[0].address, made[1].address, half))
 
 
 def _filled(device: Device, place: DeviceMemory, block: np.ndarray[Any, Any]) -> None:
-    """Memory with the rows of a block again and again."""
+    """Memory filled with repeated rows of a block."""
     for start in range(0, place.size, block.nbytes):
         device.copy_in(place.address + start, block.ctypes.data, min(block.nbytes, place.size - start))
     device.synchronize()

@@ -1,5 +1,5 @@
-"""Plans from state to state, seven joints without and with limits of jerk: one at a time and many, beside
-Ruckig; and plans of arms through points, accelerations chosen.
+"""Plans from state to state, seven joints without and with jerk limits: one at a time and in batches,
+compared with Ruckig; and plans of arms through points, with chosen accelerations.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from forearm.trajectories import (
 
 ARMS = ("panda", "puma560")
 JOINTS, FEW, MANY = 7, 1000, 100_000
-ONE_UNDER, EACH_UNDER = 20e-6, 0.3e-6  # s a plan, one at a time and of many
-ONE_JERK_UNDER, EACH_JERK_UNDER = 15e-6, 2e-6  # the same with limits of jerk
+ONE_UNDER, EACH_UNDER = 20e-6, 0.3e-6  # s per plan, one at a time and in batches
+ONE_JERK_UNDER, EACH_JERK_UNDER = 15e-6, 2e-6  # the same with jerk limits
 VELOCITY, ACCELERATION = np.linspace(1.0, 2.5, JOINTS), np.linspace(2.0, 8.0, JOINTS)
 JERK = 10.0 * ACCELERATION
 
@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 
 
 def rows(peers: bool) -> Iterator[BenchmarkRow]:
-    """The figures of docs/trajectories.md; requests are random, at rest and moving at either end."""
+    """The results of docs/trajectories.md; requests are random, at rest or moving at either end."""
     rng = np.random.default_rng(4)
     q0, q1 = rng.uniform(-2.5, 2.5, (2, MANY, JOINTS))
     qd0, qd1 = rng.uniform(-1.0, 1.0, (2, MANY, JOINTS)) * VELOCITY
@@ -48,7 +48,8 @@ def rows(peers: bool) -> Iterator[BenchmarkRow]:
     yield beside("a plan, one at a time", ours(few, False), one, 5, group="plans", bar=ONE_UNDER)
     yield beside("a plan, 100,000 at once", ours(states, True), each, 3, group="plans", bar=EACH_UNDER)
     qdd0, qdd1 = rng.uniform(-0.5, 0.5, (2, MANY, JOINTS)) * ACCELERATION
-    # all can keep their limits: at 0.8 of the largest velocity half of the acceleration can be brought to 0
+    # all can respect their limits: at 0.8 of the maximum velocity half of the acceleration can be reduced to
+    # 0
     states = (q0, 0.8 * qd0, qdd0, q1, 0.8 * qd1, qdd1)
     few = tuple(x[:FEW] for x in states)
     one, each = (
@@ -63,7 +64,7 @@ def rows(peers: bool) -> Iterator[BenchmarkRow]:
 
 
 def through_points(name: str, count: int) -> Work:
-    """A plan of an arm through points in the middle of its range, as fast as its drives let it be."""
+    """A plan of an arm through points in the middle of its range, as fast as its drives allow."""
     arm = load(name)
     lower, upper = limits_of(arm)
     points = lower + (upper - lower) * np.random.default_rng(1).uniform(0.2, 0.8, (count, arm.n))
@@ -71,8 +72,8 @@ def through_points(name: str, count: int) -> Work:
 
 
 def ours(states: tuple[Floats, ...], together: bool) -> Work:
-    """All plans, by one call or one after the other; the answers are their durations. Of six states the third
-    and the last are accelerations, and jerk is bounded.
+    """All plans, by one call or one after the other; the results are their durations. Of six states the third
+    and the last are accelerations, and jerk is limited.
     """
     with_jerk = len(states) == 6
     limits = MotionLimits(ACCELERATION, VELOCITY, jerk=JERK if with_jerk else np.inf)
@@ -91,9 +92,7 @@ def ours(states: tuple[Floats, ...], together: bool) -> Work:
 
 
 class Ruckig:
-    """The same by Ruckig, its inputs filled from Python one by one;
-    what is timed is its calculation alone.
-    """
+    """The same by Ruckig, its inputs filled from Python one by one; only its calculation is timed."""
 
     def __init__(self, states: tuple[Floats, ...]) -> None:
         ruckig: Any = import_module("ruckig")
@@ -119,5 +118,5 @@ class Ruckig:
             self.durations[k] = trajectory.duration
 
     def work(self) -> Work:
-        """To be timed."""
+        """The work to be timed."""
         return Work("Ruckig", self.run, len(self.inputs), lambda: self.durations)

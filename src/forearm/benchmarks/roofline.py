@@ -1,4 +1,4 @@
-"""What one core could do at the most: fused multiply-adds of full vectors that do not wait for each other."""
+"""The peak of one core: independent fused multiply-adds of full vectors."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ STEPS = 1_000_000
 
 
 def operations(counts: Counts) -> int:
-    """Multiplications, additions, divisions and square roots, each as one; sines and cosines left out."""
+    """Multiplications, additions, divisions and square roots, each as one; sines and cosines not counted."""
     return counts.mul + counts.add + counts.div + counts.sqrt
 
 
 def peak_share(counts: Counts, seconds: float, dtype: str) -> float:
-    """Counted operations over time over the peak of one core;
-    sines, cosines, loads and stores take time uncounted.
+    """Counted operations over time relative to the peak of one core; sines, cosines, loads and stores take
+    time but are not counted.
     """
     return operations(counts) / seconds / peak(dtype)
 
 
 @cache
 def vector_bytes() -> int:
-    """How wide this machine's vectors are."""
+    """Vector width of this machine, bytes."""
     return 8 * host("float64").lanes
 
 
 @cache
 def peak(dtype: str) -> float:
-    """Floating-point operations per second of one core, measured now; a fused multiply-add is two."""
+    """Floating-point operations per second of one core, measured now; a fused multiply-add counts as two."""
     target = host(dtype)
     lanes = target.lanes
     code = object_code(loop_text(target.scalar, 8 * target.size, lanes))
     loop = function_of(loaded(code, ["peak"]), "peak", ctypes.c_void_p, ctypes.c_int64)
     values = np.full((CHAINS + 2, lanes), 0.5, dtype=dtype)
-    # a peak: the best
+    # a peak: the maximum
     seconds = min(median_time(lambda: loop(values.ctypes.data, STEPS), repeats=1) for _ in range(15))
     return 2.0 * lanes * CHAINS * STEPS / seconds
 
 
 def loop_text(scalar: str, bits: int, lanes: int) -> str:
-    """`peak(values, steps)` in LLVM's text: every step s_k = s_k a + b for all chains;
-    a, b and the sums lie in `values`.
+    """`peak(values, steps)` in LLVM IR: every step s_k = s_k a + b for all chains;
+    a, b and the sums are in `values`.
     """
     vector, size = f"<{lanes} x {scalar}>", lanes * bits // 8
     multiply_add = f"llvm.fmuladd.v{lanes}f{bits}"

@@ -1,9 +1,9 @@
-"""One evaluation on several threads beside one thread: by a schedule with its waits,
-and by threads that share nothing.
+"""One evaluation on several threads compared with one thread:
+by a schedule with its waits, and by threads that share nothing.
 
-Times are the least of many short runs, for all alike: threads that wait for each other show what a
-busy machine does to them, not what they do. What a run of no evaluation takes, such as starting
-threads, is taken off.
+Times are the minimum of many short runs, for all alike: threads that wait for each other measure the load of
+a busy machine rather than their own speed. The time of a run without evaluations, such as starting threads,
+is subtracted.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ FUNCTIONS = {
     "inertia_matrix": ("puma560", "chain20", "chain40"),
     "inverse_dynamics_derivatives": ("puma560", "chain12"),
 }
-SIZE = 4.0  # what a task of a schedule costs, in operations
+SIZE = 4.0  # cost of a scheduled task, in operations
 REPEATS = 60
-SHORT = 0.7e-3  # s that a run takes, about: shorter than a system's time slice
+SHORT = 0.7e-3  # s per run, approximately: shorter than a time slice of the system
 HOPS = 32
 MOST_ROWS = 20_000
 
@@ -49,8 +49,8 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ThreadedTiming:
-    """What was measured: s for an evaluation, waits of it, threads, and how far the results
-    are from the kernel's.
+    """A measurement:
+    s per evaluation, its waits, threads, and the deviation of the results from the kernel's.
     """
 
     seconds: float
@@ -78,21 +78,21 @@ class Case:
         self.outputs = [np.zeros((self.rows, *a.shape)) for a in self.traced.outputs]
 
     def pointers(self, first: int = 0) -> list[int]:
-        """Where the arrays lie, from a row on."""
+        """Addresses of the arrays, from a row on."""
         return [a[first:].ctypes.data for a in (*self.inputs, *self.outputs)]
 
     @property
     def kernel(self) -> float:
-        """s for an evaluation by one thread."""
+        """s per evaluation on one thread."""
         return least(lambda count: self.native.call(*self.pointers(), count), self.rows)
 
     @cached_property
     def cost(self) -> float:
-        """All operations, by their costs."""
+        """The cost of all operations."""
         return operations(self.traced).graph.total
 
     def side_by_side(self, threads: int) -> float:
-        """s for an evaluation where as many threads each do whole evaluations of their own."""
+        """s per evaluation if this many threads each do complete evaluations of their own."""
 
         def run(count: int) -> None:
             each = count // threads
@@ -121,7 +121,7 @@ class Case:
 
 
 def apart_by(found: Sequence[Array], expected: Sequence[Array]) -> float:
-    """max|found - expected| / max|expected|; NaN in both agrees, in one alone it is infinitely far."""
+    """max|found - expected| / max|expected|; NaN in both counts as equal, in one only as infinite."""
     size = (
         max((float(np.abs(right[np.isfinite(right)]).max(initial=0.0)) for right in expected), default=0.0)
         or 1.0
@@ -135,7 +135,7 @@ def apart_by(found: Sequence[Array], expected: Sequence[Array]) -> float:
 
 
 def least(run: Callable[[int], object], count: int) -> float:
-    """s for one of many: the least of short runs, less the least of runs of none."""
+    """s for one of many: the minimum of short runs, less the minimum of empty runs."""
     shortest = [np.inf, np.inf]
     for _ in range(REPEATS):
         for k, size in enumerate((0, count)):
@@ -146,7 +146,7 @@ def least(run: Callable[[int], object], count: int) -> float:
 
 
 def hand_over() -> float:
-    """s that a value takes to another thread: a chain of products, each by the other of two threads."""
+    """s to pass a value to another thread: a chain of products, computed alternately by two threads."""
     graph = Graph()
     x = graph.input("x[0]")
     y = x
@@ -165,7 +165,7 @@ def hand_over() -> float:
 
 
 def rows(peers: bool) -> Iterator[BenchmarkRow]:
-    """The figures of docs/schedules.md: two threads, or none where there is one core."""
+    """The results of docs/schedules.md: two threads, or none on a single core."""
     if cores() < 2:
         return
     hop = hand_over()
@@ -176,11 +176,11 @@ def rows(peers: bool) -> Iterator[BenchmarkRow]:
 
 
 def _case_rows(function: str, arm: Arm, hop: float) -> Iterator[BenchmarkRow]:
-    """The peer is one thread: the kernel, or the same straight-line code where the kernel
-    has a loop and is slower.
+    """The peer is one thread:
+    the kernel, or the same straight-line code if the kernel uses a loop and is slower.
 
-    The schedule knows what handing over costs here, in operations of this function: it may choose one thread.
-    What it takes longer than planned, by its waits, is what synchronisation costs.
+    The schedule knows the cost of passing a value here, in operations of this function: it may choose one
+    thread. Time beyond the plan, divided by its waits, is the cost of synchronisation.
     """
     case = Case(arm, function)
     title, straight = f"{function}, {arm.n} joints", case.measured(compiled_threads(apart(case.traced, 1)))

@@ -1,5 +1,5 @@
-"""Simulations: 10 s of the Panda beside MuJoCo, what drives cost on the PUMA, runs to a tolerance, ten
-thousand arms at once; one thread.
+"""Simulations: 10 s of the Panda compared with MuJoCo, the cost of drives on the PUMA, runs to a tolerance,
+ten thousand arms at once; one thread.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from forearm.simulation.many import simulate_many
 from forearm.simulation.run import simulate
 
 STEP, STEPS = 1e-3, 10_000
-COMPARED = 100  # steps after which answers are compared: in 10 s an undriven arm makes much of the last bit
+COMPARED = 100  # steps after which results are compared: in 10 s an undriven arm amplifies the last bit
 MANY, MANY_STEPS = 10_000, 1000
-FASTER = 10.0  # than MuJoCo
+FASTER = 10.0  # times as fast as MuJoCo
 MANY_UNDER = 3.0  # s
-# What a drive's parts may cost, in times of the rigid arm's simulation.
+# Maximum cost of drive effects, in simulations of the rigid arm.
 COSTS = {"motors, viscous, Coulomb": 2.5, "the same and gears": 2.5, "the same and bearings": 6.0}
 GEAR = Transmission(efficiency=((0.1, 0.7), (1.0, 0.85)), rated_torque=100.0, breakaway=0.3)
 PUSH = np.array([80.0, 150.0, 80.0, 20.0, 20.0, 20.0])  # N m
@@ -40,7 +40,7 @@ Floats = NDArray[np.float64]
 
 
 def rows(peers: bool) -> Iterator[BenchmarkRow]:
-    """The figures of docs/performance.md, Simulation."""
+    """The results of docs/performance.md, Simulation."""
     panda = load_builtin("panda").rigid()
     rng = np.random.default_rng(1)
     q, qd = rng.uniform(-1.0, 1.0, (2, panda.n))
@@ -63,8 +63,8 @@ def rows(peers: bool) -> Iterator[BenchmarkRow]:
 
 
 def _costs() -> Iterator[BenchmarkRow]:
-    """The PUMA with more and more of its drives; the peer is the rigid arm,
-    so that the ratio is one over the cost.
+    """The PUMA with more and more of its drives;
+    the peer is the rigid arm, so that the ratio is one over the cost.
     """
     puma = load_builtin("puma560")
     geared = each_joint(puma, transmission=GEAR)
@@ -72,7 +72,7 @@ def _costs() -> Iterator[BenchmarkRow]:
     q, qd = np.random.default_rng(2).uniform(-1.0, 1.0, (2, puma.n))
     t = STEP * np.arange(STEPS + 1)[:, None]
     u = PUSH * np.sin(t * np.linspace(5.0, 9.0, puma.n))  # so that joints move, most of the time
-    rigid = Alone(puma.rigid(), q, qd)  # without friction these torques would make it overflow
+    rigid = Alone(puma.rigid(), q, qd)  # without friction these torques would make it diverge
     for name, arm in arms.items():
         ours, theirs = medians([Alone(arm, q, qd, u).run, rigid.run], 5)
         row = BenchmarkRow(
@@ -91,7 +91,7 @@ def _whole(arm: Arm, q: Floats, qd: Floats) -> Work:
 
 
 class Alone:
-    """The steps in machine code and their record, driven by torques or undriven, and nothing else."""
+    """Only the compiled steps and their record, driven by torques or undriven."""
 
     def __init__(self, arm: Arm, q: Floats, qd: Floats, u: Floats | None = None) -> None:
         self.arm, self.q, self.qd, self.u = arm, q, qd, np.zeros(arm.n) if u is None else u
@@ -104,11 +104,11 @@ class Alone:
         self.record = self.simulator.run(state, self.u, STEPS, STEP, 1, linear=False)
 
     def work(self) -> Work:
-        """To be timed."""
+        """The work to be timed."""
         return Work("ours", self.run, 1, lambda: self.record[0][0, COMPARED])
 
     def energy_error(self) -> float:
-        """In J, of the whole record."""
+        """In J, over the complete record."""
         return _drift(self.arm, self.record[0][0], self.record[1][0])
 
 
@@ -133,17 +133,17 @@ class MuJoCoRollout:
         self.states, _ = self.rollout.rollout(self.model, self.data, self.start[None], nstep=STEPS)
 
     def work(self) -> Work:
-        """To be timed."""
+        """The work to be timed."""
         return Work("MuJoCo rollout", self.run, 1, lambda: self.states[0, COMPARED - 1, 1 : 1 + self.arm.n])
 
     def energy_error(self) -> float:
-        """In J, of all of its states, by our function of them."""
+        """In J, over all of its states, by our energy function."""
         n, states = self.arm.n, np.concatenate([self.start[None], self.states[0]])
         return _drift(self.arm, states[:, 1 : 1 + n], states[:, 1 + n : 1 + 2 * n])
 
 
 def _drift(arm: Arm, q: Floats, qd: Floats) -> float:
-    """How far the energy of an undriven arm goes from where it was."""
+    """Maximum deviation of the energy of an undriven arm from its initial value."""
     both = compile_arm(arm).fused(["kinetic_energy", "potential_energy"])(
         np.ascontiguousarray(q), np.ascontiguousarray(qd)
     )

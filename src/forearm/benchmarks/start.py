@@ -1,6 +1,4 @@
-"""How long a fresh process, forearm imported, needs to its first torques:
-nothing kept from before, and once again.
-"""
+"""Time from a fresh process, forearm imported, to its first torques: without a cache, and once again."""
 
 from __future__ import annotations
 
@@ -29,8 +27,8 @@ COLD, WARM = 0.5, 0.05  # s
 
 
 def rows() -> Iterator[BenchmarkRow]:
-    """The Panda loaded, compiled and asked once; the cache of compiled functions empty,
-    and filled by the run before.
+    """The Panda loaded, compiled and evaluated once;
+    with the cache of compiled functions empty, and filled by the previous run.
     """
     with TemporaryDirectory() as folder:
         cold = [_first_torques(Path(folder, str(k))) for k in range(REPEATS)]

@@ -11,7 +11,7 @@ from forearm.files.builtin import load_builtin
 from forearm.viewer.headless import in_node
 
 ARMS = ("panda", "puma560")
-STAGES = 4  # of a step: accelerations of one of them are forward dynamics with what a step adds
+STAGES = 4  # of a step: one evaluation of accelerations is forward dynamics plus what a step adds
 TIMED = """
 const z = new Float64Array(arm.n), state = engine.state(arm.home, z), q = state.q, least = (calls, work) => {
   let best = Infinity;

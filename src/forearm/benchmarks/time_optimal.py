@@ -1,4 +1,6 @@
-"""The shortest time along a path of the Panda, 1,000 intervals, beside toppra where it can do the same."""
+"""The shortest time along a path of the Panda, 1,000 intervals,
+compared with toppra where it supports the problem.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,10 @@ from forearm.trajectories.limits import fastest_of
 from forearm.trajectories.paths import spline
 
 INTERVALS = 1000
-RIGID, DRIVEN, GEARED = 8e-3, 15e-3, 60e-3  # s: what a plan should stay under
-AGREE = 1e-3  # of the duration: what two planners may differ by
+RIGID, DRIVEN, GEARED = 8e-3, 15e-3, 60e-3  # s: limit for a plan
+AGREE = 1e-3  # of the duration: allowed difference of two planners
 ACCELERATION = 10.0  # rad/s^2
-STARTS = 3  # fresh processes whose median is taken
+STARTS = 3  # fresh processes, of which the median is reported
 GROUP = "shortest time, panda, 1,000 intervals"
 FIRST_PLAN = """\
 import time
@@ -44,7 +46,7 @@ Floats = NDArray[np.float64]
 
 
 def rows(peers: bool) -> Iterator[BenchmarkRow]:
-    """The figures of docs/time-optimal.md: a spline through six points, torques and velocities binding."""
+    """The results of docs/time-optimal.md: a spline through six points, torque and velocity limits active."""
     arm, there = load("panda"), peers and problem("toppra") is None
     for name, acceleration in (("torque, velocity", None), ("torque, velocity, acceleration", ACCELERATION)):
         yield beside(
@@ -68,7 +70,7 @@ def waypoints(arm: Arm) -> Floats:
 
 
 def ours(arm: Arm, acceleration: float | None = None) -> Work:
-    """A plan; the answer is its duration."""
+    """A plan; the result is its duration."""
     points, kept = waypoints(arm), {"duration": 0.0}
 
     def run() -> None:
@@ -88,8 +90,8 @@ def toppra(arm: Arm, acceleration: float | None) -> Work:
 
 
 def first_plans() -> Iterator[BenchmarkRow]:
-    """The first plan of a fresh process, the arm loaded in it; the cache of compiled functions empty, and
-    filled by the run before.
+    """The first plan of a fresh process with the arm loaded; with the cache of compiled functions empty, and
+    filled by the previous run.
     """
     with TemporaryDirectory() as folder:
         cold = [_first_plan(Path(folder, str(k))) for k in range(STARTS)]

@@ -1,4 +1,4 @@
-"""How a time is taken, and what a row of the result says."""
+"""Timing, and the rows of results."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-APART = 1e-6  # two that compute the same may differ by so much of the largest value, and no more
+APART = 1e-6  # allowed difference of two results relative to the largest value
 
 
 @dataclass(frozen=True)
 class BenchmarkRow:
-    """One figure: what was timed, the median in s, what it should stay under,
-    and a peer's median in the same run.
+    """One measurement: what was timed, the median in s, its limit, and a peer's median in the same run.
 
-    `at_least` is what the ratio peer / ours should reach; `agreement` the largest difference of the two
-    answers over the largest value, which may be `tolerance`; `operations` those of one state without sines
-    and cosines; `peak_share` their share of the machine's peak.
+    `at_least` is the target for the ratio peer / ours; `agreement` the largest difference of the two results
+    over the largest value, at most `tolerance`; `operations` those of one state without sines and cosines;
+    `peak_share` their share of the machine's peak.
     """
 
     name: str
@@ -40,33 +39,29 @@ class BenchmarkRow:
 
     @property
     def ratio(self) -> float | None:
-        """How many times the peer's time is ours."""
+        """The peer's time over ours."""
         return None if self.peer_seconds is None else self.peer_seconds / self.seconds
 
     @property
     def met(self) -> bool | None:
-        """Whether the time and the ratio are what they should be;
-        None where nothing is asked, or no peer was there.
-        """
+        """Whether the time and the ratio meet their targets; None if there is no target, or no peer."""
         said = [] if self.bar is None else [self.seconds <= self.bar]
         said += [] if self.at_least is None or self.ratio is None else [self.ratio >= self.at_least]
         return all(said) if said else None
 
     @property
     def disagrees(self) -> bool:
-        """Whether the two answers differ, or one of them is no number."""
+        """Whether the two results differ, or one of them is NaN."""
         return self.agreement is not None and not self.agreement <= self.tolerance
 
     def document(self) -> dict[str, Any]:
-        """Every field and what follows from them, for JSON."""
+        """Every field and derived values, for JSON."""
         return asdict(self) | {"ratio": self.ratio, "met": self.met, "disagrees": self.disagrees}
 
 
 @dataclass(frozen=True)
 class Work:
-    """Something to time: who does it, how, for how many states, and the answer that it
-    has left after one run.
-    """
+    """Something to time: who does it, how, for how many states, and the result after one run."""
 
     who: str
     run: Callable[[], object]
@@ -75,8 +70,8 @@ class Work:
 
 
 def beside(name: str, ours: Work, theirs: Work | None = None, repeats: int = 7, **said: Any) -> BenchmarkRow:
-    """Both timed in turns, so that noise meets both, and their answers compared;
-    what is `said` goes into the row.
+    """Time both alternately, so that noise affects both, and compare their results;
+    `said` are further fields of the row.
     """
     if theirs is None:
         (seconds,) = medians([ours.run], repeats)
@@ -99,7 +94,7 @@ def apart_by(a: NDArray[Any], b: NDArray[Any]) -> float:
 
 
 def medians(works: Sequence[Callable[[], object]], repeats: int = 7) -> list[float]:
-    """The median of several runs of each, in turns, after one of each to warm up, in s."""
+    """The median of several runs of each, alternating, after one of each to warm up, in s."""
     for work in works:
         work()
     times: list[list[float]] = [[] for _ in works]

@@ -23,7 +23,7 @@ ARGUMENTS = {"inertia_matrix": 1}  # of (q, qd, third); the other functions take
 def calls(
     who: str, statement: str, names: Mapping[str, Any], answer: Callable[[Any], Array] = np.asarray
 ) -> Work:
-    """A statement over and over in a Python loop, as a user would write it, nothing in between."""
+    """A statement repeated in a Python loop, as a user would write it."""
     timer = Timer(statement, globals=dict(names))
     kept: list[Any] = []
     last = Timer(f"kept.append({statement.rsplit('; ', 1)[-1]})", globals={**names, "kept": kept})
@@ -43,7 +43,7 @@ class KernelWork:
         self.states = [np.ascontiguousarray(v, dtype=kernel.dtype) for v in states]
 
     def one_call(self, name: str, out: bool) -> Work:
-        """The first state from Python, `out` given or a new array each time."""
+        """The first state from Python, with `out` or with a new array each time."""
         given = {"q": 0, "qd": 1, "third": 2}
         names: dict[str, Any] = {
             key: self.states[k][0].copy() for key, k in given.items() if k < ARGUMENTS.get(name, 3)
@@ -64,7 +64,7 @@ class KernelWork:
         return Work("forearm", run, len(given[0]), lambda: np.asarray(out))
 
     def at_c_level(self, name: str) -> Work:
-        """The code for one state, looped over few states by machine code."""
+        """The code for one state, looped over few states in machine code."""
         given = [np.ascontiguousarray(v[:NEAR]) for v in self.states[: ARGUMENTS.get(name, 3)]]
         out = getattr(self.kernel, name)(*given, threads=1)
         call, pointers = self.kernel.compiled(name).part("single").call, pointers_to(*given, out)
@@ -72,10 +72,10 @@ class KernelWork:
 
 
 def each_joint(arm: Arm, **parts: Any) -> Arm:
-    """The arm with these parts, such as friction, at every joint that moves."""
+    """The arm with these parts, such as friction, at every movable joint."""
     return arm.replace(tree=tuple(j if j.kind == "fixed" else replace(j, **parts) for j in arm.tree))
 
 
 def pointers_to(*arrays: Array) -> Sequence[int]:
-    """Where the numbers of arrays lie."""
+    """Addresses of the arrays' data."""
     return [array.ctypes.data for array in arrays]

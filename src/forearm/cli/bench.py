@@ -36,7 +36,7 @@ ROOMS = (
     "fixed_point",
     "studio",
 )
-HEADER = ("what", "ours", "peer", "its time", "ratio", "bar", "apart", "peak")
+HEADER = ("what", "ours", "peer", "peer time", "ratio", "target", "difference", "peak")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -117,7 +117,7 @@ def _on_device(given: argparse.Namespace) -> int:
         show_json({"machine": machine(), "device": about, "rows": [row.document() for row in rows]})
     else:
         print(f"{about['name']}, driver for CUDA {about['cuda']}")
-        print(text_table(DEVICE_HEADER, [_device_cells(row) for row in rows], width()))
+        print(text_table(DEVICE_HEADER, [device_cells(row) for row in rows], width()))
         print(filled(DEVICE_NOTE, width()))
     return 0 if all(row.same_bits is not False for row in rows) else 1
 
@@ -132,17 +132,18 @@ DEVICE_HEADER = (
     "of peak",
     "bits",
     "registers",
-    "bar",
+    "target",
 )
 DEVICE_NOTE = (
-    "Medians by the device's events. of copy: the time of a copy on the device that reads and writes as "
-    "many bytes in all, over ours; of peak: counted operations over what fused multiply-adds alone reach, "
-    "measured in this run; bits: whether the results are the CPU's, bit for bit; registers of a thread, and "
-    "bytes that they had no room for."
+    "Medians, timed with CUDA events. of copy: time of a device copy that reads and writes as many bytes, "
+    "relative to ours; of peak: counted operations relative to the rate of fused multiply-adds measured in "
+    "this run; bits: whether results equal the CPU's bit for bit; registers per thread, and bytes spilled."
 )
 
 
-def _device_cells(row: DeviceRow) -> list[str]:
+def device_cells(row: DeviceRow) -> list[str]:
+    """A row of a GPU under DEVICE_HEADER."""
+
     def share(value: float | None) -> str:
         return "-" if value is None else f"{100.0 * value:.0f} %"
 
@@ -169,7 +170,7 @@ def _device_cells(row: DeviceRow) -> list[str]:
 
 
 def grouped(rows: Iterable[BenchmarkRow]) -> dict[str, list[BenchmarkRow]]:
-    """Rows by group, in the order in which groups first come."""
+    """Rows by group, groups in order of appearance."""
     groups: dict[str, list[BenchmarkRow]] = {}
     for row in rows:
         groups.setdefault(row.group, []).append(row)
@@ -177,21 +178,21 @@ def grouped(rows: Iterable[BenchmarkRow]) -> dict[str, list[BenchmarkRow]]:
 
 
 def table(rows: Sequence[BenchmarkRow]) -> str:
-    """The rows of a group; columns in which nothing stands are left out."""
-    cells = [_cells(row) for row in rows]
+    """The rows of a group, without empty columns."""
+    cells = [row_cells(row) for row in rows]
     kept = [k for k in range(len(HEADER)) if any(row[k] != "-" for row in cells)]
     return text_table([HEADER[k] for k in kept], [[row[k] for k in kept] for row in cells], width())
 
 
 def notes(peaks: dict[str, float]) -> str:
-    """What the columns mean."""
+    """The meaning of the columns."""
     measured = ", ".join(f"{value / 1e9:.0f} GFLOP/s in {dtype}" for dtype, value in peaks.items())
     text = (
-        "One thread; medians of runs in turns. A batch is of 100,000 states, its time that of one state. "
-        "ratio: its time over ours; bar: what the ratio should reach, or our time stay under; apart: "
-        "largest difference of the two answers over the largest value; peak: multiplications, additions and "
-        "divisions of the kernel, sines and cosines not counted, over our time, as a share of what one core "
-        f"reaches with fused multiply-adds alone, measured in this run: {measured}."
+        "One thread; medians of alternating runs. A batch has 100,000 states; its time is per state. "
+        "ratio: peer time over ours; target: minimum ratio, or maximum time of ours; difference: largest "
+        "difference of the two results relative to the largest value; peak: multiplications, additions and "
+        "divisions of the kernel per second (sines and cosines not counted), relative to the rate of fused "
+        f"multiply-adds on one core, measured in this run: {measured}."
     )
     return filled(text, width())
 
@@ -224,7 +225,8 @@ def _peaks(rows: Iterable[BenchmarkRow]) -> dict[str, float]:
     return {dtype: peak(dtype) for dtype in ("float64", "float32")} if shared else {}
 
 
-def _cells(row: BenchmarkRow) -> list[str]:
+def row_cells(row: BenchmarkRow) -> list[str]:
+    """A row under HEADER."""
     said = [] if row.bar is None else [f"< {_time(row.bar)}"]
     said += [] if row.at_least is None else [f">= {number(row.at_least, 3)}"]
     if said and row.met is not None:
@@ -251,7 +253,7 @@ def _verdict(rows: Iterable[BenchmarkRow]) -> int:
             f"{row.group}, {row.name}: forearm and {row.peer} DISAGREE by "
             f"{row.agreement:.1e} of the largest value"
         )
-        complain(f"{what}; the times of this row compare nothing.")
+        complain(f"{what}; do not compare their times.")
     return 1 if apart else 0
 
 

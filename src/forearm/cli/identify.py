@@ -161,7 +161,7 @@ def _run(given: argparse.Namespace) -> int:
     check_page("--html", given.html)
     check_picture("--plot", given.plot)
     if given.validate is not None and given.validate != "-" and not Path(given.validate).exists():
-        raise InputError(f"--validate {given.validate}: not there. Check the path.")  # before the fit
+        raise InputError(f"--validate {given.validate}: no such file. Check the path.")  # before the fit
     arm = load(given.arm, hand=given.hand)
     found, validation = _identified(given, arm)
     with ProgressBar(f"checking {arm.name}"):

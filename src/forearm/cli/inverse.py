@@ -15,7 +15,8 @@ from forearm.cli.logfiles import add_files, check_files, run_files
 from forearm.cli.progress import ProgressBar
 from forearm.cli.states import add_degrees, add_state, read_numbers, read_state
 from forearm.drives.motor import voltage_of, without_constants
-from forearm.dynamics.reference import INVERSE, inverse, trace
+from forearm.dynamics.reference import INVERSE, inverse
+from forearm.dynamics.tracing import trace
 from forearm.tables import number, text_table
 
 USUAL = "newton-euler"

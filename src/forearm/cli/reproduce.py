@@ -1,13 +1,10 @@
-"""`forearm reproduce`: the printed figures of the five documents, recomputed,
-and drawn where the document draws.
-"""
+"""`forearm reproduce`: the printed values of the five documents compared with ours, and their figures."""
 
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from forearm.cli.command import Command, add_json, show_json, width
 from forearm.cli.outputs import check_page, tell_written
@@ -16,8 +13,8 @@ from forearm.cli.terminal import show
 from forearm.errors import InputError
 from forearm.reading.textfile import write_text
 from forearm.reproduce import DOCUMENTS, Result, catalogue, reproduce
-from forearm.reproduce.catalogue import Verdict
 from forearm.reproduce.catalogue import pictures as listed
+from forearm.reproduce.totals import TOGETHER, VERDICTS, agreement, headline, totals
 from forearm.tables import Report, filled, number
 
 
@@ -28,17 +25,17 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--figures",
         metavar="DIR",
-        help=f"also draw the figures of the document ({', '.join(DRAWN)}) into this folder, as .png",
+        help=f"also plot the figures of the document ({', '.join(DRAWN)}) into this folder, as .png",
     )
     parser.add_argument("--html", metavar="FILE", help="also write everything as one page for a browser")
     parser.add_argument(
-        "--with-figures", action="store_true", help="put the figures into the page of --html too"
+        "--with-figures", action="store_true", help="include the figures in the page of --html"
     )
     add_json(parser)
 
 
 def _run(given: argparse.Namespace) -> int:
-    catalogue(given.document)  # a name that is none is refused before anything is drawn
+    catalogue(given.document)  # an unknown name is refused before anything is computed
     _check(given)
     with ProgressBar() as bar:
         figures = _figures(given.document, bar) if given.figures or given.with_figures else {}
@@ -48,15 +45,14 @@ def _run(given: argparse.Namespace) -> int:
             bar.say("writing the page")
             _write_page(results, figures if given.with_figures else {}, given.html)
     if given.json:
-        show_json(
-            {"results": [_plain(result) for result in results], "figures": [str(path) for path in drawn]}
-        )
+        show_json(_document(results, drawn))
         return 0
     items = list(dict.fromkeys(result.item.id for result in results))
     for item in items:
         show(_report([result for result in results if result.item.id == item]))
         print()
     show(_summary(results))
+    print(headline(results))
     if given.figures:
         print("".join(f"{line}\n" for line in _not_drawn(given.document)), end="")
         print("" if drawn else f"no figure of {given.document} is drawn\n", end="")
@@ -65,7 +61,7 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _check(given: argparse.Namespace) -> None:
-    """Refuse what could not be written before anything is computed."""
+    """Refuse unwritable outputs before anything is computed."""
     if given.with_figures and not given.html:
         raise InputError(
             "--with-figures puts figures into a page; give --html FILE too, or --figures DIR "
@@ -77,7 +73,7 @@ def _check(given: argparse.Namespace) -> None:
 
 
 def _check_folder(folder: Path, is_needed: bool) -> None:
-    """Refuse what is no folder; make one where something is drawn into it."""
+    """Refuse a path that is not a folder; create the folder if something is plotted into it."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--figures {folder}: a file, not a folder; name a folder.")
     try:
@@ -90,7 +86,7 @@ def _check_folder(folder: Path, is_needed: bool) -> None:
 
 
 def _figures(document: str, bar: ProgressBar) -> dict[str, dict[str, Any]]:
-    """The pictures that there are of a document, by document and name."""
+    """Our plots of the documents, by document and name."""
     figures = {}
     for name, pictures in DRAWN.items():
         if document in (name, "all"):
@@ -110,7 +106,7 @@ def _write_page(results: list[Result], figures: dict[str, dict[str, Any]], path:
 
 
 def _draw(figures: dict[str, dict[str, Any]], folder: Path, bar: ProgressBar) -> list[Path]:
-    """The pictures as files, each written whole."""
+    """Save the plots as files, each atomically, and return their paths."""
     from forearm.plots.figure import save_figure
 
     paths = []
@@ -124,7 +120,7 @@ def _draw(figures: dict[str, dict[str, Any]], folder: Path, bar: ProgressBar) ->
 
 
 def _not_drawn(document: str) -> list[str]:
-    """The figures of a document that are listed and not drawn, and why."""
+    """One paragraph for each listed figure without a plot, with the reason."""
     lines = []
     for picture in listed(document):
         if not picture.drawn:
@@ -162,32 +158,28 @@ DRAWN = {"waters": _waters, "mata": _mata, "dhanaraj": _dhanaraj}
 def _report(results: list[Result]) -> Report:
     item = results[0].item
     title = f"{item.document.capitalize()}, {item.place}: {item.title}"
-    rows = [[r.label, r.printed, "-" if r.ours is None else number(r.ours, 7), r.verdict] for r in results]
+    rows = [
+        [r.label, r.printed, "-" if r.ours is None else number(r.ours, 7), r.verdict, r.kind] for r in results
+    ]
     notes = [*dict.fromkeys(("assumed", r.item.assumed) for r in results)] + _reasons(results)
     after = [" ".join(f"{name}: {words}".split()) for name, words in notes if words]
-    return Report(["figure", "printed", "ours", "verdict"], rows, title, after=after, under="  ")
+    return Report(["value", "printed", "ours", "verdict", "kind"], rows, title, after=after, under="  ")
 
 
 def _summary(results: list[Result]) -> Report:
-    """How many figures have which verdict: of each document where there are several, and of all."""
-    verdicts = get_args(Verdict)
-    counts = Counter(
-        (name, result.verdict)
-        for result in results
-        for name in (result.item.document.capitalize(), "together")
-    )
-    documents = list(dict.fromkeys(name for name, _ in counts if name != "together"))
-    names = [*documents, "together"] if len(documents) > 1 else documents
-    rows = [
-        [name, *(str(counts[name, v]) for v in verdicts), str(sum(counts[name, v] for v in verdicts))]
-        for name in names
-    ]
-    return Report(["figures of", *verdicts, "in all"], rows)
+    """The number of values with each verdict, by document and kind."""
+    rows, last = [], ""
+    for total in totals(results):
+        name = total.document if total.document == TOGETHER else total.document.capitalize()
+        counts = [*(total.counts[verdict] for verdict in VERDICTS), total.number]
+        rows.append(["" if name == last else name, total.kind or "all kinds", *map(str, counts)])
+        last = name
+    return Report(["values of", "kind", *VERDICTS, "in all"], rows)
 
 
 def _reasons(results: list[Result]) -> list[tuple[str, str]]:
-    """Each reason once; the figures that it is for are named where a long table has
-    several, or most need none.
+    """Each reason once, with the values it applies to if a long table has several reasons or most values
+    have none.
     """
     labels: dict[str, list[str]] = {}
     for result in results:
@@ -195,6 +187,20 @@ def _reasons(results: list[Result]) -> list[tuple[str, str]]:
             labels.setdefault(result.reason, []).append(result.label)
     few = len(results) <= 8 or (len(labels) == 1 and sum(map(len, labels.values())) > 3)
     return [("why" if few else f"why ({'; '.join(named)})", reason) for reason, named in labels.items()]
+
+
+def _document(results: list[Result], drawn: list[Path]) -> dict[str, object]:
+    """The document that --json prints."""
+    agreeing, compared = agreement(results)
+    return {
+        "results": [_plain(result) for result in results],
+        "totals": [
+            {"document": total.document, "kind": total.kind or "all kinds", **total.counts}
+            for total in totals(results)
+        ],
+        "recomputed": {"agreeing": agreeing, "compared": compared},
+        "figures": [str(path) for path in drawn],
+    }
 
 
 def _plain(result: Result) -> dict[str, object]:
@@ -208,6 +214,7 @@ def _plain(result: Result) -> dict[str, object]:
         "printed": result.printed,
         "ours": result.ours,
         "verdict": result.verdict,
+        "kind": result.kind,
         "assumed": item.assumed,
         "reason": result.reason,
     }

@@ -1,4 +1,4 @@
-"""The catalogue of printed figures as one HTML page that fetches nothing; whatever is put in is escaped."""
+"""The catalogue of printed values as one self-contained HTML page; all text in it is escaped."""
 
 from __future__ import annotations
 
@@ -15,63 +15,64 @@ from forearm.plots.figure import BLUE, ORANGE, PURPLE, SKY
 from forearm.reproduce import Result
 from forearm.reproduce.catalogue import pictures as listed
 from forearm.reproduce.catalogue import title_of
+from forearm.reproduce.kinds import MEANINGS as KIND_MEANINGS
+from forearm.reproduce.totals import TOGETHER, VERDICTS, Total, headline, totals
 from forearm.tables import number
 
-# A verdict is told by word, sign and colour, so that no one of them is needed: sign, ground, ink.
+# A verdict is shown by word, sign and colour, so that none of them is needed alone: sign, background, text.
 MARKS = {
     "exact": ("=", BLUE, "#fff"),
     "within rounding": ("&asymp;", SKY, "#000"),
     "differs": ("&ne;", ORANGE, "#000"),
     "not reproducible": ("?", PURPLE, "#000"),
 }
-MEANINGS = {
+VERDICT_MEANINGS = {
     "exact": "the same number, or beyond a printed bound",
-    "within rounding": "the same once rounded as the document rounds",
-    "differs": "another number; the reason stands beside it",
-    "not reproducible": "nothing to compute it from, or no number is printed; the reason stands beside it",
+    "within rounding": "the same number once rounded like the document",
+    "differs": "a different number, with the reason",
+    "not reproducible": "nothing to compute it from, or no number printed, with the reason",
 }
-OPENED = 8  # figures: longer tables are folded up, so that all of a document can be looked over
+SUM = ' class="sum"'  # a row that adds up those above it
+OPENED = 8  # values: longer tables start folded, so that a document can be scanned
 STYLE = Path(__file__).with_name("reproduce_report.css")
 
 Pictures = Mapping[str, Mapping[str, bytes]]
 
 
 def report_page(results: Sequence[Result], pictures: Pictures | None = None) -> str:
-    """The text of the page: counts of verdicts, then document after document;
-    `pictures` are PNG by document and name.
-    """
+    """The text of the page: totals, then one section per document; `pictures`: PNG by document and name."""
     documents = list(dict.fromkeys(r.item.document for r in results))
     shown = {} if pictures is None else pictures
     parts = [
         *_head(documents),
         "<main>",
-        _summary(results, documents),
+        _summary(results),
         *(
             _document(name, [r for r in results if r.item.document == name], shown.get(name, {}))
             for name in documents
         ),
         "</main>",
     ]
-    title = "forearm reproduce: printed figures, recomputed"
+    title = "forearm reproduce: printed values, recomputed"
     return html_page(title, "\n".join(parts), STYLE, rules=_rules(), policy=PICTURES)
 
 
 def _head(documents: Iterable[str]) -> list[str]:
     links = [f'<a href="#{escape(name)}">{escape(name.capitalize())}</a>' for name in documents]
     return [
-        "<header>\n<h1>Printed figures, recomputed</h1>",
-        f"<p>Made by <code>forearm reproduce</code>, version {escape(__version__)}: each figure as the "
-        "document prints it, beside the one computed anew when this page was made. A click on a heading "
-        "folds its table up or opens it.</p>",
+        "<header>\n<h1>Printed values, recomputed</h1>",
+        f"<p>Made by <code>forearm reproduce</code>, version {escape(__version__)}: each value as the "
+        "document prints it, compared with ours, computed when this page was written. Click a heading to "
+        "fold or unfold its table.</p>",
         "</header>",
         f'<nav aria-label="contents"><a href="#summary">Summary</a> {" ".join(links)}\n{_choice()}</nav>',
     ]
 
 
 def _rules() -> str:
-    """The colours of verdicts, and what is left of the page where one of them is chosen."""
+    """Style rules: the colours of verdicts, and the filter by verdict."""
     colours = [
-        f".{_kind(v)} .mark {{ background: {ground}; color: {ink}; }}"
+        f".{_class(v)} .mark {{ background: {ground}; color: {ink}; }}"
         for v, (_, ground, ink) in MARKS.items()
     ]
     hidden = [
@@ -79,37 +80,33 @@ def _rules() -> str:
             f"body:has(#only-{kind}:checked) :is(.item tbody tr:not(.{kind}), "
             f".item:not(:has(tr.{kind}))) {{ display: none; }}"
         )
-        for kind in map(_kind, MARKS)
+        for kind in map(_class, MARKS)
     ]
     return "\n".join([*colours, *hidden])
 
 
 def _choice() -> str:
-    """All figures, or those of one verdict: the style sheet does it, for the page has no script."""
+    """The filter by verdict: radio buttons for the style sheet, as the page has no script."""
     one = '<label><input type="radio" name="only" id="only-{}"{}> {}</label>'
-    choices = [one.format("all", " checked", "all"), *(one.format(_kind(v), "", v) for v in MARKS)]
-    return f'<span class="choice" role="group" aria-label="figures shown">show {" ".join(choices)}</span>'
+    choices = [one.format("all", " checked", "all"), *(one.format(_class(v), "", v) for v in MARKS)]
+    return f'<span class="choice" role="group" aria-label="values shown">show {" ".join(choices)}</span>'
 
 
-def _summary(results: Sequence[Result], documents: Sequence[str]) -> str:
-    verdicts = {name: [r.verdict for r in results if r.item.document == name] for name in documents}
+def _summary(results: Sequence[Result]) -> str:
     heads = [f'<th scope="col" class="number">{_verdict(v)}</th>' for v in MARKS]
-    rows = [
-        _counted(f'<a href="#{escape(name)}">{escape(name.capitalize())}</a>', verdicts[name], "")
-        for name in documents
-    ]
-    if len(documents) > 1:
-        rows.append(_counted("together", [r.verdict for r in results], ' class="sum"'))
-    meanings = [f"<li>{_verdict(v)}: {meaning}</li>" for v, meaning in MEANINGS.items()]
+    meanings = [f"<li>{_verdict(v)}: {meaning}</li>" for v, meaning in VERDICT_MEANINGS.items()]
+    meanings += [f"<li>{kind}: {escape(meaning)}</li>" for kind, meaning in KIND_MEANINGS.items()]
     return "\n".join(
         [
-            '<section id="summary">\n<h2>Summary</h2>\n<div class="wide"><table>',
+            '<section id="summary">\n<h2>Summary</h2>',
+            f"<p>{escape(headline(results))}</p>",
+            '<div class="wide"><table>',
             (
-                f'<thead><tr><th scope="col">document</th>{"".join(heads)}<th scope="col" '
-                'class="number">figures</th></tr></thead>'
+                f'<thead><tr><th scope="col">document</th><th scope="col">kind</th>{"".join(heads)}'
+                '<th scope="col" class="number">values</th></tr></thead>'
             ),
             "<tbody>",
-            *rows,
+            *map(_counted, totals(results)),
             '</tbody></table></div>\n<ul class="note">',
             *meanings,
             "</ul>\n</section>",
@@ -117,10 +114,14 @@ def _summary(results: Sequence[Result], documents: Sequence[str]) -> str:
     )
 
 
-def _counted(name: str, verdicts: Sequence[str], kind: str) -> str:
-    cells = [*(verdicts.count(v) for v in MARKS), len(verdicts)]
+def _counted(total: Total) -> str:
+    name = escape(total.document.capitalize())
+    linked = TOGETHER if total.document == TOGETHER else f'<a href="#{escape(total.document)}">{name}</a>'
+    cells = [*(total.counts[verdict] for verdict in VERDICTS), total.number]
     return (
-        f'<tr{kind}><th scope="row">{name}</th>'
+        f"<tr{'' if total.kind else SUM}>"
+        f'<th scope="row">{linked}</th>'
+        f"<td>{total.kind or 'all kinds'}</td>"
         + "".join(f'<td class="number">{c}</td>' for c in cells)
         + "</tr>"
     )
@@ -136,7 +137,7 @@ def _document(name: str, results: Sequence[Result], pictures: Mapping[str, bytes
 
 
 def _pictures(document: str, pictures: Mapping[str, bytes]) -> list[str]:
-    """The document's figures drawn anew, under the numbers that they have there, and why others are not."""
+    """Our plots of the document's figures under their printed numbers, and the reasons for missing ones."""
     if not pictures:
         return []
     known = {
@@ -147,11 +148,11 @@ def _pictures(document: str, pictures: Mapping[str, bytes]) -> list[str]:
     ]
     others = [f"<li>{escape(f'{p.place}, {p.what}: {p.reason}')}</li>" for p in listed(document) if p.reason]
     left_out = ['<p class="note">Not drawn:</p>\n<ul class="note">', *others, "</ul>"] if others else []
-    return ["<details>\n<summary><h3>Figures, drawn anew</h3></summary>", *drawn, *left_out, "</details>"]
+    return ["<details>\n<summary><h3>Figures</h3></summary>", *drawn, *left_out, "</details>"]
 
 
 def _item(results: Sequence[Result]) -> str:
-    """One table of the document; neighbours of one verdict and one reason share its cell."""
+    """One table of the document; neighbouring values with the same verdict and reason share its cell."""
     item = results[0].item
     explained = any(r.reason for r in results)
     why = '<th scope="col">why</th>' if explained else ""
@@ -160,9 +161,9 @@ def _item(results: Sequence[Result]) -> str:
     lines = [
         f'<details class="item"{" open" if len(results) <= OPENED else ""}>',
         f"<summary><h3>{escape(item.title)} <small>{escape(item.place)}</small></h3> {told}</summary>",
-        '<div class="wide"><table><thead><tr><th scope="col">figure</th><th scope="col" '
+        '<div class="wide"><table><thead><tr><th scope="col">value</th><th scope="col" '
         'class="number">printed</th><th scope="col" class="number">ours</th><th '
-        f'scope="col">verdict</th>{why}</tr></thead><tbody>',
+        f'scope="col">verdict</th><th scope="col">kind</th>{why}</tr></thead><tbody>',
     ]
     for (_, reason), group in groupby(results, key=lambda r: (r.verdict, r.reason)):
         rows = list(group)
@@ -179,27 +180,27 @@ def _item(results: Sequence[Result]) -> str:
 def _row(result: Result, why: str) -> str:
     ours = "-" if result.ours is None else number(result.ours, 7)
     return (
-        f'<tr class="{_kind(result.verdict)}"><th scope="row" class="figure">{escape(result.label)}</th>'
+        f'<tr class="{_class(result.verdict)}"><th scope="row" class="figure">{escape(result.label)}</th>'
         f'<td class="number">{escape(result.printed)}</td><td class="number">{escape(ours)}</td>'
-        f'<td class="verdict">{_verdict(result.verdict)}</td>{why}</tr>'
+        f'<td class="verdict">{_verdict(result.verdict)}</td><td>{result.kind}</td>{why}</tr>'
     )
 
 
 def _sign(verdict: str, count: int) -> str:
-    """How many figures of a table have a verdict."""
+    """The number of values of a table with a verdict."""
     said = f'{_mark(verdict)}{count}<span class="said"> {verdict}</span>'
-    return f'<span class="{_kind(verdict)} count" title="{count} {verdict}">{said}</span>'
+    return f'<span class="{_class(verdict)} count" title="{count} {verdict}">{said}</span>'
 
 
 def _verdict(verdict: str) -> str:
-    return f'<span class="{_kind(verdict)}">{_mark(verdict)}{verdict}</span>'
+    return f'<span class="{_class(verdict)}">{_mark(verdict)}{verdict}</span>'
 
 
 def _mark(verdict: str) -> str:
     return f'<span class="mark" aria-hidden="true">{MARKS[verdict][0]}</span>'
 
 
-def _kind(verdict: str) -> str:
+def _class(verdict: str) -> str:
     return verdict.replace(" ", "-")
 
 

@@ -1,12 +1,11 @@
-"""`forearm schedule`: a function of an arm cut into tasks, scheduled on processors,
-drawn, and run on threads.
+"""`forearm schedule`: divide a function of an arm into tasks, schedule them on processors, draw them and run
+them on threads.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
-from dataclasses import asdict, replace
 from typing import Any
 
 from forearm.arm.arm import Arm
@@ -15,27 +14,34 @@ from forearm.cli.loading import load
 from forearm.cli.numbers import NOT_NEGATIVE, POSITIVE
 from forearm.cli.outputs import add_plot, check_picture, tell_written
 from forearm.cli.progress import ProgressBar
+from forearm.cli.schedule_tables import (
+    add_printed,
+    cells_of,
+    entry_of,
+    parts_of,
+    parts_sentence,
+    plan_of,
+    run_threads,
+)
 from forearm.cli.terminal import show
 from forearm.codegen.functions import FUNCTIONS
 from forearm.errors import ForearmError, InputError, shorten
 from forearm.schedules.assembly import Layered, subtask_work
 from forearm.schedules.automatic import Division, operations, profile, traced_function
-from forearm.schedules.bounds import lower_bound
 from forearm.schedules.checking import violations
-from forearm.schedules.comparison import compared, printed_levels
 from forearm.schedules.exact import has_solver, is_modelled, schedule_exact
 from forearm.schedules.grouping import grouped
-from forearm.schedules.printed import GENERAL, STANFORD
-from forearm.schedules.printed import load as printed_load
 from forearm.schedules.priority import MOST_PROCESSORS, schedule_by_priority
 from forearm.schedules.rule import schedule_by_rule
 from forearm.schedules.schedule import TaskSchedule
 from forearm.schedules.search import is_proven, schedule_by_search
+from forearm.schedules.subtask_code import subtask_division
+from forearm.schedules.tasks import TaskGraph
 from forearm.tables import Report, number
 
 METHODS = ("rule", "priority", "search", "exact")
 MOST_RANGE = 64
-MOST_DRAWN = 600  # tasks in layers: more are a picture that nobody can read
+MOST_DRAWN = 600  # tasks: pictures of more are unreadable
 OF_AN_ARM = (
     "hand",
     "function",
@@ -49,15 +55,16 @@ OF_AN_ARM = (
     "layers",
     "run",
 )
-SOLVER = "pip install 'forearm[schedule]' brings a solver that may decide it"
-TITLES = {GENERAL: "General arm of six joints", STANFORD: "Stanford arm"}
+SOLVER = "a solver may decide it (pip install 'forearm[schedule]')"
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser, is_needed=False)
     add_rigid(parser)
     parser.add_argument(
-        "--printed", action="store_true", help="ours beside the schedules that Dhanaraj prints; needs no ARM"
+        "--printed",
+        action="store_true",
+        help="compare our schedules with those that Dhanaraj prints; needs no ARM",
     )
     add_json(parser)
     tasks = group(parser, "tasks")
@@ -69,10 +76,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         type=POSITIVE,
         default=1.0,
         metavar="K",
-        help="operations that a task may cost, above 0 (default: 1)",
+        help="largest cost of a task in operations, above 0 (default: 1)",
     )
     tasks.add_argument(
-        "--subtasks", action="store_true", help="Dhanaraj's 43 subtasks a link instead of generated code"
+        "--subtasks",
+        action="store_true",
+        help="Dhanaraj's subtasks of three operations, 43 per link, instead of generated code; with friction "
+        "and rotors unless --rigid",
     )
     how = group(parser, "schedules")
     how.add_argument(
@@ -80,7 +90,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         default="2-9",
         metavar="P",
         help=(
-            f"a number from 1 to {MOST_PROCESSORS}, or a range of up to {MOST_RANGE} such "
+            f"number from 1 to {MOST_PROCESSORS}, or a range of at most {MOST_RANGE} numbers such "
             "as 2-9 (default: 2-9)"
         ),
     )
@@ -89,19 +99,19 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=METHODS,
         default="priority",
         metavar="NAME",
-        help="rule: Dhanaraj's, layer by layer; priority: longest chain first; search: the best of many such "
-        "lists; exact: the shortest, with its proof (default: priority)",
+        help="rule: Dhanaraj's, layer by layer; priority: critical path first; search: the best of many "
+        "priority lists; exact: the shortest, proven (default: priority)",
     )
     for name, what in (
-        ("communication", "a result takes to reach"),
-        ("synchronisation", "a task pays to wait for"),
+        ("communication", "delay of a result on its way to"),
+        ("synchronisation", "cost of a wait for"),
     ):
-        text = f"operations that {what} another processor, at least 0 (default: 0)"
+        text = f"{what} another processor in operations, at least 0 (default: 0)"
         how.add_argument(f"--{name}", type=NOT_NEGATIVE, default=0.0, metavar="C", help=text)
-    how.add_argument("--run", action="store_true", help="also run it on as many threads and measure it")
+    how.add_argument("--run", action="store_true", help="also run the schedules on threads and measure them")
     files = group(parser, "files")
-    add_plot(files, "the schedule of one P")
-    add_plot(files, "the tasks layer by layer, with what waits for what", "--layers")
+    add_plot(files, "the schedule on one P")
+    add_plot(files, "the tasks layer by layer with their precedence", "--layers")
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -118,8 +128,8 @@ def _run(given: argparse.Namespace) -> int:
         if given.arm is not None:
             _schedule_arm(given, processors, document, blocks, bar)
         if given.printed:
-            bar.say("scheduling what Dhanaraj prints")
-            _beside_printed(processors, document, blocks)
+            bar.say("scheduling the tasks of Dhanaraj's tables")
+            add_printed(processors, document, blocks)
     if given.json:
         show_json(document)
         return 0
@@ -129,14 +139,14 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _refuse_options(given: argparse.Namespace) -> None:
-    """The printed schedules are what they are: options that shape others need an arm."""
+    """Refuse options that only concern an arm: the printed schedules are fixed."""
     parser = argparse.ArgumentParser()
     _add_arguments(parser)
     set_ones = [f"--{name}" for name in OF_AN_ARM if getattr(given, name) != parser.get_default(name)]
     if set_ones:
         raise InputError(
             f"--printed: {', '.join(set_ones)} would change nothing in the printed "
-            "schedules; name an ARM too."
+            "schedules; leave them out or name an ARM too."
         )
 
 
@@ -166,16 +176,39 @@ def _schedule_arm(
     arm = load(given.arm, hand=given.hand)
     arm = arm.rigid() if given.rigid else arm
     _check(given, processors)
-    bar.say(f"cutting {given.function} of {arm.name} into tasks")
-    division = None if given.subtasks else _divided(arm, given)
-    work = division if division is not None else subtask_work(arm.rigid()).layered
-    graph = work.graph
+    bar.say(f"dividing {given.function} of {arm.name} into tasks")
+    program = subtask_work(arm) if given.subtasks else None
+    division = _divided(arm, given) if program is None else subtask_division(program)
+    work = division if program is None else program.layered
+    graph = division.graph
     if given.layers and len(graph) > MOST_DRAWN:
-        raise InputError(
-            f"--layers: up to {MOST_DRAWN} tasks are drawn, here are {len(graph)}; raise --size."
-        )
-    levels = profile(graph)
-    document |= {
+        raise InputError(f"--layers: at most {MOST_DRAWN} tasks are drawn, got {len(graph)}; raise --size.")
+    document |= _summary(arm, graph, given)
+    made = []
+    for p in processors:
+        bar.say(f"scheduling {len(graph)} tasks on {p} processors by {given.method}")
+        made.append(_scheduled(work, p, given))
+    document["schedules"] = [entry_of(schedule) for schedule in made]
+    blocks.append(Report(before=_headline(document, given)))
+    if program is not None:
+        document |= parts_of(program)
+        blocks.append(Report(before=[parts_sentence(program, given.rigid)]))
+    rows = [cells_of(entry) for entry in document["schedules"]]
+    header = ["processors", "length", "speed-up", "efficiency", "waits", "lower bound", ""]
+    costs = f"communication {number(given.communication)}, synchronisation {number(given.synchronisation)}"
+    blocks.append(Report(header, rows, f"Method {given.method}, {costs}"))
+    blocks += [Report(before=[line]) for line in _unproven(given.method, made)]
+    if len(processors) == 1:
+        document["plan"] = plan_of(made[0])
+    bar.say("drawing")
+    _draw(given, work, made[0], document)
+    if given.run:
+        bar.say_once("running on threads")
+        run_threads(arm, given.function, division, made, document, blocks)
+
+
+def _summary(arm: Arm, graph: TaskGraph, given: argparse.Namespace) -> dict[str, Any]:
+    return {
         "arm": arm.name,
         "n": arm.n,
         "function": given.function,
@@ -187,51 +220,32 @@ def _schedule_arm(
         "tasks": len(graph),
         "total": graph.total,
         "critical_path": graph.critical_path,
-        "profile": levels,
+        "profile": profile(graph),
     }
-    made = []
-    for p in processors:
-        bar.say(f"scheduling {len(graph)} tasks on {p} processors by {given.method}")
-        made.append(_scheduled(work, p, given))
-    document["schedules"] = [_entry(schedule) for schedule in made]
-    what = (
-        "subtasks"
-        if given.subtasks
-        else "operations"
-        if given.size <= 1.0
-        else f"tasks of up to {number(given.size)}"
-    )
-    said = (
-        f"{arm.name}, {given.function}: {len(graph)} {what}, {number(graph.total)} in all",
-        f"critical path {number(graph.critical_path)}, so "
-        f"{number(graph.total / (graph.critical_path or 1.0), 3)} processors could be busy on average; "
-        f"{len(levels)} levels, up to {max(levels, default=0)} at once",
-    )
-    blocks.append(Report(before=said))
-    rows = [_cells(entry) for entry in document["schedules"]]
-    header = ["processors", "length", "speed-up", "efficiency", "waits", "no shorter than", ""]
-    costs = f"communication {number(given.communication)}, synchronisation {number(given.synchronisation)}"
-    blocks.append(Report(header, rows, f"By {given.method}, {costs}"))
-    blocks += [Report(before=[line]) for line in _unproven(given.method, made)]
-    if len(processors) == 1:
-        document["plan"] = _plan(made[0])
-    bar.say("drawing")
-    _draw(given, work, made[0], document)
-    if given.run and division is not None:
-        bar.say_once("running on threads")
-        _run_threads(arm, given, division, made, document, blocks)
+
+
+def _headline(document: dict[str, Any], given: argparse.Namespace) -> list[str]:
+    levels, total, path = document["profile"], document["total"], document["critical_path"]
+    tasks = "operations" if given.size <= 1.0 else f"tasks of up to {number(given.size)}"
+    what = "subtasks" if given.subtasks else tasks
+    return [
+        f"{document['arm']}, {given.function}: {document['tasks']} {what}, total cost {number(total)}",
+        f"critical path {number(path)}: average parallelism {number(total / (path or 1.0), 3)}; "
+        f"{len(levels)} levels of up to {max(levels, default=0)} tasks",
+    ]
 
 
 def _unproven(method: str, made: list[TaskSchedule]) -> list[str]:
-    """What could still decide whether there is a shorter one, where that is asked."""
+    """For method exact: why a schedule is not proven to be the shortest, and what could decide it."""
     gaps = [s for s in made if not is_proven(s)]
     if method != "exact" or not gaps:
         return []
     if not all(is_modelled(s) for s in gaps):
         return [
-            "Where the two differ the answer is the search's: the solver takes no such tasks, times or waits."
+            "Where length and lower bound differ the search found the schedule: the solver does not model "
+            "such tasks, times or waits."
         ]
-    return [] if has_solver() else [f"Where the two differ {SOLVER}."]
+    return [] if has_solver() else [f"Where length and lower bound differ, {SOLVER}."]
 
 
 def _draw(
@@ -252,28 +266,30 @@ def _draw(
 
 def _check(given: argparse.Namespace, processors: list[int]) -> None:
     if given.plot and len(processors) > 1:
-        raise InputError("--plot: one schedule is drawn; give one number by --processors.")
+        raise InputError("--plot: one schedule is drawn; give one number with --processors.")
     for name in ("communication", "synchronisation"):
         if given.method == "rule" and getattr(given, name):
             raise InputError(
-                f"--{name}: the document's rule knows none; take method priority, search or exact."
+                f"--{name}: the document's rule has no such cost; use method priority, search or exact."
             )
-    if given.subtasks and (given.function != "inverse_dynamics" or given.run or given.size != 1.0):
+    if given.subtasks and (given.function != "inverse_dynamics" or given.size != 1.0):
         raise InputError(
-            "--subtasks: those of inverse_dynamics, each of cost 1; leave out --function, --size and --run."
+            "--subtasks: they are those of inverse_dynamics, each of cost 1; leave out --function and --size."
         )
     if given.run:
         from forearm.schedules.threaded import cores
 
         if processors[-1] > cores():
             raise InputError(
-                f"--run: {cores()} cores are here, and threads that wait for each other need one each; "
-                f"--processors goes up to {processors[-1]}."
+                f"--run: threads that wait for each other need one core each; expected at most {cores()} "
+                f"processors, got {processors[-1]}."
             )
 
 
 def _divided(arm: Arm, given: argparse.Namespace) -> Division:
-    """Single operations; for threads those of the kernels, so that their results have the same bits."""
+    """The function as operations, grouped up to --size; for threads fused as in the kernels, so that results
+    have the same bits.
+    """
     division = operations(
         traced_function(arm, given.function), f"{arm.name} {given.function}", fused=given.run
     )
@@ -289,104 +305,11 @@ def _scheduled(work: Division | Layered, processors: int, given: argparse.Namesp
     wrong = violations(made)
     if wrong:
         raise ForearmError(
-            f"schedule: method {given.method} has made none on {processors} processors: {wrong[0].message}. "
-            "The fault is not yours: report it with this command, and take another method."
+            f"schedule: method {given.method} gave an invalid schedule on {processors} processors: "
+            f"{wrong[0].message}. This is a bug in forearm: report it with this command, and use "
+            "another method."
         )
     return made
-
-
-def _entry(made: TaskSchedule) -> dict[str, Any]:
-    bound = lower_bound(made.graph, made.processors) if made.bound is None else made.bound
-    return {
-        "processors": made.processors,
-        "used": len(set(made.processor)),
-        "length": made.length,
-        "speedup": made.speedup,
-        "efficiency": made.efficiency,
-        "waits": made.waits,
-        "bound": bound,
-        "proven": is_proven(replace(made, bound=bound)),
-    }
-
-
-def _cells(entry: dict[str, Any]) -> list[str]:
-    return [
-        str(entry["processors"]),
-        number(entry["length"]),
-        number(entry["speedup"], 4),
-        f"{100.0 * entry['efficiency']:.1f} %",
-        str(entry["waits"]),
-        number(entry["bound"]),
-        "the shortest" if entry["proven"] else "",
-    ]
-
-
-def _plan(made: TaskSchedule) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": task.name,
-            "cost": task.cost,
-            "group": task.group,
-            "start": start,
-            "processor": p,
-            "after": list(earlier),
-        }
-        for task, start, p, earlier in zip(
-            made.graph.tasks, made.start, made.processor, made.graph.before, strict=True
-        )
-    ]
-
-
-def _run_threads(
-    arm: Arm,
-    given: argparse.Namespace,
-    division: Division,
-    made: list[TaskSchedule],
-    document: dict[str, Any],
-    blocks: list[Report],
-) -> None:
-    from forearm.benchmarks.schedules import Case
-    from forearm.schedules.duplicating import apart
-    from forearm.schedules.threaded import compiled_threads
-    from forearm.schedules.threaded_plan import planned_threads
-
-    case = Case(arm, given.function)
-    kernel = case.kernel
-    document["run"] = {"kernel_seconds": kernel, "threads": []}
-    rows = [["kernel", "1", "0", f"{1e9 * kernel:.0f}", "1", "-"]]
-    for schedule in made:
-        forms = {
-            "scheduled": planned_threads(division, schedule),
-            "sharing nothing": apart(case.traced, schedule.processors),
-        }
-        for name, plan in forms.items():
-            m = case.measured(compiled_threads(plan))
-            document["run"]["threads"].append({"how": name, "processors": schedule.processors} | asdict(m))
-            gain = number(kernel / m.seconds, 3)
-            rows.append(
-                [name, str(m.threads), str(m.waits), f"{1e9 * m.seconds:.0f}", gain, f"{m.agreement:.0e}"]
-            )
-    title = "Run here, least of many short runs; apart: from the kernel's results, of the largest"
-    blocks.append(Report(["one evaluation", "threads", "waits", "ns", "gain", "apart"], rows, title))
-
-
-def _beside_printed(processors: list[int], document: dict[str, Any], blocks: list[Report]) -> None:
-    document["printed"] = {}
-    header = ["processors", "printed", "rule", "priority", "best", "no shorter than", ""]
-    for table, title in TITLES.items():
-        lines = compared(printed_load(table), processors, printed_levels(table))
-        document["printed"][table] = [asdict(line) for line in lines]
-        rows = [
-            [
-                str(c.processors),
-                number(c.printed),
-                *map(number, (c.rule, c.priority, c.best, c.bound)),
-                "the shortest" if c.is_proven else "",
-            ]
-            for c in lines
-        ]
-        tasks = len(printed_load(table).graph)
-        blocks.append(Report(header, rows, f"{title}, {tasks} tasks of Table {table}: levels"))
 
 
 COMMAND = Command(

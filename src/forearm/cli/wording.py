@@ -22,7 +22,10 @@ WORDS = (
     (r"^fmu, (drive|step): ", r"--\1: "),
     (r"^fmu, q0: ", "--q: "),
     (r"^simulate: ('\w+' is for arms without friction)", r"--method: \1"),
-    (r"^simulate: ('\w+' is for undriven arms), got (\w+)\. Leave it out", r"--method: \1; leave --\2 out"),
+    (
+        r"^simulate: ('\w+' is for undriven arms), got (\w+)\. Remove the input",
+        r"--method: \1; leave --\2 out",
+    ),
     (r"^calibrate, (unknowns|noise|prior|confidence): ", r"--\1: "),
     (r"^calibrate, hand_point: ", "--hand-point: "),
     (r"^time_optimal, (start|end|hand|path)[_ ](\w+): ", r"--\1-\2: "),
@@ -39,7 +42,7 @@ WORDS = (
     (r"^excite, torque_side: ", "--torque-side: "),
     (r"^excite, (\w+): ", r"--\1: "),
     (r"\bgive (\w+)= for another", r"give --\1 for another"),
-    (r"\bGive acceleration=, torque= or voltage=,", "Give --acceleration, --torque or --voltage,"),
+    (r"\bPass acceleration=, torque= or voltage=,", "Pass --acceleration, --torque or --voltage,"),
     (
         r"^(?:calibrate|generate|time_optimal|excite|simulate|identify|forward|inverse|count|plan|check|compile|"
         r"run): ",
@@ -54,7 +57,7 @@ WORDS = (
     (r"\bfa\.kinematics\.inverse_numeric works for any arm", "'forearm kinematics --numeric' is for any arm"),
     (r"\bfa\.kinematics\.inverse\b", "'forearm kinematics --pose'"),
     (r"\bfa\.checking\.check\(arm\)", "'forearm check'"),
-    (r"\. Take arm\.rigid\(\), or method ('\w+' or '\w+')", r". Add --rigid, or take \1"),
+    (r"\. Use arm\.rigid\(\), or method ('\w+' or '\w+')", r". Add --rigid, or use \1"),
     (r"\btake arm\.rigid\(\)", "add --rigid"),
     (r"; arm\.with_drives gives it (one|some)\.", r"; write \1 into the arm file."),
 )

@@ -1,6 +1,6 @@
 """From an arm to code in the user's language: functions traced on the graph, refined, written as a program.
 
-`generate` is the way in; a language is one small file in `languages`.
+`generate` is the entry point; a language is one small file in `languages`.
 """
 
 from forearm.codegen.generate import LANGUAGES, generate

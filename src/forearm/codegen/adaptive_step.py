@@ -1,5 +1,5 @@
-"""One adaptive step of a simulation on the graph: what `dynamics.adaptive_step` does, of an arm whose
-functions are traced once and called at every stage.
+"""One adaptive step of a simulation on the graph: `dynamics.adaptive_step` for an arm whose functions are
+traced once and called at every stage.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from forearm.symbols import Graph
 
 
 def traced_attempt(plant: TracedPlant, pair: EmbeddedPair) -> Traced:
-    """A step that is tried, from STATE, BOUNDS and DRIVE to STATE and the other fields of `Attempt`."""
+    """One step attempt, from STATE, BOUNDS and DRIVE to STATE and the other fields of `Attempt`."""
     graph, sizes = Graph(), sizes_of(plant.coordinates, pair.powers)
     given: dict[str, Any] = {name: inputs(graph, name, sizes[name]) for name in (*STATE, *BOUNDS, *DRIVE)}
     one = {name: some[0] if name in ONE else some for name, some in given.items()}

@@ -1,5 +1,6 @@
-"""A traced function differentiated, as a traced function: backwards from weights on its outputs, or forwards
-along rates of its inputs. Neither forms the Jacobian J, and what comes out can be differentiated again.
+"""A traced function differentiated, as a traced function: reverse mode with weights on its outputs, or
+forward mode along rates of its inputs. Neither forms the Jacobian J, and the results can be differentiated
+again.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from forearm.symbols.calculus import gradient
 from forearm.symbols.scalars import Scalar
 
 WEIGHT, GRADIENT, RATE = "weight", "gradient", "rate"
-PARAMETERS = "parameters"  # the name of those left open, as one array
+PARAMETERS = "parameters"  # name of the open parameters, as one array
 
 
 def reverse_of(traced: Traced, parameters: Sequence[str] = ()) -> Traced:
-    """g^T J: `tau_weight` for each output in beside the inputs, `q_gradient` for each input out, and
-    `parameters_gradient` where parameters are open.
+    """g^T J: takes `tau_weight` for each output besides the inputs, and returns `q_gradient` for each input,
+    and `parameters_gradient` if parameters are open.
     """
     graph = traced.graph
     weighted: Scalar = 0.0
@@ -41,8 +42,8 @@ def reverse_of(traced: Traced, parameters: Sequence[str] = ()) -> Traced:
 
 
 def forward_of(traced: Traced, parameters: Sequence[str] = ()) -> Traced:
-    """J v: `q_rate` for each input in beside the inputs, and `parameters_rate` where parameters are open;
-    `tau_rate` for each output out.
+    """J v: takes `q_rate` for each input besides the inputs, and `parameters_rate` if parameters are open;
+    returns `tau_rate` for each output.
     """
     graph = traced.graph
     given = (*traced.inputs, *_open(parameters))
@@ -56,7 +57,7 @@ def forward_of(traced: Traced, parameters: Sequence[str] = ()) -> Traced:
     return _made(graph, results, (*traced.inputs, *moved), tuple(_named(a, RATE) for a in traced.outputs))
 
 
-# Ways to differentiate a function, by name; in a request one is done after the other.
+# Differentiation modes by name; a request applies them in turn.
 DERIVED: dict[str, Callable[[Traced, Sequence[str]], Traced]] = {"reverse": reverse_of, "forward": forward_of}
 
 
@@ -69,7 +70,7 @@ def _named(a: Argument, what: str) -> Argument:
 
 
 def _beside(inputs: Sequence[Argument], arrays: Sequence[Argument], what: str) -> tuple[Argument, ...]:
-    """New inputs for these arrays, with names that no input has: "q_rate2" where there is a "q_rate"."""
+    """New inputs for these arrays, with names that no input has: "q_rate2" if there is a "q_rate"."""
     taken, made = {a.name for a in inputs}, list[Argument]()
     for a in arrays:
         names = (f"{a.name}_{what}{k if k > 1 else ''}" for k in count(1))
@@ -86,7 +87,7 @@ def _symbols(graph: Graph, a: Argument) -> list[Expr]:
 
 
 def _leaves(graph: Graph, a: Argument, parameters: Sequence[str]) -> list[Expr]:
-    """The symbols of an array that is there already."""
+    """The symbols of an existing array."""
     places = {leaf: place for place, leaf in graph.leaves.items()}
     names = parameters if a.name == PARAMETERS else [f"{a.name}[{k}]" for k in range(a.size)]
     return [Expr(graph, places[name], False) for name in names]

@@ -1,4 +1,4 @@
-"""Elastic joints on the graph: what `dynamics.elastic` computes, over the symbols of a tracing."""
+"""Elastic joints on the graph: `dynamics.elastic` over the symbols of a tracing."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ FORWARD, INVERSE = "elastic_forward_dynamics", "elastic_inverse_dynamics"
 
 
 def offered(arm: Arm) -> tuple[str, ...]:
-    """Those of the two functions that an arm has."""
+    """Which of the two functions an arm has."""
     if not is_elastic(arm):
         return ()
     return (FORWARD, INVERSE) if is_invertible(arm) else (FORWARD,)
 
 
 class ElasticTracing:
-    """An arm with springs between motors and links, on the graph of a tracing; what is on one side of the
-    springs is traced beside it.
+    """An arm with springs between motors and links, on the graph of a tracing;
+    each side of the springs is traced separately.
     """
 
     def __init__(self, tracing: Tracing) -> None:
@@ -77,12 +77,12 @@ class ElasticTracing:
         return qdd, thetadd
 
     def _with_spin(self) -> tuple[list[Scalar], list[Scalar]]:
-        """The expanded arm has the rotors' inertia, and the friction of their motors."""
+        """The expanded arm includes the rotors' inertia, and the friction of their motors."""
         t, n = self.tracing, self.arm.n
         if t.parameters:
             raise InputError(
-                f"generate: {FORWARD} takes no open parameters where the spin of rotors acts on links "
-                "(rotor_axis); leave parameters or rotor_axis out."
+                f"generate: {FORWARD} does not support open parameters if rotors' spin acts on links "
+                "(rotor_axis); leave out parameters or rotor_axis."
             )
         part, carried = self._part(expanded(self.arm)), self._carried()
         own = [spring.freedom for spring in self.drives]
@@ -99,7 +99,7 @@ class ElasticTracing:
         return made[:n], [behind.get(j, x) for j, x in enumerate(made[:n])]
 
     def _carried(self) -> dict[int, Scalar]:
-        """What springs carry, by freedom."""
+        """Spring torques by joint."""
         made = {}
         for spring in self.drives:
             j = spring.freedom
@@ -123,7 +123,7 @@ class ElasticTracing:
         return tau, theta, thetad
 
     def _loads(self, tau: list[Scalar]) -> list[Load]:
-        """What springs carry, with the first and second derivative along the motion."""
+        """Spring torques, with their first and second derivatives along the motion."""
         t = self.tracing
         qddd, qdddd = t.inputs("qddd"), t.inputs("qdddd")
         states, rates = [*t.q, *t.qd, *t.qdd], [*t.qd, *t.qdd, *qddd]
@@ -138,6 +138,6 @@ class ElasticTracing:
         return made
 
     def _done(self, part: Tracing, results: list[Scalar]) -> list[Scalar]:
-        """What a part has made, which keeps its sections."""
+        """Run a part, which keeps its sections."""
         self.tracing._marked = part._marked
         return results

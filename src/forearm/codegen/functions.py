@@ -1,4 +1,4 @@
-"""What can be generated: for each function its arguments, and how it is traced on the graph."""
+"""The functions that can be generated: their arguments, and how they are traced on the graph."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ Results = dict[str, Any]
 
 @dataclass(frozen=True)
 class Function:
-    """A function of the arm: `inputs` by name, `outputs` as name -> (shape in terms of n
-    and N bodies, meaning).
+    """A function of the arm:
+    `inputs` by name, `outputs` as name -> (shape in terms of n and N bodies, meaning).
     """
 
     title: str
@@ -33,7 +33,7 @@ class Function:
     outputs: dict[str, tuple[tuple[str | int, ...], str]]
     trace: Callable[[Tracing], Results]
     has_formulations: bool = False
-    drives: tuple[str, ...] = ()  # what of the drives is in it: "rotors", "friction"
+    drives: tuple[str, ...] = ()  # which parts of the drives it includes: "rotors", "friction"
 
 
 def _derivatives(t: Tracing) -> Results:
@@ -41,8 +41,8 @@ def _derivatives(t: Tracing) -> Results:
 
 
 def _forward_derivatives(t: Tracing) -> Results:
-    """d qdd = -M^-1 d tau, tau being the inverse dynamics at the acceleration that results; where friction
-    depends on the load d tau / d qdd stands in the place of M.
+    """d qdd = -M^-1 d tau, tau being the inverse dynamics at the resulting acceleration; where friction
+    depends on the load, d tau / d qdd takes the place of M.
     """
     n = t.arm.n
     if depends_on_load(t.arm):
@@ -257,15 +257,15 @@ MEANINGS = {
 
 
 def said_of(meaning: str, slides: bool) -> str:
-    """What a meaning says of joints that slide is left out where none does."""
+    """A meaning without what it says of prismatic joints, if the arm has none."""
     return meaning if slides else re.sub(r" \([^()]* where (a joint slides|joints slide)\)", "", meaning)
 
 
 def arguments(
     functions: Sequence[Function], sizes: dict[str, int], slides: bool
 ) -> tuple[tuple[Argument, ...], dict[str, Argument]]:
-    """Inputs of a set of functions, each once, and outputs by their own names;
-    an output named as an input gets "_out".
+    """Inputs of a set of functions, each once, and outputs by their own names; an output with the name of an
+    input gets the suffix "_out".
     """
 
     names = list(dict.fromkeys(name for f in functions for name in f.inputs))
@@ -286,8 +286,8 @@ def arguments(
 
 @dataclass(frozen=True, eq=False)
 class Traced:
-    """Functions on the graph: results as arrays by the names of their outputs,
-    and the arrays that go in and come out.
+    """Functions on the graph:
+    results as arrays by the names of their outputs, and the input and output arrays.
     """
 
     graph: Graph
@@ -302,8 +302,8 @@ class Traced:
 
 
 def traced_formula(formula: Callable[..., Results], inputs: dict[str, int]) -> Traced:
-    """A formula over any scalar on a graph of its own. Called with a list of scalars for each input, of the
-    sizes given, it returns arrays of scalars by the names of the outputs. Nothing is rearranged.
+    """A formula over any scalar on a new graph. Called with a list of scalars for each input, of the given
+    sizes, it returns arrays of scalars by the names of the outputs. Nothing is rearranged.
     """
     graph = Graph()
     given = [[graph.input(f"{name}[{i}]") for i in range(size)] for name, size in inputs.items()]
@@ -315,8 +315,8 @@ def traced_formula(formula: Callable[..., Results], inputs: dict[str, int]) -> T
 
 
 def column_groups(traced: Traced) -> list[list[Any]]:
-    """Results in groups that share most, for `symbols.ordering.grouped_order`: the columns of all matrices
-    together, the last first, then vectors.
+    """Results in groups with much in common, for `symbols.ordering.grouped_order`: the columns of all
+    matrices together, the last first, then vectors.
     """
     groups: dict[int, list[Any]] = {}
     for a in traced.outputs:
@@ -327,13 +327,15 @@ def column_groups(traced: Traced) -> list[list[Any]]:
 
 
 def _check_outputs(functions: Sequence[Function]) -> None:
-    """Those of elastic arms have outputs named as those of rigid ones: as one function they would be lost."""
+    """Outputs of elastic arms' functions have the same names as those of rigid ones:
+    in one function they would be lost.
+    """
     for one, other in combinations(functions, 2):
         shared = one.outputs.keys() & other.outputs.keys() - {"M"}
         if shared:
             raise InputError(
-                f"{one.title.lower()} and {other.title.lower()} both give {', '.join(sorted(shared))}; take "
-                "them one by one."
+                f"{one.title.lower()} and {other.title.lower()} both return {', '.join(sorted(shared))}; "
+                "generate them separately."
             )
 
 
@@ -342,8 +344,8 @@ def trace(tracing: Tracing, functions: Sequence[Function]) -> Traced:
     both = all(FUNCTIONS[name] in functions for name in ("inertia_matrix", "inverse_dynamics_derivatives"))
     if both and depends_on_load(tracing.arm):
         raise InputError(
-            "the inertia matrix and d tau / d qdd are not the same where friction depends on the load; take "
-            "inertia_matrix and inverse_dynamics_derivatives one by one."
+            "the inertia matrix and d tau / d qdd differ if friction depends on the load; generate "
+            "inertia_matrix and inverse_dynamics_derivatives separately."
         )
     _check_outputs(functions)
     results = {key: value for f in functions for key, value in f.trace(tracing).items()}

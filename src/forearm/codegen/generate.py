@@ -28,7 +28,7 @@ from forearm.values import check_choice, check_name, chosen
 
 # Each is a module of forearm.codegen.languages with a LANGUAGE.
 LANGUAGES = ("c", "cpp", "fortran", "python", "javascript", "latex", "rust", "cuda", "matlab", "st")
-SINGLE = ("c", "cpp", "fortran", "rust", "cuda", "matlab", "st")  # those that have single precision too
+SINGLE = ("c", "cpp", "fortran", "rust", "cuda", "matlab", "st")  # those with single precision
 DTYPES = ("float64", "float32")
 WORDS = {
     "mul": "multiplications",
@@ -52,7 +52,7 @@ MOMENTS = (
     "m in kg, first moments mx in kg m, inertia Ixx in kg m^2 about the origin of the "
     "link's frame, in its axes."
 )
-LONGEST_NAME = 50  # Fortran takes 63 characters, of which some are needed for "_prepare"
+LONGEST_NAME = 50  # Fortran allows 63 characters, of which some are needed for "_prepare"
 
 
 def generate(
@@ -67,25 +67,26 @@ def generate(
     drive: str = "torque",
     target: str | None = None,
 ) -> Source:
-    """Straight-line code for a function of an arm, or for several as one function that
-    shares what they share; as text in a language, or as an object file for a target machine.
+    """Straight-line code for a function of an arm, or for several as one function with common subexpressions
+    computed once; as source text in a language, or as an object file for a target machine.
 
     Args:
         arm: the arm.
         function: a name such as "inverse_dynamics", or several (the error for a wrong name lists all); or
             "integration_step", one step of a simulation.
         language: "c", "cpp", "fortran", "python", "javascript", "latex", "rust", "cuda", "matlab" or "st".
-        parameters: what stays symbols (a second function prepares what depends on them alone): "link6.mass",
-            "link6.com.x", "link6.inertia.xx", "joint6.alpha", a whole "link6" or "joint6", "gravity.z", or
-            "all"; "joint6.friction", "joint6.motor", or "drives".
-        formulation: a formulation of the documents, traced as it is; None: the fewest operations known here.
-        name: name of the generated function; None: of the arm and what it computes.
+        parameters: parameters left as symbols (a second function computes everything that depends on them
+            alone): "link6.mass", "link6.com.x", "link6.inertia.xx", "joint6.alpha", a whole "link6" or
+            "joint6", "gravity.z", or "all"; "joint6.friction", "joint6.motor", or "drives".
+        formulation: a published formulation, traced unchanged; None: the code with the fewest operations that
+            forearm finds.
+        name: name of the generated function; None: composed of the arm's and the functions' names.
         dtype: "float64", or "float32" for target machines and all languages but Python, JavaScript and LaTeX;
             None: "float64", or "float32" for cortex-m4.
-        method: of "integration_step": "rk3", "rk4" or "gill".
+        method: integration method of "integration_step": "rk3", "rk4" or "gill".
         drive: input of "integration_step": "torque" or "voltage".
         target: a machine to write an object file for, without a compiler: "cortex-m4", "cortex-m7",
-            "aarch64", "riscv64", "x86-64-v3" or "wasm32"; None: text in the language.
+            "aarch64", "riscv64", "x86-64-v3" or "wasm32"; None: source text in the language.
     """
     if target is not None:
         from forearm.targets.object_source import object_source
@@ -107,7 +108,8 @@ def check_dtype(dtype: str, language: str) -> None:
     check_choice(dtype, DTYPES, "generate, dtype")
     if dtype == "float32" and language not in SINGLE:
         raise InputError(
-            f"generate: dtype float32 is for {', '.join(SINGLE)}, got {language}, which has float64 only."
+            f"generate: dtype float32 is supported by {', '.join(SINGLE)}, got {language}, which has float64 "
+            "only."
         )
 
 
@@ -120,8 +122,8 @@ def program_for(
     readable: bool = False,
     single: bool = False,
 ) -> Program:
-    """The program for a function of an arm, before any language; `readable` keeps to the plain plan and the
-    arm's own units, `single` is for single precision.
+    """The program for a function of an arm, before any language; `readable` uses the plain plan and the arm's
+    own units, `single` is for single precision.
     """
     return _traced_functions(arm, function, parameters, formulation, name, readable, single).program()
 
@@ -141,8 +143,8 @@ def step_program(
 
 @dataclass(frozen=True, eq=False)
 class TracedProgram:
-    """What a program is made of: functions on the graph, its name, its head comment, and open parameters with
-    the arm's own values.
+    """The ingredients of a program: functions on the graph, its name, its head comment, and open parameters
+    with the arm's own values.
     """
 
     traced: Traced
@@ -172,7 +174,7 @@ def traced_for(
     method: str = "rk4",
     drive: str = "torque",
 ) -> TracedProgram:
-    """What `generate` is asked for, on the graph."""
+    """The requested functions on the graph."""
     if _names(function, "function") != [STEP]:
         return _traced_functions(arm, function, parameters, formulation, name, readable, single)
     if formulation is not None:
@@ -192,7 +194,7 @@ def _traced_functions(
     check_arm(arm, "generate", moves=True)
     names = _names(function, "function")
     if STEP in names:
-        raise InputError(f"generate: {STEP} is a whole step of a simulation; generate it by itself.")
+        raise InputError(f"generate: {STEP} is a complete simulation step; generate it alone.")
     functions = [chosen(FUNCTIONS, given, "generate, function") for given in names]
     if not functions:
         raise InputError(f"generate: expected a function; {suggest('', FUNCTIONS)}")
@@ -245,13 +247,13 @@ def _said_of_arm(arm: Arm) -> list[str]:
 
 
 def _spent(counts: Counts) -> str:
-    """Operations in words."""
+    """Operation counts in words."""
     pairs = asdict(counts).items()
     return ", ".join(f"{number} {WORDS[kind]}" for kind, number in pairs if number or kind in ("mul", "add"))
 
 
 def _names(given: object, what: str) -> list[str]:
-    """One name or several, each once."""
+    """One name or several, without duplicates."""
     names = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [None]
     if not all(isinstance(name, str) for name in names):
         raise InputError(f"generate: {what} must be a name or a list of names, got {shorten(given)}.")
@@ -267,15 +269,15 @@ def language_of(name: str) -> Language:
 
 
 def identifier(name: str) -> str:
-    """A name that every language takes for a function."""
+    """A name that every language accepts for a function."""
     check_name(name, "function")
     plain = re.sub(r"\W+", "_", name.lower(), flags=re.ASCII).strip("_")
     return plain if plain[:1].isalpha() else f"arm_{plain}".strip("_")
 
 
 def _default_name(arm: Arm, names: list[str]) -> str:
-    """The arm and its functions; where that is longer than languages take, less of the arm,
-    and several functions by a hash.
+    """The arm's and the functions' names; if too long for the languages, the arm's name is shortened, and
+    several functions are replaced by a hash.
     """
     what = "_".join(names)
     if len(what) > LONGEST_NAME // 2 and len(names) > 1:
@@ -293,8 +295,8 @@ def _check_formulation(names: list[str], chosen: list[Function], formulation: st
     for name, function in zip(names, chosen, strict=True):
         if not function.has_formulations:
             raise InputError(
-                f"generate: {name} is not one of the functions with formulations; leave formulation out, or "
-                "generate inverse_dynamics, inertia_matrix or forward_dynamics."
+                f"generate: {name} has no formulations; leave formulation out, or generate inverse_dynamics, "
+                "inertia_matrix or forward_dynamics."
             )
 
 
@@ -332,7 +334,7 @@ def _about(
 
 
 def _drives_said(arm: Arm, chosen: list[Function], tracing: Tracing) -> list[str]:
-    """What of the arm's drives is in the code, if anything."""
+    """Which of the arm's drive effects are in the code, if any."""
     joints = [body.joint for body in arm.moving.bodies]
     rubbed = [joint.friction for joint in joints if joint.friction is not None]
     kinds = (
@@ -357,7 +359,7 @@ def _drives_said(arm: Arm, chosen: list[Function], tracing: Tracing) -> list[str
 
 
 def _columns_said(chosen: list[Function], tracing: Tracing) -> list[str]:
-    """What the columns of regressors and the rows of reactions belong to."""
+    """What the columns of regressors and the rows of reactions refer to."""
     lines: list[str] = []
     for function in chosen:
         if "Y" in function.outputs:

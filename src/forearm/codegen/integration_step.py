@@ -1,5 +1,5 @@
-"""One integration step as a function to generate: the step of `dynamics.fixed_step`, friction, stiction and
-gears included, from the state and the drive input to the next state.
+"""One integration step as a function to generate: the step of `dynamics.fixed_step`, with friction, stiction
+and gears, from the state and the drive input to the next state.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ MEANT = MEANINGS | {
 def traced_integration_step(
     arm: Arm, method: str, drive: str, parameters: Mapping[str, float], single: bool
 ) -> Traced:
-    """A step by a method with torques or voltages held constant; states that the arm does not have are left
-    out.
+    """A step by a method with torques or voltages held constant;
+    states that the arm does not have are left out.
     """
     check_choice(method, METHODS, f"generate, {NAME}, method")
     given = "tau" if check_choice(drive, DRIVES, f"generate, {NAME}, drive") == "torque" else "voltage"
@@ -71,7 +71,7 @@ def traced_integration_step(
 
 
 def _coordinates(coordinates: Coordinates, name: str) -> str:
-    """What stands behind the joints in q or qd."""
+    """The coordinates after the joints in q or qd."""
     joints = coordinates.arm.joints
     parts = []
     if coordinates.rotors:

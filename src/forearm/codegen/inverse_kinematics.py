@@ -1,5 +1,5 @@
-"""Inverse kinematics for code: every branch of the closed form, wrapped into the limits,
-checked by forward kinematics.
+"""Inverse kinematics for code:
+all closed-form branches, wrapped into the limits and checked by forward kinematics.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from forearm.model import Array, Scalar
 from forearm.portable import total
 from forearm.symbols.scalars import choose, hinge, root, sign
 
-# m and rad: farther from the pose a branch does not exist; at singular poses a lost bit costs some 1e-8
+# m and rad: tolerance for a branch's pose error; at singular poses a lost bit costs about 1e-8
 TRUE = 1e-7
-EXACT = 1e-9  # m and rad: what the closed form may be off by on an arm whose axes meet only nearly
-MUCH = 6.0 * ORTHONORMAL * ORTHONORMAL  # squares of what the entries of R^T R - 1 may be together
-WRAPS = 2  # angles come within two turns and a half of the middle of their range, whole turns of it taken off
+EXACT = 1e-9  # m and rad: closed-form error allowed on an arm whose axes meet only approximately
+MUCH = 6.0 * ORTHONORMAL * ORTHONORMAL  # sum of squares of the entries of R^T R - 1 that is allowed
+# angles are within two and a half turns of the middle of their range, after whole turns are removed
+WRAPS = 2
 
 
 def can_be_written(arm: Arm) -> bool:
-    """Whether an arm has a closed form that is code."""
+    """Whether an arm has a closed form that can be generated."""
     try:
         geometry = geometry_of(arm)
     except ModelError:
@@ -43,12 +44,12 @@ def branches(arm: Arm, T: list[Scalar], pose_at: Callable[[list[Scalar]], Array]
     if not geometry.uses_roots_only:
         raise ModelError(
             f"inverse_kinematics of {arm.name!r}: its joint 3 is a root of a quartic, for which no code is "
-            "written; fa.kinematics.inverse finds its branches."
+            "generated; use fa.kinematics.inverse."
         )
     if geometry.miss > EXACT:
         raise ModelError(
-            f"inverse_kinematics of {arm.name!r}: its axes meet or are parallel only nearly, which leaves "
-            f"{geometry.miss:.1e} m or rad; fa.kinematics.inverse makes that good."
+            f"inverse_kinematics of {arm.name!r}: its axes meet or are parallel only approximately, to "
+            f"{geometry.miss:.1e} m or rad; use fa.kinematics.inverse, which corrects that."
         )
     rows = [T[4 * i : 4 * i + 4] for i in range(4)]
     wrong: Scalar = 0.0
@@ -60,10 +61,10 @@ def branches(arm: Arm, T: list[Scalar], pose_at: Callable[[list[Scalar]], Array]
 
 
 def _with_rotation(T: list[list[Scalar]]) -> tuple[list[list[Scalar]], Scalar]:
-    """The pose with R (3 - R^T R) / 2 for its R, a rotation to the square of what was wrong;
-    and what is over 0 if it was much.
+    """The pose with R replaced by R (3 - R^T R) / 2, a rotation up to the square of the error; and a value
+    above 0 if the error was large.
 
-    No pose that the reference takes is refused: there each of six entries may be as large.
+    No pose that the reference accepts is rejected: there each of six entries may be as large.
     """
     columns = [[T[i][j] for i in range(3)] for j in range(3)]
     gram = {(j, k): dot(columns[j], columns[k]) for j in range(3) for k in range(j, 3)}
@@ -82,9 +83,7 @@ def _checked(
     wrong: Scalar,
     pose_at: Callable[[list[Scalar]], Array],
 ) -> list[Scalar]:
-    """A branch with whole turns added where the limits ask for them;
-    NaN where it is none, or `wrong` is over 0.
-    """
+    """A branch moved by whole turns into the limits; NaN if it is invalid, or `wrong` is above 0."""
     found = pose_at(branch)
     entries = [(i, 3) for i in range(3)] if arm.n == 3 else [(i, j) for i in range(3) for j in range(4)]
     square: Any = 0.0
@@ -106,7 +105,7 @@ def _checked(
 
 
 def _wrapped(x: Scalar, centre: float) -> Scalar:
-    """Whole turns added until the angle is within half a turn of the centre."""
+    """The angle moved by whole turns to within half a turn of the centre."""
     turns = round(centre / TURN)
     centre -= TURN * turns
     for _ in range(WRAPS):

@@ -1,5 +1,5 @@
-"""Forward dynamics on the graph where friction depends on the load: what `dynamics.load_friction` solves,
-over the symbols of a tracing.
+"""Forward dynamics on the graph where friction depends on the load:
+`dynamics.load_friction` over the symbols of a tracing.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from forearm.symbols.scalars import choose, root, sign
 if TYPE_CHECKING:
     from forearm.codegen.tracing import Tracing
 
-UNSOLVED = 1e-9  # of the torques: accelerations that leave more are not given
+UNSOLVED = 1e-9  # relative residual of the torques above which accelerations are NaN
 UNSOLVED_SINGLE, CLOSE_SINGLE = 1e-3, 1e-6  # in single precision
 
 
 class UnderLoad:
-    """Accelerations under the loads that they make."""
+    """Accelerations under load-dependent friction."""
 
     def __init__(self, tracing: Tracing) -> None:
         self.tracing, self.arm, self.graph, self.model = tracing, tracing.arm, tracing.graph, tracing.model
 
     def forward(self) -> list[Scalar]:
-        """Accelerations, NaN where more is left of the equation than UNSOLVED of its terms."""
+        """Accelerations, NaN where the residual of the equation exceeds UNSOLVED of its terms."""
         found = self.found(self.tracing.tau)
         self.tracing.mark("solution")
         return self.spoilt(found)
@@ -45,7 +45,7 @@ class UnderLoad:
         close: float = CLOSE,
     ) -> Found:
         """The solution under these torques, with friction in given directions, joints held where `free` is 0;
-        it begins with the loads `felt`, if given.
+        starting from the loads `felt`, if given.
         """
         traced = self.tracing
         rates = traced.rates(traced.qd)
@@ -55,15 +55,15 @@ class UnderLoad:
         return traced.solved(lambda: solved(equation, felt, close))
 
     def spoilt(self, found: Found) -> list[Scalar]:
-        """The accelerations, or NaN, as the root of a negative number, where there is no solution."""
+        """The accelerations, or NaN, as the root of a negative number, if there is no solution."""
         limit = (UNSOLVED_SINGLE if self.tracing.single else UNSOLVED) * found.size
-        unknown = root(-choose(found.left, limit, 0.0, 1.0))  # also where what is left is NaN
+        unknown = root(-choose(found.left, limit, 0.0, 1.0))  # also where the residual is NaN
         return [a + unknown for a in found.x]
 
     @cached_property
     def loads(self) -> Loads:
-        """What accelerations load the joints with: torques on the regrouped chain,
-        or with reactions on the arm as it is.
+        """The loads on joints due to accelerations:
+        torques on the regrouped chain, or with reactions on the original arm.
         """
         traced, model, n = self.tracing, self.model, self.arm.n
         q, qd = traced.rates(traced.q), traced.rates(traced.qd)
@@ -77,7 +77,7 @@ class UnderLoad:
         flat = [value for reaction in reactions for vector in reaction for value in vector]
         A = jacobian(self.graph, flat, x).reshape(len(q), 6, n)
         r0 = np.array(substituted(self.graph, flat, dict.fromkeys(x, 0.0)), dtype=object).reshape(len(q), 6)
-        # the reaction's part that moves the joint
+        # the component of the reaction that moves the joint
         along = [5 if body.revolute else 2 for body in traced.whole_model.bodies]
         y0, Y = (np.array([table[i, k] for i, k in enumerate(along)], dtype=object) for table in (r0, A))
         return Loads(y0, Y, r0, A)

@@ -1,5 +1,5 @@
-"""Newton's inverse kinematics on the graph: what `kinematics.newton` does, with the arm's own pose and
-Jacobian written out.
+"""Newton's inverse kinematics on the graph:
+`kinematics.newton` with the arm's own pose and Jacobian as code.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ ERRORS = ("position", "rotation")
 
 @dataclass(frozen=True, eq=False)
 class TracedNewtonStep:
-    """A step within bounds as a function of its inputs, by name: the state before and after,
-    and the condition under which another follows.
+    """A step within bounds as a function of its inputs, by name: the state before and after, and the
+    condition for another step.
     """
 
     graph: Graph
@@ -34,7 +34,7 @@ class TracedNewtonStep:
 
 
 def traced_step(arm: Arm, position_only: bool) -> TracedNewtonStep:
-    """One step of the hand to a pose T within bounds."""
+    """One step of the hand towards a pose T within bounds."""
     tracing, n = Tracing(arm, {}), arm.n
     graph = tracing.graph
     task = PoseTask(
@@ -54,9 +54,9 @@ def traced_step(arm: Arm, position_only: bool) -> TracedNewtonStep:
 
 
 def traced_run(arm: Arm, attitude: bool, ways: int | None) -> Traced:
-    """`newton.run_nearby` from q to a pose T with `patience`: the posture `found`, and `squares`.
+    """`newton.run_nearby` from q to a pose T with `patience`: the configuration `found`, and `squares`.
 
-    Joints move along so many `directions` (n, ways), or as they like.
+    Joints move along the given `directions` (n, ways), or freely.
     """
     tracing, n = Tracing(arm, {}), arm.n
     sizes = {"T": 12, "patience": 1} | ({} if ways is None else {"directions": n * ways})

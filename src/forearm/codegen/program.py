@@ -1,8 +1,8 @@
-"""A program: straight-line, named statements, made from an expression graph by `program_writer` and
-written by each language in its own syntax.
+"""A program: straight-line, named statements, built from an expression graph by `program_writer` and written
+by each language in its own syntax.
 
-Values that do not depend on the state (`parameters` that the caller keeps as symbols, and what is computed
-from them alone) are computed by the program's `prepare` part and passed to the evaluation as the array `k`.
+Values that do not depend on the state (`parameters` that stay symbols, and what is computed from them alone)
+are computed by the program's `prepare` part and passed to the evaluation as the array `k`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 from forearm.symbols import Counts
 from forearm.symbols.table import LookupTable
 
-# What a statement does: gives a new constant its value, or a variable its first; begins a loop that its
-# value, a number, bounds; goes on only while its value, a < b, holds; gives a variable its next value; ends
-# the loop; fills a new array with its operands; fills one by a routine from the array that is its operand.
+# Roles of a statement: defines a constant, or initialises a variable; begins a loop with its value as the
+# maximum count; continues only while its value, a < b, holds; updates a variable; ends the loop; fills a new
+# array with its operands; fills one by a routine from the array that is its operand.
 VALUE, VARIABLE, REPEAT, WHILE, NEXT, END = "value", "variable", "repeat", "while", "next", "end"
 ARRAY, CALL = "array", "call"
 
@@ -47,7 +47,7 @@ class Ref:
 @dataclass(frozen=True)
 class Op:
     """An operation: * + - / < atan2 with two operands, neg sqrt cos sin sign abs exp rint with one; choose
-    with four, a, b, x, y, is x where a < b, else y; lookup takes its one operand to its table.
+    with four, a, b, x, y, is x where a < b, else y; lookup evaluates its table at its operand.
     """
 
     operator: str
@@ -60,10 +60,11 @@ Tree = float | Ref | Op
 
 @dataclass(frozen=True)
 class Statement:
-    """target = value; a target with an index is an entry of an output (or of k),
-    one without is a new constant, unless its role is another.
+    """target = value; a target with an index is an entry of an output (or of k), one without is a new
+    constant, unless its role differs.
 
-    `section` says what it belongs to, such as "link 3, outwards"; `routine` is the one that a CALL is of.
+    `section` is the part that it belongs to, such as "link 3, outwards"; `routine` is the one that a CALL
+    invokes.
     """
 
     target: Ref
@@ -110,8 +111,8 @@ def grouped(statements: Iterable[Statement]) -> list[list[Statement]]:
 
 @dataclass(frozen=True)
 class Program:
-    """Everything that a language needs. `parameters`, `kept` and `prepare` are empty when all
-    parameters are numbers.
+    """Everything that a language needs.
+    `parameters`, `kept` and `prepare` are empty if all parameters are numbers.
     """
 
     name: str
@@ -135,5 +136,5 @@ class Program:
 
     @property
     def scalar(self) -> str:
-        """C's name of the scalar type."""
+        """The scalar type's name in C."""
         return "float" if self.single else "double"

@@ -1,4 +1,4 @@
-"""Programs from expression graphs: what gets a name, what becomes a loop or a routine."""
+"""Programs from expression graphs: which values get a name, what becomes a loop or a routine."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ OPERATORS = {
     ROUND: "rint",
 }
 FUNCTIONS = (COS, SIN, SQRT, SIGN, ABS, EXP, ATAN2, CHOOSE, LOOKUP, ROUND)
-LONGEST = 6  # operations in one statement, beyond those of values that have a name
+LONGEST = 6  # operations in one statement, not counting named values
 
 
 def program_of(
@@ -99,7 +99,7 @@ def _inlined(graph: Graph, results: Any) -> tuple[Graph, Any]:
 
 
 class _Names:
-    """The names that a program has used, without regard to case, as Fortran reads them."""
+    """The names in use in a program, case-insensitive, as in Fortran."""
 
     def __init__(self, taken: set[str]) -> None:
         self.taken, self.temporaries = taken, 0
@@ -126,7 +126,7 @@ class _Routines:
         self.names = _Names({"k"})
 
     def of(self, region: Region, given: list[Tree]) -> tuple[Routine, tuple[Tree, ...]]:
-        """The routine for a region, and the operands to pass to it; it reads entries of k itself."""
+        """The routine for a region, and the operands to pass to it; it reads entries of k directly."""
         fixed = tuple(tree if isinstance(tree, Ref) and tree.name == "k" else None for tree in given)
         routine = self.made.get((region, fixed))
         if routine is None:
@@ -232,7 +232,7 @@ class _Writer:
         return made
 
     def _statements(self, places: list[int], section: str | None = None) -> list[Statement]:
-        """A statement for every value that has a name, is used more than once, or has grown long."""
+        """A statement for every value that has a name, is used more than once, or has become too long."""
         made: list[Statement] = []
         for place in places:
             operands = self.graph.operands(place)

@@ -1,5 +1,5 @@
-"""One step of many simulations at once on the graph: the accelerations of its stages, or all of it where
-joints stick and break loose.
+"""One step of many simulations at once on the graph:
+the accelerations of its stages, or the complete step if joints can stick.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ STATES = ("q", "qd", *HELD, "load_guess")
 class RolloutStep:
     """The step of a method for an arm; inputs are held over it.
 
-    Where friction can hold a joint, or depends on the load, whose loads go from stage to stage, the `whole`
-    step is one function; elsewhere its stages are all of it.
+    If friction can hold a joint, or depends on the load, whose loads are passed from stage to stage, the
+    `whole` step is one function; otherwise its stages suffice.
     """
 
     plant: TracedPlant
@@ -36,25 +36,25 @@ class RolloutStep:
 
     @property
     def n(self) -> int:
-        """The number of freedoms."""
+        """The number of joint coordinates."""
         return self.plant.arm.n
 
     @cached_property
     def dry(self) -> list[int]:
-        """The freedoms that friction can hold."""
+        """The joints that dry friction can hold."""
         return [j for j, is_dry in enumerate(self.plant.dry) if is_dry]
 
     @property
     def accelerations(self) -> NamedRegion:
-        """Those of one stage, from q, qd, u, friction_sign and is_free."""
+        """Accelerations of one stage, from q, qd, u, friction_sign and is_free."""
         return self.plant.cold
 
     @cached_property
     def reversed_accelerations(self) -> Traced:
-        """g^T J of accelerations: `qdd_weight` in beside q, qd and u; gradients of these, and of open
-        parameters, out.
+        """g^T J of accelerations: takes `qdd_weight` besides q, qd and u;
+        returns the gradients of these, and of open parameters.
         """
-        plant = self.plant  # traced anew, as differentiating adds to the graph
+        plant = self.plant  # traced again, as differentiation adds to the graph
         region = TracedPlant(plant.arm, plant.voltage, plant.parameters, plant.single).cold.region
         given = tuple(Argument(name, (self.n,), "") for name in ("q", "qd", "u"))
         results = {"qdd": np.array(region.results, dtype=object)}
@@ -63,7 +63,9 @@ class RolloutStep:
 
     @cached_property
     def whole(self) -> Traced | None:
-        """All states from themselves, u and h, where friction can hold a joint or depends on the load."""
+        """All states after a step of h with input u,
+        for arms whose friction can hold a joint or depends on the load.
+        """
         if not self.plant.loads and not self.dry:
             return None
         graph = Graph()

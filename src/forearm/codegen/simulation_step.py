@@ -1,5 +1,5 @@
-"""One step of a simulation on the graph: what `dynamics.located_step` does, with the functions of an arm
-traced once and called at every stage.
+"""One step of a simulation on the graph:
+`dynamics.located_step` with the functions of an arm traced once and called at every stage.
 """
 
 from __future__ import annotations
@@ -33,40 +33,40 @@ from forearm.symbols.evaluate import called
 from forearm.symbols.linear import inverse_symmetric
 from forearm.symbols.scalars import choose, is_zero
 
-# of the torques: what a stage may leave of the equation, less than the method leaves of the motion
+# relative residual of the torques allowed at a stage, less than the method's truncation error
 ROUGH = 1e-10
-POSTURES = 16  # in which it is looked how much inertia a bristle brakes
+POSTURES = 16  # samples for the inertia that a bristle brakes
 STATES = ("q", "qd", "friction_sign", "is_free", "load_guess", "contact")
 
 
 @dataclass(frozen=True, eq=False)
 class NamedRegion:
-    """A function on a graph of its own, called with values by name."""
+    """A function on its own graph, called with values by name."""
 
     region: Region
     names: tuple[str, ...]
 
     @staticmethod
     def of(graph: Graph, results: Sequence[Any], title: str = "") -> NamedRegion:
-        """What the results need is what it is given."""
+        """A region of these results; its inputs are what they need."""
         places = [place for place in graph.needed(list(results)) if place in graph.leaves]
         inputs = tuple(Expr(graph, place, False) for place in places)
         region = Region(graph, inputs, tuple(results), title=title)
         return NamedRegion(region, tuple(graph.leaves[p] for p in places))
 
     def __call__(self, opened: Mapping[str, Any] | None = None, **given: Values) -> Values:
-        """Its results, with values of parameters by name; what it does not need is left out."""
+        """Its results, with values of parameters by name; unused ones are left out."""
         values = {f"{name}[{j}]": x for name, some in given.items() for j, x in enumerate(some)}
         values |= opened or {}
         return list(called(self.region, [values[name] for name in self.names]))
 
 
 class TracedPlant:
-    """An arm driven by torques or by voltages, each of its functions traced when it is first asked for.
+    """An arm driven by torques or by voltages, each of its functions traced on first use.
 
-    `parameters` are left open, with the arm's own values; `opened` are the symbols for them on the graph
-    of a step, which `open_on` makes. `single` says that code is for float32, `windings` that currents behind
-    an inductance are states, `is_limited` that motors give no more than the joints' max_effort.
+    `parameters` are left open, with the arm's own values; `opened` are the symbols for them on the graph of a
+    step, created by `open_on`. `single` means code for float32, `windings` that currents of windings with
+    inductance are states, `is_limited` that motor torques saturate at the joints' max_effort.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class TracedPlant:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """How many numbers each state has."""
+        """The size of each state."""
         m = self.coordinates.count
         return dict.fromkeys(STATES, m) | {
             "load_guess": 2 * self.loads,
@@ -98,12 +98,12 @@ class TracedPlant:
         }
 
     def open_on(self, graph: Graph) -> None:
-        """What is traced from now on is traced on this graph."""
+        """Trace everything from now on on this graph."""
         self.opened = {name: graph.parameter(name) for name in self.parameters}
 
     def torques(self, u: Values, qd: Values) -> Values:
-        """What each motor gives (n): the inputs themselves, or what it makes of voltages within its limits;
-        or of its current, where that is a state.
+        """Motor torques (n): the inputs themselves, or computed from voltages, or from currents if those are
+        states, within their limits.
         """
         return self._torques(u, qd, self.opened)
 
@@ -115,7 +115,7 @@ class TracedPlant:
             if c is not None:
                 K, R = self.constants(j, symbols)
                 V = _clipped(V, float(c.most_voltage[j]))
-                is_open = not isinstance(K, float)  # the current that makes max_effort is not known then
+                is_open = not isinstance(K, float)  # the current at max_effort is not known then
                 if j in self.coordinates.currents:
                     made[j] = K * qd[self.coordinates.currents[j]]
                 else:
@@ -140,19 +140,21 @@ class TracedPlant:
         return K, float(c.R[j]) if R is None else R
 
     def given(self, q: Values, qd: Values, u: Values, contact: Values) -> Values:
-        """What drives each coordinate: springs the links behind them, motors their rotors and the others."""
+        """The generalised force on each coordinate: of springs on the links behind them, of motors on their
+        rotors and on the other links.
+        """
         return self.coordinates.given(q, qd, self.torques(u, qd), contact)
 
     def flanks(self, q: Values, qd: Values, contact: Values) -> Values:
-        """For each gap something above 0 as long as it stays at its flank, or between both."""
+        """For each gap a value above 0 as long as it stays in contact with its flank, or between both."""
         return self.coordinates.flanks(q, qd, contact)
 
     def next_contact(self, q: Values, contact: Values) -> Values:
-        """For each gap the flank after the one where it is."""
+        """For each gap the contact state that follows the present one."""
         return self.coordinates.next_contact(q, contact)
 
     def relaxation(self, place: int, qd: Values, u: Values) -> tuple[Any, Any]:
-        """How fast a bristle or a current goes to its target, 1/s, and the target."""
+        """The relaxation rate of a bristle or a current, 1/s, and its target."""
         for bristle in self.coordinates.bristles:
             if bristle.place == place:
                 return bristle.law.speed_of_slip(bristle.speed(qd))
@@ -162,19 +164,19 @@ class TracedPlant:
         return R / float(c.inductance[j]), (V - K * qd[self.coordinates.motors[j]]) * (1.0 / R)
 
     def bounded(self, place: int, value: Any) -> Any:
-        """A current within its motor's limits."""
+        """A current clamped to its motor's limits."""
         if place < self.coordinates.count - len(self.coordinates.windings):
             return value
         return _clipped(value, most_currents(self.arm, self.is_limited)[self._wound(place)])
 
     def _wound(self, place: int) -> int:
-        """The freedom whose current has this coordinate."""
+        """The joint whose current has this coordinate."""
         return next(j for j, at in self.coordinates.currents.items() if at == place)
 
     def accelerations(
         self, q: Values, qd: Values, u: Values, state: StepState, loads: Values, h: Any = 0.0
     ) -> Values:
-        """Accelerations, and behind them the loads where friction depends on them; for steps of h."""
+        """Accelerations, followed by the loads if friction depends on them; for steps of h."""
         if not self.loads:
             return self.accurate(q, qd, u, state.friction_sign, state.is_free, state.contact, h)
         held = {"friction_sign": state.friction_sign, "is_free": state.is_free, "contact": state.contact}
@@ -193,22 +195,22 @@ class TracedPlant:
         contact: Sequence[Any] = (),
         h: Any = 0.0,
     ) -> Values:
-        """Accelerations to all digits, from loads that are not known before; for steps of h."""
+        """Accelerations to full precision, without an initial guess of the loads; for steps of h."""
         held = {"friction_sign": friction_sign, "is_free": is_free, "contact": list(contact)}
         held |= {"rubbed": self._rubbed(qd), "eased": self._eased(qd, h)}
         made = self.cold(self.opened, q=q, qd=qd, u=u, **held)
         return [*made, *self._relaxing_rates(qd, u)]
 
     def _eased(self, qd: Values, h: Any) -> Values:
-        """The inertia that would make each bristle brake within a step of h, as an implicit step does."""
+        """The inertia to be added for each bristle to brake within a step of h, as in an implicit step."""
         if is_zero(h):
             return [0.0] * len(self.coordinates.bristles)
         return [h * b.law.braking(b.speed(qd), qd[b.place], h) for b in self.coordinates.bristles]
 
     @cached_property
     def _shares(self) -> list[float]:
-        """How much of its own inertia M_jj each bristle moves where all other joints give way, at least: over
-        postures spread within the limits.
+        """The minimum share of its own inertia M_jj that each bristle moves if all other joints are free:
+        over configurations spread within the limits.
         """
         bristles, arm = self.coordinates.bristles, self.coordinates.mechanics
         if not bristles:
@@ -224,10 +226,11 @@ class TracedPlant:
                 continue
             least = np.minimum(least, [1.0 / float(W[k, k] * M[k, k]) for k in range(arm.n)])
         found = [least[b.on] if b.body is not None else 1.0 for b in bristles]
-        return [max(math.floor(100.0 * share), 1) / 100 for share in found]  # no machine's last bit shows
+        # rounded so that the machine's last bits do not show
+        return [max(math.floor(100.0 * share), 1) / 100 for share in found]
 
     def _rubbed(self, qd: Values) -> Values:
-        """The friction of bristles, which goes into what is traced of the bodies."""
+        """The friction of bristles, included in what is traced of the bodies."""
         return [b.law.torque(b.speed(qd), qd[b.place]) for b in self.coordinates.bristles]
 
     def _relaxing_rates(self, qd: Values, u: Values) -> Values:
@@ -246,7 +249,7 @@ class TracedPlant:
         friction_signs: tuple[Values, Values],
         contact: Sequence[Any] = (),
     ) -> tuple[Values, Values]:
-        """What drives must give, friction in these directions, and in those."""
+        """Required forces of the drives, with friction in the first directions, and in the second."""
         held = {"friction_sign": friction_signs[0], "other_sign": friction_signs[1], "contact": list(contact)}
         made = self.needed_both(self.opened, q=q, qd=qd, u=qdd, rubbed=self._rubbed(qd), **held)
         rest, bodies = [0.0] * len(self.relaxing), self.coordinates.bodies
@@ -255,13 +258,13 @@ class TracedPlant:
     def required_one_way(
         self, q: Values, qd: Values, qdd: Values, friction_sign: Values, contact: Sequence[Any] = ()
     ) -> Values:
-        """The same of one list of directions."""
+        """The same for one list of directions."""
         held = {"friction_sign": friction_sign, "contact": list(contact)}
         made = self.needed(self.opened, q=q, qd=qd, u=qdd, rubbed=self._rubbed(qd), **held)
         return [*made, *([0.0] * len(self.relaxing))]
 
     def settled(self, q: Values, qd: Values, is_free: Values) -> Values:
-        """Velocities once impulses at joints that stand have brought these to rest, and moved the others."""
+        """Velocities after impulses at stuck joints have brought these to rest and changed the others."""
         return self.resting(self.opened, q=q, qd=qd, is_free=is_free)
 
     def _drives(self) -> TracedDrives:
@@ -269,14 +272,14 @@ class TracedPlant:
 
     @cached_property
     def cold(self) -> NamedRegion:
-        """Accelerations of links and rotors alone; where friction depends on the load, from the loads at rest
-        on.
+        """Accelerations of links and rotors only;
+        if friction depends on the load, starting from the loads at rest.
         """
         return self._accelerating(False)
 
     @cached_property
     def warm(self) -> NamedRegion:
-        """Accelerations from loads that are nearly known on, and the loads."""
+        """Accelerations starting from approximate loads, and the loads."""
         return self._accelerating(True)
 
     def _accelerating(self, warm: bool) -> NamedRegion:
@@ -297,14 +300,14 @@ class TracedPlant:
 
     @cached_property
     def needed(self) -> NamedRegion:
-        """What drives must give at accelerations that stand in the place of u."""
+        """Required forces of the drives for accelerations, which are passed in place of u."""
         t = self._drives()
         x = inputs(t.graph, "u", self.coordinates.bodies)
         return NamedRegion.of(*_list(t.graph, t.needed(x, t.signs)), "torques needed")
 
     @cached_property
     def needed_both(self) -> NamedRegion:
-        """The same of two lists of directions, behind each other."""
+        """The same for two lists of directions, concatenated."""
         t = self._drives()
         x = inputs(t.graph, "u", self.coordinates.bodies)
         other = inputs(t.graph, "other_sign", self.coordinates.count)
@@ -313,7 +316,7 @@ class TracedPlant:
 
     @cached_property
     def resting(self) -> NamedRegion:
-        """Velocities after the impulses; seldom asked, and not worth refining."""
+        """Velocities after the impulses; rarely evaluated, so not worth refining."""
         t = self._drives()
         tracing = t.tracing
         M, qd, free = tracing.inertia_matrix(), tracing.qd, t.free
@@ -326,20 +329,22 @@ class TracedPlant:
 
 
 def _refuse_figures(coordinates: Coordinates, parameters: Iterable[str]) -> None:
-    """Refuse open figures of drives whose states are traced with numbers."""
+    """Reject open drive parameters if drive states are traced with numbers."""
     arm, bodies = coordinates.arm, coordinates.mechanics.moving.bodies
     held = {arm.joints[rotor.freedom].name for rotor in coordinates.rotors}
     held |= {bodies[b.body].joint.name for b in coordinates.bristles if b.body is not None}
     for name in parameters:
         if any(name.startswith((f"{joint}.motor.", f"{joint}.friction.")) for joint in held):
             raise InputError(
-                f"parameters, {name}: figures of motors and friction of elastic joints, and of joints with "
-                "bristles, stay numbers in a simulation; leave it out."
+                f"parameters, {name}: motor and friction parameters of elastic joints, and of joints with "
+                "bristles, cannot be left open in a simulation; leave it out."
             )
 
 
 def traced_step(plant: TracedPlant, method: ExplicitMethod) -> Traced:
-    """A whole step: states, inputs u with their `change` until its end, and its length h in, states out."""
+    """A complete step:
+    states, inputs u with their `change` until its end, and its length h in, states out.
+    """
     n, sizes, graph = plant.arm.n, plant.sizes, Graph()
     given = {
         name: inputs(graph, name, size) for name, size in (sizes | {"u": n, "change": n, "h": 1}).items()
@@ -357,7 +362,9 @@ def traced_accelerations(plant: TracedPlant) -> Traced:
 
 
 def traced_requirement(plant: TracedPlant) -> Traced:
-    """What drives must give, `out`, from (q, qd, u, friction_sign, contact), u being accelerations (m)."""
+    """Required forces of the drives, `out`,
+    from (q, qd, u, friction_sign, contact), u being accelerations (m).
+    """
     sizes = {name: plant.sizes[name] for name in ("friction_sign", "contact")}
     return _alone(plant, plant.required_one_way, {"u": plant.coordinates.count} | sizes)
 
@@ -380,7 +387,9 @@ def _arguments(
 
 
 def held_by_friction(coordinates: Coordinates, parameters: Iterable[str]) -> list[bool]:
-    """For each coordinate whether friction can hold it, as it is or with other figures for what is open."""
+    """For each coordinate whether dry friction can hold it,
+    with its present or other values of open parameters.
+    """
     made = list(coordinates.dry)
     rough = {b.body for b in coordinates.bristles}
     for k, body in enumerate(coordinates.mechanics.moving.bodies):

@@ -1,4 +1,4 @@
-"""Generated code, and the files that it is written to."""
+"""Generated code and its files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class Source:
         object: the object file for a target machine; None for code in a language.
         module: the WebAssembly module, ready to run; None except for the target wasm32.
         target: the target machine of the object file; None for code in a language.
-        figures: of an object file, by name: bytes of code, constants and stack; on Cortex-M also cycles.
+        figures: sizes of an object file, by name: bytes of code, constants and stack; on Cortex-M also
+            cycles.
     """
 
     text: str
@@ -55,7 +56,9 @@ class Source:
         )
 
     def _repr_latex_(self) -> str | None:
-        """What a notebook shows of LaTeX, typeset; None for code, which it shows by `repr`."""
+        """The typeset form of LaTeX code in a notebook;
+        None for other code, which notebooks show by `repr`.
+        """
         from forearm.codegen.typesetting.notebook import formulas
 
         return formulas(self.text) if self.language == "latex" else None

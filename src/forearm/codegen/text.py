@@ -1,6 +1,4 @@
-"""Programs as text, for every language that writes a + b * c:
-expressions, numbers, long lines, words in comments.
-"""
+"""Programs as text, for every language with infix expressions: expressions, numbers, long lines, comments."""
 
 from __future__ import annotations
 
@@ -18,8 +16,8 @@ from forearm.symbols.table import LookupTable
 NOTHING, SUM, PRODUCT, ATOM = range(-1, 3)
 CODE_WIDTH = 110
 COMMENT_WIDTH = 100
-DEEPEST = 20  # columns of indentation that a line of a comment keeps
-# A long line may be broken before an operator, after a comma and after the sign of equality.
+DEEPEST = 20  # columns of indentation that a comment line keeps
+# A long line may be broken before an operator, after a comma and after an equals sign.
 BREAKS = re.compile(r" (?=[-+*/?:<] )|(?<=,) |(?<= =) ")
 LOOK_ALIKES = str.maketrans(
     "\u2010\u2011\u2012\u2013\u2014\u2212\u2018\u2019\u201c\u201d\u00b5\u03bc\u00d7\u00b7", "------''\"\"uu**"
@@ -42,7 +40,7 @@ class Dialect:
 
 
 def expression(tree: Tree, dialect: Dialect) -> str:
-    """The text of an expression, with as few parentheses as keep the order of operations."""
+    """The text of an expression, with the fewest parentheses that preserve the order of operations."""
     return _text(tree, dialect)[0]
 
 
@@ -80,26 +78,28 @@ def number(value: float) -> str:
     """A number that reads back bit for bit, with a decimal point or an exponent."""
     if not math.isfinite(value):
         raise InputError(
-            f"codegen: {value} cannot be written as a number of a program; only finite numbers can."
+            f"codegen: {value} cannot be written as a number in a program; expected a finite number."
         )
     return repr(float(value))
 
 
 def call(name: str, argument: str) -> str:
-    """A function under its own name, as in sin(x); the sign is one that the file defines, -1,
-    0 or 1, and NaN of NaN.
+    """A function under its own name, as in sin(x);
+    the sign is one that the file defines, -1, 0 or 1, and NaN for NaN.
     """
     return f"sign_of({argument})" if name == "sign" else f"{name}({argument})"
 
 
 def functions(statements: Iterable[Statement]) -> set[str]:
-    """What the statements do beside + - * /: sqrt, cos, sin, sign, abs, exp, atan2, choose, lookup, rint."""
+    """Functions that the statements use besides + - * /:
+    sqrt, cos, sin, sign, abs, exp, atan2, choose, lookup, rint.
+    """
     called = {op.operator for s in statements for op in parts(s.value) if isinstance(op, Op)}
     return called - {"+", "-", "*", "/", "<", "neg", "array", "call"}
 
 
 def tables(statements: Iterable[Statement]) -> dict[LookupTable, str]:
-    """The tables that the statements look things up in, with a name for each."""
+    """The tables used by the statements, with a name for each."""
     found = dict.fromkeys(
         op.table for s in statements for op in parts(s.value) if isinstance(op, Op) and op.table is not None
     )
@@ -107,12 +107,12 @@ def tables(statements: Iterable[Statement]) -> dict[LookupTable, str]:
 
 
 def read(statements: Iterable[Statement]) -> set[str]:
-    """The names that stand on the right of the statements."""
+    """The names on the right-hand sides of the statements."""
     return {ref.name for s in statements for ref in parts(s.value) if isinstance(ref, Ref)}
 
 
 def parts(tree: Tree) -> list[Tree]:
-    """A tree and all that it is made of."""
+    """A tree and all its subtrees."""
     return (
         [tree, *(part for operand in tree.operands for part in parts(operand))]
         if isinstance(tree, Op)
@@ -121,7 +121,7 @@ def parts(tree: Tree) -> list[Tree]:
 
 
 def rounds(statement: Statement) -> int:
-    """How often the loop that a statement begins is gone through at most."""
+    """The maximum number of iterations of the loop that a statement begins."""
     assert isinstance(statement.value, float)
     return int(statement.value)
 
@@ -129,7 +129,9 @@ def rounds(statement: Statement) -> int:
 def sectioned(
     statements: Iterable[Statement], comment: Callable[[str], str], written: Callable[[Statement], list[str]]
 ) -> list[str]:
-    """The lines of the statements, with a comment where a section begins; those of loops further in."""
+    """The lines of the statements, with a comment at the start of each section;
+    those of loops are indented.
+    """
     lines: list[str] = []
     section, further = "", ""
     for statement in statements:
@@ -156,8 +158,8 @@ def folded(line: str, indent: str = "", end: str = "", width: int = CODE_WIDTH) 
 
 
 def plain(text: str) -> str:
-    """Words for a comment: one line of printable ASCII without backslashes,
-    which could reach beyond the line.
+    """Words for a comment:
+    one line of printable ASCII without backslashes, which could continue the comment.
     """
     spelt = unicodedata.normalize("NFKD", text.translate(LOOK_ALIKES))
     ascii_only = "".join(c for c in spelt if not unicodedata.combining(c)).encode("ascii", "replace").decode()
@@ -166,7 +168,7 @@ def plain(text: str) -> str:
 
 def paragraphs(lines: Iterable[str], width: int = COMMENT_WIDTH) -> list[str]:
     """Lines for a comment, each plain and of at most `width` columns;
-    what follows a break stands further in.
+    continuation lines are indented further.
     """
     made: list[str] = []
     for line in (part for whole in lines for part in whole.splitlines() or [""]):

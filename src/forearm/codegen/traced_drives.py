@@ -1,4 +1,4 @@
-"""The mechanics of a simulated arm and what its drives have of their own, on one graph."""
+"""The mechanics of a simulated arm and its drives' internal dynamics, on one graph."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from forearm.dynamics.fixed_step import Values
 from forearm.symbols import Graph
 from forearm.symbols.scalars import choose
 
-# of the inertia that a bristle brakes: steps follow it as it is while it brakes less than this in one of them
+# share of the inertia: explicit steps remain accurate while a bristle brakes less than this in one of them
 EASED = 2.0
 
 
 class TracedDrives:
-    """The mechanics of a plant and what its drives have of their own, on one graph: coordinates x and their
-    rates xd, flags and flanks as inputs.
+    """The mechanics of a plant and its drives' internal dynamics, on one graph: coordinates x and their rates
+    xd, flags and flanks as inputs.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class TracedDrives:
         self.eased: dict[int, Any] = {}
 
     def ways(self, signs: Values) -> Values | None:
-        """Directions of friction as the joints of the mechanics have them, none where none is dry."""
+        """Directions of friction by joint of the mechanics, None if none has dry friction."""
         if not any(self.dry):
             return None
         drives = drives_of(self.coordinates.mechanics)
@@ -56,7 +56,7 @@ class TracedDrives:
         return signs, [a if is_dry else 1.0 for a, is_dry in zip(free, self.dry, strict=True)]
 
     def _drives(self) -> tuple[Drive, ...]:
-        """The drives of the mechanics, bristles with the friction that they have now."""
+        """The drives of the mechanics, bristles with their present friction."""
         made = list(self.tracing.drives)
         for b in self.coordinates.bristles:
             if b.body is not None:
@@ -68,8 +68,8 @@ class TracedDrives:
         return tuple(made)
 
     def ease(self, shares: Sequence[float]) -> None:
-        """Rotors of joints with bristles with what these add to them: nothing where the joint is heavy enough
-        for the step, by the share of its inertia M_jj that a bristle may find.
+        """Rotor inertias of joints with bristles, with what these add to them: nothing if the joint is heavy
+        enough for the step, by the minimum share of its inertia M_jj that a bristle may feel.
         """
         if not self.coordinates.bristles:
             return
@@ -88,11 +88,11 @@ class TracedDrives:
         self.tracing.rotor = rotors(made, self.coordinates.mechanics.n)
 
     def springs(self) -> dict[int, Any]:
-        """What the spring before each rotor carries, by its coordinate."""
+        """Spring torque on each rotor, by its coordinate."""
         return {r.place: r.torque(self.x, self.xd, self.contact) for r in self.coordinates.rotors}
 
     def pushes(self, motors: Values) -> Values:
-        """What drives links and rotors, the gear's share taken off."""
+        """Generalised forces on links and rotors, after gear losses."""
         made = self.coordinates.given(self.x, self.xd, motors, self.contact)
         carried = self.springs()
         for r in self.coordinates.rotors:
@@ -100,7 +100,7 @@ class TracedDrives:
         return made
 
     def friction(self, rotor: Rotor, signs: Values) -> Any:
-        """Of a rotor that no link feels."""
+        """Friction of a rotor outside the link dynamics."""
         if rotor.friction is None:
             return 0.0
         for b in self.coordinates.bristles:
@@ -109,7 +109,7 @@ class TracedDrives:
         return friction_torque(rotor.friction, self.xd[rotor.place], signs[rotor.place])
 
     def rotors(self, pushes: Values) -> Values:
-        """Accelerations of the rotors that no link feels."""
+        """Accelerations of the rotors outside the link dynamics."""
         return [
             self.free[r.place]
             * (pushes[r.place] - self.friction(r, self.signs))
@@ -118,7 +118,7 @@ class TracedDrives:
         ]
 
     def needed(self, xdd: Values, signs: Values) -> Values:
-        """What must be given to each link and rotor for accelerations, with friction in these directions."""
+        """The required force on each link and rotor for accelerations, with friction in these directions."""
         tracing, m = self.tracing, self.coordinates.mechanics.n
         tau = tracing.inverse(tracing.qd, xdd[:m], self.ways(signs))
         carried = self.springs()

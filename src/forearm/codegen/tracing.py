@@ -1,5 +1,5 @@
-"""An arm on the graph: its functions traced over symbols, from the regrouped chain or by a
-formulation of a document.
+"""An arm on the graph:
+its functions traced over symbols, on the regrouped chain or by a published formulation.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from forearm.symbols.scalars import choose, root
 from forearm.values import check_choice, chosen
 
 T = TypeVar("T")
-# m and rad: where Newton's inverse kinematics ends, and how many of its steps are made at most
+# m and rad: tolerance of Newton's inverse kinematics, and its maximum number of steps
 CLOSE, MOST_STEPS = 1e-9, 100
 OUTWARDS = ("w", "wd", "a", "F", "N", "v", "g", "Omega", "alpha", "lambda", "a_c", "vd", "vd*", "sdd", "rdd")
 
 
 class Tracing:
-    """One graph, the arm's states as its inputs, and what is asked of them.
-    What two functions share is there once.
+    """One graph, the arm's states as its inputs, and the functions traced on it.
+    Common subexpressions of two functions exist once.
     """
 
     graph: Graph
@@ -82,11 +82,11 @@ class Tracing:
         self._marked = 0 if beside is None else beside._marked
 
     def inputs(self, name: str) -> list[Expr]:
-        """New inputs, one for each freedom."""
+        """New inputs, one per joint coordinate."""
         return [self.graph.input(f"{name}[{i}]") for i in range(self.arm.n)]
 
     def beside(self, arm: Arm) -> Tracing:
-        """Another arm on the same graph, at the same states, with those of the symbols that it has."""
+        """Another arm on the same graph, at the same states, sharing those symbols that it has."""
         known = parameter_values(arm) | drive_values(arm)
         parameters = {name: value for name, value in self.parameters.items() if name in known}
         return Tracing(arm, parameters, None, self.asked_plan, self.single, self)
@@ -98,12 +98,12 @@ class Tracing:
 
     @cached_property
     def plain(self) -> Chain:
-        """The chain in its frames, nothing regrouped, with symbols where parameters stay symbols."""
+        """The chain in its frames, without regrouping, with symbols for open parameters."""
         return symbolic_chain(self.arm, self.parameters, lambda name, _: self.symbols[name])
 
     @cached_property
     def plan(self) -> ReductionPlan:
-        """What is chosen about the chain: as asked, or the best found, with generic numbers for symbols."""
+        """The regrouping plan: as requested, or the best one found, with generic numbers for symbols."""
         if self.asked_plan is not None:
             return self.asked_plan
         return best_plan_for(self.arm, self.parameters)
@@ -115,7 +115,7 @@ class Tracing:
 
     @cached_property
     def choices(self) -> DerivativeChoices:
-        """What is chosen about the recursion of derivatives."""
+        """The plan of the derivatives' recursion."""
         return best_choices(self.chain)
 
     @property
@@ -125,12 +125,12 @@ class Tracing:
 
     @property
     def _parts(self) -> list[Tracing]:
-        """What was traced beside it."""
+        """The tracings of other arms on the same graph."""
         return self.elastic.parts if "elastic" in self.__dict__ else []
 
     @property
     def unit(self) -> float | None:
-        """The length in m that counts as 1 inside, where it was used."""
+        """The internal unit of length in m, where it was used."""
         if "chain" not in self.__dict__:
             return next((part.unit for part in self._parts), None)
         if self.plan.unit is None:
@@ -141,15 +141,15 @@ class Tracing:
 
     @cached_property
     def whole_model(self) -> Model:
-        """The model as it is, over symbols, for formulations of the documents."""
+        """The original model over symbols, for published formulations."""
         return symbolic_model(self.arm, self.parameters, lambda name, _: self.symbols[name])
 
     def inverse(
         self, qd: Vector | None, qdd: Vector | None, directions: Vector | None = None
     ) -> list[Scalar]:
-        """Torques at the freedoms, drives included; at rest or without acceleration where nothing is given.
+        """Joint torques, drives included; at rest or without acceleration if those are omitted.
 
-        Directions of friction, one per joint, are by default those of the joints' velocities.
+        Directions of friction, one per joint, are by default the signs of the joints' velocities.
         """
         rest = [0.0] * self.arm.n
         rates, accelerations = (
@@ -175,7 +175,7 @@ class Tracing:
         return tau
 
     def forward(self) -> list[Scalar]:
-        """Accelerations of the freedoms."""
+        """Joint accelerations."""
         q, qd = self.rates(self.q), self.rates(self.qd)
         if depends_on_load(self.arm):
             self._without_formulation("friction that depends on the load")
@@ -189,17 +189,17 @@ class Tracing:
             return qdd
         if self.formulation == "conjugate-gradient":
             raise InputError(
-                "generate: conjugate-gradient stops when its residual is small, which code without loops "
-                "cannot; take another method, or leave the formulation out."
+                "generate: conjugate-gradient iterates until its residual is small, which loop-free code "
+                "cannot; choose another method, or leave the formulation out."
             )
         check_choice(self.formulation, FORWARD, "generate, formulation")
         return self.solved(lambda: self._forward_by_formulation(right, rotor))
 
     def held_forward(self, tau: list[Scalar], ways: list[Scalar] | None, free: list[Scalar]) -> list[Scalar]:
-        """Accelerations with friction in given directions, one per joint, and joints held still where
-        `free` is 0, 1 elsewhere.
+        """Accelerations with friction in given directions,
+        one per joint, and joints held where `free` is 0, 1 elsewhere.
 
-        For friction that does not depend on the load; `UnderLoad.found` takes the same for the other.
+        For friction that does not depend on the load; `UnderLoad.found` does the same for friction that does.
         """
         qd = self.rates(self.qd)
         friction = self.model.gathered(driven(self.drives, [0.0] * len(qd), None, qd, ways))
@@ -217,30 +217,30 @@ class Tracing:
         return UnderLoad(self)
 
     def joint_reactions(self, rates: Vector, accelerations: Vector) -> tuple[list[Scalar], list[Reaction]]:
-        """Torques, and force and moment at each joint, of the arm as it is."""
+        """Torques, and force and moment at each joint, of the original arm."""
         return reactions_of(self.whole_model, self.model.coordinates(self.q), rates, accelerations)
 
     def _without_formulation(self, what: str) -> None:
         if self.formulation is not None:
             raise InputError(
-                f"generate: a formulation is traced as the documents have it, without {what}; leave the "
-                "formulation out, or take arm.rigid()."
+                f"generate: a formulation is traced as published, without {what}; leave the formulation out, "
+                "or use arm.rigid()."
             )
 
     def solved(self, solve: Callable[[], T]) -> T:
-        """What `solve` gives, or an error that says why nothing can."""
+        """The result of `solve`, or an error that explains why there is none."""
         try:
             return solve()
         except ZeroDivisionError:
             raise singular(self.arm) from None
-        except InputError:  # 0 / 0 of NumPy's own numbers is NaN, which is no constant of a graph
+        except InputError:  # 0 / 0 of NumPy numbers is NaN, which cannot be a constant of a graph
             if idle_joints(self.arm):
                 raise singular(self.arm) from None
             raise
 
     def solved_backwards(self, M: Array, right: Array) -> list[Scalar]:
-        """M x = right, from the last joint to the first, as `composite.forward` does it:
-        what they share is there once.
+        """M x = right, eliminated from the last joint to the first, as in `composite.forward`, so that common
+        subexpressions are shared.
         """
         return self.solved(lambda: list(solve_symmetric(M[::-1, ::-1], right[::-1])[::-1]))
 
@@ -250,7 +250,7 @@ class Tracing:
         if self.formulation == "articulated-body":
             if self.model.has_followers:
                 raise ModelError(
-                    f"generate: articulated-body does not take the mimicking joints of {self.arm.name!r}."
+                    f"generate: articulated-body does not support the mimicking joints of {self.arm.name!r}."
                 )
             return list(articulated_body(model, q, qd, driven, rotor))
         right = np.array(driven, dtype=object) - np.array(
@@ -259,7 +259,7 @@ class Tracing:
         return list(solve_symmetric(self.inertia_matrix(), right))
 
     def inertia_matrix(self) -> Array:
-        """M over the freedoms, rotors on its diagonal."""
+        """M over the joint coordinates, rotor inertias on its diagonal."""
         if self.formulation is None:
             M = composite.inertia_matrix(self.chain, self.rates(self.q), self.note)
         else:
@@ -272,19 +272,19 @@ class Tracing:
         return self._done("inertia matrix", M)
 
     def forward_with(self, M: Array) -> list[Scalar]:
-        """Accelerations from an inertia matrix that is there, where friction does not depend on the load."""
+        """Accelerations from an existing inertia matrix, where friction does not depend on the load."""
         bias = self.inverse(self.qd, None)
         right = np.array([t - b for t, b in zip(self.tau, bias, strict=True)], dtype=object)
         return self.solved_backwards(M, right)
 
     def inverse_inertia_matrix(self, M: Array) -> Array:
-        """M^-1, from the last joint to the first."""
+        """M^-1, eliminated from the last joint to the first."""
         inverse = self.solved(lambda: inverse_symmetric(M[::-1, ::-1])[::-1, ::-1])
         return self._done("inverse of the inertia matrix", inverse)
 
     def inverse_derivatives(self, qdd: Vector) -> tuple[Array, Array, Array]:
-        """(d tau / d q, d tau / d qd, M), drives included; where friction depends on the load, and wherever
-        it takes less, by differentiating the graph.
+        """(d tau / d q, d tau / d qd, M), drives included; by differentiating the graph where friction
+        depends on the load, and wherever that needs fewer operations.
         """
         if depends_on_load(self.arm):
             return self._differentiated(qdd)
@@ -310,8 +310,8 @@ class Tracing:
         return by_q, by_qd, M
 
     def coriolis_matrix(self) -> Array:
-        """C_jk = 1/2 d h_j / d qd_k: velocity torques are quadratic in qd,
-        with Christoffel's symbols as coefficients.
+        """C_jk = 1/2 d h_j / d qd_k:
+        velocity torques h are quadratic in qd, with Christoffel symbols as coefficients.
         """
         rest = [0.0] * len(self.model.bodies)
         falling = replace(self.chain, g=np.zeros(3))
@@ -321,18 +321,17 @@ class Tracing:
         return self._done("Coriolis matrix", 0.5 * jacobian(self.graph, torques, self.qd))
 
     def hand_pose(self, q: Vector | None = None) -> Array:
-        """The hand in the base frame, at q or at other coordinates."""
+        """Pose of the hand in the base frame, at q or at other coordinates."""
         return self._done("hand", hand.hand_pose(self.plain, self.rates(self.q if q is None else q)))
 
     @cached_property
     def branches(self) -> Array:
         """Every closed-form solution of a pose T, (m, n) with angles within the limits; NaN, as roots of
-        negative numbers, where forward kinematics or the limits do not agree."""
+        negative numbers, where forward kinematics or the limits do not agree.
+        """
         self._without_formulation("inverse kinematics")
         if self.parameters:
-            raise InputError(
-                "generate: inverse_kinematics is written for an arm as it is; it takes no open parameters."
-            )
+            raise InputError("generate: inverse_kinematics does not support open parameters.")
         made = traced_branches(self.arm, self.T, self._pose_at)
         self.mark("branches")
         return made
@@ -342,16 +341,17 @@ class Tracing:
 
     @cached_property
     def T(self) -> list[Scalar]:
-        """A pose that the hand shall have, by rows."""
+        """The desired pose of the hand, by rows."""
         return [self.graph.input(f"T[{k}]") for k in range(16)]
 
     def numeric_inverse(self, attitude: bool = True) -> tuple[list[Scalar], list[Scalar]]:
-        """Where Newton's steps lead from q to the pose T, or to its place alone, within the limits, and what
-        is left of distance and angle; NaN, as the root of a negative number, where the start has no errors.
+        """The result of Newton's steps from q to the pose T, or to its position only, within the limits, and
+        the remaining position and angle errors; NaN, as the root of a negative number, where the start has no
+        finite errors.
         """
         if self.single:
             raise InputError(
-                "numeric_inverse_kinematics: its steps solve to 1e-9, which takes float64; leave float32 out."
+                "numeric_inverse_kinematics: its tolerance of 1e-9 needs float64; leave float32 out."
             )
         lower, upper = (bound.tolist() for bound in limits_of(self.arm))
         bounds = Bounds(lower, upper, is_periodic(self.arm).tolist())
@@ -373,7 +373,7 @@ class Tracing:
         return self._done("hand", made)
 
     def kinetic_energy(self) -> Scalar:
-        """Kinetic energy, rotors' own spin included."""
+        """Kinetic energy, including the rotors' own spin."""
         K = energy.kinetic(self.chain, self.rates(self.q), self.rates(self.qd), self.note)
         for rate, J in zip(self.qd, self.rotor, strict=True):
             K = K + (0.5 * J) * (rate * rate)
@@ -392,19 +392,19 @@ class Tracing:
 
     @cached_property
     def base(self) -> BaseParameters:
-        """The base parameters; where gravity stays a symbol, those that show under any gravity."""
+        """The base parameters; if gravity stays a symbol, those identifiable under any gravity."""
         if any(name in geometry_values(self.arm) for name in self.parameters):
             raise InputError(
                 "generate: which parameters are base parameters depends on the geometry, so base_regressor "
-                "takes no symbols of joints; generate regressor, which has all columns."
+                "does not support open joint parameters; generate regressor, which has all columns."
             )
         if any(name.startswith("gravity.") for name in self.parameters):
             return base_parameters(self.arm.replace(gravity=(3.0, 5.0, -7.0)))
         return base_parameters(self.arm)
 
     def reactions(self) -> Array:
-        """Force and moment at each joint by Newton-Euler on the arm as it is:
-        what regrouping would not keep.
+        """Force and moment at each joint by Newton-Euler on the original arm,
+        since regrouping does not preserve them.
         """
         felt: dict[tuple[str, int], Any] = {}
 
@@ -418,29 +418,29 @@ class Tracing:
         return self._done("reactions", np.array(rows, dtype=object))
 
     def _at_origin(self, i: int, felt: dict[tuple[str, int], Any]) -> Array:
-        """The moment about the link's origin; newton_euler has it about the joint's."""
+        """The moment about the link's origin; newton_euler returns it about the joint's."""
         (sx, sy, sz), (fx, fy, fz) = self.whole_model.bodies[i].s, felt["f", i]
         return felt["n", i] - np.array(
             [sy * fz - sz * fy, sz * fx - sx * fz, sx * fy - sy * fx], dtype=object
         )
 
     def jacobian(self, results: Sequence[Scalar], inputs: list[Expr]) -> Array:
-        """Derivatives of results by inputs."""
+        """Derivatives of results with respect to inputs."""
         return self._done("derivatives", jacobian(self.graph, results, inputs))
 
     def substituted(self, table: Array, inputs: list[Expr], values: list[Scalar]) -> Array:
-        """A table with values in the place of inputs."""
+        """A table with values substituted for inputs."""
         return self._done(
             "derivatives", substituted(self.graph, table, dict(zip(inputs, values, strict=True)))
         )
 
     def along(self, table: Array, inputs: list[Expr], rates: list[Expr]) -> Array:
-        """The rate of change of a table while inputs change at given rates."""
+        """The time derivative of a table for given rates of the inputs."""
         changed = derivative(self.graph, list(table.flat), dict(zip(inputs, rates, strict=True)))
         return self._done("derivatives", np.array(changed, dtype=object).reshape(table.shape))
 
     def name_turns(self) -> None:
-        """Cosines and sines get the names that people give them: c2, s23."""
+        """Give cosines and sines their customary names: c2, s23."""
         graph = self.graph
         for place, kind in enumerate(graph.kinds):
             if kind in (COS, SIN) and (of := _indices(graph, graph.left[place])):
@@ -448,11 +448,11 @@ class Tracing:
                 graph.names.setdefault(place, f"{'c' if kind == COS else 's'}{text}")
 
     def rates(self, freedoms: Vector) -> list[Scalar]:
-        """What the joints have of something at the freedoms: rates, or coordinates without offsets."""
+        """Joint values from values of the coordinates: rates, or coordinates without offsets."""
         return self.model.rates(freedoms)
 
     def note(self, symbol: str, link: int, value: Any) -> None:
-        """A recursion's own name for a value, and the section that it ends."""
+        """A recursion's name for a value, and the section that ends with it."""
         self.graph.name(f"{symbol}{link + 1}", value)
         if symbol == "turn":
             self.mark("angles, and rates along parallel axes")
@@ -467,16 +467,16 @@ class Tracing:
         return results
 
     def mark(self, section: str) -> None:
-        """What was made since the last mark belongs to this section."""
+        """Assign everything created since the last mark to this section."""
         sections = self.graph.sections
         sections[self._marked :] = [section] * (len(sections) - self._marked)
         self._marked = len(sections)
 
 
 def _indices(graph: Graph, place: int) -> list[int]:
-    """The joints whose coordinates an angle is made of."""
+    """The joints whose coordinates an angle consists of."""
     if place in graph.leaves:
         return [int(graph.leaves[place].split("[")[1][:-1])] if graph.kinds[place] == INPUT else []
-    if graph.kinds[place] not in (MUL, ADD, SUB):  # no sum of coordinates
+    if graph.kinds[place] not in (MUL, ADD, SUB):  # not a sum of coordinates
         return []
     return sorted({i for p in graph.operands(place) for i in _indices(graph, p)})

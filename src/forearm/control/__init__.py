@@ -1,5 +1,5 @@
-"""Ways of getting the force: controllers, the sampled loop that they work in, what each
-costs, and what it buys.
+"""Controllers and the sampled closed loop: tracking errors, computing cost, and cheaper ways to the
+torques.
 """
 
 from importlib import import_module
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from forearm.control.store import Store, Stored, practise
     from forearm.simulation.controlled import Run
 
-# Imported when first used: machine code and planning need not be loaded for a name.
+# Lazy imports: a name should not load machine code and planning.
 _LATER = {
     "acceleration": ("AccelerationServo",),
     "actuators": ("Actuators",),
@@ -82,7 +82,7 @@ _LATER = {
     "sensors": ("Encoder", "Sensors", "Tachometer", "exact_accelerations"),
 }
 _RENAMED = {"bearable_inertias": "stable_inertias", "mistaken": "perturbed", "usual_motion": "default_motion"}
-# what lives in `identification` now, and still answers here
+# moved to `identification`, still available here
 _MOVED = (
     "LogComparison",
     "Noise",

@@ -1,5 +1,5 @@
-"""Direct acceleration servoing: forces raised until the accelerations seen are those wanted;
-the arm solves its equations.
+"""Direct acceleration servoing: torques are corrected until the measured accelerations match the reference;
+the arm itself solves the equations of motion.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from forearm.values import check_choice, check_number, check_whole
 
 Floats = NDArray[np.float64]
 SOURCES = ("accelerometers", "tachometers", "encoders")
-POSTURES = 17  # of the motion, at which the inertias are looked at beforehand
+POSTURES = 17  # configurations along the motion at which inertias are computed in advance
 SLOW = 0.1  # of an error per sample
 
 
 class AccelerationServo:
-    """tau += gain K (qdd_asked - qdd_seen), K constant and found beforehand;
-    nothing of the arm is computed later.
+    """tau += gain K (qdd_asked - qdd_seen), with a constant K computed in advance; no model is evaluated at
+    run time.
 
-    qdd_asked = qdd_wanted + w^2 (q_wanted - q) + 2 w (qd_wanted - qd), w the `bandwidth`, brings the arm back
-    onto the motion. Accelerations settle for any gain below `largest_gain`, the least being that of encoders
-    under a `delay` of one period. w is held to a quarter of the rate at which they settle, 1 - |z| a `period`
-    of the slowest pole z. Waters IV.
+    qdd_asked = qdd_wanted + w^2 (q_wanted - q) + 2 w (qd_wanted - qd), with w the `bandwidth`, returns the
+    arm to the motion. The acceleration loop settles for any gain below `largest_gain`, the smallest being
+    that of encoders with a `delay` of one period. w is limited to a quarter of its settling rate, 1 - |z| per
+    `period` for the slowest pole z. Waters IV.
 
     Args:
-        arm: the arm that the controller believes in.
-        motion: the wanted motion.
-        seen_by: where qdd_seen comes from: "accelerometers", or differences of "tachometers" or "encoders".
-        gain: share of the error that is corrected with a sample; None: 1, under a delay 1/2.
-        coupled: whether K is a matrix and not one inertia per joint; None: where joints by themselves would
-            let less than a tenth of some error go with a sample.
-        bandwidth: w, rad/s; None: accelerations alone are corrected.
+        arm: the controller's model of the arm.
+        motion: the reference motion.
+        seen_by: source of qdd_seen: "accelerometers", or differences of "tachometers" or "encoders".
+        gain: share of the error corrected per sample; None: 1, with a delay 1/2.
+        coupled: whether K is a full matrix rather than one inertia per joint; None: if separate joints would
+            correct less than a tenth of some error per sample.
+        bandwidth: w, rad/s; None: only accelerations are corrected.
         period: sampling period, s.
         delay: periods until a command acts, 0 or 1.
     """
@@ -85,8 +85,8 @@ class AccelerationServo:
 
     @property
     def operations(self) -> float:
-        """The product with K, two sums a joint, the pull of the feedback if there is one,
-        and what gives the accelerations.
+        """Operations per sample: the product with K, two sums per joint, the feedback if there is one, and
+        the computation of the accelerations.
         """
         n = len(self.K)
         difference = {"accelerometers": 0, "tachometers": 2 * n, "encoders": 4 * n}[self.seen_by]
@@ -95,24 +95,24 @@ class AccelerationServo:
         return float(product + 2 * n + pulled + difference + self._conversion)
 
     def reset(self) -> None:
-        """Back to the forces that hold the arm where the motion begins."""
+        """Return to the torques that hold the arm at the start of the motion."""
         self._tau = self._holding.copy()
         self._past: list[Sample] = []
 
     def command(self, sample: Sample) -> Floats:
-        """The forces of the period before, corrected."""
+        """The torques of the previous period, corrected."""
         lacking = corrected(sample, self.bandwidth) - self._seen(sample)
         self._tau = self._tau + self.gain * (self.K @ lacking)
         self._past = [*self._past[-1:], sample]
         return self._tau.copy()
 
     def _seen(self, sample: Sample) -> Floats:
-        """The acceleration (n,) of the last period; 0 while there are too few samples for a difference."""
+        """Acceleration (n,) over the last period; 0 while there are too few samples for a difference."""
         if self.seen_by == "accelerometers":
             if sample.qdd is None:
                 raise InputError(
-                    "acceleration servo: no accelerations were measured; give the loop "
-                    "accelerometers, or seen_by."
+                    "acceleration servo: no accelerations were measured; add accelerometers to the loop, or "
+                    "set seen_by."
                 )
             return sample.qdd
         if len(self._past) < (1 if self.seen_by == "tachometers" else 2):
@@ -125,10 +125,10 @@ class AccelerationServo:
 
 
 def largest_gain(seen_by: str, delay: int = 0) -> float:
-    """Where errors of acceleration stop to shrink, M^-1 K being 1 at most: 2, or with a period of
-    delay 1; of encoders 0.83.
+    """The gain at which acceleration errors stop decaying, for M^-1 K of at most 1: 2, or 1 with a delay of
+    one period; for encoders 0.83 with a delay.
 
-    By Jury's criterion of `settling_pole`'s polynomials; of encoders under a delay 2 sqrt(2) - 2.
+    By Jury's criterion for the polynomial of `settling_pole`; for encoders with a delay 2 sqrt(2) - 2.
     """
     check_whole(delay, "delay, in periods", 0, 1)
     if delay == 0:
@@ -137,11 +137,11 @@ def largest_gain(seen_by: str, delay: int = 0) -> float:
 
 
 def settling_pole(g: float, seen_by: str, delay: int = 0) -> float:
-    """|z|, by which errors of acceleration shrink from sample to sample, g being the gain times
-     an eigenvalue of M^-1 K.
+    """|z|, the factor by which acceleration errors shrink per sample, for g = gain times an eigenvalue of
+    M^-1 K.
 
-    z - 1 + g = 0, delayed z^2 - z + g = 0. Encoders show the mean of the last two periods: z^2 - z + g (z +
-    1)/2 = 0, delayed z^3 - z^2 + g (z + 1)/2 = 0.
+    z - 1 + g = 0, delayed z^2 - z + g = 0. Encoders measure the mean of the last two periods: z^2 - z + g (z
+    + 1)/2 = 0, delayed z^3 - z^2 + g (z + 1)/2 = 0.
     """
     seen = [0.5 * g, 0.5 * g] if seen_by == "encoders" else [g]
     polynomial = np.array([1.0, -1.0, *np.zeros(delay + len(seen) - 1)])
@@ -150,11 +150,11 @@ def settling_pole(g: float, seen_by: str, delay: int = 0) -> float:
 
 
 def settling_inertias(M: Floats) -> Floats:
-    """Constant inertias (n,) for joints by themselves: no eigenvalue of M^-1 diag(I) exceeds 1,
-    for any of the M (m, n, n).
+    """Constant inertias (n,) for independent joints such that no eigenvalue of M^-1 diag(I) exceeds 1 for any
+    of the M (m, n, n).
 
-    I = mu diag(M) of the posture where it is least, mu the smallest eigenvalue of M with
-    its diagonal scaled to 1.
+    I = mu diag(M) of the configuration with the smallest I, where mu is the smallest eigenvalue of M scaled
+    to a unit diagonal.
     """
     diagonal = np.einsum("bii->bi", M)
     root = np.sqrt(diagonal)
@@ -164,15 +164,15 @@ def settling_inertias(M: Floats) -> Floats:
 
 
 def settling_matrix(M: Floats) -> Floats:
-    """A constant matrix (n, n) for joints together: the mean of M (m, n, n) times what keeps the
-    eigenvalues at 1 at most.
+    """A constant matrix (n, n) for coupled joints: the mean of M (m, n, n), scaled to keep all eigenvalues at
+    most 1.
     """
     mean: Floats = M.mean(axis=0)
     return mean * float(np.linalg.eigvals(np.linalg.solve(mean, M)).real.min())
 
 
 def slowest_share(M: Floats, K: Floats) -> float:
-    """What goes of an acceleration's error with a sample at least, for a gain of 1:
-    the smallest eigenvalue of any M^-1 K.
+    """Smallest share of an acceleration error corrected per sample at a gain of 1: the smallest eigenvalue of
+    any M^-1 K.
     """
     return float(np.linalg.eigvals(np.linalg.solve(M, np.broadcast_to(K, M.shape))).real.min())

@@ -1,18 +1,19 @@
-"""Joint accelerations from linear accelerometers on the links: two sets a joint, one on either
-side of it. Waters IV.
+"""Joint accelerations from linear accelerometers on the links: two sets per joint, one on either side of it.
+Waters IV.
 
-An accelerometer at r on a link reads along e the acceleration less free fall, e . (a - g + wd x r + w x (w x
-r)). With e1, e2 and the axis z of a turning joint at right angles, lever d, and A(r, e) the reading,
+An accelerometer at r on a link measures, along e, the acceleration relative to free fall, e . (a - g + wd x r
++ w x (w x r)). With e1, e2 and the axis z of a revolute joint mutually perpendicular, lever d, and A(r, e)
+the reading,
 
     z . wd = (A(d e1, e2) - A(0, e2) - A(d e2, e1) + A(0, e1)) / 2d :
 
-a and g fall out, and so does w1 w2, which both pairs hold. z is fixed in both links, and the turning of z
-itself is at right angles to it, so qdd = z . wd of the link behind the joint less that of the link before it,
-whatever q and qd are.
+a and g cancel, and so does w1 w2, which both pairs contain. z is fixed in both links, and its own rotation
+rate is perpendicular to it, so qdd = z . wd of the link after the joint minus that of the link before it, for
+any q and qd.
 
-Of a sliding joint qdd = A_behind(0, z) - A_before(q z, z): both read free fall alike, Coriolis'
-acceleration is at right angles to z, and the reading of the link before the joint is linear along z, so
-that two of them give it at q.
+For a prismatic joint qdd = A_behind(0, z) - A_before(q z, z): both readings contain the same free fall, the
+Coriolis acceleration is perpendicular to z, and the reading on the link before the joint is linear along z,
+so that two sensors determine it at q.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Accelerometer:
-    """One of them: the body that carries it (-1 the base), its place and direction there,
-    and what it counts for a joint.
+    """One sensor: the body that carries it (-1 for the base), its position and direction there, and its
+    weight for a joint.
 
-    qdd of the joint is the sum over its accelerometers of (weight + weight_by_q x) reading,
-    x the coordinate of the joint.
+    qdd of the joint is the sum over its accelerometers of (weight + weight_by_q x) reading, with x the joint
+    coordinate.
     """
 
     freedom: int
@@ -50,8 +51,8 @@ class Accelerometer:
 
 @dataclass(frozen=True, eq=False)
 class Accelerometers:
-    """S accelerometers on an arm: readings (S,) from a motion, joint accelerations (n,) from
-    readings; or (B, S), (B, n).
+    """S accelerometers on an arm: readings (S,) from a motion, joint accelerations (n,) from readings; or (B,
+    S), (B, n).
     """
 
     arm: Arm
@@ -59,8 +60,8 @@ class Accelerometers:
     step: float = 0.0
 
     def seen(self, q: Floats, qd: Floats, qdd: Floats) -> Floats:
-        """qdd as they tell it, readings in multiples of `step` m/s^2, exact ones where it is
-        0: what `Sensors` takes.
+        """qdd from readings quantised in multiples of `step` m/s^2, or exact if it is 0; suitable for
+        `Sensors`.
         """
         readings = self.read(q, qd, qdd)
         return self.accelerations(
@@ -68,7 +69,7 @@ class Accelerometers:
         )
 
     def read(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Floats:
-        """What they read at a state, m/s^2."""
+        """Readings at a state, m/s^2."""
         states = states_of(self.arm, q=q, qd=qd, qdd=qdd)
         bodies, places, along = self._placed
         f, L = _motion(model_of(self.arm), *(np.atleast_2d(x) for x in states))
@@ -76,7 +77,7 @@ class Accelerometers:
         return readings.reshape(*states[0].shape[:-1], len(self.each))
 
     def accelerations(self, readings: ArrayLike, q: ArrayLike) -> Floats:
-        """qdd from readings; sliding joints need q, turning ones do not."""
+        """qdd from readings; prismatic joints need q, revolute ones do not."""
         x = as_coordinates(self.arm, q)
         values = as_shape(readings, (*x.shape[:-1], len(self.each)), "readings")
         plain, by_q = self.matrices
@@ -89,7 +90,7 @@ class Accelerometers:
         return bodies, np.array([a.place for a in self.each]), np.array([a.along for a in self.each])
 
     def _coordinates(self, q: Floats) -> Floats:
-        """Of the joints that are measured: those of the freedoms unless they mimic them."""
+        """Coordinates of the measured joints: those of the degrees of freedom and their mimic joints."""
         model = model_of(self.arm)
         first = [model.freedom.index(f) for f in range(self.arm.n)]
         made: Floats = q * np.array(model.multiplier)[first] + np.array(model.offset)[first]
@@ -104,7 +105,7 @@ class Accelerometers:
         return plain, by_q
 
     def worst_error(self, q: ArrayLike) -> Floats:
-        """How far rounded readings may put qdd off at q (n,): half a step each, added up."""
+        """Largest error of qdd from quantised readings at q (n,): the sum of half a step each."""
         plain, by_q = self.matrices
         x = self._coordinates(as_coordinates(self.arm, q))
         worst: Floats = 0.5 * self.step * np.abs(plain + x[:, None] * by_q).sum(axis=1)
@@ -112,18 +113,18 @@ class Accelerometers:
 
     @property
     def operations(self) -> int:
-        """Of the conversion: 7 additions and a product where a joint turns,
-        3 additions and 2 products where it slides.
+        """Operations of the conversion: 7 additions and a product per revolute joint, 3 additions and 2
+        products per prismatic joint.
         """
         slides = sum(1 for a in self.each if a.weight_by_q != 0.0) // 2
         return 8 * (self.arm.n - slides) + 5 * slides
 
 
 def accelerometers(arm: Arm, lever: float = 0.1, step: float = 0.0) -> Accelerometers:
-    """Two sets at each joint, on the links before and behind it, `lever` metres wide; it turns:
-    4 and 4, it slides: 2 and 1.
+    """Two sets at each joint, on the links before and after it, `lever` metres wide: 4 and 4 sensors at a
+    revolute joint, 2 and 1 at a prismatic joint.
 
-    Readings come in multiples of `step` m/s^2, 0 for exact ones. Waters IV.
+    Readings are multiples of `step` m/s^2, 0 for exact ones. Waters IV.
     """
     d = check_number(lever, "accelerometers, lever", above=0.0)
     model, made = model_of(arm), []
@@ -156,10 +157,10 @@ def _sliding(body: RigidBody, freedom: int, index: int, d: float, scale: float) 
 
 
 def _motion(model: Model, q: Floats, qd: Floats, qdd: Floats) -> tuple[Floats, Floats]:
-    """Of each body, the base last: f (B, k + 1, 3), the acceleration of its origin less free fall,
-    and how it grows from there.
+    """For each body, the base last: f (B, k + 1, 3), the acceleration of its origin relative to free fall,
+    and its spatial gradient.
 
-    At r it is f + L r with L = wd~ + w~ w~ (B, k + 1, 3, 3), w~ r = w x r; all in the body's own axes.
+    At r it is f + L r with L = wd~ + w~ w~ (B, k + 1, 3, 3), w~ r = w x r; all in body axes.
     """
     count, k = len(q), len(model.bodies)
     f, L, w, wd = np.zeros((count, k + 1, 3)), np.zeros((count, k + 1, 3, 3)), *np.zeros((2, count, k + 1, 3))
@@ -183,14 +184,14 @@ def _motion(model: Model, q: Floats, qd: Floats, qdd: Floats) -> tuple[Floats, F
 
 
 def _tildes(w: Floats) -> Floats:
-    """The matrices (B, 3, 3) of the vector product with w (B, 3)."""
+    """Cross-product matrices (B, 3, 3) of w (B, 3)."""
     made = np.zeros((len(w), 3, 3))
     made[:, 2, 1], made[:, 0, 2], made[:, 1, 0] = w.T
     return made - made.swapaxes(1, 2)
 
 
 def _turns(x: Floats) -> Floats:
-    """Turns about z, (B, 3, 3)."""
+    """Rotations about z, (B, 3, 3)."""
     R = np.zeros((len(x), 3, 3))
     R[:, 0, 0] = R[:, 1, 1] = np.cos(x)
     R[:, 1, 0] = np.sin(x)

@@ -1,4 +1,6 @@
-"""How a controller's commands reach the plant: as torques or voltages, at once or a period late."""
+"""The path from a controller's commands to the plant: torques or voltages, immediate or delayed by a
+period.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +29,12 @@ METHOD = "rk4"
 
 @dataclass(frozen=True)
 class Actuators:
-    """How a controller's commands reach the plant: as torques, or as the voltages that make them.
+    """How commands reach the plant: as torques, or as the voltages that produce them.
 
     Args:
-        dac: converter that the voltages go through; None: none.
-        voltage: whether motors are given voltages; with a `dac` they are.
-        delay: periods after its sample at which a command acts, 0 or 1.
+        dac: converter of the voltages; None: not used.
+        voltage: whether the motors are driven by voltages; a `dac` implies it.
+        delay: periods from a sample until its command acts, 0 or 1.
     """
 
     dac: DAC | None = None
@@ -45,11 +47,11 @@ class Actuators:
 
     @property
     def by_voltage(self) -> bool:
-        """Whether motors are given voltages."""
+        """Whether the motors are driven by voltages."""
         return self.voltage or self.dac is not None
 
     def period(self, given: float | None) -> float:
-        """The converter's period, or the one that is given, s."""
+        """The converter's period, or the given one, s."""
         if self.dac is not None and given is not None and given != self.dac.period:
             raise InputError(
                 f"run: the DAC holds for {self.dac.period:g} s and the period is {given:g} s; give one of "
@@ -64,7 +66,7 @@ DIRECT = Actuators()
 
 
 class OldActuators(TypedDict, total=False):
-    """How run was called before there were records."""
+    """Keyword arguments of run before the records existed."""
 
     dac: DAC | None
     voltage: bool
@@ -73,18 +75,18 @@ class OldActuators(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False)
 class Amplifiers:
-    """From a torque that is asked for to what the machine code of the plant takes."""
+    """Converts commanded torques to inputs of the plant's machine code."""
 
     plant: Arm
     simulator: Simulator
-    believed: Constants | None  # of the motors, where voltages drive
+    believed: Constants | None  # motor constants of the model, if voltages are the input
     converter: Converter | None
-    most: Floats  # torques, (n,), that the plant's joints bear
-    allowed: Floats  # (n,): those that the controller knows of
+    most: Floats  # torque limits of the plant's joints, (n,)
+    allowed: Floats  # those of the controller's model, (n,)
 
     @staticmethod
     def of(arm: Arm, plant: Arm, actuators: Actuators) -> Amplifiers:
-        """Those between a controller that believes in `arm` and the plant."""
+        """The amplifiers between a controller with the model `arm` and the plant."""
         by_voltage, dac = actuators.by_voltage, actuators.dac
         believed = constants_of(arm) if by_voltage else None
         if by_voltage:
@@ -101,8 +103,8 @@ class Amplifiers:
 
     @cached_property
     def asking(self) -> Callable[[Floats, Floats], Floats]:
-        """What is asked of the converter for a torque, within what the joint bears,
-        at a measured velocity of the motor.
+        """The function from a torque to the converter input, within the joint's torque limit, at a measured
+        motor velocity.
         """
         if self.believed is None:
             return lambda tau, qd: tau
@@ -111,7 +113,7 @@ class Amplifiers:
 
     @cached_property
     def giving(self) -> Callable[[Floats], Floats]:
-        """What comes of it: the converter's steps and bounds, or the largest torques."""
+        """The function for what is applied: quantised and clipped by the converter, or limited torques."""
         if self.converter is not None:
             return self.converter.limited
         if self.believed is not None or not np.isfinite(self.most).any():
@@ -119,13 +121,13 @@ class Amplifiers:
         return lambda u: _within(u, self.most)
 
     def bounded(self, given: Floats) -> Floats:
-        """Voltages as the plant's motors take them, (m, n)."""
+        """Voltages within the limits of the plant's motors, (m, n)."""
         most = constants_of(self.plant).most_voltage
         return np.clip(given, -most, most)
 
     def is_short(self, commands: Floats, asked: Floats, given: Floats, xd: Floats) -> NDArray[np.bool_]:
-        """Where less was given than asked for at the start of each period, (T, n), at velocities of all
-        coordinates (T, m); a current behind an inductance is at its limit there.
+        """Where the applied torque is below the command at the start of each period, (T, n), at velocities of
+        all coordinates (T, m); with inductance, where the current is at its limit.
         """
         if self.believed is None:
             return np.asarray(np.abs(asked - given) > 0.0)

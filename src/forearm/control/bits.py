@@ -1,5 +1,5 @@
-"""How many bits of position or velocity stand for a few bits of acceleration.
-Waters IV, direct acceleration servoing.
+"""Sensor resolution: bits of position or velocity that are equivalent to a few bits of acceleration. Waters
+IV, direct acceleration servoing.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ SAMPLES = 1_000_000
 
 @dataclass(frozen=True)
 class BitsNeeded:
-    """The smallest changes that must be seen, A, V = A T and P = V T, and the bits that the
-    largest values then take.
+    """The smallest changes to be resolved, A, V = A T and P = V T, and the bits required for the full
+    range.
     """
 
     acceleration_step: float
@@ -41,16 +41,17 @@ def bits_needed(
     accuracy: float = 1e-2,
     period: float = 1e-3,
 ) -> BitsNeeded:
-    """Bits of accelerometer, tachometer or encoder that show accelerations within one period. Waters IV.
+    """Bits of an accelerometer, tachometer or encoder that resolve accelerations within one period. Waters
+    IV.
 
-    A change A of acceleration is one V = A T of velocity differences and one P = V T of position
-    differences, T the period. The defaults are Waters' joint.
+    A change A of acceleration is one V = A T of velocity differences and one P = V T of position differences,
+    with T the period. The defaults are those of Waters' joint.
 
     Args:
         position: range of q, rad (m).
-        velocity: largest |qd|, rad/s (m/s); with its sign it needs one bit more.
-        acceleration: largest |qdd|, rad/s^2 (m/s^2); with its sign it needs one bit more.
-        accuracy: A, the change of acceleration to be seen, rad/s^2 (m/s^2).
+        velocity: largest |qd|, rad/s (m/s); its sign needs one bit more.
+        acceleration: largest |qdd|, rad/s^2 (m/s^2); its sign needs one bit more.
+        accuracy: A, the smallest change of acceleration to be resolved, rad/s^2 (m/s^2).
         period: T, s.
     """
     spans = {
@@ -67,14 +68,12 @@ def bits_needed(
 
 
 def bits_of(span: float, step: float) -> int:
-    """The fewest bits whose levels, a step apart, cover a span: the least b with 2^b step >= span."""
+    """The fewest bits whose levels, `step` apart, cover a span: the smallest b with 2^b step >= span."""
     return max(math.ceil(math.log2(span / step)), 0)
 
 
 def rounded(values: Floats, span: float, bits: int) -> Floats:
-    """Values as a converter with 2^bits levels over a span has them, the nearest level each;
-    nothing is cut off at its ends.
-    """
+    """Round values to the nearest of 2^bits levels over a span, without clipping."""
     step = span / 2 ** check_whole(bits, "bits", 1, MOST_BITS)
     levels: Floats = np.round(values / step) * step
     return levels
@@ -82,9 +81,7 @@ def rounded(values: Floats, span: float, bits: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """Accelerations (m, n) as three kinds of sensors see them at times (m,):
-    errors against the same without rounding.
-    """
+    """Accelerations (m, n) from three kinds of sensors at times (m,), with errors relative to no rounding."""
 
     t: Floats
     accelerometers: Floats
@@ -93,7 +90,7 @@ class Seen:
 
     @property
     def worst(self) -> dict[str, float]:
-        """The largest error of each, rad/s^2 or m/s^2."""
+        """Largest error of each sensor, rad/s^2 or m/s^2."""
         return {
             name: float(np.abs(getattr(self, name)).max())
             for name in ("accelerometers", "tachometers", "encoders")
@@ -111,23 +108,23 @@ def seen(
     velocity: float = 1.0,
     acceleration: float = 1.0,
 ) -> Seen:
-    """What rounding does to accelerations along a motion: taken directly, from differences of qd,
-    from second differences of q.
+    """Effect of rounding on accelerations along a motion: measured directly, from differences of qd, from
+    second differences of q.
 
-    Errors are at most half a step A / 2, V / T and 2 P / T^2. Spans are Waters', as in `bits_needed`; the
-    first two samples, where second differences begin, are left out.
+    Errors are at most half a step A / 2, V / T and 2 P / T^2. The default spans are Waters', as in
+    `bits_needed`; the first two samples, needed to start second differences, are omitted.
     """
     T = check_number(period, "seen, period", above=0.0)
     if motion.duration / T > SAMPLES:
         raise InputError(
-            f"seen, period: {T!r} s gives more than {SAMPLES} samples of "
-            f"{motion.duration:g} s; take a longer one."
+            f"seen, period: {T!r} s gives more than {SAMPLES} samples in {motion.duration:g} s; use a "
+            "longer one."
         )
     t: Floats = np.arange(int(motion.duration / T) + 1.0) * T
     t = t[t <= motion.duration]
     if len(t) < 3:
         raise InputError(
-            f"seen, period: {T!r} s leaves {len(t)} samples of {motion.duration:g} s; expected at least 3."
+            f"seen, period: {T!r} s gives {len(t)} samples in {motion.duration:g} s; expected at least 3."
         )
     q, qd, qdd = motion.at(t)
     of_q = rounded(q, position, position_bits) - q

@@ -1,4 +1,4 @@
-"""What controllers keep beside their forces: the state these are for, feedback on them, operations spent."""
+"""Shared parts of controllers: the state torques are computed for, feedback on them, operation counts."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from forearm.symbols import Graph
 from forearm.values import check_number
 
 Floats = NDArray[np.float64]
-MOST_PLACES = 1_000_000  # that a motion is looked at
-SAME_TIME = 1e-9  # relative: a sample this near to a switch may lie on either side of it
-JUST_BESIDE = 1e-6  # of a motion's duration: where a joint that stands is asked which way it goes
+MOST_PLACES = 1_000_000  # samples along a motion
+SAME_TIME = 1e-9  # relative: a sample this close to a switch may lie on either side of it
+JUST_BESIDE = 1e-6  # of a motion's duration: offset at which the direction of a joint at rest is evaluated
 
 
 def check_motion(arm: Arm, motion: Motion) -> Motion:
-    """Refuse a motion that is not one of this arm."""
+    """Refuse a motion that does not fit the arm."""
     check_arm(arm, "arm")
     if not hasattr(motion, "at") or not hasattr(motion, "duration"):
         raise InputError(
@@ -35,27 +35,27 @@ def check_motion(arm: Arm, motion: Motion) -> Motion:
     q = np.asarray(motion.at(np.zeros(1))[0])
     if q.shape != (1, arm.n):
         raise InputError(
-            f"motion: {arm.name!r} has {arm.n} joints; the motion gives {q.shape} for one "
-            f"time, not (1, {arm.n})."
+            f"motion: {arm.name!r} has {arm.n} joints; expected shape (1, {arm.n}) at one time, got "
+            f"{q.shape}."
         )
     return motion
 
 
 def times_along(motion: Motion, interval: float, what: str) -> Floats:
-    """Times (m,) from 0 to the end of a motion, evenly and at most `interval` seconds apart."""
+    """Times (m,) from 0 to the end of a motion, evenly spaced at most `interval` seconds apart."""
     apart = check_number(interval, what, above=0.0)
     if motion.duration / apart > MOST_PLACES:
         raise InputError(
-            f"{what}: {apart!r} s gives more than {MOST_PLACES} places in "
-            f"{motion.duration:g} s; take a longer one."
+            f"{what}: {apart!r} s gives more than {MOST_PLACES} samples in {motion.duration:g} s; use a "
+            "longer one."
         )
     times: Floats = np.linspace(0.0, motion.duration, int(np.ceil(motion.duration / apart)) + 1)
     return times
 
 
 def states_along(arm: Arm, motion: Motion, times: Floats) -> tuple[Floats, Floats, Floats]:
-    """q, qd, qdd at times (m,), (m, n) each; joints with dry friction that stand have the velocity
-    of just after or before.
+    """q, qd, qdd at times (m,), (m, n) each; joints at rest with dry friction get the velocity just after or
+    before.
     """
     q, qd, qdd = (np.ascontiguousarray(x, dtype=np.float64) for x in motion.at(times))
     directions = Directions.of(arm)
@@ -67,15 +67,15 @@ def states_along(arm: Arm, motion: Motion, times: Floats) -> tuple[Floats, Float
 
 
 def parts(state: Floats) -> tuple[Floats, Floats, Floats]:
-    """q, qd, qdd of a state (3n,) or states (m, 3n) that hold them in a row."""
+    """Split a state (3n,), or states (m, 3n), into q, qd, qdd."""
     q, qd, qdd = (np.ascontiguousarray(x) for x in np.split(state, 3, axis=-1))
     return q, qd, qdd
 
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
-    """The state that forces are computed for: the wanted motion, dry joints that stand
-    taken to move as they will.
+    """The reference state for which torques are computed; joints at rest with dry friction get their next
+    direction.
     """
 
     directions: Directions | None
@@ -87,7 +87,7 @@ class Wanted:
 
 
 def corrected(sample: Sample, w: float) -> Floats:
-    """The acceleration wanted (n,), with w^2 e + 2 w e' that brings errors to 0; alone where w is 0."""
+    """Reference acceleration (n,) plus w^2 e + 2 w e', which makes errors decay; without them if w is 0."""
     q, qd, qdd = sample.wanted
     made: Floats = qdd + pull(w**2, 2.0 * w, sample.q, sample.qd, q, qd) if w else qdd
     return made
@@ -95,28 +95,26 @@ def corrected(sample: Sample, w: float) -> Floats:
 
 @cache
 def pull_operations() -> int:
-    """Of pulling one joint towards what is wanted, added to a force or an acceleration."""
+    """Operations of the feedback of one joint, added to a force or an acceleration."""
     graph = Graph()
     force, *x = (graph.input(f"x[{k}]") for k in range(7))
     return graph.counts(force + pull(*x)).operations
 
 
 def in_spans(states: Floats) -> Floats:
-    """Factors (p,) that measure coordinates in spans of the states (m, p); 1 for those that do not change."""
+    """Factors (p,) that scale coordinates by their spans over the states (m, p); 1 for constant ones."""
     span = np.ptp(states, axis=0)
     return np.asarray(1.0 / np.where(span > 0.0, span, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
 class Feedback:
-    """Torques M_jj (kp e + kd e') that pull towards what is wanted, added to forces;
-    none where there are no gains.
-    """
+    """Feedback torques M_jj (kp e + kd e') added to feedforward torques; zero without gains."""
 
     gains: Gains | None
 
     def added(self, force: Floats, sample: Sample) -> Floats:
-        """A force (n,) with the feedback on it."""
+        """A force (n,) plus the feedback."""
         if self.gains is None:
             return force
         q, qd, _ = sample.wanted
@@ -125,18 +123,18 @@ class Feedback:
 
     @property
     def operations(self) -> int:
-        """Of the errors and of adding them."""
+        """Operations of computing errors and adding the feedback."""
         return 0 if self.gains is None else pull_operations() * len(self.gains.kp)
 
 
 def feedback(arm: Arm, bandwidth: float | None, inertias: ArrayLike | None) -> Feedback:
-    """Critically damped at a bandwidth, rad/s, times inertias (n,); without a bandwidth there is none."""
+    """Critically damped feedback of a bandwidth, rad/s, times inertias (n,); none without a bandwidth."""
     return Feedback(None if bandwidth is None else joint_gains(arm, bandwidth, inertias))
 
 
 class Switches:
-    """Where forces jump along a motion: at switches of acceleration, which it tells of,
-    and where dry joints reverse.
+    """Jumps of the torques along a motion: at switches of acceleration, which the motion lists, and at
+    velocity reversals of joints with dry friction.
     """
 
     def __init__(self, arm: Arm, motion: Motion) -> None:
@@ -145,13 +143,13 @@ class Switches:
         self.reset()
 
     def reset(self) -> None:
-        """Nothing has been passed."""
+        """Reset to the start of the motion."""
         self._over: tuple[int, int] | None = None
         self._ways: NDArray[np.bool_] | None = None
 
     def passed(self, t: float, qd: Floats) -> bool:
-        """Whether there was one since the last sample; a switch that lies on a sample
-        counts for the next one too.
+        """Whether there was a jump since the last sample; one exactly at a sample counts for the next sample
+        too.
 
         Rounding may have put that sample on either side of it.
         """
@@ -166,17 +164,17 @@ class Switches:
 
 
 class Spending:
-    """Operations spent since the motion began, by sample."""
+    """Operations per sample since the start of the motion."""
 
     def __init__(self) -> None:
         self.samples = self.total = 0
 
     def note(self, spent: int) -> None:
-        """One more sample."""
+        """Add a sample."""
         self.samples += 1
         self.total += spent
 
     @property
     def average(self) -> float:
-        """Operations a sample; 0 before the first."""
+        """Mean operations per sample; 0 before the first."""
         return self.total / self.samples if self.samples else 0.0

@@ -1,4 +1,4 @@
-"""A controller by its name, with gains for the arm, the motion and the loop at hand."""
+"""Controllers by name, with gains for the given arm, motion and loop."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from forearm.control.sensors import Side
 from forearm.errors import InputError, ModelWarning, NameNotFound, shorten, suggest
 from forearm.values import check_kind, frozen_array
 
-POSTURES = 9  # of the motion, in which gains must be bearable
-OF_PLANTS = ("counterbalanced", "still joints locked")  # what is done to the arm itself, not by a controller
+POSTURES = 9  # configurations along the motion in which the gains must be stable
+OF_PLANTS = ("counterbalanced", "still joints locked")  # these modify the arm itself
 
 
 def setting_for(
@@ -34,8 +34,8 @@ def setting_for(
     inertias: ArrayLike | None = None,
     side: Side | None = None,
 ) -> Setting:
-    """What controllers are made for: the motion at every period, and gains that do not shake the arm, or
-    those of given inertias; behind springs, that do not shake its rotors.
+    """Settings for making controllers: the motion at every period, and gains that are stable for the arm, or
+    those of given inertias; with elastic joints, stable for the rotors.
     """
     reference = sampled(arm, motion, period)
     postures = reference.q[np.linspace(0, len(reference.q) - 1, POSTURES).astype(int)]
@@ -59,17 +59,17 @@ def controller_by_name(
 ) -> Controller:
     """The controller that `control.compare` runs under this name, ready for `control.run`.
 
-    Capitals, hyphens and underscores do not matter: "computed torque" is "computed_torque".
+    Capitals, hyphens and underscores do not matter: "computed torque" equals "computed_torque".
 
     Args:
-        arm: what the controller believes in.
-        name: such as "PD + gravity" or "computed torque"; a wrong one is answered with those there are.
-        motion: what it is to follow, with .duration and .at(t), such as a plan.
-        period: between samples, s (default: the converter's, or 1 ms).
+        arm: the controller's model of the arm.
+        name: such as "PD + gravity" or "computed torque"; for an unknown name the error lists the valid ones.
+        motion: the reference motion, with .duration and .at(t), such as a plan.
+        period: sampling period, s (default: the converter's, or 1 ms).
         bandwidth: of the gains, rad/s.
         actuators: how commands reach the plant.
-        inertias: what gains of joints are multiplied by (n,), kg m^2 (kg); None: M_jj in mid-range, less
-            where joints would shake.
+        inertias: factors of the joint gains (n,), kg m^2 (kg); None: M_jj in mid-range, reduced where the
+            sampled loop would be unstable.
     """
     check_kind(arm, Arm, "controller_by_name, arm")
     check_kind(name, str, "controller_by_name, name")
@@ -78,13 +78,13 @@ def controller_by_name(
     if _plain(name) not in known:
         if any(_plain(name).endswith(_plain(one)) for one in OF_PLANTS):
             raise InputError(
-                f"controller {shorten(name)}: it needs a changed arm, which control.compare makes; "
-                "make it with control.counterbalanced or control.locked_arm."
+                f"controller {shorten(name)}: it needs a modified arm, as in control.compare; make one with "
+                "control.counterbalanced or control.locked_arm."
             )
         for one in ELASTIC:
             if _plain(one) == _plain(name):
                 check_elastic_name(one, arm)
-        raise NameNotFound(f"controller: there is no {shorten(name)}; {suggest(name, known.values())}")
+        raise NameNotFound(f"controller: unknown name {shorten(name)}; {suggest(name, known.values())}")
     trial = available(setting)[known[_plain(name)]](setting)
     if trial.note:
         warnings.warn(f"controller {known[_plain(name)]!r}: {trial.note}.", ModelWarning, stacklevel=2)

@@ -1,5 +1,5 @@
-"""Controllers as code with one interface: a sample in, a voltage out, from the same graph as all generated
-code. In C a function updates the state in place, other languages return it.
+"""Controllers as generated code with one interface: a sample in, a voltage out, from the expression graph of
+all generated code. In C a function updates the state in place; other languages return it.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ def controller_code(
     language: str = "c",
     target: str | None = None,
 ) -> Source:
-    """Code of a controller, to be called once a period: in C
-    `NAME_step(q, qd, q_wanted, qd_wanted, qdd_wanted, state, voltage)`, which updates the state; in other
-    languages NAME, which takes a law's state and returns `state_next`.
+    """Generate code of a controller, to be called once per period: in C `NAME_step(q, qd, q_wanted,
+    qd_wanted, qdd_wanted, state, voltage)`, which updates the state; in other languages NAME, which takes the
+    state of the law and returns `state_next`.
 
-    Where a motor's constants are not known, `tau` comes out in the place of `voltage`.
+    If a motor's constants are unknown, the output is `tau` instead of `voltage`.
 
     Args:
         arm: the arm of the controller's model.
         law: "computed_torque", "feedforward_pd", "pd_gravity", "pid_gravity", "gravity_compensation",
-            "impedance", "operational_space", "admittance", or a controller of the last four as it was made.
+            "impedance", "operational_space", "admittance", or a controller object of one of the last four.
         bandwidth: of critically damped gains, rad/s.
         gains: used instead of `bandwidth`; None: those of the controller of the same name.
         friction: whether friction is in the model.
         period: sampling period, s.
-        most: largest torques (n,), N m (N); None: the joints' max_effort.
+        most: torque limits (n,), N m (N); None: the joints' max_effort.
         open_gains: whether gains are set at run time by `NAME_prepare`.
-        name: NAME; None: of the arm and the law.
+        name: NAME; None: derived from the arm and the law.
         dtype: "float64" or "float32"; None: "float64", or "float32" for cortex-m4.
         language: as for `fa.generate`, except LaTeX.
         target: a machine to write an object file for, as for `fa.generate`; None: text in the language.
@@ -102,7 +102,7 @@ def traced_controller(
     name: str | None = None,
     in_c: bool = False,
 ) -> tuple[Law, TracedProgram]:
-    """A law of an arm, and what its program is made of."""
+    """The traced law of an arm, and its program."""
     if isinstance(law, str) and law in LAWS:
         made, label = law_of(arm, law, bandwidth, gains, friction, period, most, open_gains), law
     else:
@@ -133,7 +133,7 @@ def _about(law: Law, period: float, in_c: bool) -> tuple[str, ...]:
 
 
 def _signature(program: Program, law: Law) -> str:
-    """The fixed interface; parameters' k stands before the state."""
+    """The declaration of the fixed interface; the parameters k precede the state."""
     n, scalar = law.arm.n, program.scalar
     taken = [f"const {scalar} {name}[{length}]" for name, length in law.inputs.items()]
     taken += [f"const {scalar} k[{max(program.kept, 1)}]"] if program.parameters else []
@@ -142,7 +142,7 @@ def _signature(program: Program, law: Law) -> str:
 
 
 def _step(program: Program, law: Law) -> str:
-    """The function that keeps the state: nothing of the law is in it."""
+    """The wrapper that stores the state; it contains nothing of the law."""
     indent = c_family.INDENT
     given = [a.name for a in describing.given(program)]
     outputs = [law.output] if not law.has_state else ["next", law.output]

@@ -1,5 +1,5 @@
-"""All controllers on one motion of one arm: how well each follows, what it computes,
-and its robustness to an unknown payload.
+"""Compare controllers on one motion of one arm: tracking error, operations, and robustness to an unknown
+payload.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ from forearm.tables import Report, number
 from forearm.values import check_kind, check_number, chosen
 
 Floats = NDArray[np.float64]
-LOAD = 0.05  # of the mass that moves: the payload unless one is given
-PAST = 1e-9  # rad (m): a motion to a limit is rounded
+LOAD = 0.05  # of the moving mass: the default payload
+PAST = 1e-9  # rad (m): tolerance for a motion that ends at a limit
 
 
 @dataclass(frozen=True)
 class Row:
-    """One controller of a comparison, without and with a load. Errors are NaN where the run diverged.
+    """One controller of a comparison, without and with a payload. Errors are NaN if the run diverged.
 
     Attributes:
         name: name of the controller.
-        operations: what one period takes on average.
-        operations_per_second: the same per second.
-        rms, largest: errors of the joints, rad (m).
-        hand_rms, hand_largest: errors of the hand's position, m.
-        torque_rms: torques, N m (N).
-        saturated: share of commands that the drives could not give in full.
-        loaded_rms, loaded_hand_rms, loaded_saturated: the same under load.
-        stiffness: what its feedback has of w^2 M_jj, the least of any joint: less than 1 where all of it
-            would shake the arm.
-        message: what else is to be said, such as when it diverged.
+        operations: mean operations per period.
+        operations_per_second: mean operations per second.
+        rms, largest: joint errors, rad (m).
+        hand_rms, hand_largest: hand position errors, m.
+        torque_rms: rms torque, N m (N).
+        saturated: share of commands that the drives could not deliver in full.
+        loaded_rms, loaded_hand_rms, loaded_saturated: the same with the payload.
+        stiffness: feedback stiffness as a share of w^2 M_jj, the smallest of any joint: below 1 where the
+            full stiffness would be unstable.
+        message: remarks, such as the time of divergence.
     """
 
     name: str
@@ -72,24 +72,24 @@ class Row:
 
     @property
     def ok(self) -> bool:
-        """Whether the run did not diverge, without the load."""
+        """Whether the run without payload did not diverge."""
         return bool(np.isfinite(self.rms))
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Controllers compared, and what they were measured on.
+    """Controllers compared, and the conditions of the comparison.
 
     Attributes:
-        arm: what the controllers believe in.
+        arm: the controllers' model.
         duration: of the motion, s.
         period: sampling period, s.
         bandwidth: of the feedback, rad/s.
-        payload: unknown load, a point at the hand's origin, kg.
-        shares: what gains of joints by themselves have of M_jj (n,).
-        beyond: names of joints that the motion takes past limits.
+        payload: unknown point mass at the hand's origin, kg.
+        shares: gains of independent joints as a share of M_jj (n,).
+        beyond: names of joints that the motion takes beyond their limits.
         rows: a row per controller.
-        left_out: controllers that sensors or motion do not suit, with what they need.
+        left_out: controllers that do not suit the sensors or the motion, with what they require.
     """
 
     arm: Arm
@@ -108,11 +108,11 @@ class Comparison:
 
     @property
     def longest_period(self) -> float:
-        """What the rule of twenty samples allows for this bandwidth, s. Dhanaraj 1.1."""
+        """Longest period for this bandwidth by the rule of twenty samples, s. Dhanaraj 1.1."""
         return sampling_period(self.bandwidth)
 
     def document(self) -> dict[str, Any]:
-        """Everything, for JSON."""
+        """All fields as a dictionary for JSON."""
         said = {
             "arm": self.arm.name,
             "duration": self.duration,
@@ -128,8 +128,8 @@ class Comparison:
         return said | {"payload": self.payload, "controllers": [asdict(row) for row in self.rows]}
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
-        """A matplotlib figure of each controller's error against what it computes;
-        saved where a path is given.
+        """Plot each controller's error against its operations with matplotlib; save the figure if a path is
+        given.
         """
         from forearm.plots.control import comparison_figure, save_figure
 
@@ -139,7 +139,7 @@ class Comparison:
         return figure
 
     def report(self) -> Report:
-        """The rows, and what keeps them from being those of equal gains."""
+        """The rows, and remarks on unequal gains and saturation."""
         header = [
             "controller",
             "ops",
@@ -164,11 +164,11 @@ class Comparison:
             for row in self.rows
         ]
         before = (
-            f"{self.arm.name}: a motion of {self.duration:g} s, sampled every {1e3 * self.period:g} ms, "
+            f"{self.arm.name}: motion of {self.duration:g} s, sampling period {1e3 * self.period:g} ms, "
             f"bandwidth {self.bandwidth / (2.0 * math.pi):g} Hz "
-            f"(twenty samples: {1e3 * self.longest_period:.3g} ms)",
-            f"rms errors of joints, rad (m), and hand; loaded with {self.payload:.4g} kg that no "
-            "controller knows of; rms torque",
+            f"(rule of twenty samples: {1e3 * self.longest_period:.3g} ms)",
+            f"rms errors of joints, rad (m), and hand; loaded: with {self.payload:.4g} kg unknown to the "
+            "controllers; rms torque",
         )
         return Report(header, rows, before=before, after=list(self._held_back()))
 
@@ -178,22 +178,24 @@ class Comparison:
         return replace(report, after=[*report.after, *messages]).html()
 
     def _held_back(self) -> Iterator[str]:
-        """What keeps a comparison from being one of equal gains, and commands from being given."""
+        """Remarks on reduced gains, and on commands that were not delivered in full."""
         if any(row.stiffness < 1.0 for row in self.rows):
             least = ", ".join(
                 f"{j.name} {100.0 * x:.3g} %"
                 for j, x in zip(self.arm.joints, self.shares, strict=True)
                 if x < 1.0
             )
-            of_joints = f"; gains of joints by themselves would shake it: {least} of M_jj" if least else ""
-            yield f"stiff: what the feedback has of w^2 M_jj, at the weakest joint{of_joints}"
+            of_joints = (
+                f"; full gains of independent joints would be unstable: {least} of M_jj" if least else ""
+            )
+            yield f"stiff: feedback stiffness as a share of w^2 M_jj, at the weakest joint{of_joints}"
         if self.left_out:
             yield f"left out: {'; '.join(self.left_out)}"
         for what, when in (("saturated", "alone"), ("loaded_saturated", "under load")):
             shares = [(row.name, getattr(row, what)) for row in self.rows]
             listed = [f"{name} {100.0 * share:.1f} %" for name, share in shares if share]
             if listed:
-                yield f"commands that the drives could not give, {when}: {', '.join(listed)}"
+                yield f"saturated commands, {when}: {', '.join(listed)}"
 
 
 def compare(
@@ -210,25 +212,23 @@ def compare(
     progress: Progress | None = None,
     **old: Unpack[OldActuators],
 ) -> Comparison:
-    """Controllers on one motion. Each runs twice, the second time with a payload that it does not know of.
-    Waters IV.
+    """Compare controllers on one motion. Each runs twice, the second time with an unknown payload. Waters IV.
 
-    All get the same gains, where joints have their own with `stable_inertias`.
+    All get the same gains; joint gains are reduced by `stable_inertias`.
 
     Args:
-        arm: what the controllers believe in.
-        motion: the wanted motion; None: `default_motion` of 2 s, of continuous snap where joints are elastic.
-        controllers: names, or controllers ready made; None: all that suit the arm, the motion and the
-            sensors.
+        arm: the controllers' model.
+        motion: the reference motion; None: `default_motion` of 2 s, of continuous snap if joints are elastic.
+        controllers: names, or controller objects; None: all that suit the arm, the motion and the sensors.
         period: sampling period, s; None: the converter's, or 1 ms.
         bandwidth: of the feedback, rad/s.
-        plant: what moves; None: `arm`.
-        payload: mass of a point at the hand's origin, kg; None: a twentieth of the moving mass.
-        sensors: what the controllers are told; None: all of the state, of motors behind springs and
-            accelerations too.
+        plant: the simulated arm; None: `arm`.
+        payload: point mass at the hand's origin, kg; None: a twentieth of the moving mass.
+        sensors: what the controllers measure; None: the full state, including motors behind springs and
+            accelerations.
         actuators: how commands reach the plant.
-        progress: called before each with how many are done, how many there are, and its name.
-        **old: fields of `actuators` as arguments of their own; deprecated.
+        progress: called before each controller with the number done, the total, and its name.
+        **old: fields of `actuators` as separate arguments; deprecated.
     """
     if old:
         (actuators,) = with_old("compare", old, actuators=actuators)
@@ -274,7 +274,7 @@ def compare(
 
 
 def _beyond(arm: Arm, reference: Reference) -> tuple[str, ...]:
-    """Joints that the motion takes past their limits."""
+    """Joints that the motion takes beyond their limits."""
     past = behind_limits(arm, reference.q).max(axis=0) > PAST
     return tuple(joint.name for joint, is_past in zip(arm.joints, past, strict=True) if is_past)
 

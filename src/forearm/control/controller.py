@@ -1,6 +1,4 @@
-"""What a controller is: something that is asked for torques once a period,
-from what was measured and what is wanted.
-"""
+"""The controller interface: torques once per period, from measurements and the reference."""
 
 from __future__ import annotations
 
@@ -18,19 +16,19 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """What a controller knows at one period.
+    """What a controller receives each period.
 
     Args:
         k: number of the period, from 0.
         t: time, s.
-        q, qd: measured joint coordinates and velocities (n,); the motors', over gear ratios, where sensors
-            are on motors alone.
+        q, qd: measured joint coordinates and velocities (n,); with sensors on the motors alone, motor values
+            divided by the gear ratios.
         qdd: measured accelerations (n,); None: no accelerometers.
-        wanted: (q, qd, qdd) of the motion now, (n,) each.
-        ahead: the same at the next period, when the torque asked for now has acted.
-        force: measured force and moment (6,) on the hand, at its origin, base axes; None: none acts.
+        wanted: reference (q, qd, qdd) now, (n,) each.
+        ahead: the reference one period later, when the torque commanded now has acted.
+        force: measured force and moment (6,) on the hand, at its origin, base axes; None: no force acts.
         motor: measured positions and speeds of the motors over their gear ratios, (n,) each; None: no
-            sensors are on motors.
+            sensors on motors.
         sees_links: whether q and qd are those of the links.
     """
 
@@ -58,7 +56,7 @@ class Sample:
         motor: tuple[Floats, Floats] | None = None,
         sees_links: bool = True,
     ) -> Sample:
-        """The same in half the time that setting the fields of a frozen record takes.
+        """Construct a sample in half the time of a frozen dataclass's initialiser.
 
         Args:
             k, t, q, qd, qdd, wanted, ahead, force, motor, sees_links: as in `Sample`.
@@ -80,32 +78,32 @@ class Sample:
 
 
 def check_arm(arm: object) -> None:
-    """Refuse what a controller cannot be made for."""
+    """Refuse arms without moving joints."""
     if not isinstance(arm, Arm) or arm.n == 0:
         raise InputError(f"controller: expected an Arm with joints that move, got {shorten(arm)}.")
 
 
 def most_torques(arm: Arm) -> Floats:
-    """What each joint bears, its max_effort (n,); infinite where none is given."""
+    """Torque limits of the joints, max_effort (n,); infinite where undefined."""
     return np.array([np.inf if j.max_effort is None else j.max_effort for j in arm.joints], dtype=np.float64)
 
 
 class Controller(Protocol):
-    """Torques (n,) from samples; `operations` is what one sample costs on average,
-    multiplications and additions together.
+    """Computes torques (n,) from samples; `operations` is the mean cost per sample, multiplications and
+    additions together.
     """
 
     name: str
 
     @property
     def operations(self) -> float:
-        """Multiplications and additions a sample."""
+        """Multiplications and additions per sample."""
         ...
 
     def reset(self) -> None:
-        """Forget what was learnt or summed up since the motion began."""
+        """Clear memory and integrals since the start of the motion."""
         ...
 
     def command(self, sample: Sample) -> Floats:
-        """The torques to be held until the next period, tau as `fa.dynamics.inverse` has it."""
+        """Torques to be held until the next period, tau as in `fa.dynamics.inverse`."""
         ...

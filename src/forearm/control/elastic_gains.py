@@ -1,4 +1,6 @@
-"""Gains for motors behind springs: what motors bear, and where feedback of the whole state puts the poles."""
+"""Gains for motors behind springs: stability limits on the motor side, and pole placement for full state
+feedback.
+"""
 
 from __future__ import annotations
 
@@ -17,22 +19,22 @@ from forearm.kinematics.limits import middle
 from forearm.values import as_floats, check_number
 
 Floats = NDArray[np.float64]
-DAMPING = 0.7  # of a spring's mode, at least
-SEEN = 1.5  # rad: a spring that swings by more than this in a period is rigid to the loop
-SETTLING = 0.05  # of the bandwidth: all errors of a loop decay at least so fast
-SLOWER = 0.9  # from one bandwidth that is tried to the next
-LEAST = 0.05  # of the first
+DAMPING = 0.7  # minimum damping ratio of a spring's mode
+SEEN = 1.5  # rad per period: a spring mode that is faster counts as rigid for the loop
+SETTLING = 0.05  # of the bandwidth: every error of a loop decays at least this fast
+SLOWER = 0.9  # ratio of successive bandwidths in the search
+LEAST = 0.05  # of the first: where the search ends
 
 
 def stable_motor_inertias(
     arm: Arm, postures: ArrayLike, bandwidth: float, period: float, delay: int = 0
 ) -> Floats:
-    """`stable_inertias` for gains on motors: M_jj (n,) in mid-range, rotors included, less where sampled
-    gains would shake a rotor, which is all that a motor behind a spring moves at once.
+    """`stable_inertias` for gains on motors: M_jj (n,) in mid-range, rotors included, reduced where sampled
+    gains would be unstable with the rotor alone, which is what a motor behind a spring accelerates at first.
 
     Args:
         arm: the arm.
-        postures: joint coordinates (m, n) that are looked at.
+        postures: configurations (m, n) to check.
         bandwidth: of the feedback, rad/s.
         period: sampling period, s.
         delay: periods until a command acts, 0 or 1.
@@ -45,8 +47,8 @@ def stable_motor_inertias(
 
 
 def placed(joint: LinearArm, poles: list[complex], period: float, delay: int) -> Floats:
-    """Gains (k,) of the states of one joint with which its sampled poles are e^(p T), and 0 for a command
-    that waits; by Ackermann's formula, of (F - 1) / T so that short periods lose no digits.
+    """State feedback gains (k,) of one joint that place its sampled poles at e^(p T), and at 0 for a pending
+    command; by Ackermann's formula for (F - 1) / T, which loses no digits for short periods.
     """
     F, G = joint.with_delay(period, delay)
     rate, into, size = F / period, G[:, 0] / period, len(F)
@@ -63,14 +65,13 @@ def placed(joint: LinearArm, poles: list[complex], period: float, delay: int) ->
 
 @dataclass(frozen=True, eq=False)
 class StateGains:
-    """Gains (n,) of positions and speeds of link and motor, and of what was asked for before, with a delay.
+    """Gains (n,) of positions and speeds of link and motor, and with a delay of the pending command.
 
     Attributes:
-        link, link_rate: of the link, N m/rad (N/m) and N m s/rad (N s/m); 0 of a rigid joint.
+        link, link_rate: of the link, N m/rad (N/m) and N m s/rad (N s/m); 0 for a rigid joint.
         motor, motor_rate: of the motor, over its gear ratio.
-        waiting: of the feedback's torque that was asked for a period before; 0 without a delay.
-        poles: of each joint, 1/s: two of the bandwidth, and those of its spring unless it is rigid to the
-            loop.
+        waiting: of the feedback torque commanded one period before; 0 without a delay.
+        poles: of each joint, 1/s: two of the bandwidth, and those of its spring unless it counts as rigid.
     """
 
     link: Floats
@@ -81,7 +82,7 @@ class StateGains:
     poles: tuple[tuple[complex, ...], ...]
 
     def of(self, arm: LinearArm, delay: int) -> Floats:
-        """As one matrix for a linear arm, (n, 2 m) or with a delay (n, 2 m + n)."""
+        """The gain matrix for a linear arm, (n, 2 m) or with a delay (n, 2 m + n)."""
         n, m, rows = len(arm.motors), len(arm.M), np.arange(len(arm.motors))
         made = np.zeros((n, 2 * m + delay * n))
         for block, (link, motor) in enumerate(((self.link, self.motor), (self.link_rate, self.motor_rate))):
@@ -101,17 +102,17 @@ def state_gains(
     elastic_bandwidth: float | None = None,
     damping: float = DAMPING,
 ) -> StateGains:
-    """Gains that put the poles of each joint by itself, as two masses with a spring in mid-range, sampled:
-    two at -w, and those of the spring where they are, damped.
+    """Pole placement for each joint separately, as two sampled masses with a spring in mid-range: two poles
+    at -w, and those of the spring at their own frequency, damped.
 
     Args:
         arm: the arm.
         bandwidth: w, rad/s.
         period: sampling period, s.
         delay: periods until a command acts, 0 or 1.
-        elastic_bandwidth: how fast the spring's two poles are, rad/s; None: as the joint swings by itself,
-            sqrt(K / M + K / B), but no slower than w.
-        damping: their damping ratio, at least; 1: both at one place.
+        elastic_bandwidth: natural frequency of the spring's two poles, rad/s; None: that of the separate
+            joint, sqrt(K / M + K / B), but at least w.
+        damping: their minimum damping ratio; 1: a double pole.
     """
     w, T = check_number(bandwidth, "bandwidth", above=0.0), check_number(period, "period", above=0.0)
     ratio = check_number(damping, "damping", above=0.0)
@@ -139,7 +140,7 @@ def state_gains(
 
 
 def _own_mode(joint: LinearArm) -> tuple[float, float]:
-    """How fast link and rotor swing against each other, rad/s, and their damping ratio."""
+    """Natural frequency of link against rotor, rad/s, and damping ratio."""
     pull = np.array([-1.0, 1.0])
     mobility = float(pull @ np.linalg.inv(joint.M) @ pull)
     swing = math.sqrt(mobility * joint.K[1, 1])
@@ -156,8 +157,8 @@ def stable_state_gains(
     elastic_bandwidth: float | None = None,
     damping: float = DAMPING,
 ) -> tuple[StateGains, float]:
-    """`state_gains` of the largest bandwidth up to the one given with which the whole arm, linear in every
-    posture (m, n), is stable; and that bandwidth. It is at most half of what one mass bears.
+    """`state_gains` with the largest bandwidth up to the given one for which the whole arm is stable,
+    linearised in every configuration (m, n); and that bandwidth, at most half of the limit for one mass.
     """
     arms, asked = [linear_arm(arm, q) for q in postures], check_number(bandwidth, "bandwidth", above=0.0)
     w = first = min(asked, 0.5 * largest_bandwidth(period, delay))
@@ -168,7 +169,7 @@ def stable_state_gains(
             return gains, w
         w *= SLOWER
     raise InputError(
-        f"state feedback: {arm.name!r} is not stable under gains of joints by themselves, sampled every "
-        f"{period:g} s, at {asked:g} rad/s nor at less; take a shorter period, springs with damping, or "
+        f"state feedback: {arm.name!r} is unstable under separate joint gains sampled every {period:g} s, "
+        f"at {asked:g} rad/s or less; use a shorter period, springs with damping, or "
         "'PD on motors'."
     )

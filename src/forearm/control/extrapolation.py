@@ -1,10 +1,12 @@
-"""First-order extrapolation of forces in all 3n parameters (q, qd, qdd):
-slopes exact, from pairs, or from any points.
+"""First-order extrapolation of torques in all 3n parameters (q, qd, qdd), with slopes from derivatives, from
+pairs of states, or from arbitrary points.
 
-Waters IV: with six joints the 18 slopes of each force take 18 pairs of values in which one parameter
-differs. He adds that 7 points make 18 pairs at all. They make 21, but the differences of 7 points span
-6 directions: from points that come as they are, 18 slopes are known with 19. `fitted_slopes` says how
-many directions it knows.
+Waters IV: with six joints the 18 slopes of each torque take 18 pairs of values in which one parameter
+differs. He
+adds that 7 points contain 18 pairs. They contain 21, but the differences of 7 points span only 6 directions:
+from
+arbitrary points, 18 slopes need 19 points. `fitted_slopes` reports the number of directions that are
+determined.
 """
 
 from __future__ import annotations
@@ -28,19 +30,19 @@ from forearm.values import as_floats, check_choice, check_number, check_whole
 
 Floats = NDArray[np.float64]
 KINDS = ("exact", "pairs")
-LOST = 1e-10  # of the longest direction: what the points do not span
+LOST = 1e-10  # of the longest direction: below it directions count as not spanned
 
 
 def exact_slopes(kernel: Kernel, state: Floats) -> Floats:
-    """dF/dx (n, 3n), or (m, n, 3n), by the derivatives of inverse dynamics, at a state
-    (3n,) or states (m, 3n).
+    """dF/dx (n, 3n), or (m, n, 3n), from the derivatives of inverse dynamics, at a state (3n,) or states (m,
+    3n).
     """
     return np.concatenate(kernel.inverse_dynamics_derivatives(*parts(state)), axis=-1)
 
 
 def slopes_by_pairs(kernel: Kernel, state: Floats, step: float = 1e-4) -> tuple[Floats, Floats]:
-    """F (n,) and dF/dx (n, 3n) from 3n + 1 evaluations: pairs of the state (3n,) with each that has
-    one parameter changed.
+    """F (n,) and dF/dx (n, 3n) from 3n + 1 evaluations: forward differences at the state (3n,) in one
+    parameter each.
     """
     h = check_number(step, "slopes_by_pairs, step", above=0.0)
     points = np.vstack([state, state + h * np.eye(len(state))])
@@ -50,25 +52,23 @@ def slopes_by_pairs(kernel: Kernel, state: Floats, step: float = 1e-4) -> tuple[
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """Slopes (n, p) from points: of all that agree with them the least.
-    They are known in `rank` directions of p.
-    """
+    """Minimum-norm slopes (n, p) that fit the points; `rank` of p directions are determined."""
 
     slopes: Floats
     rank: int
 
     @property
     def determined(self) -> bool:
-        """Whether the points say everything about the slopes."""
+        """Whether the points determine all slopes."""
         return self.rank == int(self.slopes.shape[1])
 
 
 def fitted_slopes(states: ArrayLike, forces: ArrayLike, cut: float = LOST) -> Fitted:
-    """Slopes from points as they come: states (m, p), forces (m, n), by least squares on the
-    differences to the first.
+    """Slopes from arbitrary points: states (m, p), forces (m, n), by least squares on the differences from
+    the first.
 
-    Directions in which the points reach less than `cut` of their farthest are taken as not known. Other pairs
-    of the points add nothing: their differences are differences of these.
+    Directions in which the points extend less than `cut` of the longest extent count as undetermined. Other
+    pairs of points add nothing: their differences are linear combinations of these.
     """
     x, F = as_floats(states, "states"), as_floats(forces, "forces")
     if x.ndim != 2 or F.ndim != 2 or len(x) != len(F) or len(x) < 2:
@@ -81,7 +81,7 @@ def fitted_slopes(states: ArrayLike, forces: ArrayLike, cut: float = LOST) -> Fi
 
 
 def points_for_pairs(pairs: int) -> int:
-    """The fewest points that make so many pairs: the least m with m (m - 1) / 2 >= pairs."""
+    """The fewest points that contain so many pairs: the smallest m with m (m - 1) / 2 >= pairs."""
     m = 1
     while m * (m - 1) // 2 < pairs:
         m += 1
@@ -89,8 +89,8 @@ def points_for_pairs(pairs: int) -> int:
 
 
 def points_for_slopes(parameters: int) -> int:
-    """The fewest points in general position that determine so many slopes, found by fitting:
-    one more than there are slopes.
+    """The fewest points in general position that determine so many slopes, found by fitting: one more than
+    slopes.
     """
     rng = np.random.default_rng(parameters)
     m = 2
@@ -100,28 +100,29 @@ def points_for_slopes(parameters: int) -> int:
 
 
 def elimination_operations(size: int, sides: int) -> int:
-    """Multiplications and additions of Gauss' elimination for `sides` right-hand
-    sides; divisions are apart.
+    """Multiplications and additions of Gaussian elimination with `sides` right-hand sides; divisions are not
+    counted.
     """
     squares = (size - 1) * size * (2 * size - 1) // 6
     return 2 * (squares + sides * size * (size - 1))
 
 
 class FirstOrder:
-    """F = F0 + (dF/dx) (x - x0) in x = (q, qd, qdd) of the wanted motion, x0 of the last full evaluation.
+    """F = F0 + (dF/dx) (x - x0) in x = (q, qd, qdd) of the reference motion, with x0 of the last full
+    evaluation.
 
-    There the forces and their slopes are computed; so they are after a switch of accelerations: over it,
-    inertias that have changed with q would make an error of first order; and where joints with dry friction
-    reverse. Else the error falls with the square of the distance.
+    A full evaluation computes torques and slopes. It is repeated after a switch of acceleration, across which
+    the change of inertia with q would cause a first-order error, and after a velocity reversal of a joint
+    with dry friction. Otherwise the error grows with the square of the distance.
 
     Args:
-        arm: the arm that the controller believes in.
-        motion: the wanted motion.
+        arm: the controller's model of the arm.
+        motion: the reference motion.
         every: samples from one full evaluation to the next.
         slopes: "exact", or "pairs", 3n of them; None: exact up to ten joints.
-        step: between the two of a pair, rad or m, rad/s or m/s, rad/s^2 or m/s^2.
-        bandwidth: of the feedback, rad/s; None: none.
-        inertias: what its gains are multiplied by (n,), kg m^2 (kg); None: M_jj in mid-range.
+        step: difference between the two states of a pair, rad or m, rad/s or m/s, rad/s^2 or m/s^2.
+        bandwidth: of the feedback, rad/s; None: no feedback.
+        inertias: factors of its gains (n,), kg m^2 (kg); None: M_jj in mid-range.
     """
 
     name = "first order"
@@ -156,16 +157,16 @@ class FirstOrder:
 
     @property
     def operations(self) -> float:
-        """On average since the motion began."""
+        """Mean operations per sample since the start of the motion."""
         return self._spent.average
 
     def reset(self) -> None:
-        """Forget the last evaluation."""
+        """Discard the last evaluation."""
         self._spent, self._since = Spending(), self._every
         self._switches.reset()
 
     def command(self, sample: Sample) -> Floats:
-        """Solved where it is time to, carried on otherwise."""
+        """Torques from a full evaluation when due, otherwise by extrapolation."""
         rows = self._wanted.of(sample)
         state = np.concatenate(rows)
         is_due = self._switches.passed(sample.t, rows[1]) or self._since >= self._every

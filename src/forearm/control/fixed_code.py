@@ -1,7 +1,8 @@
 """Functions and controllers of an arm in fixed point, for processors without floating point. Waters IV.
 
-Ranges of the inputs give ranges of every value, these the formats, and the formats the errors: nothing
-overflows within the ranges, and how far results can be from the exact ones is stated.
+The input ranges determine the range of every value, the ranges the formats, and the formats the errors:
+nothing
+overflows within the ranges, and a bound on the error of the results is stated.
 """
 
 from __future__ import annotations
@@ -47,23 +48,23 @@ ROUNDS = 20
 
 @dataclass(frozen=True, eq=False)
 class FixedPoint:
-    """A function in whole numbers.
+    """A function in integer arithmetic.
 
-    `quantised` makes its inputs, `evaluate` computes what the C does, bit for bit.
+    `quantised` converts its inputs, `evaluate` computes what the C code does, bit for bit.
 
     Attributes:
         source: its C.
-        word: bits of a number.
+        word: bits per number.
         ranges: (lower, upper) of every input by its name, such as "q[2]".
-        formats: bits behind the point of each entry of inputs and outputs.
-        errors: bounds of |result - exact| of each output for inputs that are whole numbers within `ranges`;
-            what rounding the inputs does is not in them.
-        graph: what is computed.
-        steps: how each value of the graph is computed, by its place.
+        formats: fractional bits of each entry of inputs and outputs.
+        errors: bounds of |result - exact| of each output for integer inputs within `ranges`; rounding of the
+            inputs is not included.
+        graph: the expression graph.
+        steps: operation for each value of the graph, by its index.
         results: the outputs as values of the graph.
         bounds: ranges of its values.
-        inner_errors: errors of its values, by place.
-        ends: whole numbers at which outputs that are kept for the next call end.
+        inner_errors: errors of its values, by index.
+        ends: integers at which outputs that are stored for the next call saturate.
     """
 
     source: Source
@@ -90,21 +91,21 @@ class FixedPoint:
 
     @property
     def name(self) -> str:
-        """That of the function."""
+        """Name of the function."""
         return self.source.name
 
     @property
     def counts(self) -> Counts:
-        """The operations of one evaluation."""
+        """Operation counts of one evaluation."""
         return self.source.counts
 
     @property
     def error_bound(self) -> Floats:
-        """What the entries of the last output can be wrong by, in their unit."""
+        """Error bound of each entry of the last output, in its unit."""
         return list(self.errors.values())[-1]
 
     def files(self) -> dict[str, str]:
-        """Names of the files, and what is in them."""
+        """File contents by file name."""
         return self.source.files()
 
     def save(self, folder: str | Path) -> list[Path]:
@@ -112,7 +113,9 @@ class FixedPoint:
         return self.source.save(folder)
 
     def quantised(self, **values: ArrayLike) -> dict[str, Whole]:
-        """Inputs (n,) or (B, n) as whole numbers, to the nearest; what lies outside the ranges is refused."""
+        """Convert inputs (n,) or (B, n) to integers, rounded to nearest; values outside the ranges are
+        refused.
+        """
         made = {}
         for name in self._inputs(values):
             array = as_floats(values[name], f"fixed_point, {name}")
@@ -122,13 +125,13 @@ class FixedPoint:
                     f"fixed_point, {name}: expected {len(bits)} numbers per state, got shape {array.shape}."
                 )
             ends = np.array([self.ranges[f"{name}[{i}]"] for i in range(len(bits))]).T
-            if not ((array >= ends[0]) & (array <= ends[1])).all():  # NaN too
+            if not ((array >= ends[0]) & (array <= ends[1])).all():  # catches NaN too
                 raise InputError(f"fixed_point, {name}: outside the ranges that the code was made for.")
             made[name] = np.round(array * 2.0**bits).astype(np.int64)
         return made
 
     def evaluate(self, inputs: Mapping[str, Whole]) -> dict[str, Whole]:
-        """Outputs as whole numbers from inputs as whole numbers, (n,) or (B, n)."""
+        """Integer outputs from integer inputs, (n,) or (B, n)."""
         values = self.values(inputs)
         shape = np.shape(next(iter(inputs.values())))[:-1]
         made = {}
@@ -144,7 +147,7 @@ class FixedPoint:
         return made
 
     def values(self, inputs: Mapping[str, Whole]) -> dict[int, Whole]:
-        """Every value inside, by place in the graph."""
+        """Every intermediate value, by index in the graph."""
         arrays = {name: inputs[name] for name in self._inputs(inputs)}
         given = {
             f"{name}[{i}]": array[..., i] for name, array in arrays.items() for i in range(array.shape[-1])
@@ -152,17 +155,17 @@ class FixedPoint:
         return run(self.steps, self.graph.leaves, given)
 
     def real(self, numbers: Mapping[str, Whole]) -> dict[str, Floats]:
-        """Whole numbers of inputs or outputs as the values they stand for."""
+        """Convert integers of inputs or outputs to real values."""
         return {
             name: array * 2.0 ** -np.array(self.formats[name], dtype=float) for name, array in numbers.items()
         }
 
     def _inputs(self, given: Mapping[str, Any]) -> list[str]:
-        """The names of the inputs, all of which must be there."""
+        """The names of the inputs, all of which must be given."""
         names = list(dict.fromkeys(leaf.split("[")[0] for leaf in self.ranges))
         for name in names:
             if name not in given:
-                raise InputError(f"fixed_point: {name} is missing; it takes {', '.join(names)}.")
+                raise InputError(f"fixed_point: {name} is missing; expected {', '.join(names)}.")
         return names
 
 
@@ -183,19 +186,19 @@ def fixed_point(
     period: float | None = None,
     most: ArrayLike | None = None,
 ) -> FixedPoint:
-    """A generated function, or a control law, as C99 in whole numbers.
+    """Generate a function or a control law as C99 in integer arithmetic.
 
-    Products take twice the word, sines 64 bits. The state of a law has one format in and out, and ends at its
-    range.
+    Products use twice the word, sines 64 bits. The state of a law has one format for input and output, and
+    saturates at its range.
 
     Args:
         arm: the arm.
-        function: one that `fa.generate` takes, or a law of `controller_code`.
+        function: one that `fa.generate` supports, or a law of `controller_code`.
         ranges: for each input by name a bound of its magnitude, or for each joint a bound or a pair (lower,
             upper); by default q has the limits of the joints and qd their max_speed.
-        word: bits of a number, 16 or 32.
-        name: name of the function in C; None: of the arm and what it computes.
-        bandwidth, gains, friction, period, most: as in `controller_code`, for laws alone.
+        word: bits per number, 16 or 32.
+        name: name of the function in C; None: derived from the arm and the function.
+        bandwidth, gains, friction, period, most: as in `controller_code`, for laws only.
     """
     if word not in WORDS or isinstance(word, bool):
         raise InputError(
@@ -221,10 +224,10 @@ def program_in_fixed_point(
     lines: list[str],
     kept: Mapping[str, str] | None = None,
 ) -> FixedPoint:
-    """A traced function whose inputs lie inside ranges, as C with the given lines at its head.
+    """Generate C for a traced function whose inputs lie within ranges, with the given header lines.
 
-    `kept` names outputs that are inputs of the next call: they have the formats of these,
-    and end at their ranges.
+    `kept` maps outputs to the inputs of the next call that they become: they share formats, and saturate at
+    their ranges.
     """
     graph, both = traced.graph, (traced.inputs, traced.outputs)
     needed = graph.needed(traced.results)
@@ -264,14 +267,14 @@ def _traced(arm: Arm, function: str, settings: dict[str, Any]) -> tuple[Traced, 
     check_choice(function, (*FUNCTIONS, *LAWS), "fixed_point, function")
     if settings:
         raise InputError(
-            f"fixed_point, {next(iter(settings))}: only laws take it ({', '.join(LAWS)}), not {function}."
+            f"fixed_point, {next(iter(settings))}: only laws support it ({', '.join(LAWS)}), not {function}."
         )
     return trace(Tracing(arm, {}), [FUNCTIONS[function]]), FUNCTIONS[function].title
 
 
 def _rounded_out(ends: Range, word: int) -> Range:
-    """A range with room for its ends rounded to whole numbers, whose unit is no more than
-    2^-(word - 2) of the larger end.
+    """A range widened so that its ends can be rounded to integers, whose unit is at most 2^-(word - 2) of the
+    larger end.
     """
     room = max(2.0 ** -(word - 2) * max(abs(ends[0]), abs(ends[1])), 2.0**-LARGEST_FRACTION)
     return ends[0] - room, ends[1] + room
@@ -285,9 +288,9 @@ def _fitted(
     word: int,
     tied: list[tuple[int, int]],
 ) -> tuple[dict[int, FixedPointStep], dict[int, float]]:
-    """Formats in which every value fits with its error: a place that would not loses bits, until all do.
+    """Formats in which every value fits with its error: values that do not fit lose bits, until all fit.
 
-    Of places that are tied the one with more bits loses those that the other has not.
+    Of two tied values the one with more bits loses the excess.
     """
     less: dict[int, int] = {}
     for _ in range(ROUNDS):
@@ -297,8 +300,8 @@ def _fitted(
             errors = errors_in(graph, steps, propagated(graph, needed, boxes, bounds.of), errors)
         most = 2 ** (word - 1) - 1
         reached = {p: (bounds.most(p) + errors[p]) * 2.0**s.bits for p, s in steps.items()}
-        # a value smaller than its error says nothing: it loses one bit more,
-        # or those behind it would ask for one a round
+        # a value smaller than its error carries no information: it loses one extra bit, or its successors
+        # would ask for one per iteration
         over = {
             p: max(math.ceil(math.log2(size / most)), 1) + (errors[p] > bounds.most(p))
             for p, size in reached.items()
@@ -312,13 +315,13 @@ def _fitted(
             return steps, {place: error * (1.0 + WIDER) for place, error in errors.items()}
         less |= {place: less.get(place, 0) + bits for place, bits in over.items()}
     raise InputError(
-        f"fixed_point: {word} bits are too few: errors grow as large as the values. Give a longer word, or "
-        "ranges in which the values are not so far apart in size."
+        f"fixed_point: {word} bits are too few: errors become as large as the values. Use a longer word, or "
+        "ranges with a smaller spread of magnitudes."
     )
 
 
 def _tied(graph: Graph, results: Mapping[str, Any], kept: Mapping[str, str]) -> list[tuple[int, int]]:
-    """Places of outputs with those of the inputs that they become."""
+    """Indices of outputs with those of the inputs that they become."""
     inputs = {leaf: place for place, leaf in graph.leaves.items()}
     return [
         (e.node, inputs[f"{name}[{i}]"]) for key, name in kept.items() for i, e in enumerate(results[key])
@@ -326,8 +329,8 @@ def _tied(graph: Graph, results: Mapping[str, Any], kept: Mapping[str, str]) -> 
 
 
 def _whole_ends(ends: Range, bits: int) -> tuple[int, int]:
-    """The least and the largest whole number within a range, twice the one nearest to its lower
-    end where it holds none.
+    """The smallest and the largest integer within a range; twice the one nearest to its lower end if there is
+    none.
     """
     low, high = math.ceil(ends[0] * 2.0**bits), math.floor(ends[1] * 2.0**bits)
     return (low, high) if low <= high else (round(ends[0] * 2.0**bits),) * 2
@@ -340,7 +343,7 @@ def _formats(
     results: Mapping[str, Any],
     word: int,
 ) -> tuple[int, ...]:
-    """Bits behind the point of each entry; 0 for what is not used, or always 0."""
+    """Fractional bits of each entry; 0 for unused entries and constant zeros."""
     if argument.name in results:
         return tuple(
             (steps[e.node] if isinstance(e, Expr) else constant(e, word)).bits for e in results[argument.name]

@@ -1,4 +1,4 @@
-"""A fixed-point program as C99: whole numbers alone, nothing from math.h."""
+"""A fixed-point program as C99: integer arithmetic only, nothing from math.h."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def source(
     word: int,
     ends: Mapping[str, Sequence[tuple[int, int]]],
 ) -> str:
-    """The definition of the function; `ends` has the whole numbers at which entries of some outputs end."""
+    """The definition of the function; `ends` holds the integers at which entries of some outputs saturate."""
     names = _names(graph, steps)
     lines = [
         *c_family.comment(
@@ -94,7 +94,7 @@ def source(
 
 
 def signature(name: str, arguments: tuple[Sequence[Argument], Sequence[Argument]], word: int) -> list[str]:
-    """void NAME(const int32_t q[6], ..., int32_t tau[6]), over lines."""
+    """The prototype void NAME(const int32_t q[6], ..., int32_t tau[6]), split into lines."""
     taken = [f"const int{word}_t {a.name}[{max(a.size, 1)}]" for a in arguments[0]]
     made = [f"int{word}_t {a.name}[{max(a.size, 1)}]" for a in arguments[1]]
     return folded(f"void {name}({', '.join([*taken, *made])})")
@@ -107,7 +107,7 @@ def header(
     formats: Mapping[str, Sequence[int]],
     word: int,
 ) -> str:
-    """The declaration, and the formats as numbers that a program can use."""
+    """The declaration, and the formats as macros that a program can use."""
     guard = f"{name.upper()}_H"
     lines = [*c_family.comment(about), f"#ifndef {guard}", f"#define {guard}", "", "#include <stdint.h>", ""]
     lines += ["/* Bits behind the point of each entry: value = number / 2^bits. */"]
@@ -120,7 +120,7 @@ def header(
 
 
 def _names(graph: Graph, steps: Mapping[int, FixedPointStep]) -> Callable[[int], str]:
-    """Names as in other generated code, each with its number behind it, so that none is met twice."""
+    """Names as in other generated code, each with its index appended for uniqueness."""
 
     def name(place: int) -> str:
         step = steps[place]
@@ -165,7 +165,7 @@ def _text(
 
 
 def _lifted(name: str, up: int, wide: str, word: int) -> str:
-    """name 2^up as a product, since negative numbers must not be shifted up."""
+    """name 2^up as a product, since shifting negative numbers left is undefined."""
     if up == 0:
         return f"({wide}){name}"
     if up > 0:

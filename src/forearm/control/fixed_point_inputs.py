@@ -1,5 +1,5 @@
-"""The ranges of a function's inputs: limits and max_speed of the joints for q and qd,
-for the rest what the caller gives.
+"""Ranges of a function's inputs: joint limits and max_speed for q and qd, the caller's values for the
+others.
 """
 
 from __future__ import annotations
@@ -18,13 +18,11 @@ from forearm.values import check_choice, check_number
 
 POSITIONS = ("q", "q_wanted")
 RATES = ("qd", "qd_wanted")
-LARGEST = 1e6  # no angle, speed or sum of errors of an arm is more
+LARGEST = 1e6  # above any angle, speed or sum of errors of an arm
 
 
 def input_ranges(arm: Arm, inputs: Sequence[Argument], given: Mapping[str, Any]) -> dict[str, Range]:
-    """(lower, upper) of every entry by its name, such as "q[2]";
-    InputError says for which inputs ranges are missing.
-    """
+    """(lower, upper) of every entry by its name, such as "q[2]"; InputError names inputs without ranges."""
     if not isinstance(given, Mapping):
         raise InputError(
             f"fixed_point, ranges: expected a mapping such as {{'qd': 2.0}}, got {shorten(given)}."
@@ -46,7 +44,7 @@ def _entries(arm: Arm, argument: Argument, given: Mapping[str, Any]) -> list[Ran
             return [(-speed, speed) for j in arm.joints if (speed := j.max_speed) is not None]
         if name not in POSITIONS:
             raise InputError(
-                f"fixed_point: the range of {name} is not known; give it in ranges, such as "
+                f"fixed_point: the range of {name} is unknown; pass it in ranges, such as "
                 f"ranges={{'{name}': 2.0}} or a pair (lower, upper) for each joint."
             )
         open_ = [
@@ -57,7 +55,7 @@ def _entries(arm: Arm, argument: Argument, given: Mapping[str, Any]) -> list[Ran
         if open_:
             raise InputError(
                 f"fixed_point: {', '.join(open_)} of {arm.name!r} {'has' if len(open_) == 1 else 'have'} no "
-                f"limits; give them in the arm file, or ranges={{'{name}': 3.2}}, in rad or m."
+                f"limits; set them in the arm file, or pass ranges={{'{name}': 3.2}}, in rad or m."
             )
         return [(j.limits.lower, j.limits.upper) for j in arm.joints]
     value = given[name]

@@ -1,8 +1,8 @@
-"""A graph as steps in whole numbers: each value v is kept as v 2^f, with f as large as its
-range allows. Waters IV.
+"""A graph as integer operations: each value v is stored as v 2^f, with f as large as its range allows. Waters
+IV.
 
-Products and sums are formed in twice the word's width and shifted down, to the nearest. What each step can be
-wrong by, and what it makes of the errors of its operands, is added up box by box.
+Products and sums are formed in twice the word's width and shifted down with rounding to nearest. The error of
+each operation, and the propagated errors of its operands, are summed per box.
 """
 
 from __future__ import annotations
@@ -23,16 +23,15 @@ from forearm.symbols.graph import ABS, ADD, CHOOSE, CONSTANT, COS, DIV, INPUT, M
 Floats = NDArray[np.float64]
 WORDS = (16, 32)
 LARGEST_FRACTION = 60
-HEADROOM = 2.0**-10  # of the range, for errors; checked when they are known
+HEADROOM = 2.0**-10  # of the range, reserved for errors; checked once they are known
 
 
 @dataclass(frozen=True)
 class FixedPointStep:
-    """One value: kind and operands of the graph, `bits` behind the point, and the shifts
-    that bring operands to it.
+    """One value: kind and operands of the graph, fractional `bits`, and the shifts that align its operands.
 
     MUL: (a b) >> down. ADD, SUB: (a 2^up_a + b 2^up_b) >> down, a negative `up` shifting down first. DIV: (a
-    2^up_a / b) >> down, cut off. SQRT: floor of the root of a 2^up_a. CHOOSE: x 2^up_x where a 2^up_a < b
+    2^up_a / b) >> down, truncated. SQRT: floor of the root of a 2^up_a. CHOOSE: x 2^up_x where a 2^up_a < b
     2^up_b, else y 2^up_y, for `branches` (x, up_x), (y, up_y). `number` is that of a constant.
     """
 
@@ -49,14 +48,14 @@ class FixedPointStep:
 
     @property
     def lifted(self) -> tuple[tuple[int, int], ...]:
-        """The two operands with what each is shifted up by."""
+        """The two operands with their left shifts."""
         return (self.left, self.up_a), (self.right, self.up_b)
 
 
 def planned(
     graph: Graph, needed: Sequence[int], ranges: Ranges, word: int, less: Mapping[int, int]
 ) -> dict[int, FixedPointStep]:
-    """The steps in order, by place; `less` takes bits from places whose errors need more room."""
+    """The operations in order, by index; `less` removes bits from values whose errors need more headroom."""
     steps: dict[int, FixedPointStep] = {}
     for place in needed:
         most = ranges.most(place)
@@ -66,13 +65,13 @@ def planned(
 
 
 def _bits(most: float, word: int) -> int:
-    """The most bits behind the point with which +-most fits a word."""
+    """The largest number of fractional bits with which +-most fits a word."""
     if most == 0.0:
         return 0
     room = (2.0 ** (word - 1) - 2.0) * (1.0 - HEADROOM)
     bits = min(math.floor(math.log2(room / most)), LARGEST_FRACTION)
     if bits < -LARGEST_FRACTION // 2:
-        raise InputError(f"fixed_point: a value reaches {most:.3g}; give narrower ranges.")
+        raise InputError(f"fixed_point: a value reaches {most:.3g}; use narrower ranges.")
     return bits
 
 
@@ -84,7 +83,7 @@ def _step(
         return constant(graph.values[place], word, place)
     if kind == INPUT:
         return FixedPointStep(place, kind, bits)
-    far = 2 * word - 2  # the furthest that twice the word can be shifted, with room for the half that rounds
+    far = 2 * word - 2  # the largest shift within twice the word, with room for the rounding half
     fa = steps[left].bits
     fb = steps[right].bits if right >= 0 else 0
     if kind == MUL:
@@ -92,7 +91,7 @@ def _step(
         return FixedPointStep(place, kind, bits, left, right, down=fa + fb - bits)
     if kind in (ADD, SUB, CHOOSE):
         common = _common(fa, fb, word)
-        # a number shifted down by its whole word is 0, however much further it should go
+        # a number shifted down by its whole word is 0, so larger shifts are equivalent
         ups = max(common - fa, -far), max(common - fb, -far)
         if kind == CHOOSE:
             fx, fy = (steps[p].bits for p in graph.branches[place])
@@ -109,22 +108,24 @@ def _step(
         up = min(2 * bits - fa, word - 2)
         up -= (fa + up) % 2
         if up < 0:
-            raise InputError("fixed_point: a root of numbers beyond all words; give narrower ranges.")
+            raise InputError(
+                "fixed_point: a square root of numbers that exceed the word; use narrower ranges."
+            )
         return FixedPointStep(place, kind, (fa + up) // 2, left, up_a=up)
     if kind in (SIN, COS):
         if fa < -1:
-            raise InputError("fixed_point: an angle of more than a milliard turns; give narrower ranges.")
+            raise InputError("fixed_point: an angle of more than 10^9 turns; use narrower ranges.")
         return FixedPointStep(place, kind, word - 2, left, down=sines.FRACTION - (word - 2))
     return FixedPointStep(place, kind, fa if kind == ABS else 0, left)
 
 
 def _common(fa: int, fb: int, word: int) -> int:
-    """The bits to which two numbers are brought, so that neither leaves twice the word."""
+    """Fractional bits to which two numbers are aligned without exceeding twice the word."""
     return min(max(fa, fb), min(fa, fb) + word - 2)
 
 
 def constant(value: float, word: int, place: int = -1) -> FixedPointStep:
-    """A number with all bits that a word has, and no zeros behind the last that says something."""
+    """A constant with all bits that a word has, without trailing zeros."""
     if value == 0.0:
         return FixedPointStep(place, CONSTANT, 0)
     bits = min(math.floor(math.log2((2.0 ** (word - 1) - 1.0) / abs(value))), LARGEST_FRACTION)
@@ -139,9 +140,9 @@ def constant(value: float, word: int, place: int = -1) -> FixedPointStep:
 def errors_in(
     graph: Graph, steps: Mapping[int, FixedPointStep], boxes: Mapping[int, Box], known: Mapping[int, float]
 ) -> dict[int, float]:
-    """How far each whole number can be from the exact value, of exact inputs: the largest over the boxes.
+    """Largest distance over the boxes of each integer from the exact value, for exact inputs.
 
-    Never more than what is known from other boxes.
+    Never more than the bound known from other boxes.
     """
     errors: dict[int, Floats] = {}
     count = len(next(iter(boxes.values()))[0])
@@ -178,13 +179,15 @@ def _error(
     if step.kind == DIV:
         b, eb, r = _least(boxes[step.right]), errors[step.right], most_of(boxes[step.place])
         if (b <= eb).any():
-            raise InputError("fixed_point: a divisor can be as small as its rounding; give narrower ranges.")
+            raise InputError(
+                "fixed_point: a divisor can be as small as its rounding error; use narrower ranges."
+            )
         return (ea + r * eb) / (b - eb) + 2.0 ** -(step.bits + step.down) + half
     return _function_error(step, boxes, ea, a)
 
 
 def _lost(steps: Mapping[int, FixedPointStep], place: int, up: int) -> float:
-    """What shifting an operand down can cost."""
+    """Error of shifting an operand down."""
     return 2.0 ** -(steps[place].bits + up + 1) if up < 0 else 0.0
 
 
@@ -195,11 +198,13 @@ def _choice_error(
     boxes: Mapping[int, Box],
     errors: Mapping[int, Floats],
 ) -> Floats:
-    """That of the branch taken; where errors may take the other one, the distance between them as well."""
+    """Error of the branch taken; where errors may select the other branch, the distance between them as
+    well.
+    """
     (a, ea), (b, eb) = ((boxes[p], errors[p] + _lost(steps, p, up)) for p, up in step.lifted)
     (x, ex), (y, ey) = ((boxes[p], errors[p] + _lost(steps, p, up)) for p, up in step.branches)
     either = np.maximum(ex, ey)
-    if extreme_of(graph, step.place):  # the wrong one is off by no more than what was compared
+    if extreme_of(graph, step.place):  # the wrong branch is off by no more than the compared values
         return either + _lost(steps, *step.lifted[0]) + _lost(steps, *step.lifted[1])
     far = np.maximum(x[1] - y[0], y[1] - x[0])
     first, second = a[1] + ea < b[0] - eb, a[0] - ea >= b[1] + eb
@@ -217,7 +222,7 @@ def _function_error(step: FixedPointStep, boxes: Mapping[int, Box], ea: Floats, 
             np.where(root > 0.0, np.minimum(ea / np.maximum(root, 1e-300), np.sqrt(ea)), np.sqrt(ea))
             + 2.0**-step.bits
         )
-    if step.kind == SIGN:  # a value nearer to 0 than its error may have any sign
+    if step.kind == SIGN:  # a value closer to 0 than its error may have any sign
         return np.where((_least(boxes[step.left]) > ea) | (ea == 0.0), 0.0, 2.0)
     return ea
 
@@ -230,7 +235,7 @@ def _turned_error(
     errors: Mapping[int, Floats],
     plain: Floats,
 ) -> Floats:
-    """Of c x +- s y: errors of x and y are turned with them, those of c, s and of the products add."""
+    """Error of c x +- s y: errors of x and y are rotated, those of c, s and of the products add."""
     pair = turned_pair(graph, step.place)
     if pair is None:
         return plain

@@ -1,9 +1,10 @@
-"""How large every value of a graph can become: intervals over boxes of inputs,
-which prove that nothing overflows.
+"""Bounds of every value of a graph: interval arithmetic over boxes of inputs, which proves that nothing
+overflows.
 
-Intervals forget that values hang together, so the ranges of some inputs are cut into pieces and each node
-gets the hull over all pieces; every such cut is a bound, and their intersection is too. A sum c x + s y with
-the cosine and sine of one angle is no longer than (x, y), which keeps turned vectors from growing.
+Interval arithmetic ignores dependencies between values, so the ranges of some inputs are subdivided and each
+node gets the hull over all pieces; every such subdivision is a bound, and so is their intersection. A sum c x
++ s y with the cosine and sine of one angle is no longer than (x, y), which keeps the bounds of rotated
+vectors from growing.
 """
 
 from __future__ import annotations
@@ -21,26 +22,26 @@ from forearm.symbols.graph import ABS, ADD, CHOOSE, CONSTANT, COS, DIV, INPUT, M
 
 Floats = NDArray[np.float64]
 Range = tuple[float, float]
-Box = tuple[Floats, Floats]  # lower and upper ends, one entry a box
-WIDER = 1e-12  # relative: far more than the rounding of any bound, so that bounds stay bounds
-MOST_PIECES = 16  # of the range of an input that is cut
-TOGETHER = 3  # inputs that are cut at once
-ROOM = 4_000_000  # bounds kept at once, 64 MB
+Box = tuple[Floats, Floats]  # lower and upper ends, one entry per box
+WIDER = 1e-12  # relative: far more than the rounding of any bound, so that bounds stay valid
+MOST_PIECES = 16  # per subdivided input range
+TOGETHER = 3  # inputs subdivided at once
+ROOM = 4_000_000  # bounds stored at once, 64 MB
 
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """Bounds of the needed places of a graph, (lower, upper) by place."""
+    """Bounds of the required values of a graph, (lower, upper) by index."""
 
     of: dict[int, Range]
 
     def most(self, place: int) -> float:
-        """The largest magnitude."""
+        """Largest magnitude."""
         return max(abs(self.of[place][0]), abs(self.of[place][1]))
 
 
 def ranges_of(graph: Graph, needed: Sequence[int], inputs: Mapping[str, Range]) -> Ranges:
-    """Bounds of these places, where inputs lie within ranges."""
+    """Bounds of these values for inputs within ranges."""
     known: dict[int, Range] = {}
     for boxes in cuts(graph, needed, inputs):
         for place, (low, high) in propagated(graph, needed, boxes, known).items():
@@ -51,8 +52,8 @@ def ranges_of(graph: Graph, needed: Sequence[int], inputs: Mapping[str, Range]) 
 
 
 def cuts(graph: Graph, needed: Sequence[int], inputs: Mapping[str, Range]) -> Iterator[dict[str, Box]]:
-    """The inputs' box whole, then cut along neighbours among the angles in turn:
-    recursions tie neighbours together.
+    """The full input box, then subdivisions along groups of neighbouring angles: recursions couple
+    neighbours.
     """
     angles = _angles(graph, needed)
     size = min(TOGETHER, len(angles))
@@ -63,7 +64,7 @@ def cuts(graph: Graph, needed: Sequence[int], inputs: Mapping[str, Range]) -> It
 
 
 def _angles(graph: Graph, needed: Sequence[int]) -> list[str]:
-    """The inputs of which sines and cosines are taken."""
+    """The inputs whose sines and cosines occur."""
     marks = {graph.left[p] for p in needed if graph.kinds[p] in (COS, SIN)}
     for place in reversed(needed):
         if place in marks:
@@ -72,7 +73,7 @@ def _angles(graph: Graph, needed: Sequence[int]) -> list[str]:
 
 
 def _boxes(inputs: Mapping[str, Range], group: Sequence[str], pieces: int) -> dict[str, Box]:
-    """The inputs with the ranges of some cut: every piece of one with every piece of the others."""
+    """The input box with the ranges of some inputs subdivided: all combinations of pieces."""
     ends = [np.linspace(*inputs[name], pieces + 1) for name in group]
     chosen = np.array(list(product(range(pieces), repeat=len(group))), dtype=int).reshape(
         pieces ** len(group), len(group)
@@ -87,7 +88,7 @@ def _boxes(inputs: Mapping[str, Range], group: Sequence[str], pieces: int) -> di
 def propagated(
     graph: Graph, needed: Sequence[int], boxes: Mapping[str, Box], known: Mapping[int, Range]
 ) -> dict[int, Box]:
-    """Bounds of every place in every box, never wider than what is known already."""
+    """Bounds of every value in every box, never wider than known bounds."""
     count = len(next(iter(boxes.values()))[0]) if boxes else 1
     made: dict[int, Box] = {}
     for place in needed:
@@ -119,8 +120,8 @@ def _bounds(graph: Graph, place: int, made: Mapping[int, Box], boxes: Mapping[st
         low, high = made[right]
         if ((low <= 0.0) & (high >= 0.0)).any():
             raise InputError(
-                "fixed_point: a value is divided by one that may be 0 within these ranges; give narrower "
-                "ranges, or take a function without division, such as inverse_dynamics."
+                "fixed_point: a divisor may be 0 within these ranges; use narrower ranges, or a function "
+                "without division, such as inverse_dynamics."
             )
         return _times(a, (1.0 / high, 1.0 / low))
     if kind == CHOOSE:
@@ -129,7 +130,7 @@ def _bounds(graph: Graph, place: int, made: Mapping[int, Box], boxes: Mapping[st
 
 
 def _choice(graph: Graph, place: int, made: Mapping[int, Box]) -> Box:
-    """The smaller or the larger of two, one of two if ranges decide, or either."""
+    """Bounds of a choice: minimum or maximum, one branch if the ranges decide, or the hull of both."""
     a, b, x, y = (made[p] for p in graph.operands(place))
     if extreme := extreme_of(graph, place):
         return extreme(a[0], b[0]), extreme(a[1], b[1])
@@ -142,7 +143,7 @@ def _choice(graph: Graph, place: int, made: Mapping[int, Box]) -> Box:
 
 
 def extreme_of(graph: Graph, place: int) -> np.ufunc | None:
-    """np.minimum or np.maximum where a choice is the smaller or the larger of what it compares."""
+    """np.minimum or np.maximum if a choice selects the smaller or the larger of what it compares."""
     a, b, x, y = graph.operands(place)
     return np.minimum if (x, y) == (a, b) else np.maximum if (x, y) == (b, a) else None
 
@@ -159,16 +160,17 @@ def _function(kind: int, a: Box) -> Box:
         return np.sign(low), np.sign(high)
     if kind == SQRT:
         if (low < 0.0).any():
-            low = np.maximum(low, 0.0)  # rounding of a sum of squares, or NaN, which fixed point has none of
+            # rounding of a sum of squares, or NaN, which fixed point cannot produce
+            low = np.maximum(low, 0.0)
         return np.sqrt(low), np.sqrt(np.maximum(high, 0.0))
     raise InputError(
-        "fixed_point: exponentials (Stribeck's friction), angles and look-ups (gears) are not written in "
+        "fixed_point: exponentials (Stribeck's friction), angles and look-ups (gears) are not supported in "
         "fixed point; leave them out."
     )
 
 
 def _cosine(low: Floats, high: Floats) -> Box:
-    """Between its values at the ends, and 1 or -1 where such a point lies between."""
+    """Bounds from the values at the ends, and 1 or -1 if an extremum lies between."""
     ends = np.cos(low), np.cos(high)
     turns = np.floor(high / (2.0 * np.pi)) - np.ceil(low / (2.0 * np.pi)) >= 0.0
     half = np.floor((high - np.pi) / (2.0 * np.pi)) - np.ceil((low - np.pi) / (2.0 * np.pi)) >= 0.0
@@ -186,7 +188,7 @@ def _square(a: Box) -> Box:
 
 
 def turned_pair(graph: Graph, place: int) -> tuple[int, int] | None:
-    """(x, y) of a sum c x +- s y with the cosine and sine of one angle, either first."""
+    """(x, y) of a sum c x +- s y with the cosine and sine of one angle, in either order."""
     terms = [graph.left[place], graph.right[place]]
     if graph.kinds[place] not in (ADD, SUB) or any(graph.kinds[t] != MUL for t in terms):
         return None
@@ -200,7 +202,7 @@ def turned_pair(graph: Graph, place: int) -> tuple[int, int] | None:
 
 
 def most_of(box: Box) -> Floats:
-    """The largest magnitude in each box."""
+    """Largest magnitude in each box."""
     return np.maximum(np.abs(box[0]), np.abs(box[1]))
 
 

@@ -1,4 +1,4 @@
-"""The steps of a fixed-point program in NumPy's whole numbers: bit for bit what the C computes."""
+"""Interpreter of a fixed-point program in NumPy integers: bit for bit what the C code computes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Whole = NDArray[np.int64]
 def run(
     steps: Mapping[int, FixedPointStep], leaves: Mapping[int, str], given: Mapping[str, Whole]
 ) -> dict[int, Whole]:
-    """Every value by place, for inputs by name, arrays of one shape."""
+    """Every value by index, for inputs by name, arrays of one shape."""
     shape = np.shape(next(iter(given.values()))) if given else ()
     values: dict[int, Whole] = {}
     for place, step in steps.items():
@@ -43,7 +43,7 @@ def _value(step: FixedPointStep, steps: Mapping[int, FixedPointStep], values: Ma
         return np.where(a < b, x, y)
     if step.kind == DIV:
         b = values[step.right]
-        size = np.abs(a << step.up_a) // np.abs(b)  # C cuts off towards 0
+        size = np.abs(a << step.up_a) // np.abs(b)  # C truncates towards 0
         return sines.rounded_shift(np.where((a < 0) != (b < 0), -size, size), step.down)
     if step.kind in (SIN, COS):
         return sines.rounded_shift(sines.sine(a, steps[step.left].bits, int(step.kind == COS)), step.down)
@@ -54,5 +54,5 @@ def _value(step: FixedPointStep, steps: Mapping[int, FixedPointStep], values: Ma
 
 
 def lifted(x: Whole, up: int) -> Whole:
-    """x 2^up, down to the nearest where up is negative."""
+    """x 2^up, rounded to nearest if up is negative."""
     return x << up if up >= 0 else sines.rounded_shift(x, -up)

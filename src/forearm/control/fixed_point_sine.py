@@ -1,5 +1,5 @@
-"""Sine in whole numbers: an angle as a share of a turn in 32 bits, which wraps by itself,
-and a polynomial over a quarter.
+"""Integer sine: an angle as a fraction of a turn in 32 bits, which wraps around, and a polynomial over a
+quarter turn.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 Whole = NDArray[np.int64]
-# sin(pi x / 2) = x P(x^2) on 0..1: P interpolates at Chebyshev's points, 2.7e-11 off at
-# most; numbers times 2^30.
+# sin(pi x / 2) = x P(x^2) on 0..1: P interpolates at Chebyshev points, error at most 2.7e-11; coefficients
+# times 2^30.
 COEFFICIENTS = (1686629713, -693598666, 85569282, -5026892, 172072, -3685)
 FRACTION = 30
 TURNS, TURN_FRACTION = 1367130551, 33  # 1 / (2 pi) times 2^33
 TURNS_ERROR = abs(TURNS / 2.0**TURN_FRACTION - 1.0 / (2.0 * math.pi))
-# Units of 2^-30: six coefficients rounded, five products and x^2 (slope of P below 0.7), the last
-# product, and P itself.
+# Units of 2^-30: six rounded coefficients, five products and x^2 (slope of P below 0.7), the last product,
+# and P itself.
 ERROR = (0.5 * 6 + 0.5 * 5 + 0.5 * 0.7 + 0.5 + 0.03) * 2.0**-FRACTION
 
 
 def angle_error(most: float) -> float:
-    """What turning an angle of at most so many rad into a phase costs, rad."""
+    """Error of converting an angle of at most so many rad to a phase, rad."""
     return 2.0 * math.pi * (most * TURNS_ERROR + 2.0**-33)
 
 
 def rounded_shift(x: Whole, bits: int) -> Whole:
-    """x / 2^bits to the nearest, halves upwards."""
+    """x / 2^bits rounded to nearest, halves upwards."""
     return x if bits == 0 else (x + (1 << (bits - 1))) >> bits
 
 

@@ -1,4 +1,4 @@
-"""Gains from the bandwidth that is wanted, and how far sampling lets it go."""
+"""Gains from a desired bandwidth, and the limits set by sampling."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from forearm.symbols import evaluate
 from forearm.values import as_floats, check_number, check_whole, frozen_array
 
 Floats = NDArray[np.float64]
-BANDWIDTH = 2.0 * math.pi * 5.0  # rad/s: the lower end of what industrial arms have, Dhanaraj 1.1
+BANDWIDTH = 2.0 * math.pi * 5.0  # rad/s: lower end for industrial arms, Dhanaraj 1.1
 
 
 @dataclass(frozen=True, eq=False)
 class Gains:
-    """Gains of a controller, or these times an inertia.
+    """Gains of a controller, optionally multiplied by an inertia.
 
     Args:
         kp: of position (n,), 1/s^2.
@@ -36,12 +36,12 @@ class Gains:
     ki: Floats
 
     def scaled(self, inertia: Floats) -> Gains:
-        """For torques instead of accelerations."""
+        """Gains for torques instead of accelerations."""
         return Gains(self.kp * inertia, self.kd * inertia, self.ki * inertia)
 
 
 def critically_damped(n: int, bandwidth: float = BANDWIDTH, integral: bool = False) -> Gains:
-    """All poles at -w: kp = w^2, kd = 2 w; with an integral kp = 3 w^2, kd = 3 w, ki = w^3.
+    """Gains with all poles at -w: kp = w^2, kd = 2 w; with an integral kp = 3 w^2, kd = 3 w, ki = w^3.
 
     Args:
         n: number of joints.
@@ -54,7 +54,7 @@ def critically_damped(n: int, bandwidth: float = BANDWIDTH, integral: bool = Fal
 
 
 def joint_inertias(arm: Arm, q: ArrayLike | None = None) -> Floats:
-    """What each joint moves by itself, M_jj (n,), rotors included, kg m^2 (kg).
+    """Inertia that each joint moves by itself, M_jj (n,), rotors included, kg m^2 (kg).
 
     Args:
         arm: the arm.
@@ -67,11 +67,10 @@ def joint_inertias(arm: Arm, q: ArrayLike | None = None) -> Floats:
 
 
 def joint_gains(arm: Arm, bandwidth: float, inertias: ArrayLike | None, integral: bool = False) -> Gains:
-    """Critically damped, times inertias d (n,): by default what each joint moves by itself,
-    M_jj in mid-range.
+    """Critically damped gains times inertias d (n,), by default M_jj in mid-range.
 
-    Where d is less than M_jj, ki is less by d / M_jj again:
-    kp kd > ki M_jj keeps the joint from swinging (Routh's criterion).
+    Where d is less than M_jj, ki is further reduced by d / M_jj: kp kd > ki M_jj keeps the joint stable
+    (Routh's criterion).
     """
     own = joint_inertias(arm)
     d = own if inertias is None else frozen_array(inertias, (arm.n,), "inertias")
@@ -80,16 +79,16 @@ def joint_gains(arm: Arm, bandwidth: float, inertias: ArrayLike | None, integral
 
 
 def stable_inertias(arm: Arm, postures: ArrayLike, bandwidth: float, period: float, delay: int = 0) -> Floats:
-    """M_jj (n,) in mid-range, less where sampled gains times it would shake joints that share
-    inertia, as parallel axes do.
+    """M_jj (n,) in mid-range, reduced where sampled gains times it would be unstable, as for joints that
+    share inertia about parallel axes.
 
-    The sampled loop multiplies gains by the eigenvalues of M^-1 diag(d). Held to half of what is stable in
-    every posture, d = min(M_jj, c / max (M^-1)_jj) with the largest c that does: joints that shake nobody
-    keep all of theirs.
+    The sampled loop multiplies gains by the eigenvalues of M^-1 diag(d). Limited to half of what is stable in
+    every configuration, d = min(M_jj, c / max (M^-1)_jj) with the largest such c: joints without that
+    coupling keep their full inertia.
 
     Args:
         arm: the arm.
-        postures: joint coordinates (m, n) that are looked at.
+        postures: configurations (m, n) to check.
         bandwidth: of the feedback, rad/s.
         period: sampling period, s.
         delay: periods until a command acts, 0 or 1.
@@ -105,8 +104,8 @@ def bearable(own: Floats, inverse: Floats, most: float) -> Floats:
     """
     if _largest_share(inverse, own) <= most:
         return own
-    lightest = 1.0 / np.diagonal(inverse, axis1=1, axis2=2).max(axis=0)  # what moves when all others give way
-    # Eigenvalues grow with d. Their sum is at most n c, so that c = most / n is bearable.
+    lightest = 1.0 / np.diagonal(inverse, axis1=1, axis2=2).max(axis=0)  # inertia with all other joints free
+    # Eigenvalues grow with d. Their sum is at most n c, so that c = most / n is feasible.
     low, high = most / len(own), max(most, float((own / lightest).max()))
     for _ in range(60):
         c = 0.5 * (low + high)
@@ -115,18 +114,16 @@ def bearable(own: Floats, inverse: Floats, most: float) -> Floats:
 
 
 def _largest_share(inverse: Floats, d: Floats) -> float:
-    """The largest eigenvalue of M^-1 diag(d) of any M^-1 (m, n, n), by the symmetric
-    matrix that has the same.
-    """
+    """Largest eigenvalue of M^-1 diag(d) over all M^-1 (m, n, n), from the similar symmetric matrix."""
     root = np.sqrt(d)
     return float(np.linalg.eigvalsh(inverse * (root[:, None] * root)).max())
 
 
 def sampled_radius(kp: float, kd: float, period: float, ki: float = 0.0, delay: int = 0) -> float:
-    """The largest |z| of a unit mass under sampled gains, torque held: below 1 the loop is stable.
+    """Largest |z| of a unit mass under sampled gains with held torque: below 1 the loop is stable.
 
-    x' = x + T v + u T^2/2, v' = v + T u, s' = s + T x; u = -(kp x + kd v + ki s) of this
-    sample or the one before.
+    x' = x + T v + u T^2/2, v' = v + T u, s' = s + T x; u = -(kp x + kd v + ki s) of this sample or the one
+    before.
     """
     T = period
     A = np.array([[1.0, T, 0.0], [0.0, 1.0, 0.0], [T, 0.0, 1.0]])
@@ -138,11 +135,11 @@ def sampled_radius(kp: float, kd: float, period: float, ki: float = 0.0, delay: 
 
 
 def largest_bandwidth(period: float, delay: int = 0) -> float:
-    """The critically damped bandwidth, rad/s, at which a sampled loop stops being stable:
-    w T = 1 without delay.
+    """The critically damped bandwidth, rad/s, at which a sampled loop becomes unstable: w T = 1 without
+    delay.
 
-    kd T < 2 by Jury's criterion of z^2 + (kp T^2/2 + kd T - 2) z + 1 + kp T^2/2 - kd T;
-    by bisection where there is one.
+    kd T < 2 by Jury's criterion of z^2 + (kp T^2/2 + kd T - 2) z + 1 + kp T^2/2 - kd T; by bisection with a
+    delay.
 
     Args:
         period: T, s.

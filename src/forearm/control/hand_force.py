@@ -1,4 +1,4 @@
-"""What the surroundings exert on the hand of a plant, and what of it the joints feel."""
+"""External forces on the hand of a plant, and their joint torques."""
 
 from __future__ import annotations
 
@@ -18,35 +18,34 @@ from forearm.kernels.kernel import Kernel
 from forearm.values import as_floats, frozen_array
 
 Floats = NDArray[np.float64]
-# Force and moment (6,) at the hand's origin, base axes: always the same, or from t, q (n,) and qd (n,).
+# Force and moment (6,) at the hand's origin, base axes: constant, or a function of t, q (n,) and qd (n,).
 HandForce = ArrayLike | Callable[[float, Floats, Floats], ArrayLike]
 
 
 @dataclass(frozen=True, eq=False)
 class AppliedForce:
-    """A force on the hand, asked for once a period."""
+    """A force on the hand, evaluated once per period."""
 
     kernel: Kernel
     given: Callable[[float, Floats, Floats], ArrayLike]
 
     @staticmethod
     def of(plant: Arm, force: HandForce, actuators: Actuators) -> AppliedForce:
-        """A force on the hand of a plant that is driven by torques."""
+        """A force on the hand of a torque-driven plant."""
         if actuators.by_voltage:
             raise InputError(
-                "run, hand_force: expected a plant that torques drive, got voltages; leave dac and voltage "
-                "out."
+                "run, hand_force: expected a torque-driven plant, got voltages; omit dac and voltage."
             )
         if elastic := [plant.joints[j].name for j in elastic_freedoms(plant)]:
             raise ModelError(
-                f"run, hand_force: elastic joints of {plant.name!r}: {', '.join(elastic)}. There a force on "
-                "the hand acts on links and not on motors, which is not simulated; leave the elasticity out, "
+                f"run, hand_force: elastic joints of {plant.name!r}: {', '.join(elastic)}. A force on the "
+                "hand would act on links and not on motors, which is not simulated; remove the elasticity, "
                 "arm.with_drives(elasticity=None), or the force."
             )
         if depends_on_load(plant):
             raise InputError(
-                f"run, hand_force: friction of {plant.name!r} depends on the load, which a force on the hand "
-                "changes in another way than a motor does; take control.without_friction(arm) for the plant."
+                f"run, hand_force: friction of {plant.name!r} depends on the load, to which a force on the "
+                "hand contributes differently from a motor; use control.without_friction(arm) as the plant."
             )
         if callable(force):
             return AppliedForce(kernel_of(plant), force)

@@ -1,4 +1,4 @@
-"""Laws in the hand's space as functions from a sample to a voltage, as `laws` has those of joints."""
+"""Operational-space laws as functions from a sample to a voltage, as `laws` has for joint-space laws."""
 
 from __future__ import annotations
 
@@ -30,29 +30,29 @@ HAND_LAWS: dict[str, Callable[..., LawOfArm]] = {
     "operational_space": OperationalSpace,
     "admittance": Admittance,
 }
-NOT_GAINS = ("lower", "upper")  # infinite where a joint has no limit
+NOT_GAINS = ("lower", "upper")  # infinite for joints without limits
 
 
 class LawOfArm(Protocol):
-    """A controller whose law can be written as code."""
+    """A controller whose law can be generated as code."""
 
     @property
     def law(self) -> ArmLaw:
-        """The law that it asks."""
+        """The law that it evaluates."""
         ...
 
 
 def arm_law_of(
     arm: Arm, law: str | LawOfArm, bandwidth: float, gains: Gains | None, friction: bool, period: float
 ) -> ArmLaw:
-    """The law of a controller, or of one that is made by its name."""
+    """The law of a controller object, or of a controller made by name."""
     check_arm(arm)
     if isinstance(law, str) and law not in HAND_LAWS:
         check_choice(law, (*LAWS, *HAND_LAWS), "controller, law")
     if gains is not None:
         raise InputError(
-            f"controller, gains: only laws of joints take them ({', '.join(LAWS)}); give a controller that "
-            "has its own, such as control.Impedance(arm, stiffness)."
+            f"controller, gains: only joint-space laws accept them ({', '.join(LAWS)}); pass a controller "
+            "with its own gains, such as control.Impedance(arm, stiffness)."
         )
     if isinstance(law, str):
         cls = HAND_LAWS[law]
@@ -67,14 +67,15 @@ def arm_law_of(
         )
     if without_friction(found.arm) != without_friction(arm):
         raise InputError(
-            f"controller: it was made for {found.arm.name!r}, not for this {arm.name!r}; make one for it."
+            f"controller: it was made for {found.arm.name!r}, not for this {arm.name!r}; make one for this "
+            "arm."
         )
     return found
 
 
 def law_in_hand_space(arm: Arm, law: ArmLaw, most: ArrayLike | None, open_gains: bool) -> Law:
-    """A law traced from a sample to voltages, or torques where a motor is not known; what is wanted a period
-    ahead is here what is wanted now.
+    """A law traced from a sample to voltages, or torques if a motor is unknown; the reference one period
+    ahead is replaced by the present one.
     """
     tracing = Tracing(law.arm, {})
     inputs = dict.fromkeys(INPUTS, arm.n) | {k: v for k, v in law.reads.items() if k == "force"}
@@ -97,7 +98,7 @@ def law_in_hand_space(arm: Arm, law: ArmLaw, most: ArrayLike | None, open_gains:
 
 
 def _numbers(tracing: Tracing, law: ArmLaw, is_open: bool) -> tuple[dict[str, Any], dict[str, float]]:
-    """What it is set to, or parameters such as stiffness.1 that stay open."""
+    """Its gains as numbers, or as open parameters such as stiffness.1."""
     parameters = {
         f"{name}.{i + 1}": float(x)
         for name, values in law.numbers.items()

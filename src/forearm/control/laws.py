@@ -1,6 +1,4 @@
-"""Control laws on the expression graph: what the controllers compute, from one sample to a
-voltage, as one function.
-"""
+"""Joint-space control laws on the expression graph, each one function from a sample to a voltage."""
 
 from __future__ import annotations
 
@@ -37,9 +35,7 @@ INPUTS = ("q", "qd", "q_wanted", "qd_wanted", "qdd_wanted")
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """A law traced for an arm: the function, the gains that stay parameters by name,
-    and what comes out of it.
-    """
+    """A law traced for an arm: the function, its open gains by name, and its outputs."""
 
     about: str
     arm: Arm
@@ -47,13 +43,13 @@ class Law:
     parameters: dict[str, float]
     output: str  # "voltage" or "tau"
     regrouped: bool
-    inputs: dict[str, int]  # what a sample brings, with its length
-    state: int = 0  # how many numbers it keeps,
-    kept: str = "nothing"  # and what they are
+    inputs: dict[str, int]  # inputs of a sample with their lengths
+    state: int = 0  # length of the state,
+    kept: str = "nothing"  # and what it holds
 
     @property
     def has_state(self) -> bool:
-        """Whether it keeps something between samples."""
+        """Whether it stores anything between samples."""
         return self.state > 0
 
 
@@ -67,11 +63,11 @@ def law_of(
     most: ArrayLike | None = None,
     open_gains: bool = False,
 ) -> Law:
-    """A law with the gains of its controller in Python, or others;
-    voltages where every motor is known, torques elsewhere.
+    """A law with the gains of its Python controller, or with the given ones; voltages if every motor is
+    known, else torques.
 
-    Voltages and currents stay within the motors' limits, torques within `most` (n,),
-    by default the joints' max_effort.
+    Voltages and currents stay within the motors' limits, torques within `most` (n,), by default the joints'
+    max_effort.
     """
     check_arm(arm, "controller", moves=True)
     check_choice(law, LAWS, "controller, law")
@@ -100,7 +96,7 @@ def law_of(
 def _gains(
     tracing: Tracing, gains: Gains, share: Floats, integral: bool, is_open: bool
 ) -> tuple[dict[str, Vector], dict[str, float]]:
-    """Numbers, or parameters kp.1, kd.1, ki.1 (times the period) that stay open."""
+    """Gains as numbers, or as open parameters kp.1, kd.1, ki.1 (times the period)."""
     values = {"kp": gains.kp, "kd": gains.kd, "ki": share}
     for name, given in values.items():
         if np.shape(given) != (tracing.arm.n,) or not np.isfinite(given).all():
@@ -119,8 +115,8 @@ def _gains(
 
 
 def driven_by(arm: Arm, tau: Vector, qd: Vector, most: ArrayLike | None) -> tuple[str, Vector]:
-    """Voltages within the limits of motors, V = R tau / K + K qd; torques where a motor is
-    not known. Swartz (11).
+    """Voltages within the motors' limits, V = R tau / K + K qd; torques if a motor is unknown. Swartz
+    (11).
     """
     torques = [clamped(x, bound) for x, bound in zip(tau, _bounds(arm, most), strict=True)]
     try:

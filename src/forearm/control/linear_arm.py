@@ -1,4 +1,4 @@
-"""An arm with elastic joints about a posture: linear in links and rotors, and sampled."""
+"""An arm with elastic joints linearised about a configuration, in links and rotors, and sampled."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from forearm.dynamics.modes import gravity_stiffness
 from forearm.dynamics.reference import gravity, inertia_matrix
 
 Floats = NDArray[np.float64]
-TERMS = 18  # of the exponential's series, where the sum of a row is below 1/8
+TERMS = 18  # terms of the exponential series, for row sums below 1/8
 
 
 @dataclass(frozen=True, eq=False)
 class LinearArm:
-    """M xdd + D xd + (K + G) x = what motors give to the coordinates `motors` (n,): small motions about rest,
-    links first, then rotors behind springs, m in all. K is of springs, G of gravity.
+    """M xdd + D xd + (K + G) x = motor torques at the coordinates `motors` (n,): small motions about rest,
+    links first, then rotors behind springs, m in all. K is the stiffness of springs, G that of gravity.
     """
 
     M: Floats
@@ -32,18 +32,18 @@ class LinearArm:
     motors: tuple[int, ...]
 
     def joint(self, j: int) -> LinearArm:
-        """One joint by itself, all others held and without gravity: link and rotor, or one mass."""
+        """One joint, with all others locked and without gravity: link and rotor, or one mass."""
         own = [j] if self.motors[j] == j else [j, self.motors[j]]
         at = np.ix_(own, own)
         return LinearArm(self.M[at], self.D[at], self.K[at], np.zeros_like(self.K[at]), (len(own) - 1,))
 
     def lumped(self) -> LinearArm:
-        """The same with the spring of a joint by itself rigid."""
+        """The same with the spring of a single joint rigid."""
         one = np.ones((1, 1))
         return LinearArm(one * self.M.sum(), one * self.D.sum(), 0.0 * one, 0.0 * one, (0,))
 
     def sampled(self, period: float) -> tuple[Floats, Floats]:
-        """F - 1 and G of (x, xd) after a period, F (x, xd) + G tau, with torques held."""
+        """F - 1 and G of (x, xd) over a period, F (x, xd) + G tau, with torques held."""
         m, n = len(self.M), len(self.motors)
         W = np.linalg.inv(self.M)
         A = np.zeros((2 * m + n, 2 * m + n))
@@ -54,9 +54,7 @@ class LinearArm:
         return grown[: 2 * m, : 2 * m], grown[: 2 * m, 2 * m :]
 
     def with_delay(self, period: float, delay: int) -> tuple[Floats, Floats]:
-        """F - 1 and G of a loop, with the torques asked for a period before in the state where there is a
-        delay.
-        """
+        """F - 1 and G of a loop, with the pending torques in the state if there is a delay."""
         F, G = self.sampled(period)
         if not delay:
             return F, G
@@ -65,15 +63,17 @@ class LinearArm:
         return np.block([[F, G], [zero, -one]]), np.vstack([np.zeros_like(G), one])
 
     def radius(self, gains: Floats, period: float, delay: int = 0) -> float:
-        """The largest |z| under tau = -gains (x, xd, and with a delay the torques asked for before), gains
-        (n, 2 m) or (n, 2 m + n): below 1 the loop is stable.
+        """Largest |z| under tau = -gains (x, xd, and with a delay the pending torques), gains (n, 2 m) or (n,
+        2 m + n):
+        below 1 the loop is stable.
         """
         F, G = self.with_delay(period, delay)
         return float(np.abs(np.linalg.eigvals(np.eye(len(F)) + F - G @ gains)).max())
 
 
 def linear_arm(arm: Arm, q: Floats) -> LinearArm:
-    """An arm about a posture (n,) at which springs carry gravity. Dry friction is not in it.
+    """Linearise an arm about a configuration (n,) in which springs balance gravity. Dry friction is not
+    included.
 
     Args:
         arm: the arm, elastic or not.
@@ -99,7 +99,9 @@ def linear_arm(arm: Arm, q: Floats) -> LinearArm:
 
 
 def _exponential_less_one(A: Floats) -> Floats:
-    """e^A - 1, by its series and E^2 - 1 = (E - 1)^2 + 2 (E - 1): small entries keep their digits."""
+    """e^A - 1, by its series and E^2 - 1 = (E - 1)^2 + 2 (E - 1), which preserves the digits of small
+    entries.
+    """
     halvings = max(0, math.ceil(math.log2(max(float(np.abs(A).sum(axis=1).max()), 1e-300))) + 3)
     part = A / 2.0**halvings
     term = made = part

@@ -1,6 +1,4 @@
-"""The closed loop, sampled: sensors are read, the controller is asked, its torques or voltages
-are held for a period.
-"""
+"""The sampled closed loop: read sensors, call the controller, hold its torques or voltages for a period."""
 
 from __future__ import annotations
 
@@ -29,13 +27,13 @@ from forearm.simulation.track import Track
 from forearm.values import as_finite, check_kind, check_number
 
 Floats = NDArray[np.float64]
-STEP = 2.5e-4  # s: the plant is integrated in steps no longer than that,
-OF_DECAY = 1.0  # nor than this share of the time in which a drive brakes its joint,
-OF_SWING = 0.25  # rad: nor than a spring swings by, which is then neither damped nor slowed by them,
-MANY_STEPS = 200  # unless that takes more than so many a period: then they are
-STABLE = 0.8  # of the longest that do not grow,
-MOST_STEPS = 1000  # but in no case more than so many
-BEYOND = 1e9  # a run has diverged whose positions and velocities are longer than that as one vector
+STEP = 2.5e-4  # s: maximum integration step of the plant,
+OF_DECAY = 1.0  # reduced to this share of the time in which a drive brakes its joint,
+OF_SWING = 0.25  # and to this phase, rad, of a spring mode, which steps then neither damp nor slow down,
+MANY_STEPS = 200  # unless that takes more than this many steps per period: then they are
+STABLE = 0.8  # this share of the longest stable step,
+MOST_STEPS = 1000  # but never more than this many per period
+BEYOND = 1e9  # norm of (q, qd) beyond which a run has diverged
 
 
 def run(
@@ -53,25 +51,26 @@ def run(
     qd0: ArrayLike | None = None,
     **old: Unpack[OldActuators],
 ) -> Run:
-    """An arm under a controller along a motion: its torques, or voltages made of them, held for a period.
+    """Simulate an arm under a controller along a motion, its torques, or the voltages for them, held for a
+    period.
 
     Args:
-        arm: what the controller believes, whose motors make voltages of its torques: V = R tau / K + K qd,
+        arm: the controller's model, whose motors convert its torques to voltages: V = R tau / K + K qd,
             Swartz (11).
-        controller: what is asked for torques once a period.
-        motion: what is wanted, with .duration and .at(t), or samples (q, qd, qdd).
+        controller: called for torques once per period.
+        motion: the reference, with .duration and .at(t), or samples (q, qd, qdd).
         period: sampling period, s; None: the converter's, or 1 ms.
-        plant: what is moved; None: `arm`.
-        sensors: what the controller is told of the plant's state; None: all of it, motors behind springs too,
-            accelerations apart.
-        actuators: how its commands reach the plant, by default as torques, at once.
-        hand_force: force and moment (6,) that the surroundings exert at the hand's origin, base axes, always
-            the same or as a function of t, q, qd that is asked once a period; the controller is told it, and
-            `tau` of the result has J^T times it; refused where joints are elastic. None: none.
-        step: the plant is integrated by fourth-order steps of this length, s, or a little less; None: 0.25
-            ms, or what a drive needs that brakes its joint sooner, or a spring that swings faster.
-        q0, qd0: where the links begin, (n,); None: on the motion. Springs carry gravity there.
-        **old: fields of `actuators` as arguments of their own; deprecated.
+        plant: the simulated arm; None: `arm`.
+        sensors: what the controller measures; None: the full state, including motors behind springs, except
+            accelerations.
+        actuators: how commands reach the plant, by default as torques without delay.
+        hand_force: external force and moment (6,) at the hand's origin, base axes, constant or a function of
+            t, q, qd evaluated once per period; the controller measures it, and `tau` of the result includes
+            J^T times it; refused for elastic joints. None: no force.
+        step: integration step of the plant (fourth order), s, possibly reduced slightly; None: 0.25 ms, or
+            less for strongly damped drives or stiff springs.
+        q0, qd0: initial state of the links, (n,); None: on the motion. Springs balance gravity there.
+        **old: fields of `actuators` as separate arguments; deprecated.
     """
     if old:
         (actuators,) = with_old("run", old, actuators=actuators)
@@ -90,7 +89,7 @@ def run(
     joint_of = simulator.coordinates.joint_of
     track = Track(plant, 0.0, state.q[0], state.qd[0], stops=False, until=None, joint_of=joint_of)
     moved = SimulatedPlant(simulator, track, state, Clock(0.0, T), substeps=substeps, bound=BEYOND)
-    told = _Told(drive, controller, reference, sensors, actuators.delay, track, push)
+    told = _Exchange(drive, controller, reference, sensors, actuators.delay, track, push)
     loop = SampledLoop(moved, told.ask)
     controller.reset()
     loop.run(len(reference.t) - 1)
@@ -120,7 +119,7 @@ def _check_given(arm: Arm, plant: Arm, controller: object, sensors: object, actu
         )
     if plant.n != arm.n:
         raise InputError(
-            f"run: the plant has {plant.n} joints, the arm that the controller believes in {arm.n}."
+            f"run: the plant has {plant.n} joints, the controller's model {arm.n}; they must be equal."
         )
     check_kind(sensors, Sensors, "run, sensors")
     check_kind(actuators, Actuators, "run, actuators")
@@ -129,13 +128,13 @@ def _check_given(arm: Arm, plant: Arm, controller: object, sensors: object, actu
 def _start(
     plant: Arm, reference: Reference, q0: ArrayLike | None, qd0: ArrayLike | None
 ) -> tuple[Floats, Floats]:
-    """The state (n,) to begin with: as given, or that of the motion."""
+    """The initial state (n,): as given, or that of the motion."""
     q = as_finite(reference.q[0] if q0 is None else q0, (plant.n,), "run, q0")
     return q, as_finite(reference.qd[0] if qd0 is None else qd0, (plant.n,), "run, qd0")
 
 
 def _step(simulator: Simulator, q: Floats, period: float) -> float:
-    """How long steps of the plant are unless they are given."""
+    """Default integration step of the plant."""
     rate, _ = fastest_decay(simulator, q)
     if not rate:
         return STEP
@@ -144,8 +143,8 @@ def _step(simulator: Simulator, q: Floats, period: float) -> float:
     return max(min(STEP, max(exact, bearable)), period / MOST_STEPS)
 
 
-class _Told:
-    """What passes between plant and controller, period after period: measured, asked for, given."""
+class _Exchange:
+    """Exchange between plant and controller, period by period: measurements, commands, inputs."""
 
     def __init__(
         self,
@@ -166,14 +165,14 @@ class _Told:
         self.rows = list(zip(reference.q, reference.qd, reference.qdd, strict=True))
         self.shape = (plant.n,)
         self.sees_links = sensors.side != "motor"
-        self.now: tuple[Floats, Floats] | None = None  # the plant's coordinates and their velocities
+        self.now: tuple[Floats, Floats] | None = None  # the plant's coordinates and velocities
         self.k = 0  # commands so far
-        self.waiting: Floats | None = None  # what was asked for and acts a period later
-        self.u: Floats | None = None  # what the machine code has
-        self.drives: list[Floats] = []  # what it has of the drives, where something pushes the hand
+        self.waiting: Floats | None = None  # command that acts one period later
+        self.u: Floats | None = None  # input of the machine code
+        self.drives: list[Floats] = []  # its part from the drives, if a force acts on the hand
 
     def ask(self, t: float, state: State) -> Floats:
-        """What the controller makes of a state, as the machine code takes it."""
+        """The controller's answer to a state, as input of the machine code."""
         k, drive, (x, xd) = self.k, self.drive, self.now or self._first(state)
         n = self.shape[0]
         told, motor = self.readings.at(k, x, xd)
@@ -184,12 +183,12 @@ class _Told:
         answer = self.controller.command(sample)
         _check(answer, self.shape, is_first=k == 0)
         self.commands[k], self.k = answer, k + 1
-        command: Floats = self.commands[k]  # the controller may use its own array again
+        command: Floats = self.commands[k]  # the controller may reuse its array
         if not math.isfinite(sum(command.tolist())) and not np.isfinite(command).all():
             self._refuse(t, command)
             return command
         request = drive.asking(command, told[1] if motor is None else motor[1])
-        if self.delay:  # the first command, which is known before the start, acts twice
+        if self.delay:  # the first command, known before the start, acts twice
             request, self.waiting = request if self.waiting is None else self.waiting, request
         if drive.believed is not None:
             self.requests[k] = request
@@ -200,7 +199,7 @@ class _Told:
         return self.u
 
     def fields(self, state: State, given: Floats) -> dict[str, Any]:
-        """Of a `Run` that ended in a state, after these inputs (m, n) to its periods."""
+        """Fields of a `Run` that ended in a state, after these inputs (m, n) for its periods."""
         T, m, w = len(self.track), len(given), self.reference
         _, x, xd = self.track.samples()
         if self.k < T:  # the end is measured too, but nothing is commanded there
@@ -222,12 +221,14 @@ class _Told:
         }
 
     def _first(self, state: State) -> tuple[Floats, Floats]:
-        """Coordinates and velocities (m,) of the state, which stays where it is in memory."""
+        """Coordinates and velocities (m,) of the state, as views."""
         self.now = state.q[0], state.qd[0]
         return self.now
 
     def _accelerations(self, x: Floats, xd: Floats, state: State) -> Floats:
-        """As accelerometers on the links tell them; before the first command the brakes are on."""
+        """Accelerations as measured by accelerometers on the links; before the first command the brakes are
+        engaged.
+        """
         assert self.sensors.accelerometers is not None
         (n,), true = self.shape, np.zeros(len(x))
         if self.u is not None:
@@ -237,13 +238,13 @@ class _Told:
 
     def _refuse(self, t: float, command: Floats) -> None:
         joint = self.drive.plant.joints[int(np.argmin(np.isfinite(command)))].name
-        text = f"the controller asked for a torque that is no finite number at {t:.6g} s"
+        text = f"the controller commanded a non-finite torque at {t:.6g} s"
         self.track.end(t, Status.DIVERGED, "diverged", joint, text, text)
 
 
 def _check(command: Any, shape: tuple[int], is_first: bool) -> None:
-    """Numbers in a shape that fits at every sample, finite ones at the first;
-    later ones end the run with a message.
+    """Check the shape at every sample, and that values are finite at the first; later ones end the run with a
+    message.
     """
     is_array = isinstance(command, np.ndarray) and command.shape == shape and command.dtype.kind in "fiu"
     if not is_array or (is_first and not np.isfinite(command).all()):

@@ -1,4 +1,4 @@
-"""What a controller may not know: arms that differ from the one that it believes in."""
+"""Model errors: arms that differ from the controller's model."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from forearm.arm.link import Link
 from forearm.values import check_number, check_whole
 
 Floats = NDArray[np.float64]
-MOST = 0.9  # a share: masses stay positive
-LEAST = 0.1  # of an efficiency, where losses grow beyond it
+MOST = 0.9  # a share: keeps masses positive
+LEAST = 0.1  # of an efficiency, if losses would exceed it
 
 
 def without_friction(arm: Arm) -> Arm:
@@ -26,8 +26,8 @@ def without_friction(arm: Arm) -> Arm:
 
 
 def without_backlash(arm: Arm) -> Arm:
-    """The same arm with springs that touch all the time, and rotors whose spin no link feels: a motion of the
-    links says what its motors must do.
+    """The same arm without backlash and without coupling of rotor spin to the links: the motion of the links
+    then determines that of the motors.
     """
     springs = {
         j.name: dataclasses.replace(j.elasticity, half_gap=0.0, rotor_axis=None)
@@ -39,23 +39,23 @@ def without_backlash(arm: Arm) -> Arm:
 
 
 def without_gravity(arm: Arm) -> Arm:
-    """The same arm in free space."""
+    """The same arm without gravity."""
     return arm.replace(gravity=np.zeros(3))
 
 
 def perturbed(arm: Arm, share: float, seed: int = 0) -> Arm:
-    """The arm with what is measured of it off by up to a share, evenly spread;
-    lengths, gear ratios and limits stay.
+    """The arm with its measured parameters off by up to a share, uniformly distributed; lengths, gear ratios
+    and limits stay.
 
-    Of links masses, centres and inertias; of motors rotors, torque constants and resistances; friction with
-    its bristles, that of bearings, and what gears lose (1 - efficiency, breaking loose); of springs
-    stiffness, damping and gap. A tensor is scaled as a whole, so that it stays that of a body, and so is the
-    curve of a spring.
+    Perturbed are masses, centres and inertias of links; rotors, torque constants and resistances of motors;
+    friction with its bristles, bearing friction, and gear losses (1 - efficiency, breakaway); stiffness,
+    damping and gap of springs. A tensor is scaled as a whole, so that it stays physically consistent, and so
+    is the curve of a spring.
 
     Args:
         arm: the arm.
         share: largest relative error.
-        seed: of the errors that are drawn.
+        seed: of the random errors.
     """
     share = check_number(share, "perturbed, share", minimum=0.0, maximum=MOST)
     rng = np.random.default_rng(check_whole(seed, "perturbed, seed", 0))
@@ -104,7 +104,7 @@ def _mistaken_joint(joint: Joint, off: Callable[[int], Floats]) -> Joint:
 
 
 def _mistaken_gear(gear: Transmission | None, x: float) -> Transmission | None:
-    """Losses times x; what is left stays above 0."""
+    """Losses times x; the efficiency stays above 0."""
     if gear is None:
         return None
     kept = tuple((load, max(eta - (x - 1.0) * (1.0 - eta), LEAST * eta)) for load, eta in gear.efficiency)
@@ -112,7 +112,7 @@ def _mistaken_gear(gear: Transmission | None, x: float) -> Transmission | None:
 
 
 def _mistaken_spring(spring: Elasticity, by: Floats) -> Elasticity:
-    """Torque, damping and gap times these three."""
+    """Torque, damping and gap multiplied by these three factors."""
     k, d, gap = (float(x) for x in by)
     return dataclasses.replace(
         spring,

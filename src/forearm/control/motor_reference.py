@@ -1,4 +1,4 @@
-"""What motors behind springs must do for a motion, at every period, computed before it is made."""
+"""Reference of the motors behind springs along a motion, at every period, computed in advance."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from forearm.trajectories.continuous_snap.derivatives import derivatives_of
 from forearm.values import check_number, check_whole
 
 Floats = NDArray[np.float64]
-SAME = 1e-6  # of a period: times this near are the same
+SAME = 1e-6  # of a period: times this close are equal
 Instant = tuple[Floats, Floats, Floats, Floats, Floats]
 
 
 @dataclass(frozen=True, eq=False)
 class MotorReference:
-    """Of k + 1 periods: states of links and motors at their start, (k + 1, n) each, and torques in the middle
-    of the period in which they act.
+    """Reference over k + 1 periods: states of links and motors at their start, (k + 1, n) each, and torques
+    for the middle of the period in which they act.
     """
 
     period: float
@@ -35,21 +35,21 @@ class MotorReference:
     tau: Floats
 
     def at(self, sample: Sample, name: str) -> Instant:
-        """q, qd, theta, thetad, tau (n,) of a sample."""
+        """q, qd, theta, thetad, tau (n,) for a sample."""
         k = sample.k
         if abs(sample.t - k * self.period) > SAME * self.period * (k + 1) or k >= len(self.q):
             raise InputError(
                 f"{name}: it was made for a motion of {self.period * (len(self.q) - 1):g} s sampled every "
-                f"{self.period:g} s, and asked for its sample {k} at {sample.t:g} s; make one for this run."
+                f"{self.period:g} s, got sample {k} at {sample.t:g} s; make one for this run."
             )
         return self.q[k], self.qd[k], self.theta[k], self.thetad[k], self.tau[k]
 
 
 def motor_reference(arm: Arm, motion: Motion, period: float, delay: int = 0) -> MotorReference:
-    """The elastic inverse dynamics along a motion, every half a period.
+    """Elastic inverse dynamics along a motion, every half period.
 
-    A torque held over a period acts as that of its middle does: what is left of it falls with the square of
-    the period.
+    A torque held over a period acts like its value in the middle, up to an error of second order in the
+    period.
 
     Args:
         arm: an arm with elastic joints, without backlash and rotor_axis.
@@ -69,6 +69,6 @@ def motor_reference(arm: Arm, motion: Motion, period: float, delay: int = 0) -> 
     acting = np.minimum(starts + 1 + 2 * late, 2 * steps)
     rows = (states[0], states[1], made.theta, made.thetad)
     blocks = [np.ascontiguousarray(x[starts]) for x in rows] + [np.ascontiguousarray(made.tau[acting])]
-    for block in blocks:  # controllers answer with rows of them
+    for block in blocks:  # controllers receive rows of them
         block.flags.writeable = False
     return MotorReference(T, *blocks)

@@ -1,5 +1,5 @@
-"""Forces carried on along the path: the equations solved now and then, polynomials of path
-length between. Waters IV.
+"""Torques extrapolated along the path: full evaluations now and then, polynomials in path length between.
+Waters IV.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from forearm.kernels.kept import kernel_of
 from forearm.values import check_whole
 
 Floats = NDArray[np.float64]
-STANDING = 1e-12  # rad or m: paths this short are no way
+STANDING = 1e-12  # rad or m: shorter paths count as no motion
 
 
 class PathLength:
-    """Forces as a polynomial of the way s along the wanted motion, ds = |dq|,
-    through the last full evaluations.
+    """Torques as a polynomial in the path length s of the reference motion, ds = |dq|, through the last full
+    evaluations.
 
-    It never reaches over a switch of accelerations, which the motion tells of as `switches`, nor over the
-    reversal of a joint with dry friction: there it begins anew, with order + 1 evaluations one sample after
-    another. Waters IV, path length extrapolation.
+    It never extends across a switch of acceleration, which the motion lists as `switches`, nor across a
+    velocity reversal of a joint with dry friction: there it restarts with order + 1 evaluations in
+    consecutive samples. Waters IV, path length extrapolation.
 
     Args:
-        arm: the arm that the controller believes in.
-        motion: the wanted motion.
+        arm: the controller's model of the arm.
+        motion: the reference motion.
         every: samples from one full evaluation to the next.
         order: of the polynomial through the last order + 1 evaluations, 0 to 3.
-        bandwidth: of the feedback, rad/s; None: none.
-        inertias: what its gains are multiplied by (n,), kg m^2 (kg); None: M_jj in mid-range.
+        bandwidth: of the feedback, rad/s; None: no feedback.
+        inertias: factors of its gains (n,), kg m^2 (kg); None: M_jj in mid-range.
     """
 
     name = "path length"
@@ -59,18 +59,18 @@ class PathLength:
 
     @property
     def operations(self) -> float:
-        """On average since the motion began."""
+        """Mean operations per sample since the start of the motion."""
         return self._spent.average
 
     def reset(self) -> None:
-        """Forget the path."""
+        """Discard the path."""
         self._spent = Spending()
         self._s, self._last, self._since = 0.0, np.empty(0), 0
         self._switches.reset()
         self._knots: list[tuple[float, Floats]] = []
 
     def command(self, sample: Sample) -> Floats:
-        """Solved where it is time to, carried on otherwise."""
+        """Torques from a full evaluation when due, otherwise by extrapolation."""
         state = self._wanted.of(sample)
         q, n = state[0], len(state[0])
         if self._last.size:
@@ -101,8 +101,8 @@ class PathLength:
 
 
 def extrapolated(knots: list[tuple[float, Floats]], s: float) -> Floats:
-    """The polynomial through forces at ways (s_k, F_k), all different, at s:
-    divided differences from the last one back.
+    """The polynomial through torques at path lengths (s_k, F_k), all different, at s: divided differences
+    from the last point backwards.
     """
     ways = [way for way, _ in reversed(knots)]
     row = [force for _, force in reversed(knots)]

@@ -1,5 +1,5 @@
-"""Forces from pairs D, E computed along one motion before it is made, F = D qdd + E with the nearest
-pair. Waters IV, Paul.
+"""Torques from pairs D, E computed along one motion in advance, F = D qdd + E with the nearest pair. Waters
+IV, Paul.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Paul's pairs at m places of a motion: times (m,), q, qd (m, n), D (m, n, n), E (m, n),
-    and what computing them took.
+    """Paul's pairs at m points of a motion: times (m,), q, qd (m, n), D (m, n, n), E (m, n), and the
+    operations spent on them.
     """
 
     t: Floats
@@ -44,17 +44,15 @@ class Pairs:
 
     @property
     def numbers(self) -> int:
-        """How many numbers are stored: n^2 + n a pair, Waters' 42 for six joints,
-        and 2n that say where it is.
-        """
+        """Stored numbers: n^2 + n per pair, Waters' 42 for six joints, and 2n for its position."""
         return self.D.size + self.E.size + self.q.size + self.qd.size
 
 
 def pairs_at(kernel: Kernel, q: Floats, qd: Floats, qdd: Floats) -> tuple[Floats, Floats]:
     """D = M(q) and E = F(q, qd, qdd) - D qdd, drives and friction included, at states (m, n).
 
-    E is the bias, all that needs no acceleration; with friction that depends on the load
-    it is so near this qdd.
+    E is the bias, independent of acceleration; with load-dependent friction only approximately, near this
+    qdd.
     """
     D = kernel.inertia_matrix(q)
     E: Floats = kernel.inverse_dynamics(q, qd, qdd) - np.einsum("mij,mj->mi", D, qdd)
@@ -62,7 +60,7 @@ def pairs_at(kernel: Kernel, q: Floats, qd: Floats, qdd: Floats) -> tuple[Floats
 
 
 def pairs_along(arm: Arm, motion: Motion, interval: float) -> Pairs:
-    """Pairs along a motion, evenly and at most `interval` seconds apart."""
+    """Pairs along a motion, evenly spaced at most `interval` seconds apart."""
     t, kernel = times_along(check_motion(arm, motion), interval, "interval"), kernel_of(arm)
     q, qd, qdd = states_along(arm, motion, t)
     D, E = pairs_at(kernel, q, qd, qdd)
@@ -71,17 +69,17 @@ def pairs_along(arm: Arm, motion: Motion, interval: float) -> Pairs:
 
 
 class Precomputed:
-    """F = D (qdd_wanted + w^2 (q_wanted - q) + 2 w (qd_wanted - qd)) + E with the pair nearest
-    to the measured q, qd.
+    """F = D (qdd_wanted + w^2 (q_wanted - q) + 2 w (qd_wanted - qd)) + E with the pair nearest to the
+    measured q, qd.
 
-    Errors are corrected through the accelerations. Nearness is measured in spans of the motion, and the
-    search goes from the pair last used to its neighbours while they are nearer. What computing the pairs
-    takes is `pairs.operations`, apart from `operations`. Waters IV, Paul.
+    Errors are corrected through the accelerations. Distances are scaled by the spans of the motion, and the
+    search walks from the last pair to its neighbours while they are nearer. The cost of computing the pairs
+    is `pairs.operations`, not included in `operations`. Waters IV, Paul.
 
     Args:
-        arm: the arm that the controller believes in.
-        motion: the wanted motion.
-        interval: time between pairs, s, or a little less.
+        arm: the controller's model of the arm.
+        motion: the reference motion.
+        interval: time between pairs, s, possibly reduced slightly.
         bandwidth: w, rad/s; None: errors are not corrected.
     """
 
@@ -99,15 +97,15 @@ class Precomputed:
 
     @property
     def operations(self) -> float:
-        """On average since the motion began."""
+        """Mean operations per sample since the start of the motion."""
         return self._spent.average
 
     def reset(self) -> None:
-        """Back to the first pair."""
+        """Return to the first pair."""
         self._spent, self._at = Spending(), 0
 
     def command(self, sample: Sample) -> Floats:
-        """With the nearest pair."""
+        """Torques from the nearest pair."""
         n = len(sample.q)
         self._at, looked_at = walked(
             self._scaled, np.concatenate([sample.q, sample.qd]) * self._scale, self._at
@@ -118,8 +116,8 @@ class Precomputed:
 
 
 def walked(places: Floats, x: Floats, start: int) -> tuple[int, int]:
-    """The place (m, p) nearest to x (p,) reached by going to a neighbour while it is nearer,
-    and how many were looked at.
+    """The point (m, p) nearest to x (p,) found by walking to a neighbour while it is nearer, and the number
+    of points visited.
     """
 
     def distance(k: int) -> float:

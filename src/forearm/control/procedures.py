@@ -1,5 +1,5 @@
-"""Motions as procedures with parameters: forces of a family of motions, interpolated between
-stored members. Waters IV.
+"""Motions as parametrised procedures: torques of a family of motions, interpolated between stored members.
+Waters IV.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from forearm.values import as_floats, check_whole
 Floats = NDArray[np.float64]
 Family = Callable[..., Motion]
 MOST_NUMBERS = 20_000_000
-# of a motion that nothing else is known of: its own speed lies in the middle of a cell
+# default speeds: the motion's own lies in the middle of a cell
 SPEEDS = (0.55, 0.85, 1.15, 1.45)
 
 
@@ -37,7 +37,7 @@ class AtSpeed:
 
     @property
     def duration(self) -> float:
-        """In s."""
+        """Duration, s."""
         return self.motion.duration / self.factor
 
     def at(self, t: ArrayLike, /) -> tuple[Floats, Floats, Floats]:
@@ -48,11 +48,11 @@ class AtSpeed:
 
 @dataclass(frozen=True, eq=False)
 class Procedure:
-    """Pairs D (k1, ..., kp, m, n, n), E (k1, ..., kp, m, n) of a family:
-    at values of each parameter, at m phases 0 to 1.
+    """Pairs D (k1, ..., kp, m, n, n), E (k1, ..., kp, m, n) of a family: at grid values of each parameter,
+    and m phases from 0 to 1.
 
-    Forces are D qdd + E with D and E linear in each parameter and in the phase, the share of the duration
-    that has gone: they have no jumps where accelerations have them.
+    Torques are D qdd + E with D and E interpolated linearly in each parameter and in the phase, the elapsed
+    share of the duration: D and E are continuous where accelerations jump.
     """
 
     grids: tuple[Floats, ...]
@@ -61,7 +61,7 @@ class Procedure:
 
     @property
     def numbers(self) -> int:
-        """How many numbers are stored."""
+        """Stored numbers."""
         return self.D.size + self.E.size
 
     def forces(self, parameters: ArrayLike, phase: ArrayLike, qdd: ArrayLike) -> Floats:
@@ -81,9 +81,9 @@ class Procedure:
 
 
 def procedure(arm: Arm, family: Family, values: Sequence[ArrayLike], phases: int = 65) -> Procedure:
-    """Make a procedure of a family of motions.
+    """Store a procedure of a family of motions.
 
-    Throwing a ball is such a family, its parameters the velocity and the place of release. Waters IV.
+    Throwing a ball is such a family, with the velocity and the point of release as parameters. Waters IV.
 
     Args:
         arm: the arm.
@@ -102,7 +102,7 @@ def procedure(arm: Arm, family: Family, values: Sequence[ArrayLike], phases: int
     shape = tuple(len(g) for g in grids)
     if np.prod(shape, dtype=float) * m * arm.n * (arm.n + 1) > MOST_NUMBERS:
         raise InputError(
-            f"procedure: {shape} members with {m} phases take more than {MOST_NUMBERS} numbers; take fewer."
+            f"procedure: {shape} members with {m} phases need more than {MOST_NUMBERS} numbers; use fewer."
         )
     D, E = np.empty((*shape, m, arm.n, arm.n)), np.empty((*shape, m, arm.n))
     kernel = kernel_of(arm)
@@ -115,15 +115,15 @@ def procedure(arm: Arm, family: Family, values: Sequence[ArrayLike], phases: int
 
 
 class Procedural:
-    """Forces of a stored procedure at the parameters of this motion, with the wanted acceleration.
+    """Torques of a stored procedure at the parameters of this motion, with the reference acceleration.
 
     Args:
-        arm: the arm that the controller believes in.
-        motion: the wanted motion.
-        procedure: the procedure; None: that of the motion at several speeds, none of them its own.
+        arm: the controller's model of the arm.
+        motion: the reference motion.
+        procedure: the procedure; None: the motion at several speeds, none of them its own.
         parameters: of this motion in the procedure.
-        bandwidth: of the feedback, rad/s; None: none.
-        inertias: what its gains are multiplied by (n,), kg m^2 (kg); None: M_jj in mid-range.
+        bandwidth: of the feedback, rad/s; None: no feedback.
+        inertias: factors of its gains (n,), kg m^2 (kg); None: M_jj in mid-range.
     """
 
     name = "procedure"
@@ -142,26 +142,26 @@ class Procedural:
         self.procedure = at_speeds(arm, motion) if procedure is None else procedure
         self._parameters = as_floats(parameters, "parameters")
         self._feedback = feedback(arm, bandwidth, inertias)
-        # refused now, not in the middle of a run
+        # fail now, not in the middle of a run
         self.procedure.forces(self._parameters, [0.0], np.zeros((1, arm.n)))
         self.reset()
 
     @property
     def operations(self) -> float:
-        """For every corner of the cell a weight and a share of D and E, then D qdd + E."""
+        """Operations per sample: a weight and a share of D and E per corner of the cell, then D qdd + E."""
         p, n = self._parameters.size + 1, self.procedure.E.shape[-1]
         return float(2 * p + 2**p * (p - 1 + 2 * n * (n + 1)) + 2 * n * n + self._feedback.operations)
 
     def reset(self) -> None:
-        """Nothing is kept."""
+        """No state to reset."""
 
     def command(self, sample: Sample) -> Floats:
-        """The force of this phase."""
+        """The torques of this phase."""
         phase = min(sample.t / self._duration, 1.0)
         force = self.procedure.forces(self._parameters, [phase], sample.wanted[2][None])[0]
         return self._feedback.added(force, sample)
 
 
 def at_speeds(arm: Arm, motion: Motion, speeds: ArrayLike = SPEEDS, phases: int = 65) -> Procedure:
-    """The procedure of one motion made at several speeds, its parameter the speed."""
+    """The procedure of one motion at several speeds, with the speed as its parameter."""
     return procedure(arm, lambda factor: AtSpeed(motion, factor), [speeds], phases)

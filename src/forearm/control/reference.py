@@ -1,5 +1,5 @@
-"""The motion that is wanted, at every period: from a planned motion, from samples,
-or a posture to be held.
+"""The reference motion, at every period: from a planned motion, from samples, or a configuration to be
+held.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from forearm.values import as_floats, check_number, frozen_array
 
 Floats = NDArray[np.float64]
 MOST_SAMPLES = 5_000_000
-REACHED = 1e-9  # of a period: what a duration may lack of a whole number of them
+REACHED = 1e-9  # of a period: tolerance of a duration that is a whole number of them
 
 
 class Motion(Protocol):
-    """A motion over `duration` s that can be asked for q, qd, qdd, (m, n) each, at times (m,)."""
+    """A motion over `duration` s that is evaluated as q, qd, qdd, (m, n) each, at times (m,)."""
 
     @property
     def duration(self) -> float:
-        """In s."""
+        """Duration, s."""
         ...
 
     def at(self, t: ArrayLike, /) -> tuple[Floats, Floats, Floats]:
@@ -41,7 +41,7 @@ class Motion(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """What is wanted at times t (m + 1,), a period apart: q, qd, qdd (m + 1, n)."""
+    """Reference at times t (m + 1,), one period apart: q, qd, qdd (m + 1, n)."""
 
     t: Floats
     q: Floats
@@ -56,18 +56,18 @@ class Reference:
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """A posture (n,) that is wanted from the start: where the arm is elsewhere, a step."""
+    """A constant reference (n,): if the arm starts elsewhere, a step."""
 
     q: Floats
     duration: float
 
     def at(self, t: ArrayLike, /) -> tuple[Floats, Floats, Floats]:
-        """The posture, and no motion."""
+        """The configuration, with zero velocity and acceleration."""
         q, qd, qdd, _, _ = self.derivatives(t)
         return q, qd, qdd
 
     def derivatives(self, t: ArrayLike, /) -> Derivatives:
-        """The same, and neither jerk nor snap."""
+        """The same, with zero jerk and snap."""
         shape = (*np.shape(t), len(self.q))
         rest = (np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape))
         return np.broadcast_to(self.q, shape).copy(), *rest
@@ -75,8 +75,8 @@ class Held:
 
 @dataclass(frozen=True, eq=False)
 class Smooth:
-    """From rest to rest by the fifth-order polynomial without acceleration at its ends:
-    s = 10 x^3 - 15 x^4 + 6 x^5.
+    """A rest-to-rest fifth-order polynomial with zero acceleration at its ends: s = 10 x^3 - 15 x^4 + 6
+    x^5.
     """
 
     q0: Floats
@@ -94,7 +94,7 @@ class Smooth:
 
 
 def hold(q: ArrayLike, duration: float) -> Held:
-    """A posture to be reached at once and held.
+    """A constant reference from the start.
 
     Args:
         q: joint coordinates (n,).
@@ -107,7 +107,7 @@ def hold(q: ArrayLike, duration: float) -> Held:
 
 
 def smooth(q0: ArrayLike, q1: ArrayLike, duration: float) -> Smooth:
-    """A smooth motion from rest to rest.
+    """A smooth rest-to-rest motion.
 
     Args:
         q0, q1: joint coordinates (n,) at the start and the end.
@@ -121,11 +121,10 @@ def smooth(q0: ArrayLike, q1: ArrayLike, duration: float) -> Smooth:
 
 
 def default_motion(arm: Arm, duration: float = 2.0) -> Switching | SmoothMotion:
-    """The motion that controllers are compared on where none is given:
-    every joint there, a third of the time at full speed.
+    """The default motion for comparing controllers: every joint moves, a third of the time at full speed.
 
-    Constant accelerations, in step; neighbours go opposite ways, 40 % of their range but 2 rad (0.5 m)
-    at the most. Waters III. Where joints are elastic it goes the same way with a continuous snap.
+    Constant accelerations, synchronised; neighbours move in opposite directions, by 40 % of their range but 2
+    rad (0.5 m) at most. Waters III. If joints are elastic, the same path with continuous snap.
 
     Args:
         arm: the arm.
@@ -146,8 +145,8 @@ def default_motion(arm: Arm, duration: float = 2.0) -> Switching | SmoothMotion:
 
 
 def sampled(arm: Arm, motion: Any, period: float) -> Reference:
-    """The motion at every period, its end included where it falls on one;
-    or samples (q, qd, qdd), (m + 1, n) each.
+    """The motion at every period, its end included if it falls on one; or samples (q, qd, qdd), (m + 1, n)
+    each.
     """
     if hasattr(motion, "at") and hasattr(motion, "duration"):
         duration = check_number(motion.duration, "motion, duration", above=0.0)
@@ -174,10 +173,8 @@ def sampled(arm: Arm, motion: Any, period: float) -> Reference:
             f"motion: expected at least two samples of {arm.n} joints for {arm.name!r}, got {got}."
         )
     if not all(np.isfinite(block).all() for block in states):
-        raise InputError(
-            "motion: it is not a number somewhere; a line of the hand may not be reachable as a whole."
-        )
+        raise InputError("motion: it contains NaN; part of a Cartesian line may be out of reach.")
     blocks = [np.array(block, dtype=np.float64, order="C") for block in states]
-    for block in blocks:  # controllers are given rows of them
+    for block in blocks:  # controllers receive rows of them
         block.flags.writeable = False
     return Reference(t, *blocks)

@@ -1,6 +1,4 @@
-"""Which controllers there are, and how each is made for a comparison:
-by name, on the arm and motion at hand.
-"""
+"""Registry of controllers: constructors by name for a comparison on a given arm and motion."""
 
 from __future__ import annotations
 
@@ -48,8 +46,8 @@ DISTANCE = 0.2  # m from the axes to the counterweights
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """What controllers are made for: the arm that they believe in, the motion, how stiff they may
-    be, how they are asked; and on which side sensors are, None where that is not known.
+    """Settings for making controllers: the model of the arm, the motion, gains, timing of the loop; and the
+    side on which sensors are, None if unknown.
     """
 
     arm: Arm
@@ -63,17 +61,16 @@ class Setting:
 
     @property
     def shares(self) -> Floats:
-        """What the inertias are of M_jj, (n,)."""
+        """Inertias as a share of M_jj, (n,)."""
         return np.asarray(self.inertias / joint_inertias(self.arm))
 
 
 @dataclass(frozen=True, eq=False)
 class ControllerTrial:
-    """A controller ready to run: what it believes, what must be done to the plant for it,
-    and which joints (n,) it moves.
+    """A controller ready to run: its model, the required change of the plant, and the joints (n,) it moves.
 
-    `stiffness` is the share of w^2 M_jj that its feedback has, the least of any joint;
-    NaN where it has none or is not known. Accelerometers are read only for one that `sees_accelerations`.
+    `stiffness` is the feedback stiffness as a share of w^2 M_jj, the smallest of any joint; NaN if there is
+    none or it is unknown. Accelerometers are read only if `sees_accelerations`.
     """
 
     controller: Controller
@@ -86,13 +83,13 @@ class ControllerTrial:
 
 
 def trials(setting: Setting, asked: Iterable[str | Controller] | None) -> list[tuple[str, ControllerTrial]]:
-    """Those asked for, by name or ready made; all that suit the arm and the motion unless some are."""
+    """The requested controllers, by name or as objects; by default all that suit the arm and the motion."""
     known = available(setting)
     if asked is None:
         return [(name, make(setting)) for name, make in known.items() if name not in left_out(setting)]
     known |= ASKED_FOR
     if isinstance(asked, str):
-        raise InputError(f"controllers: expected a list, got {shorten(asked)}. Take [{asked!r}].")
+        raise InputError(f"controllers: expected a list, got {shorten(asked)}. Use [{asked!r}].")
     made = []
     for one in asked:
         if not isinstance(one, str):
@@ -104,7 +101,7 @@ def trials(setting: Setting, asked: Iterable[str | Controller] | None) -> list[t
 
 
 def available(setting: Setting) -> dict[str, Callable[[Setting], ControllerTrial]]:
-    """Makers by name: all that suit the arm and the motion, or say what they need else."""
+    """Constructors by name: all that suit the arm and the motion; others state what they need."""
     found = dict(CLASSICAL)
     if without_friction(setting.arm) == setting.arm:
         found = {name: make for name, make in found.items() if not name.endswith("no friction")}
@@ -116,7 +113,7 @@ def available(setting: Setting) -> dict[str, Callable[[Setting], ControllerTrial
 
 
 def left_out(setting: Setting) -> dict[str, str]:
-    """Controllers of elastic joints that sensors or motion do not suit, with what they need."""
+    """Controllers of elastic joints that do not suit the sensors or the motion, with what they need."""
     if not is_elastic(setting.arm):
         return {}
     motion = setting.motion.motion if isinstance(setting.motion, Plan) else setting.motion
@@ -130,17 +127,18 @@ def left_out(setting: Setting) -> dict[str, str]:
 
 
 def check_elastic_name(name: str, arm: Arm) -> None:
-    """Refuse a controller of elastic joints for an arm that has none."""
+    """Refuse a controller of elastic joints for a rigid arm."""
     if name in ELASTIC and not is_elastic(arm):
         raise InputError(
-            f"controller {name!r}: it is for elastic joints, and {arm.name!r} has none; give them springs "
-            "([joint.elasticity] of the arm file, arm.with_drives(elasticity=...)), or take another."
+            f"controller {name!r}: it is for elastic joints, and {arm.name!r} has none; add springs "
+            "([joint.elasticity] of the arm file, arm.with_drives(elasticity=...)), or choose another "
+            "controller."
         )
 
 
 def _made(cls: Callable[..., Any], **given: Any) -> Callable[[Setting], ControllerTrial]:
-    """From the arm, the motion where it is for one, and what it takes of bandwidth,
-    inertias, period and delay.
+    """A constructor from the arm, the motion if required, and the bandwidth, inertias, period and delay if
+    accepted.
     """
     takes = inspect.signature(cls).parameters
 
@@ -157,7 +155,7 @@ def _made(cls: Callable[..., Any], **given: Any) -> Callable[[Setting], Controll
 
 
 def _stiffness(s: Setting, controller: Any, takes: Mapping[str, Any]) -> float:
-    """By inertias less than M_jj, or by a bandwidth that was held back; NaN for a spring of the hand."""
+    """Stiffness from reduced inertias, or from a reduced bandwidth; NaN for a Cartesian spring."""
     if "inertias" in takes:
         return float(s.shares.min())
     if "stiffness" in takes:
@@ -170,7 +168,9 @@ def _stiffness(s: Setting, controller: Any, takes: Mapping[str, Any]) -> float:
 
 
 def _elastic(cls: Callable[..., Any]) -> Callable[[Setting], ControllerTrial]:
-    """Along the motion, with the springs of an arm that its links' motion says everything about."""
+    """A constructor of a controller along the motion, with a model whose motor motion follows from the
+    links'.
+    """
     plain = _made(cls)
 
     def make(s: Setting) -> ControllerTrial:
@@ -179,7 +179,7 @@ def _elastic(cls: Callable[..., Any]) -> Callable[[Setting], ControllerTrial]:
         springs = [joint.elasticity for joint in s.arm.joints if joint.elasticity is not None]
         missing = ["backlash"] * any(e.half_gap for e in springs)
         missing += ["spinning rotors"] * any(e.rotor_axis is not None for e in springs)
-        note = f"its model is without {' and '.join(missing)}"
+        note = f"its model omits {' and '.join(missing)}"
         return replace(plain(replace(s, arm=without_backlash(s.arm))), note=note)
 
     return make
@@ -191,7 +191,11 @@ def _counterbalanced(s: Setting) -> ControllerTrial:
     believed = with_counterweights(s.arm, weights)
     controller = ComputedTorque(believed, bandwidth=s.bandwidth, dropped="no-gravity")
     hopeless = ", ".join(name for name, _ in found.hopeless)
-    note = f"no fixed weight can balance {hopeless}, whose gravity stays and is left out" if hopeless else ""
+    note = (
+        f"no fixed weight can balance {hopeless}; their gravity remains and is not modelled"
+        if hopeless
+        else ""
+    )
     return ControllerTrial(
         controller, believed, lambda plant: with_counterweights(plant, weights), stiffness=1.0, note=note
     )
@@ -223,19 +227,19 @@ CLASSICAL: dict[str, Callable[[Setting], ControllerTrial]] = {
     "computed torque, own link only": _made(ComputedTorque, dropped="own-link-only"),
     "computed torque, counterbalanced": _counterbalanced,
 }
-# Springs, dampers and accelerations of the hand in the place of joints.
+# Operational-space controllers.
 IN_HAND_SPACE: dict[str, Callable[[Setting], ControllerTrial]] = {
     "impedance": _made(Impedance),
     "impedance, feed-forward": _made(Impedance, feedforward=True, velocity_terms=True),
     "operational space": _made(OperationalSpace),
 }
-# Compared only when asked for: without a force an admittance is operational space, and what is wanted is
-# nothing to gravity compensation.
+# Compared on request only: without a force, admittance equals operational space, and gravity compensation
+# ignores the reference.
 ASKED_FOR: dict[str, Callable[[Setting], ControllerTrial]] = {
     "admittance": _made(Admittance),
     "gravity compensation": _made(GravityCompensation),
 }
-# Ways of getting the force without computing all of it at each sample.
+# Cheaper ways to the torques than a full evaluation at each sample.
 OTHERS: dict[str, Callable[[Setting], ControllerTrial]] = {
     "acceleration servo": _made(AccelerationServo),
     "acceleration servo, seen by tachometers": _made(AccelerationServo, seen_by="tachometers"),
@@ -246,13 +250,13 @@ OTHERS: dict[str, Callable[[Setting], ControllerTrial]] = {
     "stored trajectories": _made(Stored),
     "procedure": _made(Procedural),
 }
-# Of arms with elastic joints, which know of the motors behind springs,
+# Controllers of arms with elastic joints that model the motors behind springs,
 ELASTIC: dict[str, Callable[[Setting], ControllerTrial]] = {
     "PD on motors": _made(MotorPD),
     "elastic feed-forward": _elastic(ElasticFeedForward),
     "state feedback": _elastic(StateFeedback),
 }
-# and where sensors must be for them.
+# and the sides on which they need sensors.
 TOLD: dict[str, tuple[Side, ...]] = {
     "PD on motors": ("motor", "both"),
     "elastic feed-forward": ("motor", "both"),

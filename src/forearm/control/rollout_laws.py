@@ -33,21 +33,21 @@ def rollout_controller(
     friction: bool = True,
     open_gains: bool = False,
 ) -> TracedController:
-    """A control law for `Kernel.simulate`, with what is wanted at each step: the torques that its controller
-    in Python gives.
+    """A control law for `Kernel.simulate`, with the reference at each step: the torques of the controller of
+    that name in Python.
 
     Args:
-        arm: the arm that the law believes in.
+        arm: the controller's model of the arm.
         law: "feedforward", "feedforward_pd", "computed_torque", "pd", "pd_gravity", "pid" or "pid_gravity".
-        q: coordinates wanted: (n,) or (B, n) throughout, (1, steps, n) or (B, steps, n) at each step.
-        qd, qdd: velocities and accelerations wanted, of the same shape; None: none.
-        step: length of a step of the rollout, s.
+        q: reference coordinates: (n,) or (B, n) throughout, (1, steps, n) or (B, steps, n) per step.
+        qd, qdd: reference velocities and accelerations, of the same shape; None: zero.
+        step: step size of the rollout, s.
         period: steps between two samples.
-        bandwidth: of critically damped errors, rad/s, if there are no gains.
+        bandwidth: of the critically damped error dynamics, rad/s, if no gains are given.
         gains: of torques, or of accelerations for "computed_torque"; None: those of the bandwidth.
         friction: whether friction is in the law's model.
-        open_gains: whether gains are numbers that the compiled law is given, so that others need no other
-            code: `gains` of the controller, (3 n,) as `gains_row` makes them, or (B, 3 n).
+        open_gains: whether gains are runtime inputs, so that other gains need no recompilation: `gains` of
+            the controller, (3 n,) as `gains_row` makes them, or (B, 3 n).
     """
     check_arm(arm, "rollout_controller", moves=True)
     formula = CONTROL_LAWS[check_choice(law, CONTROL_LAWS, "rollout_controller, law")]
@@ -72,7 +72,7 @@ def rollout_controller(
 
 
 def gains_row(gains: Gains, period: float) -> Floats:
-    """Gains as an open law reads them: kp, kd and ki times the period (s) between two samples, (3 n,)."""
+    """Gains as an open law reads them: kp, kd and ki times the sampling period (s), (3 n,)."""
     return np.concatenate([gains.kp, gains.kd, gains.ki * period])
 
 
@@ -80,13 +80,13 @@ WANTED = ("q_wanted", "qd_wanted", "qdd_wanted", "qd_ahead")
 
 
 def law_gains(arm: Arm, law: str, bandwidth: float, inertias: ArrayLike | None = None) -> Gains:
-    """Those that give a law its bandwidth, rad/s.
+    """The gains that give a law its bandwidth.
 
     Args:
-        arm: the arm that the law believes in.
+        arm: the controller's model of the arm.
         law: its name.
         bandwidth: rad/s.
-        inertias: what gains of torques are multiplied by (n,); None: M_jj in mid-range.
+        inertias: factors of torque gains (n,); None: M_jj in mid-range.
     """
     if law == "computed_torque":
         return critically_damped(arm.n, bandwidth)
@@ -94,7 +94,7 @@ def law_gains(arm: Arm, law: str, bandwidth: float, inertias: ArrayLike | None =
 
 
 def _reference(arm: Arm, posture: ArrayLike, rates: dict[str, ArrayLike | None], period: int) -> Floats:
-    """Rows of what is wanted, and of the velocity wanted at the next sample."""
+    """Rows of the reference, and of the reference velocity at the next sample."""
     q = as_floats(posture, "rollout_controller, q")
     if q.ndim not in (1, 2, 3) or q.shape[-1] != arm.n:
         raise InputError(

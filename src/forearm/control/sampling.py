@@ -1,4 +1,4 @@
-"""How often to sample: twenty times as fast as the arm swings. Dhanaraj 1.1."""
+"""Sampling rate: twenty samples per period of the arm's fastest oscillation. Dhanaraj 1.1."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from forearm.kernels.kept import kernel_of
 from forearm.values import as_finite, as_floats, check_number
 
 Floats = NDArray[np.float64]
-SAMPLES = 20.0  # a period of the fastest motion that matters
+SAMPLES = 20.0  # per period of the fastest relevant motion
 
 
 def sampling_period(frequency: float) -> float:
-    """Dt = 2 pi / (20 w): s between samples for a natural or cutoff frequency w, rad/s. Dhanaraj 1.1."""
+    """Sampling period Dt = 2 pi / (20 w), s, for a natural or cutoff frequency w, rad/s. Dhanaraj 1.1."""
     return 2.0 * math.pi / (SAMPLES * check_number(frequency, "sampling_period, frequency", above=0.0))
 
 
 def natural_frequencies(arm: Arm, q: ArrayLike, stiffness: ArrayLike | None = None) -> Floats:
-    """How fast an arm swings about a posture, rad/s, rising: w^2 are the eigenvalues of M^-1 (K + dg/dq). NaN
-    for motions that it does not come back from.
+    """Natural frequencies of an arm about a configuration, rad/s, ascending: w^2 are the eigenvalues of M^-1
+    (K + dg/dq). NaN for unstable modes.
 
     Args:
         arm: the arm.
         q: joint coordinates (n,).
         stiffness: K that holds the joints, (n,) or one for all, N m/rad (N/m): of the drives, or gains kp of
-            a controller; None: gravity alone brings the arm back.
+            a controller; None: gravity is the only restoring force.
     """
     check_arm(arm, "natural_frequencies, arm")
     posture = as_finite(q, (arm.n,), "natural_frequencies, q")
@@ -49,12 +49,12 @@ def natural_frequencies(arm: Arm, q: ArrayLike, stiffness: ArrayLike | None = No
 
 
 def period_for(arm: Arm, stiffness: ArrayLike, postures: ArrayLike) -> float:
-    """The sampling period, s, for the fastest natural frequency in any of the postures.
+    """Sampling period, s, for the highest natural frequency in any of the configurations.
 
     Args:
         arm: the arm.
         stiffness: that holds the joints, (n,) or one for all, N m/rad (N/m).
-        postures: joint coordinates (m, n).
+        postures: configurations (m, n).
     """
     rows = np.atleast_2d(as_floats(postures, "period_for, postures"))
     fastest = max(
@@ -62,7 +62,7 @@ def period_for(arm: Arm, stiffness: ArrayLike, postures: ArrayLike) -> float:
     )
     if fastest == 0.0:
         raise InputError(
-            "period_for: nothing brings the arm back in these postures, so that it has no "
-            "frequency; give stiffness."
+            "period_for: no restoring force in these configurations, so there is no natural frequency; pass "
+            "stiffness."
         )
     return sampling_period(fastest)

@@ -1,5 +1,5 @@
-"""What a controller is told of the arm: positions and velocities in the steps of encoders and
-tachometers, of links, motors or both; accelerations.
+"""Sensor models: encoders and tachometers with finite resolution, on links, motors or both;
+accelerometers.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ Floats = NDArray[np.float64]
 MOST_BITS = 52
 Side = Literal["link", "motor", "both"]
 SIDES: tuple[Side, ...] = get_args(Side)
-# From the true q, qd, qdd (n,) to the accelerations that are told.
+# From the true q, qd, qdd (n,) to the measured accelerations.
 Accelerometers = Callable[[Floats, Floats, Floats], Floats]
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """Positions in steps; one of its arguments is given. On a motor they are of the motor's angle.
+    """Quantised position; give one of its arguments. On a motor it measures the motor's angle.
 
     Args:
-        bits: 2^bits steps a turn (a metre where a joint slides).
-        resolution: length of a step, rad (m).
+        bits: 2^bits steps per turn (per metre at a prismatic joint).
+        resolution: step size, rad (m).
     """
 
     bits: int | None = None
@@ -47,19 +47,19 @@ class Encoder:
             check_number(self.resolution, "Encoder, resolution", above=0.0)
 
     def steps(self, arm: Arm) -> Floats:
-        """The smallest change that is seen of each joint, (n,)."""
+        """Resolution of each joint, (n,)."""
         if self.resolution is not None:
             return np.full(arm.n, self.resolution)
         parts = 2 ** (self.bits or 0)
         return np.array([(2.0 * math.pi if j.kind == "revolute" else 1.0) / parts for j in arm.joints])
 
     def motor_steps(self, arm: Arm) -> Floats:
-        """The same on the motors, over their gear ratios (n,)."""
+        """Resolution on the motors, over their gear ratios (n,)."""
         bare = [joint.name for joint in arm.joints if joint.motor is None]
         if bare:
             raise InputError(
                 f"Sensors, side: an encoder on a motor needs its gear_ratio; joints of {arm.name!r} without "
-                f"a motor: {', '.join(bare)}. Take side='link', or give them motors."
+                f"a motor: {', '.join(bare)}. Use side='link', or add motors to them."
             )
         step = 2.0 * math.pi / 2 ** (self.bits or 0) if self.resolution is None else self.resolution
         return np.array([step / abs(joint.motor.gear_ratio) for joint in arm.joints if joint.motor])
@@ -67,7 +67,7 @@ class Encoder:
 
 @dataclass(frozen=True)
 class Tachometer:
-    """Velocities in steps, 0 being one of them.
+    """Quantised velocity; 0 is one of the levels.
 
     Args:
         bits: 2^bits steps from -span to span.
@@ -83,26 +83,26 @@ class Tachometer:
 
     @property
     def step(self) -> float:
-        """The smallest change that is seen."""
+        """Resolution."""
         return float(2.0 * self.span / 2**self.bits)
 
     def told(self, qd: Scalar) -> Scalar:
-        """What it shows of a velocity, over any scalar."""
+        """Reading at a velocity, over any scalar."""
         half = float(2 ** (self.bits - 1))
         return quantised(qd, self.step, -half, half - 1.0)
 
 
 @dataclass(frozen=True)
 class Sensors:
-    """What a controller is told of the plant's state, the same sensors at every joint.
+    """What a controller measures of the plant's state, with the same sensors at every joint.
 
     Args:
         encoder: of positions; None: exact.
         tachometer: of velocities; None: exact.
         differences: whether velocities are differences of positions instead.
-        accelerometers: function from the true q, qd, qdd (n,) to measured accelerations; None: none are told.
-        side: where encoders and tachometers are, on the "link", on the "motor" or on "both"; they differ
-            where joints are elastic.
+        accelerometers: function from the true q, qd, qdd (n,) to measured accelerations; None: not measured.
+        side: where encoders and tachometers are, on the "link", on the "motor" or on "both"; they differ if
+            joints are elastic.
     """
 
     encoder: Encoder | None = None
@@ -120,7 +120,7 @@ class Sensors:
 
     @property
     def is_exact(self) -> bool:
-        """Whether positions and velocities are told as they are."""
+        """Whether positions and velocities are measured exactly."""
         return self.encoder is None and self.tachometer is None and not self.differences
 
     def reader(self, arm: Arm, period: float, on_motors: bool = False) -> Reader:
@@ -129,7 +129,7 @@ class Sensors:
         Args:
             arm: the arm.
             period: between two readings, s.
-            on_motors: whether motors are read, over their gear ratios.
+            on_motors: whether motors are measured, over their gear ratios.
         """
         if self.encoder is None:
             return Reader(self, None, period)
@@ -140,7 +140,7 @@ EXACT = Sensors()
 
 
 def all_of(plant: Arm, accelerometers: Accelerometers | None = None) -> Sensors:
-    """Sensors that tell the whole state of an arm, of motors too where they are behind springs.
+    """Sensors that measure the full state of an arm, including motors behind springs.
 
     Args:
         plant: the arm.
@@ -159,14 +159,14 @@ def exact_accelerations(q: Floats, qd: Floats, qdd: Floats) -> Floats:
 
 
 class Reader:
-    """Sensors at work: differences remember the last position."""
+    """Sensors in operation: differences remember the last position."""
 
     def __init__(self, sensors: Sensors, steps: Floats | None, period: float) -> None:
         self.sensors, self.steps, self.period = sensors, steps, period
         self.last: Floats | None = None
 
     def read(self, q: Floats, qd: Floats) -> tuple[Floats, Floats]:
-        """What is told of a state (n,); differences tell no velocity at the first sample."""
+        """Readings at a state (n,); differences yield zero velocity at the first sample."""
         seen = q.copy() if self.steps is None else quantised(q, self.steps)
         if self.sensors.differences:
             rate = np.zeros(len(q)) if self.last is None else (seen - self.last) / self.period
@@ -182,8 +182,8 @@ Told = tuple[Floats, Floats]  # positions and velocities
 
 
 class Readings:
-    """Sensors in a run: what they tell at each period of a state (m,), in which the first n coordinates are
-    those of links and `motors` (n,) are those of motors.
+    """Sensors in a run: readings at each period from a state (m,), whose first n coordinates are those of
+    links, and whose coordinates `motors` (n,) are those of motors.
     """
 
     def __init__(
@@ -202,14 +202,14 @@ class Readings:
             self._kept = [(np.empty((samples, arm.n)), np.empty((samples, arm.n))) for _ in self._places]
 
     def at(self, k: int, x: Floats, xd: Floats) -> tuple[Told, Told | None]:
-        """What is told as q and qd, and of the motors, at a period."""
+        """Readings of q and qd, and of the motors, at a period."""
         told = [reader.read(x[p], xd[p]) for p, reader in zip(self._places, self._readers, strict=True)]
         for (q, qd), seen in zip(self._kept, told, strict=False):
             q[k], qd[k] = seen
         return told[0], told[-1] if self.sees_motors else None
 
     def all(self, x: Floats, xd: Floats) -> tuple[Told, Told | None]:
-        """The same of all samples, whose states are (T, m)."""
+        """The same for all samples, whose states are (T, m)."""
         told = [(q[: len(x)], qd[: len(x)]) for q, qd in self._kept] or [
             (np.ascontiguousarray(x[:, p]), np.ascontiguousarray(xd[:, p])) for p in self._places
         ]

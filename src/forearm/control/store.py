@@ -1,9 +1,8 @@
-"""A store of typical trajectories: forces remembered where the arm has been,
-computed beforehand or learnt by doing.
+"""A store of typical trajectories: torques recorded where the arm has been, computed in advance or learnt
+from practice.
 
-Waters IV: what is stored describes the regions that typical motions pass through; a new one is learnt by
-making it, and remembering what forces gave what accelerations there, which is Raibert's approach. No
-model is needed for that.
+Waters IV: the store covers the regions that typical motions pass through; a new motion is learnt by executing
+it and recording which torques caused which accelerations, which is Raibert's approach. That needs no model.
 """
 
 from __future__ import annotations
@@ -37,17 +36,14 @@ from forearm.simulation.controlled import Run
 from forearm.values import as_floats, check_number, check_whole
 
 Floats = NDArray[np.float64]
-BESIDE = 1e-9  # of a motion's duration: on either side of a switch of accelerations
-# of the farthest reach of neighbouring points: forces that an arm showed are not fitted
-# in directions below it
+BESIDE = 1e-9  # of a motion's duration: offset to either side of a switch of acceleration
+# of the largest extent of neighbouring points: measured torques are not fitted in directions below it
 WEAK = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class Recalled:
-    """A force (n,) for a state, the point that it comes from, how far that is,
-    and the operations that it took.
-    """
+    """A recalled torque (n,) for a state, the point it comes from, its distance, and the operations spent."""
 
     force: Floats
     at: int
@@ -57,14 +53,14 @@ class Recalled:
 
 @dataclass(frozen=True, eq=False)
 class Store:
-    """Forces at points x = (q, qd, qdd) that were computed or met.
+    """Torques at points x = (q, qd, qdd) that were computed or measured.
 
     Attributes:
         states: points (m, 3n).
-        forces: forces there (m, n), N m (N).
-        course: (m,), which points follow each other on one trajectory: between such forces are interpolated.
-        scale: factors (3n,) that make distances.
-        slopes: dF/dx (m, n, 3n); None: not known.
+        forces: torques there (m, n), N m (N).
+        course: (m,), which points are consecutive on one trajectory: between these, torques are interpolated.
+        scale: factors (3n,) that define distances.
+        slopes: dF/dx (m, n, 3n); None: unknown.
     """
 
     states: Floats
@@ -78,22 +74,22 @@ class Store:
 
     @property
     def numbers(self) -> int:
-        """How many numbers are stored."""
+        """Stored numbers."""
         return self.states.size + self.forces.size + (0 if self.slopes is None else self.slopes.size)
 
     @cached_property
     def scaled(self) -> Floats:
-        """The points as distances see them."""
+        """The points in scaled coordinates."""
         return self.states * self.scale
 
     def recall(self, state: Floats, near: int | None = None) -> Recalled:
-        """The force at a state.
+        """The torque at a state.
 
-        With slopes F + (dF/dx) (x - x_k); without, on the stretch to the neighbour that comes nearest.
+        With slopes F + (dF/dx) (x - x_k); without, interpolated on the segment to the closest neighbour.
 
         Args:
             state: x (3n,).
-            near: index of the point from which the nearest is searched by walking; None: among all.
+            near: index of the point from which the search walks; None: search all.
         """
         x, p = state * self.scale, len(state)
         if near is None:
@@ -110,7 +106,7 @@ class Store:
         return force, len(state) + 2 * self.slopes[at].size
 
     def _beside(self, at: int, x: Floats) -> tuple[Floats, int]:
-        """Between the nearest point and that of its neighbours whose stretch comes nearer to x."""
+        """Interpolate between the nearest point and the neighbour whose segment is closer to x."""
         best, force = np.inf, self.forces[at]
         for other in (at - 1, at + 1):
             if not (0 <= other < len(self) and self.course[other] == self.course[at]):
@@ -124,9 +120,9 @@ class Store:
         return force, 2 * 10 * len(x) + 3 * len(force)
 
     def sloped(self, neighbours: int | None = None) -> Store:
-        """The same with slopes, at each point fitted to its nearest neighbours, by default 6n of them.
+        """The same store with slopes, fitted at each point to its nearest neighbours, by default 6n of them.
 
-        Where these do not reach, the force is taken as constant.
+        In directions that these do not span, the torque is taken as constant.
         """
         count = 2 * self.states.shape[1] if neighbours is None else check_whole(neighbours, "neighbours", 1)
         slopes = np.zeros((*self.forces.shape, self.states.shape[1]))
@@ -139,14 +135,14 @@ class Store:
     def learned(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, spacing: float = 0.05
     ) -> Store:
-        """The store with points that were met on a way.
+        """The store extended by points measured along a motion.
 
-        It has no slopes, as an arm does not show them; `sloped` fits them to the points.
+        They have no slopes, since an arm does not measure them; `sloped` fits slopes to the points.
 
         Args:
             q, qd, qdd: the motion (m, n).
             tau: torques (m, n), N m (N).
-            spacing: distance that a new point has from all there are, in units of `scale`.
+            spacing: minimum distance of a new point from existing ones, in units of `scale`.
         """
         rows = [as_floats(x, name) for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd"), (tau, "tau"))]
         if any(x.shape != rows[0].shape or x.shape[1:] != self.forces.shape[1:] for x in rows):
@@ -172,8 +168,8 @@ class Store:
 
 
 def empty_store(arm: Arm, motion: Motion) -> Store:
-    """A store without points, whose distances are in spans of a motion:
-    of each coordinate, velocity and acceleration.
+    """A store without points, with distances scaled by the spans of a motion: of each coordinate, velocity
+    and acceleration.
     """
     states = np.concatenate(
         states_along(arm, check_motion(arm, motion), np.linspace(0.0, motion.duration, 101)), axis=1
@@ -182,8 +178,8 @@ def empty_store(arm: Arm, motion: Motion) -> Store:
 
 
 def computed_store(arm: Arm, motion: Motion, interval: float = 0.05, slopes: bool = True) -> Store:
-    """A store along a motion, computed: points at most `interval` seconds apart,
-    and on both sides of each switch.
+    """A store computed along a motion: points at most `interval` seconds apart, and on both sides of each
+    switch.
     """
     t = times_along(check_motion(arm, motion), interval, "interval")
     switches = np.asarray(getattr(motion, "switches", ()), dtype=np.float64)
@@ -199,19 +195,19 @@ def computed_store(arm: Arm, motion: Motion, interval: float = 0.05, slopes: boo
 
 
 class Stored:
-    """Forces from a store, at the wanted state.
+    """Torques from a store at the reference state.
 
-    It is searched from the point last used, as a whole where that leads nowhere; `missed` counts the samples
-    that found nothing. Waters IV.
+    The search walks from the last point, and covers the whole store if that finds nothing within reach;
+    `missed` counts samples without a match. Waters IV.
 
     Args:
-        arm: the arm that the controller believes in.
-        motion: the wanted motion.
+        arm: the controller's model of the arm.
+        motion: the reference motion.
         store: the store; None: computed along the motion.
         interval: time between computed points, s.
-        reach: what is farther from all that is stored, in units of `scale`, is left to feedback.
-        bandwidth: of the feedback, rad/s; None: none.
-        inertias: what its gains are multiplied by (n,), kg m^2 (kg); None: M_jj in mid-range.
+        reach: maximum distance of a match, in units of `scale`; beyond it only feedback acts.
+        bandwidth: of the feedback, rad/s; None: no feedback.
+        inertias: factors of its gains (n,), kg m^2 (kg); None: M_jj in mid-range.
     """
 
     name = "stored trajectories"
@@ -230,7 +226,7 @@ class Stored:
         self.store = computed_store(arm, motion, interval) if store is None else store
         if self.store.forces.shape[1] != arm.n:
             raise InputError(
-                f"store: it is of {self.store.forces.shape[1]} joints, and {arm.name!r} has {arm.n}."
+                f"store: it is for {self.store.forces.shape[1]} joints, {arm.name!r} has {arm.n}."
             )
         self._reach = check_number(reach, "stored trajectories, reach", above=0.0)
         self._feedback, self._wanted = feedback(arm, bandwidth, inertias), Wanted(Directions.of(arm))
@@ -238,16 +234,16 @@ class Stored:
 
     @property
     def operations(self) -> float:
-        """On average since the motion began."""
+        """Mean operations per sample since the start of the motion."""
         return self._spent.average
 
     def reset(self) -> None:
-        """Forget where in the store the arm is; what was learnt stays, it is not the controller's."""
+        """Forget the position in the store; learnt points stay, as they belong to the store."""
         self._spent, self.missed = Spending(), 0
         self._near: int | None = None
 
     def command(self, sample: Sample) -> Floats:
-        """As recalled."""
+        """The recalled torques."""
         state = np.concatenate(self._wanted.of(sample))
         force, spent = np.zeros(len(sample.q)), self._feedback.operations
         for near in (self._near, None) if self._near is not None else (None,):
@@ -277,21 +273,21 @@ def practise(
     bandwidth: float = BANDWIDTH,
     inertias: ArrayLike | None = None,
 ) -> tuple[Store, list[Run]]:
-    """Learn a motion by doing it: the plant is moved with what the store has,
-    and the store learns what came of it.
+    """Learn a motion by practice: move the plant with the torques in the store, and record the results in the
+    store.
 
-    It begins empty, so that the first run is feedback alone.
+    The store begins empty, so that the first run is feedback alone.
 
     Args:
-        arm: the arm, of which only the gains of the feedback know anything.
-        motion: the wanted motion.
-        plant: what moves; None: `arm`.
-        trials: how many runs.
-        spacing: distance that a new point has from all there are, in spans of the motion.
-        reach: what is farther from all that is stored, in spans of the motion, is left to feedback.
+        arm: the arm, used for the feedback gains only.
+        motion: the reference motion.
+        plant: the simulated arm; None: `arm`.
+        trials: number of runs.
+        spacing: minimum distance of a new point from existing ones, in spans of the motion.
+        reach: maximum distance of a match, in spans of the motion; beyond it only feedback acts.
         period: sampling period, s.
         bandwidth: of the feedback, rad/s.
-        inertias: what its gains are multiplied by (n,), kg m^2 (kg); None: M_jj in mid-range.
+        inertias: factors of its gains (n,), kg m^2 (kg); None: M_jj in mid-range.
     """
     store, runs = empty_store(arm, motion), []
     for _ in range(check_whole(trials, "practise, trials", 1, 1000)):
@@ -304,6 +300,8 @@ def practise(
 
 
 def met(made: Run) -> tuple[Floats, Floats, Floats, Floats]:
-    """q, qd, qdd, tau (m, n) in the middle of each period of a run, as encoders and tachometers show them."""
+    """q, qd, qdd, tau (m, n) in the middle of each period of a run, as measured by encoders and
+    tachometers.
+    """
     q, qd = (0.5 * (x[1:] + x[:-1]) for x in (made.q, made.qd))
     return q, qd, np.diff(made.qd, axis=0) / made.period, made.tau[:-1]

@@ -1,5 +1,5 @@
-"""Tables of forces over a whole domain: what they would take, and how well so few values a
-parameter do. Waters IV.
+"""Tables of torques over a whole domain: their size, and the accuracy of so few values per parameter. Waters
+IV.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from forearm.kernels.kept import kernel_of
 from forearm.values import as_floats, check_number, check_whole
 
 Floats = NDArray[np.float64]
-MOST_NUMBERS = 5_000_000  # that `table_error` stores
-BYTES = 8  # of a number
+MOST_NUMBERS = 5_000_000  # limit of `table_error`
+BYTES = 8  # per number
 
 
 @dataclass(frozen=True)
 class FullTable:
-    """A table at `values` values of each of `parameters`: how many points, numbers per point,
-    numbers and bytes in all.
+    """A table with `values` values of each of `parameters`: points, numbers per point, numbers and bytes in
+    all.
     """
 
     what: str
@@ -40,7 +40,7 @@ class FullTable:
 
     @property
     def numbers(self) -> int:
-        """All that is stored."""
+        """Stored numbers."""
         return self.points * self.each
 
     @property
@@ -49,16 +49,16 @@ class FullTable:
         return BYTES * self.numbers
 
     def seconds(self, evaluations_per_second: float) -> float:
-        """How long filling it takes."""
+        """Time to fill it."""
         return self.points / check_number(evaluations_per_second, "evaluations_per_second", above=0.0)
 
 
 def full_tables(n: int = 6, values: int = 5) -> dict[str, FullTable]:
-    """Waters' four tables of an arm of n joints: forces or D, E at each point,
-    without and with their derivatives.
+    """Waters' four tables of an arm of n joints: torques or D, E at each point, without and with their
+    derivatives.
 
-    `forces` has 3n parameters and n numbers per point, `D, E` 2n parameters and n^2 + n numbers.
-    Waters IV, complete coverage.
+    `forces` has 3n parameters and n numbers per point, `D, E` 2n parameters and n^2 + n numbers. Waters IV,
+    complete coverage.
     """
     n, values = (check_whole(x, what, 1, 1000) for x, what in ((n, "n"), (values, "values")))
     kinds = {"forces": (3 * n, n), "D, E": (2 * n, n * n + n)}
@@ -71,11 +71,10 @@ def full_tables(n: int = 6, values: int = 5) -> dict[str, FullTable]:
 
 
 def multilinear(grids: tuple[Floats, ...], table: Floats, x: Floats) -> Floats:
-    """Linear interpolation in each of p parameters: table (k1, ..., kp, ...) over rising
-    grids (ki,), at x (B, p).
+    """Linear interpolation in each of p parameters: table (k1, ..., kp, ...) over increasing grids (ki,), at
+    x (B, p).
 
-    A parameter that has one value only is not interpolated.
-    Outside of a grid the outermost cell is carried on.
+    A parameter with a single value is not interpolated. Outside a grid the outermost cell is extrapolated.
     """
     cells, shares = [], []
     for grid, at in zip(grids, x.T, strict=True):
@@ -96,8 +95,8 @@ def multilinear(grids: tuple[Floats, ...], table: Floats, x: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class TableError:
-    """How far interpolation in a full table is off: root mean square and worst over random
-    states, of the largest force.
+    """Interpolation error of a full table: root mean square and worst over random states, relative to the
+    largest torque.
     """
 
     points: int
@@ -108,10 +107,10 @@ class TableError:
 def table_error(
     arm: Arm, values: int, half_widths: tuple[ArrayLike, ...], checked: int = 1000, seed: int = 1
 ) -> TableError:
-    """Make a full table of an arm of few joints over |q|, |qd|, |qdd| <= half_widths ((n,) each),
-    and test it at random states.
+    """Build a full table of an arm of few joints over |q|, |qd|, |qdd| <= half_widths ((n,) each), and test
+    it at random states.
 
-    Errors are relative to the largest force met. For three joints and more there is no room for such a table.
+    Errors are relative to the largest torque found. For three joints and more such a table is too large.
     """
     halves = np.concatenate([as_floats(w, "half_widths") for w in half_widths])
     p, k = 3 * arm.n, check_whole(values, "table_error, values", 2, 1000)
@@ -121,8 +120,8 @@ def table_error(
         )
     if k**p * arm.n > MOST_NUMBERS:
         raise InputError(
-            f"values: {k}^{p} points with {arm.n} forces are more than {MOST_NUMBERS} "
-            "numbers; take fewer joints."
+            f"values: {k}^{p} points with {arm.n} forces are more than {MOST_NUMBERS} numbers; use fewer "
+            "joints or values."
         )
     grids = tuple(np.linspace(-half, half, k) for half in halves)
     states = np.stack([g.ravel() for g in np.meshgrid(*grids, indexing="ij")], axis=1)

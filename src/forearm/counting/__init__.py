@@ -1,9 +1,9 @@
-"""Operation counts: formulations run on scalars and matrices that record, never a table of formulae.
+"""Operation counts, obtained by running the formulations on recording scalars and matrices.
 
-The scalars are those of `symbols.recorder`, `matrices` has Waters' 4x4, `models` the generic chain; `counts`
-runs the methods on them, `quantities` splits a count by symbol. `polynomial` fits results in n, `cost` does
-so for every method. `printed` sets ours beside the figures of the documents, `waters` doing the steps in
-Waters' own ways where he counts those.
+The scalars are those of `symbols.recorder`; `matrices` has Waters' 4x4 matrices, `models` the generic chain.
+`counts` runs the methods on them, `quantities` splits a count by symbol, `polynomial` fits counts in n and
+`cost` does so for every method. `printed` compares ours with the printed counts of the documents; `waters`
+and `mata` have the variants of the steps that Waters and Mata count, `augmented` a recursion that Mata cites.
 """
 
 from forearm.counting.cost import general

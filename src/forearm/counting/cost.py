@@ -1,6 +1,4 @@
-"""Cost as a function of n: polynomials through the exact counts of every method,
-and what one more joint costs.
-"""
+"""Cost as a function of n: polynomials through the exact counts, and the cost of one more joint."""
 
 from __future__ import annotations
 
@@ -14,14 +12,14 @@ from forearm.counting.models import GenericChain, chain
 from forearm.counting.polynomial import Polynomial, fit
 from forearm.symbols.counts import Counts
 
-# How far the cost of the expensive ones is drawn; the others go to the last.
+# Largest n plotted for the expensive methods; the others are plotted to LAST.
 FARTHEST = {"lagrange-naive": 8, "lagrange-uicker": 16, "lagrange-stored": 30}
 LAST = 100
 
 
 @dataclass(frozen=True)
 class General:
-    """Operations of a generic chain of n turning joints, for every n from `start` on."""
+    """Operations of a generic chain of n revolute joints: polynomials for n >= `start`."""
 
     mul: Polynomial
     add: Polynomial
@@ -30,7 +28,7 @@ class General:
     counted: dict[int, Counts]  # below `start`
 
     def at(self, n: int) -> Counts:
-        """The counts for n joints, but for sines and cosines."""
+        """The counts for n joints, without sines and cosines."""
         if n < self.start:
             return self.counted[n]
         return Counts(self.mul(n), self.add(n), self.div(n))
@@ -63,7 +61,7 @@ def general(name: str, function: str = "inverse") -> General:
 
 @cache
 def general_matrices(name: str) -> tuple[Polynomial, Polynomial]:
-    """The polynomials of m and a of a method on 4x4 matrices."""
+    """The polynomials of m and a for a method on 4x4 matrices."""
     known: dict[int, MatrixCounts] = {}
 
     def at(n: int) -> MatrixCounts:
@@ -76,7 +74,7 @@ def general_matrices(name: str) -> tuple[Polynomial, Polynomial]:
 
 @cache
 def per_joint(name: str, function: str = "inverse") -> dict[str, Counts]:
-    """What a seventh joint in the middle of a generic arm adds, by its kind."""
+    """The operations added by a seventh joint in the middle of a generic arm, by joint type."""
     before = count(chain(6), name, function)
     return {
         kind: count(GenericChain(f"RRR{letter}RRR"), name, function) - before
@@ -85,8 +83,8 @@ def per_joint(name: str, function: str = "inverse") -> dict[str, Counts]:
 
 
 def curves(of: Callable[[str], General]) -> dict[str, tuple[list[int], list[int]]]:
-    """For every inverse method n and mul + add of the generic chain:
-    counted where n is small, then by the polynomial.
+    """For every inverse method, n and mul + add of the generic chain, counted for small n and then by the
+    polynomial.
     """
     made = {}
     for name in METHODS["inverse"]:

@@ -1,7 +1,6 @@
-"""Exact operation counts of every inverse, inertia-matrix and forward method,
-for a generic chain or for an arm.
+"""Exact operation counts of every inverse, inertia-matrix and forward method, for a generic chain or an arm.
 
-Counted as `docs/counts.md` says: arm without drives, base at rest, gravity along z0, no load on the hand.
+Rules of `docs/counts.md`: arm without drives, base at rest, gravity along z0, no load on the hand.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE
 from forearm.errors import InputError, ModelError
 from forearm.model import AT_REST, Base, Model, Note, cross, model_of
+from forearm.symbols import Graph, refined
 from forearm.symbols.counts import Counts
 from forearm.symbols.linear import solve_symmetric
 from forearm.symbols.recorder import Recorder
@@ -37,15 +37,16 @@ WATERS = (*STAGES, "lagrange-hollerbach-4x4")  # those on 4x4 matrices
 
 @dataclass(frozen=True)
 class Convention:
-    """What a count depends on beside the formulation. The defaults are those of docs/counts.md.
+    """The counting convention. The defaults are those of docs/counts.md.
 
-    `customised`: parameters are numbers, whose 0, 1 and -1 fold; otherwise each is a symbol known beforehand.
+    `customised`: parameters are numbers, and 0, 1 and -1 fold; otherwise each is a symbol known offline.
     `moving_base`: the base moves, so that the first link is like any other. `dense`: every rotation is a 3x3
-    matrix of nine given entries; otherwise elementary turns one after the other. `everything`: what is
-    computed and not used counts too. `full_cross`: a vector product takes 6 mul and 3 add whatever is 0 in
-    it. `no_acceleration`: qdd = 0, the bias. Inertia matrices know nothing of `moving_base` and
-    `no_acceleration`; forward dynamics neither, nor of `dense` and `full_cross`; the forms on 4x4 matrices
-    not of `dense`. They are refused there.
+    matrix of nine given entries, or at a prismatic joint one that permutes axes (Dhanaraj 2.38); otherwise a
+    sequence of elementary rotations. `everything`: results that are not used count too. `full_cross`: a cross
+    product takes 6 mul and 3 add whatever is 0 in it.
+    `no_acceleration`: qdd = 0, the bias. Options without meaning are refused: `moving_base` and
+    `no_acceleration` for inertia matrices and forward dynamics, `dense` and `full_cross` for forward
+    dynamics, `dense` for the formulations on 4x4 matrices.
     """
 
     customised: bool = False
@@ -63,11 +64,14 @@ WITHOUT_MEANING = {
 }
 GENERAL = Convention()
 CUSTOMISED = Convention(customised=True)
+RENAMED = np.array(
+    [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]
+)  # R of a prismatic joint with a twist of -90 degrees
 
 
 @dataclass(eq=False)
 class CountedRun:
-    """A formulation that has been run on recorded scalars: what came out, and what was done for it."""
+    """A formulation that was run on recording scalars: its results and the recorded operations."""
 
     graph: Recorder
     results: Any
@@ -76,13 +80,11 @@ class CountedRun:
 
     @property
     def counts(self) -> Counts:
-        """The operations that the results need, or all of them where the convention says so."""
+        """The operations that the results need, or all of them if the convention says so."""
         return self.graph.counts_of(self._operations())
 
     def by_quantity(self) -> dict[tuple[str, int], Counts]:
-        """For every noted quantity (symbol, link) the operations first done for it;
-        those for none of them as ("", -1).
-        """
+        """For every noted quantity (symbol, link) the operations first done for it; the rest as ("", -1)."""
         left = set(self._operations())
         table: dict[tuple[str, int], Counts] = {}
         for symbol, link, value in [*self.noted, ("", -1, self.results)]:
@@ -92,7 +94,7 @@ class CountedRun:
         return table
 
     def _operations(self) -> list[int]:
-        """What is done at each evaluation."""
+        """The operations of each evaluation: those that are not known offline."""
         places = range(len(self.graph)) if self.convention.everything else self.graph.needed(self.results)
         return [place for place in places if not self.graph.offline[place]]
 
@@ -100,22 +102,33 @@ class CountedRun:
 def count(
     arm: Arm | GenericChain, name: str, function: str = "inverse", convention: Convention | None = None
 ) -> Counts:
-    """The operations of a method: of an arm customised to its numbers, of a generic chain
-    with symbols for them.
+    """The operations of a method, customised to an arm's parameters or for a generic chain with symbols.
 
     Args:
         arm: an arm, or a generic chain.
         name: one of `dynamics.formulations()[function]`.
         function: "inverse", "inertia_matrix" or "forward".
-        convention: what counts; None: customised for an arm, general for a chain.
+        convention: the counting convention; None: customised for an arm, general for a chain.
     """
     return run(arm, name, function, convention).counts
+
+
+def count_generated(arm: Arm, name: str) -> Counts:
+    """The operations of the code generated from an inverse formulation: constants folded, common
+    subexpressions shared, sums and products refined.
+    """
+    check_choice(name, METHODS["inverse"], "count, method of inverse")
+    model, graph = counted_model(arm), Graph()
+    q, qd, qdd = ([graph.input(f"{x}[{i}]") for i in range(model.n)] for x in ("q", "qd", "qdd"))
+    torques = INVERSE[name](model.map(float), model.coordinates(q), model.rates(qd), model.rates(qdd))
+    simplified, results = refined(graph, model.gathered(torques))
+    return simplified.counts(results)
 
 
 def run(
     arm: Arm | GenericChain, name: str, function: str = "inverse", convention: Convention | None = None
 ) -> CountedRun:
-    """The method, run on recorded scalars."""
+    """Run the method on recording scalars."""
     check_function(function)
     check_choice(name, METHODS[function], f"count, method of {function}")
     model, convention = (
@@ -143,12 +156,12 @@ def run(
 
 
 def check_function(function: str) -> None:
-    """One of those that are counted."""
+    """Check that a function is one of those counted."""
     check_choice(function, METHODS, "count, function")
 
 
 def counted_model(arm: Arm | GenericChain) -> Model:
-    """What is counted of a chain, or of an arm; something that moves."""
+    """The model that is counted of a chain or an arm; it has to have a joint that moves."""
     model = arm.model() if isinstance(arm, GenericChain) else rigid_model(arm)
     if not model.bodies:
         raise ModelError(f"count: {model.name!r} has no movable joint, so there is nothing to count.")
@@ -156,7 +169,7 @@ def counted_model(arm: Arm | GenericChain) -> Model:
 
 
 def rigid_model(arm: Arm) -> Model:
-    """An arm's model without drives, gravity along z0, over floats, offsets of angles taken into q.
+    """An arm's model over floats, without drives, with gravity along z0 and joint offsets added to q.
 
     A Denavit-Hartenberg joint whose angle has an offset is Rx(alpha) Rz(q + offset): one addition, where
     Rx(alpha) Rz(offset) as a constant would be a full matrix.
@@ -173,18 +186,16 @@ def rigid_model(arm: Arm) -> Model:
 
 
 def conventional(model: Model, graph: Recorder, convention: Convention) -> Model:
-    """The model with symbols for its parameters, and with rotations and vector products
-    as the convention has them.
-    """
+    """The model with symbolic parameters, rotations and cross products as the convention asks."""
     model = model.map(float if convention.customised else lambda _: graph.parameter(f"p[{len(graph)}]"))
     if convention.dense:
-        bodies = range(len(model.bodies))
-        model = replace(model, rotations=tuple(graph.inputs(f"R{i}", 3, 3) for i in bodies))
+        given = [graph.inputs(f"R{i}", 3, 3) if b.revolute else RENAMED for i, b in enumerate(model.bodies)]
+        model = replace(model, rotations=tuple(given))
     return replace(model, cross=partial(full_cross, graph)) if convention.full_cross else model
 
 
 def full_cross(graph: Recorder, a: Any, b: Any) -> Any:
-    """The vector product with an input for each plain number, so that nothing folds in it."""
+    """The cross product with an input for each plain number, so that nothing folds."""
 
     def entries(v: Any) -> Any:
         return np.array([graph.input(f"{x} at {len(graph)}") if isinstance(x, float) else x for x in v])
@@ -194,7 +205,7 @@ def full_cross(graph: Recorder, a: Any, b: Any) -> Any:
 
 @dataclass(eq=False)
 class CountedModel:
-    """One model over recorded scalars at a generic state, and the methods on it."""
+    """A model over recording scalars at a generic state, and the methods on it."""
 
     model: Model
     graph: Recorder
@@ -212,7 +223,7 @@ class CountedModel:
         return self.model.gathered(INVERSE[name](self.model, q, qd, qdd, base, None, self.note))
 
     def inertia_matrix(self, name: str) -> list[Any]:
-        """The lower triangle of M: the rest is the same."""
+        """The lower triangle of M, which is symmetric."""
         M = self.model.gathered_matrix(INERTIA[name](self.model, self._coordinates(), self.note))
         return [M[j, : j + 1] for j in range(self.model.n)]
 
@@ -233,7 +244,7 @@ class CountedModel:
         return list(solve_symmetric(self.model.gathered_matrix(INERTIA[name](self.model, q)), right))
 
     def _conjugate_gradient(self, q: list[Any], right: Any) -> Any:
-        """As many steps as freedoms, which suffice in exact arithmetic."""
+        """n steps, which suffice in exact arithmetic."""
         still, rest = without_gravity(self.model), [0.0] * len(q)
 
         def product(p: Any) -> Any:

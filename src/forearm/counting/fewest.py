@@ -1,6 +1,4 @@
-"""The fewest operations reached here, for an arm and for the general chain,
-and what each step towards them saved.
-"""
+"""The fewest operations reached, for an arm and for the general chain, and the saving of each step."""
 
 from __future__ import annotations
 
@@ -29,23 +27,21 @@ from forearm.symbols import Counts, Graph, refined
 
 @dataclass(frozen=True)
 class ReductionStep:
-    """One step towards fewer operations, and what is left after it."""
+    """One reduction step and the operations left after it."""
 
     title: str
     counts: Counts
 
 
 def fewest(arm: Arm | GenericChain, function: str = "inverse") -> Counts:
-    """The operations of generated code: of an arm customised to its numbers,
-    of a generic chain with symbols for them.
-    """
+    """The operations of generated code, customised to an arm or for a generic chain with symbols."""
     graph, results = _traced(arm, function)
     graph, results = refined(graph, results)
     return graph.counts(results)
 
 
 def steps_to_fewest(arm: Arm, function: str = "inverse") -> list[ReductionStep]:
-    """A function of an arm, from the formulation as written to the generated code, step by step."""
+    """The steps from the formulation as written to the generated code, with the operations after each."""
     check_function(function)
     model, chain = counted_model(arm), _chain(arm)
     plan = best_plan(chain)
@@ -88,9 +84,7 @@ def steps_to_fewest(arm: Arm, function: str = "inverse") -> list[ReductionStep]:
 
 
 def table_210() -> tuple[list[str], list[tuple[str, list[tuple[int, ...]]]]]:
-    """Dhanaraj's Table 2.10: methods, and for each robot (mul, add) by each of them, () for a
-    dash; ours comes first.
-    """
+    """Dhanaraj's Table 2.10: methods, and for each robot (mul, add) by method, () for a dash; ours first."""
     given = printed()["table_210"]
     rows = []
     for row in given["row"]:
@@ -103,7 +97,7 @@ def table_210() -> tuple[list[str], list[tuple[str, list[tuple[int, ...]]]]]:
 def _traced(arm: Arm | GenericChain, function: str) -> tuple[Graph, Any]:
     check_function(function)
     chain = _chain(arm)
-    # a symbol may turn out to be 0: nothing is divided by a length or a twist
+    # symbols may be 0, so lengths and twists are never divisors
     if isinstance(arm, GenericChain):
         return _trace(chain, function, best_plan(chain, any_geometry=True))
     return _trace(planned(chain, best_plan(chain)), function)
@@ -115,9 +109,7 @@ def _chain(arm: Arm | GenericChain) -> Chain:
 
 
 def _trace(chain: Chain, function: str, general: ReductionPlan | None = None) -> tuple[Graph, Any]:
-    """The function on a graph; with a plan the chain's numbers become symbols first,
-    and the plan is followed over them.
-    """
+    """Trace the function on a graph; with a plan, replace the chain's numbers by symbols and apply it."""
     graph = Graph()
     if general is not None:
         chain = settled(_with_symbols(placed(chain, general), graph), general)
@@ -139,9 +131,7 @@ def _inputs(graph: Graph, model: Model, *names: str) -> list[list[Any]]:
 
 
 def _with_symbols(chain: Chain, graph: Graph) -> Chain:
-    """Every number of the chain that is not 0, 1 or -1 as a symbol known beforehand;
-    equal numbers are not the same symbol.
-    """
+    """The chain with a distinct offline symbol for every number other than 0, 1 and -1."""
 
     def symbol(name: str, value: float) -> Any:
         return value if value in (0.0, 1.0, -1.0) else graph.parameter(name)

@@ -1,7 +1,6 @@
-"""4x4 matrices that count as Waters does: products of order 64, and operations of order 16. Waters IV.
+"""4x4 matrices that count operations as Waters does: products of order 64, operations of order 16. Waters IV.
 
-The formulations on 4x4 matrices run on them as they run on arrays;
-only the matrices that they start from differ.
+The formulations on 4x4 matrices run on them as on arrays; only the initial matrices differ.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from forearm.symbols.counts import Counts
 
 @dataclass(frozen=True)
 class MatrixCounts:
-    """m products of 4x4 matrices, a operations of order 16:
-    sums, scalar or vector times matrix, trace of a product.
+    """m products of 4x4 matrices and a operations of order 16: sum, scalar or vector times matrix, trace of a
+    product.
     """
 
     m: int = 0
@@ -36,7 +35,7 @@ class MatrixCounts:
 
     @property
     def weight(self) -> int:
-        """Scalar multiplications as Waters weighs them: 64 m + 16 a."""
+        """Scalar multiplications by Waters' weights: 64 m + 16 a."""
         return 64 * self.m + 16 * self.a
 
     def __str__(self) -> str:
@@ -44,9 +43,7 @@ class MatrixCounts:
 
 
 class MatrixOperation:
-    """One operation on matrices: its cost in Waters' units and in scalars,
-    and the operations that its operands came from.
-    """
+    """One matrix operation: its cost in Waters' units and in scalars, and its operands' operations."""
 
     __slots__ = ("counts", "operands", "scalars")
 
@@ -56,20 +53,18 @@ class MatrixOperation:
 
 
 NOTHING, PRODUCT, ORDER_16 = MatrixCounts(), MatrixCounts(m=1), MatrixCounts(a=1)
-ROW_BY_VECTOR = Counts(4, 3)  # of lower order to Waters, most of the time
+ROW_BY_VECTOR = Counts(4, 3)  # which Waters mostly neglects
 
 
 def given() -> MatrixOperation:
-    """Where a matrix that is given comes from."""
+    """The origin of a given matrix: no operation."""
     return MatrixOperation(NOTHING, Counts())
 
 
 class Matrix:
-    """A 4x4 matrix whose operations are recorded, every entry taken as generic;
-    `empty` is one that is known to be 0.
-    """
+    """A 4x4 matrix that records its operations, all entries generic; `empty` if it is known to be 0."""
 
-    __array_ufunc__ = None  # so that arrays leave products to us
+    __array_ufunc__ = None  # so that NumPy defers products to this class
 
     def __init__(self, value: Any, node: MatrixOperation | None = None) -> None:
         self.value, self.node = value, node or given()
@@ -84,7 +79,7 @@ class Matrix:
         return Vector(self.value @ vector, MatrixOperation(ORDER_16, Counts(16, 12), self, other))
 
     def __rmatmul__(self, other: Any) -> Matrix:
-        """An array from the left: the base's identity, or its 0."""
+        """Array times matrix: the base's identity, or its 0."""
         return self if np.array_equal(other, np.eye(4)) else Matrix(other) @ self
 
     def __add__(self, other: Matrix) -> Matrix:
@@ -99,7 +94,7 @@ class Matrix:
 
     @property
     def T(self) -> Matrix:
-        """The transpose, which costs nothing."""
+        """The transpose; no operation."""
         return Matrix(self.value.T, self.node)
 
     def trace_with(self, other: Matrix) -> Number:
@@ -110,9 +105,7 @@ class Matrix:
 
 
 class Vector:
-    """A homogeneous vector that came from matrices; what is done among vectors is of
-    lower order to Waters.
-    """
+    """A homogeneous vector computed from matrices; Waters neglects operations among vectors."""
 
     __array_ufunc__ = None
 
@@ -130,7 +123,7 @@ class Vector:
 
 
 class Number:
-    """A scalar that came from matrices; sums of scalars are of lower order to Waters."""
+    """A scalar computed from matrices; Waters neglects sums of scalars."""
 
     def __init__(self, value: float, node: MatrixOperation | None = None) -> None:
         self.value, self.node = value, node or given()
@@ -150,15 +143,13 @@ class Number:
 
 @dataclass(eq=False)
 class MatrixRun:
-    """A formulation that has been run on counting matrices."""
+    """A formulation that was run on counting matrices."""
 
     forces: list[Number]
     noted: list[tuple[str, int, Any]]
 
     def needed(self, *symbols: str) -> list[MatrixOperation]:
-        """The operations that the forces need, and those for every noted quantity of these
-        symbols, needed or not.
-        """
+        """The operations that the forces need, and all those for noted quantities of these symbols."""
         kept = [value.node for symbol, _, value in self.noted if symbol in symbols]
         return claimed([force.node for force in self.forces] + kept, set())
 
@@ -182,7 +173,7 @@ class MatrixRun:
 
 
 def claimed(nodes: list[MatrixOperation], taken: set[MatrixOperation]) -> list[MatrixOperation]:
-    """The operations that these need and that are not taken yet; they are then."""
+    """The operations behind these nodes that are not in `taken` yet; adds them to it."""
     found, open_ends = [], list(nodes)
     while open_ends:
         node = open_ends.pop()
@@ -194,12 +185,12 @@ def claimed(nodes: list[MatrixOperation], taken: set[MatrixOperation]) -> list[M
 
 
 def count_matrices(arm: Arm | GenericChain, name: str) -> MatrixCounts:
-    """What a Lagrange formulation costs in 4x4 matrices; matrices that no force needs are not counted."""
+    """The cost of a Lagrange formulation in 4x4 matrices, without matrices that no force needs."""
     return run_matrices(arm, name).counts()
 
 
 def run_matrices(arm: Arm | GenericChain, name: str) -> MatrixRun:
-    """The formulation by the very function that computes with arrays, on matrices that count."""
+    """Run the formulation, the same function as for arrays, on counting matrices."""
     model = counted_model(arm)
     noted: list[tuple[str, int, Any]] = []
     forces = INVERSE[name](
@@ -209,7 +200,7 @@ def run_matrices(arm: Arm | GenericChain, name: str) -> MatrixRun:
 
 
 def state(n: int) -> list[list[float]]:
-    """q, qd and qdd of n joints, none of them special."""
+    """Generic q, qd and qdd of n joints."""
     return [[first + step * j for j in range(n)] for first, step in ((0.4, 0.37), (0.31, 0.23), (0.57, 0.23))]
 
 

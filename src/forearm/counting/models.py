@@ -1,4 +1,4 @@
-"""The generic chain that is counted for general n: a model over floats of which none is special."""
+"""The generic chain that is counted for general n: a model over generic floats."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41)
 
 @dataclass(frozen=True)
 class GenericChain:
-    """A generic serial arm. Every choice here is a convention that a printed figure may depend on.
+    """A generic serial arm. Every option is a convention on which a printed count may depend.
 
-    `kinds` has an R or a P for each joint. `dh` is where the constant part of a joint lies:
-    "modified" before it, "standard" behind it. An `aligned` base has z0 along the first axis and its
+    `kinds` has an R or a P for each joint. `dh`: the constant transform of a joint lies before it
+    ("modified") or behind it ("standard"). An `aligned` base has z0 along the first axis and its
     origin on it, so that joint 1 has no constant part before it (and gravity lies along that axis).
     `inertia` is "full" or "diagonal".
     """
@@ -29,7 +29,7 @@ class GenericChain:
     inertia: str = "full"
 
     def model(self) -> Model:
-        """Over floats, none of them special, but for the 0 and 1 that the conventions put there."""
+        """The model over generic floats, except for the 0 and 1 of the conventions."""
         bodies = tuple(self._body(i) for i in range(len(self.kinds)))
         n = len(bodies)
         return Model(
@@ -50,7 +50,7 @@ class GenericChain:
         alpha, a, d, theta = 0.3 + u[0], 0.2 + 0.3 * u[1], 0.1 + 0.2 * u[2], 0.2 + u[3]
         c, s = math.cos(alpha), math.sin(alpha)
         twist = np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
-        # A sliding joint's own angle is a parameter: a second elementary turn, about z.
+        # The angle of a prismatic joint is a parameter: a second elementary rotation, about z.
         c, s = math.cos(theta), math.sin(theta)
         about_z = (
             np.eye(3) if self.kinds[i] == "R" else np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
@@ -72,5 +72,5 @@ class GenericChain:
 
 
 def chain(n: int, **conventions: Any) -> GenericChain:
-    """The generic chain of n turning joints."""
+    """The generic chain of n revolute joints."""
     return GenericChain("R" * n, **conventions)

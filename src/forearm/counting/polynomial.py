@@ -1,4 +1,4 @@
-"""Polynomials in n through exact counts: fitted by differences, confirmed at further n, never typed in."""
+"""Polynomials in n through exact counts, fitted by finite differences and confirmed at further n."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
-CONFIRMED_BY = 2  # how many further n must agree before a polynomial is believed
+CONFIRMED_BY = 2  # further n that have to agree with the fit
 LATEST_START = 6
 HIGHEST_DEGREE = 6
 
 
 @dataclass(frozen=True)
 class Polynomial:
-    """c0 + c1 n + c2 n^2 + ... for n from `start` on."""
+    """c0 + c1 n + c2 n^2 + ... for n >= `start`."""
 
     coefficients: tuple[Fraction, ...]
     start: int
@@ -25,7 +25,7 @@ class Polynomial:
         return len(self.coefficients) - 1
 
     def __call__(self, n: int) -> int:
-        """The value at n, a whole number."""
+        """The value at n, an integer."""
         value = sum(c * n**k for k, c in enumerate(self.coefficients))
         assert Fraction(value).denominator == 1
         return int(value)
@@ -50,9 +50,9 @@ class Polynomial:
 
 
 def fit(value_at: Callable[[int], int]) -> Polynomial:
-    """The polynomial that the values follow, from as small an n on as possible.
+    """The polynomial that the values follow, valid from the smallest possible n on.
 
-    It passes through degree + 1 values and through CONFIRMED_BY further ones that the fit did not need.
+    It is fitted to degree + 1 values and confirmed at CONFIRMED_BY further ones.
     """
     known: dict[int, int] = {}
 
@@ -75,7 +75,7 @@ def fit(value_at: Callable[[int], int]) -> Polynomial:
 
 
 def _from_differences(heads: list[Fraction], first: int) -> Polynomial:
-    """Newton's form, sum of heads[k] (n - first choose k), multiplied out."""
+    """Expand Newton's form, the sum of heads[k] (n - first choose k)."""
     total = [Fraction(0)]
     product = [Fraction(1)]
     for k, head in enumerate(heads):

@@ -1,6 +1,4 @@
-"""The documents' printed counts beside ours: typed figures from `printed.toml`,
-ours from running the code.
-"""
+"""The documents' printed counts, typed in `printed.toml`, compared with ours from running the code."""
 
 from __future__ import annotations
 
@@ -13,9 +11,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from forearm.counting import waters
+from forearm.counting import mata, waters
 from forearm.counting.cost import general
-from forearm.counting.counts import Convention, count, run
+from forearm.counting.counts import Convention, count, count_generated, run
 from forearm.counting.matrices import MatrixCounts, count_matrices, run_matrices
 from forearm.counting.models import chain
 from forearm.counting.quantities import MIDDLE, per_quantity
@@ -26,6 +24,7 @@ from forearm.symbols.recorder import Recorder
 
 Pair = tuple[int, ...]
 Verdict = Literal["exact", "differs", "not reproducible", "consistent"]
+Kind = Literal["recomputed", "decoded"]
 LINKS = 6
 BIAS = Convention(no_acceleration=True)
 NEAREST_TO_LUH = Convention(dense=True, full_cross=True)
@@ -34,11 +33,11 @@ COLUMNS = ("revolute_I", "revolute_II", "prismatic_I", "prismatic_II")
 
 @dataclass(frozen=True)
 class CountComparison:
-    """One printed figure: what is printed, what our code takes, what the named convention
-    gives, and the verdict.
+    """One printed count, the count of our code, the count under the named convention, and the verdict.
 
-    "consistent" is a figure that follows from others of the same document: no count of ours. `reason` is
-    empty where the verdict is "exact".
+    "consistent" marks a count that follows from others of the same document; it is no count of ours. `reason`
+    is empty if the verdict is "exact". `kind` is "decoded" if the convention was chosen because it yields the
+    printed count.
     """
 
     id: str
@@ -51,10 +50,11 @@ class CountComparison:
     convention: str
     verdict: Verdict
     reason: str
+    kind: Kind
 
     @property
     def sentence(self) -> str:
-        """Verdict and reason in words; where only the convention makes it exact, the convention."""
+        """Verdict and reason in words, or the convention if only it makes the count exact."""
         if self.verdict == "exact":
             return "exact" if self.ours == self.printed else f"exact, counting so: {self.convention}"
         return f"{self.verdict}{':' if self.verdict == 'consistent' else ' because'} {self.reason}"
@@ -62,13 +62,13 @@ class CountComparison:
 
 @cache
 def compare() -> tuple[CountComparison, ...]:
-    """Every printed figure that can be recomputed, in the order of the documents."""
+    """Every printed count that can be recomputed, in the order of the documents."""
     return tuple(_compared(figure) for figure in printed()["figure"])
 
 
 @cache
 def compare_steps() -> tuple[CountComparison, ...]:
-    """Mata's count at each step of 4.1 beside what our recursion takes for it at an interior link."""
+    """Mata's count at each step of 4.1 compared with our recursion at an interior link."""
     by = run(chain(5), "gibbs-appell").by_quantity()
     made = []
     for step in printed()["step"]:
@@ -81,8 +81,8 @@ def compare_steps() -> tuple[CountComparison, ...]:
 def compare_table29() -> tuple[CountComparison, ...]:
     """Dhanaraj's Table 2.9, cell by cell.
 
-    Rotations are dense. The modified recursion has a diagonal tensor; the plain one a full tensor, on turning
-    joints vector products in full, and R w multiplied out again for alpha.
+    Rotations are dense. The modified recursion has a diagonal tensor; the plain one a full tensor and, at
+    revolute joints, full cross products and R w multiplied out again for alpha.
     """
     cells = []
     ours = {column: _column(column) for column in COLUMNS}
@@ -91,13 +91,14 @@ def compare_table29() -> tuple[CountComparison, ...]:
             name, what = f"{symbol} {column}", f"{symbol}, {column.replace('_', ', Method ')}"
             reason = printed()["reasons29"].get(name, "")
             cell = {"what": what, "printed": row[column], "verdict": "differs", "reason": reason}
+            cell["kind"] = printed()["kinds29"].get(name, "recomputed")
             cells.append(_judged(name, "Dhanaraj Table 2.9", cell, ours[column][symbol]))
     return tuple(cells)
 
 
 @cache
 def printed() -> dict[str, Any]:
-    """What the documents print."""
+    """The printed counts of the documents."""
     return tomllib.loads((files("forearm.counting") / "printed.toml").read_text(encoding="utf-8"))
 
 
@@ -109,7 +110,7 @@ def _compared(figure: dict[str, Any]) -> CountComparison:
 def _judged(
     id: str, place: str, figure: dict[str, Any], ours: Pair, conventional: Pair | None = None
 ) -> CountComparison:
-    """The verdict is exact where ours is the printed figure; where it is not, as the figure's entry says."""
+    """Compare: exact if ours is the printed count, otherwise the verdict of its entry."""
     pair = tuple(figure["printed"])
     verdict: Verdict = "exact"
     if (ours if conventional is None else conventional) != pair:
@@ -119,20 +120,21 @@ def _judged(
     reason = {"exact": "", "consistent": figure.get("internal", "")}.get(verdict, figure.get("reason", ""))
     unit = tuple(figure.get("unit", ("mul", "add")))
     convention = figure.get("convention", "")
+    kind = figure.get("kind", "recomputed")
     return CountComparison(
-        id, place, figure["what"], unit, pair, ours, conventional, convention, verdict, reason
+        id, place, figure["what"], unit, pair, ours, conventional, convention, verdict, reason, kind
     )
 
 
 def _column(column: str) -> dict[str, Pair]:
-    """One column of Table 2.9 by our code, its total included."""
+    """One column of Table 2.9 by our code, with its total."""
     kind, method = column.split("_")
     if method == "I":
         table = per_quantity(kind, "modified-newton-euler")
     else:
         table = per_quantity(kind, "newton-euler", "full", full_cross=kind == "revolute")
         if kind == "revolute":
-            table["alpha"] += table["w"] - Counts(add=1)  # R w once more, without the rate that w adds
+            table["alpha"] += table["w"] - Counts(add=1)  # R w once more, without adding the joint rate
         table["f"], table["f_in"] = table["f"] + table["f_in"], Counts()
     total = sum(table.values(), Counts())
     return {symbol: (c.mul, c.add) for symbol, c in {**table, "total": total}.items()}
@@ -143,11 +145,6 @@ def _general(
 ) -> Pair:
     counts = count(chain(LINKS, **conventions), name, function, convention)
     return counts.mul + counts.div, counts.add
-
-
-def _of_arm(name: str) -> Pair:
-    counts = count(load_builtin(name), "modified-newton-euler")
-    return counts.mul, counts.add
 
 
 def _dense(name: str) -> Pair:
@@ -161,9 +158,7 @@ def _per_link() -> Pair:
 
 
 def solving(n: int, factored: bool) -> Counts:
-    """The symmetric solve over recorded scalars; `factored`:
-    with a matrix known beforehand, so that only the solve counts.
-    """
+    """The operations of the symmetric solve; `factored`: the matrix is known offline, its factors free."""
     graph = Recorder()
     entry = graph.parameter if factored else graph.input
     M = np.array([[entry(f"M[{i}, {k}]") for k in range(n)] for i in range(n)])
@@ -188,10 +183,19 @@ def _mata_steps(n: int) -> Pair:
     return sum(k * pair[0] for k, pair in steps), sum(k * pair[1] for k, pair in steps)
 
 
-def _mata_forward() -> Pair:
-    matrix = _general("gibbs-appell", "inertia_matrix", aligned=True)
-    parts = [matrix, _general("gibbs-appell", convention=BIAS, aligned=True), _factor(), _solve()]
+def _his_forward() -> Pair:
+    parts = [_his_matrix(), _his_inverse(accelerating=False), _factor(), _solve()]
     return tuple(sum(part[k] for part in parts) for k in range(2))
+
+
+def _his_inverse(accelerating: bool = True) -> Pair:
+    counts = mata.count_41(LINKS, accelerating)
+    return counts.mul, counts.add
+
+
+def _his_matrix() -> Pair:
+    counts = mata.count_42(LINKS)
+    return counts.mul, counts.add
 
 
 def _both(counts: MatrixCounts) -> Pair:
@@ -219,6 +223,21 @@ def _own_link(plain: bool) -> MatrixCounts:
 
 
 Recompute = Callable[[], Pair]
+
+
+def _customised(name: str) -> tuple[Recompute, Recompute]:
+    """Counts of the modified recursion customised to an arm: run as written, and as generated code."""
+
+    def by(counting: Callable[..., Counts]) -> Recompute:
+        def pair() -> Pair:
+            counts = counting(load_builtin(name), "modified-newton-euler")
+            return counts.mul, counts.add
+
+        return pair
+
+    return by(count), by(count_generated)
+
+
 # For each figure: what our code takes as it is, and what it takes by the convention that
 # the figure's entry names.
 RECOMPUTED: dict[str, tuple[Recompute, Recompute | None]] = {
@@ -250,22 +269,19 @@ RECOMPUTED: dict[str, tuple[Recompute, Recompute | None]] = {
         lambda: _general("newton-euler"),
         lambda: _general("newton-euler", convention=NEAREST_TO_LUH, dh="standard"),
     ),
-    "dhanaraj-2.10-puma3": (lambda: _of_arm("puma560-dhanaraj3"), None),
-    "dhanaraj-2.10-stanford3": (lambda: _of_arm("stanford-dhanaraj3"), None),
-    "dhanaraj-2.10-puma6": (lambda: _of_arm("puma560-dhanaraj6"), None),
-    "dhanaraj-2.10-stanford6": (lambda: _of_arm("stanford-dhanaraj6"), None),
+    "dhanaraj-2.10-puma3": _customised("puma560-dhanaraj3"),
+    "dhanaraj-2.10-stanford3": _customised("stanford-dhanaraj3"),
+    "dhanaraj-2.10-puma6": _customised("puma560-dhanaraj6"),
+    "dhanaraj-2.10-stanford6": _customised("stanford-dhanaraj6"),
     "mata-1-per-link": (_per_link, None),
-    "mata-1": (lambda: _general("gibbs-appell"), lambda: _general("gibbs-appell", aligned=True)),
-    "mata-2": (
-        lambda: _general("gibbs-appell", "inertia_matrix"),
-        lambda: _general("gibbs-appell", "inertia_matrix", aligned=True),
-    ),
+    "mata-1": (lambda: _general("gibbs-appell"), _his_inverse),
+    "mata-2": (lambda: _general("gibbs-appell", "inertia_matrix"), _his_matrix),
     "mata-2-from-steps": (lambda: _mata_steps(LINKS), None),
     "mata-3-bias": (
         lambda: _general("gibbs-appell", convention=BIAS),
-        lambda: _general("gibbs-appell", convention=BIAS, aligned=True),
+        lambda: _his_inverse(accelerating=False),
     ),
     "mata-3-factor": (_factor, None),
     "mata-3-solve": (_solve, None),
-    "mata-4": (lambda: _general("gibbs-appell", "forward"), _mata_forward),
+    "mata-4": (lambda: _general("gibbs-appell", "forward"), _his_forward),
 }

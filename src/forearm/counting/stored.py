@@ -1,6 +1,6 @@
-"""Counts of general chains, kept: polynomials of every method, which take seconds to count and fit.
+"""Stored counts of general chains: polynomials of every method, which take seconds to count and fit.
 
-`general.json` is written by `python tests/record_counts.py`, and tests count and fit again.
+`python tests/record_counts.py` writes `general.json`; tests recount and refit it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from forearm.counting.polynomial import Polynomial
 from forearm.symbols.counts import Counts
 
 FILE = "general.json"
-LONGEST = 9  # joints of the chains whose fewest operations are kept
+LONGEST = 9  # joints of the longest chain whose fewest operations are stored
 
 
 @dataclass(frozen=True)
 class GeneralMethod:
-    """What is known of a method for every n: operations, what one more joint adds, and Waters' matrices."""
+    """The counts of a method for every n: operations, cost of one more joint, Waters' matrix operations."""
 
     operations: General
     per_joint: dict[str, Counts]
@@ -33,14 +33,14 @@ class GeneralMethod:
 
 
 def counted(name: str, function: str) -> GeneralMethod:
-    """A method counted and fitted now."""
+    """Count and fit a method."""
     matrices = general_matrices(name) if function == "inverse" and name in WATERS else None
     return GeneralMethod(general(name, function), per_joint(name, function), matrices)
 
 
 @cache
 def stored(name: str, function: str) -> GeneralMethod:
-    """The same from the file."""
+    """The counts of a method from the file."""
     made = _document()["methods"][function][name]
     by, matrices = made["operations"], made["matrices"]
     below = {int(n): Counts(**counts) for n, counts in by["counted"].items()}
@@ -52,13 +52,13 @@ def stored(name: str, function: str) -> GeneralMethod:
 
 
 def fewest_general(n: int, function: str) -> Counts:
-    """The fewest operations of the general chain of n turning joints, from the file where it has them."""
+    """The fewest operations of the general chain of n revolute joints, from the file if it has them."""
     known = _document()["fewest"][function].get(str(n))
     return fewest(chain(n), function) if known is None else Counts(**known)
 
 
 def document() -> dict[str, Any]:
-    """What the file holds, counted now."""
+    """The contents of the file, recounted."""
     methods = {
         function: {name: _written(counted(name, function)) for name in names}
         for function, names in METHODS.items()

@@ -19,14 +19,6 @@ class FrictionLaw:
     static: Scalar | None
     stribeck_speed: Scalar | None
 
-    def across(self, ratio: Scalar) -> FrictionLaw:
-        """Motor friction reflected to the joint: |N| (B |N| qd + Tc)."""
-        N = ratio
-        static = None if self.static is None else (N * self.static[0], N * self.static[1])
-        speed = None if self.stribeck_speed is None else self.stribeck_speed / N
-        coulomb = (N * self.coulomb[0], N * self.coulomb[1])
-        return FrictionLaw("joint", N * self.viscous * N, coulomb, static, speed)
-
 
 @dataclass(frozen=True, eq=False)
 class KnownFriction:
@@ -34,6 +26,14 @@ class KnownFriction:
 
     side: Literal["joint", "motor"]
     torque: Scalar
+
+
+def across(motor_side: Friction | FrictionLaw, ratio: Scalar) -> FrictionLaw:
+    """Friction of a motor as its joint feels it, for |N| = ratio: |N| (B |N| qd + Tc)."""
+    f, N = motor_side, ratio
+    static = None if f.static is None else (N * f.static[0], N * f.static[1])
+    speed = None if f.stribeck_speed is None else f.stribeck_speed / N
+    return FrictionLaw("joint", N * f.viscous * N, (N * f.coulomb[0], N * f.coulomb[1]), static, speed)
 
 
 def friction_torque(

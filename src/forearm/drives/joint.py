@@ -13,7 +13,7 @@ from forearm.arm.arm import Arm
 from forearm.arm.drive import Bearing, Friction, Motor, Transmission
 from forearm.arm.moving import MovingBody
 from forearm.drives.bearings import BearingLaw, bearing_friction
-from forearm.drives.friction import FrictionLaw, KnownFriction, friction_torque
+from forearm.drives.friction import FrictionLaw, KnownFriction, across, friction_torque
 from forearm.drives.transmission import TransmissionLaw, curve_of, through
 from forearm.model import Array
 from forearm.spatial import Floats
@@ -133,7 +133,7 @@ class Drive:
         assert not isinstance(f, KnownFriction)
         if f.side == "joint":
             return f
-        return FrictionLaw("motor", f.viscous, f.coulomb, f.static, f.stribeck_speed).across(self.ratio)
+        return across(f, self.ratio)
 
 
 @lru_cache(maxsize=256)

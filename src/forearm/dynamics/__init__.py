@@ -22,9 +22,9 @@ from forearm.dynamics.reference import (
     parameter_names,
     potential_energy,
     regressor,
-    trace,
 )
 from forearm.dynamics.silver import angular_velocity, rotation_rate
+from forearm.dynamics.tracing import trace
 from forearm.dynamics.variants import Gibbs, gibbs, inertia_by_moving_links, inertia_by_sum, variant
 
 __all__ = [

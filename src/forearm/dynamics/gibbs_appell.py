@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from forearm.dynamics.modified_newton_euler import acceleration_matrix
+from forearm.dynamics.modified_newton_euler import acceleration_matrix, mixed_products
 from forearm.dynamics.symmetric import both_ways, mirrored, turned_symmetric, zeros
 from forearm.model import (
     AT_REST,
@@ -49,7 +49,11 @@ def motion_of(
     """Outward pass: angular velocities, angular acceleration tensors Omega = tilde(wd) + tilde(w)^2,
     accelerations. Mata 4.1.
     """
-    w, wd, Omega = {-1: base.w}, {-1: base.wd}, {-1: acceleration_matrix(base.w, base.wd)[0]}
+    w, wd, Omega = (
+        {-1: base.w},
+        {-1: base.wd},
+        {-1: acceleration_matrix(base.w, base.wd, mixed_products(base.w))},
+    )
     sdd = {-1: base.a - model.g}
     rdd, cross = [], model.cross
     for i, body in enumerate(model.bodies):
@@ -62,7 +66,7 @@ def motion_of(
         else:
             w[i], wd[i] = w_in, step.down(wd[k])
             sdd[i] = sdd[i] + z * qdd[i] + 2.0 * cross(w_in, z * qd[i])
-        Omega[i] = acceleration_matrix(w[i], wd[i])[0]
+        Omega[i] = acceleration_matrix(w[i], wd[i], mixed_products(w[i]))
         if not body.ends_at_joint:
             sdd[i] = sdd[i] + Omega[i] @ body.s
         rdd.append(sdd[i] + Omega[i] @ body.r)

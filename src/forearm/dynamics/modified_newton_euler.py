@@ -7,7 +7,21 @@ from __future__ import annotations
 import numpy as np
 
 from forearm.dynamics.newton_euler import inward
-from forearm.model import AT_REST, Array, Base, Model, Note, RigidBody, Scalar, Vector, Wrench, silent, steps
+from forearm.dynamics.symmetric import turned_back
+from forearm.model import (
+    AT_REST,
+    Array,
+    Base,
+    JointTransform,
+    Model,
+    Note,
+    RigidBody,
+    Scalar,
+    Vector,
+    Wrench,
+    silent,
+    steps,
+)
 from forearm.symbols.scalars import is_zero
 
 
@@ -23,7 +37,8 @@ def modified_newton_euler(
     """Joint torques and forces, one per body, with lambda r in place of wd x r + w x (w x r)."""
     at, cross = steps(model, q), model.cross
     w, wd, a = {-1: base.w}, {-1: base.wd}, {-1: base.a - model.g}
-    lam = {-1: acceleration_matrix(base.w, base.wd)[0]}
+    k = {-1: mixed_products(base.w)}
+    lam = {-1: acceleration_matrix(base.w, base.wd, k[-1])}
     F, N = [], []
     for i, body in enumerate(model.bodies):
         p, step, z = body.parent, at[i], body.z
@@ -36,7 +51,13 @@ def modified_newton_euler(
         if body.revolute:
             wd[i] = wd[i] + z * qdd[i] + cross(w[i], z) * qd[i]
         note("alpha", i, wd[i])
-        lam[i], k = acceleration_matrix(w[i], wd[i])
+        # Step 2A: a prismatic joint adds no rotation, so lambda and k only change axes (2.29)
+        if body.revolute:
+            k[i] = mixed_products(w[i])
+            lam[i] = acceleration_matrix(w[i], wd[i], k[i])
+        else:
+            k[i] = renamed_products(step, k[p]) if renames_axes(step) else mixed_products(w[i])
+            lam[i] = turned_back(step, lam[p])
         note("lambda", i, lam[i])
         # Step 3
         a[i] = step.down(a[p] + lam[p] @ step.l)
@@ -50,24 +71,40 @@ def modified_newton_euler(
         note("a_c", i, ac)
         F.append(body.m * ac)
         note("F", i, F[i])
-        N.append(body.I @ wd[i] + gyroscopic_moment(body, w[i], k))
+        N.append(body.I @ wd[i] + gyroscopic_moment(body, w[i], k[i]))
         note("N", i, N[i])
     # Steps 7, 8, 9 are those of the plain recursion.
     return inward(model, at, F, N, hand, note)
 
 
-def acceleration_matrix(w: Array, wd: Array) -> tuple[Array, Array]:
-    """lambda with lambda r = wd x r + w x (w x r), and the products k = (wy wz, wz wx, wx
-    wy). Dhanaraj 2.27, 2.28.
-    """
+def mixed_products(w: Array) -> Array:
+    """k = (wy wz, wz wx, wx wy). Dhanaraj 2.28."""
+    x, y, z = w.tolist()
+    return np.array([y * z, z * x, x * y])
+
+
+def renames_axes(step: JointTransform) -> bool:
+    """Whether the body's axes are the parent's under other names or signs: R holds only 0, 1 and -1."""
+    R = step.body.Rb @ (step.Rz @ step.body.Ra) if step.R is None else step.R
+    return all(isinstance(entry, float) and entry in (0.0, 1.0, -1.0) for entry in R.ravel().tolist())
+
+
+def renamed_products(step: JointTransform, k: Array) -> Array:
+    """k of a body whose axes are its parent's renamed: the same products under other names and signs."""
+    x, y, z = k.tolist()
+    K = turned_back(step, np.array([[0.0, z, y], [z, 0.0, x], [y, x, 0.0]]))
+    return np.array([K[1, 2], K[0, 2], K[0, 1]])
+
+
+def acceleration_matrix(w: Array, wd: Array, k: Array) -> Array:
+    """lambda with lambda r = wd x r + w x (w x r), from w, wd and the products k of w. Dhanaraj 2.27."""
     x, y, z = w.tolist()
     ax, ay, az = wd.tolist()
-    kx, ky, kz = y * z, z * x, x * y
+    kx, ky, kz = k.tolist()
     xx, yy, zz = x * x, y * y, z * z
-    lam = np.array(
+    return np.array(
         [[-(yy + zz), kz - az, ky + ay], [kz + az, -(xx + zz), kx - ax], [ky - ay, kx + ax, -(xx + yy)]]
     )
-    return lam, np.array([kx, ky, kz])
 
 
 def gyroscopic_moment(body: RigidBody, w: Array, k: Array) -> Array:

@@ -6,6 +6,10 @@ One recursion serves both conventions: for standard Denavit-Hartenberg the lever
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from forearm.model import (
     AT_REST,
     Array,
@@ -64,6 +68,21 @@ def newton_euler(
         note("N", i, N[i])
 
     return inward(model, at, F, N, hand, note)
+
+
+def linear_velocities(model: Model, q: Vector, qd: Vector, w: Sequence[Array], base: Base) -> list[Array]:
+    """The linear velocity of each link's origin, in its axes, relative to the base's origin, from the angular
+    velocities w of the links. Swartz (3), which no torque needs.
+    """
+    at, cross = steps(model, q), model.cross
+    turns = {-1: base.w, **dict(enumerate(w))}
+    v: dict[int, Array] = {-1: np.zeros(3)}
+    for i, body in enumerate(model.bodies):
+        k = body.parent
+        v[i] = at[i].down(v[k] + cross(turns[k], at[i].l)) + cross(turns[i], body.s)
+        if not body.revolute:
+            v[i] = v[i] + body.z * qd[i]
+    return [v[i] for i in range(len(model.bodies))]
 
 
 def inward(

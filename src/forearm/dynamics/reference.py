@@ -302,47 +302,6 @@ def parameter_names(arm: Arm) -> list[str]:
     return [f"{body.joint.child}.{name}" for body in arm.moving.bodies for name in PARAMETERS]
 
 
-def trace(
-    arm: Arm,
-    q: ArrayLike,
-    qd: ArrayLike,
-    qdd: ArrayLike,
-    formulation: str = "newton-euler",
-    hand_force: ArrayLike | None = None,
-    hand_moment: ArrayLike | None = None,
-    base_motion: Sequence[ArrayLike] | None = None,
-) -> dict[str, dict[str, Any]]:
-    """Every intermediate quantity of a formulation, by link and by the document's symbol: {"link1": {"w":
-    ..., ...}, ...}.
-
-    For the rigid arm: drives are not part of any formulation.
-
-    Args:
-        arm: the arm.
-        q, qd, qdd: joint coordinates, velocities and accelerations (n,).
-        formulation: one of `formulations()["inverse"]`.
-        hand_force, hand_moment, base_motion: as in `inverse`.
-    """
-    method = chosen(INVERSE, formulation, "formulation")
-    states = one_state(arm, "trace", q=q, qd=qd, qdd=qdd)
-    model = model_of(arm)
-    table: dict[str, dict[str, Any]] = {b.joint.child: {} for b in arm.moving.bodies}
-    names = list(table)
-
-    def note(symbol: str, link: int, value: Any) -> None:
-        table[names[link]][symbol] = float(value) if np.ndim(value) == 0 else np.array(value, dtype=float)
-
-    if model.bodies:
-        method(
-            model,
-            *joint_states(model, *states),
-            as_base(base_motion),
-            as_wrench(hand_force, hand_moment),
-            note,
-        )
-    return table
-
-
 def as_base(given: Sequence[ArrayLike] | None) -> Base:
     """The base motion from the arguments of a caller."""
     if given is None:

@@ -13,6 +13,14 @@ def turned(step: JointTransform, X: Array) -> Array:
     return np.array([step.up(row) for row in half])
 
 
+def turned_back(step: JointTransform, X: Array) -> Array:
+    """R^T X R: a matrix of the parent's axes in those of the body."""
+    if step.R is not None:
+        return step.R.T @ X @ step.R
+    half = np.array([step.down(column) for column in X.T]).T
+    return np.array([step.down(row) for row in half])
+
+
 def turned_symmetric(step: JointTransform, S: Array) -> Array:
     """R S R^T of a symmetric S; by elementary rotations for scalars other than floats. Mata 4.2, step 5."""
     if step.R is not None:

@@ -140,7 +140,7 @@ def _freedoms(block: dict[str, Any], data: dict[str, Any]) -> list[Joint]:
 
 def _joint(block: dict[str, Any], data: dict[str, Any]) -> Joint:
     if "kind" not in block:
-        raise InputError("the key 'kind' is missing: 'revolute', 'prismatic' or 'fixed'.")
+        raise InputError("missing key 'kind': 'revolute', 'prismatic' or 'fixed'.")
     if block["kind"] == "prismatic" and any(isinstance(v, Radians) for v in block.get("limits", ())):
         raise InputError("limits: those of a prismatic joint are in m, not an angle; write plain numbers.")
     elasticity = _elasticity(block["elasticity"], block["kind"]) if "elasticity" in block else None

@@ -21,7 +21,7 @@ OPERATORS = {
     "or": "|", "xor": "^", "shl": "<<", "lshr": ">>", "urem": "%",
 }  # fmt: skip
 TESTS = {"eq": "==", "ne": "!=", "lt": "<", "gt": ">", "le": "<=", "ge": ">="}
-DATA = "data_"  # begins the names of arrays, which arguments of functions do not have
+DATA = "data_"  # prefix of the names of arrays, which function arguments do not have
 INTRINSICS = {"llvm.fma": "fma", "llvm.sqrt": "sqrt", "llvm.fabs": "fabs"}
 
 

@@ -1,7 +1,7 @@
-"""A module of LLVM IR as one C99 file, so that an FMU's library can be built from the same code for any
-other 64-bit system.
+"""A module of LLVM IR as one C99 file,
+so that an FMU's library can be built from the same code for any other 64-bit system.
 
-It translates the instructions that `kernels.llvm` and `kernels.vectors` write, line by line, and refuses
+It translates the instructions that `kernels.llvm` and `kernels.vectors` emit, line by line, and rejects
 others. The lanes of a vector become separate variables.
 """
 
@@ -83,9 +83,9 @@ class _CFunction:
         self.declared: dict[str, str] = {}  # variables, and their types
         self.spaces: list[str] = []
         self.body: list[str] = []
-        self.pure: dict[int, str] = {}  # lines that do nothing but give a variable its value
+        self.pure: dict[int, str] = {}  # lines that only assign a variable
         self.block = "entry"
-        self.incoming: dict[str, dict[str, list[str]]] = {}  # what phis of a block take from another
+        self.incoming: dict[str, dict[str, list[str]]] = {}  # values of a block's phis by predecessor
         for line in lines[1:]:
             self._note_phi(line)
         self.block = "entry"
@@ -93,7 +93,7 @@ class _CFunction:
             self._line(line)
 
     def text(self) -> str:
-        """All of it that is needed."""
+        """The needed lines of the function."""
         lines, unused = self._needed()
         kinds: dict[str, list[str]] = {}
         for name, kind in self.declared.items():

@@ -54,7 +54,7 @@ class Described:
 
 
 def description_2(d: Described) -> str:
-    """FMI 2.0: variables are referred to by their number in the list, from 1 on."""
+    """FMI 2.0: variables are referenced by their index in the list, counted from 1."""
     number = {v.place: str(k) for k, v in enumerate(d.variables, start=1)}
     capabilities = attributes(
         modelIdentifier=d.identifier,
@@ -108,7 +108,7 @@ def description_2(d: Described) -> str:
 
 
 def description_3(d: Described) -> str:
-    """FMI 3.0: variables are referred to by their value references."""
+    """FMI 3.0: variables are referenced by their value references."""
     capabilities = attributes(
         modelIdentifier=d.identifier, canGetAndSetFMUState="true", canSerializeFMUState="true"
     )

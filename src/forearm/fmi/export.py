@@ -39,12 +39,12 @@ VERSIONS = (2, 3)
 DRIVES = ("torque", "voltage")
 SOURCE = "forearm_fmu.c"
 DESCRIBED = {2: description_2, 3: description_3}
-TIME = (1980, 1, 1, 0, 0, 0)  # of every file in it: the earliest that ZIP knows
+TIME = (1980, 1, 1, 0, 0, 0)  # timestamp of every file in the archive: the earliest that ZIP supports
 
 
 @dataclass(frozen=True)
 class Fmu:
-    """An FMU that was written.
+    """An exported FMU.
 
     Attributes:
         path: the file.
@@ -52,7 +52,7 @@ class Fmu:
         identifier: the name of its libraries.
         token: the GUID or instantiation token, which changes with the content.
         inputs, outputs, parameters: names of its variables.
-        platforms: the platforms that it has a library for.
+        platforms: the platforms that it contains a library for.
         size: size of the file, bytes.
     """
 
@@ -198,7 +198,7 @@ def _starts(arm: Arm, q0: ArrayLike | None, qd0: ArrayLike | None, step: float) 
     rest = np.zeros(arm.n)
     try:
         lower, upper = limits_of(arm)
-    except ModelError:  # those of what follows a freedom leave nothing
+    except ModelError:  # the limits of a joint and of those that mimic it leave no range
         lower, upper = rest - np.inf, rest + np.inf
     usual = np.clip(rest, lower, upper)
     q, qd = states_of(arm, q0=usual if q0 is None else q0, qd0=rest if qd0 is None else qd0)
@@ -215,7 +215,7 @@ def _starts(arm: Arm, q0: ArrayLike | None, qd0: ArrayLike | None, step: float) 
 def _warn_of_long_steps(arm: Arm, voltage: bool, starts: Starts) -> None:
     try:
         rate, freedom = decay_at(arm, voltage, np.array(starts.q0))
-    except np.linalg.LinAlgError:  # a joint that moves no mass has no accelerations either
+    except np.linalg.LinAlgError:  # without mass, there are no accelerations
         return
     most = longest_step(METHOD, rate)
     if starts.step > most:

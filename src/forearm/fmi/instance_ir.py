@@ -139,7 +139,7 @@ def _entered() -> str:
 
 
 def _reset(memory: Memory) -> str:
-    """`void fmu.reset(instance)`: as it was when it was made."""
+    """`void fmu.reset(instance)`: restore the state at instantiation."""
     f = IRFunction("fmu.reset", {"instance": "ptr"}, internal=True)
     (instance,) = f.arguments
     f.store(INSTANTIATED, f.at(instance, MODE, "i8"))
@@ -164,7 +164,7 @@ def _instance() -> str:
     assert slot is not None
     f.store(logger, f.at(slot, LOGGER, "i8"))
     f.store(environment, f.at(slot, ENVIRONMENT, "i8"))
-    with f.loop(0, NAME_BYTES) as k:  # zeros behind it
+    with f.loop(0, NAME_BYTES) as k:  # padded with zeros
         f.store(Value("0", "i8"), f.at(f.at(slot, NAME, "i8"), k, "i8"))
     with f.unless(f.compared("eq", name, None)), f.repeat(0) as turn:
         (k,) = turn.now

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from forearm.fmi.layout import Layout
 from forearm.kernels.llvm import IRFunction, Operand, Value, constants, variables
 
-SLOTS = 1024  # instances and saved states that there can be at a time
+SLOTS = 1024  # instances and saved states that can exist at a time
 OK, DISCARD, ERROR = (Value(str(k), "i32") for k in (0, 2, 3))  # FMI's status, the same in versions 2 and 3
 INSTANTIATED, INITIALIZATION, EVENT, CONTINUOUS, STEPPING, TERMINATED = (1, 2, 4, 8, 16, 32)  # modes
 ALIVE = INSTANTIATED | INITIALIZATION | EVENT | CONTINUOUS | STEPPING
 ANY = ALIVE | TERMINATED
-READABLE = 128  # beside the modes in which a number can be set: it is a variable
-MODEL_EXCHANGE, CO_SIMULATION, SAVED = 1, 2, 3  # what a slot holds
+READABLE = 128  # not a mode: marks variables, besides the modes in which they can be set
+MODEL_EXCHANGE, CO_SIMULATION, SAVED = 1, 2, 3  # contents of a slot
 USED, KIND, LOGGER, ENVIRONMENT, NAME, MODE, IS_OLD, CELLS = 0, 8, 16, 24, 32, 160, 168, 176  # bytes
 NAME_BYTES = MODE - NAME
-MOST_STEPS = 1e9  # of one communication step
-ROUNDING = 1e-9  # of a step: what a communication step may be longer than whole steps
+MOST_STEPS = 1e9  # steps of one communication step
+ROUNDING = 1e-9  # share of a step by which a communication step may exceed whole steps
 
 WRONG_CALL = "this function cannot be called now: see the state machine of the FMI standard"
 WRONG_REFERENCE = "there is no such value reference, or it cannot be set now"

@@ -1,5 +1,5 @@
-"""The values of one instance of an FMU, all float64 in one array: the index of a value is its value
-reference.
+"""The values of one instance of an FMU, all float64 in one array:
+the index of a value is its value reference.
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-POSE, ENERGIES = 12, 2  # rows of (R, p) of the hand; kinetic and potential
+POSE, ENERGIES = 12, 2  # rows of (R, p) of the hand; kinetic and potential energy
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,8 @@ class Layout:
 
 
 def layout_of(n: int, loads: int, dry: Sequence[int], parameters: int) -> Layout:
-    """For n degrees of freedom, of which some can be held by friction, and a number of open parameters.
+    """The layout for n joint coordinates,
+    of which some can be held by dry friction, and a number of open parameters.
 
     `h` is the length of the current step, `step` the longest one; `moved` is 1 if an event has changed a
     discrete state.

@@ -26,8 +26,8 @@ from forearm.symbols import Graph, iterate, refined
 from forearm.symbols.scalars import choose, sign
 
 METHOD = "rk4"
-# Event indicators are not 0 when an event is over, as FMI asks: a joint stops when it moves backwards this
-# fast (rad/s or m/s), and begins to move when this share of the friction band is exceeded.
+# Event indicators must not be 0 after an event, as FMI requires: a joint sticks once it moves backwards at
+# this speed (rad/s or m/s), and breaks loose when the load exceeds the friction band by this share.
 SLOW, EXCESS = 1e-8, 1e-9
 
 
@@ -46,7 +46,7 @@ class FmuModel:
 
     @cached_property
     def dry(self) -> list[int]:
-        """The degrees of freedom that friction can hold."""
+        """The joints that dry friction can hold."""
         return [j for j, is_dry in enumerate(self.plant.dry) if is_dry]
 
     @cached_property
@@ -62,8 +62,8 @@ class FmuModel:
         return {name: trace() for name, trace in made.items()}
 
     def _beginning(self) -> Traced:
-        """The state at the start, as `kernels.rollout.Simulator.at_rest_or_moving` has it: joints with dry
-        friction and no velocity stick.
+        """The initial state, as in `kernels.rollout.Simulator.at_rest_or_moving`: joints with dry friction
+        and zero velocity stick.
         """
 
         def made(q0: Values, qd0: Values) -> dict[str, Values]:
@@ -111,8 +111,8 @@ class FmuModel:
         return self._traced(made, "q", "qd", *HELD, "u")
 
     def _event(self) -> Traced:
-        """The state after an event: joints whose velocity has changed sign stick, and joints that stick and
-        are driven hard enough break loose; and whether any of them did.
+        """The state after an event: joints whose velocity has changed sign stick, and stuck joints that are
+        driven hard enough break loose; and whether any did.
         """
 
         def made(q: Values, qd: Values, signs: Values, free: Values, u: Values) -> dict[str, Values]:
@@ -133,7 +133,9 @@ class FmuModel:
 
     @cached_property
     def told(self) -> NamedRegion:
-        """Rows of the hand's rotation and position, kinetic and potential energy, of q and qd."""
+        """Rows of the hand's rotation and position,
+        kinetic and potential energy, as functions of q and qd.
+        """
         tracing = Tracing(self.arm, self.parameters)
         pose = list(tracing.hand_pose()[:3].flat)
         made = [*pose, tracing.kinetic_energy(), tracing.potential_energy()]
@@ -146,8 +148,8 @@ class FmuModel:
     def _indicators(
         self, q: Values, qd: Values, signs: Values, free: Values, found: tuple[Values, Values]
     ) -> Values:
-        """Of each joint with dry friction: its velocity in the direction of sliding, or, while it sticks, the
-        torque that is missing for it to break loose.
+        """For each joint with dry friction: its velocity in the direction of sliding, or, while it sticks,
+        the torque that is missing for it to break loose.
         """
         standing: Any = 0.0
         for j in self.dry:

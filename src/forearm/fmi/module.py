@@ -33,7 +33,7 @@ def module_text(
     token: str,
     target: Target,
 ) -> tuple[str, list[str]]:
-    """The module, and the exported names; `parts` are those of the arm."""
+    """The module, and the exported names; `parts` are the functions of the arm."""
     layout = model.layout
     access, starts = access_of(variables, layout.size), start_values(variables, layout.size)
     tag = int.from_bytes(hashlib.sha256(token.encode("ascii")).digest()[:7], "little")

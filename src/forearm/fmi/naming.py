@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from xml.sax.saxutils import quoteattr
 
 LONGEST = 64  # characters of a part of a name
-# Files that Windows takes for devices, whatever their ending.
+# Names that Windows reserves for devices, with any extension.
 DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])", re.IGNORECASE)
 
 
@@ -44,8 +44,8 @@ def model_identifier(name: str) -> str:
 
 
 def attributes(**given: str | None) -> str:
-    """Attributes of an XML element in ASCII, those that are not None; characters that XML cannot hold become
-    question marks.
+    """Attributes of an XML element in ASCII, those that are not None;
+    characters that XML cannot hold become question marks.
     """
     listed = [f" {name}={quoteattr(_allowed(value))}" for name, value in given.items() if value is not None]
     return "".join(listed).encode("ascii", "xmlcharrefreplace").decode("ascii")

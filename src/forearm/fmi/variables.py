@@ -51,11 +51,11 @@ class FmuVariable:
     derivative_of: int | None = None
     needs: tuple[int, ...] = ()  # value references of inputs and states
     needs_first: tuple[int, ...] = ()  # value references of inputs and parameters, before the start
-    modes: int = 0  # in which it can be set
+    modes: int = 0  # modes in which it can be set
 
     @property
     def initial(self) -> str | None:
-        """Whether the start value is given, or computed."""
+        """FMI's `initial` attribute: exact or calculated."""
         if self.causality == "independent":
             return None
         return "exact" if self.start is not None else "calculated"
@@ -205,7 +205,7 @@ def _split(name: str, owners: Iterable[str]) -> tuple[str, str]:
 
 
 def _unit(rest: str, joint: Joint | None, owner: str) -> tuple[str | None, float]:
-    """The unit of a parameter, and its lowest value."""
+    """The unit of a parameter, and its lower bound."""
     words, none = rest.split("."), -math.inf
     kind = SLIDING if joint is not None and joint.kind == "prismatic" else TURNING
     if owner == "gravity":

@@ -1,5 +1,5 @@
-"""The same functions as C with CasADi's calling convention, for systems on which no shared object is written
-here, and for programs that are compiled anyway.
+"""The same functions as C with CasADi's calling convention, for systems where no shared object can be written
+directly, and for programs that are compiled anyway.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ WORDS = "const double **arg, double **res, long long *iw, double *w, int mem"
 def write_c(
     kernel: Kernel, function: str | Iterable[str], file: str | os.PathLike[str], derivatives: int = 2
 ) -> Path:
-    """A function of an arm and its derivatives as one file of C for CasADi.
+    """Write a function of an arm and its derivatives as one C file for CasADi.
 
     Args:
         kernel: from `fa.compile`.
@@ -63,7 +63,7 @@ def write_c(
 def compiled_c(
     casadi: Any, request: CompileRequest, file: str | os.PathLike[str] | None, derivatives: int
 ) -> Any:
-    """The function from C, compiled now if there is a compiler; the C stays beside a file that is kept."""
+    """The function from C, compiled now if there is a compiler; the C source is kept beside a saved file."""
     name = "_and_".join(request.functions)
     if file is not None:
         path = Path(os.path.abspath(file))
@@ -82,8 +82,9 @@ def _compile(source: Path, made: Path) -> None:
     command = [compiler or "cc", "-O2", "-shared", "-fPIC", "-o", made.name, source.name, "-lm"]
     if compiler is None:
         raise ForearmError(
-            f"casadi: on {sys.platform} a C compiler makes the shared object, and there is none; write the C "
-            f'by forearm.frameworks.casadi_c.write_c(k, ..., "{source.name}") and compile it: '
+            f"casadi: the shared object needs a C compiler on {sys.platform}, and none was found; write the "
+            "C "
+            f'source with forearm.frameworks.casadi_c.write_c(k, ..., "{source.name}") and compile it: '
             f"{shlex.join(command)}."
         )
     done = subprocess.run(command, cwd=source.parent, capture_output=True, text=True, check=False)
@@ -92,7 +93,7 @@ def _compile(source: Path, made: Path) -> None:
 
 
 def c_text(request: CompileRequest, derivatives: int) -> str:
-    """All of the file."""
+    """The complete file."""
     functions = functions_of(request, derivatives)
     programs = [_program(f) for f in functions]
     name = functions[0].name
@@ -120,7 +121,7 @@ def _program(f: CasadiFunction) -> Program:
 
 
 def _evaluation(f: CasadiFunction, program: Program) -> list[str]:
-    """Arrays copied into rows, the function, results copied in the order of columns."""
+    """Copy arrays into rows, call the function, copy results in column-major order."""
     lines = [f"EXPORT int {f.name}({WORDS})", "{"]
     inputs = [a.name for a in f.traced.inputs if a.name != PARAMETERS]
     places = {p.of: k for k, p in enumerate(f.inputs) if p.of}
@@ -151,7 +152,7 @@ def _evaluation(f: CasadiFunction, program: Program) -> list[str]:
 
 
 def _read(to: str, port: Port, k: int) -> list[str]:
-    """An input into rows, zeros where there is none."""
+    """Copy an input into rows, zeros if it is absent."""
     rows, columns = port.shape
     place = "i" if columns == 1 else f"i % {columns} * {rows} + i / {columns}"
     return [f"    for (i = 0; i < {port.size}; i++) {to}[i] = arg[{k}] ? arg[{k}][{place}] : 0.0;"]

@@ -1,5 +1,5 @@
-"""A function of an arm as an external function of CasADi: machine code in a shared object that CasADi loads,
-with derivatives of its own.
+"""A function of an arm as an external function of CasADi:
+machine code in a shared object that CasADi loads, including derivatives.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from forearm.values import check_choice
 if TYPE_CHECKING:
     from forearm.kernels.kernel import Kernel
 
-ORDERS = (0, 1, 2)  # of derivatives
-_loaded: dict[Path, str] = {}  # files that this process has loaded, and the digest of what was in them
+ORDERS = (0, 1, 2)  # orders of derivatives
+_loaded: dict[Path, str] = {}  # files loaded by this process, with digests of their content
 
 
 def casadi_function(
@@ -53,24 +53,25 @@ def casadi_function(
 def write_shared_object(
     kernel: Kernel, function: str | Iterable[str], file: str | os.PathLike[str], derivatives: int = 2
 ) -> Path:
-    """The file alone, for CasADi elsewhere: `casadi.external("inverse_dynamics", "./panda.so")`. It is for
-    Linux, and the processor that the kernel is for.
+    """Write only the file, for CasADi elsewhere: `casadi.external("inverse_dynamics", "./panda.so")`. It is
+    for Linux, and the kernel's target processor.
 
     Args:
-        kernel: from `fa.compile`; with `cpu="x86-64-v3"` the file is for most machines of the last ten years.
+        kernel: from `fa.compile`; with `cpu="x86-64-v3"` the file runs on most machines of the last ten
+            years.
         function, file, derivatives: as in `Kernel.casadi`.
     """
     request = request_of(kernel, function, derivatives)
     if not shared_object.is_possible():
         raise ForearmError(
-            "casadi: shared objects are written on Linux, on 64-bit x86 and Arm; write C instead "
+            "casadi: shared objects can be written on Linux for 64-bit x86 and Arm only; write C instead "
             "(forearm.frameworks.casadi_c.write_c) and compile it."
         )
     return _written(file, shared_object_of(request, derivatives))
 
 
 def request_of(kernel: Kernel, function: str | Iterable[str], derivatives: int) -> CompileRequest:
-    """What is to be compiled, checked."""
+    """The checked compile request."""
     from forearm.codegen.functions import FUNCTIONS
 
     names = (
@@ -81,21 +82,21 @@ def request_of(kernel: Kernel, function: str | Iterable[str], derivatives: int) 
         else ()
     )
     if not names or not all(isinstance(name, str) for name in names):
-        raise InputError(f"casadi: expected the name of a function, or several, got {shorten(function)}.")
+        raise InputError(f"casadi: expected one function name or several, got {shorten(function)}.")
     for name in names:
         check_choice(name, FUNCTIONS, "casadi, function")
     if isinstance(derivatives, bool) or derivatives not in ORDERS:
         raise InputError(f"casadi, derivatives: expected 0, 1 or 2, got {shorten(derivatives)}.")
     if kernel.dtype != "float64":
         raise InputError(
-            "casadi: CasADi computes in float64, and this kernel is of float32; compile another."
+            "casadi: CasADi computes in float64, and this kernel in float32; compile a float64 kernel."
         )
     names = tuple(dict.fromkeys(names))
     return CompileRequest(kernel.arm, names, kernel.dtype, tuple(kernel.parameters), kernel.cpu)
 
 
 def shared_object_of(request: CompileRequest, derivatives: int) -> bytes:
-    """The shared object, from the cache or made now."""
+    """The shared object, from the cache or compiled now."""
     key = cache.key_of("casadi", derivatives, *told((request,)), surroundings(request.cpu))
     kept = cache.read(key)
     if kept is not None:
@@ -119,13 +120,13 @@ def _casadi() -> Any:
         import casadi
     except ImportError as error:
         raise ForearmError(
-            "casadi: CasADi is not installed; `pip install forearm[casadi]` installs it."
+            "casadi: CasADi is not installed; install it with `pip install forearm[casadi]`."
         ) from error
     return casadi
 
 
 def _from_nowhere(casadi: Any, name: str, code: bytes) -> Any:
-    """The function from a file that is gone again: what is loaded stays in memory."""
+    """The function from a temporary file that is removed afterwards: loaded code stays in memory."""
     with tempfile.TemporaryDirectory(prefix="forearm") as folder:
         path = Path(folder) / f"{name}.so"
         path.write_bytes(code)
@@ -133,13 +134,13 @@ def _from_nowhere(casadi: Any, name: str, code: bytes) -> Any:
             return casadi.external(name, str(path))
         except RuntimeError as error:
             raise ForearmError(
-                f"casadi: CasADi cannot load {path}: {shorten(error, 300)}. If code may not be run from "
-                "there, give file= a path elsewhere, or set TMPDIR."
+                f"casadi: CasADi cannot load {path}: {shorten(error, 300)}. If that folder does not allow "
+                "executing code, pass file= with a path elsewhere, or set TMPDIR."
             ) from error
 
 
 def _is_in_memory(path: Path) -> bool:
-    """Whether a file of this name was loaded: the system would take that one for the new."""
+    """Whether a file of this name is loaded: the system would return that one instead of the new file."""
     try:
         return str(path) in Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -147,7 +148,7 @@ def _is_in_memory(path: Path) -> bool:
 
 
 def _written(file: str | os.PathLike[str], code: bytes) -> Path:
-    """The file, whole or not at all."""
+    """Write the file, completely or not at all."""
     try:
         path = Path(os.path.abspath(file))
     except TypeError:

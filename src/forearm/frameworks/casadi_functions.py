@@ -1,9 +1,9 @@
-"""A function of an arm and its derivatives as CasADi calls them: which arrays go in and come out, under which
-names, with which entries.
+"""A function of an arm and its derivatives as CasADi calls them:
+their input and output arrays, with names and sparsity.
 
-CasADi asks a function f for `jac_f`, `fwd1_f` and `adj1_f`: the inputs, then the outputs (`out_tau`, which
-none here reads), then rates of the inputs or weights of the outputs. Derivatives of derivatives follow by the
-same rules: `fwd1_adj1_f`. Matrices are in CasADi's order, column after column.
+For a function f CasADi looks for `jac_f`, `fwd1_f` and `adj1_f`: the inputs, then the outputs (`out_tau`,
+which none here reads), then rates of the inputs or weights of the outputs. Derivatives of derivatives follow
+the same rules: `fwd1_adj1_f`. Matrices are column-major.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ from forearm.symbols import Expr, Graph, refined
 from forearm.symbols.calculus import jacobian
 from forearm.symbols.scalars import is_zero
 
-# Beyond these CasADi puts Jacobians and Hessians together from products with them: they would take too long
-# to compile.
+# Above these sizes CasADi assembles Jacobians and Hessians from products with them: compiling them would take
+# too long.
 MOST_ENTRIES = 1024
-MOST_OPERATIONS = 40_000  # of the function, times its outputs or its inputs, which are fewer
-ITERATED = "numeric_inverse_kinematics"  # whose error, zero at its end, has no derivative there
-# Functions that are the Jacobian of another, by what they call its blocks in the order of the inputs.
+# operations of the function, times the number of its outputs or inputs, whichever is smaller
+MOST_OPERATIONS = 40_000
+ITERATED = "numeric_inverse_kinematics"  # its error, zero at the solution, has no derivative there
+# Functions that are the Jacobian of another, with their names of its blocks in the order of the inputs.
 JACOBIANS = {
     "inverse_dynamics": ("inverse_dynamics_derivatives", ("tau_q", "tau_qd", "M")),
     "forward_dynamics": ("forward_dynamics_derivatives", ("qdd_q", "qdd_qd", "M_inverse")),
@@ -39,7 +40,7 @@ JACOBIANS = {
 
 @dataclass(frozen=True)
 class Port:
-    """An array at CasADi's side, and the traced array `of` it: none for one that is all zeros there."""
+    """An array on CasADi's side, and the traced array `of` it: None for one that is all zeros there."""
 
     name: str
     shape: tuple[int, int]
@@ -52,13 +53,13 @@ class Port:
 
     @property
     def order(self) -> list[int]:
-        """The places of the entries, row after row, in the order of columns."""
+        """The places of the entries, stored row by row, in column-major order."""
         return [int(k) for k in np.arange(self.size).reshape(self.shape).T.flat]
 
 
 @dataclass(frozen=True, eq=False)
 class CasadiFunction:
-    """A traced function as CasADi sees it; if it `is_sparse`, entries that are always zero are left out."""
+    """A traced function as CasADi sees it; if it `is_sparse`, entries that are always zero are omitted."""
 
     name: str
     traced: Traced
@@ -68,13 +69,13 @@ class CasadiFunction:
     is_sparse: bool = False
 
     def leaves(self, port: Port) -> list[str]:
-        """The symbols of an input, column after column."""
+        """The symbols of an input, in column-major order."""
         if port.of is None:
             return []
         return list(self.parameters) if port.of == PARAMETERS else [f"{port.of}[{k}]" for k in port.order]
 
     def entries(self, port: Port) -> list[tuple[int, int, object]]:
-        """(row, column, value) of an output, column after column."""
+        """(row, column, value) of an output, in column-major order."""
         if port.of is None:
             return []
         table = self.traced.results[port.of].reshape(port.shape)
@@ -84,7 +85,7 @@ class CasadiFunction:
 
 
 def functions_of(request: CompileRequest, derivatives: int) -> list[CasadiFunction]:
-    """The function and its derivatives, up to the second where that is asked for."""
+    """The function and its derivatives, up to second order if requested."""
     parameters = tuple(chosen_parameters(request.arm, request.parameters))
 
     def traced(names: Sequence[str]) -> Traced:
@@ -99,7 +100,7 @@ def functions_of(request: CompileRequest, derivatives: int) -> list[CasadiFuncti
             known = JACOBIANS.get(first.name) if not parameters else None
             made += [_jacobian(first) if known is None else _known(first, traced([known[0]]), known[1])]
         if derivatives > 1:
-            # Of a Jacobian and products with it CasADi takes the products, slower if there are many.
+            # For the products with a Jacobian CasADi uses the Jacobian, or slower products if there are many.
             made += [_jacobian(back)] if _is_written_out(back) else [_forward(back), _reverse(back)]
             made += [_forward(ahead), _reverse(ahead)]
     return made
@@ -124,7 +125,7 @@ def _is_written_out(f: CasadiFunction) -> bool:
 
 
 def _given(f: CasadiFunction) -> tuple[Port, ...]:
-    """What every derivative is given: the inputs, and in the place of outputs nothing."""
+    """The inputs of every derivative: those of the function, and unused ones in place of the outputs."""
     return (*f.inputs, *(Port(f"out_{p.name}", p.shape, None) for p in f.outputs))
 
 
@@ -133,7 +134,7 @@ def _with(prefix: str, ending: str, ports: Sequence[Port]) -> tuple[Port, ...]:
 
 
 def _forward(f: CasadiFunction) -> CasadiFunction:
-    """`fwd1_f`: how outputs change along rates of the inputs."""
+    """`fwd1_f`: rates of the outputs for rates of the inputs."""
     f = _with_room_for_rates(f)
     inputs = (*_given(f), *_with("fwd", RATE, f.inputs))
     traced = forward_of(f.traced, f.parameters)
@@ -142,7 +143,7 @@ def _forward(f: CasadiFunction) -> CasadiFunction:
 
 
 def _with_room_for_rates(f: CasadiFunction) -> CasadiFunction:
-    """A copy, for symbols to be added to, in which rates that are inputs already have another name."""
+    """A copy, open for new symbols, in which inputs with the names of rates are renamed."""
     names = {a.name: f"{a.name}_before" for a in f.traced.inputs if a.name.endswith(f"_{RATE}")}
     traced = deepcopy(f.traced)
     for place, leaf in traced.graph.leaves.items():
@@ -154,7 +155,7 @@ def _with_room_for_rates(f: CasadiFunction) -> CasadiFunction:
 
 
 def _reverse(f: CasadiFunction) -> CasadiFunction:
-    """`adj1_f`: how weighted outputs depend on each input."""
+    """`adj1_f`: derivatives of the weighted outputs by each input."""
     inputs = (*_given(f), *_with("adj", WEIGHT, f.outputs))
     traced = reverse_of(deepcopy(f.traced), f.parameters)
     outputs = _with("adj", GRADIENT, f.inputs)
@@ -162,7 +163,7 @@ def _reverse(f: CasadiFunction) -> CasadiFunction:
 
 
 def _blocks(f: CasadiFunction) -> list[tuple[Port, Port, Port]]:
-    """(block, output, input) of the Jacobian, in CasADi's order; both are vectors, column after column."""
+    """(block, output, input) of the Jacobian, in CasADi's order; both are vectors, column-major."""
     return [
         (Port(name := f"jac_{o.name}_{i.name}", (o.size, i.size), name if o.of and i.of else None), o, i)
         for o in f.outputs
@@ -191,7 +192,7 @@ def _jacobian(f: CasadiFunction) -> CasadiFunction:
 
 
 def _known(f: CasadiFunction, traced: Traced, names: Sequence[str]) -> CasadiFunction:
-    """The same by another function of the arm, which takes fewer operations."""
+    """The Jacobian by another function of the arm, which needs fewer operations."""
     blocks = [replace(p, of=name) for (p, _, _), name in zip(_blocks(f), names, strict=True)]
     return _jacobian_of(f, traced, tuple(blocks))
 

@@ -1,4 +1,6 @@
-"""Functions with CasADi's calling convention as LLVM's text: the evaluation, and what tells CasADi of it."""
+"""Functions with CasADi's calling convention as LLVM IR:
+the evaluation, and the query functions that describe it.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,12 @@ from forearm.kernels.ir import compute, intrinsics, leaves_of, result, unknown_o
 from forearm.kernels.llvm import IRFunction, Operand, Value, constants, joined
 from forearm.kernels.vectors import Body, Target
 
-ZEROS = "zeros"  # what an input is that is not given
+ZEROS = "zeros"  # value of an input that is not given
 ZERO = Value("0", "i32")
 
 
 def module_of(functions: Sequence[CasadiFunction], target: Target) -> str:
-    """All of them, for one state each."""
+    """All functions, each for one state."""
     most = max(port.size for f in functions for port in f.inputs)
     parts = [*intrinsics(target), constants(ZEROS, target.scalar, [0.0] * most)]
     for f in functions:
@@ -31,7 +33,7 @@ def exported(functions: Sequence[CasadiFunction]) -> list[str]:
 
 def _evaluation(function: CasadiFunction, target: Target) -> str:
     """`int f(const double **arg, double **res, casadi_int *iw, double *w, int mem)`: a null pointer in `arg`
-    is an array of zeros, one in `res` an output that is not wanted.
+    is an array of zeros, one in `res` an output that is not needed.
     """
     kinds = {"arg": "ptr", "res": "ptr", "iw": "ptr", "w": "ptr", "mem": "i32"}
     f = IRFunction(function.name, kinds, "i32")
@@ -61,7 +63,7 @@ def _evaluation(function: CasadiFunction, target: Target) -> str:
 
 
 def _told(function: CasadiFunction) -> list[str]:
-    """What CasADi asks before it calls: how many arrays, their names, their patterns, how much memory."""
+    """The query functions: number of arrays, their names, their sparsity patterns, memory needed."""
     name, inputs, outputs = function.name, function.inputs, function.outputs
     dense = [pattern_of(port, None) for port in inputs]
     made = [
@@ -88,18 +90,20 @@ ENDINGS = (
 
 
 def patterns_of(function: CasadiFunction) -> list[list[int]]:
-    """Those of all outputs."""
+    """Sparsity patterns of all outputs."""
     return [pattern_of(port, _places(function, port)) for port in function.outputs]
 
 
 def _places(function: CasadiFunction, port: Port) -> list[tuple[int, int]] | None:
-    """Row and column of each entry; None where all are there."""
+    """Row and column of each entry; None if dense."""
     places = [(i, j) for i, j, _ in function.entries(port)]
     return None if port.of is not None and len(places) == port.size else places
 
 
 def pattern_of(port: Port, places: list[tuple[int, int]] | None) -> list[int]:
-    """Rows, columns, then 1 if all entries are there, else where columns begin, and the rows of entries."""
+    """CasADi's format:
+    number of rows and columns, then 1 if dense, else the column offsets, and the rows of the entries.
+    """
     rows, columns = port.shape
     if port.of is None:
         places = []
@@ -110,14 +114,14 @@ def pattern_of(port: Port, places: list[tuple[int, int]] | None) -> list[int]:
 
 
 def _answer(name: str, kind: str, *value: Operand, given: str | None = None) -> str:
-    """A function that always answers the same."""
+    """A function that always returns the same number."""
     f = IRFunction(name, {"mem": given} if given else {}, kind)
     f.ret(*value)
     return f.text()
 
 
 def _rows(name: str, kind: str, rows: Sequence[Sequence[int]]) -> list[str]:
-    """A function from a number to a pointer to a row of numbers, null beyond the last."""
+    """A function from an index to a pointer to a row of numbers, null beyond the last."""
     starts = [sum(map(len, rows[:k])) for k in range(len(rows))]
     f = IRFunction(name, {"i": "i64"}, "ptr")
     (i,) = f.arguments
@@ -131,7 +135,7 @@ def _rows(name: str, kind: str, rows: Sequence[Sequence[int]]) -> list[str]:
 
 
 def _default(name: str, inputs: Sequence[Port]) -> str:
-    """0 for what is not given, but NaN for parameters: zeros would be taken for values."""
+    """0 for inputs that are not given, but NaN for parameters: zeros would look like values."""
     f = IRFunction(name, {"i": "i64"}, "double")
     (i,) = f.arguments
     place = next((k for k, port in enumerate(inputs) if port.of == PARAMETERS), -1)

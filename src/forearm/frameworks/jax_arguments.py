@@ -1,4 +1,4 @@
-"""What callers give functions for JAX, as arrays of the kernel's dtype."""
+"""Arguments of functions for JAX, converted to arrays of the kernel's dtype."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def as_number(kernel: Kernel, name: str, given: Any) -> Any:
-    """An array of the kernel's dtype; only whole numbers and those of Python are converted."""
+    """An array of the kernel's dtype; only integers and Python's numbers are converted."""
     import jax.numpy as jnp
 
     array, dtype = jnp.asarray(given), kernel.dtype
@@ -26,22 +26,22 @@ def as_number(kernel: Kernel, name: str, given: Any) -> Any:
         raise InputError(f"{name}: expected real numbers, got an array of {array.dtype}.")
     if dtype == "float64" and jnp.zeros((), dtype=float).dtype != dtype:
         raise InputError(
-            f"{name}: this kernel computes in float64, and JAX has it switched off, got {array.dtype}; "
-            'jax.config.update("jax_enable_x64", True) before any array is made switches it on, or take '
+            f"{name}: this kernel computes in float64, which JAX disables by default, got {array.dtype}; "
+            'call jax.config.update("jax_enable_x64", True) before creating arrays, or use '
             'fa.compile(arm, dtype="float32").'
         )
     if is_float and not getattr(array, "weak_type", False):
         other = str(array.dtype)
         way = f', or fa.compile(arm, dtype="{other}")' if other in ("float32", "float64") else ""
         raise InputError(
-            f"{name}: this kernel computes in {dtype}, got an array of {other}; take "
+            f"{name}: this kernel computes in {dtype}, got an array of {other}; use "
             f'{name.split(",")[0]}.astype("{dtype}"){way}.'
         )
     return array.astype(dtype)
 
 
 def parameter_values(kernel: Kernel, given: Any) -> Any:
-    """Values of the parameters left open, (P,) or (..., P)."""
+    """Values of the open parameters, (P,) or (..., P)."""
     import jax.numpy as jnp
 
     own = kernel.parameters
@@ -58,7 +58,7 @@ def parameter_values(kernel: Kernel, given: Any) -> Any:
     values = as_number(kernel, "parameters", given)
     if values.ndim == 0 or values.shape[-1] != len(own):
         raise InputError(
-            f"parameters: {len(own)} were left open; expected shape ({len(own)},), or (..., {len(own)}) "
+            f"parameters: {len(own)} are left open; expected shape ({len(own)},), or (..., {len(own)}) "
             f"with one row per state, got {values.shape}."
         )
     return values

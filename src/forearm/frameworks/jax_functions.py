@@ -1,4 +1,4 @@
-"""The functions of a kernel for JAX: what callers give is checked and broadcast here."""
+"""The functions of a kernel for JAX: arguments are checked and broadcast here."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from forearm.frameworks.jax_primitive import DerivedFunction
     from forearm.kernels.batch_rollout import Rollout
 
-OLDEST = (0, 7)  # version of JAX that XLA's interface is taken of
+OLDEST = (0, 7)  # first JAX version whose XLA interface is used here
 
 
 class JaxFunctions:
-    """Every function of a kernel for JAX's arrays, by its name: k.jax.inverse_dynamics(q, qd, qdd).
+    """Every function of a kernel for JAX arrays, by its name: k.jax.inverse_dynamics(q, qd, qdd).
 
-    They take arrays (..., n) with any leading axes, broadcast as NumPy does, of the kernel's dtype; all
-    arguments but the first also from a number. jit, grad, jvp, jacfwd, jacrev, hessian, vmap and lax.scan go
-    through them, on CPUs and on NVIDIA's GPUs. Where parameters were left open `parameters` are their values,
-    (P,) or (..., P), or some of them by name (None: the arm's own).
+    They accept arrays (..., n) with any leading axes, broadcast as in NumPy, of the kernel's dtype; all
+    arguments but the first may also be scalars. jit, grad, jvp, jacfwd, jacrev, hessian, vmap and lax.scan
+    work, on CPUs and on NVIDIA GPUs. If parameters were left open, `parameters` are their values, (P,) or
+    (..., P), or some of them by name (None: the arm's own).
     """
 
     def __init__(self, kernel: Kernel) -> None:
@@ -52,11 +52,11 @@ class JaxFunctions:
             check_choice(name, FUNCTIONS, "k.jax")
         except NameNotFound as error:
             raise AttributeError(str(error)) from None
-        made = self.__dict__[name] = self._function((name,))  # found without a detour from now on
+        made = self.__dict__[name] = self._function((name,))  # found as a plain attribute from now on
         return made
 
     def fused(self, functions: Iterable[str]) -> JaxFunction:
-        """Several functions as one, which shares what they share; it gives a dictionary by output.
+        """Several functions as one, with common subexpressions computed once; returns a dictionary by output.
 
         Args:
             functions: names of those that `fa.generate` knows.
@@ -83,17 +83,17 @@ class JaxFunctions:
         record: int | None = None,
         parameters: Any = None,
     ) -> Rollout:
-        """Where many arms go, as `Kernel.simulate` takes them there; with a gradient in reverse mode where
-        friction cannot hold a joint.
+        """Simulate many arms as in `Kernel.simulate`;
+        differentiable in reverse mode for arms without dry friction.
 
         Args:
             q0, qd0: joint coordinates and velocities at the start, (..., n).
-            steps: how many steps are made.
-            step: length of a step, s.
+            steps: number of steps.
+            step: step size, s.
             method: "rk3", "rk4" or "gill".
             torque, voltage: N m (N), or V: (..., n) held, or (..., steps, n) held over each step.
-            record: steps between states that are kept, (..., records, n); None: only the last is, (..., n).
-            parameters: values of those left open.
+            record: steps between recorded states, (..., records, n); None: only the final state, (..., n).
+            parameters: values of the open parameters.
         """
         from forearm.frameworks.jax_rollout import simulate
         from forearm.kernels.rollout_arguments import plan_of
@@ -107,7 +107,7 @@ class JaxFunctions:
 
 
 class JaxFunction:
-    """A function of an arm for JAX's arrays; made by `k.jax`."""
+    """A function of an arm for JAX arrays; created by `k.jax`."""
 
     def __init__(self, kernel: Kernel, names: tuple[str, ...], by_name: bool) -> None:
         check_precision(names, kernel.dtype)
@@ -133,11 +133,11 @@ class JaxFunction:
         return {slot.name: slot.shape for slot in self._derived.outputs}
 
     def __call__(self, *states: Any, parameters: Any = None, **named: Any) -> Any:
-        """The output, (..., *shape), or a tuple of all, or of functions fused a dictionary by name.
+        """The output, (..., *shape), or a tuple of all outputs, or for fused functions a dictionary by name.
 
         Args:
             states: the `inputs`, in order or by name, (..., *shape) each.
-            parameters: values of those left open.
+            parameters: values of the open parameters.
         """
         if named or len(states) != self._count:
             states = tuple(self._ordered(states, named))
@@ -149,7 +149,7 @@ class JaxFunction:
         from forearm.frameworks.jax_primitive import DerivedFunction
 
         compiled = self.kernel.to("cpu").compiled(*self.names)
-        compiled.part("single")  # from now on it is known what goes in and out
+        compiled.part("single")  # inputs and outputs are known from here on
         inputs = compiled.inputs[: len(compiled.inputs) - bool(self.kernel.parameters)]
         return DerivedFunction(self.kernel, self.names, inputs, compiled.outputs)
 
@@ -173,8 +173,8 @@ class JaxFunction:
         return [by_name[name] for name in names]
 
     def _as_array(self, place: int, value: Any) -> Any:
-        """Numbers as they are, lists, with numbers that JAX traces in them or not, as arrays of the
-        kernel's dtype.
+        """Numbers unchanged;
+        lists, which may contain numbers traced by JAX, as arrays of the kernel's dtype.
         """
         import jax.numpy as jnp
 
@@ -240,7 +240,7 @@ class JaxFunction:
 
 @cache
 def check_jax() -> None:
-    """Raise InputError, with what to do, where JAX is not installed or too old."""
+    """Raise InputError, with a remedy, if JAX is not installed or too old."""
     try:
         import jax
     except ImportError:

@@ -1,4 +1,4 @@
-"""Handlers of compiled functions, registered with XLA under names that say what they compute."""
+"""Handlers of compiled functions, registered with XLA under names derived from what they compute."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from forearm.kernels.kernel import Kernel
     from forearm.kernels.rollout_request import CompiledRollout, RolloutRequest
 
-# What is looked up in the header: the version, and where functions are.
+# Looked up in the header: the version, and the offsets of functions.
 VERSION, NEEDED = ("MAJOR", "MINOR"), ("Error_Create", "Stream_Get", "DeviceOrdinal_Get")
 MISTAKEN = (
     b"forearm: a function was called with arrays of another number, rank or dtype than it was made for."
 )
 FAILED = b"forearm: CUDA's driver did not launch the kernel; CUDA_LAUNCH_BLOCKING=1 tells more."
 _messages = {"mistaken": ctypes.create_string_buffer(MISTAKEN), "failed": ctypes.create_string_buffer(FAILED)}
-_registered: dict[str, Any] = {}  # by name, what XLA may call as long as the process lives
+_registered: dict[str, Any] = {}  # by name, what XLA may call for the life of the process
 _registering = threading.Lock()
 
 
@@ -58,7 +58,7 @@ def cpu_target(function: Compiled, part: str) -> str:
 
 
 def rollout_target(function: CompiledRollout, part: str, of: HandledFunction) -> str:
-    """The same for a rollout, whose handler has its numbers."""
+    """The same for a rollout, whose handler contains its integer and real arguments."""
 
     def handler() -> tuple[Loaded, object]:
         native = function.part(part)
@@ -73,7 +73,7 @@ def rollout_target(function: CompiledRollout, part: str, of: HandledFunction) ->
 
 
 def cuda_rollout_target(request: RolloutRequest, of: HandledFunction) -> str:
-    """The same on NVIDIA's GPUs."""
+    """The same on NVIDIA GPUs."""
 
     def handler() -> tuple[Loaded, object]:
         from forearm.kernels.cuda.device_rollout import loaded_rollout
@@ -90,7 +90,7 @@ def cuda_rollout_target(request: RolloutRequest, of: HandledFunction) -> str:
 
 
 def devices_of_jax() -> list[int]:
-    """The numbers of NVIDIA's GPUs that JAX sees; none where it was installed without them."""
+    """The indices of NVIDIA GPUs that JAX sees; empty if JAX was installed without CUDA."""
     import jax
 
     try:
@@ -100,7 +100,7 @@ def devices_of_jax() -> list[int]:
 
 
 def cuda_target(kernel: Kernel, functions: Sequence[str], derived: tuple[str, ...], each: bool) -> str:
-    """The same on NVIDIA's GPUs: the function is loaded on all that JAX sees."""
+    """The same on NVIDIA GPUs: the function is loaded on all that JAX sees."""
     devices = devices_of_jax()
     function: Any = kernel.to(f"cuda:{devices[0]}").compiled(*functions, derived=derived)
 
@@ -125,8 +125,8 @@ def _target(function: Any, platform: str, part: str, handler: Callable[[], tuple
 def _registered_name(
     title: str, made_of: object, cpu: str, platform: str, handler: Callable[[], tuple[Loaded, object]]
 ) -> str:
-    """The name, under which the handler is known from now on; by what the code is made of, so that what JAX
-    keeps on disk finds the same function in a later process.
+    """The name under which the handler is registered; derived from the code, so that JAX's compilation cache
+    finds the same function in a later process.
     """
     import jax
 
@@ -140,20 +140,20 @@ def _registered_name(
                 platform={"cpu": "cpu", "cuda": "CUDA"}[platform],
                 api_version=1,
             )
-            # States are rows: each device of a sharded batch may take those that it has.
+            # States are rows: each device of a sharded batch can process its own.
             jax.ffi.register_ffi_target_as_batch_partitionable(name)
             _registered[name] = memory, used
     return name
 
 
 def handled(function: Any) -> HandledFunction:
-    """What the handler of a compiled function must know."""
+    """The data that the handler of a compiled function needs."""
     inputs, outputs = ([len(slot.shape) for slot in slots] for slots in (function.inputs, function.outputs))
     return HandledFunction(tuple(inputs), tuple(outputs), function.request.dtype)
 
 
 def handler_in_memory(platform: str, of: HandledFunction, offered: OfferedFunctions) -> Loaded:
-    """A handler whose table is empty, from the cache or made now."""
+    """A handler with an empty table, from the cache or compiled now."""
     text = {"cpu": cpu_text, "cuda": cuda_text}[platform]
 
     def make() -> tuple[About, bytes]:
@@ -169,7 +169,7 @@ def handler_in_memory(platform: str, of: HandledFunction, offered: OfferedFuncti
 def fill(
     memory: Loaded, version: tuple[int, int], function: int, launches: dict[int, Any] | None = None
 ) -> None:
-    """Write what is to be called, and for a GPU the launch on each device, into the table of a handler."""
+    """Write the function to call, and for a GPU the launch on each device, into the table of a handler."""
     known = {"function": function, "major": version[0], "minor": version[1]}
     known |= {name: ctypes.addressof(message) for name, message in _messages.items()}
     values = dict(enumerate(known[name] for name in ENTRIES))
@@ -184,7 +184,9 @@ def fill(
 
 @cache
 def interface() -> tuple[OfferedFunctions, tuple[int, int]]:
-    """XLA's interface as the header that comes with jaxlib says: where its functions are, and its version."""
+    """XLA's interface according to the header included in jaxlib:
+    the offsets of its functions, and its version.
+    """
     import jax
 
     try:
@@ -196,6 +198,6 @@ def interface() -> tuple[OfferedFunctions, tuple[int, int]]:
     except (OSError, IndexError, ValueError):
         raise ForearmError(
             f"k.jax: jaxlib {jax.lib.__version__} does not describe its interface for foreign functions; "
-            "take another: pip install 'forearm[jax]'."
+            "install another version: pip install 'forearm[jax]'."
         ) from None
     return offered, (major, minor)

@@ -1,7 +1,7 @@
-"""The text of a handler of XLA's typed foreign functions: it takes arrays from XLA's call frame and calls a
+"""IR of a handler of XLA's typed foreign functions: it reads arrays from XLA's call frame and calls a
 compiled function with them, or launches it on the stream of a GPU.
 
-Where things lie in memory is what `xla/ffi/api/c_api.h` of jaxlib says; `jax_handler` looks it up there.
+Structure layouts are those of `xla/ffi/api/c_api.h` of jaxlib; `jax_handler` looks them up there.
 """
 
 from __future__ import annotations
@@ -11,33 +11,33 @@ from dataclasses import dataclass
 
 from forearm.kernels.llvm import IRFunction, Operand, Value, number, variables
 
-# Where fields are, in bytes, with 8-byte pointers.
+# Offsets of fields, in bytes, with 8-byte pointers.
 FRAME_EXTENSION, FRAME_API, FRAME_CONTEXT = 8, 16, 24
-FRAME_ARGUMENTS, FRAME_RESULTS = 40, 80  # the structures of them, in the frame
+FRAME_ARGUMENTS, FRAME_RESULTS = 40, 80  # structures of inputs and outputs, in the frame
 LIST_SIZE, LIST_ITEMS = 16, 32
 BUFFER_DTYPE, BUFFER_DATA, BUFFER_RANK, BUFFER_DIMENSIONS = 16, 24, 32, 40
 EXTENSION_TYPE, EXTENSION_METADATA = 8, 24
 METADATA_MAJOR, METADATA_MINOR, METADATA_TRAITS = 24, 28, 32
-ANSWER = 24  # of what is asked by a structure {size, extension, context, answer}
-API_FUNCTIONS = 48  # the first of the functions that XLA offers
-IS_METADATA = 1  # the type of an extension that asks about the handler
+ANSWER = 24  # of the answer in a query structure {size, extension, context, answer}
+API_FUNCTIONS = 48  # the first of XLA's function pointers
+IS_METADATA = 1  # the type of an extension that asks for the handler's metadata
 CAN_BE_CAPTURED = 1  # the trait of a handler whose launches may be recorded and replayed
 DATA_TYPES = {"float32": 11, "float64": 12}
-INVALID_ARGUMENT, INTERNAL = 3, 13  # codes of errors
+INVALID_ARGUMENT, INTERNAL = 3, 13  # error codes
 
 HANDLER, TABLE = "handler", "handler_table"
-# What is filled in when the code is in memory; behind it, for a GPU, the launch of each device.
+# Filled in when the code is in memory; followed, for a GPU, by the launch of each device.
 ENTRIES = ("function", "major", "minor", "mistaken", "failed")
 LAUNCH = ("function", "threads", "shared")
-DEVICES = 64  # at most
+DEVICES = 64  # maximum number of devices
 
 
 @dataclass(frozen=True)
 class HandledFunction:
-    """What a handler must know: the rank of each array for one state, and the dtype of all.
+    """What a handler must know: the rank of each array for one state, and their common dtype.
 
     A function is called with all inputs and outputs, or with those that `arrays` lists by number, None for a
-    null pointer; behind the count of states come `whole` numbers and `real` ones.
+    null pointer; after the number of states come `whole` (integer) and `real` arguments.
     """
 
     inputs: tuple[int, ...]
@@ -50,7 +50,7 @@ class HandledFunction:
 
 @dataclass(frozen=True)
 class OfferedFunctions:
-    """The places of functions among those that XLA offers."""
+    """The indices of functions in XLA's table."""
 
     error: int = 0
     stream: int = 4
@@ -71,7 +71,7 @@ def cpu_text(handled: HandledFunction, offered: OfferedFunctions) -> str:
 
 
 def cuda_text(handled: HandledFunction, offered: OfferedFunctions) -> str:
-    """The same, which launches the function of the stream's device; `function` of the table is
+    """The same for a GPU: launches the function of the stream's device; `function` of the table is
     cuLaunchKernel. The count comes last. Nothing else happens, so that launches may be captured in a graph.
     """
 
@@ -88,7 +88,7 @@ def cuda_text(handled: HandledFunction, offered: OfferedFunctions) -> str:
         )
         with f.when(f.compared("eq", function, None)):
             frame.fail("failed", INTERNAL)
-        # Each argument by the address of where it stands: XLA's own field for an array.
+        # Each argument is passed by its address: for an array that of XLA's own field.
         chosen = handled.arrays or range(len(frame.buffers))
         arguments = f.space("ptr", len(chosen) + len(handled.whole) + len(handled.real) + 1)
         places: list[Value] = []
@@ -128,7 +128,7 @@ def _handler(
 
 
 class _Frame:
-    """The handler while it is written: XLA's call frame, and what is in it."""
+    """Emits the handler: XLA's call frame, and access to its content."""
 
     def __init__(self, handled: HandledFunction, offered: OfferedFunctions) -> None:
         self.handled, self.offered = handled, offered
@@ -138,7 +138,7 @@ class _Frame:
         self.scalar = {"float32": "float", "float64": "double"}[handled.dtype]
 
     def kept(self, kind: str, value: Operand) -> Value:
-        """Where a number stands."""
+        """The address of a stored number."""
         place = self.f.space(kind, 1)
         self.f.store(value, place)
         return place
@@ -152,11 +152,13 @@ class _Frame:
         return self.f.load(kind, self.f.at(f"@{TABLE}", ENTRIES.index(name), "i64"))
 
     def data(self, buffer: Value) -> Value:
-        """Where the numbers of an array are."""
+        """The data pointer of an array."""
         return self.field("ptr", buffer, BUFFER_DATA)
 
     def answer_question(self, traits: int) -> None:
-        """Before it calls a handler XLA asks which version of its interface it was made for."""
+        """Answer XLA's metadata query:
+        before it calls a handler, it asks for the version of its interface.
+        """
         f = self.f
         extension = self.field("ptr", self.frame, FRAME_EXTENSION)
         with f.unless(f.compared("eq", extension, None)):
@@ -169,7 +171,7 @@ class _Frame:
                 f.ret(None)
 
     def count(self) -> Value:
-        """How many states there are, by the first array, once the arrays are known to be those expected."""
+        """The number of states, from the first array, after a check that the arrays are as expected."""
         f, wrong = self.f, self.f.label()
         for start, ranks in ((FRAME_ARGUMENTS, self.handled.inputs), (FRAME_RESULTS, self.handled.outputs)):
             size = self.field("i64", self.frame, start + LIST_SIZE)
@@ -195,7 +197,9 @@ class _Frame:
         return f.load("i64", total)
 
     def asked(self, function: int) -> Value:
-        """Where the answer is of a function that XLA offers; its error, if there is one, is the handler's."""
+        """Call one of XLA's functions; returns the address of the answer. Its error, if there is one, is
+        returned by the handler.
+        """
         f = self.f
         question = f.space("i64", 4)
         context = f.cast("ptrtoint", self.field("ptr", self.frame, FRAME_CONTEXT), "i64")
@@ -206,7 +210,7 @@ class _Frame:
         return f.at(question, ANSWER, "i8")
 
     def fail(self, message: str, code: int) -> None:
-        """The end, with an error whose message the table has."""
+        """Return with an error whose message is in the table."""
         f = self.f
         question = f.space("i64", 4)
         self._write(question, 8 * 4, 0, self.entry("i64", message), code)

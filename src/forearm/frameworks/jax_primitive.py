@@ -1,8 +1,8 @@
-"""A function of an arm as one operation of JAX, and its rules: shapes, derivatives forwards and backwards,
-vmap, and what XLA is to call.
+"""A function of an arm as a JAX primitive, and its rules:
+shapes, forward and reverse derivatives, vmap, and lowering to XLA.
 
 J v and g^T J of a function are functions of the same kind, linear in v and g, and each is the transpose of
-the other; so they can be differentiated as often as is wanted.
+the other; so they can be differentiated any number of times.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ Arrays = Sequence[Any]
 
 @dataclass(frozen=True, eq=False)
 class DerivedFunction:
-    """Functions of an arm as one, differentiated in these ways, one after the other; known by identity.
+    """Functions of an arm as one, differentiated by these modes in turn; compared by identity.
 
-    It takes `inputs`, one row for each state, and the values of the parameters that the kernel leaves open,
-    if there are any. The last `linear` inputs are what it is linear in.
+    It takes `inputs`, one row per state, and the values of the kernel's open parameters, if there are any. It
+    is linear in the last `linear` inputs.
     """
 
     kernel: Kernel
@@ -46,14 +46,14 @@ class DerivedFunction:
     outputs: tuple[Slot, ...]
     derived: tuple[str, ...] = ()
     linear: int = 0
-    before: DerivedFunction | None = None  # what it is the derivative of
+    before: DerivedFunction | None = None  # the function that it is the derivative of
 
     def __repr__(self) -> str:
         return "_".join(["_and_".join(self.names), *self.derived]) + f" of {self.kernel.arm.name!r}"
 
     @cached_property
     def parameters(self) -> tuple[Slot, ...]:
-        """Those left open as one array, or nothing."""
+        """The open parameters as one array, or nothing."""
         count = len(self.kernel.parameters)
         return (Slot(PARAMETERS, (count,)),) if count else ()
 
@@ -77,14 +77,14 @@ class DerivedFunction:
         return DerivedFunction(self.kernel, self.names, inputs, outputs, derived, len(more), self)
 
     def bind(self, rows: Arrays, values: Arrays, each: bool) -> list[Any]:
-        """The operation on arrays, those of states with the same leading axes; the values of parameters have
+        """Apply the primitive to arrays, those of states with the same leading axes; parameter values have
         them too if `each` state has its own.
         """
         made: list[Any] = evaluate_p.bind(*_varying_alike([*rows, *values]), function=self, each=each)
         return made
 
     def target(self, platform: str, count: int, each: bool) -> str:
-        """The name under which XLA finds the machine code for so many states."""
+        """The name under which XLA finds the machine code for this many states."""
         if platform == "cuda":
             return cuda_target(self.kernel, self.names, self.derived, each)
         part = "single" if count == 1 else "each" if each else "batch"
@@ -96,12 +96,12 @@ evaluate_p.multiple_results = True
 
 
 def _leading(function: DerivedFunction, first: Any) -> tuple[int, ...]:
-    """The axes before those of one state."""
+    """The axes before those of a single state."""
     return tuple(first.shape[: len(first.shape) - len(function.inputs[0].shape)])
 
 
 def _abstract(*avals: Any, function: DerivedFunction, each: bool) -> list[Any]:
-    """Arrays with the leading axes of the first, sharded as it is, where JAX keeps that in the types."""
+    """Abstract arrays with the leading axes of the first, with its sharding if JAX records that in types."""
     first, leading, made = avals[0], _leading(function, avals[0]), []
     for slot in function.outputs:
         told = {"shape": leading + slot.shape, "weak_type": False}
@@ -113,7 +113,7 @@ def _abstract(*avals: Any, function: DerivedFunction, each: bool) -> list[Any]:
 
 
 def _varying_alike(arrays: Arrays) -> Arrays:
-    """Within shard_map arrays are the same on all devices or vary with them: if one does, then all do."""
+    """Within shard_map arrays are either the same on all devices or vary over them: if one varies, all do."""
     axes = [_axes_of(jax.typeof(x)) for x in arrays]
     every = frozenset[str]().union(*axes)
     vary = partial(jax.lax.pcast, to="varying") if hasattr(jax.lax, "pcast") else jax.lax.pvary
@@ -121,7 +121,7 @@ def _varying_alike(arrays: Arrays) -> Arrays:
 
 
 def _axes_of(kind: Any) -> frozenset[str]:
-    """The axes of a mesh that an array varies with; JAX 0.10 keeps them elsewhere than before."""
+    """The mesh axes over which an array varies; JAX 0.10 stores them elsewhere than before."""
     manual = getattr(kind, "manual_axis_type", None)
     return frozenset(getattr(kind, "vma", ()) if manual is None else manual.varying)
 
@@ -132,7 +132,7 @@ def _jitted(function: DerivedFunction, each: bool) -> Any:
 
 
 def _evaluate(*arrays: Any, function: DerivedFunction, each: bool) -> Any:
-    if jax.config.jax_disable_jit:  # of what is around it: this itself is machine code in any case
+    if jax.config.jax_disable_jit:  # of the surroundings: this primitive itself is machine code in any case
         with jax.disable_jit(False):
             return _jitted(function, each)(*arrays)
     return _jitted(function, each)(*arrays)
@@ -141,8 +141,8 @@ def _evaluate(*arrays: Any, function: DerivedFunction, each: bool) -> Any:
 def _jvp(primals: Arrays, tangents: Arrays, *, function: DerivedFunction, each: bool) -> tuple[Any, Any]:
     if "numeric_inverse_kinematics" in function.names:
         raise InputError(
-            "k.jax: numeric_inverse_kinematics stops where it is near enough, and has no derivative there; "
-            "inverse_kinematics has, or take that of forward_kinematics at what was found."
+            "k.jax: numeric_inverse_kinematics is iterative and has no derivative; use inverse_kinematics, "
+            "or the derivative of forward_kinematics at the solution."
         )
     count = len(function.inputs)
     rows, values = primals[:count], primals[count:]
@@ -189,7 +189,7 @@ def _batched(
     values = list(arrays[count:])
     if values and (each or axes[-1] is not None):
         values = [spread(values[0], axes[-1])]
-        if not each:  # one for each entry of the new axis, and the same for all states within it
+        if not each:  # one per entry of the new axis, and the same for all states within it
             leading = _leading(function, rows[0])
             between = values[0].reshape(size, *[1] * (len(leading) - 1), -1)
             values = [jnp.broadcast_to(between, (*leading, between.shape[-1]))]
@@ -207,8 +207,8 @@ def _lowered(platform: str, context: Any, *operands: Any, function: DerivedFunct
 
 
 def _sharding(leading: int, shapes: Sequence[tuple[int, ...]], inputs: int) -> dict[str, Any]:
-    """What XLA must know to leave a sharded batch where it is: which axes are the same, and that those of one
-    state are whole everywhere.
+    """Sharding rule for XLA, to leave a sharded batch in place: which axes correspond, and that the axes of a
+    single state are not sharded.
     """
     sizes: list[int] = list(shapes[0][:leading])
     factors = []
@@ -231,14 +231,14 @@ def _sharding(leading: int, shapes: Sequence[tuple[int, ...]], inputs: int) -> d
 
 
 def _letters(factor: int) -> str:
-    """A factor's name as Shardy writes it: i to z, then z_1, ..."""
+    """A factor's name in Shardy's notation: i to z, then z_1, ..."""
     return "ijklmnopqrstuvwxyz"[factor] if factor < 18 else f"z_{factor - 17}"
 
 
 def _refused(context: Any, *_: Any, **__: Any) -> Any:
     raise InputError(
-        f"k.jax: kernels are made for cpu and cuda, not for {', '.join(context.module_context.platforms)}; "
-        'within jax.default_device(jax.devices("cpu")[0]) they are computed beside it.'
+        f"k.jax: kernels support cpu and cuda, got {', '.join(context.module_context.platforms)}; "
+        'compute them on the CPU within jax.default_device(jax.devices("cpu")[0]).'
     )
 
 

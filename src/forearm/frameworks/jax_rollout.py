@@ -1,4 +1,6 @@
-"""Rollouts inside JAX: whole runs of fixed steps as one foreign function, and their gradient as another."""
+"""Rollouts inside JAX:
+complete runs with fixed steps as one foreign function, and their gradient as another.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ Shape = tuple[int, ...]
 def simulate(
     kernel: Kernel, states: tuple[Any, Any], plan: RolloutPlan, driving: Mapping[str, Any], parameters: Any
 ) -> Rollout:
-    """Where arms go, as `JaxFunctions.simulate` says."""
+    """Simulate as in `JaxFunctions.simulate`."""
     n, what = kernel.arm.n, check_driving(driving)
     q0, qd0 = (as_number(kernel, name, x) for name, x in zip(("q0", "qd0"), states, strict=True))
     qd0 = jnp.broadcast_to(qd0, (n,)) if qd0.ndim == 0 else qd0
@@ -67,8 +69,8 @@ def _together(leading: dict[str, Shape]) -> Shape:
 
 
 def _is_by_step(what: str, shape: Shape, batch: Shape, steps: int, n: int) -> bool:
-    """Whether what drives has a row for each step: an axis more than the states have, or rows that can be
-    nothing else.
+    """Whether the drive array has a row per step:
+    one axis more than the states, or a shape that allows nothing else.
     """
     if shape[-1:] != (n,):
         raise InputError(
@@ -81,15 +83,15 @@ def _is_by_step(what: str, shape: Shape, batch: Shape, steps: int, n: int) -> bo
     is_held = all(a in (1, b) for a, b in zip(shape[-2::-1], batch[::-1], strict=False))
     if is_held and len(shape) == 2 and steps > 1:
         raise InputError(
-            f"{what}: {shape} may be one row per arm or one per step, as there are {steps} of both; give "
-            f"({steps}, 1, {n}) or (1, {steps}, {n})."
+            f"{what}: {shape} is ambiguous: one row per arm or one per step, as there are {steps} of both; "
+            f"give ({steps}, 1, {n}) or (1, {steps}, {n})."
         )
     return not is_held
 
 
 @dataclass(frozen=True)
 class JaxRollout:
-    """What decides which machine code is called, and with which numbers; arrays have a row for each arm."""
+    """What determines the machine code to call, and its numeric arguments; arrays have a row per arm."""
 
     kernel: Kernel
     plan: RolloutPlan
@@ -98,18 +100,20 @@ class JaxRollout:
 
     @property
     def rows(self) -> list[int]:
-        """Numbers from arm to arm, and from step to step, of what drives; from arm to arm of parameters."""
+        """Strides of the drive array from arm to arm, and from step to step;
+        of parameters from arm to arm.
+        """
         n = self.kernel.arm.n
         drive = [self.plan.steps * n, n] if self.by_step else [n, 0]
         return [*drive, len(self.kernel.parameters)]
 
     @property
     def inputs(self) -> tuple[int, ...]:
-        """Ranks of q0, qd0, what drives, and parameters if there are any."""
+        """Ranks of q0, qd0, the drive array, and parameters if there are any."""
         return (1, 1, 2 if self.by_step else 1, *([1] if self.kernel.parameters else []))
 
     def call(self, arrays: list[Any], shapes: list[Shape], of: HandledFunction, gradient: bool) -> list[Any]:
-        """A function of the rollout on arrays, with results that have these shapes for one arm."""
+        """The rollout as a function of arrays, whose results have these shapes for one arm."""
         first = arrays[0]
         batch = first.shape[: first.ndim - of.inputs[0]]
         request = request_of(self.kernel.to("cpu"), self.plan.method, self.what, None, self.kernel.arm.n)
@@ -133,7 +137,7 @@ class JaxRollout:
         return list(made)
 
     def forward(self, *arrays: Any) -> Rollout:
-        """Where the arms go."""
+        """The resulting states."""
         plan, n = self.plan, self.kernel.arm.n
         shape, some = plan.result((), n), len(self.inputs)
         place = 3 if self.kernel.parameters else None
@@ -148,7 +152,7 @@ class JaxRollout:
         return Rollout(*self.call(list(arrays), [shape, shape], of, gradient=False))
 
     def kept(self) -> RolloutPlan:
-        """The plan with states kept on the way: those between are computed again for the gradient."""
+        """The plan with recorded states: those between are recomputed for the gradient."""
         steps = self.plan.steps
         if self.plan.record or not steps:
             return replace(self.plan, record=self.plan.record or 1)
@@ -156,7 +160,7 @@ class JaxRollout:
         return replace(self.plan, record=min(divisors, key=lambda k: steps // k + 2 * k))
 
     def backward(self, states: Rollout, rest: tuple[Any, ...], weights: Rollout) -> tuple[Any, ...]:
-        """Gradients of q0, qd0, what drives, and any parameters, from weights on what is left."""
+        """Gradients of q0, qd0, the drive array, and any parameters, from weights on the resulting states."""
         plan, n, count = self.plan, self.kernel.arm.n, len(self.kernel.parameters)
         kept, by_record = self.kept(), bool(plan.record)
         drive = (plan.steps, n) if self.by_step else (n,)

@@ -1,4 +1,4 @@
-"""What callers of `k.torch` give: checked, and brought to one shape by operations that have derivatives."""
+"""Arguments of `k.torch`: checked, and brought to one shape by differentiable operations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from forearm.values import check_choice
 def as_tensors(
     kernel: TensorKernel, slots: Sequence[tuple[str, tuple[int, ...]]], given: Sequence[Tensor]
 ) -> list[Tensor]:
-    """Arguments for the same states: (..., n) each, broadcast; a number stands for all entries."""
+    """Arguments for the same states: (..., n) each, broadcast; a number is used for all entries."""
     first, (its_name, _) = given[0], slots[0]
     made: list[Tensor] = []
     for (name, shape), value in zip(slots, given, strict=True):
@@ -43,19 +43,16 @@ def as_tensors(
 
 
 def check_tensor(kernel: TensorKernel, name: str, value: object, first: Tensor, its_name: str) -> None:
-    """A tensor of the kernel's dtype, on a device that it can compute on, the same as the others'."""
+    """A tensor of the kernel's dtype, on a supported device, the same as the others'."""
     if not isinstance(value, torch.Tensor):
         raise InputError(
-            f"{name}: expected a tensor of torch, got {type(value).__name__}; k itself takes NumPy's arrays."
+            f"{name}: expected a torch tensor, got {type(value).__name__}; for NumPy arrays use the methods "
+            "of k itself."
         )
     if value.dtype != kernel.dtype:
         wanted = kernel.kernel.dtype
         other = str(value.dtype).removeprefix("torch.")
-        way = (
-            f", or take the functions of fa.compile(arm, dtype={other!r})"
-            if other in ("float32", "float64")
-            else ""
-        )
+        way = f", or use fa.compile(arm, dtype={other!r})" if other in ("float32", "float64") else ""
         raise InputError(
             f"{name}: this kernel computes in {wanted}, got a tensor of {other}; convert it with "
             f".to(torch.{wanted}){way}."
@@ -64,14 +61,14 @@ def check_tensor(kernel: TensorKernel, name: str, value: object, first: Tensor, 
         raise InputError(f"{name}: expected a tensor on the CPU or a CUDA device, got one on {value.device}.")
     if value.device != first.device:
         raise InputError(
-            f"{name}: expected a tensor on {first.device}, where {its_name} is, got one on {value.device}."
+            f"{name}: expected a tensor on {first.device} like {its_name}, got one on {value.device}."
         )
     if value.is_nested:
         raise InputError(
-            f"{name}: expected a dense tensor, got a nested one; torch.nested.to_padded_tensor makes one."
+            f"{name}: expected a dense tensor, got a nested one; use torch.nested.to_padded_tensor."
         )
     if value.layout != torch.strided:
-        raise InputError(f"{name}: expected a dense tensor, got {value.layout}; .to_dense() makes one.")
+        raise InputError(f"{name}: expected a dense tensor, got {value.layout}; use .to_dense().")
 
 
 def _why(kernel: TensorKernel, shape: tuple[int, ...]) -> str:
@@ -106,7 +103,7 @@ def as_parameters(kernel: TensorKernel, batch: tuple[int, ...], first: Tensor, g
         except RuntimeError:
             pass
     raise InputError(
-        f"parameters: {count} were left open; expected shape ({count},), or {(*batch, count)} with one row "
+        f"parameters: {count} are left open; expected shape ({count},), or {(*batch, count)} with one row "
         f"per state, got {tuple(given.shape)}."
     )
 
@@ -127,12 +124,12 @@ def as_results(names: Sequence[str], out: Any) -> list[Tensor]:
             [out] if isinstance(out, torch.Tensor) else list(out) if isinstance(out, list | tuple) else []
         )
     if len(results) != len(names) or not all(isinstance(result, torch.Tensor) for result in results):
-        raise InputError(f"out: expected a tensor each for {', '.join(names)}, got {shorten(out)}.")
+        raise InputError(f"out: expected one tensor for each of {', '.join(names)}, got {shorten(out)}.")
     return results
 
 
 def write(results: Sequence[Tensor], values: Sequence[Tensor]) -> None:
-    """Values into tensors of their shape, dtype and device."""
+    """Copy values into tensors of the same shape, dtype and device."""
     for result, value in zip(results, values, strict=True):
         if result.is_nested:
             raise InputError("out: expected dense tensors, got a nested one.")
@@ -146,9 +143,9 @@ def write(results: Sequence[Tensor], values: Sequence[Tensor]) -> None:
 
 
 def refuse_derivatives(tensors: Sequence[Tensor], is_followed: Callable[[Sequence[Tensor]], bool]) -> None:
-    """Of what is written to `out`, as everywhere in PyTorch."""
+    """Raise where derivatives would be needed of results in `out`, as PyTorch itself does."""
     if is_followed(tensors):
         raise InputError(
             "out: results written to a given tensor have no derivatives, and one of the arguments requires "
-            "them; leave out= away, or call under torch.no_grad()."
+            "them; omit out=, or call under torch.no_grad()."
         )

@@ -1,4 +1,4 @@
-"""Compiled functions called with the addresses of tensors, and the names that operators know them by."""
+"""Compiled functions called with the addresses of tensors, and the names by which operators refer to them."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from forearm.kernels.compiled import LONGEST_TRACED, Compiled, Native, Slot
 from forearm.kernels.kernel import Kernel
 from forearm.kernels.thread_pool import SMALL, WORK, check_stack, shared_rows, worker_count
 
-Tensor = Any  # torch.Tensor, which type checkers see only where torch is installed
-Launch = Callable[[list[int], int], None]  # addresses of inputs, parameters and outputs, and how many states
+Tensor = Any  # torch.Tensor, which type checkers see only if torch is installed
+# addresses of inputs, parameters and outputs, and the number of states
+Launch = Callable[[list[int], int], None]
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
 PARAMETERS = "parameters"
-DIGITS = 20  # of the digest that a kernel is known by
+DIGITS = 20  # characters of the digest that identifies a kernel
 DEEPEST = 2  # derivatives of derivatives
-# Held weakly: by the digest of what they compute, and by the names of operators.
+# Weak references: by the digest of what they compute, and by the names of operators.
 _devices: WeakValueDictionary[str, TensorKernel] = WeakValueDictionary()
 _evaluations: WeakValueDictionary[str, Evaluation] = WeakValueDictionary()
 
 
 class TensorKernel:
-    """A kernel on every device that its tensors may be on, known by what it computes: kernels of the same arm
-    share one, which lives as long as any of them, in this process or the one that was forked.
+    """A kernel on every device that its tensors may be on, identified by what it computes: kernels of the
+    same arm share one, which lives as long as any of them, in this process or in a fork.
     """
 
     def __init__(self, kernel: Kernel, key: str) -> None:
@@ -41,7 +42,9 @@ class TensorKernel:
 
     @cached_property
     def is_long(self) -> bool:
-        """Whether derivatives of accelerations, written out, would take minutes to compile, and others do."""
+        """Whether traced derivatives of accelerations would take minutes to compile,
+        and an alternative exists.
+        """
         from forearm.kernels.joint_loop import can_loop
 
         arm = self.kernel.arm
@@ -56,12 +59,12 @@ class TensorKernel:
         return found
 
     def evaluation(self, names: tuple[str, ...], derived: tuple[str, ...] = ()) -> Evaluation:
-        """Functions as one, differentiated in these ways one after the other."""
+        """Functions as one, differentiated by these modes in turn."""
         token = "/".join([self.key, "+".join(names), *derived])
         return self.kept(token, lambda: Evaluation(self, token, names, derived))
 
     def kept(self, token: str, make: Callable[[], Evaluation]) -> Evaluation:
-        """The evaluation of this name, made if there is none."""
+        """The evaluation of this name, created if there is none."""
         found = self._evaluations.get(token)
         if found is None:
             found = self._evaluations.setdefault(token, make())
@@ -70,7 +73,7 @@ class TensorKernel:
 
 
 def tensor_kernel(kernel: Kernel) -> TensorKernel:
-    """The one that all kernels share that compute the same."""
+    """The instance shared by all kernels that compute the same."""
     parts = told((kernel.arm, kernel.dtype, list(kernel.parameters), kernel.cpu, kernel.fast))
     key = hashlib.sha256(repr(parts).encode()).hexdigest()[:DIGITS]
     found = _devices.get(key)
@@ -80,7 +83,7 @@ def tensor_kernel(kernel: Kernel) -> TensorKernel:
 
 
 def evaluation_of(token: str) -> Evaluation:
-    """The one that an operator names."""
+    """The evaluation that an operator refers to."""
     found = _evaluations.get(token)
     return _found(token) if found is None else found
 
@@ -90,8 +93,9 @@ def _found(token: str) -> Evaluation:
     kernel = _devices.get(key)
     if kernel is None:
         raise InputError(
-            f"forearm::evaluate, {names}: the kernel that this graph was made with is gone; keep it, or "
-            "make it again with fa.compile of the same arm, and take its .torch, before the graph runs."
+            f"forearm::evaluate, {names}: the kernel that this graph was built with is gone; keep a "
+            "reference to it, or compile the same arm again with fa.compile and access its .torch before "
+            "the graph runs."
         )
     if names.startswith("simulate "):
         from forearm.frameworks.torch_rollout import rollout_of
@@ -103,9 +107,9 @@ def _found(token: str) -> Evaluation:
 class Evaluation:
     """Functions of a kernel as one, differentiated or not, from tensors to tensors.
 
-    Tensors have the shape of a state's array behind any number of dimensions, which are the same for all;
-    `parameters` come last, where some are open, and may be one row for all states, as may other inputs that
-    are `shareable`, told by their place.
+    Tensors have the shape of a state's array after any number of batch dimensions, which are the same for
+    all; `parameters` come last, if some are open, and may be one row for all states, as may other inputs
+    listed by index in `shareable`.
     """
 
     def __init__(self, kernel: TensorKernel, token: str, names: tuple[str, ...], derived: tuple[str, ...]):
@@ -128,12 +132,12 @@ class Evaluation:
 
     @property
     def inputs(self) -> tuple[Slot, ...]:
-        """What goes in, parameters last where some are open."""
+        """The inputs, parameters last if some are open."""
         return self._slots[0]
 
     @property
     def outputs(self) -> tuple[Slot, ...]:
-        """What comes out."""
+        """The outputs."""
         return self._slots[1]
 
     @cached_property
@@ -142,7 +146,7 @@ class Evaluation:
         return len({slot.shape for slot in self.inputs}) == 1 and len(self.inputs[0].shape) == 1
 
     def batch_of(self, tensors: Sequence[Tensor]) -> tuple[int, ...]:
-        """The dimensions in front of the states."""
+        """The batch dimensions."""
         shape = tuple(tensors[0].shape)
         return shape[: len(shape) - len(self.inputs[0].shape)]
 
@@ -152,12 +156,12 @@ class Evaluation:
 
     @cached_property
     def _alike(self) -> list[int]:
-        """For each output an input of its shape, -1 if there is none: to make one like it is faster."""
+        """For each output the index of an input of its shape, -1 if there is none: empty_like is faster."""
         shapes = [slot.shape for slot in self.inputs if slot.name != PARAMETERS]
         return [shapes.index(slot.shape) if slot.shape in shapes else -1 for slot in self.outputs]
 
     def empty(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        """Results to be filled, for inputs that are contiguous."""
+        """Uninitialised results for contiguous inputs."""
         return [
             torch.empty_like(tensors[k])
             if k >= 0
@@ -166,7 +170,7 @@ class Evaluation:
         ]
 
     def in_front(self, size: int, dims: Sequence[int | None], tensors: Sequence[Tensor]) -> list[Tensor]:
-        """Tensors with a mapped dimension first; what is not mapped is repeated, unless it is shared."""
+        """Tensors with a mapped dimension first; unmapped ones are repeated, unless they are shared."""
         count, ranks = len(tensors), [len(slot.shape) for slot in self.inputs]
         whole = tensors[0] if dims[0] is None else tensors[0].movedim(dims[0], 0)
         inner = self.batch_of([whole])[dims[0] is not None :]
@@ -188,20 +192,20 @@ class Evaluation:
     # Derivatives.
 
     def then(self, way: str) -> Evaluation:
-        """This one differentiated: "reverse" or "forward"."""
+        """This evaluation differentiated: "reverse" or "forward"."""
         found = self._then.get(way)
         if found is not None:
             return found
         if "numeric_inverse_kinematics" in self.names:
             raise InputError(
-                "k.torch, numeric_inverse_kinematics: it has no derivatives; take those of the closed form, "
-                "inverse_kinematics, or solve with k.torch.jacobian at the result."
+                "k.torch, numeric_inverse_kinematics: it has no derivatives; use inverse_kinematics, the "
+                "closed form, or solve with k.torch.jacobian at the result."
             )
         if len(self.derived) >= DEEPEST:
             raise InputError(
-                f"k.torch, {' + '.join(self.names)}: derivatives of derivatives are as far as it goes; take "
-                "a third derivative by differences, or differentiate a function that is a derivative "
-                "already, such as inverse_dynamics_derivatives."
+                f"k.torch, {' + '.join(self.names)}: third derivatives are not supported; use finite "
+                "differences, or differentiate a function that is a derivative already, such as "
+                "inverse_dynamics_derivatives."
             )
         return self._then.setdefault(way, self.kernel.evaluation(self.names, (*self.derived, way)))
 
@@ -225,9 +229,7 @@ class Evaluation:
             addresses = [t.data_ptr() for t in (*ready, *made)]
             if 0 in addresses:
                 name = self.inputs[addresses.index(0)].name
-                raise InputError(
-                    f"{name}: the memory of this tensor was given back; it has a shape, but no numbers."
-                )
+                raise InputError(f"{name}: the memory of this tensor was freed; it has a shape, but no data.")
         if first.is_cpu and self._is_much(count):
             self._by_threads([*ready, *made], count)
         else:
@@ -235,7 +237,7 @@ class Evaluation:
         return made
 
     def launch(self, device: torch.device, each: bool = False) -> Launch:
-        """What computes on a device; `each`: parameters have a row per state."""
+        """The launcher on a device; `each`: parameters have a row per state."""
         found = self._launches.get((device, each))
         if found is None:
             compiled = self.kernel.on(device).compiled(*self.names, derived=self.derived)
@@ -244,8 +246,8 @@ class Evaluation:
         return found
 
     def launch_rows(self, device: torch.device, rows: int, each: bool) -> Callable[..., None]:
-        """What computes so many states on a device, each with parameters of its own or not: called with
-        addresses one by one, and the number.
+        """The launcher for this many states on a device, with individual parameters or not: called with
+        addresses one by one, and the count.
         """
         compiled = self.kernel.on(device).compiled(*self.names, derived=self.derived)
         if device.type == "cpu":
@@ -258,7 +260,7 @@ class Evaluation:
         return lambda *given: start(stream_of(index), given[:-1], given[-1])
 
     def most_on(self, device: torch.device) -> int:
-        """States that one thread computes."""
+        """Maximum number of states computed by a single thread."""
         return self._most if device.type == "cpu" else 1 << 62
 
     @cached_property
@@ -281,7 +283,7 @@ class Evaluation:
         shared_rows(native, [t.detach().numpy() for t in arrays], steps, count, workers)
 
     def check(self, tensors: Sequence[Tensor]) -> None:
-        """The contract of the operator, which a graph or a caller of `torch.ops` might break."""
+        """The contract of the operator, which a graph or a caller of `torch.ops` might violate."""
         first, count = tensors[0], len(self.inputs)
         shape, dtype, device = first.shape, self.kernel.dtype, first.device
         if (
@@ -307,7 +309,7 @@ class Evaluation:
 
 
 def _in_memory(tensor: Tensor) -> Tensor:
-    """A tensor whose numbers lie in a row at its address."""
+    """A tensor with contiguous data in memory."""
     if tensor.is_neg() or tensor._is_zerotensor():
         tensor = tensor.clone()
     return tensor.contiguous()
@@ -324,7 +326,7 @@ def _on_cpu(compiled: Compiled, _: torch.device, each: bool) -> Launch:
 
 
 def _called(native: Native) -> Callable[..., None]:
-    """The machine code; where it needs much of the stack, after a look at what is left."""
+    """Call the machine code, after a stack check if it needs much of the stack."""
     if native.stack <= SMALL:
         return native.call  # type: ignore[no-any-return]
 

@@ -1,4 +1,4 @@
-"""`k.torch`: the functions of a kernel on tensors of PyTorch, with derivatives."""
+"""`k.torch`: the functions of a kernel on PyTorch tensors, with derivatives."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from forearm.kernels.kernel import Kernel
 
 
 class TorchFunctions:
-    """The functions of a kernel on tensors, each by its name; made by `k.torch`.
+    """The functions of a kernel on tensors, each by its name; created by `k.torch`.
 
-    Every function takes tensors of the kernel's dtype on one device, (n,) for one state or (..., n) for many,
-    broadcast as NumPy does, all but the first also as numbers. `out` is a tensor for the result, of its shape
-    and dtype, on its device (None: a new one), where no derivatives are asked for; `parameters` are values of
-    those left open, (P,) for all states or (..., P), or some of them by name (None: the arm's own). Autograd,
-    `torch.func` and `torch.compile` see through them, up to derivatives of derivatives.
+    Every function accepts tensors of the kernel's dtype on one device, (n,) for one state or (..., n) for
+    many, broadcast as in NumPy; all but the first may also be scalars. `out` is a tensor for the result, of
+    its shape and dtype, on its device (None: a new one), if no derivatives are required; `parameters` are
+    values of the open parameters, (P,) for all states or (..., P), or some of them by name (None: the arm's
+    own). Autograd, `torch.func` and `torch.compile` are supported, up to second derivatives.
     """
 
     def __init__(self, kernel: Kernel) -> None:
         from forearm.codegen.functions import FUNCTIONS
 
         self._kernel, self._shared = kernel, tensor_kernel(kernel)
-        # As attributes, where compilers of Python see them.
+        # As attributes, which Python compilers can see.
         self.__dict__.update({name: TorchFunction(self, (name,), False) for name in FUNCTIONS})
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -46,14 +46,14 @@ class TorchFunctions:
         return f"<functions on tensors of {self._kernel!r}>"
 
     def __getattr__(self, name: str) -> TorchFunction:
-        """What is not there; functions are attributes."""
+        """Names that do not exist; functions are plain attributes."""
         if name.startswith("_"):
             raise AttributeError(name)
         names = [key for key, value in self.__dict__.items() if isinstance(value, TorchFunction)]
         raise AttributeError(f"k.torch: {not_among(name, [*names, 'fused'])}")
 
     def fused(self, functions: str | Iterable[str]) -> TorchFunction:
-        """Several functions compiled as one, which gives its results by name."""
+        """Several functions compiled as one, which returns its results by name."""
         names = (functions,) if isinstance(functions, str) else tuple(dict.fromkeys(functions))
         if not names:
             raise InputError(
@@ -75,16 +75,16 @@ class TorchFunctions:
         record: int | None = None,
         parameters: Tensor | Mapping[str, Tensor] | None = None,
     ) -> Rollout:
-        """Where many arms go, as `k.simulate` says, with gradients of all that is given: in reverse mode, for
-        arms whose joints friction cannot hold.
+        """Simulate many arms as in `k.simulate`, with gradients of all arguments: in reverse mode, for arms
+        without dry friction, which can hold a joint.
 
         Args:
             q0, qd0: joint coordinates and velocities at the start, (n,) or (..., n).
-            steps: how many steps are made.
-            step: length of a step, s.
+            steps: number of steps.
+            step: step size, s.
             method: "rk3", "rk4" or "gill".
             torque, voltage: N m (N), or V: (n,) or (..., n) held, (steps, n) or (..., steps, n) by step.
-            record: steps between states that are kept; None: only the last is.
+            record: steps between recorded states; None: only the final state.
             parameters: as in every function.
         """
         plan = steps, step, method, record
@@ -93,14 +93,14 @@ class TorchFunctions:
 
 
 class TorchFunction:
-    """A function of a kernel, or several as one, on tensors: called with its `inputs`, names in their order,
-    it gives its output, a tuple of them, or a dict where it is fused.
+    """A function of a kernel, or several as one, on tensors: called with its `inputs`, names in order, it
+    returns its output, a tuple of outputs, or a dict if fused.
     """
 
     def __init__(self, functions: TorchFunctions, names: tuple[str, ...], by_name: bool) -> None:
         self._functions, self._names, self._by_name = functions, names, by_name
         self._evaluation: Evaluation = functions._shared.evaluation(names)
-        # Known without compiling anything: compilers of Python read plain attributes only.
+        # Known without compiling anything: Python compilers read plain attributes only.
         self._slots, self._results = _arguments(functions._kernel, names)
         self.inputs = tuple(name for name, _ in self._slots)
         self._shortcuts = Shortcuts(self._evaluation, False)
@@ -173,9 +173,9 @@ class TorchFunction:
 
 
 def _arguments(kernel: Kernel, names: tuple[str, ...]) -> tuple[tuple[tuple[str, Any], ...], tuple[str, ...]]:
-    """Names and shapes of what goes in, names of what comes out."""
+    """Names and shapes of the inputs, names of the outputs."""
     from forearm.codegen.functions import FUNCTIONS, arguments
 
-    sizes = dict.fromkeys(("N", "10N", "b", "m"), 0) | {"n": kernel.arm.n}  # of inputs only n matters
+    sizes = dict.fromkeys(("N", "10N", "b", "m"), 0) | {"n": kernel.arm.n}  # for inputs only n matters
     inputs, outputs = arguments([FUNCTIONS[name] for name in names], sizes, slides=False)
     return tuple((a.name, a.shape) for a in inputs), tuple(a.name for a in outputs.values())

@@ -1,5 +1,5 @@
-"""The operator `forearm::evaluate` of PyTorch: what is computed, on which shapes, how it is differentiated
-and mapped over. Derivatives are the same operator with another function's name.
+"""The operator `forearm::evaluate` of PyTorch: its computation, its shapes, its derivatives and its vmap
+rule. Derivatives are the same operator with another function's name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ is_compiling = torch.compiler.is_compiling
 
 
 def evaluate(evaluation: Evaluation, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
-    """The results, by the shortest way on which all that looks at this call sees it."""
+    """The results, by the fastest path on which every active mode and transform sees this call."""
     if is_compiling():
         return OPERATOR(evaluation.token, list(tensors))  # type: ignore[no-any-return]
     if is_transformed():
@@ -47,8 +47,8 @@ def _is_batched(tensor: Tensor) -> bool:
 
 
 def _in_a_batch_of_gradients(evaluation: Evaluation, tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Under `torch.autograd.grad(is_grads_batched=True)` and `torch.autograd.functional.jacobian(...,
-    vectorize=True)`, which map in a way of their own.
+    """Whether inside `torch.autograd.grad(is_grads_batched=True)` or `torch.autograd.functional.jacobian(...,
+    vectorize=True)`, which use a separate vmap implementation.
     """
     level = torch._C._vmapmode_increment_nesting() - 1
     torch._C._vmapmode_decrement_nesting()
@@ -65,7 +65,7 @@ PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 def is_followed(tensors: Sequence[Tensor]) -> bool:
-    """Whether derivatives are asked for."""
+    """Whether derivatives are recorded."""
     return forward_ad._current_level >= 0 or (
         torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
     )
@@ -77,7 +77,7 @@ def _backward(ctx: Any, *weights: Tensor) -> tuple[Tensor, ...]:
         return _implicit_backward(evaluation, given, weights[0])
     states = given[:-1] if evaluation.is_open else given
     made = list(evaluate(evaluation.then("reverse"), [*states, *weights, *given[len(states) :]]))
-    for k in evaluation.shareable:  # gradients come out for each state
+    for k in evaluation.shareable:  # gradients are computed per state
         shape = evaluation.inputs[k].shape
         if given[k].ndim == len(shape) < made[k].ndim:
             made[k] = made[k].reshape(-1, *shape).sum(0)
@@ -96,7 +96,9 @@ def _forward_rates(ctx: Any, rates: Sequence[Tensor | None]) -> tuple[Tensor, ..
 
 
 def _implicit_backward(evaluation: Evaluation, given: Sequence[Tensor], weight: Tensor) -> tuple[Tensor, ...]:
-    """Through accelerations of long arms: those of tau = inverse dynamics at qdd, its derivatives by M^-1."""
+    """Reverse mode through accelerations of long arms: implicitly, by the derivatives of tau = inverse
+    dynamics at qdd, multiplied by M^-1.
+    """
     q, qd, _ = given
     (qdd,) = evaluate(evaluation, given)
     pulled = _solved(evaluation, q, weight)
@@ -123,12 +125,12 @@ Way = Callable[[Sequence[Tensor]], Sequence[Tensor]] | None  # None: by the oper
 
 
 class RecordedEvaluation(torch.autograd.Function):
-    """An evaluation that autograd records, done in some way: by the operator below autograd, or without."""
+    """An evaluation that autograd records, executed either by the operator below autograd, or directly."""
 
     @staticmethod
     def forward(ctx: Any, evaluation: Evaluation, way: Way, *tensors: Tensor) -> tuple[Tensor, ...]:
         """The results."""
-        ctx.evaluation = evaluation  # which also keeps the kernel until the graph is gone
+        ctx.evaluation = evaluation  # which also keeps the kernel alive until the graph is freed
         ctx.save_for_backward(*tensors)
         if way is None or forward_ad._current_level >= 0:
             ctx.save_for_forward(*tensors)
@@ -139,17 +141,17 @@ class RecordedEvaluation(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *weights: Tensor) -> tuple[Tensor | None, ...]:
-        """Weights on the results, back to the inputs."""
+        """Propagate weights on the results back to the inputs."""
         return (None, None, *_backward(ctx, *weights))
 
     @staticmethod
     def jvp(ctx: Any, _: None, __: None, *rates: Tensor | None) -> tuple[Tensor, ...]:
-        """Rates of the inputs, on to the results."""
+        """Propagate rates of the inputs to the results."""
         return _forward_rates(ctx, rates)
 
 
 class SingleLevelEvaluation(torch.autograd.function._SingleLevelFunction):
-    """The same for one level of transforms, in the way that PyTorch itself records its levels."""
+    """The same for a single level of transforms, recorded as PyTorch itself does."""
 
     forward = staticmethod(RecordedEvaluation.forward)
     backward = staticmethod(RecordedEvaluation.backward)
@@ -157,7 +159,7 @@ class SingleLevelEvaluation(torch.autograd.function._SingleLevelFunction):
 
 
 class TransformedEvaluation(torch.autograd.Function):
-    """An evaluation under `torch.func.grad`, `jvp`, `vmap` and what they make up, outside compiled code."""
+    """An evaluation under `torch.func.grad`, `jvp`, `vmap` and combinations, outside compiled code."""
 
     @staticmethod
     def forward(evaluation: Evaluation, *tensors: Tensor) -> tuple[Tensor, ...]:
@@ -166,26 +168,26 @@ class TransformedEvaluation(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-        """What derivatives need."""
+        """Save what derivatives need."""
         ctx.evaluation, *tensors = inputs
         ctx.save_for_backward(*tensors)
         ctx.save_for_forward(*tensors)
 
     @staticmethod
     def backward(ctx: Any, *weights: Tensor) -> tuple[Tensor | None, ...]:
-        """Weights on the results, back to the inputs."""
+        """Propagate weights on the results back to the inputs."""
         return (None, *_backward(ctx, *weights))
 
     @staticmethod
     def jvp(ctx: Any, _: None, *rates: Tensor | None) -> tuple[Tensor, ...]:
-        """Rates of the inputs, on to the results."""
+        """Propagate rates of the inputs to the results."""
         return _forward_rates(ctx, rates)
 
     @staticmethod
     def vmap(
         info: Any, dims: tuple[int | None, ...], evaluation: Evaluation, *tensors: Tensor
     ) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
-        """The mapped dimension as one more in front of the states."""
+        """The mapped dimension becomes an additional batch dimension."""
         made = tuple(evaluate(evaluation, evaluation.in_front(info.batch_size, dims[1:], tensors)))
         return made, (0,) * len(made)
 
@@ -213,8 +215,8 @@ def _recorded(function: str, inputs: list[Tensor]) -> list[Tensor]:
     keys = [i.key() for i in torch._C._functorch.get_interpreter_stack() or ()]
     if keys.count(torch._C._functorch.TransformType.Jvp) > 1:
         raise InputError(
-            f"k.torch, {' + '.join(evaluation.names)}: forward mode of forward mode is not there in compiled "
-            "code; take torch.func.hessian, or leave this function outside of torch.compile."
+            f"k.torch, {' + '.join(evaluation.names)}: forward mode of forward mode is not supported in "
+            "compiled code; use torch.func.hessian, or keep this function outside torch.compile."
         )
     with enable_single_level_autograd_function():
         return list(SingleLevelEvaluation.apply(evaluation, None, *inputs))

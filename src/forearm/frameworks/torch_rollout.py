@@ -1,4 +1,6 @@
-"""`k.torch.simulate`: rollouts of many arms on tensors, differentiated backwards by their own kernel."""
+"""`k.torch.simulate`:
+rollouts of many arms on tensors, differentiated in reverse mode by a separate kernel.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,14 @@ from forearm.kernels.compiled import Slot
 from forearm.kernels.rollout_arguments import RolloutPlan, check_driving, plan_of
 
 ONLY_BACKWARDS = (
-    "k.torch.simulate: rollouts are differentiated backwards, once: take .backward(), torch.autograd.grad, "
+    "k.torch.simulate: rollouts support reverse mode only, once: use .backward(), torch.autograd.grad, "
     "torch.func.grad or jacrev; for other derivatives, write the steps with k.torch.forward_dynamics."
 )
 
 
 class RolloutEvaluation(Evaluation):
-    """A rollout, or its gradient, as an evaluation: states at the start, what drives the arms, weights of the
-    states that are left, parameters. What drives them may be the same for all arms.
+    """A rollout, or its gradient, as an evaluation: initial states, drive array, weights of the resulting
+    states, parameters. All arms may share the drive array.
     """
 
     def __init__(
@@ -49,7 +51,7 @@ class RolloutEvaluation(Evaluation):
         return (*inputs, *weights, *opened), (*inputs, *opened)
 
     def empty(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        """Results to be filled."""
+        """Uninitialised results."""
         return [tensors[0].new_empty((*self.batch_of(tensors), *slot.shape)) for slot in self.outputs]
 
     def then(self, way: str) -> Evaluation:
@@ -103,14 +105,14 @@ class RolloutEvaluation(Evaluation):
     def _gradient(
         self, device: Any, flat: Sequence[Tensor], given: Mapping[str, Any], parameters: Tensor | None
     ) -> list[Tensor]:
-        """From the start once more: states are kept at every so many steps, as little as can be."""
+        """Repeat the rollout with recorded states, spaced for the least memory, and propagate backwards."""
         kernel: Any = self.kernel.on(device)
         record = self.plan.record or max(1, isqrt(self.plan.steps))
 
         def ready(tensor: Tensor) -> Any:
             return tensor.contiguous().numpy() if device.type == "cpu" else tensor.contiguous()
 
-        # One row for each arm, so that each has a gradient of its own.
+        # One row per arm, so that each has a separate gradient.
         rows, drive = len(flat[0]), given[self.what]
         told = {**given, self.what: ready(drive.expand(rows, *drive.shape[1:])), "record": record}
         told["parameters"] = None if parameters is None else ready(parameters.expand(rows, -1))
@@ -121,7 +123,7 @@ class RolloutEvaluation(Evaluation):
 
 
 def rollout_of(kernel: TensorKernel, name: str, derived: tuple[str, ...] = ()) -> Evaluation:
-    """The evaluation that a name stands for: simulate, what drives, how, method, steps, step, record."""
+    """The evaluation that a name describes: simulate, drive, mode, method, steps, step, record."""
     _, _, _, method, steps, step, record = name.split(" ")
     plan = RolloutPlan(int(steps), float.fromhex(step), method, int(record))
     token = "/".join([kernel.key, name, *derived])
@@ -135,7 +137,7 @@ def simulate(
     driving: Mapping[str, Tensor | None],
     parameters: Tensor | Mapping[str, Tensor] | None,
 ) -> Rollout:
-    """Where arms go, as `k.torch.simulate` says."""
+    """Simulate as in `k.torch.simulate`."""
     n, run = kernel.kernel.arm.n, plan_of(*plan)
     what = check_driving(driving)
     tensors = as_tensors(kernel, (("q0", (n,)), ("qd0", (n,))), states)
@@ -147,7 +149,7 @@ def simulate(
         tensors.append(as_parameters(kernel, batch, tensors[0], parameters))
     how = "steps" if by_step else "held"
     name = f"simulate {what} {how} {run.method} {run.steps} {run.h.hex()} {run.record}"
-    if is_compiling():  # by its name alone, as compilers of Python cannot follow how evaluations are kept
+    if is_compiling():  # by its name alone, as Python compilers cannot follow how evaluations are cached
         q, qd = OPERATOR(f"{kernel.key}/{name}", tensors)
     else:
         q, qd = evaluate(rollout_of(kernel, name), tensors)
@@ -155,8 +157,8 @@ def simulate(
 
 
 def _arms(drive: Any, parameters: Any, steps: int) -> tuple[int, ...]:
-    """How many arms begin in the one state that is given: as many as there are rows of what drives them, or
-    of parameters; rows for all steps are those of one arm.
+    """The number of arms that start from a single initial state: the rows of the drive array, or of
+    parameters; rows for all steps belong to one arm.
     """
     shape = tuple(getattr(drive, "shape", ()))
     by_step = (len(shape) > 1 and shape[-2] == steps) or (len(shape) > 2 and shape[-2] == 1)
@@ -171,7 +173,9 @@ def _arms(drive: Any, parameters: Any, steps: int) -> tuple[int, ...]:
 def _drive(
     kernel: TensorKernel, what: str, given: Tensor | None, first: Tensor, batch: tuple[int, ...], steps: int
 ) -> tuple[Tensor, bool]:
-    """Torques or voltages, (n,) or (steps, n) for all arms or a row of that for each; whether by step."""
+    """Torques or voltages, (n,) or (steps, n) for all arms or a row of that for each;
+    and whether they are given by step.
+    """
     n = kernel.kernel.arm.n
     if given is None or isinstance(given, int | float):
         return first.new_full((n,), given or 0.0), False
@@ -179,8 +183,8 @@ def _drive(
     shape = tuple(given.shape)
     if shape == (steps, n) == (*batch, n) and steps > 1:
         raise InputError(
-            f"{what}: {shape} may be one row per arm or one per step, as there are {steps} of both; give "
-            f"({steps}, 1, {n}) or (1, {steps}, {n})."
+            f"{what}: {shape} is ambiguous: one row per arm or one per step, as there are {steps} of both; "
+            f"give ({steps}, 1, {n}) or (1, {steps}, {n})."
         )
     if shape in ((n,), (*batch, n)):
         return given, False

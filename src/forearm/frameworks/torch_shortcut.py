@@ -1,4 +1,4 @@
-"""Calls without a detour: tensors like those of the call before go straight to machine code."""
+"""The fast path: tensors like those of the previous call are passed directly to machine code."""
 
 from __future__ import annotations
 
@@ -14,17 +14,13 @@ from forearm.frameworks.torch_operator import PLAIN, RecordedEvaluation, count_o
 increment_version = torch.autograd.graph.increment_version
 address_of = torch.Tensor.data_ptr
 MOST_KEPT, MOST_SEEN = 4, 64
-# Without what `apply` does for tensors under transforms, which have no shortcut.
+# Without the overhead of `apply` for tensors under transforms, which have no fast path.
 _function: Any = super(torch.autograd.Function, RecordedEvaluation)
 record = _function.apply
 
 
 class Shortcut:
-    """What to do with tensors of one kind: type, dtype, device, shape, strides, and who looks at them.
-
-    `is_same` compares all of that at once, by the function with which compiled code of PyTorch decides
-    whether it may be used again. `None` from `call` means that the ordinary way must be taken.
-    """
+    """What to do with tensors of one kind: type, dtype, device, shape, strides, and active modes."""
 
     __slots__ = (
         "count", "evaluation", "is_like", "is_same", "is_variable", "launch", "reach_out", "reaches", "rows",
@@ -60,9 +56,9 @@ class Shortcut:
         at, reach_out = out.data_ptr(), self.reach_out
         for a, reach in zip(addresses, self.reaches, strict=True):
             if -reach < a - at < reach_out and not (a == at and self.is_like and reach == reach_out):
-                return None  # the result lies across an argument
+                return None  # the result overlaps an argument
         addresses.append(at)
-        if 0 in addresses:  # of tensors without memory
+        if 0 in addresses:  # tensors without memory
             return None
         increment_version(out)
         self.launch(*addresses, self.rows)
@@ -80,11 +76,11 @@ class Shortcut:
 
 
 def is_unusual(states: Sequence[Any], out: Any) -> bool:
-    """What the comparison does not see: modes that look at operators, and nested tensors, for which it ends
-    the process.
+    """What the comparison does not see:
+    modes that intercept operators, and nested tensors, which would crash it.
     """
     try:
-        for tensor in states:  # a loop, as it is the fastest
+        for tensor in states:  # an explicit loop, the fastest way
             if tensor.is_nested:
                 return True
         return count_of_modes() > 0 or (out is not None and out.is_nested)
@@ -93,7 +89,7 @@ def is_unusual(states: Sequence[Any], out: Any) -> bool:
 
 
 class Shortcuts:
-    """Those of a function, for the kinds of tensors that came last; with `out` or without."""
+    """The shortcuts of a function, for the most recent kinds of tensors; with `out` or without."""
 
     def __init__(self, evaluation: Evaluation, with_out: bool) -> None:
         self.evaluation, self.with_out = evaluation, with_out
@@ -101,7 +97,7 @@ class Shortcuts:
         self._seen: set[Any] = set()
 
     def remember(self, states: tuple[Tensor, ...], out: Any) -> None:
-        """What comes a second time has a shortcut from then on."""
+        """Create a shortcut for a kind of tensors that comes a second time."""
         shape = states[0].shape
         if shape not in self._seen:
             if len(self._seen) >= MOST_SEEN:
@@ -115,7 +111,7 @@ class Shortcuts:
 
 
 def shortcut_for(evaluation: Evaluation, states: Sequence[Tensor], out: Any) -> Shortcut | None:
-    """The one for tensors like these; None where something about them must be seen to each time."""
+    """The shortcut for tensors like these; None if they need inspection every time."""
     slots, first, plain = evaluation.inputs, states[0], states
     if evaluation.is_open:
         slots, plain, values = slots[:-1], states[:-1], states[-1]
@@ -157,7 +153,7 @@ def _comparison(tensors: Sequence[Tensor]) -> Callable[..., bool]:
 
 
 def _guards() -> Any:
-    """PyTorch's comparison of tensors, where it is there and tells apart what must be told apart."""
+    """PyTorch's comparison of tensors, if it exists and distinguishes what it must."""
     try:
         from torch._C._dynamo.guards import TensorGuards as Guards
 

@@ -1,5 +1,5 @@
-"""From measurements to a model: logs held against the arm, the load in the hand, inertial parameters,
-friction and motors from logs, motions that show them, and geometry from measured poses.
+"""Parameters from measurements: logs compared with the arm model, payload estimation, identification of
+inertia, friction and motors from logs, excitation motions, and kinematic calibration.
 """
 
 from importlib import import_module
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from forearm.identification.result import Identification, ResidualTest, Stage, UsedLog
     from forearm.identification.signals.prepare import prepare_log
 
-# Imported when first used: machine code need not be loaded for a name.
+# Imported on first use, so that importing a name does not load machine code.
 _LATER = {
     "from_logs": ("identify",),
     "prior": ("Prior",),

@@ -1,7 +1,7 @@
-"""Rows of any number condensed into triangles: QR block by block, so that memory does not grow with the log.
+"""Least-squares rows condensed by blockwise QR, so that memory does not grow with the log.
 
-Of a joint's rows [columns, y] only R of their QR factorisation is kept: |C x - y| is |R (x, -1)| for every x.
-Weights of joints, loads in the hand, data left out and data added are then a matter of small matrices.
+For each joint only R of the QR factorisation of its rows [columns, y] is stored: |C x - y| is |R (x, -1)| for
+every x. Joint weights, payloads, and adding or removing data then need only small matrices.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 from forearm.identification.rows import Rows
 from forearm.spatial import Floats
 
-NOTHING = 1e-60  # N m, or of a column: less is 0
+NOTHING = 1e-60  # N m, or of a column: smaller values are treated as 0
 BUFFERED = 1024  # rows between two factorisations
 
 
 @dataclass(frozen=True, eq=False)
 class Triangles:
-    """A part of the data, condensed: for each joint R (k, width + 1) of its rows [columns, y].
+    """Condensed data of one fold: for each joint R (k, width + 1) of its rows [columns, y].
 
     Attributes:
-        R: one for each joint.
-        counts: rows that went into each (n,).
+        R: one per joint.
+        counts: number of condensed rows per joint (n,).
     """
 
     R: tuple[Floats, ...]
@@ -33,14 +33,14 @@ class Triangles:
 
 
 def condense(rows: Iterable[Rows], joints: int, width: int, folds: int, total: int) -> list[Triangles]:
-    """The rows of a log in so many parts, one after the other in time.
+    """Condenses the rows of a log in several folds, consecutive in time.
 
     Args:
         rows: of the log.
-        joints: how many there are.
+        joints: number of joints.
         width: columns of a row.
-        folds: parts.
-        total: rows that are expected.
+        folds: number of folds.
+        total: expected number of rows.
     """
     condensers = [[Condenser(width + 1) for _ in range(joints)] for _ in range(folds)]
     seen = 0
@@ -59,7 +59,7 @@ def condense(rows: Iterable[Rows], joints: int, width: int, folds: int, total: i
 
 
 class Condenser:
-    """R of the QR factorisation of rows that are added, up to signs of its rows."""
+    """R of the QR factorisation of the rows added so far, up to the signs of its rows."""
 
     def __init__(self, width: int) -> None:
         self.count = 0
@@ -68,7 +68,7 @@ class Condenser:
         self._width = width
 
     def add(self, rows: Floats) -> None:
-        """Take some more."""
+        """Add rows."""
         self.count += len(rows)
         self._kept.append(rows)
         self._size += len(rows)
@@ -76,15 +76,15 @@ class Condenser:
             self._condense()
 
     def triangle(self) -> Floats:
-        """R, at most as many rows as columns."""
+        """R, with at most as many rows as columns."""
         self._condense()
         return self._kept[0]
 
     def _condense(self) -> None:
         rows = np.concatenate(self._kept) if self._kept else np.zeros((0, self._width))
-        # what is left of exponentials: products of such numbers underflow, which costs a hundred times more
+        # tails of exponentials: products of such values underflow, which is a hundred times slower
         rows[np.abs(rows) < NOTHING] = 0.0
-        # columns that are 0, as those of bodies before the joint, need no factorising
+        # zero columns, as of bodies before the joint, need no factorisation
         shown = np.flatnonzero(rows.any(axis=0))
         R = np.zeros((min(len(rows), len(shown)), self._width))
         if len(shown):
@@ -93,8 +93,8 @@ class Condenser:
 
 
 def whitened(rows: Iterable[Rows], coefficients: Floats) -> Iterator[Rows]:
-    """Rows less what those before them tell of their noise, by an autoregression (n, k):
-    r_t - sum_j coefficients_j r_(t-j). The first k of a piece, and of what follows rows left out, go.
+    """Whiten rows by an autoregression (n, k) of their noise: r_t - sum_j coefficients_j r_(t-j). The first k
+    rows of a piece, and k rows after excluded ones, are dropped.
     """
     order = coefficients.shape[1]
     last: Rows | None = None

@@ -1,9 +1,9 @@
-"""The point nearest to another whose matrices are positive semidefinite: a primal-dual interior-point method.
+"""Projection of a point onto a cone of positive semidefinite matrices: a primal-dual interior-point method.
 
-min 1/2 |y - d|^2 with S_b = F_b y + f_b >= 0 (4, 4) for every block b, and F y + f >= 0 for numbers.
-For any multipliers Z >= 0 the optimum is at least 1/2 |y - d|^2 - <S, Z> - 1/2 |y - d - F^T Z|^2, which
-certifies a solution. Scaling by Nesterov and Todd, predictor and corrector by Mehrotra; the last steps
-centre, so that the answer is a point of the central path and not of the way to it.
+min 1/2 |y - d|^2 with S_b = F_b y + f_b >= 0 (4, 4) for every block b, and F y + f >= 0 for scalars. For any
+multipliers Z >= 0 the optimum is at least 1/2 |y - d|^2 - <S, Z> - 1/2 |y - d - F^T Z|^2, which certifies a
+solution. Nesterov-Todd scaling, Mehrotra's predictor-corrector; the last steps centre, so that the solution
+lies on the central path.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 from forearm.spatial import Floats
 
 STEPS = 100
-SHORT_OF = 0.99  # of the way to the boundary
-END = 1e-11  # of the objective: the gap at which steps centre
-CENTRED = 1e-2  # how far products of eigenvalues may differ from their mean there, relative
+SHORT_OF = 0.99  # of the step to the boundary
+END = 1e-11  # of the objective: the gap at which steps start centring
+CENTRED = 1e-2  # tolerated relative spread of products of eigenvalues at the end
 CENTRING = 8
-RISEN = 1e3  # times the least gap: no better one will come
+RISEN = 1e3  # times the least gap: further progress is not expected
 SIZE, ENTRIES = 4, 10
 
 _PLACES = [(i, j) for i in range(SIZE) for j in range(i, SIZE)]
-# an orthonormal basis of the symmetric matrices, (16, 10)
+# orthonormal basis of the symmetric matrices, (16, 10)
 _BASIS = np.array(
     [
         [((k, m) == (i, j)) or ((m, k) == (i, j)) for i, j in _PLACES]
@@ -37,18 +37,18 @@ _BASIS = np.array(
 
 
 def packed(matrices: Floats) -> Floats:
-    """Symmetric matrices (..., 4, 4) as ten entries each: inner products stay what they are."""
+    """Pack symmetric matrices (..., 4, 4) as ten entries each; inner products are preserved."""
     return np.asarray(matrices.reshape(*matrices.shape[:-2], SIZE * SIZE) @ _BASIS)
 
 
 @dataclass(frozen=True, eq=False)
 class Cone:
-    """Where affine functions of y are positive: symmetric matrices first, `packed`, numbers behind them.
+    """Affine functions of y that must be positive: symmetric matrices first, `packed`, then scalars.
 
     Attributes:
-        blocks: how many matrices.
-        rows: F (10 blocks + numbers, p).
-        start: f (10 blocks + numbers,).
+        blocks: number of matrices.
+        rows: F (10 blocks + scalars, p).
+        start: f (10 blocks + scalars,).
     """
 
     blocks: int
@@ -57,16 +57,16 @@ class Cone:
 
     @property
     def degree(self) -> int:
-        """Of the barrier: how many eigenvalues and numbers are to be positive."""
+        """Barrier degree: number of eigenvalues and scalars that must be positive."""
         return len(self.start) - (ENTRIES - SIZE) * self.blocks
 
     def parts(self, flat: Floats) -> tuple[Floats, Floats]:
-        """Matrices (blocks, 4, 4) and numbers of what is stacked."""
+        """Matrices (blocks, 4, 4) and scalars of a stacked vector."""
         cut = ENTRIES * self.blocks
         return (flat[:cut].reshape(self.blocks, ENTRIES) @ _BASIS.T).reshape(-1, SIZE, SIZE), flat[cut:]
 
     def smallest(self, flat: Floats) -> Floats:
-        """The least eigenvalue of each matrix, and the numbers."""
+        """The least eigenvalue of each matrix, and the scalars."""
         matrices, numbers = self.parts(flat)
         return np.concatenate([np.linalg.eigvalsh(matrices)[:, 0], numbers])
 
@@ -77,10 +77,10 @@ class NearestPoint:
 
     Attributes:
         y: (p,).
-        gap: how far 1/2 |y - d|^2 is above the optimum at most.
-        iterations: how many steps were taken.
+        gap: upper bound on how far 1/2 |y - d|^2 is above the optimum.
+        iterations: number of steps.
         slack: F y + f, as `Cone` stacks it.
-        slope: d y / d d (p, p), symmetric: 1 where nothing binds, 0 across what does.
+        slope: d y / d d (p, p), symmetric: the identity if no constraint is active.
     """
 
     y: Floats
@@ -93,14 +93,14 @@ class NearestPoint:
 def nearest_point(
     d: Floats, cone: Cone, y: Floats, beside: float = 0.0, told: Callable[[int, float], object] | None = None
 ) -> NearestPoint:
-    """The point of the cone nearest to d.
+    """Project d onto the cone.
 
     Args:
         d: (p,).
-        cone: what must be positive.
-        y: a point with all of it positive (p,).
-        beside: what is added to 1/2 |y - d|^2 to make the objective that the gap is small against.
-        told: called with the number of each step and the gap.
+        cone: the constraints.
+        y: a strictly feasible point (p,).
+        beside: constant added to 1/2 |y - d|^2; the gap is relative to the sum.
+        told: callback, called with the step number and the gap.
     """
     slack = cone.rows @ d + cone.start
     if (cone.smallest(slack) > 0.0).all():
@@ -122,7 +122,7 @@ def nearest_point(
         if best is None or gap <= best[0] or (centring and gap <= 2.0 * max(best[0], end * cone.degree)):
             best = gap, y, slack, at
         elif gap > RISEN * best[0] and _half_square(left) > 0.5 * gap:
-            break  # rounding has the last word
+            break  # limited by rounding
         near = mu <= 2.0 * end
         if near and at.spread(mu) <= CENTRED:
             break
@@ -150,8 +150,8 @@ def _inverse(cone: Cone, slack: Floats) -> Floats:
 
 
 def _step(at: _ScalingPoint, left: Floats, mu: float, end: float, near: bool) -> tuple[Floats, Floats]:
-    """Changes of y and of the multipliers: towards products that are `end`, or, farther away, as much smaller
-    as the predictor says.
+    """Changes of y and of the multipliers: towards products `end`, or, farther away, as much smaller as the
+    predictor allows.
     """
     solve = _StepEquations(at.rows, max(1e-2 * end * at.cone.degree, 1e-6 * _half_square(left)))
     if near:
@@ -167,8 +167,8 @@ def _step(at: _ScalingPoint, left: Floats, mu: float, end: float, near: bool) ->
 
 
 class _StepEquations:
-    """dy - F^T dZ = -left with dZ = complement - F dy: by normal equations, and by orthogonal factors
-    where rounding leaves more than `allowed` of the first.
+    """Solve dy - F^T dZ = -left with dZ = complement - F dy by normal equations, or by orthogonal factors if
+    rounding leaves more than `allowed` of the first.
     """
 
     def __init__(self, rows: Floats, allowed: float) -> None:
@@ -195,14 +195,14 @@ class _StepEquations:
         return dy, slack, complement - slack
 
     def _factors(self) -> tuple[Floats, Floats, NDArray[np.intp]]:
-        """Of F and 1, columns of one size, rows of large weight first."""
+        """QR of F and 1, with equilibrated columns and rows of large weight first."""
         stack = np.vstack([self.rows, np.eye(len(self.even))]) * self.even
         order = np.argsort(-np.abs(stack).max(axis=1), kind="stable")
         Q, R = np.linalg.qr(stack[order])
         return Q, R, order
 
     def slope(self) -> Floats:
-        """(1 + F^T F)^-1 (p, p): how the solution follows d."""
+        """(1 + F^T F)^-1 (p, p): the derivative of the solution by d."""
         _, R, _ = self._factors()
         half = self.even[:, None] * np.linalg.inv(R)
         return np.asarray(half @ half.T)
@@ -210,13 +210,14 @@ class _StepEquations:
 
 @dataclass(frozen=True, eq=False)
 class _ScalingPoint:
-    """Slack S and multipliers Z in coordinates in which both are D, diagonal: G^-1 S G^-T and G^T Z G.
+    """Nesterov-Todd scaling: slack S and multipliers Z in coordinates in which both are diagonal, D: G^-1 S
+    G^-T and G^T Z G.
 
     Attributes:
         D: (blocks, 4).
-        numbers: the same of numbers, sqrt(s z).
+        numbers: the same for scalars, sqrt(s z).
         back: G^-1 (blocks, 4, 4).
-        root: of numbers, sqrt(s / z).
+        root: for scalars, sqrt(s / z).
         rows: F in these coordinates.
     """
 
@@ -229,10 +230,10 @@ class _ScalingPoint:
 
     @staticmethod
     def of(cone: Cone, slack: Floats, dual: Floats) -> _ScalingPoint:
-        """Of a slack and multipliers; LinAlgError where they are not positive."""
+        """Scaling of a slack and multipliers; LinAlgError if they are not positive."""
         (S, s), (Z, z) = cone.parts(slack), cone.parts(dual)
         if not ((s > 0.0).all() and (z > 0.0).all()):
-            raise np.linalg.LinAlgError("numbers are not positive")
+            raise np.linalg.LinAlgError("values are not positive")
         L, R = np.linalg.cholesky(S), np.linalg.cholesky(Z).transpose(0, 2, 1)
         U, D, _ = np.linalg.svd(R @ L)
         back = (U.transpose(0, 2, 1) @ R) / np.sqrt(D)[:, :, None]
@@ -240,7 +241,7 @@ class _ScalingPoint:
         return _ScalingPoint(cone, D, np.sqrt(s * z), back, root, _turned(cone, cone.rows, back, 1.0 / root))
 
     def dual_back(self, flat: Floats) -> Floats:
-        """A change of the multipliers from these coordinates: G^-T X G^-1."""
+        """Transform a change of the multipliers back from these coordinates: G^-T X G^-1."""
         return _turned(self.cone, flat[:, None], self.back.transpose(0, 2, 1), 1.0 / self.root)[:, 0]
 
     def diagonal(self) -> Floats:
@@ -248,11 +249,11 @@ class _ScalingPoint:
         return np.concatenate([packed(self.D[:, :, None] * np.eye(SIZE)).ravel(), self.numbers])
 
     def spread(self, mu: float) -> float:
-        """How far products of eigenvalues differ from their mean, relative."""
+        """Relative spread of the products of eigenvalues about their mean."""
         return float(np.abs(np.concatenate([self.D.ravel(), self.numbers]) ** 2 / mu - 1.0).max())
 
     def complement(self, mu: float, correction: Floats | None) -> Floats:
-        """What the changes of both sides add up to where products become mu, less the correction."""
+        """Right side for which products become mu, less the second-order correction."""
         M, numbers = (mu - self.D**2)[:, :, None] * np.eye(SIZE), mu - self.numbers**2
         if correction is not None:
             matrices, more = self.cone.parts(correction)
@@ -261,21 +262,21 @@ class _ScalingPoint:
         return np.concatenate([packed(M / means).ravel(), numbers / self.numbers])
 
     def longest(self, change: Floats) -> float:
-        """How much of a change leads to the boundary."""
+        """Step length to the boundary along a change."""
         X, x = self.cone.parts(change)
         half = 1.0 / np.sqrt(self.D)
         least = np.linalg.eigvalsh(half[:, :, None] * X * half[:, None, :])[:, :1].ravel()
         return -1.0 / float(np.concatenate([least, x / self.numbers, [-1e-300]]).min())
 
     def product(self, a: Floats, b: Floats) -> Floats:
-        """(A B + B A) / 2 of matrices, and products of numbers."""
+        """(A B + B A) / 2 of matrices, and products of scalars."""
         (A, x), (B, y) = self.cone.parts(a), self.cone.parts(b)
         AB = A @ B
         return np.concatenate([packed(0.5 * (AB + AB.transpose(0, 2, 1))).ravel(), x * y])
 
 
 def _turned(cone: Cone, rows: Floats, A: Floats, factor: Floats) -> Floats:
-    """A X A^T of every matrix, each number times its factor, for every column of rows."""
+    """A X A^T of every matrix, and each scalar times its factor, for every column of rows."""
     cut, width = ENTRIES * cone.blocks, rows.shape[1]
     both = np.einsum("bij,bkl->bikjl", A, A).reshape(-1, SIZE * SIZE, SIZE * SIZE)
     matrices = (_BASIS.T @ both @ _BASIS) @ rows[:cut].reshape(-1, ENTRIES, width)

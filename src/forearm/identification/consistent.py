@@ -1,8 +1,8 @@
-"""Physically consistent parameters: of the bodies nearest to data and drawings that can exist.
+"""Physically consistent parameters: the bodies closest to data and prior.
 
-The ten parameters of a body are those of masses if and only if its pseudo-inertia P = [[S, h], [h^T, m]],
-with S = trace(I) / 2 - I, is positive definite (Wensing, Kim and Slotine 2018). The problem is convex:
-least squares under linear matrix inequalities, solved by `cone_program`.
+Ten parameters belong to a distribution of mass if and only if the pseudo-inertia P = [[S, h], [h^T, m]], with
+S = trace(I) / 2 - I, is positive definite (Wensing, Kim and Slotine 2018). The problem is convex: least
+squares under linear matrix inequalities, solved by `cone_program`.
 """
 
 from __future__ import annotations
@@ -23,30 +23,29 @@ from forearm.values import as_finite, as_floats, as_shape, check_number, check_w
 
 __all__ = ["Consistent", "Prior", "consistent"]
 
-KNOWN = 1e-10  # of the largest singular value: smaller ones say nothing
-WIDE = 100.0  # of a body's size: the deviation of what nothing tells, so that it stays somewhere
-FELT = 1e-9  # of the largest: a weaker pull would drown in rounding
-UNSEEN = 1e-6  # of a parameter's own size: more of it in a direction that nothing shows
-ROUNDING = 1e-18  # of |z|^2: no objective is known better
+KNOWN = 1e-10  # of the largest singular value: smaller ones carry no information
+WIDE = 100.0  # of a body's size: weak prior deviation that fixes undetermined parameters
+FELT = 1e-9  # of the largest: a weaker regularisation would be lost in rounding
+UNSEEN = 1e-6  # of a parameter's own size: threshold for its share in an undetermined direction
+ROUNDING = 1e-18  # of |z|^2: accuracy of the objective
 USUAL = 25  # steps
-LENGTH = 0.1  # m: a body's size where nothing tells it
-ON, NEAR = 1e-2, 1e-9  # of `least`, or of 1: eigenvalues this near to their bound are on it
+LENGTH = 0.1  # m: default body size
+ON, NEAR = 1e-2, 1e-9  # of `least`, or of 1: eigenvalues this close to their bound count as active
 
 
 @dataclass(frozen=True, eq=False)
 class Consistent:
-    """Parameters of bodies that can exist.
+    """Parameters of physically consistent bodies.
 
     Attributes:
         x: (P,): ten parameters per body, then the others.
-        covariance: of x (P, P), prior included, to first order; where a bound holds a value, along the bound
-            only. Infinite on the diagonal where neither data nor prior tell a parameter.
-        objective: what is left of data and prior, 1/2 (|R x - z|^2 + sum ((x - mean) / std)^2).
-        gap: how far the objective, with the pull to the mean of what nothing tells, is above the optimum at
-            most, relative to it.
-        iterations: how many steps the solver took; 0: no bound is touched.
+        covariance: of x (P, P), prior included, to first order; along active bounds only. Infinite on the
+            diagonal for parameters that neither data nor prior determine.
+        objective: the minimum, 1/2 (|R x - z|^2 + sum ((x - mean) / std)^2).
+        gap: relative upper bound on how far the objective, regularisation included, is above the optimum.
+        iterations: number of solver steps; 0: no bound is active.
         at_bound: bodies whose pseudo-inertia is on its boundary.
-        at_lower: places in x of other unknowns that are on their lower bound.
+        at_lower: indices in x of other unknowns on their lower bound.
     """
 
     x: Floats
@@ -69,21 +68,21 @@ def consistent(
     least: float = 1e-6,
     progress: Progress | None = None,
 ) -> Consistent:
-    """min 1/2 |R x - z|^2 + 1/2 sum ((x - mean) / std)^2 over bodies that can exist.
+    """min 1/2 |R x - z|^2 + 1/2 sum ((x - mean) / std)^2 over physically consistent bodies.
 
-    Every pseudo-inertia, brought to numbers near 1 by the mass and the length of its body in the prior, has
-    eigenvalues of at least `least`. Combinations that neither data nor prior tell are kept near the mean.
+    Every pseudo-inertia, scaled by the mass and the length of its body in the prior, has eigenvalues of at
+    least `least`. Combinations that neither data nor prior determine stay near the mean.
 
     Args:
         R: rows of the fit (r, P), each divided by its noise, such as the factor of a QR decomposition: ten
             columns per body in the order of `dynamics.regressor.PARAMETERS`, then the other unknowns.
-        z: what R x is to be (r,).
-        bodies: how many bodies.
-        prior: what is believed without data.
-        lower: of the other unknowns (P - 10 bodies,); -inf: free.
-        total_mass: of all bodies, kg; (value, standard deviation) where it was weighed; None: unknown.
+        z: right side, the target of R x (r,).
+        bodies: number of bodies.
+        prior: mean and standard deviations before any data.
+        lower: lower bounds of the other unknowns (P - 10 bodies,); -inf: unbounded.
+        total_mass: of all bodies, kg; (value, standard deviation) if weighed; None: unknown.
         least: the least eigenvalue of a scaled pseudo-inertia.
-        progress: told how far it is.
+        progress: progress callback.
     """
     least = check_number(least, "consistent, least", above=0.0, maximum=0.1)
     problem = _problem(_rows(R, z, bodies, prior, lower, total_mass), bodies, least)
@@ -102,10 +101,10 @@ class _DistanceProblem:
 
     Attributes:
         start: a point y at which every bound holds.
-        rank: how many of y data and prior tell; those behind them are kept near the mean.
-        unseen: places in x of parameters that these have a part of.
-        bounded: places in x of the numbers of the cone.
-        rounding: no objective is known better.
+        rank: number of entries of y that data and prior determine; the rest stay near the mean.
+        unseen: indices in x of parameters with a share in the rest.
+        bounded: indices in x of the cone's scalars.
+        rounding: accuracy of the objective.
     """
 
     d: Floats
@@ -122,7 +121,7 @@ class _DistanceProblem:
 
 @dataclass(frozen=True, eq=False)
 class _DataAndPrior:
-    """What is asked for, checked: rows of data and prior, and the size of every unknown."""
+    """Check the request: rows of data and prior, and the scale of every unknown."""
 
     A: Floats
     b: Floats
@@ -156,7 +155,7 @@ def _rows(
     if not (std > 0.0).all():
         k = int(np.flatnonzero(~(std > 0.0))[0])
         raise InputError(
-            f"consistent, prior.std: must be above 0, or inf for no belief, got {std[k]:g} at {k}."
+            f"consistent, prior.std: expected above 0, or inf for no prior, got {std[k]:g} at {k}."
         )
     if np.isnan(low).any() or (low == math.inf).any():
         raise InputError("consistent, lower: expected numbers, or -inf for no bound.")
@@ -178,11 +177,11 @@ def _rows(
 
 
 def _total(given: float | tuple[float, float] | None, bodies: int) -> tuple[float, float]:
-    """The total mass and its deviation, 0 where it is exact; (0, 0) where it is unknown."""
+    """The total mass and its standard deviation, 0 if exact; (0, 0) if unknown."""
     if given is None:
         return 0.0, 0.0
     if not bodies:
-        raise InputError("consistent, total_mass: there is no body to have it; leave it out.")
+        raise InputError("consistent, total_mass: there are no bodies; leave it out.")
     value, spread = given if isinstance(given, tuple | list) else (given, 0.0)
     return (
         check_number(value, "consistent, total_mass", above=0.0),
@@ -191,7 +190,7 @@ def _total(given: float | tuple[float, float] | None, bodies: int) -> tuple[floa
 
 
 def _size(mean: Floats, std: Floats, guess: float) -> tuple[float, float]:
-    """Mass and length of a body, from what is believed of it."""
+    """Mass and length of a body from its prior."""
     m, spread = float(mean[0]), float(std[0])
     mass = m if m > 0.0 else spread if math.isfinite(spread) else guess
     second = 0.5 * float(mean[4] + mean[6] + mean[9])
@@ -202,7 +201,7 @@ def _size(mean: Floats, std: Floats, guess: float) -> tuple[float, float]:
 
 
 def _problem(rows: _DataAndPrior, bodies: int, least: float) -> _DistanceProblem:
-    """Brought to one scale: unknowns w = x / units, then y, in which the objective is a distance."""
+    """Scaled problem: unknowns w = x / units, then y, in which the objective is a distance."""
     P, count, units = len(rows.mean), 10 * bodies, rows.units
     A, b = rows.A * units, rows.b
     share, w_origin, N = 1.0, np.zeros(P), np.eye(P)
@@ -211,8 +210,8 @@ def _problem(rows: _DataAndPrior, bodies: int, least: float) -> _DistanceProblem
         share = rows.exact_mass / float(masses.sum())
         if share <= 2.0 * least:
             raise InputError(
-                f"consistent, total_mass: {rows.exact_mass:g} kg is {share:.1e} of what the prior says, and "
-                f"every body must have {least:g} of it. Check the unit, or give a prior that fits it."
+                f"consistent, total_mass: {rows.exact_mass:g} kg is {share:.1e} of the prior's total; every "
+                f"body needs at least {least:g} of its prior mass. Check the unit, or give a matching prior."
             )
         w_origin = masses * rows.exact_mass / float(masses @ masses)
         N = np.linalg.qr(masses[:, None], mode="complete")[0][:, 1:]
@@ -243,8 +242,8 @@ def _problem(rows: _DataAndPrior, bodies: int, least: float) -> _DistanceProblem
 
 
 def _decomposed(A: Floats, b: Floats) -> tuple[Floats, Floats, Floats, float, int]:
-    """A = U diag(values) V^T: values (p,), V (p, p), U^T b (p,), what b has beside A's range as 1/2 of its
-    square, and the rank. Values that say nothing are replaced by a small one.
+    """A = U diag(values) V^T: values (p,), V (p, p), U^T b (p,), half the square of the part of b outside the
+    range of A, and the rank. Singular values without information are replaced by a small one.
     """
     p = A.shape[1]
     both = np.column_stack([A, b])
@@ -279,6 +278,6 @@ def _stated(problem: _DistanceProblem, found: NearestPoint, bodies: int, least: 
     )
 
 
-# a body of mass 1 whose second moments are 1 each, and P of each of the ten parameters
+# a body of mass 1 with unit second moments, and P for each of the ten parameters
 _SPHERE = np.array([1.0, 0.0, 0.0, 0.0, 2.0, 0.0, 2.0, 0.0, 0.0, 2.0])
 _PSEUDO = packed(np.array([pseudo_inertia(unit) for unit in np.eye(10)])).T

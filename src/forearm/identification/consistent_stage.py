@@ -1,4 +1,4 @@
-"""The last stage: full parameters of bodies that can exist, and the arm that has them."""
+"""The last stage: full parameters of physically consistent bodies, and the resulting arm."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from forearm.identification.new_arm import arm_with
 from forearm.identification.prior import cad_prior
 from forearm.spatial import Floats
 
-BRAKES_BACKWARDS = (COULOMB[1], STATIC[1])  # at most 0
+BRAKES_BACKWARDS = (COULOMB[1], STATIC[1])  # bounded above by 0
 AT_LEAST_ZERO = (VISCOUS, COULOMB[0], STATIC[0], STRIBECK_SPEED, LOSS, ROTOR)
-HIDDEN = 0.3  # of a figure that data do not show: how far the file may be off
-NOTHING = 1e-9  # N m s, N m, kg m^2: a figure that is neither shown nor in the file
-CLEAR = 2.0  # deviations from 0: a joint gets friction or a motor that its file has not for no less
+HIDDEN = 0.3  # prior deviation of the file's value for undetermined drive parameters
+NOTHING = 1e-9  # N m s, N m, kg m^2: prior deviation of a drive parameter that neither data nor file give
+CLEAR = 2.0  # standard deviations from 0: the minimum for adding friction or a motor that the file lacks
 
 
 @dataclass(frozen=True, eq=False)
 class ConsistentFit:
-    """What the last stage found.
+    """Result of the last stage.
 
     Attributes:
-        found: the solver's answer over standard parameters, then z behind the base parameters, signs so that
-            bounds are from below.
+        found: the solver's result over standard parameters, then the part of z after the base parameters,
+            with signs such that all bounds are lower bounds.
         standard: ten parameters per body.
-        z: all unknowns of the solution, base parameters among them.
-        covariance: of standard parameters and the figures behind them.
-        names: of the figures.
+        z: all unknowns of the solution, including base parameters.
+        covariance: of standard parameters and the drive parameters after them.
+        names: of the drive parameters.
     """
 
     found: Consistent
@@ -48,7 +48,7 @@ class ConsistentFit:
 def consistent_fit(
     arm: Arm, solution: FitSolution, prior: float | Prior, total_mass: float | tuple[float, float] | None
 ) -> ConsistentFit:
-    """The most likely bodies and figures that are possible, given what the data say."""
+    """The most likely physically consistent bodies and drive parameters, given the data."""
     unknowns = solution.unknowns
     model = unknowns.model
     p, names = len(model.base), unknowns.names
@@ -58,12 +58,12 @@ def consistent_fit(
     count = len(model.base.standard)
     if own.mean.shape != (count,):
         raise InputError(
-            f"identify, prior: expected {count} numbers, ten a body, got shape {own.mean.shape}."
+            f"identify, prior: expected {count} values, ten per body, got shape {own.mean.shape}."
         )
     free = np.full(len(names) - p, np.inf)
     hidden = [k for k in range(p, len(names)) if k not in solution.kept]
     share = HIDDEN if isinstance(prior, Prior) else prior
-    for k in hidden:  # where data say nothing, the file does
+    for k in hidden:  # parameters that the data do not determine come from the file
         free[k - p] = max(share * abs(solution.z[k]), NOTHING)
     guess = solution.z[p:] * signs
     lower = np.array([lower_bound(model, name) for name in names[p:]])
@@ -80,7 +80,7 @@ def consistent_fit(
 
 
 def _figure(model: EffortModel, name: str) -> str:
-    """Of a name of a drive's unknown its figure; nothing of others."""
+    """The drive parameter that a name stands for, if any."""
     for k, (_, figure) in enumerate(model.figures, start=len(model.base)):
         if model.names[k] == name:
             return figure
@@ -88,12 +88,12 @@ def _figure(model: EffortModel, name: str) -> str:
 
 
 def bound_sign(model: EffortModel, name: str) -> float:
-    """-1 for figures that are at most 0, which bounds from below turn round."""
+    """-1 for drive parameters bounded above by 0, so that their bounds become lower bounds."""
     return -1.0 if _figure(model, name) in BRAKES_BACKWARDS else 1.0
 
 
 def lower_bound(model: EffortModel, name: str) -> float:
-    """What a figure is at least, after `bound_sign`."""
+    """Lower bound of a drive parameter after `bound_sign`."""
     figure = _figure(model, name)
     is_bounded = figure in AT_LEAST_ZERO or figure in BRAKES_BACKWARDS or figure.endswith(".mu")
     return 0.0 if is_bounded else -np.inf
@@ -102,14 +102,14 @@ def lower_bound(model: EffortModel, name: str) -> float:
 def arm_of(
     model: EffortModel, fit: ConsistentFit, x: Floats, std: Floats, motors: Mapping[str, float]
 ) -> tuple[Arm, tuple[str, ...]]:
-    """The arm with what was found, and what is to be said of it.
+    """The identified arm, and sentences on the changes.
 
     Args:
         model: of efforts.
         fit: the last stage.
         x: all unknowns of the model.
-        std: their deviations, infinite where data say nothing.
-        motors: their constants by name, where they were found.
+        std: their standard deviations, infinite without information.
+        motors: motor constants by name, if identified.
     """
     drives = dict(motors)
     for i, joint in enumerate(model.arm.joints):
@@ -130,7 +130,9 @@ def _is_kept(in_file: bool, figures: tuple[str, ...], value: dict[str, float], s
 
 
 def _friction(value: dict[str, float]) -> dict[str, float]:
-    """Figures as an arm file may have them: friction brakes, and more so at rest."""
+    """Drive parameters as an arm file allows them: friction dissipates, and static friction is at least
+    Coulomb friction.
+    """
     made = {VISCOUS: max(value[VISCOUS], 0.0)} if VISCOUS in value else {}
     if COULOMB[0] in value:
         made |= {COULOMB[0]: max(value[COULOMB[0]], 0.0), COULOMB[1]: min(value[COULOMB[1]], 0.0)}
@@ -142,7 +144,7 @@ def _friction(value: dict[str, float]) -> dict[str, float]:
 
 
 def _with_losses(model: EffortModel, arm: Arm, x: Floats) -> Arm:
-    """Bearings and gears with the losses that were found."""
+    """Bearings and gears with the identified losses."""
     joints: dict[str, Joint] = {}
     for i, joint in enumerate(arm.joints):
         law = model.laws[i]

@@ -1,4 +1,4 @@
-"""Columns filtered by constant weights, through Fourier transforms: as fast for long windows as for short."""
+"""Convolution of columns with constant weights by FFT: as fast for long windows as for short ones."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from forearm.spatial import Floats
 
 
 def filtered(values: Floats, weights: Floats) -> list[Floats]:
-    """Each row of weights (k, W) slid along columns (T, m): sum_i w_i x[t + i], (T - W + 1, m) each."""
+    """Slide each row of weights (k, W) along columns (T, m): sum_i w_i x[t + i], (T - W + 1, m) each."""
     width = weights.shape[1]
     size = _fast_size(len(values))
-    centre = values.mean(axis=0)  # transforms lose what is small beside the largest
+    centre = values.mean(axis=0)  # FFTs lose what is small relative to the largest value
     spectrum = np.fft.rfft((values - centre).T, size, axis=1)  # (m, F)
     out = []
     for own, response in zip(weights, _responses(weights.tobytes(), width, size), strict=True):
@@ -25,14 +25,14 @@ def filtered(values: Floats, weights: Floats) -> list[Floats]:
 
 @lru_cache(maxsize=8)
 def _responses(data: bytes, width: int, size: int) -> NDArray[np.complex128]:
-    """Spectra of the weights, mirrored: what they are slid along is not turned round."""
+    """Spectra of the mirrored weights, so that the product is a correlation."""
     weights = np.frombuffer(data).reshape(-1, width)
     return np.asarray(np.conj(np.fft.rfft(weights, size, axis=1)))
 
 
 @lru_cache(maxsize=64)
 def _fast_size(count: int) -> int:
-    """The least product of small primes that is not below."""
+    """The smallest product of small primes that is not below this length."""
     best = 1 << (count - 1).bit_length()
     for a in range(best.bit_length()):
         for b in range(4):

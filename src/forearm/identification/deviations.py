@@ -1,4 +1,4 @@
-"""Standard deviations of what an arm file holds, from the covariance of parameters: to first order."""
+"""Standard deviations of the values in an arm file, from the covariance of parameters, to first order."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ NEGLIGIBLE = 1e-9  # of a Jacobian's largest entry, in the units of its paramete
 
 
 def deviations_of(arm: Arm, covariance: ArrayLike, names: Sequence[str] = ()) -> dict[str, float]:
-    """Standard deviations of masses, centres of mass, inertias and figures of drives, by name.
+    """Standard deviations of masses, centres of mass, inertias and drive parameters, by name.
 
     "link2.mass", "link2.com.x", "link2.inertia.xx" (about the centre of mass, axes of the link) of the main
-    link of each moving body; links fixed beside it are taken as known. Then the other unknowns under
-    their own names. Infinite where a parameter that a figure depends on is not known at all.
+    link of each moving body; links fixed to it are assumed known. Then the other unknowns under their own
+    names. Infinite if a value depends on an undetermined parameter.
 
     Args:
         arm: the arm with the values that the covariance belongs to.
         covariance: of the ten parameters per moving body, then of the unknowns in `names` (P, P).
-        names: of the unknowns behind the inertial parameters, such as "joint1.friction.viscous".
+        names: of the unknowns after the inertial parameters, such as "joint1.friction.viscous".
     """
     bodies = arm.moving.bodies
     count = 10 * len(bodies)
@@ -36,7 +36,7 @@ def deviations_of(arm: Arm, covariance: ArrayLike, names: Sequence[str] = ()) ->
     C = as_shape(covariance, (P, P), "deviations_of, covariance")
     known = np.diag(C).copy()
     if np.isnan(C).any() or (known < 0.0).any():
-        raise InputError("deviations_of, covariance: expected numbers, none negative on the diagonal.")
+        raise InputError("deviations_of, covariance: expected finite values, with a non-negative diagonal.")
     made: dict[str, float] = {}
     for index in range(len(bodies)):
         ten = slice(10 * index, 10 * index + 10)
@@ -48,7 +48,7 @@ def deviations_of(arm: Arm, covariance: ArrayLike, names: Sequence[str] = ()) ->
 
 
 def _spread(J: Floats, C: Floats) -> list[float]:
-    """sqrt(diag(J C J^T)), infinite where a row of J meets what is not known."""
+    """sqrt(diag(J C J^T)), infinite if a row of J involves an undetermined parameter."""
     unknown, endless = np.isinf(np.diag(C)), np.isinf(J).any(axis=1)
     inner, J = np.where(unknown[:, None] | unknown[None, :], 0.0, C), np.where(np.isinf(J), 0.0, J)
     variances = np.maximum(np.einsum("ij,jk,ik->i", J, inner, J), 0.0)

@@ -1,5 +1,5 @@
-"""What the drive of a joint adds to the torque of the rigid arm, with its figures as unknowns: the law of
-`drives.joint` traced, with exact derivatives by the load and by every figure.
+"""The drive's contribution to the joint torque, with its parameters as unknowns: the law of `drives.joint`
+traced, with exact derivatives by the load and by every drive parameter.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ NONLINEAR = (STRIBECK_SPEED, LOSS)
 
 @dataclass(frozen=True)
 class LawStructure:
-    """Which figures the drive of a joint has, as far as a sensor on one side of the gear shows them.
+    """The drive parameters of a joint that a sensor on one side of the gear can show.
 
     Attributes:
-        side: of its friction, "joint" or "motor".
-        friction: which kinds of it there are.
-        bearings: of the joint; their coefficients are unknowns.
-        transmission: of the joint; a factor on its losses is an unknown.
-        has_rotor: whether the rotor's inertia shows.
+        side: side of its friction, "joint" or "motor".
+        friction: the kinds of friction present.
+        bearings: bearings of the joint, with unknown coefficients.
+        transmission: transmission of the joint, with an unknown factor on its losses.
+        has_rotor: whether the rotor inertia is observable.
     """
 
     side: Literal["joint", "motor"]
@@ -52,7 +52,7 @@ class LawStructure:
 
     @property
     def figures(self) -> tuple[str, ...]:
-        """The names of the figures, without the joint's."""
+        """Names of the drive parameters, without the joint's name."""
         names: tuple[str, ...] = ()
         if self.friction != "none":
             names += (VISCOUS,)
@@ -66,31 +66,31 @@ class LawStructure:
 
     @property
     def is_dry(self) -> bool:
-        """Whether it has Coulomb's friction."""
+        """Whether it has Coulomb friction."""
         return self.friction in ("coulomb", "stribeck")
 
     @property
     def is_linear(self) -> bool:
-        """Whether efforts are linear in its figures and in the load together."""
+        """Whether efforts are linear in the drive parameters and the load together."""
         return self.friction != "stribeck" and self.transmission is None
 
     @property
     def loads(self) -> int:
-        """How many numbers of the load it needs: the torque, and the reaction where there are bearings."""
+        """Number of load components needed: the torque, and the reaction wrench if there are bearings."""
         return 7 if self.bearings else 1
 
 
 def evaluate_law(
     structure: LawStructure, load: Floats, motion: Floats, ratio: float, values: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """The effort (T,), its derivative by the rigid torque (T,) and by the figures (T, k).
+    """The effort (T,), and its derivatives by the rigid torque (T,) and by the drive parameters (T, k).
 
     Args:
-        structure: which figures there are.
-        load: rigid torque, and force and moment of the reaction where needed, (T, 1 or 7).
+        structure: the drive parameters present.
+        load: rigid torque, and reaction force and moment if needed, (T, 1 or 7).
         motion: qd, qdd and the direction of motion, (T, 3).
         ratio: |N| of the gear.
-        values: the figures (k,).
+        values: the drive parameters (k,).
     """
     given = np.broadcast_to(np.append(values, ratio), (len(motion), len(values) + 1))
     law = _compiled(structure)

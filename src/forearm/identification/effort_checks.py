@@ -1,7 +1,7 @@
-"""Columns that belong to another joint or point the other way, found by what the arm can explain of efforts.
+"""Detection of effort columns that belong to another joint or have the wrong sign.
 
-Some hundred samples are fitted under every hypothesis: a column turned round, two exchanged, a zero
-elsewhere, another unit. One that explains far more than the log as it is names the columns that are wrong.
+A few hundred samples are fitted under every hypothesis: a reversed sign, two columns swapped, a shifted zero,
+another unit. A hypothesis that explains far more than the log as it stands identifies the wrong columns.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from forearm.spatial import Floats
 if TYPE_CHECKING:
     from forearm.identification.fitting import Fitting
 
-LOOKED_AT = 600  # samples,
-FIRST = 400_000  # of so many at most
-LEAST = 5  # samples for each unknown of a joint
-BAD = 0.02  # of a joint's variance: more left unexplained asks for a reason
-FAR_BETTER = 8.0  # times less is left, over all joints together: a hypothesis that is believed
-MARGIN = 0.7  # of the logarithm: hypotheses that are no better than others cannot be told apart,
-MOST_SAID = 3  # and so many are said
-ROUNDS = 3  # of weights and fits
-SMALL = 1e-9  # of a column's length squared: what keeps columns apart that the samples do not
-SHOWS = 0.1  # of the rms of efforts: an inertia that shows
-REVERSALS = 2  # of a joint: with fewer, inertia and friction are hardly told apart
+LOOKED_AT = 600  # number of samples,
+FIRST = 400_000  # taken from at most so many
+LEAST = 5  # samples per unknown of a joint
+BAD = 0.02  # of a joint's variance: a larger unexplained part triggers the check
+FAR_BETTER = 8.0  # required reduction of the residual, over all joints together, to accept a hypothesis
+MARGIN = 0.7  # of the logarithm: hypotheses closer than this are indistinguishable,
+MOST_SAID = 3  # and at most so many are listed
+ROUNDS = 3  # iterations of weights and fits
+SMALL = 1e-9  # of a column's squared length: regularisation of nearly dependent columns
+SHOWS = 0.1  # of the rms of efforts: threshold for a visible inertia
+REVERSALS = 2  # reversals of a joint: with fewer, inertia and friction are hardly separable
 QUARTER = 0.5 * np.pi
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """What may be wrong: columns as they would have to be, and a sentence.
+    """A hypothesis: columns as they would have to be, and a sentence.
 
     Attributes:
-        q_order, effort_order: which column is each joint's.
-        q_sign, effort_factor: what they are multiplied by.
-        q_zero: what is added to positions.
+        q_order, effort_order: the column of each joint.
+        q_sign, effort_factor: factors on the columns.
+        q_zero: offset added to positions.
         message: names the columns.
     """
 
@@ -56,10 +56,10 @@ class Hypothesis:
 
 
 def check_efforts(fitting: Fitting) -> list[str]:
-    """Refuse logs whose columns are exchanged or point the other way; sentences on what is doubtful.
+    """Refuse logs with swapped columns or wrong signs; return sentences on doubtful columns.
 
     Args:
-        fitting: logs and the model of their efforts.
+        fitting: the logs and their effort model.
     """
     model = _linear(fitting.model)
     said: list[str] = []
@@ -71,7 +71,7 @@ def check_efforts(fitting: Fitting) -> list[str]:
 
 
 def _linear(model: EffortModel) -> EffortModel:
-    """The model with viscous and Coulomb friction alone: good enough to tell columns apart."""
+    """The model with viscous and Coulomb friction only, which suffices to tell columns apart."""
     laws = tuple(
         replace(law, friction="coulomb" if law.friction == "stribeck" else law.friction, transmission=None)
         for law in model.laws
@@ -80,7 +80,7 @@ def _linear(model: EffortModel) -> EffortModel:
 
 
 def _some_samples(log: PreparedLog, scale: EffortScale) -> Samples | None:
-    """Samples spread over a log, efforts as torques."""
+    """Samples spread over a log, with efforts as torques."""
     rows = min(log.signals.used, FIRST)
     every = max(rows // LOOKED_AT, 1)
     parts: list[Samples] = []
@@ -102,7 +102,7 @@ _ARRAYS = ("t", "q", "qd", "qdd", "effort", "usable")
 
 
 class _Look:
-    """Samples of a log under one hypothesis after the other."""
+    """Evaluates hypotheses on samples of a log."""
 
     def __init__(self, model: EffortModel, s: Samples, log: PreparedLog, dead_zone: Floats) -> None:
         self.model, self.s, self.log = model, s, log
@@ -114,9 +114,9 @@ class _Look:
         self._products: list[tuple[Floats, Floats, int]] = []
 
     def findings(self) -> list[str]:
-        """Sentences; InputError where a column is wrong for sure."""
+        """Findings as sentences; InputError if a column is clearly wrong."""
         if not (self.size > 0.0).all():
-            return []  # a joint without an effort: there is nothing to exchange it with
+            return []  # a joint without an effort column has nothing to swap
         as_it_is = self._nothing()
         left, x = self._left(as_it_is)
         if (left < BAD).all():
@@ -128,14 +128,14 @@ class _Look:
             alike = [(h, share) for h, share in tried if np.sum(np.log(share)) < least + MARGIN]
             said, share = " Or: ".join(h.message for h, _ in alike[:MOST_SAID]), alike[0][1]
             raise InputError(
-                f"{self.log.signals.name}: {said} The model leaves up to {100.0 * left.max():.3g} % of the "
-                f"variance of a joint's effort unexplained as the log is, else {100.0 * share.max():.3g} %."
+                f"{self.log.signals.name}: {said} Unexplained variance of a joint's effort: up to "
+                f"{100.0 * left.max():.3g} % as logged, {100.0 * share.max():.3g} % if corrected."
             )
         self._check_senses(x)
         return []
 
     def _left(self, h: Hypothesis) -> tuple[Floats, Floats]:
-        """The share of every joint's variance that a fit leaves (n,), and its unknowns."""
+        """Unexplained share of every joint's variance (n,), and the fitted unknowns."""
         motion = (h.q_order, h.q_sign, h.q_zero)
         if self._motion != motion:
             self._motion, self._products = motion, self._products_of(self._under(h))
@@ -166,7 +166,9 @@ class _Look:
         return left, x
 
     def _products_of(self, s: Samples) -> list[tuple[Floats, Floats, int]]:
-        """For every joint the products of its columns and of the efforts of all joints, their means, rows."""
+        """Per joint the normal equations of its columns with the efforts of all joints, their means, and row
+        counts.
+        """
         model = self.model
         C, _ = model.columns(s, model.values())
         dead = np.where(model.is_dry, self.dead_zone, -1.0)
@@ -197,28 +199,28 @@ class _Look:
         return replace(as_it_is, **changes)  # type: ignore[arg-type]
 
     def _hypotheses(self) -> Iterator[Hypothesis]:
-        """One column first, then two; those of one motion of the joints one after the other."""
+        """Hypotheses with one changed column first, then two; swaps of joints with identical motion last."""
         q, effort = self.log.signals.q_columns, self.log.signals.effort_columns
         turned = [_at(self.n, i, -1.0, 1.0) for i in range(self.n)]
         for i in range(self.n):
-            text = f"column {effort[i]!r} has the wrong sign: turn it round."
+            text = f"column {effort[i]!r} has the wrong sign: reverse it."
             yield self._nothing(effort_factor=turned[i], message=text)
         for (a, b), swapped in self._exchanges():
-            text = f"columns {effort[a]!r} and {effort[b]!r} are exchanged."
+            text = f"columns {effort[a]!r} and {effort[b]!r} are swapped."
             yield self._nothing(effort_order=swapped, message=text)
         for i in range(self.n):
-            text = f"column {q[i]!r} has the wrong sign: turn it round."
+            text = f"column {q[i]!r} has the wrong sign: reverse it."
             yield self._nothing(q_sign=turned[i], message=text)
             text = (
-                f"columns {q[i]!r} and {effort[i]!r} both have the wrong sign: the joint turns the other way "
-                "than in the arm file. Turn both round, or its axis."
+                f"columns {q[i]!r} and {effort[i]!r} both have the wrong sign: the joint turns opposite "
+                "to the arm file. Reverse both, or its axis."
             )
             yield self._nothing(q_sign=turned[i], effort_factor=turned[i], message=text)
         for (a, b), swapped in self._exchanges():
-            text = f"columns {q[a]!r} and {q[b]!r} are exchanged."
+            text = f"columns {q[a]!r} and {q[b]!r} are swapped."
             yield self._nothing(q_order=swapped, message=text)
             text = (
-                f"columns of {self._joint(a)} and {self._joint(b)} are exchanged: {q[a]!r} with {q[b]!r}, "
+                f"columns of {self._joint(a)} and {self._joint(b)} are swapped: {q[a]!r} with {q[b]!r}, "
                 f"{effort[a]!r} with {effort[b]!r}."
             )
             yield self._nothing(q_order=swapped, effort_order=swapped, message=text)
@@ -233,7 +235,7 @@ class _Look:
 
     def _other_units(self, i: int, column: str) -> Iterator[Hypothesis]:
         ratio = float(self.model.ratios[i])
-        units = [(1e-3, "is in thousandths of the unit of the others: divide it by 1000.")]
+        units = [(1e-3, "is in thousandths of the others' unit: divide it by 1000.")]
         units += [(1e3, "is 1000 times too small: multiply it by 1000.")]
         if ratio > 2.0 and self.log.signals.effort == "tau":
             units += [
@@ -251,11 +253,11 @@ class _Look:
         for zero, words in ((QUARTER, "90"), (-QUARTER, "-90"), (2.0 * QUARTER, "180")):
             yield self._nothing(
                 q_zero=_at(self.n, i, zero, 0.0),
-                message=f"column {column!r} has another zero than the arm file: add {words} deg.",
+                message=f"column {column!r} has a different zero from the arm file: add {words} deg.",
             )
 
     def _check_senses(self, x: Floats) -> None:
-        """Refuse efforts that brake where they should drive: the joint would have a negative inertia."""
+        """Refuse efforts whose sign implies a negative inertia of a joint."""
         model, s = self.model, self.s
         p = len(model.base)
         wrong = []
@@ -280,8 +282,8 @@ class _Look:
             known, joints = self.log.signals, ", ".join(self._joint(i) for i in wrong)
             raise InputError(
                 f"{known.name}: {_columns([known.effort_columns[i] for i in wrong])} the wrong sign, or the "
-                f"positions have ({_listed([known.q_columns[i] for i in wrong])}): inertia and friction of "
-                f"{joints} would be negative. Turn one of them round."
+                f"positions do ({_listed([known.q_columns[i] for i in wrong])}): inertia and friction of "
+                f"{joints} would be negative. Reverse one of them."
             )
 
     def _joint(self, i: int) -> str:

@@ -1,4 +1,4 @@
-"""Efforts as functions of what is unknown: base parameters and the figures of every drive.
+"""Efforts as functions of the unknowns: base parameters and drive parameters.
 
 effort_i = law_i(Y_i base, qd_i, qdd_i; figures_i), whose derivatives are columns of a least-squares problem.
 """
@@ -37,20 +37,20 @@ from forearm.reduction.base import BaseParameters, base_parameters
 from forearm.spatial import Floats
 
 FrictionKind = Literal["none", "viscous", "coulomb", "stribeck"]
-# of a gear that a file says nothing of
+# assumed gear ratio if the file has none
 FIRST_GEAR = Transmission(efficiency=((0.0, 0.9),), rated_torque=1.0)
-FIRST_SPEED = 0.1  # rad/s (m/s) on the joint's side: where a search for Stribeck's speed begins
+FIRST_SPEED = 0.1  # rad/s (m/s) on the joint side: initial guess of the Stribeck speed
 
 
 @dataclass(frozen=True, eq=False)
 class EffortModel:
-    """Efforts on one side of the gears over x = (base parameters, figures of each drive).
+    """Efforts on one side of the gears as functions of x = (base parameters, drive parameters).
 
     Attributes:
-        arm: whose geometry is trusted, and whose masses load the bearings.
+        arm: the arm; its geometry is assumed exact, its masses load the bearings.
         base: its base parameters.
-        laws: of the joints.
-        ratios: |N| of their gears (n,).
+        laws: drive laws of the joints.
+        ratios: gear ratios |N| (n,).
         torque_side: "motor" or "link".
     """
 
@@ -62,29 +62,29 @@ class EffortModel:
 
     @cached_property
     def figures(self) -> tuple[tuple[int, str], ...]:
-        """Of the unknowns behind the base parameters: joint, and which figure of its drive."""
+        """Joint index and drive-parameter index of each unknown after the base parameters."""
         return tuple((i, figure) for i, law in enumerate(self.laws) for figure in law.figures)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Of the unknowns."""
+        """Names of the unknowns."""
         figures = [f"{self.arm.joints[i].name}.{figure}" for i, figure in self.figures]
         return (*self.base.names, *figures)
 
     def place(self, joint: int, figure: str) -> int | None:
-        """Where a figure stands among the unknowns; None where the joint has none such."""
+        """Index of a drive parameter among the unknowns; None if the joint has none."""
         figures = self.laws[joint].figures
         return self.places[joint].start + figures.index(figure) if figure in figures else None
 
     @cached_property
     def places(self) -> tuple[slice, ...]:
-        """Where the figures of each joint stand among the unknowns."""
+        """Indices of each joint's drive parameters among the unknowns."""
         ends = np.cumsum([len(self.base), *(len(law.figures) for law in self.laws)]).tolist()
         return tuple(slice(a, b) for a, b in pairwise(ends))
 
     @property
     def width(self) -> int:
-        """Columns of a row: base parameters, and the figures of the joint that has most."""
+        """Width of a row: base parameters plus the largest number of drive parameters of a joint."""
         return len(self.base) + max(len(law.figures) for law in self.laws)
 
     @property
@@ -94,18 +94,18 @@ class EffortModel:
 
     @property
     def is_dry(self) -> list[bool]:
-        """For each joint whether its effort jumps where it reverses."""
+        """Per joint, whether its effort jumps at a velocity reversal."""
         return [law.is_dry or bool(law.bearings) or law.transmission is not None for law in self.laws]
 
     @cached_property
     def nonlinear(self) -> tuple[int, ...]:
-        """The unknowns that efforts are not linear in."""
+        """The unknowns in which efforts are nonlinear."""
         p = len(self.base)
         return tuple(p + k for k, (_, figure) in enumerate(self.figures) if figure in NONLINEAR)
 
     def columns(self, s: Samples, x: Floats) -> tuple[Floats, Floats | None]:
         """d effort / d x of every sample and joint, packed (T, n, width): base parameters, then the joint's
-        own figures; and efforts (T, n), None where they are the columns times x.
+        own drive parameters; and efforts (T, n), None if they equal the columns times x.
         """
         q, qd, qdd = (np.ascontiguousarray(a) for a in (s.q, s.qd, s.qdd))
         p, n = len(self.base), self.arm.n
@@ -128,13 +128,13 @@ class EffortModel:
         return C, None if self.is_linear else efforts
 
     def efforts(self, s: Samples) -> Floats:
-        """The efforts of the arm as its file has it (T, n)."""
+        """Efforts of the arm as in its file (T, n)."""
         x = self.values()
         C, made = self.columns(s, x)
         return np.asarray((self.times(C, x) if made is None else made) + self.known(s))
 
     def times(self, C: Floats, x: Floats) -> Floats:
-        """Columns times the unknowns, each joint with its own figures (T, n)."""
+        """Columns times the unknowns, each joint with its own drive parameters (T, n)."""
         p = len(self.base)
         made = C[:, :, :p] @ x[:p]
         for i, place in enumerate(self.places):
@@ -142,7 +142,7 @@ class EffortModel:
         return np.asarray(made)
 
     def known(self, s: Samples) -> Floats | float:
-        """The part of efforts (T, n) that is not asked for: drives of joints that mimic others."""
+        """The known part of efforts (T, n): drives of mimic joints."""
         total: Floats | float = 0.0
         if self.torque_side == "link":
             return total
@@ -151,8 +151,8 @@ class EffortModel:
                 continue
             if drive.depends_on_load:
                 raise ModelError(
-                    f"identify: joint {body.joint.name!r} mimics another and has friction that depends on "
-                    "its load; leave its bearings and transmission out of the arm."
+                    f"identify: joint {body.joint.name!r} mimics another and has load-dependent friction; "
+                    "remove its bearings and transmission from the arm."
                 )
             rate = drive.multiplier * s.qd[:, drive.freedom]
             made = np.zeros_like(s.qd)
@@ -163,7 +163,7 @@ class EffortModel:
 
     @property
     def needs_reactions(self) -> bool:
-        """Whether friction of a bearing is asked for."""
+        """Whether the friction of a bearing is an unknown."""
         return any(law.bearings for law in self.laws)
 
     @cached_property
@@ -180,8 +180,8 @@ class EffortModel:
         return [names.index(joint.name) for joint in self.arm.joints]
 
     def values(self) -> Floats:
-        """The unknowns of the arm as its file has them; 0 where it says nothing, and a first guess of figures
-        that efforts are not linear in.
+        """The unknowns' values in the arm file, 0 if it has none, with initial guesses of nonlinear drive
+        parameters.
         """
         made = [self.base.values]
         for joint, law, ratio in zip(self.arm.joints, self.laws, self.ratios, strict=True):
@@ -192,14 +192,14 @@ class EffortModel:
 def effort_model(
     arm: Arm, torque_side: str, friction: FrictionKind | None, *, has_load: bool = False, rotors: bool = True
 ) -> EffortModel:
-    """The model whose unknowns are asked for.
+    """Build the effort model with its unknowns.
 
     Args:
-        arm: the arm; kinds of friction that it has are asked for too.
+        arm: the arm; its kinds of friction are unknowns too.
         torque_side: "motor" or "link".
-        friction: kinds of friction that every joint is to have; None: "coulomb", and what the arm has.
-        has_load: whether every joint on the motor's side is to have losses in proportion to its load.
-        rotors: whether rotors of joints without a motor are asked for, too.
+        friction: kinds of friction for every joint; None: "coulomb", plus those of the arm.
+        has_load: whether every joint on the motor side has losses proportional to its load.
+        rotors: whether rotors of joints without a motor are unknowns too.
     """
     laws = tuple(_structure(j, torque_side, friction, has_load, rotors) for j in arm.joints)
     ratios = np.array([abs(j.motor.gear_ratio) if j.motor else 1.0 for j in arm.joints])
@@ -244,13 +244,14 @@ def _does_something(drive: Drive) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class EffortScale:
-    """From what was measured to torques, motor torque times gear ratio: y = factor effort + by_speed qd.
+    """Conversion from measured efforts to torques, motor torque times gear ratio: y = factor effort +
+    by_speed qd.
 
     Attributes:
         kind: "tau", "current" or "voltage".
         factor: (n,).
-        by_speed: (n,), what a voltage loses to the motor's own.
-        of_current: (n,), where a log has currents beside voltages: torque / current; else None.
+        by_speed: (n,), the back-EMF term of voltages.
+        of_current: (n,), torque per current if a log has currents as well as voltages; else None.
     """
 
     kind: EffortKind
@@ -269,7 +270,7 @@ class EffortScale:
 
 
 def effort_scale(kind: EffortKind, K: Floats, R: Floats) -> EffortScale:
-    """What measured efforts are worth in torque, by N Kt (N m / A) and R (ohm) of the motors."""
+    """The conversion to torque by N Kt (N m / A) and R (ohm) of the motors."""
     if kind == "tau":
         return EffortScale(kind, np.ones(len(K)), np.zeros(len(K)))
     if kind == "current":

@@ -1,4 +1,4 @@
-"""The estimation, stage by stage: passes over the logs, each condensed and solved, until nothing moves."""
+"""The estimation in stages: passes over the logs, each condensed and solved, until the unknowns converge."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from forearm.identification.shift_search import ShiftSearch
 from forearm.progress import Progress
 from forearm.spatial import Floats
 
-FOLDS = 5  # parts of a single log that are left out in turn
-MOST_KEPT = 100_000_000  # bytes of rows: more are made anew in every pass
-PASSES = 12  # of a stage
-STILL = 0.01  # of their deviations: unknowns that move less have settled
-ENOUGH = 2.0  # rows for each unknown, at least
-HUBER = 1.345  # deviations beyond which a row counts less
+FOLDS = 5  # cross-validation folds of a single log
+MOST_KEPT = 100_000_000  # bytes of cached rows: beyond this, rows are recomputed in every pass
+PASSES = 12  # per stage
+STILL = 0.01  # of their standard deviations: a smaller change counts as converged
+ENOUGH = 2.0  # least number of rows per unknown
+HUBER = 1.345  # standard deviations beyond which a row is downweighted
 ROBUST_ROUNDS = 6
-LARGEST_STEP = 2.0  # a factor: Stribeck's speed moves no farther in one pass
-SPEEDS = (0.02, 0.06, 0.2)  # of a joint's largest speed: where its search begins
+LARGEST_STEP = 2.0  # largest factor by which the Stribeck speed changes in one pass
+SPEEDS = (0.02, 0.06, 0.2)  # of a joint's largest speed: initial values of the search
 
 
 @dataclass(eq=False)
 class Fitting:
-    """Logs, a model, and how the fit weighs rows.
+    """Logs, a model, and the weighting of rows.
 
     Attributes:
         model: of efforts.
-        sources: the logs' rows.
-        asked: what is asked for.
+        sources: sources of the logs' rows.
+        asked: the request.
         weighting: "joint", "ordinary" or "robust".
         fastest: largest speeds of the joints (n,).
-        motors: as logs of voltage and current show them.
-        progress: is told of every pass.
+        motors: motor constants estimated from voltage and current logs.
+        progress: called at every pass.
     """
 
     model: EffortModel
@@ -58,19 +58,19 @@ class Fitting:
 
     @property
     def shifts(self) -> list[float]:
-        """Of the logs, so far."""
+        """Shifts of the logs so far."""
         return [source.shift for source in self.sources]
 
     @property
     def folds(self) -> int:
-        """Parts of each log that are left out in turn: the whole log, if the others tell all that it does."""
+        """Cross-validation folds per log: one, the whole log, if the other logs determine as much."""
         alone = (
             len(self.sources) == 1 or self.asked.gains or any(load is not None for load in self.asked.loads)
         )
         return FOLDS if alone else 1
 
     def rows(self, log: int, x: Floats, needs_slopes: bool = True) -> Iterable[Rows]:
-        """The rows of a log at x, kept where they are few and, but for slopes, the same at every x."""
+        """The rows of a log at x, cached if they are few and do not depend on x except for derivatives."""
         is_same = not self.asked.shifts[log] or not needs_slopes
         if log in self._kept and (is_same or np.array_equal(self._kept_at[log], x)):
             return self._kept[log]
@@ -90,7 +90,7 @@ class Fitting:
     def condensed(
         self, x: Floats, coefficients: Floats | None = None, weights: Weights | None = None
     ) -> list[list[Triangles]]:
-        """All logs, condensed at x; whitened and weighed where that is asked for."""
+        """All logs condensed at x, whitened and weighted as requested."""
         made = []
         for log in range(len(self.sources)):
             rows = self.rows(log, x)
@@ -104,7 +104,7 @@ class Fitting:
     def with_extras(
         self, x: Floats, coefficients: Floats | None, extras: Extras, count: int
     ) -> list[list[Triangles]]:
-        """All logs, condensed with further columns."""
+        """All logs, condensed with additional columns."""
         made = []
         for log, source in enumerate(self.sources):
             rows: Iterable[Rows] = source.rows(self.model, x, extras=extras)
@@ -119,7 +119,7 @@ class Fitting:
         return condense(rows, self.model.arm.n, self.model.width + 1 + further, self.folds, total)
 
     def shift(self, solution: FitSolution, search: ShiftSearch) -> bool:
-        """Move efforts by what a pass asks for; whether any moved."""
+        """Update the shifts; return whether any changed."""
         places = [solution.unknowns.shift_place(log) for log in range(len(self.sources))]
         steps = np.array([0.0 if place is None else -float(solution.x[place]) for place in places])
         spreads = [0.0 if place is None else float(solution.x_std[place]) for place in places]
@@ -133,14 +133,14 @@ class Fitting:
 
 @dataclass(frozen=True, eq=False)
 class FittedStage:
-    """A stage that came to its end.
+    """Result of a stage.
 
     Attributes:
-        solution: on whitened rows where the weighting asks for it.
+        solution: on whitened rows if the weighting requires it.
         x: unknowns of the model, loads, shifts and gains.
-        raw: rows condensed as they are.
-        coefficients: of the noise of rows (n, k).
-        settled: whether the last pass moved nothing.
+        raw: rows condensed without whitening.
+        coefficients: of the rows' noise model (n, k).
+        settled: whether the last pass changed nothing.
     """
 
     solution: FitSolution
@@ -151,7 +151,7 @@ class FittedStage:
 
 
 def fit_stage(fitting: Fitting, x: Floats, is_full: bool) -> FittedStage:
-    """One stage from the unknowns x (of the model) on: as many passes as it takes."""
+    """Run one stage from the model unknowns x until it converges."""
     model, weighted = fitting.model, fitting.weighting != "ordinary"
     raw, solution, settled = _passes(fitting, x, is_full, None)
     x = solution.x[: len(model.names)]
@@ -171,7 +171,7 @@ def fit_stage(fitting: Fitting, x: Floats, is_full: bool) -> FittedStage:
 def _passes(
     fitting: Fitting, x: Floats, is_full: bool, coefficients: Floats | None
 ) -> tuple[list[list[Triangles]], FitSolution, bool]:
-    """Gauss and Newton's steps: rows at x, solved, until x and the shifts stay."""
+    """Gauss-Newton steps: condense and solve at x until x and the shifts converge."""
     model, weighted = fitting.model, fitting.weighting != "ordinary"
     changes = not model.is_linear
     search = ShiftSearch([source.log.signals.period for source in fitting.sources])
@@ -186,23 +186,24 @@ def _passes(
         moved = any(fitting.asked.shifts) and fitting.shift(solution, search)
         still = not changes or _is_still(solution, x, found)
         x = found
-        # slopes of the first pass are those of the arm as given, or of rows that are not whitened yet
+        # derivatives of the first pass belong to the arm as given, or to rows not yet whitened
         if still and not moved and (k or not any(fitting.asked.shifts)):
             return data, solution, True
     return data, solution, False
 
 
 def _check_rows(fitting: Fitting, data: list[list[Triangles]], unknowns: int) -> None:
-    """Refuse data that are too few for what is asked of them."""
+    """Refuse data with too few rows for the unknowns."""
     count = sum(float(part.counts.sum()) for parts in data for part in parts)
     if count < ENOUGH * unknowns:
         known = fitting.sources[0].log.signals
         averaged = fitting.sources[0].averaged
         raise InputError(
-            f"{known.name}: {int(count)} rows are left for {unknowns} unknowns, expected {ENOUGH:g} times as "
-            f"many. A row averages {averaged} samples of a joint that moves; the filter's window is "
-            f"{known.window:.3g} s of {known.duration:.3g} s. Log longer, give a higher cutoff, or ask for "
-            "less."
+            f"{known.name}: {int(count)} rows for {unknowns} unknowns; expected at least {ENOUGH:g} times as "
+            f"many rows as unknowns. A row averages {averaged} samples of a moving joint; the filter window "
+            "is "
+            f"{known.window:.3g} s of {known.duration:.3g} s. Record a longer log, give a higher cutoff, or "
+            "identify fewer parameters."
         )
 
 
@@ -212,7 +213,7 @@ def _is_still(solution: FitSolution, before: Floats, after: Floats) -> bool:
 
 
 def _bounded(model: EffortModel, before: Floats, after: Floats) -> Floats:
-    """Steps of figures that efforts are not linear in, kept within a factor."""
+    """Steps of nonlinear drive parameters, limited to a factor."""
     made = after.copy()
     for k in model.nonlinear:
         figure = model.figures[k - len(model.base)][1]
@@ -224,7 +225,7 @@ def _bounded(model: EffortModel, before: Floats, after: Floats) -> Floats:
 
 
 def residuals(model: EffortModel, rows: Rows, solution: FitSolution, log: int) -> Floats:
-    """What a solution leaves of rows (T, n)."""
+    """Residuals of rows (T, n)."""
     unknowns, x = solution.unknowns, solution.x
     made = model.times(rows.columns, unknowns.of_log(log, x))
     if unknowns.asks_gains:
@@ -236,7 +237,7 @@ def residuals(model: EffortModel, rows: Rows, solution: FitSolution, log: int) -
 
 
 def _coefficients(fitting: Fitting, solution: FitSolution) -> Floats:
-    """How the noise of neighbouring rows hangs together."""
+    """Autocorrelation of the rows' noise."""
     sums = Autocovariances(fitting.model.arm.n)
     x = solution.x[: len(fitting.model.names)]
     for log in range(len(fitting.sources)):
@@ -248,14 +249,14 @@ def _coefficients(fitting: Fitting, solution: FitSolution) -> Floats:
 
 @dataclass(eq=False)
 class Weights:
-    """Rows weighed by what a solution leaves of them: those far off count less. Huber's."""
+    """Rows with Huber weights from the residuals: outliers count less."""
 
     model: EffortModel
     solution: FitSolution
-    sums: Floats  # (4, n): rows, weights, psi^2, rows within
+    sums: Floats  # (4, n): rows, weights, psi^2, inliers
 
     def applied(self, log: int, rows: Iterable[Rows]) -> Iterator[Rows]:
-        """The rows times the roots of their weights."""
+        """The rows times the square roots of their weights."""
         for block in rows:
             left = np.abs(residuals(self.model, block, self.solution, log)) / self.solution.sigma
             w = np.minimum(1.0, HUBER / np.maximum(left, 1e-300))
@@ -265,9 +266,7 @@ class Weights:
             yield replace(block, columns=block.columns * root[:, :, None], y=block.y * root)
 
     def sigma(self) -> Floats:
-        """The deviation that weighed rows are to be taken with, so that covariances are those of Huber's
-        estimate.
-        """
+        """Noise standard deviation for weighted rows that yields the covariance of Huber's estimate."""
         count, weights, psi, within = np.maximum(self.sums, 1e-300)
         return np.asarray(self.solution.sigma * np.sqrt(psi / count * (weights / count)) / (within / count))
 
@@ -290,7 +289,7 @@ def _robust(fitting: Fitting, solution: FitSolution, coefficients: Floats, is_fu
 
 
 def _spread(fitting: Fitting, solution: FitSolution, coefficients: Floats) -> Floats:
-    """The noise of rows by the median of what is left, which rows far off do not move (n,)."""
+    """Noise of rows from the median residual, which outliers do not affect (n,)."""
     model, x = fitting.model, solution.x[: len(fitting.model.names)]
     left: list[Floats] = []
     for log in range(len(fitting.sources)):
@@ -302,7 +301,7 @@ def _spread(fitting: Fitting, solution: FitSolution, coefficients: Floats) -> Fl
 
 
 def with_first_speeds(fitting: Fitting, x: Floats) -> Floats:
-    """The unknowns with those first guesses of Stribeck's speeds that leave least."""
+    """The unknowns with the initial Stribeck speeds that leave the smallest residual."""
     model, asked = fitting.model, fitting.asked
     tried = []
     for share in SPEEDS:
@@ -316,7 +315,7 @@ def with_first_speeds(fitting: Fitting, x: Floats) -> Floats:
         solution = solve(unknowns, fitting.condensed(begun), weighted=True)
         tried.append((solution.squares.sum(axis=0), solution.x[: len(x)]))
     made = tried[int(np.argmin([squares.sum() for squares, _ in tried]))][1]
-    for i in range(model.arm.n):  # each joint from where it leaves least
+    for i in range(model.arm.n):  # each joint starts from its best value
         place = model.place(i, STRIBECK_SPEED)
         if place is not None:
             made[place] = tried[int(np.argmin([squares[i] for squares, _ in tried]))][1][place]
@@ -326,13 +325,13 @@ def with_first_speeds(fitting: Fitting, x: Floats) -> Floats:
 def left_out(
     fitted: FittedStage, weighted: bool, possible: Callable[[FitSolution], Floats], progress: Progress | None
 ) -> Floats:
-    """The rms (L, n) of parts of the data that a fit to the others predicts; NaN if there are no others.
+    """Cross-validated rms (L, n): each fold predicted by a fit to the others; NaN if there are no others.
 
     Args:
         fitted: the last stage.
-        weighted: whether joints are weighed by their noise.
-        possible: from a fit to unknowns z of bodies that can exist.
-        progress: is told of every part.
+        weighted: whether joints are weighted by their noise.
+        possible: maps a fit to the unknowns z of physically consistent bodies.
+        progress: called for every fold.
     """
     solution = fitted.solution
     unknowns, logs = solution.unknowns, len(fitted.raw)
@@ -342,7 +341,7 @@ def left_out(
     parts = [(log, k) for log, some in enumerate(fitted.raw) for k in range(len(some))]
     for done, (log, k) in enumerate(parts):
         if progress is not None:
-            progress(done, len(parts), "predicting data that are left out")
+            progress(done, len(parts), "predicting held-out data")
         others, part = _without(fitted.raw, log, k), fitted.raw[log][k]
         x = solution.x.copy()
         if not any(others):
@@ -365,7 +364,7 @@ def _without(data: list[list[Triangles]], log: int, fold: int) -> list[list[Tria
 
 
 def squared(unknowns: FitUnknowns, log: int, part: Triangles, x: Floats) -> Floats:
-    """What unknowns leave of a part of a log: sums of squares (n,)."""
+    """Sums of squared residuals (n,) of unknowns on a fold."""
     return np.array([_square(unknowns, log, i, R, x) for i, R in enumerate(part.R)])
 
 

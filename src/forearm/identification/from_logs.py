@@ -1,4 +1,4 @@
-"""From logs to a model: `identify` reads as a table of contents."""
+"""Identification from logs, `identify`: its body lists the steps."""
 
 from __future__ import annotations
 
@@ -56,37 +56,38 @@ def identify(
     period: float | None = None,
     progress: Progress | None = None,
 ) -> Identification:
-    """A better model of an arm from measured logs: inertial parameters, friction, rotors, with deviations.
+    """Identify an arm from measured logs: inertial parameters, friction and rotors, with standard deviations.
 
-    Geometry is trusted. Several logs are fitted together, and each is predicted by a fit to the others; of a
-    single one every fifth by a fit to the rest.
+    The geometry is assumed exact. Several logs are fitted together, and each is also predicted by a fit to
+    the others; with a single log, every fifth of it is predicted by a fit to the rest.
 
     Args:
-        arm: the arm as it is known.
+        arm: the arm as known so far.
         log: a file (.csv, .parquet, .npz, .json), arrays by name, t (T,), q (T, n) and tau, current or
-            voltage (T, n), qd and qdd where they were measured, what a simulation left; or a list of such.
+            voltage (T, n), and qd and qdd if measured; a simulation result; or a list of these.
         torque_side: "motor": tau is motor torque times gear ratio, with rotor, gear and all friction in it;
-            "link": a sensor behind the gear. It is asked for, never guessed.
+            "link": a sensor behind the gear. Required; it is never guessed.
         friction: "none", "viscous", "coulomb" (with viscous), "stribeck" (with both), for every joint;
-            "auto": "coulomb", and for each joint what the arm file has.
-        load: whether gears of every joint lose in proportion to their load.
-        offsets: whether torques have offsets; Coulomb's friction is then the same in both directions.
-        gains: whether measured efforts are off by a factor for each joint. A known payload in one of the
-            logs tells all of them; without one that of the last joint stays 1.
-        payload: in the hand: None, "unknown", or a mapping with mass, com and inertia; a list for each log.
-        shift: efforts come so much later than positions, s; None: found for each log.
-        weighting: "joint": by the noise of each joint's rows, and what neighbouring rows have in common of
-            it; "ordinary": all rows alike; "robust": rows far off count less.
-        cutoff: of the filter of positions, Hz; None: from the data.
-        derivatives: "position" or "logged": where qd and qdd come from; None: logged where both are there.
-        effort: "tau", "current" or "voltage", where logs have several.
+            "auto": "coulomb", plus the friction of each joint in the arm file.
+        load: whether every joint has gear losses proportional to its load.
+        offsets: whether torques have offsets; Coulomb friction is then the same in both directions.
+        gains: whether measured efforts have an unknown gain per joint. A known payload in one of the logs
+            determines all gains; without one the gain of the last joint stays 1.
+        payload: load in the hand: None, "unknown", or a mapping with mass, com and inertia; a list for each
+            log.
+        shift: delay of efforts after positions, s; None: estimated for each log.
+        weighting: "joint": by the noise of each joint's rows, with its autocorrelation; "ordinary": all rows
+            alike; "robust": outliers count less.
+        cutoff: cut-off frequency of the position filter, Hz; None: chosen from the data.
+        derivatives: "position" or "logged": source of qd and qdd; None: logged if both are present.
+        effort: "tau", "current" or "voltage", if logs have several.
         total_mass: of the moving bodies, kg, or (value, deviation); None: unknown.
-        prior: how far inertial parameters of the arm file may be off, as a share, where data say nothing; or
-            a `Prior`.
-        confidence: of intervals.
-        check: whether efforts in the columns of other joints, or with the wrong sign, are refused.
+        prior: relative uncertainty of the arm file's inertial parameters, used where data carry no
+            information; or a `Prior`.
+        confidence: confidence level of intervals.
+        check: whether to refuse efforts in other joints' columns or with the wrong sign.
         columns, units, period: as in `read_motion`.
-        progress: is told how far it is.
+        progress: progress callback.
     """
     check_arm(arm, "identify")
     side = _side(torque_side)
@@ -110,8 +111,8 @@ def identify(
     model = effort_model(arm, side, kind, has_load=load)
     if gains and not model.is_linear:
         raise InputError(
-            "identify, gains: they are found where efforts are linear in the other unknowns; leave out load, "
-            "and give friction='coulomb' for an arm with Stribeck friction."
+            "identify, gains: they can be identified only if efforts are linear in the other unknowns; omit "
+            "load, and give friction='coulomb' for an arm with Stribeck friction."
         )
     asked = FitRequest(offsets, gains, (shift is None,) * len(logs), loads_of(payload, len(logs)))
     fitting = fitting_of(model, logs, asked, shift or 0.0, weighting, progress)
@@ -129,8 +130,8 @@ def _side(given: object) -> str:
     if given is None:
         raise InputError(
             "identify, torque_side: expected 'motor' or 'link'. 'motor': tau is motor torque times gear "
-            "ratio, or comes from currents or voltages; rotors, gears and all friction are in it. 'link': a "
-            "sensor behind the gear measured it. The numbers alone do not tell."
+            "ratio, or comes from currents or voltages; it includes rotors, gears and all friction. 'link': "
+            "measured by a sensor behind the gear. The data alone do not tell."
         )
     return check_choice(given, TORQUE_SIDES, "identify, torque_side")
 
@@ -150,7 +151,7 @@ def fitting_of(
     weighting: str,
     progress: Progress | None,
 ) -> Fitting:
-    """The logs as rows: with the motors' constants, where efforts are currents or voltages."""
+    """The logs as rows, with motor constants if efforts are currents or voltages."""
     sources = []
     fastest = np.zeros(model.arm.n)
     both = [log for log in logs if log.signals.has_current]
@@ -166,7 +167,7 @@ def fitting_of(
 
 
 def fits_of(fitting: Fitting) -> list[FittedStage]:
-    """The linear stage, and where efforts are not linear in all unknowns, the next from there on."""
+    """The linear stage, then the nonlinear stage if efforts are nonlinear in some unknowns."""
     model = fitting.model
     first = fit_stage(fitting, model.values(), is_full=False)
     if model.is_linear:

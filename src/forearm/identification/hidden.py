@@ -1,4 +1,4 @@
-"""What data cannot tell, in words of links and joints."""
+"""What the data cannot determine, in terms of links and joints."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from forearm.identification.parameter_set import ParameterSet
 from forearm.reduction.base import BaseParameters
 from forearm.tables import number
 
-SHOWN = 1e-9  # of the largest factor: smaller ones are rounding
-MOST_NAMED = 6  # partners of a parameter
-POOR = 0.3  # of a value: a deviation beyond it makes a value poor
+SHOWN = 1e-9  # of the largest factor: smaller ones are rounding errors
+MOST_NAMED = 6  # largest number of partners listed per parameter
+POOR = 0.3  # of a value: a larger standard deviation makes a value poor
 
 
 def unidentifiable(
     model: EffortModel, solution: FitSolution, values: ParameterSet, std: ParameterSet
 ) -> tuple[str, ...]:
-    """Sentences on what no log could tell, what these logs cannot, and what they tell poorly."""
+    """Sentences on what no log could determine, what these logs cannot, and what they determine poorly."""
     return (*_of_no_log(model.base), *_of_side(model), *_of_these(solution), *_poor(values, std))
 
 
 def _of_no_log(base: BaseParameters) -> list[str]:
-    """Parameters that no torque shows, and those that show only in sums with others, link by link."""
+    """Parameters that no torque shows, and those observable only in combinations, link by link."""
     made: list[str] = []
     kept = set(base.names)
     unseen: dict[str, list[str]] = {}
@@ -43,11 +43,11 @@ def _of_no_log(base: BaseParameters) -> list[str]:
             mine.append(parameter)
             partners += [base.names[j] for j in rows if base.names[j] not in partners]
     for link, parameters in unseen.items():
-        made.append(f"{link}: no effort of a joint depends on {_listed(parameters)}.")
+        made.append(f"{link}: no joint effort depends on {_listed(parameters)}.")
     for link, (parameters, partners) in within.items():
         is_one = len(parameters) == 1
         made.append(
-            f"{link}: {_listed(parameters)} {'shows' if is_one else 'show'} only in sums with others, within "
+            f"{link}: {_listed(parameters)} {'is' if is_one else 'are'} observable only in combinations with "
             f"{_listed(partners)}."
         )
     return made
@@ -57,15 +57,17 @@ def _of_side(model: EffortModel) -> list[str]:
     if model.torque_side == "motor":
         return []
     names = [j.name for j in model.arm.joints if j.motor is not None]
-    made = [f"Rotors of {_listed(names)}: torque behind the gears does not show them."] if names else []
+    made = [f"Rotors of {_listed(names)}: torque behind the gears does not depend on them."] if names else []
     hidden = [j.name for j in model.arm.joints if j.friction is not None and j.friction.side == "motor"]
     if hidden:
-        made.append(f"Friction of the motors of {_listed(hidden)}: torque behind the gears does not show it.")
+        made.append(
+            f"Friction of the motors of {_listed(hidden)}: torque behind the gears does not depend on it."
+        )
     return made
 
 
 def _of_these(solution: FitSolution) -> list[str]:
-    """FitUnknowns that follow from others in these data."""
+    """FitUnknowns that depend on others in these data."""
     names, made = solution.unknowns.names, []
     shifts = tuple(name for name in names if name.startswith("log") and name.endswith(".shift"))
     for k, factors in solution.combinations.items():
@@ -74,7 +76,7 @@ def _of_these(solution: FitSolution) -> list[str]:
         at = number(float(solution.z[k]), 4)
         size = float(np.abs(factors).max(initial=0.0))
         if size == 0.0:
-            made.append(f"{names[k]}: nothing in these data depends on it; it stays at {at}.")
+            made.append(f"{names[k]}: these data do not depend on it; it stays at {at}.")
             continue
         order = [j for j in np.argsort(-np.abs(factors), kind="stable") if abs(factors[j]) > 1e-6 * size]
         partners = _listed([names[j] for j in order])
@@ -82,20 +84,23 @@ def _of_these(solution: FitSolution) -> list[str]:
         if names[k].endswith(f".{ROTOR}"):
             why = " (the rotor turns with the link)"
         elif names[k].endswith(f".{OFFSET}"):
-            why = " (an offset acts as friction that differs by direction, or as weight)"
-        made.append(f"{names[k]}: these data show it only together with {partners}{why}; it stays at {at}.")
+            why = " (an offset acts like direction-dependent friction, or like weight)"
+        made.append(
+            f"{names[k]}: these data determine it only in combination with {partners}{why}; it stays at {at}."
+        )
     return made
 
 
 def _poor(values: ParameterSet, std: ParameterSet) -> list[str]:
-    """Parameters that the data show poorly, by what they belong to."""
+    """Poorly determined parameters, grouped by link or joint."""
     found: dict[str, list[str]] = {}
     for name, value in values.items():
         if np.isfinite(std[name]) and std[name] > POOR * abs(value):
             owner, _, rest = name.partition(".")
             found.setdefault(owner, []).append(rest)
     return [
-        f"{owner}: {_listed(rest)} {'is' if len(rest) == 1 else 'are'} shown poorly, with deviations above "
+        f"{owner}: {_listed(rest)} {'is' if len(rest) == 1 else 'are'} poorly determined, with standard "
+        "deviations above "
         f"{POOR:.0%} of the value."
         for owner, rest in found.items()
     ]

@@ -1,5 +1,5 @@
-"""Least squares on condensed data: weights of joints, loads in the hand, time shifts; which unknowns the data
-cannot tell apart; covariances.
+"""Least squares on condensed data: joint weights, payloads, time shifts; linear dependence of unknowns;
+covariances.
 """
 
 from __future__ import annotations
@@ -13,32 +13,32 @@ from forearm.identification.condensed import Condenser, Triangles
 from forearm.identification.effort_model import EffortModel
 from forearm.spatial import Floats
 
-DEPENDENT = 1e-7  # of a column's length: what is left of it beside those before it is rounding
-ROUNDS = 4  # of weights and fits
-MOST_ROUNDS = 40  # where gains multiply the other unknowns
+DEPENDENT = 1e-7  # of a column's length: a smaller remainder beside earlier columns is rounding
+ROUNDS = 4  # iterations of weights and fits
+MOST_ROUNDS = 40  # iterations if gains multiply the other unknowns
 SETTLED = 1e-10
-USUAL_SHIFT = 0.01  # s: a standard deviation of delays between sensors
-FEWEST = 8.0  # rows beyond those that unknowns take up, for a joint's noise
-QUIETEST = 1e-6  # of the noisiest joint: no joint is weighed more, as one without noise would be
+USUAL_SHIFT = 0.01  # s: prior standard deviation of delays between sensors
+FEWEST = 8.0  # degrees of freedom needed to estimate a joint's noise
+QUIETEST = 1e-6  # of the noisiest joint: lower bound of a joint's noise in its weight
 
 
 @dataclass(frozen=True, eq=False)
 class FitUnknowns:
-    """What is solved for: x = fixed + E z over all unknowns of the model, loads and shifts.
+    """The unknowns of a fit: x = fixed + E z over all unknowns of the model, payloads and shifts.
 
     Attributes:
         model: of efforts.
-        loads: for each log (p, 10), what a load's parameters change of the base parameters; None: no load is
-            asked for in it.
-        known_loads: for each log what a known load changes of the base parameters (p,).
-        shifts: for each log whether its shift is asked for.
+        loads: for each log (p, 10), maps a payload's parameters to changes of the base parameters; None: no
+            unknown payload.
+        known_loads: for each log the change of the base parameters by a known payload (p,).
+        shifts: for each log whether its shift is unknown.
         names: of z.
         E: (size, len(names)).
         fixed: (size,).
-        guess: of z, where the data say nothing.
-        gains: measured over true efforts (n,), where rows are linearised if they are asked for.
-        asks_gains: whether they are: they come last in x.
-        shifted: the shifts of the logs so far, s: x has what is to be taken off them.
+        guess: values of z used if the data carry no information.
+        gains: ratio of measured to true efforts (n,), about which rows are linearised.
+        asks_gains: whether gains are unknown; they come last in x.
+        shifted: current shifts of the logs, s: x holds their corrections.
     """
 
     model: EffortModel
@@ -55,24 +55,24 @@ class FitUnknowns:
 
     @property
     def count(self) -> int:
-        """FitUnknowns of the model, which come first."""
+        """Number of model unknowns, which come first."""
         return len(self.model.names)
 
     def load_place(self, log: int) -> slice:
-        """Where a log's load stands in x."""
+        """Slice of a log's payload in x."""
         first = self.count + 10 * sum(load is not None for load in self.loads[:log])
         return slice(first, first + (10 if self.loads[log] is not None else 0))
 
     def shift_place(self, log: int) -> int | None:
-        """Where a log's shift stands in x."""
+        """Index of a log's shift in x."""
         if not self.shifts[log]:
             return None
         loads = 10 * sum(load is not None for load in self.loads)
         return self.count + loads + sum(self.shifts[:log])
 
     def rows(self, log: int, joint: int, R: Floats, x: Floats) -> tuple[Floats, Floats]:
-        """Condensed rows of a joint in a log over all unknowns, and what they are to explain; linearised at x
-        where gains are asked for.
+        """Condensed rows of a joint in a log over all unknowns, and their right side; linearised at x if
+        gains are unknown.
         """
         p, place, gain = len(self.model.base), self.model.places[joint], float(self.gains[joint])
         G = np.zeros((len(R), self.E.shape[0]))
@@ -85,7 +85,7 @@ class FitUnknowns:
         y = R[:, -1] - gain * known
         if self.asks_gains:
             last = self.E.shape[0] - len(self.gains)
-            efforts = G[:, :last] @ x[:last] + known  # a shift has no column yet: it is no effort
+            efforts = G[:, :last] @ x[:last] + known  # shifts have no column yet: it is not an effort
             G *= gain
             G[:, last + joint] = efforts
             y = y + gain * efforts
@@ -95,7 +95,7 @@ class FitUnknowns:
         return G, y
 
     def believed_shifts(self) -> Floats:
-        """Rows over z, and what they are to be: shifts are of the size of delays, where data do not tell."""
+        """Rows over z and their right side, with a prior on shifts of the size of delays."""
         rows = []
         for log, shift in enumerate(self.shifted):
             place = self.shift_place(log)
@@ -104,7 +104,7 @@ class FitUnknowns:
         return np.array(rows).reshape(len(rows), len(self.names) + 1)
 
     def of_log(self, log: int, x: Floats) -> Floats:
-        """The unknowns of the model with a log's load among them."""
+        """The model unknowns including a log's payload."""
         made = x[: self.count].copy()
         p = len(self.model.base)
         made[:p] += self.known_loads[log]
@@ -116,17 +116,17 @@ class FitUnknowns:
 
 @dataclass(frozen=True, eq=False)
 class FitSolution:
-    """A fit.
+    """Result of a fit.
 
     Attributes:
-        unknowns: what was solved for.
-        z, covariance: of the unknowns (k,), (k, k); infinite on the diagonal where they stay at their guess.
-        kept: which of z the data tell.
-        combinations: for each of the others the factors (k,) with which it hides behind those that are kept.
+        unknowns: the unknowns.
+        z, covariance: of the unknowns (k,), (k, k); infinite on the diagonal if they stay at their guess.
+        kept: entries of z that the data determine.
+        combinations: for each other entry its linear dependence (k,) on the kept ones.
         sigma: standard deviation of a row (n,).
-        squares: what is left, for each log and joint (L, n).
-        counts: rows, for each log and joint (L, n).
-        R, rhs: the triangle of all weighed rows over z, and what it is to explain.
+        squares: sum of squared residuals for each log and joint (L, n).
+        counts: number of rows for each log and joint (L, n).
+        R, rhs: triangular factor of all weighted rows over z, and its right side.
     """
 
     unknowns: FitUnknowns
@@ -142,17 +142,17 @@ class FitSolution:
 
     @property
     def x(self) -> Floats:
-        """All unknowns: of the model, loads, shifts."""
+        """All unknowns x: of the model, payloads, shifts."""
         return np.asarray(self.unknowns.fixed + self.unknowns.E @ self.z)
 
     @property
     def std(self) -> Floats:
-        """Of z, (k,)."""
+        """Standard deviations of z, (k,)."""
         return np.sqrt(np.diag(self.covariance))
 
     @property
     def x_std(self) -> Floats:
-        """Of x; infinite where it depends on what the data do not tell."""
+        """Standard deviations of x; infinite if they depend on undetermined entries."""
         E, told = self.unknowns.E, np.isfinite(np.diag(self.covariance))
         C = np.where(np.outer(told, told), self.covariance, 0.0)
         made = np.asarray(np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", E, C, E), 0.0)), dtype=np.float64)
@@ -163,8 +163,8 @@ class FitSolution:
 def solve(
     unknowns: FitUnknowns, data: Sequence[Sequence[Triangles]], sigma: Floats | None = None, *, weighted: bool
 ) -> FitSolution:
-    """The unknowns from condensed data, for each log its parts; weighted by the noise of joints, which is
-    found on the way, unless it is given.
+    """Solve from condensed data, given per log as folds; weighted by the joints' noise, which is estimated
+    along the way unless given.
     """
     n = len(unknowns.model.laws)
     noise = np.ones(n) if sigma is None else sigma
@@ -186,7 +186,7 @@ def solve(
 
 
 def _merged(parts: Sequence[Triangles]) -> Triangles:
-    """Parts of a log as one."""
+    """Combine the folds of a log."""
     if len(parts) == 1:
         return parts[0]
     made = []
@@ -202,7 +202,7 @@ def _solved(
     unknowns: FitUnknowns, data: Sequence[Sequence[Triangles]], sigma: Floats, weighted: bool, x: Floats
 ) -> FitSolution:
     n = len(sigma)
-    pieces: list[tuple[int, int, Floats, Floats]] = []  # log, joint, rows over z, what they explain
+    pieces: list[tuple[int, int, Floats, Floats]] = []  # log, joint, rows over z, right side
     for log, parts in enumerate(data):
         for triangles in parts:
             for i, R in enumerate(triangles.R):
@@ -226,7 +226,7 @@ def _solved(
         counts[log] = np.sum([triangles.counts for triangles in parts], axis=0)
     freedom = np.maximum(freedom + counts.sum(axis=0), 1.0)
     found = np.sqrt(squares.sum(axis=0) / freedom)
-    told = freedom >= FEWEST  # fewer say nothing of their noise
+    told = freedom >= FEWEST  # too few rows to estimate their noise
     largest = float(found[told].max(initial=0.0)) or float(found.max(initial=0.0)) or 1.0
     found = np.where(told, np.maximum(found, QUIETEST * largest), np.maximum(found, largest))
     covariance = np.zeros((len(z), len(z)))
@@ -247,7 +247,7 @@ def _of_noise(
     weights: Floats,
     noise: Floats,
 ) -> Floats:
-    """The covariance of a fit that took all rows alike, where joints differ in their noise (n,)."""
+    """The covariance of an unweighted fit whose joints have different noise (n,)."""
     made = np.zeros((len(kept), len(kept)))
     for _, i, G, _ in pieces:
         by_rows = inverse @ (inverse.T @ G[:, kept].T) * (float(noise[i]) / float(weights[i]) ** 2)
@@ -256,14 +256,14 @@ def _of_noise(
 
 
 def _inverse(A: Floats) -> Floats:
-    """The left inverse of independent columns, whatever their sizes."""
+    """The left inverse of independent columns, independent of their scale."""
     sizes = np.linalg.norm(A, axis=0)
     Q, R = np.linalg.qr(A / sizes)
     return np.asarray(np.linalg.solve(R, Q.T) / sizes[:, None])
 
 
 def independent(A: Floats) -> tuple[list[int], dict[int, Floats]]:
-    """The columns that do not follow from those before them, and of the others how they do."""
+    """The independent columns, and the dependence of the others on them."""
     sizes = np.linalg.norm(A, axis=0)
     largest = float(sizes.max(initial=0.0))
     kept: list[int] = []

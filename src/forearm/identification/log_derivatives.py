@@ -1,9 +1,8 @@
-"""Velocities and accelerations from measured positions, without delay:
-a polynomial through each sample and its neighbours.
+"""Zero-phase velocities and accelerations from measured positions, by local polynomial fits.
 
-At every sample a polynomial of degree 4 in time is fitted to the samples of a centred window; its slope and
-curvature there are qd and qdd. A window that reaches as far ahead as back shifts no phase. The last half
-window at each end has none. At even times all windows have the same weights.
+At every sample a polynomial of degree 4 in time is fitted over a centred window; its slope and curvature
+there are qd and qdd. A symmetric window causes no phase shift. The first and last half window yield no
+values. With uniform sampling all windows share the same weights.
 """
 
 from __future__ import annotations
@@ -21,22 +20,22 @@ from forearm.identification.convolution import filtered
 
 Floats = NDArray[np.float64]
 DEGREE = 4
-FINER = 6  # degree whose curvature tells how far that of DEGREE is bent away
+FINER = 6  # degree whose curvature estimates the bias of DEGREE
 # samples on each side
 HALVES = (4, 6, 8, 11, 15, 20, 27, 36, 48, 64, 86, 115, 154, 205, 273, 364, 485, 647, 862)
-# times the least error so far: longer windows are not tried, over whole cycles both polynomials are flat
+# times the least error so far: stops longer windows, since over whole cycles both polynomials are flat
 RISEN = 4.0
-SURE = 4.0  # times what noise makes of a difference: less may be an encoder's steps, or chance
-CHUNK = 30_000  # windows at a time: their sums of powers take some 50 MB
-LOOKED_AT = 400  # windows that the choice of their length looks at, spread over the log
-ORDERS = (4, 6, 8)  # of the differences that tell noise from motion
+SURE = 4.0  # times the expected effect of noise on a difference: below it may be quantisation, or chance
+CHUNK = 30_000  # windows per batch: their power sums take some 50 MB
+LOOKED_AT = 400  # windows evaluated to choose their length, spread over the log
+ORDERS = (4, 6, 8)  # orders of the differences that separate noise from motion
 ORDERS_OF_FIT = (0, 1, 2)  # value, slope and curvature
-EVEN = 1e-6  # times the period: steps that differ by less are even
+EVEN = 1e-6  # times the period: tolerance of uniform sampling
 
 
 @dataclass(frozen=True, eq=False)
 class Smoothed:
-    """Where a whole window fits, samples `first` to `last`: q, qd, qdd (T, n) of the polynomials."""
+    """q, qd, qdd (T, n) of the polynomials at samples `first` to `last`, where a whole window fits."""
 
     first: int
     last: int
@@ -46,7 +45,7 @@ class Smoothed:
 
 
 def smoothed(t: Floats, q: Floats, half: int, degree: int = DEGREE) -> Smoothed:
-    """Fits over 2 half + 1 samples, at times that need not be even."""
+    """Local fits over 2 half + 1 samples, at possibly uneven times."""
     step = float(t[-1] - t[0]) / (len(t) - 1)
     if even_steps(t, step).all():
         return Smoothed(half, len(t) - half, *even_derivatives(q, half, step, degree=degree))
@@ -62,13 +61,13 @@ def smoothed(t: Floats, q: Floats, half: int, degree: int = DEGREE) -> Smoothed:
 def even_derivatives(
     q: Floats, half: int, step: float, orders: Sequence[int] = ORDERS_OF_FIT, degree: int = DEGREE
 ) -> list[Floats]:
-    """Value (order 0), slope (1) or curvature (2) of the fits at even times, (T - 2 half, n) each."""
+    """Value (order 0), slope (1) or curvature (2) of the fits at uniform times, (T - 2 half, n) each."""
     return _exact_at_rest(q, half, filtered(q, taps(half, step, degree)[list(orders)]), orders)
 
 
 def _exact_at_rest(q: Floats, half: int, made: list[Floats], orders: Sequence[int]) -> list[Floats]:
-    """Where a joint does not move in a whole window its derivatives are 0, without rounding: the sign of a
-    velocity decides about friction.
+    """Set derivatives to exactly 0 where a joint does not move in a whole window: the sign of a velocity
+    determines friction.
     """
     moved = np.zeros((len(q), q.shape[1]), dtype=np.int64)
     np.cumsum(np.diff(q, axis=0) != 0.0, axis=0, out=moved[1:])
@@ -80,20 +79,20 @@ def _exact_at_rest(q: Floats, half: int, made: list[Floats], orders: Sequence[in
 
 
 def best_half(t: Floats, q: Floats) -> tuple[int, bool]:
-    """The half window with the least mean square error of qdd, and whether a longer one than could
-    be tried may be better.
+    """The half window with the smallest mean square error of qdd, and whether a longer one than could be
+    tried may be better.
     """
     return best_half_of([(t, q)], noise_at(t, q))
 
 
 def best_half_of(stretches: Sequence[tuple[Floats, Floats]], noise: Floats) -> tuple[int, bool]:
-    """The same for stretches of a log, times and positions, whose noise (n,) is known.
+    """The same for stretches of a log, times and positions, with known noise (n,).
 
-    The error is the noise of qdd and how far the window bends it away. Noise of q is taken from differences,
-    which a motion leaves small; bending from the curvature by degree 6 in the same window, less what noise
-    makes of their difference. A longer window bends no less than a shorter one, even if both degrees do it
-    alike, as they do where accelerations jump. Windows are tried from the shortest until the error rises. All
-    joints weigh alike, each by its curvature's size.
+    The error combines the noise of qdd and the bias of the window. Noise of q is estimated from differences,
+    in which motion is small; bias from the curvature by degree 6 in the same window, less the effect of noise
+    on their difference. The bias is taken as non-decreasing with the window, even if both degrees share it,
+    as they do where accelerations jump. Windows are tried from the shortest until the error rises. All joints
+    count alike, scaled by their curvature.
     """
     longest = max(len(t) for t, _ in stretches)
     halves = [h for h in HALVES if 4 * h + 1 <= longest] or [HALVES[0]]
@@ -115,8 +114,8 @@ def best_half_of(stretches: Sequence[tuple[Floats, Floats]], noise: Floats) -> t
 def _curvature_error(
     stretches: Sequence[tuple[Floats, Floats]], half: int, noise: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Mean squares (n,): of what the window bends away of the curvature by degree 4, of what it surely does,
-    of the noise in it, and of itself.
+    """Mean squares (n,): of the bias of the curvature by degree 4, of its certain part, of its noise, and of
+    the curvature itself.
     """
     fitting = [(t, q) for t, q in stretches if len(t) > 2 * half]
     every = 1 + sum(len(t) - 2 * half for t, _ in fitting) // LOOKED_AT
@@ -134,7 +133,7 @@ def _curvature_error(
 
 
 def taps(half: int, step: float, degree: int = DEGREE) -> Floats:
-    """Weights of the samples of a window at even times, (3, 2 half + 1): value, slope and curvature of the
+    """Weights of the samples of a window at uniform times, (3, 2 half + 1): value, slope and curvature of the
     polynomial at its middle.
     """
     reach = half * step
@@ -149,53 +148,54 @@ def _unit_taps(half: int, degree: int) -> Floats:
 
 
 def even_steps(t: Floats, period: float) -> NDArray[np.bool_]:
-    """Which of the steps between times (T,) are one period, but for rounding, (T - 1,)."""
+    """Steps between times (T,) that equal one period, except for rounding, (T - 1,)."""
     rounding = 4.0 * np.finfo(np.float64).eps * float(np.abs(t[[0, -1]]).max())
     return np.asarray(np.abs(np.diff(t) - period) <= EVEN * period + rounding)
 
 
 def noise_at(t: Floats, q: Floats) -> Floats:
-    """The noise of `noise_of`; at uneven times, which differences would take for noise, from what the
-    shortest windows leave.
+    """The noise of `noise_of`; at uneven times, which distort differences, from the residuals of the shortest
+    windows.
     """
     half = HALVES[0]
     if len(t) <= 2 * half or even_steps(t, float(t[-1] - t[0]) / (len(t) - 1)).all():
         return noise_of(q)
     left = np.abs(q[half:-half] - smoothed(t, q, half).q)
-    share = 1.0 - taps(half, 1.0)[0, half]  # of the variance that is left at the middle of a window
+    share = (
+        1.0 - taps(half, 1.0)[0, half]
+    )  # factor between residual variance at the middle of a window and noise
     return np.asarray(np.median(left, axis=0) / (0.6745 * math.sqrt(share)))
 
 
 def noise_of(q: Floats) -> Floats:
-    """Standard deviation of what is random from sample to sample, (n,): the median of differences.
+    """Standard deviation of sample-to-sample noise, (n,), from the median of differences.
 
-    Noise shows alike in differences of every order, a motion less in the higher: the least is taken.
+    Noise appears equally in differences of every order, motion less in higher ones: the smallest estimate is
+    taken.
     """
     orders = [k for k in ORDERS if k < len(q)]
     return np.asarray(np.min([_noise_in(q, k) for k in orders], axis=0))
 
 
 def _noise_in(q: Floats, order: int) -> Floats:
-    """The same from differences of one order, which of noise alone have the variance
-    (2 k)! / (k!)^2 sigma^2.
-    """
+    """The same from differences of one order, whose variance for pure noise is (2 k)! / (k!)^2 sigma^2."""
     differences = np.abs(np.diff(q, order, axis=0))
     spread = np.median(differences, axis=0) / 0.6745  # of a normal distribution
-    # a converter's steps seldom fall into a difference of a slow motion: then the mean square speaks
+    # quantisation steps are rare in differences of a slow motion: then the mean square is used
     spread = np.maximum(spread, np.sqrt(np.mean(differences**2, axis=0)) * (spread == 0.0))
     return np.asarray(spread / math.sqrt(math.comb(2 * order, order)))
 
 
 def _by_sums(t: Floats, q: Floats, half: int, degree: int) -> tuple[Floats, Floats, Floats]:
-    """The same as `_derivatives` for all windows, whose cost does not grow with their length.
+    """The same as `_derivatives` for all windows, at a cost independent of their length.
 
-    As many windows as half of one has samples share an origin and a scale of time; sums of powers over each
-    are differences of sums over the samples before.
+    Groups of half a window share an origin and a scale of time; power sums over each window are differences
+    of cumulative sums.
     """
     count = len(t) - 2 * half
     groups = -(-count // half)
     size = 3 * half
-    # windows that reach beyond the last sample are made of it, and left out below
+    # windows beyond the last sample are padded with it, and dropped below
     places = np.minimum(np.arange(groups)[:, None] * half + np.arange(size), len(t) - 1)
     times, values = t[places], q[places]
     origin = times[:, size // 2, None]
@@ -230,9 +230,9 @@ def _over_windows(columns: Floats, half: int) -> Floats:
 
 
 def _derivatives(t: Floats, q: Floats, half: int, degree: int, every: int) -> tuple[Floats, Floats, Floats]:
-    """Value, slope and curvature of the polynomials at the middle of every so many windows, (T', n) each."""
+    """Value, slope and curvature of the polynomials at the middle of every n-th window, (T', n) each."""
     width = 2 * half + 1
-    # q less its middle value: nothing is lost to the size of q itself
+    # q less its middle value avoids cancellation for large q
     centre = q[half : len(q) - half : every]
     step = float(t[-1] - t[0]) / (len(t) - 1)
     if even_steps(t, step).all():

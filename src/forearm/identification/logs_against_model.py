@@ -1,6 +1,4 @@
-"""A measured log beside the model: the torque that was there, the torque that the arm needs
-for it, and what is left.
-"""
+"""Comparison of a measured log with the model: measured torque, model torque, and the residual."""
 
 from __future__ import annotations
 
@@ -22,31 +20,30 @@ from forearm.tables import number, text_table
 from forearm.values import check_number
 
 Floats = NDArray[np.float64]
-GAP = 2.5  # times the usual period: a longer one parts the log in two
+GAP = 2.5  # times the usual period: a longer step splits the log
 LEAST = 2 * HALVES[0] + 1
 
 
 @dataclass(frozen=True, eq=False)
 class LogComparison:
-    """A measured log beside the model, at samples where both are known.
+    """Comparison of a measured log with the model, at samples where both are known.
 
-    `rms`, `largest`, `mean` are of measured less model; `explained` is the share of the measured torque's
-    variance that the model accounts for, 1 - var(residual) / var(measured): NaN where the torque never
-    changes.
+    `rms`, `largest`, `mean` are of measured minus model; `explained` is the fraction of the measured torque's
+    variance that the model accounts for, 1 - var(residual) / var(measured), NaN for constant torque.
 
     Attributes:
         name: name of the log.
         joints: names of the joints.
         kinds: "revolute" or "prismatic" of each.
         t: times (T,), s.
-        q, qd, qdd: the motion (T, n), differentiated.
+        q, qd, qdd: the motion (T, n), with numerical derivatives.
         measured: torques of the log (T, n), N m (N).
         model: torques of the arm (T, n), N m (N).
         window: of the differentiator, s.
-        rows: rows of the log.
-        pieces: pieces between gaps that are long enough.
-        from_current: whether torques were made of currents.
-        is_longest: whether the window chosen is the longest that could be tried.
+        rows: number of rows of the log.
+        pieces: number of pieces between gaps that are long enough.
+        from_current: whether torques were computed from currents.
+        is_longest: whether the chosen window is the longest one tried.
     """
 
     name: str
@@ -66,22 +63,22 @@ class LogComparison:
 
     @property
     def residual(self) -> Floats:
-        """Measured less model, (T, n)."""
+        """Residuals, measured minus model, (T, n)."""
         return self.measured - self.model
 
     @property
     def rms(self) -> Floats:
-        """Root of the mean square of what is left, (n,)."""
+        """Rms of the residuals, (n,)."""
         return np.asarray(np.sqrt(np.mean(self.residual**2, axis=0)))
 
     @property
     def largest(self) -> Floats:
-        """What is left at most, (n,)."""
+        """Largest absolute residual, (n,)."""
         return np.asarray(np.abs(self.residual).max(axis=0))
 
     @property
     def mean(self) -> Floats:
-        """What is left on average, (n,): a weight or an offset that the model does not know."""
+        """Mean of the residuals, (n,): a weight or an offset that the model lacks."""
         return np.asarray(self.residual.mean(axis=0))
 
     @property
@@ -92,8 +89,16 @@ class LogComparison:
             return np.asarray(np.where(spread > 0.0, 1.0 - self.residual.var(axis=0) / spread, np.nan))
 
     def table(self) -> str:
-        """One row per joint, and how the figures came about."""
-        header = ["joint", "unit", "measured rms", "left rms", "left most", "left mean", "explained"]
+        """One row per joint, and how the values were computed."""
+        header = [
+            "joint",
+            "unit",
+            "measured rms",
+            "residual rms",
+            "residual max",
+            "residual mean",
+            "explained",
+        ]
         rms = np.sqrt(np.mean(self.measured**2, axis=0))
         rows = [
             [
@@ -111,15 +116,13 @@ class LogComparison:
 
     @property
     def message(self) -> str:
-        """How many rows were compared, and with which window."""
+        """Number of compared rows, and the window."""
         source = (
             "currents times gear ratio and torque constant" if self.from_current else "torques of the log"
         )
         parts = "" if self.pieces == 1 else f", in {self.pieces} pieces between gaps"
         longest = (
-            " It is the longest tried: a longer one, given as window, may leave less noise."
-            if self.is_longest
-            else ""
+            " It is the longest one tried; give a longer window for less noise." if self.is_longest else ""
         )
         return (
             f"{len(self.t)} of {self.rows} rows compared{parts}; {source}; qd and qdd from q by polynomials "
@@ -127,7 +130,7 @@ class LogComparison:
         )
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
-        """A matplotlib figure of the two torques and what is left; saved where a path is given."""
+        """A matplotlib figure of both torques and the residual; saved if a path is given."""
         from forearm.plots.logs import log_figure, save_figure
 
         figure = log_figure(self)
@@ -145,16 +148,16 @@ def compare_log(
     columns: Mapping[str, str] | None = None,
     units: str | Sequence[str] = (),
 ) -> LogComparison:
-    """A measured log held against the arm.
+    """Compare a measured log with the arm model.
 
-    Columns are found as `forearm inverse` finds them (q1, q_1, q[0], q_shoulder; tau or current alike).
-    Times may be uneven; a gap parts the log, and every piece loses half a window at each end.
+    Columns are found as in `forearm inverse` (q1, q_1, q[0], q_shoulder; likewise tau or current). Times may
+    be uneven; a gap splits the log, and every piece loses half a window at each end.
 
     Args:
         arm: the arm.
-        log: a file, arrays by name, t (T,), q (T, n) and tau or current (T, n), or what a simulation left.
-        window: of the differentiator, s; None: chosen from the noise of the positions.
-        period: between rows, s, in the place of a column of times.
+        log: a file, arrays by name, t (T,), q (T, n) and tau or current (T, n), or a simulation result.
+        window: length of the differentiation window, s; None: chosen from the noise of the positions.
+        period: sampling period, s, if there is no time column.
         columns, units: as in `read_motion`.
     """
     measured = measured_log(arm, log, period, columns, units)
@@ -163,7 +166,8 @@ def compare_log(
     kept = [piece for piece in pieces if piece.stop - piece.start >= 2 * half + 1]
     if not kept:
         raise InputError(
-            f"{measured.name}: no piece between gaps is as long as the window of {2 * half + 1} samples; "
+            f"{measured.name}: no piece between gaps is long enough for the window of {2 * half + 1} "
+            "samples; "
             "give a smaller window."
         )
     fits = [smoothed(measured.t[p], measured.q[p], half) for p in kept]
@@ -192,17 +196,17 @@ def compare_log(
 
 
 def _pieces(measured: MeasuredLog) -> list[slice]:
-    """The log between its gaps."""
+    """The pieces of the log between gaps."""
     if len(measured.t) < LEAST:
-        raise InputError(f"{measured.name}: {len(measured.t)} rows; a motion needs {LEAST} samples at least.")
+        raise InputError(f"{measured.name}: {len(measured.t)} rows; expected at least {LEAST} samples.")
     steps = np.diff(measured.t)
     ends = [0, *(np.flatnonzero(steps > GAP * np.median(steps)) + 1).tolist(), len(measured.t)]
     pieces = [slice(a, b) for a, b in pairwise(ends)]
     longest = max(p.stop - p.start for p in pieces)
     if longest < LEAST:
         raise InputError(
-            f"{measured.name}: the longest of {len(pieces)} pieces between gaps has {longest} rows; a "
-            f"motion needs {LEAST} samples at least. A step of more than {GAP:g} times the usual one, "
+            f"{measured.name}: the longest of {len(pieces)} pieces between gaps has {longest} rows; expected "
+            f"at least {LEAST} samples. A step of more than {GAP:g} times the usual one, "
             f"{np.median(steps):.4g} s, is a gap."
         )
     return pieces
@@ -216,7 +220,7 @@ def _half(measured: MeasuredLog, pieces: list[slice], window: float | None) -> t
     half = round(check_number(window, "log, window", above=0.0) / (2.0 * step))
     if half < HALVES[0]:
         raise InputError(
-            f"log, window: {window:g} s are {2 * half + 1} samples of {step:g} s; expected at least {LEAST}, "
+            f"log, window: {window:g} s is {2 * half + 1} samples of {step:g} s; expected at least {LEAST}, "
             f"{2 * HALVES[0] * step:g} s."
         )
     return half, False

@@ -1,6 +1,4 @@
-"""A measured log as arrays: t, q and torques, from a file or from columns,
-checked before anything is computed.
-"""
+"""A measured log as arrays: t, q and torques, from a file or from columns, checked."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class MeasuredLog:
-    """Times (T,) that rise, positions and torques (T, n); torques are motor torque times gear ratio."""
+    """Increasing times (T,), positions and torques (T, n); torques are motor torque times gear ratio."""
 
     name: str
     t: Floats
@@ -36,23 +34,25 @@ def measured_log(
     columns: Mapping[str, str] | None = None,
     units: str | Sequence[str] = (),
 ) -> MeasuredLog:
-    """The log of an arm: a file, a mapping with t (T,), q (T, n) and tau or current (T, n), or what a
-    simulation left; measured positions, where there are any, go before those that a plant had.
+    """The log of an arm: a file, a mapping with t (T,), q (T, n) and tau or current (T, n), or a simulation
+    result; measured positions, if any, take precedence over the plant's.
     """
     used = ("q", "measured_q", "tau", "current")
     found = read_motion(arm, log, columns=columns, units=units, period=period, used=used)
     q = found.q if found.measured_q is None else found.measured_q
     if q is None:
         raise InputError(
-            f"{found.name}: no positions q of the joints; torques alone cannot be held against a model."
+            f"{found.name}: no joint positions q; torques alone cannot be compared with a model."
         )
     if (found.tau is None) == (found.current is None):
         what = (
-            "both tau and current are there; leave one out"
+            "both tau and current are present; remove one"
             if found.tau is not None
-            else "neither tau nor current of the joints"
+            else "neither joint tau nor current is present"
         )
-        raise InputError(f"{found.name}: {what}. A log against the model needs one of them for every joint.")
+        raise InputError(
+            f"{found.name}: {what}. Comparison with the model needs one of them for every joint."
+        )
     if found.tau is not None:
         return MeasuredLog(found.name, found.t, q, found.tau, False)
     assert found.current is not None
@@ -60,12 +60,13 @@ def measured_log(
 
 
 def torque_constants(arm: Arm) -> Floats:
-    """N Kt of every motor, N m / A (n,): what a current is worth in torque."""
+    """N Kt of every motor, N m / A (n,): torque per current."""
     unknown = [j.name for j in arm.joints if j.motor is None or j.motor.torque_constant is None]
     if unknown:
         raise ModelError(
             f"arm {arm.name!r}: currents need the torque_constant of every motor; {', '.join(unknown)} "
-            f"{'has' if len(unknown) == 1 else 'have'} none. Give them in the arm file, or a log of torques."
+            f"{'has' if len(unknown) == 1 else 'have'} none. Add them to the arm file, or use a log of "
+            "torques."
         )
     return np.array(
         [

@@ -1,4 +1,6 @@
-"""Motors from logs of voltage and current: V = R i + N Kt qd, a small least-squares problem of each joint."""
+"""Motor constants from logs of voltage and current: V = R i + N Kt qd, a small least-squares problem per
+joint.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,13 @@ from forearm.identification.measured_log import torque_constants
 from forearm.identification.samples import PreparedLog
 from forearm.spatial import Floats
 
-AVERAGED = 20  # samples of a row: noise of currents, which stand among the columns, would make R too small
+AVERAGED = 20  # samples averaged per row: noise of currents, which are regressors, would bias R low
 SIZE = 3  # columns: current, speed, voltage
 
 
 @dataclass(frozen=True, eq=False)
 class MotorFit:
-    """Motors as logs of voltage and current show them.
+    """Motor constants estimated from logs of voltage and current.
 
     Attributes:
         R, R_std: resistances (n,), ohm.
@@ -33,7 +35,7 @@ class MotorFit:
     K_std: Floats
 
     def named(self, arm: Arm) -> dict[str, tuple[float, float]]:
-        """Values and deviations by the names of an arm file."""
+        """Values and standard deviations by their names in an arm file."""
         made = {}
         for i, joint in enumerate(arm.joints):
             N = joint.motor.gear_ratio if joint.motor is not None else 1.0
@@ -43,7 +45,7 @@ class MotorFit:
 
 
 def fit_motors(arm: Arm, logs: list[PreparedLog]) -> MotorFit:
-    """R and N Kt of every motor from logs that have voltages and currents."""
+    """Estimate R and N Kt of every motor from logs with voltages and currents."""
     condensers = [Condenser(SIZE) for _ in range(arm.n)]
     for log in logs:
         for s in log.blocks():
@@ -59,9 +61,9 @@ def fit_motors(arm: Arm, logs: list[PreparedLog]) -> MotorFit:
         sizes = np.linalg.norm(A, axis=0)
         if not sizes.all() or np.linalg.cond(A / sizes) > 1e8:
             raise InputError(
-                f"identify: current and speed of {joint.name} do not vary independently, so that resistance "
-                "and torque constant do not show; move it with a load and without, or give them in the arm "
-                "file and leave the currents out."
+                f"identify: current and speed of {joint.name} do not vary independently, so resistance and "
+                "torque constant cannot be separated; move it with and without a load, or give the constants "
+                "in the arm file and remove the currents."
             )
         inverse = np.linalg.pinv(A / sizes) / sizes[:, None]
         values = inverse @ y
@@ -72,7 +74,7 @@ def fit_motors(arm: Arm, logs: list[PreparedLog]) -> MotorFit:
 
 
 def motor_constants(arm: Arm, log: PreparedLog, motors: MotorFit | None) -> tuple[Floats, Floats]:
-    """N Kt and R of the motors (n,) that a log's efforts are converted with: as fitted, or the arm's."""
+    """N Kt and R of the motors (n,) for converting a log's efforts: as fitted, or the arm's."""
     if log.signals.effort == "tau":
         return np.ones(arm.n), np.ones(arm.n)
     if motors is not None:

@@ -1,7 +1,7 @@
-"""The arm with other parameters: ten for each moving body, figures of its drives by name.
+"""The arm with other parameters: ten per moving body, and drive parameters by name.
 
-A moving body is one link, or several on fixed joints. What changes goes to its main link; the others keep
-what they have as long as the rest is a body.
+A moving body is one link, or several connected by fixed joints. Changes go to its main link; the others keep
+their parameters as long as the main link stays physical.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from forearm.spatial import Floats, MassProperties, inverse_pose, move_body, par
 from forearm.values import as_finite, check_choice, check_number
 
 Side = Literal["joint", "motor"]
-KEPT = 0.9  # of what links beside the main one may keep at most: the main link stays a body
+KEPT = 0.9  # largest share for links other than the main one: the main link stays physical
 FEW = 0.05  # links that could keep less than this keep nothing
 WAYS = ("positive", "negative")
 FRICTION = ("viscous", *(f"{kind}.{way}" for kind in ("coulomb", "static") for way in WAYS), "stribeck_speed")
@@ -35,19 +35,20 @@ MOTOR = ("gear_ratio", "rotor_inertia", "torque_constant", "resistance")
 def arm_with(
     arm: Arm, standard: ArrayLike, drives: Mapping[str, float] | None = None, *, side: Side = "joint"
 ) -> tuple[Arm, tuple[str, ...]]:
-    """The arm with other inertial parameters and figures of drives, and sentences on what else had to change.
+    """The arm with other inertial and drive parameters, and sentences on further changes.
 
-    The change of a body that several links make goes to its main link: the child of its joint, or, where
-    that has no mass, the heaviest of the links fixed on it. Where the rest would be no body, the other
-    links keep a part of what they have, or nothing. A body whose parameters stay changes by no bit.
+    The change of a body made of several links goes to its main link: the child of its joint or, if that has
+    no mass, the heaviest of the links fixed to it. If the main link would become unphysical, the other links
+    keep a fraction of their parameters, or nothing. A body with unchanged parameters stays bit-identical.
 
     Args:
         arm: the arm.
-        standard: ten parameters per moving body (10 N,), as `dynamics.inertial_parameters` gives them.
-        drives: figures by name, such as "joint2.friction.viscous", "joint2.friction.coulomb.negative" (at
-            most 0), "joint2.motor.rotor_inertia", "joint2.motor.resistance"; None: they stay. Friction is on
-            the side that the joint's own is on. A joint without friction or motor gets one.
-        side: of friction where a joint has none yet.
+        standard: ten parameters per moving body (10 N,), as from `dynamics.inertial_parameters`.
+        drives: drive parameters by name, such as "joint2.friction.viscous",
+            "joint2.friction.coulomb.negative" (at most 0), "joint2.motor.rotor_inertia",
+            "joint2.motor.resistance"; None: unchanged. Friction is on the side of the joint's present
+            friction. A joint without friction or motor gets one.
+        side: side of friction for joints that have none yet.
     """
     check_choice(side, SIDES, "arm_with, side")
     old = inertial_parameters(arm)
@@ -73,24 +74,24 @@ def arm_with(
 
 
 def main_link(arm: Arm, index: int) -> Link:
-    """The link of a moving body that a change of its parameters goes to."""
+    """The main link of a moving body, which receives parameter changes."""
     links = [arm.link(name) for name, (on, _) in arm.moving.frames.items() if on == index]
     child = arm.link(arm.moving.bodies[index].joint.child)
     return child if not child.massless else max([child, *links], key=lambda link: link.mass)
 
 
 def body_from(pi: Floats) -> MassProperties:
-    """Mass, centre and inertia about it of ten parameters, as they are."""
+    """Mass, centre and inertia about it from ten parameters, unchecked."""
     m, h, inertia = float(pi[0]), pi[1:4], tensor_of(pi[4:])
     if m == 0.0:
         if h.any():
-            raise ModelError(f"first moments {shorten(h.tolist())} without mass; no body has them.")
+            raise ModelError(f"first moments {shorten(h.tolist())} without mass; no physical body has them.")
         return 0.0, np.zeros(3), inertia
     return m, h / m, inertia - parallel_axis(m, h / m)
 
 
 def _links_of(arm: Arm, index: int, pi: Floats) -> tuple[list[Link], list[str]]:
-    """The links of a body that has these parameters, where they change; and what is to be said."""
+    """The links of a body with new parameters, if they change, and sentences on the change."""
     frames = arm.moving.frames
     main = main_link(arm, index)
     others = [
@@ -112,13 +113,13 @@ def _links_of(arm: Arm, index: int, pi: Floats) -> tuple[list[Link], list[str]]:
     ]
     names, kept = ", ".join(o.name for o in others), f"{100.0 * share:.0f} %" if share else "nothing"
     return changed, [
-        f"Of the mass and inertia of {names}, fixed on {main.name}, {kept} is kept: with all of it what is "
-        f"left for {main.name} is no physical body."
+        f"Of the mass and inertia of {names}, fixed to {main.name}, {kept} is kept; otherwise {main.name} "
+        "would be unphysical."
     ]
 
 
 def _share(pi: Floats, beside: Floats) -> float:
-    """How much of the links beside it the main link can spare: 1, or less where it would be no body."""
+    """Fraction of the other links' parameters that leaves the main link physical: 1, or less."""
     if not beside.any() or _is_body(pi - beside):
         return 1.0
     values, vectors = np.linalg.eigh(pseudo_inertia(pi))
@@ -131,7 +132,7 @@ def _share(pi: Floats, beside: Floats) -> float:
 
 
 def _is_body(pi: Floats) -> bool:
-    """Whether a link can have these parameters, and masses could."""
+    """Whether these parameters are physical for a link."""
     if pi[0] < 0.0 or (pi[0] == 0.0 and pi[1:4].any()):
         return False
     mass, _, inertia = body_from(pi)
@@ -140,15 +141,15 @@ def _is_body(pi: Floats) -> bool:
 
 
 def _link(name: str, T: Floats, pi: Floats) -> Link:
-    """The link at T on its body whose parameters in the body's frame these are."""
+    """The link at T on its body with these parameters in the body's frame."""
     if pi[0] < 0.0:
-        raise ModelError(f"link {name!r} would have a mass of {pi[0]:g} kg; masses are at least 0.")
+        raise ModelError(f"link {name!r} would have a mass of {pi[0]:g} kg; expected at least 0.")
     mass, com, inertia = move_body(inverse_pose(T), *body_from(pi))
     return Link(name=name, mass=mass, com=com, inertia=inertia)
 
 
 def _by_joint(arm: Arm, drives: Mapping[str, float]) -> dict[str, dict[str, float]]:
-    """The figures of each joint, by what follows its name."""
+    """Drive parameters of each joint, by the part after its name."""
     joints = [body.joint.name for body in arm.moving.bodies]
     ends = [*(f"friction.{key}" for key in FRICTION), *(f"motor.{key}" for key in MOTOR)]
     made: dict[str, dict[str, float]] = {}
@@ -157,13 +158,13 @@ def _by_joint(arm: Arm, drives: Mapping[str, float]) -> dict[str, dict[str, floa
         joint = str(name)[: -len(end) - 1] if end else ""
         if joint not in joints:
             known = [f"{j}.{e}" for j in joints for e in ends]
-            raise NameNotFound(f"arm_with, drives: there is no {shorten(name)}; {suggest(str(name), known)}")
+            raise NameNotFound(f"arm_with, drives: unknown name {shorten(name)}; {suggest(str(name), known)}")
         made.setdefault(joint, {})[end] = check_number(value, f"arm_with, {name}")
     return made
 
 
 def _driven(joint: Joint, figures: Mapping[str, float], side: Side) -> tuple[Joint, list[str]]:
-    """The joint with these figures of its drive, and what is to be said."""
+    """The joint with these drive parameters, and sentences on further changes."""
     motor, friction = joint.motor, joint.friction
     notes: list[str] = []
     motors = {key.removeprefix("motor."): x for key, x in figures.items() if key.startswith("motor.")}
@@ -176,7 +177,7 @@ def _driven(joint: Joint, figures: Mapping[str, float], side: Side) -> tuple[Joi
 
 
 def _friction(old: Friction, figures: Mapping[str, float], joint: str) -> tuple[Friction, list[str]]:
-    """Friction with these figures; static friction is never less than Coulomb friction."""
+    """Friction with these parameters; static friction is never less than Coulomb friction."""
 
     def pair(kind: str, before: tuple[float, float]) -> tuple[float, float]:
         forwards, backwards = (figures.get(f"{kind}.{w}", x) for w, x in zip(WAYS, before, strict=True))
@@ -188,13 +189,13 @@ def _friction(old: Friction, figures: Mapping[str, float], joint: str) -> tuple[
     notes: list[str] = []
     if old.bristle_stiffness is not None and 0.0 in coulomb:
         old = dataclasses.replace(old, bristle_stiffness=None, bristle_damping=0.0)
-        notes.append(f"{joint}: its bristles are left out, as they slip at the level of Coulomb friction: 0.")
+        notes.append(f"{joint}: its bristle model is removed, as Coulomb friction is 0.")
     if speed is None:
         if wanted != coulomb:
-            raise InputError("friction, static: it goes with a stribeck_speed; give one, in rad/s (m/s).")
+            raise InputError("friction, static: requires a stribeck_speed; give one, in rad/s (m/s).")
         return dataclasses.replace(old, viscous=viscous, coulomb=coulomb, static=None), notes
     static = max(wanted[0], coulomb[0]), min(wanted[1], coulomb[1])
     if static != wanted:
-        notes.append(f"{joint}: static friction is raised to Coulomb friction, which was larger.")
+        notes.append(f"{joint}: static friction is raised to the level of Coulomb friction.")
     made = dataclasses.replace(old, viscous=viscous, coulomb=coulomb, static=static, stribeck_speed=speed)
     return made, notes

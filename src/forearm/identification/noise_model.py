@@ -1,4 +1,4 @@
-"""The noise of rows: how far neighbours hang together, as an autoregression of each joint."""
+"""Noise model of rows: an autoregression for each joint."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from forearm.spatial import Floats
 
-ORDER = 6  # rows back, at most
-LEAST = 60  # rows for each coefficient
+ORDER = 6  # largest order, rows
+LEAST = 60  # rows per coefficient
 
 
 class Autocovariances:
-    """Sums of products of residuals and those before them, block by block."""
+    """Autocovariance sums of residuals, block by block."""
 
     def __init__(self, joints: int) -> None:
         self._sums = np.zeros((ORDER + 1, joints))
@@ -20,7 +20,7 @@ class Autocovariances:
         self._last: Floats | None = None
 
     def add(self, residual: Floats, usable: NDArray[np.bool_], starts: bool) -> None:
-        """Take the residuals (T, n) of a block."""
+        """Add the residuals (T, n) of a block."""
         given = np.where(usable, residual, np.nan)
         if self._last is not None and not starts:
             given = np.concatenate([self._last, given])
@@ -36,7 +36,7 @@ class Autocovariances:
         self._last = given[-ORDER:]
 
     def autoregression(self) -> Floats:
-        """Coefficients (n, k) of the order that information criteria choose, for each joint; 0 beyond it."""
+        """Coefficients (n, k) of the order with the best information criterion, per joint; 0 beyond."""
         joints = self._sums.shape[1]
         made = np.zeros((joints, ORDER))
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -50,7 +50,7 @@ class Autocovariances:
 
 
 def _chosen(c: Floats, count: float) -> Floats:
-    """The autoregression with the least n log v + k log n, v the variance of what is new in each row."""
+    """The autoregression with the least n log v + k log n, v the innovation variance."""
     best, least = np.zeros(ORDER), count * np.log(c[0])
     for order in range(1, ORDER + 1):
         matrix = c[np.abs(np.subtract.outer(np.arange(order), np.arange(order)))]

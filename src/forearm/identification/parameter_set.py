@@ -1,4 +1,4 @@
-"""Numbers by name, in order: a mapping, and an array."""
+"""Named parameters in order: a mapping, and an array."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from forearm.spatial import Floats
 
 
 class ParameterSet(Mapping[str, float]):
-    """Numbers by name, in order: `p["joint2.friction.viscous"]`, `np.asarray(p)`.
+    """Named parameters in order: `p["joint2.friction.viscous"]`, `np.asarray(p)`.
 
     Args:
-        names: one for each.
-        values: the numbers (p,).
+        names: one per value.
+        values: the values (p,).
     """
 
     def __init__(self, names: Sequence[str], values: NDArray[Any] | Sequence[float]) -> None:
@@ -28,15 +28,15 @@ class ParameterSet(Mapping[str, float]):
 
     def __getitem__(self, name: str) -> float:
         if name not in self._places:
-            raise NameNotFound(f"parameters: there is no {name!r}; {suggest(str(name), self.names)}")
+            raise NameNotFound(f"parameters: unknown name {name!r}; {suggest(str(name), self.names)}")
         return float(self._values[self._places[name]])
 
-    # Mapping's own expect a KeyError.
+    # Mapping methods expect a KeyError.
     def __contains__(self, name: object) -> bool:
         return name in self._places
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The number of that name, or `default`."""
+        """The value of that name, or `default`."""
         return self[name] if name in self._places else default
 
     def __iter__(self) -> Iterator[str]:

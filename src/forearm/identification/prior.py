@@ -1,4 +1,4 @@
-"""What is believed of parameters without data: a mean and a standard deviation for each."""
+"""Prior of the parameters: a mean and a standard deviation for each."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from forearm.dynamics.reference import inertial_parameters
 from forearm.spatial import Floats, inverse_pose
 from forearm.values import check_number
 
-SMALLEST = 0.03  # m: no body of an arm is smaller
+SMALLEST = 0.03  # m: smallest body size
 SOLID = 1000.0  # kg/m^3: between a hollow casting and a full one
-SLENDER = 4.0  # a link is so much longer than it is thick
+SLENDER = 4.0  # assumed length-to-thickness ratio of a link
 
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """What is believed of parameters without data.
+    """Prior of the parameters, before any data.
 
     Attributes:
         mean: (P,).
-        std: standard deviations (P,); infinite: nothing is believed.
+        std: standard deviations (P,); infinite: no prior.
     """
 
     mean: Floats
@@ -31,18 +31,19 @@ class Prior:
 
 
 def cad_prior(arm: Arm, share: float = 0.3) -> Prior:
-    """The arm's own inertial parameters, each with a deviation in proportion to its body: (10 N,).
+    """Prior from the arm's own inertial parameters, with standard deviations proportional to each body: (10
+    N,).
 
-    Drawings leave out cables, screws and grease, and the materials are guessed: masses are wrong by a
-    share, and so are moments, on the scale of the body and not of the entry itself. A product of inertia
-    that a drawing has as 0 is no better known than the moments beside it. With m and L of the body,
-    deviations are share x m, share x m L for first moments and share x m L^2 for inertias about the origin.
-    L is the radius of gyration about the body's origin, or half the distance to its farthest joint or the
-    hand where that is more; at least 3 cm.
+    CAD models omit cables, screws and grease, and densities are guessed: masses are wrong by a fraction, and
+    so are moments, relative to the size of the body rather than of the entry. A product of inertia that is 0
+    in CAD is no better known than the moments of inertia. With m and L of the body, standard deviations are
+    share x m, share x m L for first moments and share x m L^2 for inertias about the origin. L is the radius
+    of gyration about the body's origin, or half the distance to its farthest joint or the hand if that is
+    more; at least 3 cm.
 
-    A body without mass is one that nobody weighed. Its mean stays 0, and its deviations are not a share
-    but the whole of a guess: the median mass of the arm's other bodies, or, where no body has any, a bar as
-    long as its reach, a quarter as thick, of 1000 kg/m^3.
+    A body without mass is treated as unknown. Its mean stays 0, and its standard deviations are those of a
+    guess: the median mass of the arm's other bodies or, if no body has any, a bar as long as its reach, a
+    quarter as thick, of 1000 kg/m^3.
 
     Args:
         arm: the arm.
@@ -69,7 +70,7 @@ def cad_prior(arm: Arm, share: float = 0.3) -> Prior:
 
 
 def _reaches(arm: Arm) -> list[float]:
-    """From each body's origin to the farthest of the joints on it and the hand, m."""
+    """Distance from each body's origin to the farthest of its child joints and the hand, m."""
     bodies = arm.moving.bodies
     far = [float(np.linalg.norm(inverse_pose(body.after)[:3, 3])) for body in bodies]
     for body in bodies:

@@ -1,4 +1,4 @@
-"""What is asked of the data in a stage: which unknowns are free, which are tied to others, which stay."""
+"""Unknowns of a stage: which are free, which are tied to others, which are fixed."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True)
 class FitRequest:
-    """What a caller asks for beyond inertia and friction.
+    """Unknowns requested beyond inertia and friction.
 
     Attributes:
-        offsets: whether torques have offsets; Coulomb's friction is then the same in both directions.
+        offsets: whether torques have offsets; Coulomb friction is then the same in both directions.
         gains: whether torques have gains.
-        shifts: for each log whether its shift is to be found.
-        loads: for each log the load in the hand: None, "unknown", or its ten parameters.
+        shifts: for each log whether its shift is estimated.
+        loads: for each log the payload: None, "unknown", or its ten parameters.
     """
 
     offsets: bool
@@ -40,10 +40,10 @@ class FitRequest:
 
 
 def loads_of(payload: Any, logs: int) -> tuple[Any, ...]:
-    """For each log its load: None, "unknown", or the ten parameters (10,) about the hand's origin."""
+    """For each log its payload: None, "unknown", or the ten parameters (10,) about the hand's origin."""
     if isinstance(payload, Sequence) and not isinstance(payload, str):
         if len(payload) != logs:
-            raise InputError(f"identify, payload: expected one for each of {logs} logs, got {len(payload)}.")
+            raise InputError(f"identify, payload: expected one entry per log, {logs}, got {len(payload)}.")
         return tuple(_load(one, f"identify, payload of log {k + 1}") for k, one in enumerate(payload))
     return tuple(_load(payload, "identify, payload") for _ in range(logs))
 
@@ -70,15 +70,15 @@ def unknowns_of(
     shifted: Sequence[float],
     held: Sequence[str] = (),
 ) -> FitUnknowns:
-    """What a stage solves for.
+    """The unknowns of a stage.
 
     Args:
         model: of efforts.
-        asked: what is asked for.
-        x: values of unknowns that are not free, and guesses of those that are.
-        is_full: whether what efforts are not linear in is free, too; without it Stribeck's curve is flat.
-        shifted: the shifts of the logs so far, s.
-        held: figures that are not free all the same.
+        asked: the request.
+        x: values of fixed unknowns, and initial values of free ones.
+        is_full: whether nonlinear unknowns are free too; otherwise the Stribeck curve is flat.
+        shifted: current shifts of the logs, s.
+        held: drive parameters held fixed.
     """
     p = len(model.base)
     per_load = _per_load(model) if any(load is not None for load in asked.loads) else None
@@ -141,8 +141,8 @@ def unknowns_of(
 def _tied(
     model: EffortModel, joint: int, figure: str, asked: FitRequest, is_full: bool
 ) -> Iterator[tuple[int, float]]:
-    """What follows a figure: friction backwards where it is the same both ways, friction at rest where
-    Stribeck's curve is flat.
+    """Parameters tied to another: backward friction if it is the same both ways, static friction if the
+    Stribeck curve is flat.
     """
     if figure not in COULOMB:
         return
@@ -163,11 +163,12 @@ def _is_free(figure: str, asked: FitRequest, is_full: bool) -> bool:
 
 
 def _per_load(model: EffortModel) -> Floats:
-    """What the ten parameters of a load about the hand's origin change of the base parameters (p, 10)."""
+    """Base parameters by the ten parameters of a payload about the hand's origin: Jacobian (p, 10)."""
     whole = model_of(model.arm)
     if whole.hand < 0:
         raise ModelError(
-            f"identify, payload: the hand of {model.arm.name!r} is fixed to the base; no joint moves a load."
+            f"identify, payload: the hand of {model.arm.name!r} is fixed to the base; no joint moves a "
+            "payload."
         )
     first = 10 * whole.hand
     return np.asarray(model.base.matrix[:, first : first + 10] @ moved(whole.R_hand, whole.p_hand))

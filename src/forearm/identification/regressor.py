@@ -1,6 +1,4 @@
-"""The regressor of the base parameters, and the reactions that load bearings, as machine code:
-traced once an arm, evaluated at many states.
-"""
+"""The regressor of the base parameters, and the reactions that load bearings, compiled once per arm."""
 
 from __future__ import annotations
 
@@ -23,12 +21,12 @@ def base_regressor(arm: Arm) -> TracedFunction:
 
 
 def base_regressor_slopes(arm: Arm) -> TracedFunction:
-    """From q, qd, qdd (B, n) and V (B, n b) to d sum(V * Y) / d (q, qd, qdd), (B, 3 n), V held."""
+    """Map q, qd, qdd (B, n) and V (B, n b) to d sum(V * Y) / d (q, qd, qdd), (B, 3 n), with V constant."""
     return _slopes(arm.rigid())
 
 
 def joint_reactions(arm: Arm) -> TracedFunction:
-    """From q, qd, qdd (B, n) to force and moment (B, N, 6) in each joint, at its origin, in axes with z along
+    """Map q, qd, qdd (B, n) to force and moment (B, N, 6) in each joint, at its origin, in axes with z along
     it.
     """
     return _reactions(arm.rigid())
@@ -59,7 +57,7 @@ def _reactions(arm: Arm) -> TracedFunction:
 
 
 def _traced_slopes(arm: Arm) -> Traced:
-    """By reverse mode: one sweep for all entries together."""
+    """By reverse mode: one sweep for all entries."""
     tracing = Tracing(arm, {})
     Y = tracing.regressor(base=True)
     weighted: Scalar = 0.0

@@ -1,7 +1,8 @@
-"""Whether what a fit leaves still hangs together with something: a wrong structure of friction shows here.
+"""Tests whether residuals still depend on speed, load, position or acceleration, which reveals a wrong model
+structure.
 
-To the columns of a joint further ones are added that another structure would have. If the model is right they
-explain no more than chance does: the drop of the sum of squares over the variance is chi^2 distributed.
+Columns of another structure are added to those of a joint. If the model is correct they explain no more than
+chance: the reduction of the sum of squares over the variance is chi^2 distributed.
 """
 
 from __future__ import annotations
@@ -18,35 +19,35 @@ from forearm.identification.result import ResidualTest
 from forearm.identification.samples import Samples
 from forearm.spatial import Floats
 
-# What each test adds, by column.
+# Columns of each test, by index.
 ADDED = {"speed": slice(0, 4), "load": slice(4, 5), "position": slice(5, 7), "acceleration": slice(7, 8)}
 COUNT = 8
-SLOW = (0.03, 0.12)  # of the largest speed: widths of what friction may do beside viscous and Coulomb's
-RARE = 1e-3  # probability of an alarm in a whole identification whose model is right
-WORTH = 0.01  # of what is left: less is not worth a word, however sure
-NEARLY = 0.7  # of what the best explains: others that explain as much are said, too
+SLOW = (0.03, 0.12)  # of the largest speed: widths of friction features other than viscous and Coulomb
+RARE = 1e-3  # probability of a false alarm in a whole identification
+WORTH = 0.01  # of the residual variance: smaller shares are not reported, however significant
+NEARLY = 0.7  # of the best explanation: others that explain as much are reported, too
 SENTENCES = {
     "speed": (
-        "what is left of {joint} follows its speed ({share:.0%} of its variance): friction is not viscous "
-        "and Coulomb's alone; try friction='stribeck'"
+        "the residual of {joint} depends on its speed ({share:.0%} of its variance): friction is not just "
+        "viscous and Coulomb; try friction='stribeck'"
     ),
     "load": (
-        "what is left of {joint} follows its load times the direction ({share:.0%} of its variance): "
-        "friction depends on the load; try load=True"
+        "the residual of {joint} depends on its load times direction ({share:.0%} of its variance): "
+        "friction is load-dependent; try load=True"
     ),
     "position": (
-        "what is left of {joint} follows its position ({share:.0%} of its variance): a spring, a cable, a "
-        "counterbalance, or geometry that is not as the arm file says"
+        "the residual of {joint} depends on its position ({share:.0%} of its variance): a spring, a cable, a "
+        "counterbalance, or wrong geometry in the arm file"
     ),
     "acceleration": (
-        "what is left of {joint} follows its acceleration ({share:.0%} of its variance): a rotor shows; was "
-        "the torque measured before the gear, torque_side='motor'?"
+        "the residual of {joint} depends on its acceleration ({share:.0%} of its variance): rotor inertia is "
+        "visible; was the torque measured before the gear, torque_side='motor'?"
     ),
 }
 
 
 class StructureColumns:
-    """Further columns (T, n, COUNT) from samples and the torques of the rigid arm."""
+    """Test columns (T, n, COUNT) from samples and the torques of the rigid arm."""
 
     def __init__(self, fastest: Floats, middle: Floats) -> None:
         self.fastest = np.maximum(fastest, 1e-12)
@@ -66,13 +67,13 @@ def residual_tests(
     data: Sequence[Sequence[Triangles]],
     as_they_are: Callable[[], Sequence[Sequence[Triangles]]],
 ) -> tuple[ResidualTest, ...]:
-    """Every test of every joint.
+    """All tests for every joint.
 
     Args:
         solution: of the fit.
-        data: whitened rows that have the further columns: whether something is there.
-        as_they_are: gives rows that are not whitened, asked for where something is: what it is. Whitening
-            hides what changes slowly.
+        data: whitened rows with the test columns, which decide significance.
+        as_they_are: returns unwhitened rows, called after a significant test to find its cause: whitening
+            hides slow changes.
     """
     model, made = solution.unknowns.model, []
     alarm = RARE / (len(ADDED) * model.arm.n)
@@ -92,7 +93,7 @@ def residual_tests(
 
 
 def _tests_of(rows: tuple[Floats, Floats, Floats, float]) -> dict[str, tuple[float, float]]:
-    """For every kind of further columns the probability of more, and the share that they explain."""
+    """For every kind of test columns the p-value, and the share that they explain."""
     free, more, y, count = rows
     left, rank = _left(free, y)
     made = {}
@@ -109,7 +110,7 @@ def _tests_of(rows: tuple[Floats, Floats, Floats, float]) -> dict[str, tuple[flo
 def _joint_rows(
     solution: FitSolution, data: Sequence[Sequence[Triangles]], joint: int
 ) -> tuple[Floats, Floats, Floats, float]:
-    """Condensed rows of a joint in all logs: over the unknowns, further columns, what they explain; count."""
+    """Condensed rows of a joint in all logs: unknowns, test columns, right side; count."""
     unknowns, parts, count = solution.unknowns, [], 0.0
     first = unknowns.model.width + 1
     for log, triangles in enumerate(data):
@@ -123,7 +124,7 @@ def _joint_rows(
 
 
 def _left(A: Floats, y: Floats) -> tuple[Floats, int]:
-    """What columns leave of y, and their rank."""
+    """Residual of y after projection on columns, and their rank."""
     sizes = np.linalg.norm(A, axis=0)
     A = A[:, sizes > 0.0] / sizes[sizes > 0.0]
     if not A.size:
@@ -134,7 +135,7 @@ def _left(A: Floats, y: Floats) -> tuple[Floats, int]:
 
 
 def chi_squared_beyond(x: float, freedom: int) -> float:
-    """The probability that chi^2 with so many degrees of freedom exceeds x, after Wilson and Hilferty."""
+    """Upper tail probability of chi^2 with these degrees of freedom, Wilson-Hilferty approximation."""
     if freedom <= 0:
         return 1.0
     spread = 2.0 / (9.0 * freedom)

@@ -1,4 +1,6 @@
-"""What an identification found: the arm with its new values, how sure they are, what the data cannot tell."""
+"""Result of an identification: the arm with its new values, their uncertainty, and what the data cannot
+determine.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,9 @@ class Stage:
     Attributes:
         name: "linear", "friction" or "consistent".
         parameters: its values.
-        std: their standard deviations; infinite where the data say nothing.
-        rms: what it leaves of the efforts (n,).
-        message: what it did, in words.
+        std: their standard deviations; infinite without information.
+        rms: rms residual of the efforts (n,).
+        message: summary in words.
     """
 
     name: str
@@ -39,15 +41,15 @@ class Stage:
 
 @dataclass(frozen=True, eq=False)
 class UsedLog:
-    """A log, what was known of it, and what was found about it.
+    """A log, its properties, and results about it.
 
     Attributes:
-        signals: what is known of it.
-        shift: efforts came so much later than the motion, s.
+        signals: its properties.
+        shift: delay of efforts after the motion, s.
         shift_std: its standard deviation, s; 0: the shift was given.
-        rms: what the model leaves of its efforts (n,).
-        rms_before: what the arm as given leaves (n,).
-        rms_left_out: what a model leaves that was fitted to the rest of the data (n,).
+        rms: rms residual of its efforts (n,).
+        rms_before: the same for the arm as given (n,).
+        rms_left_out: the same for a model fitted to the rest of the data (n,).
     """
 
     signals: LogSignals
@@ -60,14 +62,14 @@ class UsedLog:
 
 @dataclass(frozen=True)
 class ResidualTest:
-    """Whether what is left of a joint's effort still hangs together with something that the model lacks.
+    """Test whether the residual of a joint's effort still depends on something missing from the model.
 
     Attributes:
         joint: name of the joint.
-        against: what it was held against: "speed", "load", "position", "acceleration".
-        p_value: probability of more, were the model right.
-        share: of what is left, by variance, that it would explain.
-        message: a sentence, empty where nothing was found.
+        against: the tested quantity: "speed", "load", "position", "acceleration".
+        p_value: probability of a larger statistic if the model is correct.
+        share: fraction of the residual variance that it would explain.
+        message: a sentence, empty if not significant.
     """
 
     joint: str
@@ -79,26 +81,27 @@ class ResidualTest:
 
 @dataclass(frozen=True, eq=False)
 class Identification:
-    """What logs say of an arm.
+    """Result of an identification from logs.
 
     Attributes:
         arm: the arm with the new values, physically consistent, with their `deviations`.
-        before: the arm as it was given.
-        parameters: base inertial parameters ("link2.Izz", named after the parameter that leads each), figures
-            of drives ("joint2.friction.viscous") and sensors ("joint2.offset"), from the data alone.
-        std: their standard deviations; infinite where the data say nothing.
+        before: the arm as given.
+        parameters: base inertial parameters ("link2.Izz", named after the leading parameter of each), drive
+            parameters ("joint2.friction.viscous") and sensor parameters ("joint2.offset"), from the data
+            alone.
+        std: their standard deviations; infinite without information.
         covariance: of the parameters (p, p).
-        labels: what each of the parameters is: for a base parameter the combination.
-        confidence: that intervals have.
-        unidentifiable: sentences on what the data, or no data, can tell.
+        labels: description of each parameter; for a base parameter the combination.
+        confidence: confidence level of the intervals.
+        unidentifiable: sentences on parameters that these data, or any data, cannot determine.
         torque_side: "motor" or "link".
-        t: times (T,) of samples that residuals are kept at, one log after the other, s; at most some ten
-            thousand, evenly spread.
-        log_of: which log each belongs to (T,).
+        t: times (T,) of the stored residual samples, one log after the other, s; at most some ten thousand,
+            evenly spread.
+        log_of: log index of each sample (T,).
         speed: qd at them (T, n).
-        measured: efforts at them as torques (forces) (T, n), N m (N), whatever was logged.
-        predicted: the same of the new arm.
-        predicted_before: the same of the arm as it was given.
+        measured: efforts at them, converted to torques (forces) (T, n), N m (N).
+        predicted: the same for the new arm.
+        predicted_before: the same for the arm as given.
         noise: standard deviation of a row of the fit (n,).
         logs: the logs.
         stages: the estimation, stage by stage.
@@ -129,33 +132,33 @@ class Identification:
 
     @property
     def residual(self) -> Floats:
-        """Measured less predicted, (T, n)."""
+        """Residuals, measured minus predicted, (T, n)."""
         return self.measured - self.predicted
 
     @property
     def rms(self) -> Floats:
-        """What is left at all samples, (n,)."""
+        """Rms residual over all samples, (n,)."""
         return _rms_of([log.rms for log in self.logs], self.logs)
 
     @property
     def rms_before(self) -> Floats:
-        """What the arm as it was given leaves, (n,)."""
+        """Rms residual of the arm as given, (n,)."""
         return _rms_of([log.rms_before for log in self.logs], self.logs)
 
     @property
     def rms_left_out(self) -> Floats:
-        """What models leave of data that they were not fitted to, (n,)."""
+        """Rms residual on held-out data, (n,)."""
         return _rms_of([log.rms_left_out for log in self.logs], self.logs)
 
     @property
     def measure_next(self) -> tuple[str, ...]:
-        """Sentences on what another log should show: the poorest parameters, and which joints show them."""
+        """What to measure next, as sentences: the poorest parameters, and joints that would improve them."""
         from forearm.identification.report.advice import measure_next
 
         return tuple(measure_next(self))
 
     def report(self) -> Report:
-        """Headline, joints, parameters with intervals, logs, stages, and what is in doubt."""
+        """Headline, joints, parameters with intervals, logs, stages, and doubts."""
         from forearm.identification.report.summary import report
 
         return report(self)
@@ -165,34 +168,33 @@ class Identification:
         return self.report().text()
 
     def to_json(self) -> dict[str, Any]:
-        """Everything but the samples as plain lists, texts and numbers; None where a number is not finite."""
+        """Everything but the samples as plain lists, texts and values; non-finite values are None."""
         from forearm.identification.report.document import document
 
         return document(self)
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
-        """Write one page for a browser, without network: efforts, residuals and their spectra, friction,
-        parameters with intervals, what the data cannot tell and what to measure next.
+        """Write a self-contained HTML page: efforts, residuals and their spectra, friction, parameters with
+        intervals, what the data cannot determine, and what to measure next.
         """
         from forearm.identification.report.page import write_page
 
         write_page(self, path)
 
     def validate(self, log: Any, **options: Any) -> Validation:
-        """What the new arm and the one before leave of a log that nothing was fitted to.
+        """Evaluate the new arm and the one before on a log that was not used in the fit.
 
         Args:
             log: as in `identify`.
-            **options: `shift`, `cutoff`, `derivatives`, `effort`, `columns`, `units`, `period`, as there.
+            **options: `shift`, `cutoff`, `derivatives`, `effort`, `columns`, `units`, `period`, as in
+                `identify`.
         """
         from forearm.identification.validation import validate
 
         return validate(self, log, **options)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
-        """A matplotlib figure of measured and predicted efforts and what is left; saved if a path is
-        given.
-        """
+        """A matplotlib figure of measured and predicted efforts and residuals; saved if a path is given."""
         from forearm.plots.logs import identified_figure, save_figure
 
         figure = identified_figure(self)
@@ -201,7 +203,7 @@ class Identification:
         return figure
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the arm file of the new arm, with the deviations of its numbers."""
+        """Write the arm file of the new arm, with standard deviations of its values."""
         self.arm.save(path)
 
     def __repr__(self) -> str:
@@ -217,6 +219,6 @@ class Identification:
 
 
 def _rms_of(values: list[Floats], logs: tuple[UsedLog, ...]) -> Floats:
-    """The rms over logs, each by its number of samples."""
+    """The rms over logs, weighted by their number of samples."""
     weights = np.array([log.signals.used for log in logs], dtype=np.float64)
     return np.asarray(np.sqrt(weights @ np.square(np.array(values)) / weights.sum()))

@@ -1,7 +1,7 @@
 """Rows of the least-squares problem: columns and efforts of a log, averaged over neighbouring samples.
 
-A relation that is linear in the unknowns holds for averages as it does for samples: averages on both sides
-take away noise without distorting either, and noise that is independent from sample to sample stays so.
+A relation that is linear in the unknowns holds for averages as for samples: averaging both sides reduces
+noise without distorting either, and sample-to-sample noise stays independent.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from forearm.identification.samples import LogSignals, PreparedLog, Samples
 from forearm.identification.signals.jumps import around
 from forearm.spatial import Floats
 
-AVERAGED = 8.0  # rows in a window of the filter of positions: averages within it lose nothing of the motion
+AVERAGED = 8.0  # rows per filter window: shorter averages lose nothing of the motion
 MOST_AVERAGED = 50  # samples in a row
 Extras: TypeAlias = Callable[[Samples, Floats], Floats]
-MOVING = 3.0  # standard deviations of qd: a joint that is slower may as well stand, or go the other way
-# samples: nearer to where a joint reverses, a jump of its effort cannot be told from an early or a late one
+MOVING = 3.0  # standard deviations of qd: a slower joint may be at rest or moving the other way
+# samples: closer to a reversal, a jump of the effort cannot be separated from a time shift
 NEAR_REVERSAL = 2.0
-JUMPING = (*COULOMB, *STATIC, STRIBECK_SPEED, LOSS, OFFSET, ".mu")  # figures whose efforts jump, or stay
-SLOWEST = 1e-4  # of a joint's largest speed, where nothing is known of the error of its speed
+JUMPING = (*COULOMB, *STATIC, STRIBECK_SPEED, LOSS, OFFSET, ".mu")  # drive parameters whose effort jumps
+SLOWEST = 1e-4  # of a joint's largest speed, if the error of its speed is unknown
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,14 +36,14 @@ class Rows:
 
     Attributes:
         t: times (T,), s.
-        columns: (T, n, width + 1 + e): those of the model, what a shift in time changes, and further ones
-            that tests of what is left hold it against.
-        y: what they are to explain (T, n).
+        columns: (T, n, width + 1 + e): those of the model, the derivative by a time shift, and columns for
+            residual tests.
+        y: right side (T, n).
         effort: the measured efforts, as torques (T, n).
         speed: qd (T, n).
         usable: (T, n).
         starts: whether a new piece begins here.
-        before: efforts of the arm as it was given (T, n), where they were asked for.
+        before: efforts of the arm as given (T, n), if requested.
     """
 
     t: Floats
@@ -58,14 +58,14 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class RowSource:
-    """A log and how rows are made of it.
+    """A log and how its rows are formed.
 
     Attributes:
         log: the log.
-        scale: from what was measured to torques.
-        averaged: samples in a row.
-        dead_zone: slower joints are left out where their friction is dry (n,), rad/s (m/s).
-        shift: of efforts against the motion, s.
+        scale: conversion from measured efforts to torques.
+        averaged: samples averaged per row.
+        dead_zone: samples of slower joints with dry friction are excluded (n,), rad/s (m/s).
+        shift: delay of efforts after the motion, s.
         jumps: joints whose acceleration jumps where they reverse or stop (n,).
     """
 
@@ -79,13 +79,13 @@ class RowSource:
     def rows(
         self, model: EffortModel, x: Floats, before: EffortModel | None = None, extras: Extras | None = None
     ) -> Iterator[Rows]:
-        """Rows at the unknowns x: for a model that is linear they are the same at every x.
+        """Rows at the unknowns x; for a linear model they do not depend on x.
 
         Args:
-            model: whose columns they have.
+            model: the effort model.
             x: its unknowns.
-            before: the model of the arm as it was given, whose efforts are asked for, too.
-            extras: further columns (T, n, e) from samples and the torques of the rigid arm (T, n).
+            before: the model of the arm as given, if its efforts are requested too.
+            extras: additional columns (T, n, e) from samples and the torques of the rigid arm (T, n).
         """
         smooth = np.where([name.endswith(JUMPING) for name in model.names], 0.0, x[: len(model.names)])
         for s in _whole_averages(self.log.blocks(self.shift), self.averaged):
@@ -109,19 +109,19 @@ class RowSource:
             yield Rows(t, columns, y, effort, speed, whole, s.starts, given)
 
     def _near_reversals(self, s: Samples, model: EffortModel) -> NDArray[np.bool_]:
-        """Samples (T, n) that say nothing of a joint with dry friction: it stands, or may go either way; and
-        those around that the filter of positions bends, where accelerations jump. A joint with Stribeck's
-        friction keeps those: they are all that shows it.
+        """Unusable samples (T, n) of joints with dry friction: at rest or of uncertain direction; and the
+        neighbourhood that the position filter distorts where accelerations jump. A joint with Stribeck
+        friction keeps those, as nothing else shows it.
         """
         slow = _slow(s, self.log.signals, self.dead_zone) & np.array(model.is_dry)
         bent = self.jumps & np.array([law.friction != "stribeck" for law in model.laws])
         return np.where(bent, around(slow, _half_window(self.log.signals)), slow)
 
     def _slopes(self, s: Samples, efforts: Floats) -> Floats:
-        """What a shift of the measured efforts changes of torques (T, n), by the efforts of the model:
-        measured ones are too noisy. Noise of accelerations is in these, too: differences go over a good part
-        of the filter's window, else the column is mostly noise, and the shift looks surer than it is. Dry
-        friction is not in them: it jumps where joints reverse, and hardly changes elsewhere.
+        """Derivative of torques (T, n) by a shift of the measured efforts, from the efforts of the model, as
+        measured ones are too noisy. Noise of accelerations enters too: differences span a good part of the
+        filter window, otherwise the column is mostly noise and the shift looks more certain than it is. Dry
+        friction is excluded: it jumps at reversals, and hardly changes elsewhere.
         """
         if len(s.t) < 2 or not self.log.signals.window:
             return np.zeros_like(efforts)
@@ -136,7 +136,7 @@ class RowSource:
 
 
 def row_source(log: PreparedLog, scale: EffortScale, shift: float, fastest: Floats) -> RowSource:
-    """How rows are made of a log, by what is known of it; `fastest` are its joints' largest speeds (n,)."""
+    """How a log's rows are formed, from its properties; `fastest` are its joints' largest speeds (n,)."""
     known = log.signals
     averaged = 1
     if np.isfinite(known.window) and known.window > 0.0:
@@ -147,12 +147,12 @@ def row_source(log: PreparedLog, scale: EffortScale, shift: float, fastest: Floa
 
 
 def _slow(s: Samples, known: LogSignals, dead_zone: Floats) -> NDArray[np.bool_]:
-    """Where joints stand, or may go either way (T, n)."""
+    """Samples at which joints are at rest or of uncertain direction (T, n)."""
     return np.asarray(np.abs(s.qd) <= np.maximum(dead_zone, NEAR_REVERSAL * known.period * np.abs(s.qdd)))
 
 
 def _half_window(known: LogSignals) -> int:
-    """Of the filter of positions, samples; 0: there is none."""
+    """Half window of the position filter, samples; 0 without a filter."""
     return math.ceil(0.5 * known.window / known.period) if math.isfinite(known.window) else 0
 
 
@@ -161,7 +161,7 @@ def _means(a: Floats, averaged: int) -> Floats:
 
 
 def _whole_averages(blocks: Iterator[Samples], averaged: int) -> Iterator[Samples]:
-    """The same samples in blocks of whole averages; what is left at the end of a piece is dropped."""
+    """The samples in blocks of whole averages; the remainder of a piece is dropped."""
     kept: Samples | None = None
     for s in blocks:
         if kept is not None and not s.starts:

@@ -1,4 +1,4 @@
-"""What a log gives to a fit: motion and efforts at its samples, block by block, as often as asked for."""
+"""Samples of a log for a fit: motion and efforts, block by block, re-readable."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ EffortKind = Literal["tau", "current", "voltage"]
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Consecutive samples of one piece of a log: nothing is missing between them.
+    """Consecutive samples of one piece of a log, without gaps.
 
     Attributes:
         t: times of the efforts (T,), s.
-        q, qd, qdd: the motion (T, n) that they belong to, a shift before; filtered without delay, rad (m),
-            per s and s^2.
+        q, qd, qdd: the corresponding motion (T, n), earlier by the shift; zero-phase filtered, rad (m), per s
+            and s^2.
         effort: torques, currents or voltages (T, n), as measured.
-        usable: (T, n), False where the effort of a joint says nothing: clipped, or not a number.
-        current: currents (T, n), A, where a log has them beside voltages; else None.
-        starts: whether a new piece begins here; False: it goes on where the block before ended.
+        usable: (T, n), False if the effort of a joint is clipped or NaN.
+        current: currents (T, n), A, if the log has both currents and voltages; else None.
+        starts: True: a new piece starts here; False: it continues the previous block.
     """
 
     t: Floats
@@ -40,28 +40,27 @@ class Samples:
 
 @dataclass(frozen=True, eq=False)
 class LogSignals:
-    """What is known of a log once it was read through.
+    """Properties of a log after the first read.
 
     Attributes:
         name: of the log.
-        rows: of the file.
-        used: samples that blocks give.
-        pieces: between gaps.
-        duration: of all pieces, s.
-        period: between samples, s.
-        effort: what was measured: "tau", "current" or "voltage".
-        cutoff: of the filter of positions, Hz, where it passes half the power; NaN: motion as it was logged.
+        rows: number of rows in the file.
+        used: number of samples in the blocks.
+        pieces: number of pieces between gaps.
+        duration: total of all pieces, s.
+        period: sampling period, s.
+        effort: measured effort: "tau", "current" or "voltage".
+        cutoff: half-power frequency of the position filter, Hz; NaN: motion as logged.
         window: of the filter, s.
         q_noise: standard deviation of positions as logged (n,).
-        qd_error, qdd_error: standard deviations of the derivatives: noise that passes, and what the filter
-            bends away (n,).
-        effort_noise: standard deviation of efforts from sample to sample (n,).
+        qd_error, qdd_error: standard deviations of the derivatives, noise and filter bias (n,).
+        effort_noise: standard deviation of sample-to-sample effort noise (n,).
         fastest: largest speeds of the joints (n,).
-        q_low, q_high: where they were (n,).
-        has_current: whether currents were measured beside voltages.
+        q_low, q_high: ranges of the joints (n,).
+        has_current: whether both currents and voltages were measured.
         effort_columns, q_columns: names of the columns, joint by joint.
-        findings: sentences on what is wrong with the log, or was left out of it; each names its column.
-        jumps: joints whose acceleration jumps where they reverse or stop (n,); None: not looked for.
+        findings: sentences on faults and exclusions; each names its column.
+        jumps: joints whose acceleration jumps when they reverse or stop (n,); None: not tested.
     """
 
     name: str
@@ -88,13 +87,13 @@ class LogSignals:
 
 
 class PreparedLog(Protocol):
-    """A log that was read through once and gives its samples again and again, in bounded memory."""
+    """A log that was read once and yields its samples repeatedly, in bounded memory."""
 
     @property
     def signals(self) -> LogSignals:
-        """What is known of it."""
+        """Its properties."""
         ...
 
     def blocks(self, shift: float = 0.0) -> Iterator[Samples]:
-        """Its samples; efforts are taken `shift` s later than the motion that they belong to."""
+        """Its samples; efforts are taken `shift` s later than the corresponding motion."""
         ...

@@ -1,7 +1,7 @@
-"""Time shifts of logs, found step by step: steps are short, and taken back where they leave more than before.
+"""Iterative search for time shifts of logs with short steps, which are reverted if the residual grows.
 
-Where a joint reverses its effort jumps. A shift of a few samples brings such jumps to rows that have none in
-the model, which the slope of efforts does not tell: a step that looks good from afar may be bad.
+At reversals a joint's effort jumps. A shift of a few samples moves such jumps into rows without a jump in the
+model, which the derivative does not predict: a long step may be bad.
 """
 
 from __future__ import annotations
@@ -12,38 +12,38 @@ import numpy as np
 
 from forearm.spatial import Floats
 
-FIRST_REACH = 4.0  # periods: how far a first step goes at most
-MOST_SHIFT = 50.0  # periods: efforts that come later belong to another motion
-MOVES = 0.05  # of its deviation: a step that is shorter is rest,
-RESTS = 0.4  # after some passes one that is shorter than that
-WORSE = 0.03  # of the noise: a pass that leaves so much more than the one before is no better and no worse
-EARLY = 4  # passes before what counts as rest grows
+FIRST_REACH = 4.0  # periods: largest first step
+MOST_SHIFT = 50.0  # periods: largest total shift
+MOVES = 0.05  # of its standard deviation: a shorter step counts as converged;
+RESTS = 0.4  # after some passes, this
+WORSE = 0.03  # of the noise: tolerance when comparing passes
+EARLY = 4  # passes before the tolerance grows
 
 
 class ShiftSearch:
-    """The shifts of some logs, pass by pass.
+    """Time shifts of some logs, pass by pass.
 
     Args:
-        periods: between samples of each log, s.
+        periods: sampling period of each log, s.
     """
 
     def __init__(self, periods: Sequence[float]) -> None:
         self._periods = np.array(periods, dtype=np.float64)
         self._reach = FIRST_REACH * self._periods
-        self._growth = 2.0  # of steps, until one was too long
+        self._growth = 2.0  # limit of steps, until one was too long
         self._passes = 0
-        self._cost = np.inf  # of the best pass so far,
+        self._cost = np.inf  # best pass so far,
         self._from = np.zeros(len(self._periods))  # its shifts,
-        self._step = np.zeros(len(self._periods))  # and the step that it asks for
+        self._step = np.zeros(len(self._periods))  # and its requested step
 
     def after(self, shifts: Floats, steps: Floats, deviations: Floats, cost: float) -> Floats:
-        """The shifts (L,) of the next pass, the same where they have come to rest.
+        """The shifts (L,) of the next pass, unchanged when converged.
 
         Args:
-            shifts: of the pass that was made (L,), s.
-            steps: by which they should change (L,), s.
+            shifts: of the last pass (L,), s.
+            steps: requested changes (L,), s.
             deviations: of the steps (L,), s.
-            cost: what the pass leaves: the mean logarithm of joints' noise.
+            cost: of the pass: the mean logarithm of the joints' noise.
         """
         rest = min(MOVES * 2.0 ** max(self._passes - EARLY + 1, 0), RESTS)
         least = np.maximum(rest * deviations, 1e-4 * self._periods)
@@ -55,7 +55,7 @@ class ShiftSearch:
             self._reach = 0.5 * np.minimum(self._reach, np.abs(shifts - self._from))
             self._growth = 1.0
             if (self._reach < least).all():
-                self._step = np.zeros_like(steps)  # no step is good: the best pass once more, and rest
+                self._step = np.zeros_like(steps)  # no step improves: the best pass once more, then stop
                 self._cost = np.inf
                 return self._from
         step = np.clip(self._step, -self._reach, self._reach)

@@ -1,4 +1,4 @@
-"""From fits to what is said of them: the result of an identification put together."""
+"""Assembles the result of an identification from its fits."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from forearm.kernels.kept import kernel_of
 from forearm.spatial import Floats
 from forearm.tables import number
 
-MOST_SHOWN = 20_000  # rows that are kept to be looked at
-FAR_BEYOND = 3.0  # times the noise: more that is left is no noise,
-SHOWN_SHARE = 0.02  # of the efforts, where it shows
-MUCH_WORSE = 1.3  # times what is left without the condition that bodies can exist
-LARGEST = 10.0  # m, kg, N m, ...: a deviation beyond it, as of the centre of no mass, says nothing
-CLEARLY = 3.0  # deviations
+MOST_SHOWN = 20_000  # stored rows
+FAR_BEYOND = 3.0  # times the noise: a larger residual is not noise,
+SHOWN_SHARE = 0.02  # of the efforts, if significant
+MUCH_WORSE = 1.3  # times the residual without the consistency condition
+LARGEST = 10.0  # m, kg, N m, ...: a larger standard deviation (as of the centre of no mass) is no information
+CLEARLY = 3.0  # standard deviations
 NAMES = ("linear", "friction")
 
 
@@ -39,7 +39,7 @@ def stated(
     confidence: float,
     doubts: Sequence[str],
 ) -> Identification:
-    """The result: parameters, the arm, what is left, what cannot be told; `possible` is the last stage,
+    """The result: parameters, the arm, residuals, undetermined parameters; `possible` is the last stage,
     `doubts` are sentences on the columns of the logs.
     """
     model, solution = fitting.model, fits[-1].solution
@@ -88,7 +88,9 @@ def stated(
 
 
 def _labels(model: EffortModel, solution: FitSolution, names: Sequence[str]) -> tuple[str, ...]:
-    """What each parameter is: with what hides behind it, as far as that differs from where it stays."""
+    """Descriptions of parameters, including unknowns that depend on them, if these differ from their fixed
+    values.
+    """
     said = dict(zip(model.base.names, model.base.labels, strict=True))
     for k, factors in solution.combinations.items():
         hidden = solution.unknowns.names[k]
@@ -104,13 +106,13 @@ def _findings(fits: Sequence[FittedStage]) -> list[str]:
     if fits[-1].settled:
         return []
     return [
-        "The fit did not settle: values move from pass to pass. The data do not tell all that is asked for; "
-        "ask for less friction, or give the shift."
+        "The fit did not converge: values change from pass to pass. The data do not determine all unknowns; "
+        "use a simpler friction model, or give the shift."
     ]
 
 
 def _left_of(last: FittedStage) -> Floats:
-    """The rms of what a stage leaves of each joint (n,)."""
+    """Rms residual of a stage for each joint (n,)."""
     squares = np.zeros(last.solution.unknowns.model.arm.n)
     for log, parts in enumerate(last.raw):
         for part in parts:
@@ -120,8 +122,8 @@ def _left_of(last: FittedStage) -> Floats:
 
 
 def _beyond_noise(fitting: Fitting, last: FittedStage, measured: Floats) -> list[str]:
-    """Joints of which far more is left than their sensors' noise, and that of accelerations, would leave."""
-    # a robust fit leaves rows that are far off by intent
+    """Joints with residuals far above the noise of their sensors and of accelerations."""
+    # a robust fit leaves outliers on purpose
     arm, left = fitting.model.arm, last.solution.sigma if fitting.weighting == "robust" else _left_of(last)
     variance = np.zeros(arm.n)
     for source in fitting.sources:
@@ -132,43 +134,43 @@ def _beyond_noise(fitting: Fitting, last: FittedStage, measured: Floats) -> list
     noise = np.sqrt(variance)
     size = np.nan_to_num(np.nanstd(measured, axis=0))
     return [
-        f"{joint.name}: the fit leaves {left[i]:.3g}, {left[i] / max(noise[i], 1e-300):.3g} times what noise "
-        "would: something acts on it that the model does not have (see the tests of what is left), or the "
-        "log is not of this arm. Deviations are too small then."
+        f"{joint.name}: residual {left[i]:.3g}, {left[i] / max(noise[i], 1e-300):.3g} times the noise: an "
+        "effect is missing from the model (see the residual tests), or the log is from another arm. The "
+        "standard deviations are then too small."
         for i, joint in enumerate(arm.joints)
         if left[i] > FAR_BEYOND * noise[i] and left[i] > SHOWN_SHARE * size[i] > 0.0
     ]
 
 
 def _beyond_bodies(model: EffortModel, last: FittedStage, rms: Floats) -> list[str]:
-    """Joints whose efforts no possible bodies explain as well as the data alone do."""
+    """Joints whose efforts physically consistent bodies explain worse than the data alone."""
     alone = _left_of(last)
     worse = [i for i in range(model.arm.n) if rms[i] > MUCH_WORSE * alone[i] > 0.0]
     return [
-        f"{model.arm.joints[i].name}: bodies that can exist leave {rms[i]:.3g}, the fit without that "
-        f"condition {alone[i]:.3g}. The data ask for bodies that cannot be: look for friction of another "
-        "kind, wrong geometry or gravity, a wrong gear ratio, or data that are too poor."
+        f"{model.arm.joints[i].name}: residual {rms[i]:.3g} with physically consistent bodies, "
+        f"{alone[i]:.3g} without that constraint. The data contradict physical bodies: look for other "
+        "friction, wrong geometry or gravity, a wrong gear ratio, or poor data."
         for i in worse
     ]
 
 
 def _impossible(model: EffortModel, parameters: ParameterSet, std: ParameterSet) -> list[str]:
-    """Figures of drives that came out clearly beyond what they can be."""
+    """Drive parameters that are significantly beyond their physical bounds."""
     made = []
     for name in parameters:
         least = lower_bound(model, name)
         away = parameters[name] * bound_sign(model, name) - least
         if away < -CLEARLY * std[name]:
             made.append(
-                f"{name} came out at {parameters[name]:.4g} +- {std[name]:.2g}, which no drive has: "
-                "something else acts there (a wrong sign, an offset, a spring, elasticity), or it moved "
-                "too little. The arm has the nearest value that is possible."
+                f"{name} came out at {parameters[name]:.4g} +- {std[name]:.2g}, which is unphysical: there "
+                "is another effect (a wrong sign, an offset, a spring, elasticity), or too little motion. "
+                "The arm has the nearest possible value."
             )
     return made
 
 
 def _chosen(solution: FitSolution) -> list[int]:
-    """Places of what is a parameter of the arm, its sensors or a load: all but shifts."""
+    """Indices of parameters of the arm, its sensors or a payload: all but shifts."""
     shifts = {solution.unknowns.shift_place(k) for k in range(len(solution.unknowns.shifts))}
     E = solution.unknowns.E
     return [k for k in range(E.shape[1]) if not any(s is not None and E[s, k] for s in shifts)]
@@ -180,15 +182,15 @@ def _stage(name: str, fit: FittedStage) -> Stage:
     names = [solution.unknowns.names[k] for k in chosen]
     rms = np.sqrt(np.sum(solution.squares, axis=0) / np.maximum(np.sum(solution.counts, axis=0), 1.0))
     order = fit.coefficients.shape[1]
-    said = f"{int(solution.counts.sum())} rows, {len(solution.kept)} of {len(solution.z)} unknowns are told"
-    said += f"; rows less an autoregression of order {order} of their noise." if order else "."
+    said = f"{int(solution.counts.sum())} rows, {len(solution.kept)} of {len(solution.z)} unknowns determined"
+    said += f"; rows whitened by an autoregression of order {order}." if order else "."
     return Stage(
         name, ParameterSet(names, solution.z[chosen]), ParameterSet(names, solution.std[chosen]), rms, said
     )
 
 
 def _last_stage(model: EffortModel, final: FitSolution, last: ConsistentFit, rms: Floats) -> Stage:
-    """Full parameters of every body, and the figures behind them."""
+    """Full parameters of every body, then the drive parameters."""
     count = len(model.base.standard)
     shifts = {name for name in last.names if name.startswith("log") and name.endswith(".shift")}
     chosen = [k for k, name in enumerate(last.names) if name not in shifts]
@@ -198,11 +200,9 @@ def _last_stage(model: EffortModel, final: FitSolution, last: ConsistentFit, rms
     std = np.sqrt(np.diag(last.covariance))
     bodies = [body.joint.child for body in model.arm.moving.bodies]
     held = [bodies[k] for k in last.found.at_bound]
-    said = f"Solved to {last.found.gap:.1g} of its objective in {last.found.iterations} steps"
+    said = f"Solved to a relative gap of {last.found.gap:.1g} in {last.found.iterations} steps"
     said += (
-        f"; on the boundary of what bodies can be: {', '.join(held)}."
-        if held
-        else "; no body is on a boundary."
+        f"; on the boundary of physical bodies: {', '.join(held)}." if held else "; no body is on a boundary."
     )
     return Stage(
         "consistent", ParameterSet(names, values[places]), ParameterSet(names, std[places]), rms, said
@@ -212,7 +212,7 @@ def _last_stage(model: EffortModel, final: FitSolution, last: ConsistentFit, rms
 def _with_motors(
     arm: Arm, motors: MotorFit, parameters: ParameterSet, std: ParameterSet, covariance: Floats
 ) -> tuple[ParameterSet, ParameterSet, Floats]:
-    """The same with resistances and torque constants behind them."""
+    """The same with resistances and torque constants appended."""
     found = motors.named(arm)
     names = (*parameters.names, *found)
     values = np.append(parameters, [value for value, _ in found.values()])
@@ -229,7 +229,7 @@ def _arm(
     solution: FitSolution,
     motors: MotorFit | None,
 ) -> tuple[Arm, tuple[str, ...]]:
-    """The arm with its new values and their deviations."""
+    """The arm with its new values and their standard deviations."""
     spread = solution.x_std[: len(model.names)]
     constants = {} if motors is None else motors.named(model.arm)
     values = {name: value for name, (value, _) in constants.items()}
@@ -242,7 +242,7 @@ def _arm(
 
 @dataclass(frozen=True, eq=False)
 class FitCourse:
-    """What is measured, and what models make of it, at rows evenly spread; and what they leave of all."""
+    """Measured and predicted efforts at evenly spread rows, and rms residuals over all rows."""
 
     t: Floats
     log_of: Floats
@@ -256,7 +256,7 @@ class FitCourse:
 
 
 def _course(fitting: Fitting, final: FitSolution) -> FitCourse:
-    """One more pass, with the final values and with those of the arm as it was given."""
+    """One more pass, with the final values and with those of the arm as given."""
     model, n = fitting.model, fitting.model.arm.n
     before = effort_model(model.arm, model.torque_side, None, rotors=False)
     logs = len(fitting.sources)

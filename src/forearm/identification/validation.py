@@ -1,4 +1,4 @@
-"""An identification held against a log that it was not fitted to."""
+"""Validation of an identification on a log that was not used in the fit."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """What the new arm and the one before leave of a log.
+    """Residuals of the new arm and the one before on a validation log.
 
     Attributes:
         name: of the log.
         joints: their names.
         units: of their efforts.
-        rows: that were held against the arms, of each joint (n,).
+        rows: number of compared rows per joint (n,).
         measured: rms of its efforts (n,).
-        rms: what the new arm leaves of them (n,).
-        rms_before: what the arm as it was given leaves (n,).
-        explained: share of their variance that the new arm accounts for (n,).
+        rms: rms residual of the new arm (n,).
+        rms_before: rms residual of the arm as given (n,).
+        explained: fraction of their variance that the new arm explains (n,).
         findings: sentences on the log.
     """
 
@@ -54,12 +54,12 @@ class Validation:
             [joint, unit, *(number(float(c[i]), 4) for c in columns), f"{100.0 * self.explained[i]:.2f} %"]
             for i, (joint, unit) in enumerate(zip(self.joints, self.units, strict=True))
         ]
-        header = ["joint", "unit", "measured rms", "left before", "left", "explained"]
-        title = f"Validation: {self.name}, which nothing was fitted to"
+        header = ["joint", "unit", "measured rms", "residual before", "residual", "explained"]
+        title = f"Validation: {self.name}, not used in the fit"
         return Report(header, rows, title, after=[f"- {text}" for text in self.findings], under="  ")
 
     def to_json(self) -> dict[str, Any]:
-        """The same as plain lists and numbers."""
+        """The validation as plain lists and values."""
         arrays = ("rows", "measured", "rms", "rms_before", "explained")
         made: dict[str, Any] = {"name": self.name, "joints": list(self.joints)}
         for key in arrays:
@@ -80,14 +80,14 @@ def validate(
     units: str | Sequence[str] = (),
     period: float | None = None,
 ) -> Validation:
-    """What the arm that was found leaves of another log, beside the arm as it was given.
+    """Evaluate the identified arm on another log, compared with the arm as given.
 
-    Offsets and gains that were found count as the sensors'; there is nothing unknown in the hand.
+    Identified offsets and gains are attributed to the sensors; the payload is assumed known.
 
     Args:
         found: the identification.
         log: as in `identify`.
-        shift: efforts come so much later than positions, s; None: as in the logs of the fit.
+        shift: delay of efforts after positions, s; None: as in the logs of the fit.
         cutoff, derivatives, effort, columns, units, period: as in `identify`.
     """
     prepared = prepare_log(
@@ -113,7 +113,7 @@ def validate(
     mean_left = np.zeros(found.arm.n)
     for rows in source.rows(model, x, before=before):
         assert rows.before is not None
-        made = rows.effort - rows.y + model.times(rows.columns, x)  # y: what the columns are to explain
+        made = rows.effort - rows.y + model.times(rows.columns, x)  # y: right side
         left = rows.effort - gains * made
         old = rows.effort - rows.before
         terms = (np.ones_like(left), rows.effort, rows.effort**2, left**2, old**2)
@@ -122,7 +122,7 @@ def validate(
     if not sums[0].all():
         joint = found.arm.joints[int(np.flatnonzero(sums[0] == 0.0)[0])].name
         raise InputError(
-            f"{known.name}: no sample of {joint} can be held against the model: it does not move."
+            f"{known.name}: no sample of {joint} can be compared with the model: it does not move."
         )
     means = sums / sums[0]
     spread = means[2] - means[1] ** 2
@@ -142,7 +142,7 @@ def validate(
 
 
 def _with_offsets(model: EffortModel, found: Identification) -> Floats:
-    """The unknowns as the arm has them, and the offsets that were found."""
+    """The unknowns with the arm's values, and the identified offsets."""
     x = model.values()
     for i, joint in enumerate(model.arm.joints):
         place = model.place(i, OFFSET)

@@ -1,7 +1,7 @@
-"""Swartz's program `sim`: variables, commands and questions, from a terminal, a script or a pipe.
+"""Swartz's program `sim`: variables, commands and prompts, from a terminal, a script or a pipe.
 
-`Interpreter` reads lines and writes to a stream; `variables` holds what can be set,
-`commands` what can be done with it.
+`Interpreter` reads lines and writes to a stream; `variables` defines what can be set, `commands` what can be
+run.
 """
 
 from forearm.interpreter.interpreter import Interpreter

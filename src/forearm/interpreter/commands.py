@@ -25,7 +25,7 @@ PICTURE, PLAYER = "simulation.png", "simulation.html"
 
 @dataclass(frozen=True)
 class SessionCommand:
-    """What a word makes the session do. `most` words may stand behind it; they answer its questions."""
+    """Action of a command word. Up to `most` words may follow it; they answer its prompts."""
 
     words: str
     summary: str
@@ -124,7 +124,7 @@ def _database_read(session: Session, answers: Answers, _given: int) -> None:
         own = (
             "along z only, which its own is not"
             if arm.gravity[:2].any()
-            else f"its own would be {number(-arm.gravity[2], 8)}"
+            else f"that of the arm file is {number(-arm.gravity[2], 8)}"
         )
         session.output.show(f"note: gravity is that of the session, {number(gravity, 8)}; {own}")
 
@@ -135,8 +135,8 @@ def _help(session: Session, answers: Answers, given: int) -> None:
         rows += [[name, what] for name, what in (SCALARS | VECTORS).items()]
         table = text_table(["name", "what"], rows, session.output.width)
         end = (
-            "A name alone shows a variable, 'theta = 0.1 0.2 ...' sets it. 'help NAME' says "
-            "more. # begins a comment."
+            "Type a variable's name to show it, 'theta = 0.1 0.2 ...' to set it, 'help NAME' for details. # "
+            "begins a comment."
         )
         session.output.show(f"{table}\n\n{end}")
         return
@@ -150,9 +150,7 @@ def _help(session: Session, answers: Answers, given: int) -> None:
     values = "value" if name in SCALARS else " ".join(f"v{i + 1}" for i in range(session.variables.arm.n))
     session.output.show(f"{name} = {values}\n{(SCALARS | VECTORS)[name]}")
     if name == "gravity":
-        session.output.show(
-            "Swartz's sign: negative where z of the base points down, positive where it points up."
-        )
+        session.output.show("Swartz's sign: negative if z of the base points down, positive if it points up.")
 
 
 def _quit(session: Session, _answers: Answers, _given: int) -> None:
@@ -162,7 +160,8 @@ def _quit(session: Session, _answers: Answers, _given: int) -> None:
 def _finite(values: Floats, command: str, name: str) -> Floats:
     if not np.isfinite(values).all():
         raise InputError(
-            f"{command}: {name} overflowed; theta, omega, alpha or torque is too large. Nothing is changed."
+            f"{command}: {name} overflowed; theta, omega, alpha or torque is too large. No variable was "
+            "changed."
         )
     return values
 
@@ -170,65 +169,65 @@ def _finite(values: Floats, command: str, name: str) -> Floats:
 COMMANDS = {
     "inverse_arm": SessionCommand(
         "[FILE [RESULTS]]",
-        "torque, voltage and DACOut that theta, omega and alpha need",
+        "inverse dynamics: torque, voltage and DACOut for theta, omega and alpha",
         "With a CSV or Parquet FILE of many sets, columns theta1.., omega1.., alpha1.. (or q1.., qd1.., "
         "qdd1..), torques and\n"
-        "voltages of every row are shown, or written to RESULTS behind the columns of FILE.",
+        "voltages of every row are shown, or written to RESULTS after the columns of FILE.",
         2,
         _inverse_arm,
     ),
     "forward_arm": SessionCommand(
-        "", "alpha that theta, omega and torque (or its voltage) produce", "", 0, _forward_arm
+        "", "forward dynamics: alpha from theta, omega and torque (or voltage)", "", 0, _forward_arm
     ),
     "simulate": SessionCommand(
         "[new|continue] [yes|no] [SCHEDULE|STEPS]",
-        "the motion from theta and omega on, in steps of 1 ms",
+        "simulate from the present theta and omega, in steps of 1 ms",
         "Asks whether to start a new simulation or to continue the last one; whether to set theta and "
         "omega to zero before a\n"
-        "new one; whether a voltage schedule file is used, and then its name, or the number of "
-        "timesteps at the present\n"
-        "voltage. A schedule goes to the time of its last row. theta, omega, alpha and torque "
-        "become those of the end.",
+        "new one; whether to use a voltage schedule file, and its name, or the number of timesteps at the "
+        "present\n"
+        "voltage. A schedule runs to the time of its last row. theta, omega, alpha and torque are set to "
+        "their final values.",
         4,
         _simulate,
     ),
     "plot_simulation": SessionCommand(
         "[FILE]",
-        f"a picture of the simulation, {PICTURE} unless named",
-        "FILE ends in .png, .svg or .pdf.",
+        f"plot the simulation (default: {PICTURE})",
+        "FILE must end in .png, .svg or .pdf.",
         1,
         _plot_simulation,
     ),
     "print_simulation": SessionCommand(
         "[START FINISH STEP]",
-        "a table of the simulation; asks for start, finish and step in s",
+        "table of the simulation; asks for start, finish and step in s",
         "It goes to the output file while one is open, otherwise to the screen.",
         3,
         _print_simulation,
     ),
     "write_graphic_file": SessionCommand(
         "[FILE]",
-        f"a page that plays the simulation in a browser, {PLAYER} unless named",
-        "A FILE that ends in .csv, .parquet or .npz gets the numbers instead.",
+        f"write a page that plays the simulation in a browser (default: {PLAYER})",
+        "A FILE ending in .csv, .parquet or .npz receives the data instead.",
         1,
         _write_graphic_file,
     ),
     "open_output_file": SessionCommand(
         "[FILE]",
-        "from now on results go to this file too, and print_simulation to it alone",
+        "copy results to a file; print_simulation writes to it alone",
         "Asks for its name.",
         1,
         _open_output_file,
     ),
-    "close_output_file": SessionCommand("", "ends the output file", "", 0, _close_output_file),
+    "close_output_file": SessionCommand("", "close the output file", "", 0, _close_output_file),
     "database_read": SessionCommand(
         "[ARM]",
-        "takes another arm: an arm file, a URDF, or the name of a built-in one",
-        "All vectors become zero and the last simulation is gone; gravity and DACTimePeriod stay.",
+        "load another arm: an arm file, a URDF, or the name of a built-in one",
+        "All vectors are reset to zero and the last simulation is discarded; gravity and DACTimePeriod stay.",
         1,
         _database_read,
     ),
-    "help": SessionCommand("[NAME]", "all commands and variables, or one of them", "", 1, _help),
-    "quit": SessionCommand("", "ends the session; so does exit, and the end of the input", "", 0, _quit),
+    "help": SessionCommand("[NAME]", "list all commands and variables, or describe one", "", 1, _help),
+    "quit": SessionCommand("", "end the session; so do exit and the end of input", "", 0, _quit),
     "exit": SessionCommand("", "the same as quit", "", 0, _quit),
 }

@@ -1,4 +1,4 @@
-"""The loop: a line read, understood and obeyed, until the input or the patience ends."""
+"""The main loop: read, parse and execute lines until the input ends."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ PROMPT = "sim> "
 class Interpreter:
     """Swartz's `sim` for an arm: lines in, text out.
 
-    At a terminal an error is told and the session goes on. Elsewhere the first one ends it, told with the
-    number of its line, for the lines behind it may be answers to a question that was never asked.
+    At a terminal an error is reported and the session continues. Otherwise the first error ends it, reported
+    with its line number, since later lines may be answers to a prompt that was never issued.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Interpreter:
         self.complain = complain
 
     def run(self) -> int:
-        """Obey line after line; 0, or 2 where an error ended it."""
+        """Execute all lines; return 0, or 2 if an error ended the session."""
         try:
             return self._loop()
         finally:
@@ -63,7 +63,7 @@ class Interpreter:
         return 0
 
     def obey(self, line: str) -> None:
-        """Do what one line says; questions take their answers from the lines behind it."""
+        """Execute one line; prompts read their answers from the following lines."""
         assignment = assignment_of(line)
         if assignment is not None:
             name = meant(assignment[0], NAMES, "variable")
@@ -77,7 +77,7 @@ class Interpreter:
         if name in COMMANDS:
             self._command(name, words[1:])
         elif len(words) > 1:
-            raise InputError(f"{name}: a variable is set by '{name} = ...', and shown by its name alone.")
+            raise InputError(f"{name}: use '{name} = ...' to set a variable, and its name alone to show it.")
         else:
             self.session.show(name)
 
@@ -85,12 +85,12 @@ class Interpreter:
         command = COMMANDS[name]
         if len(words) > command.most:
             allowed = f"at most {command.most} words" if command.most else "no words"
-            raise InputError(f"{name}: {allowed} may follow it, got {len(words)}; see 'help {name}'.")
+            raise InputError(f"{name}: expected {allowed} after it, got {len(words)}; see 'help {name}'.")
         command.run(self.session, Answers(words, self.session.lines), len(words))
 
 
 def completions(line: str, word: str) -> list[str]:
-    """What a word at the end of a line may become, but for names of files."""
+    """Completions of a word at the end of a line, except file names."""
     before = line[: len(line) - len(word)].split()
     first = matching(before[0], COMMANDS) if before else []
     if not before or first == ["help"]:

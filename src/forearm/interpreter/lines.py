@@ -1,4 +1,4 @@
-"""Where lines come from, what is in a line, and questions that the following lines answer."""
+"""Input lines: their sources, their parsing, and prompts answered by the following lines."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ T = TypeVar("T")
 class LineSource(Protocol):
     """A source of lines: a terminal, or a text."""
 
-    number: int  # of the line last read, from 1
+    number: int  # number of the last line read, from 1
     is_terminal: bool
 
     def line(self, prompt: str) -> str:
-        """The next line without its end; EOFError where there is none.
-        A terminal shows the prompt, a text does not.
+        """The next line without its end; EOFError at the end. A terminal shows the prompt, a text does
+        not.
         """
         ...
 
 
 class TextLines:
-    """The lines of a script or of a pipe; no prompts."""
+    """The lines of a script or pipe; no prompts."""
 
     is_terminal = False
 
@@ -51,13 +51,13 @@ class TextLines:
 
 
 class Answers:
-    """What a command asks for: first the words behind its name, then lines of their own."""
+    """Answers of a command: first the words after its name, then separate lines."""
 
     def __init__(self, words: list[str], lines: LineSource) -> None:
         self._words, self._lines = list(words), lines
 
     def text(self, question: str, default: str | None = None) -> str:
-        """The answer as it was given; an empty line is the default where there is one."""
+        """The answer as typed; an empty line means the default, if there is one."""
         if self._words:
             return self._words.pop(0)
         usual = f" [{default}]" if default is not None else ""
@@ -66,14 +66,14 @@ class Answers:
             while is_comment(line):
                 line = self._lines.line(f"{question}{usual} ")
         except EOFError:
-            raise InputError(f"the input ended where an answer was needed: {question}") from None
+            raise InputError(f"the input ended before an answer to: {question}") from None
         answer = " ".join(words_of(line)) or default
         if answer is None:
-            raise InputError(f"an empty line is no answer here: {question}")
+            raise InputError(f"expected an answer, got an empty line: {question}")
         return answer
 
     def choice(self, question: str, allowed: Mapping[str, T]) -> T:
-        """One of the words allowed, or the beginning of one."""
+        """One of the allowed words, or a prefix of one."""
         answer = self.text(question)
         found = {allowed[name] for name in allowed if name.startswith(answer.lower())}
         if len(found) == 1:
@@ -86,13 +86,13 @@ class Answers:
 
 
 def words_of(line: str) -> list[str]:
-    """The words of a line without its comment; quotes keep blanks, and a # that is no comment, in a word."""
+    """The words of a line without its comment; quotes protect blanks and # in a word."""
     lexer = shlex.shlex(line, posix=True)
     lexer.whitespace_split, lexer.escape, lexer.commenters = True, "", "#"
     try:
         return list(lexer)
     except ValueError:
-        raise InputError(f"a quote is opened and not closed: {shorten(line)}.") from None
+        raise InputError(f"unclosed quote: {shorten(line)}.") from None
 
 
 def assignment_of(line: str) -> tuple[str, str] | None:
@@ -102,12 +102,12 @@ def assignment_of(line: str) -> tuple[str, str] | None:
 
 
 def is_comment(line: str) -> bool:
-    """Whether a line holds a comment and nothing else."""
+    """Whether a line holds only a comment."""
     return line.lstrip().startswith("#")
 
 
 def numbers_of(text: str, count: int, what: str) -> list[float]:
-    """That many finite numbers, with blanks or commas between."""
+    """This many finite numbers, separated by blanks or commas."""
     words = text.replace(",", " ").split()
     expected = "one number" if count == 1 else f"{count} numbers, one per joint"
     if len(words) != count:
@@ -116,17 +116,17 @@ def numbers_of(text: str, count: int, what: str) -> list[float]:
 
 
 def whole_number(text: str) -> int | None:
-    """The whole number that a text is, or None."""
+    """The integer that a text represents, or None."""
     return int(text) if re.fullmatch(r"[+-]?[0-9]{1,18}", text) else None
 
 
 def bounded(line: str) -> str:
-    """The line, unless it is too long to be one, or holds bytes that are no text."""
+    """The line, unless it is too long or not valid text."""
     if len(line) > MAX_LINE:
-        raise InputError(f"a line of more than {MAX_LINE} characters; no command needs that many.")
+        raise InputError(f"expected a line of at most {MAX_LINE} characters.")
     try:
         line.encode()
-    except UnicodeEncodeError as error:  # Python keeps other bytes of standard input as halves of characters
+    except UnicodeEncodeError as error:  # Python represents undecodable bytes of standard input as surrogates
         raise InputError(NO_TEXT) from error
     return line
 

@@ -1,4 +1,4 @@
-"""A simulation in words and tables."""
+"""A simulation as text and tables."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from forearm.tables import number, text_table
 MAX_ROWS = 20_000
 MAX_EVENTS = 10
 TOLD_APART = 1e-9  # s
-# Swartz's names of ours
+# Swartz's names for our fields
 COLUMNS = {"theta": "q", "omega": "qd", "alpha": "qdd", "torque": "tau", "voltage": "voltage"}
 
 
 def samples_of(simulation: Simulation, start: float, finish: float, step: float) -> NDArray[np.intp]:
-    """The numbers of the samples nearest to start, start + step, ... up to finish;
-    of all between where step is 0.
+    """Indices of the samples nearest to start, start + step, ... up to finish; all in between if step is
+    0.
     """
     t = simulation.t
     if not t[0] - TOLD_APART <= start <= finish <= t[-1] + TOLD_APART or step < 0.0:
@@ -29,7 +29,7 @@ def samples_of(simulation: Simulation, start: float, finish: float, step: float)
         )
     inside = np.flatnonzero((t >= start - TOLD_APART) & (t <= finish + TOLD_APART))
     if step > TOLD_APART and len(inside):
-        # steps shorter than those of the simulation give all samples
+        # steps shorter than those of the simulation select all samples
         count = min((finish - start) / step, float(len(t)))
         if count < len(t):
             wanted = start + step * np.arange(int(count + 1e-6) + 1)
@@ -39,8 +39,8 @@ def samples_of(simulation: Simulation, start: float, finish: float, step: float)
             inside = np.unique(np.where(wanted - t[before] < t[after] - wanted, before, after))
     if len(inside) > MAX_ROWS:
         raise InputError(
-            f"print_simulation: that is {len(inside)} rows; at most {MAX_ROWS} are printed. Take a longer "
-            "step, or write_graphic_file with a name that ends in .csv."
+            f"print_simulation: {len(inside)} rows exceed the limit of {MAX_ROWS}. Use a longer step, or "
+            "write_graphic_file with a name that ends in .csv."
         )
     return inside
 
@@ -64,7 +64,7 @@ def energies_at_end(simulation: Simulation) -> str:
 
 
 def events_listed(simulation: Simulation) -> list[str]:
-    """A line for each event, the first ten of them."""
+    """A line for each of the first ten events."""
     events = simulation.events
     lines = [
         f"event at {number(event.t)} s: {event.kind}{f', {event.text}' if event.text else ''}"

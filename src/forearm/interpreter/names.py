@@ -1,4 +1,4 @@
-"""Names that may be shortened as long as one is meant."""
+"""Unambiguous abbreviation of names."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from forearm.errors import NameNotFound, shorten, suggest
 
 
 def meant(word: str, known: Iterable[str], what: str) -> str:
-    """The one known name that a word begins, or is; capitals do not matter."""
+    """The only known name with this prefix, or an exact match; case-insensitive."""
     names = list(known)
     found = matching(word, names)
     whole = [name for name in found if len(name) == len(word)]
     if len(whole or found) == 1:
         return (whole or found)[0]
     if found:
-        raise NameNotFound(f"{shorten(word)} may be {' or '.join(found)}; write more of it.")
-    raise NameNotFound(f"there is no {what} {shorten(word)}; {suggest(word, names)}")
+        raise NameNotFound(f"{shorten(word)} is ambiguous: {' or '.join(found)}; type more letters.")
+    raise NameNotFound(f"unknown {what} {shorten(word)}; {suggest(word, names)}")
 
 
 def matching(word: str, known: Iterable[str]) -> list[str]:
-    """All known names that a word begins."""
+    """All known names with this prefix."""
     return [name for name in known if word and name.lower().startswith(word.lower())]

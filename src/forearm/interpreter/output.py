@@ -1,4 +1,4 @@
-"""Where the session writes: the screen, and a file while one is open."""
+"""Output of the session: the screen, and a file while one is open."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from forearm.errors import InputError
 
 
 class Output:
-    """The screen, and beside it a file from `open` to `close`."""
+    """The screen, and additionally a file between `open` and `close`."""
 
     def __init__(self, screen: TextIO, width: int | None) -> None:
         self.screen, self.width = screen, width
@@ -18,17 +18,17 @@ class Output:
         self.name = ""
 
     def show(self, text: str) -> None:
-        """To the screen, and to the file if one is open."""
+        """Write to the screen, and to the file if one is open."""
         print(text, file=self.screen)
         if self._file is not None:
             self._write(text)
 
     def note(self, text: str) -> None:
-        """To the screen alone."""
+        """Write to the screen only."""
         print(text, file=self.screen)
 
     def listing(self, text: str) -> None:
-        """To the file if one is open, otherwise to the screen, as Swartz's print_simulation does."""
+        """Write to the file if one is open, otherwise to the screen, as Swartz's print_simulation does."""
         if self._file is None:
             print(text, file=self.screen)
         else:
@@ -41,16 +41,16 @@ class Output:
 
     @property
     def width_of_listing(self) -> int | None:
-        """How wide a listing may be: a file has no edge."""
+        """Width of a listing: None for a file, which has no edge."""
         return None if self.is_open else self.width
 
     def open(self, path: str) -> None:
-        """Begin a file; what was in it is gone."""
+        """Open a file and overwrite its content."""
         if self.is_open:
-            raise InputError(f"the output file {self.name!r} is open; close_output_file first.")
+            raise InputError(f"the output file {self.name!r} is already open; use close_output_file first.")
         try:
             if Path(path).exists() and not Path(path).is_file():
-                raise InputError(f"{path}: not a plain file; give the name of one.")
+                raise InputError(f"{path}: not a regular file.")
             self._file = Path(path).open("w", encoding="utf-8")  # noqa: SIM115 - it stays open from command to command
             self.name = path
         except (OSError, ValueError) as error:

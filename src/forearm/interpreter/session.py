@@ -1,4 +1,4 @@
-"""What a session has: the variables, the last simulation, where lines come from and output goes."""
+"""State of a session: the variables, the last simulation, input and output."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from forearm.tables import number
 
 @dataclass
 class Session:
-    """The one thing here that changes while commands run; each changes it at its end or not at all."""
+    """The only mutable state here; each command changes it at its end or not at all."""
 
     variables: Variables
     lines: LineSource
@@ -25,13 +25,13 @@ class Session:
     is_over: bool = False
 
     def assign(self, name: str, values: list[float]) -> None:
-        """Set a variable, and say what the drives cannot follow."""
+        """Set a variable, and report what the drives cannot follow."""
         self.variables = self.variables.set(name, values)
         if name in ("torque", "voltage", "DACOut", "omega"):
             self.show_notes()
 
     def load(self, arm: Arm) -> None:
-        """Take another arm: all vectors zero, no simulation; gravity and the converter stay."""
+        """Load another arm: all vectors zero, no simulation; gravity and the converter stay."""
         self.variables = Variables.of(arm, self.variables.gravity, self.variables.dac)
         self.simulation = None
 
@@ -41,9 +41,7 @@ class Session:
             self.output.show(self.variables.shown(name))
 
     def show_results(self, *names: str) -> None:
-        """Show what a command put into variables, as far as the motors are known,
-        and what they cannot give.
-        """
+        """Show the results of a command as far as the motors are known, and notes on limits."""
         known = [
             name for name in names if self.variables.voltage is not None or name not in ("voltage", "DACOut")
         ]
@@ -51,28 +49,24 @@ class Session:
         self.show_notes()
 
     def show_notes(self) -> None:
-        """Say what motors and converter cannot give."""
+        """Report limits of motors and converter."""
         for note in self.variables.notes():
             self.output.show(f"note: {note}")
 
     def run_so_far(self, what: str) -> Simulation:
-        """The last simulation, or an error that names the remedy."""
+        """The last simulation, or an error that states the remedy."""
         if self.simulation is None:
-            raise InputError(f"{what}: nothing is simulated yet; do simulate first.")
+            raise InputError(f"{what}: no simulation yet; run simulate first.")
         return self.simulation
 
 
 def welcome(arm: Arm, gravity: float) -> str:
-    """The arm that is loaded, and which way it falls."""
+    """Describe the loaded arm, and the direction of gravity."""
     joints = ", ".join(joint.name for joint in arm.joints[:8]) + (", ..." if arm.n > 8 else "")
-    way = (
-        "the arm has no weight"
-        if gravity == 0.0
-        else f"z of the base points {'down' if gravity < 0.0 else 'up'}"
-    )
+    way = "no gravity" if gravity == 0.0 else f"z of the base points {'down' if gravity < 0.0 else 'up'}"
     text = f"{arm.name}: {arm.n} joints ({joints}); gravity = {number(gravity, 8)}: {way}"
     return (
-        f"{text}\nnote: inductance of its windings is left out; currents follow the voltages"
+        f"{text}\nnote: winding inductance is neglected; currents follow the voltages"
         if has_inductance(arm)
         else text
     )

@@ -1,4 +1,4 @@
-"""The Inverse Arm on many sets of data: the rows of a file, computed by compiled code."""
+"""Inverse dynamics of many data sets: the rows of a file, in compiled code."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Inverse = Callable[[Floats, Floats, Floats], Floats]
 
 
 def torques_to_file(variables: Variables, source: str, target: str) -> int:
-    """Write the rows of a file with torques, and voltages where motors are known, behind
-    them; how many there were.
+    """Write the rows of a file with torques, and voltages if motors are known, appended; return the number of
+    rows.
     """
     count = 0
     check_apart(source, target)
@@ -37,8 +37,8 @@ def torques_to_file(variables: Variables, source: str, target: str) -> int:
 
 
 def torques_of_file(variables: Variables, source: str) -> tuple[tuple[str, ...], Floats]:
-    """Names and values (rows, n or 2 n) of the torques, and voltages where motors are known,
-    for the rows of a file.
+    """Names and values (rows, n or 2 n) of the torques, and voltages if motors are known, for the rows of a
+    file.
     """
     with reading(plain(source)) as log:
         columns, made = _columns(log, variables, is_written=False)
@@ -49,20 +49,21 @@ def torques_of_file(variables: Variables, source: str) -> tuple[tuple[str, ...],
             count += block.count
             if count > MAX_SHOWN:
                 raise InputError(
-                    f"{log.name}: more than the {MAX_SHOWN} rows that are shown; name a file for the results."
+                    f"{log.name}: more than {MAX_SHOWN} rows, the limit of the screen; give a file for the "
+                    "results."
                 )
     return made, np.concatenate(results) if results else np.zeros((0, len(made)))
 
 
 def plain(path: str) -> str:
-    """The name of a file; standard input and output belong to the session."""
+    """A file name; standard input and output belong to the session."""
     if path == STANDARD:
-        raise InputError("-: standard input and output belong to the session; name a file.")
+        raise InputError("-: standard input and output are used by the session; give a file name.")
     return path
 
 
 def _columns(log: Log, variables: Variables, is_written: bool) -> tuple[Columns, tuple[str, ...]]:
-    """Where theta, omega, alpha stand (or q, qd, qdd), and the names of the columns made."""
+    """Columns of theta, omega, alpha (or q, qd, qdd), and the names of the new columns."""
     needed, made = (
         (SWARTZ, "torque") if any(name.startswith(SWARTZ) for name in log.header) else (OURS, "tau")
     )
@@ -74,13 +75,13 @@ def _columns(log: Log, variables: Variables, is_written: bool) -> tuple[Columns,
     twice = set(voltages) & set(log.header)
     if is_written and twice:
         raise InputError(
-            f"{log.name}: {min(twice)!r} would be written, but is in the file already; rename it there."
+            f"{log.name}: {min(twice)!r} is a result column, but the file has one already; rename it there."
         )
     return columns, (*columns.made, *voltages)
 
 
 def _inverse(arm: Arm) -> Inverse:
-    from forearm.kernels.kernel import compile as compile_arm  # where used: it brings the compiler
+    from forearm.kernels.kernel import compile as compile_arm  # imported here: it loads the compiler
 
     return compile_arm(arm).inverse_dynamics
 

@@ -1,4 +1,4 @@
-"""The command `simulate`: its questions, the run, and what it leaves in the variables."""
+"""The command `simulate`: its prompts, the run, and the resulting variables."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ YES_NO = {"yes": True, "no": False}
 
 
 def simulated(session: Session, answers: Answers) -> tuple[Simulation, Variables]:
-    """Ask, simulate, and give the simulation, with the earlier one in front where it goes on,
-    and the variables at its end.
+    """Prompt, simulate, and return the simulation, joined with the earlier one if it is continued, and the
+    variables at its end.
     """
     is_new = answers.choice("New simulation, or continue the last one? (new or continue)", NEW)
     before = None if is_new else _to_go_on(session)
@@ -46,7 +46,7 @@ def simulated(session: Session, answers: Answers) -> tuple[Simulation, Variables
 
 
 def _to_go_on(session: Session) -> Simulation:
-    """The last simulation, where nothing of its end was changed since."""
+    """The last simulation, if its final variables were not changed since."""
     before, v = session.run_so_far("simulate, continue"), session.variables
     changed = [
         n
@@ -64,7 +64,7 @@ def _to_go_on(session: Session) -> Simulation:
 
 
 def _drive(answers: Answers, v: Variables) -> tuple[Floats | Schedule, int]:
-    """A schedule, or what is held and for how many steps."""
+    """A schedule, or the held input and its number of steps."""
     text = answers.text("Is a voltage schedule file used? (yes, its name, no, or the number of timesteps)")
     if text and "yes".startswith(text.lower()):
         text = answers.text("Name of the voltage schedule file?")
@@ -76,15 +76,14 @@ def _drive(answers: Answers, v: Variables) -> tuple[Floats | Schedule, int]:
         return _held(v), _steps(text)
     if "." not in text and not os.path.exists(text):
         raise InputError(
-            f"simulate: got {shorten(text)}, which is neither an existing file nor a whole number "
-            f"of timesteps from 1 to {MOST_STEPS}. A voltage schedule file is named with its "
-            "ending, such as volts.csv."
+            f"simulate: expected an existing file, or a whole number of timesteps from 1 to {MOST_STEPS}, "
+            f"got {shorten(text)}. Give a voltage schedule file with its extension, such as volts.csv."
         )
     return _schedule(text, v), 0
 
 
 def _schedule(text: str, v: Variables) -> Schedule:
-    """The schedule in a file; of the table of a motion the voltages, or torques where there are no motors."""
+    """The schedule in a file; for the table of a motion its voltages, or torques if there are no motors."""
     return Schedule.read(plain(text), v.arm, quantity="torque" if v.voltage is None else "voltage")
 
 
@@ -105,8 +104,8 @@ def _duration(schedule: Schedule, start: float) -> float:
     end = float(schedule.times[-1])
     if end <= start:
         raise InputError(
-            f"simulate: the simulation is at {start:g} s and the schedule's last row at {end:g} s, which is "
-            "where it ends; give it a later row."
+            f"simulate: the simulation is at {start:g} s, but the schedule ends with its last row at "
+            f"{end:g} s; add a later row."
         )
     if end - start > MOST_STEPS * STEP:
         raise InputError(
@@ -123,7 +122,7 @@ def _run(v: Variables, drive: Floats | Schedule, duration: float, before: Simula
         warn_of_long_steps(simulator, METHOD, STEP, [v.theta], "simulate", ELSEWHERE)
     given = {("torque" if is_torque else "voltage"): drive}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", StepWarning)  # it was said, with what helps here
+        warnings.simplefilter("ignore", StepWarning)  # warned about already, with the applicable remedy
         return simulate(
             v.arm,
             v.theta,
@@ -138,15 +137,13 @@ def _run(v: Variables, drive: Floats | Schedule, duration: float, before: Simula
 
 
 def _is_torque(drive: Floats | Schedule, v: Variables) -> bool:
-    """Whether torques drive: those that a schedule says it holds, or all there is
-    where motors are not known.
-    """
+    """Whether torques are the input: by the schedule's quantity, or because motors are unknown."""
     said = drive.quantity if isinstance(drive, Schedule) else None
     return said == "torque" or (said is None and v.voltage is None)
 
 
 def _at_the_end(v: Variables, run: Simulation, drive: Floats | Schedule) -> Variables:
-    """The variables as the simulation leaves them: what the motors got last is their voltage."""
+    """The variables at the end of the simulation, with the last applied voltage."""
     end = replace(v, theta=run.q[-1].copy(), omega=run.qd[-1].copy(), alpha=run.qdd[-1].copy())
     if _is_torque(drive, v):
         return replace(end, torque=run.tau[-1].copy(), kept="torque").tied()

@@ -1,4 +1,4 @@
-"""Lines typed at a terminal, with history and completion where the system has readline."""
+"""Lines typed at a terminal, with history and completion if the system has readline."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from forearm.interpreter.lines import bounded
 
 
 class Terminal:
-    """What is typed, line after line. The history lasts as long as the session."""
+    """Typed lines. The history lasts as long as the session."""
 
     is_terminal = True
 
@@ -21,7 +21,7 @@ class Terminal:
             _complete_names()
 
     def line(self, prompt: str) -> str:
-        """The next line; Ctrl-D ends the input, or a command that asks."""
+        """The next line; Ctrl-D ends the input, or a prompting command."""
         self.number += 1
         try:
             return bounded(input(prompt if self._shows_prompts else ""))
@@ -31,7 +31,7 @@ class Terminal:
 
 
 def complete(line: str, word: str) -> list[str]:
-    """Names of commands, variables and built-in arms; behind a command, files too."""
+    """Names of commands, variables and built-in arms; after a command, files too."""
     names = completions(line, word)
     is_first = not line[: len(line) - len(word)].strip()
     return names if is_first else names + sorted(glob.glob(glob.escape(word) + "*"))

@@ -1,4 +1,4 @@
-"""The variables of `sim`, under Swartz's names, and how they hang together."""
+"""The variables of `sim`, under Swartz's names, and the relations between them."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from forearm.tables import number
 Floats = NDArray[np.float64]
 
 GRAVITY = -9.80621  # m/s^2, Swartz's default: the z axis of the base points down
-DIGITS = 8  # of the numbers shown
-AT_LIMIT = 1e-9  # of a voltage: more than this is missing where a motor is at its limit
+DIGITS = 8  # of the displayed numbers
+AT_LIMIT = 1e-9  # of a voltage: a larger deficit means that a motor is at its limit
 SCALARS = {
-    "gravity": "the arm falls by (0, 0, -gravity), m/s^2",
-    "DACTimePeriod": "the time between changes of what the converter puts out, s",
+    "gravity": "gravity is (0, 0, -gravity) in the base frame, m/s^2",
+    "DACTimePeriod": "period of the converter's output, s",
 }
 VECTORS = {
-    "theta": "positions of the joints from the base on",
-    "omega": "velocities, the first derivative of theta",
-    "alpha": "accelerations; the result of forward_arm",
-    "torque": "what the motors produce at the joints; tied to voltage",
-    "voltage": "what the motors get; tied to torque",
-    "DACOut": "what the converter puts out: voltage / amplifier gain",
+    "theta": "joint positions, from the base outwards",
+    "omega": "joint velocities, the first derivative of theta",
+    "alpha": "joint accelerations; the result of forward_arm",
+    "torque": "motor torques at the joints; coupled to voltage",
+    "voltage": "motor voltages; coupled to torque",
+    "DACOut": "converter output: voltage / amplifier gain",
 }
 NAMES = (*SCALARS, *VECTORS)
 UNITS = {
@@ -45,13 +45,13 @@ UNITS = {
 
 @dataclass(frozen=True, eq=False)
 class Variables:
-    """What the commands work on. Torque and voltage are tied by the motors at the present
-    omega. Swartz (11), (12).
+    """The variables that commands use. Torque and voltage are coupled by the motors at the present omega.
+    Swartz (11), (12).
 
-    `arm` falls by this session's gravity, (0, 0, -gravity), and its currents follow the voltages at
-    once. `kept` is the one of torque and voltage that was given, which stays when omega changes. A
-    voltage that was given is what the converter makes of `asked`. Both are None for an arm whose motors
-    are not known well enough.
+    `arm` has the gravity of this session, (0, 0, -gravity), and its currents follow the voltages without
+    delay. `kept` is the one of torque and voltage that was set, which stays when omega changes. A voltage
+    that was set is the converter's output for `asked`. Both are None for an arm with incompletely specified
+    motors.
     """
 
     arm: Arm
@@ -76,11 +76,11 @@ class Variables:
 
     @property
     def converter(self) -> Converter:
-        """The converter with the arm's amplifiers behind it."""
+        """The converter with the arm's amplifiers."""
         return converter_of(self.arm, self.dac)
 
     def set(self, name: str, values: Sequence[float]) -> Variables:
-        """One of them set, and what hangs on it."""
+        """Set a variable, and update those that depend on it."""
         if name == "gravity":
             return replace(self, gravity=values[0], arm=self.arm.replace(gravity=(0.0, 0.0, -values[0])))
         if name == "DACTimePeriod":
@@ -98,7 +98,7 @@ class Variables:
         return replace(self, theta=row) if name == "theta" else replace(self, alpha=row)
 
     def tied(self) -> Variables:
-        """Of torque and voltage, the one that was not given computed from the other."""
+        """Compute torque from voltage or vice versa, whichever was not set."""
         if self.voltage is None:
             return self
         if self.kept == "torque":
@@ -107,7 +107,7 @@ class Variables:
         return replace(self, torque=torque_of(self.arm, self.voltage, self.omega))
 
     def get(self, name: str) -> Floats:
-        """The values of one, a single one for a scalar."""
+        """The values of a variable, a single one for a scalar."""
         if name == "gravity":
             return np.array([self.gravity])
         if name == "DACTimePeriod":
@@ -121,12 +121,12 @@ class Variables:
 
     def checked_voltage(self) -> Floats:
         """The voltages, or an error that names the joints without motor constants."""
-        constants_of(self.arm)  # which names them
+        constants_of(self.arm)  # raises the error
         assert self.voltage is not None
         return self.voltage
 
     def shown(self, name: str) -> str:
-        """A line that shows a variable and could be typed in."""
+        """A line that shows a variable and can be typed in."""
         unit = {"gravity": "m/s^2", "DACTimePeriod": "s"}.get(name)
         if unit is None:
             kinds = {joint.kind for joint in self.arm.joints}
@@ -136,7 +136,7 @@ class Variables:
         return f"{name} = {' '.join(number(v, DIGITS) for v in self.get(name))}  # {unit}"
 
     def notes(self) -> list[str]:
-        """What the motors and the converter cannot give of the present torques and voltages."""
+        """Limits of motors and converter that the present torques and voltages exceed."""
         if self.voltage is None or self.asked is None:
             return []
         given = torque_of(self.arm, self.voltage, self.omega)
@@ -150,10 +150,7 @@ class Variables:
                 for j, t, is_at in zip(self.arm.joints, given, missing, strict=True)
                 if is_at
             ]
-            notes.append(
-                "at the limit of voltage or current, with the torque that the motor then "
-                f"gives: {', '.join(names)}"
-            )
+            notes.append(f"at the voltage or current limit, with the resulting torque: {', '.join(names)}")
         over = self.converter.out(self.asked)[1]
         if over.any():
             names = [j.name for j, is_over in zip(self.arm.joints, over, strict=True) if is_over]

@@ -1,8 +1,8 @@
-"""Functions of an arm, or any function on the graph, compiled in place by LLVM: as vector code, for one
-state or many.
+"""Functions of an arm, or any function on the graph,
+compiled just in time by LLVM to vector code, for one state or a batch.
 
-`compile` and `compile_function` are the ways in; `ir` writes LLVM's text, `elementary` its sines and
-cosines, `native` makes machine code of it.
+`compile` and `compile_function` are the entry points; `ir` writes the LLVM IR, `elementary` holds the
+coefficients of sines and cosines, `native` compiles the IR to machine code.
 """
 
 from forearm.kernels.kernel import Kernel, compile

@@ -1,4 +1,4 @@
-"""Simulations whose steps follow the error, in machine code from the cache or made now."""
+"""Compiled simulations with error-controlled steps, loaded from the cache or compiled on demand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 class AdaptiveSimulator:
-    """An arm driven by torques or voltages, under an embedded pair."""
+    """An arm driven by torques or voltages, integrated by an embedded Runge-Kutta pair."""
 
     def __init__(self, arm: Arm, options: PlantOptions, pair: EmbeddedPair) -> None:
         self.arm, self.options, self.pair = arm, options, pair
@@ -32,12 +32,12 @@ class AdaptiveSimulator:
         self._record = _places(RECORD, sizes)
 
     def start(self) -> AdaptiveRun:
-        """A simulation, of which nothing is known yet."""
+        """A new simulation from this initial state."""
         return AdaptiveRun(self.code, self._given, self._record)
 
     @cached_property
     def code(self) -> Any:
-        """The function of `adaptive_rollout_ir`."""
+        """The compiled function of `adaptive_rollout_ir`."""
         arm, options, pair, name = self.arm, self.options, self.pair, "adaptive_rollout"
 
         def make() -> tuple[About, bytes]:
@@ -59,7 +59,7 @@ class AdaptiveSimulator:
 
 
 class AdaptiveRun:
-    """One simulation under way: numbers by the names of `dynamics.driven_arm`."""
+    """One simulation in progress; its variables have the names of `dynamics.driven_arm`."""
 
     def __init__(self, code: Any, given: dict[str, slice], record: dict[str, slice]) -> None:
         self._code, self._record = code, record
@@ -72,8 +72,9 @@ class AdaptiveRun:
         self._rows = np.empty((0, self._width))
 
     def go_on(self, most: int) -> tuple[dict[str, Floats], int, int]:
-        """So many attempts at most, until one is over: what RECORD names of the steps taken and, behind them,
-        of the last attempt if it was not, (k, m) each; how many were tried, and how many taken.
+        """Try at most this many steps, or until an attempt ends the segment. Returns the RECORD values of the
+        accepted steps, followed by those of the last attempt if it was rejected, (k, m) each; the number of
+        attempts; and the number of accepted steps.
         """
         if len(self._rows) < most:
             self._rows = np.empty((most, self._width))

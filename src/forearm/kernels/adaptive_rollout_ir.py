@@ -1,4 +1,4 @@
-"""A simulation whose steps follow the error as machine code: attempts, until one of them is over."""
+"""A simulation with error-controlled steps as LLVM IR: repeat attempts until one of them ends the segment."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from forearm.kernels.vectors import Body, InMemory, Target
 def adaptive_rollout_text(plant: TracedPlant, pair: EmbeddedPair, target: Target) -> str:
     """The module, for one simulation at a time:
 
-    `void adaptive_rollout(state, rows, most)`: numbers of STATE, BOUNDS and DRIVE one behind the
-    other, of which the first are changed; behind them how many steps were taken and how many were tried; and
-    a row of RECORD for each step taken, and for the last attempt. It ends with so many attempts, or with one
-    that is over.
+    `void adaptive_rollout(state, rows, most)`: `state` holds the values of STATE, BOUNDS and DRIVE in that
+    order, of which STATE is updated in place, then the number of accepted steps and of attempts; `rows`
+    receives one RECORD per accepted step and one for the last attempt. The function returns after `most`
+    attempts, or after the attempt that ends the segment.
     """
     traced = traced_attempt(plant, pair)
     f = IRFunction("adaptive_rollout", {"state": "ptr", "rows": "ptr", "most": "i64"})

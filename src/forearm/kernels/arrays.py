@@ -1,4 +1,4 @@
-"""Arrays on their way to machine code and back: converted, checked, kept apart."""
+"""Arrays on their way to machine code and back: conversion, checks, overlap."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ DType = np.dtype[Any]
 
 
 def is_ready(value: ArrayLike, dtype: DType) -> bool:
-    """Whether machine code takes an array as it is."""
+    """Whether machine code can read an array without conversion."""
     return type(value) is np.ndarray and value.dtype == dtype and value.flags.c_contiguous
 
 
 def rows_of(value: ArrayLike) -> int:
-    """How many states an array holds, -1 if it is not an array of many."""
+    """The number of states in an array, -1 if it is not a batch."""
     return len(value) if isinstance(value, np.ndarray) and value.ndim == 2 else -1
 
 
 def as_numbers(name: str, value: ArrayLike, dtype: DType | None) -> Array:
-    """A contiguous array of the dtype; without a dtype as it is."""
+    """A contiguous array of the dtype; without a dtype the array keeps its own."""
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "fiu":
@@ -39,13 +39,20 @@ def as_numbers(name: str, value: ArrayLike, dtype: DType | None) -> Array:
         return np.asarray(array, dtype=dtype, order=None if dtype is None else "C")
     except (TypeError, ValueError):
         raise InputError(f"{name}: expected an array of real numbers, got {shorten(value)}.") from None
+    except RuntimeError:
+        if not getattr(value, "requires_grad", False):
+            raise
+        raise InputError(
+            f"{name}: the tensor requires a gradient, which this call does not carry; take the functions of "
+            f"k.torch, or {name}.detach()."
+        ) from None
 
 
 def as_states(
     arm: Arm | None, slots: Sequence[Slot], given: Sequence[ArrayLike], dtype: DType | None
 ) -> list[Array]:
-    """Arguments as arrays (n,) or (B, n), of the dtype, for one state or the same number of states, as NumPy
-    broadcasts them; all but the first may be a number. Without a dtype they are only looked at.
+    """Arguments as arrays (n,) or (B, n) of the dtype, broadcast as in NumPy to one state or the same number
+    of states; all but the first may be scalars. Without a dtype they are only checked.
     """
     made: dict[str, Array] = {}
     for slot, value in zip(slots, given, strict=True):
@@ -67,14 +74,14 @@ def as_states(
 
 
 def results_for(shapes: Sequence[tuple[int, ...]], out: Sequence[Array] | None, dtype: DType) -> list[Array]:
-    """New arrays, or those given as `out` if they fit."""
+    """New result arrays, or those given as `out` if they fit."""
     if out is None:
         try:
             return [np.empty(shape, dtype=dtype) for shape in shapes]
-        except (MemoryError, ValueError) as error:  # the latter where no array can have so many entries
+        except (MemoryError, ValueError) as error:  # ValueError: no array can have so many entries
             raise OutOfMemory(
                 f"kernels: no memory for results {', '.join(map(str, shapes))} of {dtype} ({error}). Compute "
-                "fewer states at a time, or keep fewer of them."
+                "fewer states at a time, or store fewer of them."
             ) from None
     for shape, array in zip(shapes, out, strict=True):
         fits = isinstance(array, np.ndarray) and array.shape == shape and array.dtype == dtype
@@ -85,15 +92,15 @@ def results_for(shapes: Sequence[tuple[int, ...]], out: Sequence[Array] | None, 
 
 
 def several_of(out: Any, count: int) -> tuple[Array, ...]:
-    """What was given as `out` for so many results."""
+    """The arrays given as `out` for this many results."""
     if not isinstance(out, tuple | list) or len(out) != count:
         raise InputError(f"out: expected a tuple of {NUMBERS[count]} arrays, got {shorten(out)}.")
     return tuple(out)
 
 
 def apart(out: Array, inputs: Sequence[Array]) -> Array:
-    """The array to compute into: another one where `out` lies across an input;
-    exactly in its place it may lie.
+    """The array to compute into: a temporary where `out` overlaps an input;
+    the same place exactly is allowed.
     """
     here = out.__array_interface__["data"][0], out.shape
     across = (a for a in inputs if (a.__array_interface__["data"][0], a.shape) != here)
@@ -101,7 +108,7 @@ def apart(out: Array, inputs: Sequence[Array]) -> Array:
 
 
 def copied(results: list[Array], asked: list[Array]) -> list[Array]:
-    """What was asked for, filled with the results where they lie elsewhere."""
+    """The array that the caller gave, filled from the temporary if there is one."""
     for result, out in zip(results, asked, strict=True):
         if result is not out:
             out[...] = result

@@ -1,4 +1,6 @@
-"""Rollouts of many arms in one call: arrays in, checked; blocks of arms shared by threads; arrays out."""
+"""Rollouts of many arms in one call: arrays in, checked;
+blocks of arms distributed over threads; arrays out.
+"""
 
 from __future__ import annotations
 
@@ -28,16 +30,17 @@ from forearm.kernels.rollout_summary import Summary, SummaryRequest, finished, t
 from forearm.kernels.thread_pool import shared_rows, worker_count
 from forearm.kernels.traced_controller import TracedController, as_controller
 
-AT_ONCE = 4_000_000  # steps of all arms together that machine code makes before it can be interrupted
-LEAST_ROWS = 256  # that are worth a call of their own
+# steps of all arms together in one call of machine code, between which it can be interrupted
+AT_ONCE = 4_000_000
+LEAST_ROWS = 256  # steps that justify a separate call
 
 
 class Rollout(NamedTuple):
-    """Where arms are at the end, or with the start first and then every `record`-th state.
+    """States at the end, or the initial state followed by every `record`-th state.
 
     Args:
-        q, qd: joint coordinates and velocities, (B, n), or (B, steps // record + 1, n); without B where there
-            is one arm.
+        q, qd: joint coordinates and velocities, (B, n), or (B, steps // record + 1, n); without B for a
+            single arm.
     """
 
     q: Array
@@ -45,27 +48,27 @@ class Rollout(NamedTuple):
 
     @property
     def summaries(self) -> Mapping[str, Array]:
-        """The figures that were summed up on the way by name, (B, n), or (B,) where there is one; without B
-        where there is one arm. NaN where an arm's state is not finite at the end.
+        """Summary values by name, (B, n), or (B,) for scalars; without B for a single arm. NaN where an arm's
+        final state is not finite.
         """
         return {}
 
 
 class SummarisedRollout(Rollout):
-    """A rollout with figures that were summed up on the way."""
+    """A rollout with summaries."""
 
     _figures: Mapping[str, Array]
 
     @classmethod
     def of(cls, states: Sequence[Array], figures: Mapping[str, Array]) -> SummarisedRollout:
-        """States and figures by name."""
+        """Construct from states and summary values by name."""
         made = cls(*states)
         made._figures = figures
         return made
 
     @property
     def summaries(self) -> Mapping[str, Array]:
-        """The figures by name."""
+        """The summary values by name."""
         return self._figures
 
 
@@ -80,8 +83,8 @@ class RolloutOwner(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class RolloutArrays:
-    """What goes in, converted: states, what drives them (inputs, or what a controller reads), and parameters;
-    with the numbers between two arms and two steps of each.
+    """The inputs of a rollout, converted: states, drive (torque or voltage, or the controller's reference)
+    and parameters, each with its strides between arms and between steps.
     """
 
     batch: tuple[int, ...]
@@ -94,13 +97,13 @@ class RolloutArrays:
 
     @property
     def count(self) -> int:
-        """How many arms there are."""
+        """The number of arms."""
         return self.batch[0] if self.batch else 1
 
     @property
     def driving(self) -> list[tuple[Array, int, int]]:
-        """Inputs, parameters and what a controller reads, each with how many numbers lie between two arms and
-        between two steps; nothing in the place of what there is not.
+        """Drive, parameters and controller reference,
+        each with its strides between arms and between steps; empty where unused.
         """
         drive = self.drive, *self.drive_strides
         nothing = np.empty(0, self.drive.dtype), 0, 0
@@ -109,14 +112,16 @@ class RolloutArrays:
 
     @property
     def strides(self) -> list[int]:
-        """Those of `driving` in the order in which machine code takes them; parameters have none by step."""
+        """The strides of `driving` in the order of the machine code's arguments;
+        parameters have no stride between steps.
+        """
         (_, u_row, u_step), (_, p_row, _), (_, r_row, r_step) = self.driving
         return [u_row, u_step, p_row, r_row, r_step]
 
 
 @dataclass(frozen=True)
 class Extras:
-    """What a rollout may be asked for beside states: figures summed up, efforts within limits."""
+    """Options of a rollout besides states: summaries, effort limits."""
 
     summaries: tuple[Summary, ...] = ()
     effort_limits: bool = False
@@ -130,8 +135,8 @@ def simulate(
     call: Call,
     extras: Extras = Extras(),
 ) -> Rollout:
-    """Where arms go from (q0, qd0), as `Kernel.simulate` says; `driving` has what was given as torque,
-    voltage and controller, None for what was not.
+    """Simulate from (q0, qd0) as `Kernel.simulate` does; `driving` holds torque, voltage and controller, None
+    for those that were not given.
     """
     what = check_driving(driving)
     controller = as_controller(driving[what]) if what == "controller" else None
@@ -141,7 +146,7 @@ def simulate(
     asked = results_for([plan.result(given.batch, owner.arm.n)] * 2, pair_of(call.out), dtype)
     inputs = [given.q0, given.qd0, given.drive, given.parameters]
     results = asked if call.out is None else [apart(array, inputs) for array in asked]
-    if plan.record:  # what is kept on the way must not lie where inputs are still to be read
+    if plan.record:  # the record must not overlap inputs that are still to be read
         results = [np.empty_like(r) if np.may_share_memory(r, given.drive) else r for r in results]
     sums = sums_for(request, given.count, dtype)
     _run(rollout_of(request), given, [*results, sums], plan, controller, call.threads)
@@ -149,12 +154,12 @@ def simulate(
 
 
 def sums_for(request: RolloutRequest, count: int, dtype: DType) -> Array:
-    """Where the sums of so many arms are left."""
+    """An array for the summaries' sums of this many arms."""
     return np.empty((count, 0 if request.summary is None else len(request.summary.start)), dtype)
 
 
 def rollout_with(states: Sequence[Array], sums: Array, plan: RolloutPlan, extras: Extras) -> Rollout:
-    """States that a rollout left, with the figures that were asked for."""
+    """The rollout with its states and the requested summaries."""
     q, qd = states
     if not extras.summaries:
         return Rollout(q, qd)
@@ -173,7 +178,7 @@ def arrays_of(
     controller: TracedController | None,
     parameters: Parameters | None,
 ) -> RolloutArrays:
-    """Everything that goes in, as arrays that machine code takes."""
+    """All inputs as arrays that machine code can read."""
     arm, dtype, n = owner.arm, np.dtype(owner.dtype), owner.arm.n
     q0, qd0 = (_numbers(name, value, n, dtype) for name, value in zip(("q0", "qd0"), states, strict=True))
     name, drive = driving
@@ -200,7 +205,7 @@ def arrays_of(
 
 
 def gains_of(controller: TracedController | None, dtype: DType) -> Array:
-    """Those of a controller, (k,) or (B, k); none without."""
+    """A controller's gains, (k,) or (B, k); empty without any."""
     if controller is None or controller.gains is None:
         return np.empty(0, dtype)
     gains = np.atleast_1d(as_numbers("controller, gains", controller.gains, dtype))
@@ -210,14 +215,15 @@ def gains_of(controller: TracedController | None, dtype: DType) -> Array:
 
 
 def beside(parameters: Array, gains: Array) -> Array:
-    """Open parameters of arms and behind them gains: one row for all, or one for each arm."""
+    """Open parameters followed by gains: one row for all arms, or one per arm."""
     if not gains.size:
         return parameters
     rows = max(len(x) if x.ndim == 2 else 1 for x in (parameters, gains))
     if parameters.ndim == gains.ndim == 1:
         return np.concatenate([parameters, gains])
     both = [np.broadcast_to(x, (rows, x.shape[-1])) for x in (parameters, gains)]
-    return np.ascontiguousarray(np.concatenate(both, axis=1))  # NumPy may lay columns out one by one
+    # NumPy may lay the columns out in Fortran order
+    return np.ascontiguousarray(np.concatenate(both, axis=1))
 
 
 def request_of(
@@ -228,7 +234,7 @@ def request_of(
     width: int,
     extras: Extras = Extras(),
 ) -> RolloutRequest:
-    """What must be compiled; a controller's reference has rows of so many numbers."""
+    """The compile request; `reference` rows of a controller have this width."""
     voltage, law, digest = what == "voltage", None, ""
     if controller is not None:
         voltage = controller.output == "voltage"
@@ -263,7 +269,7 @@ def _run(
     controller: TracedController | None,
     threads: int | None,
 ) -> None:
-    """The machine code on the arrays."""
+    """Run the machine code on the arrays."""
     count, n, size = given.count, given.q0.shape[-1], given.q0.itemsize
     native = function.part("batch" if count > 1 else "single")
     states = state_stride(given.q0.shape), state_stride(given.qd0.shape)
@@ -287,7 +293,8 @@ def run_rows(
     counts: tuple[int, int],
     threads: int | None,
 ) -> None:
-    """Machine code for so many arms and steps, some arms at a time: between them it can be interrupted.
+    """Run machine code for this many arms and steps in chunks of arms,
+    so that it can be interrupted between them.
 
     `strides` are bytes from arm to arm of each array.
     """
@@ -300,7 +307,7 @@ def run_rows(
 
 
 def _behind(array: Array, step: int) -> Array:
-    """The array from a place on, so many bytes behind its first number."""
+    """The array from an offset on, in bytes from its first entry."""
     return array.reshape(-1)[step // array.itemsize :] if step else array
 
 
@@ -310,16 +317,16 @@ def _numbers(name: str, value: ArrayLike, n: int, dtype: DType) -> Array:
 
 
 def _parameter_shapes(parameters: Parameters | None) -> list[tuple[str, tuple[int, ...], int]]:
-    """Of open parameters that may differ from arm to arm."""
+    """Allowed shapes of open parameters that may differ from arm to arm."""
     if isinstance(parameters, Mapping):
         return [(f"parameters, {name}", np.shape(value), 1) for name, value in parameters.items()]
     return [] if parameters is None else [("parameters", np.shape(parameters), 2)]
 
 
 def pair_of(out: Sequence[Array] | None) -> Sequence[Array] | None:
-    """The arrays for q and qd, if any."""
+    """The output arrays for q and qd, if given."""
     if out is not None and (not isinstance(out, tuple | list) or len(out) != 2):
         raise InputError(f"out: expected a pair of arrays (q, qd), got {shorten(out)}.")
     if out is not None and all(isinstance(a, np.ndarray) for a in out) and np.may_share_memory(*out):
-        raise InputError("out: q and qd need an array each; they share memory.")
+        raise InputError("out: q and qd share memory; expected two separate arrays.")
     return out

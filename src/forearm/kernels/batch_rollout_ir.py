@@ -1,6 +1,6 @@
-"""Rollouts as LLVM's text: the code of one arm's whole run, which a CPU writes for the lanes of its vectors
-and a GPU for each of its threads. Steps and the stages of a step are loops, states are values carried by
-them; nothing is kept in memory but what an arm is given and leaves.
+"""Rollouts as LLVM IR: the code of one arm's complete run, emitted for the lanes of a CPU's vectors or for a
+thread of a GPU. Steps and the stages of a step are loops that carry the state as SSA values; memory holds
+only inputs and results.
 """
 
 from __future__ import annotations
@@ -23,22 +23,21 @@ from forearm.kernels.vectors import Body, InMemory, Target
 from forearm.symbols import Graph
 from forearm.symbols.ordering import order
 
-# What a rollout is given, in this order: arrays; rows of arms, steps, steps between two records (0: only the
-# end is left) and between two answers of a controller; and how many numbers lie between rows, and steps.
+# Arguments of a rollout in this order: arrays; numbers of arms, of steps, of steps between two records (0:
+# the final state only) and between two updates of a controller; strides between rows, and between steps.
 ARRAYS = ("q0", "qd0", "u", "parameters", "reference", "out_q", "out_qd", "out_sums")
 COUNTS = ("count", "steps", "every", "period")
 STRIDES = ("q0_row", "qd0_row", "u_row", "u_step", "p_row", "r_row", "r_step")
 
 
-# Of laws, whose graphs get the symbols of weights once: several kernels may be made of one law.
+# For control laws, whose graphs get the symbols of weights only once: one law may serve several kernels.
 _reversed: WeakKeyDictionary[Traced, Traced] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
 class RolloutProgram:
-    """What a rollout computes: steps of an arm, and the controller that drives it, if any: `law` makes
-    u (n,), and the next `state` if it has one, of t, q, qd, `reference`, `gains` and `state`; and what is
-    summed up on the way, if anything.
+    """What a rollout computes: steps of an arm, and its controller, if any: `law` computes u (n,), and the
+    next `state` if it has one, from t, q, qd, `reference`, `gains` and `state`; and the summaries, if any.
     """
 
     step: RolloutStep
@@ -47,7 +46,9 @@ class RolloutProgram:
 
     @cached_property
     def reversed_law(self) -> Traced:
-        """g^T J of the law: `u_weight` in beside what it reads, gradients of that out."""
+        """The law in reverse mode, g^T J:
+        takes `u_weight` as an additional input and returns the gradients of its inputs.
+        """
         assert self.law is not None
         law = self.law
         if law not in _reversed:
@@ -57,23 +58,23 @@ class RolloutProgram:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The open ones of the arm by name, and behind them the gains of the controller."""
+        """The open parameters of the arm by name, followed by the gains of the controller."""
         return *self.step.plant.parameters, *(f"gains[{k}]" for k in range(self._size("gains")))
 
     @property
     def operations(self) -> int:
-        """About how many a step takes."""
+        """Approximate number of operations per step."""
         region = self.step.accelerations.region
         return len(self.step.method.c) * int(region.counts.operations)
 
     @property
     def reference(self) -> int:
-        """How many numbers the controller reads from its row."""
+        """Width of the controller's reference rows."""
         return self._size("reference")
 
     @property
     def state(self) -> int:
-        """How many numbers the controller keeps between two answers; 0 at the start."""
+        """Number of values that the controller stores between two updates; they start at 0."""
         return self._size("state")
 
     def _size(self, name: str) -> int:
@@ -81,7 +82,7 @@ class RolloutProgram:
 
 
 def rollout_arguments(target: Target) -> dict[str, str]:
-    """The arguments of the function, by name, with their types; `h` is the length of a step, s."""
+    """The arguments of the function, by name, with their types; `h` is the step size, s."""
     whole = dict.fromkeys((*COUNTS, *STRIDES), "i64")
     return dict.fromkeys(ARRAYS, "ptr") | whole | {"h": target.scalar}
 
@@ -89,9 +90,9 @@ def rollout_arguments(target: Target) -> dict[str, str]:
 def batch_rollout_text(program: RolloutProgram, target: Target) -> str:
     """The module for a CPU: `void batch_rollout(...)` with `rollout_arguments`.
 
-    States begin at q0 and qd0 and are left at out_q and out_qd, (count, steps / every + 1, n), or (count, n)
-    at the end alone where every is 0, and what was summed up at out_sums, (count, sums). Inputs lie at
-    u + row u_row + step u_step; so does what a controller reads at reference.
+    Initial states are q0 and qd0; results are written to out_q and out_qd, (count, steps / every + 1, n), or
+    (count, n) for the final state only if every is 0, and summaries to out_sums, (count, sums). Inputs of a
+    row and a step are at u + row u_row + step u_step, and likewise for the controller's reference.
     """
     f = IRFunction(ROLLOUT, rollout_arguments(target))
     given = dict(zip(rollout_arguments(target), f.arguments, strict=True))
@@ -103,7 +104,7 @@ def batch_rollout_text(program: RolloutProgram, target: Target) -> str:
 
 
 def rollout_kernel_text(name: str, program: RolloutProgram, target: Target, threads: int) -> str:
-    """The same function as a kernel of a GPU, one thread per row in blocks of so many threads; the count of
+    """The same function as a GPU kernel, one thread per row in blocks of this many threads; the number of
     rows is its last argument.
     """
     return rows_kernel_text(
@@ -120,7 +121,7 @@ def rows_kernel_text(
     threads: int,
     write: Callable[[IRFunction, dict[str, Value], Value], None],
 ) -> str:
-    """A kernel of a GPU in which each thread writes the code of one row; `count` is its last argument."""
+    """A GPU kernel in which each thread computes one row; `count` is its last argument."""
     given = {key: kind for key, kind in arguments.items() if key != "count"} | {"count": "i64"}
     f = IRFunction(name, given, on_device=True)
     named = dict(zip(given, f.arguments, strict=True))
@@ -132,8 +133,8 @@ def rows_kernel_text(
 
 
 class RolloutRows:
-    """The code of the runs of as many rows as the target has lanes, from row `at` on, in the function of
-    `body`; `given` are the function's arguments by name, `widest` says how many numbers it leaves at once.
+    """Emits the runs of as many rows as the target has lanes, from row `at` on, into the function of `body`;
+    `given` are the function's arguments by name, `widest` is the largest number of values written at once.
     """
 
     def __init__(
@@ -142,14 +143,14 @@ class RolloutRows:
         self.program, self.step, self.body, self.given = program, program.step, body, given
         self.f, self.target, self.n = body.f, body.target, program.step.n
         self.columns: dict[str, str] = {}  # open parameters by name,
-        self.known: dict[int, Any] = {}  # and what accelerations need of them
+        self.known: dict[int, Any] = {}  # and what the accelerations need of them
         self.starts = () if program.summary is None else program.summary.start
         if self.target.lanes > 1:
             body.space("%lanes.u", self.n * self.target.lanes)
             body.space("%lanes.row", max(self.n, widest, len(self.starts)) * self.target.lanes)
 
     def write(self, at: Value) -> None:
-        """All of it."""
+        """Emit the complete run."""
         f, body, given = self.f, self.body, self.given
         unknown = self.begin(at)
         q, qd = (self.gathered(name, self.n, given[f"{name}_row"]) for name in ("q0", "qd0"))
@@ -190,7 +191,7 @@ class RolloutRows:
             self._record(last, 0)
 
     def begin(self, at: Value) -> str | None:
-        """What is needed of the rows before their states; NaN where an open parameter is not known."""
+        """Load what does not depend on the state; NaN where an open parameter is not finite."""
         self.at, self.some = at, self._rows(at)
         self.h = self.body.spread(self.given["h"])
         self.columns, self.known = {}, {}
@@ -206,7 +207,7 @@ class RolloutRows:
         return unknown_of(self.body, list(self.columns.values()))
 
     def offline(self, graph: Graph, results: Any) -> dict[int, Any]:
-        """The open parameters on a graph, and what is computed of them alone: by itself, once."""
+        """The open parameters on a graph, and everything that depends on them alone, computed once."""
         made: dict[int, Any] = {
             place: self.columns[leaf] for place, leaf in graph.leaves.items() if leaf in self.columns
         }
@@ -219,7 +220,7 @@ class RolloutRows:
         return self.f.chosen(self.f.compared("sgt", x, 0), x, 1)
 
     def _rows(self, at: Value) -> Value | int:
-        """How many of the lanes have a row."""
+        """The number of lanes that have a row."""
         f, lanes = self.f, self.target.lanes
         if lanes == 1:
             return 1
@@ -227,9 +228,9 @@ class RolloutRows:
         return f.chosen(f.compared("sge", left, lanes), lanes, left)
 
     def gathered(self, name: str, size: int, row: Value, moved: Value | None = None) -> list[str]:
-        """So many numbers of each row, one lane per row; lanes without a row have those of the first.
+        """Load this many numbers per row, one lane per row; lanes without a row load those of the first.
 
-        `row` is how far two rows are apart, `moved` how far a step's numbers lie behind those of the first.
+        `row` is the stride between two rows, `moved` the offset of a step from the first.
         """
         f, body, scalar = self.f, self.body, self.target.scalar
         pointers = []
@@ -243,8 +244,8 @@ class RolloutRows:
         return [body.joined([body.load(p, j, 1) for p in pointers], 1) for j in range(size)]
 
     def _held(self, qd: list[str]) -> list[str]:
-        """Directions of friction and whether joints are free, of those that friction can hold: at rest they
-        stand. Behind them the loads, which nothing is known of, where friction depends on them.
+        """Friction directions and free flags of joints that dry friction can hold: those at rest start stuck.
+        Followed by the loads, initially unknown, where friction depends on them.
         """
         body, dry = self.body, self.step.dry
         zero, one = body.constant(0.0), body.constant(1.0)
@@ -253,7 +254,9 @@ class RolloutRows:
         return [*signs, *free, *([zero] * (2 * self.step.plant.loads))]
 
     def _named(self, state: Sequence[str]) -> dict[str, list[str]]:
-        """The carried values by the names of states, (n,) each; joints without dry friction are free."""
+        """The carried values by the names of states, (n,) each;
+        joints without dry friction are always free.
+        """
         n, dry = self.n, self.step.dry
         q, qd, rest = state[:n], state[n : 2 * n], state[2 * n :]
         signs, free = [self.body.constant(0.0)] * n, [self.body.constant(1.0)] * n
@@ -263,12 +266,12 @@ class RolloutRows:
         return dict(zip(STATES, made, strict=True))
 
     def _carried(self, named: Mapping[str, Sequence[str]]) -> list[str]:
-        """The way back."""
+        """The inverse of `_named`."""
         held = [named[name][j] for name in HELD for j in self.step.dry]
         return [*named["q"], *named["qd"], *held, *named["load_guess"]]
 
     def _inputs(self, k: Value) -> list[Any]:
-        """What drives a step."""
+        """The inputs of a step."""
         f, body, lanes, step = self.f, self.body, self.target.lanes, self.given["u_step"]
 
         def read() -> list[str]:
@@ -279,12 +282,14 @@ class RolloutRows:
         if lanes == 1:
             return read()
         first = f.op("or", f.compared("eq", k, 0), f.compared("ne", step, 0))
-        with f.when(first):  # gathering rows takes long: what is held is gathered once
+        with f.when(first):  # gathering rows is slow: inputs that are held are gathered once
             body.keep("%lanes.u", read())
         return [InMemory("%lanes.u", j * lanes) for j in range(self.n)]
 
     def answered(self, k: Value, before: Sequence[Value], state: Sequence[Value]) -> list[Value]:
-        """What the controller answers, and keeps, at the first step of its period; held until the next."""
+        """The controller's output and stored state:
+        computed at the first step of its period, held until the next.
+        """
         f, body, law, n = self.f, self.body, self.program.law, self.n
         assert law is not None
         asked = self.is_asked(k)
@@ -296,11 +301,11 @@ class RolloutRows:
         return [f.phi(end, x, y) for x, y in zip(before, answer, strict=True)]
 
     def is_asked(self, k: Value) -> Value:
-        """Whether the controller is asked at a step."""
+        """Whether the controller is updated at a step."""
         return self.f.compared("eq", self.f.op("srem", k, self.given["period"]), 0)
 
     def read(self, k: Value, state: Sequence[str]) -> dict[str, Sequence[str]]:
-        """What a law reads at a step: the time, a state and the row of its reference."""
+        """The inputs of a law at a step: time, state and the row of its reference."""
         n = self.n
         return {"t": [self._time(k)], "q": state[:n], "qd": state[n : 2 * n], "reference": self._reference(k)}
 
@@ -321,7 +326,7 @@ class RolloutRows:
         states: tuple[Sequence[Value], Sequence[Value]],
         u: Sequence[Any],
     ) -> list[Value]:
-        """What is summed up, with a step between two states."""
+        """The summaries updated by a step between two states."""
         summary, n = self.program.summary, self.n
         if summary is None:
             return []
@@ -342,11 +347,11 @@ class RolloutRows:
         return [self.body.fma(self.h, x, y) for x, y in zip(self.stages(now, u), begin, strict=True)]
 
     def stages(self, now: Mapping[str, Sequence[str]], u: Sequence[Any], keep: str = "") -> list[str]:
-        """The mean rates of q and qd over a step: a loop over one text of accelerations, which carries the
-        stage's state, the sums of rates for stages after the next, and the sums for the end.
+        """The mean rates of q and qd over a step: a loop over a single copy of the acceleration code, which
+        carries the stage's state, the partial sums for later stages and the sum for the step.
 
-        A sum begins with -0, to which a product is added without any rounding. The states of the stages are
-        left in memory at `keep`, if given.
+        Sums start at -0, so that adding the first product is exact. The states of the stages are stored at
+        `keep`, if given.
         """
         f, body, method, n = self.f, self.body, self.step.method, self.n
         stages, far = len(method.c), farthest(method.a)
@@ -372,12 +377,16 @@ class RolloutRows:
     def _added(
         self, s: Value, weights: Sequence[float | None], rates: Sequence[str], sums: Sequence[str]
     ) -> list[str]:
-        """Sums with the rates of a stage times its weight; None is the weight of what nobody asks for."""
+        """Sums with the rates of a stage times its weight added;
+        None is the weight of a rate that is not used.
+        """
         weight = self.body.spread(self.by_stage(s, weights))
         return [self.body.fma(weight, rate, total) for rate, total in zip(rates, sums, strict=True)]
 
     def by_stage(self, s: Value, numbers: Sequence[float | None]) -> Value:
-        """The number of a stage, by comparing with where it changes."""
+        """A value that depends on the stage number,
+        selected by comparisons at the stages where it changes.
+        """
         scalar = self.target.scalar
         known = [x for x in numbers if x is not None]
         last, *others = reversed([*known, *known[-1:] * (len(numbers) - len(known))])
@@ -414,14 +423,14 @@ class RolloutRows:
         return {name: [result(body, e, values) for e in some] for name, some in traced.results.items()}
 
     def _record(self, state: Sequence[str], place: Value | int) -> None:
-        """Positions and velocities to their places in the rows of the record."""
+        """Store positions and velocities into the record."""
         f, n = self.f, self.n
         row, moved = f.op("mul", self.records, n), f.op("mul", f.op("add", 0, place), n)
         for name, some in (("out_q", state[:n]), ("out_qd", state[n : 2 * n])):
             self.scattered(name, some, row, moved)
 
     def scattered(self, name: str, values: Sequence[str], row: Value, moved: Value | None = None) -> None:
-        """Numbers to each row, the way back from `gathered`."""
+        """Store numbers to each row, the inverse of `gathered`."""
         f, body, scalar, size = self.f, self.body, self.target.scalar, len(values)
         place = f.op("mul", self.at, row)
         to = f.at(self.given[name], place if moved is None else f.op("add", place, moved), scalar)
@@ -445,5 +454,5 @@ def entry_of(named: Mapping[str, Sequence[Any]], leaf: str) -> Any:
 
 
 def farthest(a: Sequence[Sequence[float]]) -> int:
-    """How many stages later a rate is asked for last."""
+    """The largest distance, in stages, at which a rate is still used."""
     return max((r - s for r, row in enumerate(a) for s, x in enumerate(row) if x), default=1)

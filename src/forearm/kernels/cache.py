@@ -1,9 +1,9 @@
-"""Machine code on disk, so that a later process need not make it again.
+"""Machine code cached on disk, so that later processes need not compile it again.
 
-A file holds one object with what must be known about it, under a name that says what it was made of: the
-arm, the functions, the machine, the versions. Files are written beside and renamed, checked by a digest when
-read, and a folder that others could write to is not used. Whatever goes wrong with the disk, code is
-compiled as if there were no cache.
+A file holds one object and its metadata, under a name derived from everything that it was compiled from: the
+arm, the functions, the machine, the versions. Files are written under a temporary name and renamed, verified
+by a digest when read; a folder that other users can write to is not used. If the disk fails in any way, code
+is compiled as if there were no cache.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from pathlib import Path
 from typing import Any
 
 MAGIC = b"forearm-kernel/1\n"
-OFF = ("", "off")  # values of FOREARM_CACHE
+OFF = ("", "off")  # values of FOREARM_CACHE that disable the cache
 ENDING, PART, LOCK = ".kernel", ".part", ".lock"
 DIGEST = 64  # characters
-# the names that are given here, and no other
+# only names of this form are ours
 WRITTEN = re.compile(rf"[0-9a-f]{{{DIGEST}}}(\.kernel|\.lock|\.\d+\.\d+\.part)")
-HEAD = 2**16  # bytes within which what is known about some code ends
-LARGEST = 64 * 2**20  # bytes of one file
-BOUND = 256 * 2**20  # bytes of all files, unless FOREARM_CACHE_BYTES says otherwise
-STALE = 3600.0  # s after which a file half written by someone is taken for abandoned
-# Of a folder with so many files not all are looked at after every write: only after this share
-# of the room that was left has been filled, as other processes may fill it too.
+HEAD = 2**16  # bytes: the metadata of a file ends within these
+LARGEST = 64 * 2**20  # bytes, maximum of one file
+BOUND = 256 * 2**20  # bytes, maximum of all files (default; FOREARM_CACHE_BYTES overrides it)
+STALE = 3600.0  # s after which an unfinished file is considered abandoned
+# In a folder with more files than this, not every write lists all of them: only after this share of the
+# remaining space has been filled, as other processes may fill it too.
 MANY, SHARE = 200, 1 / 16
-# bytes that this process may write to a folder, by folder and bound, until it looks at all files again
+# bytes that this process may still write, by folder and bound, before it lists all files again
 _until_next_look: dict[tuple[Path, int], float] = {}
 
 
@@ -47,8 +47,8 @@ class Entry:
 
 
 def folder() -> Path | None:
-    """Where files are: FOREARM_CACHE (nowhere if that is empty or "off"), or forearm in the user's
-    own folder for caches.
+    """The cache folder:
+    FOREARM_CACHE (None if that is empty or "off"), or forearm in the user's cache folder.
     """
     named = os.environ.get("FOREARM_CACHE")
     try:
@@ -62,18 +62,20 @@ def folder() -> Path | None:
             )
         given = os.environ.get("XDG_CACHE_HOME", "")
         return (Path(given) if os.path.isabs(given) else Path.home() / ".cache") / "forearm"
-    except RuntimeError:  # no home
+    except RuntimeError:  # no home directory
         return None
 
 
 def bound() -> int:
-    """Bytes that all files together may take."""
+    """Maximum size of all files together, in bytes."""
     given = os.environ.get("FOREARM_CACHE_BYTES", "")
     return int(given) if re.fullmatch("[0-9]{1,18}", given) else BOUND
 
 
 def trouble(place: Path) -> str | None:
-    """Why a folder is not used: code that others could have put there must not be executed."""
+    """Why a folder cannot be used, or None:
+    code that other users could have put there must not be executed.
+    """
     try:
         found = os.stat(place)
     except OSError as error:
@@ -89,12 +91,12 @@ def trouble(place: Path) -> str | None:
 
 
 def key_of(*parts: Any) -> str:
-    """The name under which code made of these parts is kept."""
+    """The file name for code compiled from these parts."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def read(key: str) -> tuple[dict[str, Any], bytes] | None:
-    """What is known about some code, and the code; None if it is not there or not whole."""
+    """The metadata and the code; None if there is no such file or it is damaged."""
     place = folder()
     if place is None or trouble(place) is not None:
         return None
@@ -112,8 +114,8 @@ def read(key: str) -> tuple[dict[str, Any], bytes] | None:
 
 
 def about(path: Path) -> dict[str, Any] | None:
-    """What a file says that it holds, from its start alone; None if it is damaged:
-    the code itself is checked by `read`.
+    """The metadata of a file, from its first bytes only;
+    None if they are damaged: the code itself is verified by `read`.
     """
     try:
         content, size = _start(path, len(MAGIC) + DIGEST + HEAD)
@@ -134,39 +136,37 @@ def about(path: Path) -> dict[str, Any] | None:
 
 
 def _start(path: Path, most: int) -> tuple[bytes, int]:
-    """The first bytes of a file of our own, and its size; links are not followed,
-    and pipes not waited for.
-    """
+    """The first bytes of one of our files, and its size; links are not followed, and pipes do not block."""
     flags = (
         os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     )
     with os.fdopen(os.open(path, flags), "rb") as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
-            raise ValueError("not a file of the cache")
-        # A folder that is safe now may not have been when the file was put there.
+            raise ValueError("not a cache file")
+        # A folder that is safe now may have been writable by others when the file was created.
         if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o022):
-            raise ValueError("not ours alone")
+            raise ValueError("writable by other users")
         return file.read(min(most, found.st_size + 1)), found.st_size
 
 
 def _opened(content: bytes) -> tuple[dict[str, Any], bytes]:
-    """The parts of a file; ValueError if anything is not as it was written."""
+    """The parts of a file; ValueError if it is damaged."""
     start = len(MAGIC) + DIGEST
     if (
         content[: len(MAGIC)] != MAGIC
         or hashlib.sha256(content[start:]).hexdigest().encode() != content[len(MAGIC) : start]
     ):
-        raise ValueError("not a whole file of the cache")
+        raise ValueError("truncated or damaged cache file")
     line, _, code = content[start:].partition(b"\n")
     head = json.loads(line)
     if not isinstance(head, dict):
-        raise ValueError("no table at the start")
+        raise ValueError("no metadata at the start")
     return head, code
 
 
 def write(key: str, about: dict[str, Any], code: bytes) -> None:
-    """Keep some code, if the disk lets us; the oldest files go when there is too much."""
+    """Store code if the disk allows it; remove the least recently used files if the cache is too large."""
     place = folder()
     body = json.dumps({"key": key, "bytes": len(code), **about}, sort_keys=True).encode() + b"\n" + code
     content = MAGIC + hashlib.sha256(body).hexdigest().encode() + body
@@ -188,7 +188,7 @@ def write(key: str, about: dict[str, Any], code: bytes) -> None:
 
 
 def lock_path(key: str) -> Path | None:
-    """Where processes that are about to write an entry agree on one of them; None where none can be."""
+    """The lock file on which processes that compile an entry agree; None if there can be none."""
     place = folder()
     if place is None or not _is_ready(place):
         return None
@@ -196,7 +196,7 @@ def lock_path(key: str) -> Path | None:
 
 
 def _is_ready(place: Path) -> bool:
-    """Whether files can be put into a folder, which is made if it is not there."""
+    """Whether files can be written to a folder, which is created if missing."""
     try:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError:
@@ -205,23 +205,23 @@ def _is_ready(place: Path) -> bool:
 
 
 def entries(place: Path) -> list[Entry]:
-    """The files of the cache, the longest unused first."""
+    """The files of the cache, least recently used first."""
     return sorted(_files(place, ENDING), key=lambda e: e.used)
 
 
 def unfinished(place: Path) -> list[Entry]:
-    """Files that are being written or waited for, or that someone stopped writing."""
+    """Temporary and lock files, in use or abandoned."""
     return list(_files(place, PART, LOCK))
 
 
 def clear(place: Path) -> tuple[int, int]:
-    """Remove what the cache wrote, and nothing else: how many files, and bytes."""
+    """Remove the cache's own files and nothing else; return their number and size in bytes."""
     gone = [entry.size for entry in (*entries(place), *unfinished(place)) if _removed(entry)]
     return len(gone), sum(gone)
 
 
 def _bounded(place: Path, written: int) -> None:
-    """After every write, so that entries are only made of the files where there is something to remove."""
+    """Run after each write; entries are only built where there is something to remove."""
     most = bound()
     left = _until_next_look.get((place, most), 0.0) - written
     if left > 0.0:
@@ -258,14 +258,14 @@ def _entry(item: os.DirEntry[str], status: os.stat_result) -> Entry:
 
 
 def _written(place: Path) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
-    """Whatever the cache wrote here."""
+    """Every file that the cache wrote here."""
     try:
         with os.scandir(place) as found:
             for item in found:
                 if WRITTEN.fullmatch(item.name) and item.is_file(follow_symlinks=False):
                     try:
                         yield item, item.stat(follow_symlinks=False)
-                    except FileNotFoundError:  # another process was faster
+                    except FileNotFoundError:  # another process removed it first
                         continue
     except OSError:
         return

@@ -1,4 +1,4 @@
-"""From a request to object code: traced, written as LLVM's text, compiled."""
+"""From a request to object code: traced, written as LLVM IR, compiled."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ from forearm.kernels.vectors import Target
 from forearm.reduction.symbolic import chosen_parameters
 from forearm.symbols.counts import Counts
 
-# Joints from which on a loop over them is taken: `forearm bench --only loops` shows both forms around these.
+# Number of joints from which a loop over them is used: `forearm bench --only loops` times both forms around
+# it.
 LONG = {"inverse_dynamics": 40, "bias": 40, "gravity": 90, "forward_dynamics": 19, "inertia_matrix": 21}
 
 SLOPES = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives")
@@ -37,9 +38,9 @@ SLOPES = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives")
 def made(
     request: CompileRequest | TracedRequest, part: str, with_entry: bool
 ) -> tuple[dict[str, Any], bytes]:
-    """What must be known about the code, and the object file. `part` is "single", "batch" or "each"."""
+    """The metadata and the object file. `part` is "single", "batch" or "each"."""
     name = name_of(request)
-    # A long arm's derivatives are computed column by column, and those of one state fill the lanes too.
+    # A long arm's derivatives are computed column by column, so those of a single state fill the lanes too.
     is_alone = part == "single" and not (isinstance(request, CompileRequest) and has_long_slopes(request))
     target = host(request.dtype, 1 if is_alone else None, request.cpu)
     if isinstance(request, TracedRequest) and not request.contract:
@@ -60,8 +61,8 @@ def made(
 
 
 def written(name: str, request: CompileRequest | TracedRequest, target: Target, each: bool) -> Written:
-    """The text of a function for a target, in the form that suits it; what goes in and comes out, and its
-    operations. `each` state has its own row of open parameters.
+    """The IR of a function for a target, in the most suitable form; its inputs, outputs and operation count.
+    With `each`, every state has its own row of open parameters.
     """
     if isinstance(request, CompileRequest):
         if is_composed(request):
@@ -72,7 +73,9 @@ def written(name: str, request: CompileRequest | TracedRequest, target: Target, 
 
 
 def is_composed(request: CompileRequest) -> bool:
-    """Whether a function is made of calls of others: derivatives, where writing them out takes too long."""
+    """Whether a function is composed of calls to others:
+    derivatives, where unrolled code takes too long to compile.
+    """
     if len(request.functions) > 1 or request.derived or request.functions[0] not in SLOPES:
         return False
     is_forward = request.functions[0] == SLOPES[1]
@@ -80,26 +83,26 @@ def is_composed(request: CompileRequest) -> bool:
 
 
 def has_long_slopes(request: CompileRequest) -> bool:
-    """Whether derivatives come from inverse dynamics; those of mimicking joints and open parameters are
-    always traced.
+    """Whether derivatives come from evaluations of inverse dynamics; those of mimicking joints and open
+    parameters are always traced.
     """
     is_one = len(request.functions) == 1 and request.functions[0] in SLOPES and not request.derived
     return is_one and request.arm.n > LONGEST_TRACED and not request.parameters and can_loop(request.arm)
 
 
 def is_long(request: CompileRequest) -> bool:
-    """Whether a loop over the joints pays, and there is one."""
+    """Whether a loop over the joints pays off and is possible."""
     if len(request.functions) > 1 or request.parameters or request.derived:
         return False
     return request.arm.n >= LONG.get(request.functions[0], np.inf) and can_loop(request.arm)
 
 
-# Text, inputs, outputs, operations.
+# IR, inputs, outputs, operations.
 Written = tuple[str, tuple[Argument, ...], tuple[Argument, ...], Counts]
 
 
 def straight(name: str, request: CompileRequest | TracedRequest, target: Target, each: bool) -> Written:
-    """Every operation written out."""
+    """Unrolled code: every operation written out."""
     traced, parameters = traced_of(request)
     inputs = traced.inputs + ((Argument("parameters", (len(parameters),), ""),) if parameters else ())
     counts: Counts = traced.graph.counts(traced.results)
@@ -115,7 +118,7 @@ def loop(name: str, request: CompileRequest, target: Target, _: bool) -> Written
 
 
 def composed(name: str, request: CompileRequest, target: Target, each: bool) -> Written:
-    """Calls of functions that stand before it."""
+    """Calls to functions that precede it in the module."""
     n = request.arm.n
 
     def part(what: str, function: str, arm: Arm = request.arm) -> Written:
@@ -135,7 +138,7 @@ def composed(name: str, request: CompileRequest, target: Target, each: bool) -> 
     parts = [part("accelerations", "forward_dynamics"), part("slopes", SLOPES[0])]
     solve = solve_text(f"{name}_solve", n, 2, target)
     callees = (f"{name}_accelerations", f"{name}_slopes", f"{name}_solve")
-    parameters = parts[0][1][3:]  # behind q, qd, tau
+    parameters = parts[0][1][3:]  # after q, qd, tau
     size = parameters[0].size if parameters else 0
     text = forward_text(name, n, callees, target, size, each)
     counts = parts[0][3] + parts[1][3] + counts_of_solving(n, 2)
@@ -144,7 +147,7 @@ def composed(name: str, request: CompileRequest, target: Target, each: bool) -> 
 
 @lru_cache(maxsize=8)
 def traced_of(request: CompileRequest | TracedRequest) -> tuple[Traced, tuple[str, ...]]:
-    """The functions on the graph: once for all parts."""
+    """The functions on the graph, traced once for all parts."""
     if isinstance(request, TracedRequest):
         return request.trace(), ()
     parameters = chosen_parameters(request.arm, request.parameters)

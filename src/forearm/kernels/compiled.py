@@ -1,4 +1,4 @@
-"""Functions as machine code, loaded from the cache or made when they are first needed."""
+"""Functions as machine code, loaded from the cache or compiled on first use."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from forearm.codegen.functions import Traced
     from forearm.symbols.counts import Counts
 
-LONGEST_TRACED = 10  # joints: derivatives of longer arms, written out, take too many seconds to compile
+LONGEST_TRACED = 10  # joints: unrolled derivatives of longer arms take too many seconds to compile
 
 
 @dataclass(frozen=True)
 class CompileRequest:
-    """What is to be compiled: functions of an arm as one, with these parameters left open, and
-    differentiated in these ways of `codegen.differentiated`, one after the other.
+    """A request to compile: functions of an arm as one, with these parameters left open, differentiated by
+    these modes of `codegen.differentiated` in turn.
     """
 
     arm: Arm
@@ -38,13 +38,13 @@ class CompileRequest:
 
     @property
     def key(self) -> object:
-        """All that decides what the code computes."""
+        """Everything that determines what the code computes."""
         return self
 
 
 @dataclass(frozen=True, eq=False)
 class TracedRequest:
-    """What is to be compiled: a function on the graph; its code is kept by what it is `made_of`."""
+    """A request to compile a function on the graph; its code is cached by what it is `made_of`."""
 
     functions: tuple[str]  # its name
     trace: Callable[[], Traced]
@@ -52,18 +52,18 @@ class TracedRequest:
     arm: Arm | None
     dtype: str
     cpu: str
-    contract: bool = True  # a product that is added to something is rounded with the sum
+    contract: bool = True  # whether a product and the sum it is added to may be fused (FMA)
     parameters: tuple[str, ...] = ()
 
     @property
     def key(self) -> object:
-        """All that decides what the code computes."""
+        """Everything that determines what the code computes."""
         return "traced", self.functions, self.made_of, self.dtype, self.cpu, self.contract
 
 
 @dataclass(frozen=True)
 class Slot:
-    """An array that goes in or comes out, as one state has it."""
+    """An input or output array, with its shape for one state."""
 
     name: str
     shape: tuple[int, ...]
@@ -76,10 +76,10 @@ class Slot:
 
 @dataclass(frozen=True, eq=False)
 class Native:
-    """A compiled function `call(addresses..., count)`, and the address that it lies at.
+    """A compiled function `call(addresses..., count)`, and its address.
 
-    `entry` is the address of the function that Python calls directly, 0 if there is none,
-    `table` that of what it reads. `stack` are the bytes that it keeps in arrays on the stack.
+    `entry` is the address of the function that Python calls directly, 0 if there is none, `table` that of the
+    table it reads. `stack` is the size of its arrays on the stack, in bytes.
     """
 
     call: Any
@@ -90,8 +90,8 @@ class Native:
 
 
 class Compiled:
-    """Functions of an arm as one, in parts: "single" for a state alone, and for Python to call, "batch" for
-    many states in the lanes of vectors, "each" for many with open parameters of their own.
+    """Functions of an arm compiled as one, in parts: "single" for one state and for direct calls from Python,
+    "batch" for many states in vector lanes, "each" for a batch with individual open parameters.
     """
 
     def __init__(self, request: CompileRequest | TracedRequest) -> None:
@@ -101,29 +101,30 @@ class Compiled:
 
     @property
     def inputs(self) -> tuple[Slot, ...]:
-        """The arrays that go in; `parameters` last, where some were left open."""
+        """The input arrays; `parameters` last, if some were left open."""
         return self._told["inputs"]  # type: ignore[no-any-return]
 
     @property
     def outputs(self) -> tuple[Slot, ...]:
-        """The arrays that come out."""
+        """The output arrays."""
         return self._told["outputs"]  # type: ignore[no-any-return]
 
     @property
     def counts(self) -> Counts:
         """Operations of one evaluation."""
-        from forearm.symbols.counts import Counts  # where used: a first call need not wait for the graph
+        # imported where used: a first call need not wait for the graph
+        from forearm.symbols.counts import Counts
 
         return Counts(**self._told["counts"])
 
     @property
     def operations(self) -> int:
-        """About how much work a state is: the operations counted, at least 1."""
+        """Approximate work per state: the operation count, at least 1."""
         return max(1, int(sum(self._told["counts"].values())))
 
     @property
     def table(self) -> int:
-        """The table of the function that Python calls directly, once there is one."""
+        """The table of the function that Python calls directly, once it is loaded."""
         single = self._parts.get("single")
         return 0 if single is None else single.table
 
@@ -135,7 +136,7 @@ class Compiled:
         return self._about
 
     def part(self, name: str) -> Native:
-        """From memory, from the cache, or made now."""
+        """A part from memory, from the cache, or compiled now."""
         return self._parts.get(name) or self._found(name)
 
     def _found(self, part: str) -> Native:
@@ -159,7 +160,7 @@ class Compiled:
             native = replace(Native(call, *(memory.addresses[n] for n in names)), stack=stack)
             if self._about is None:
                 self._about = known
-            # The first stays: another thread, or a signal handler, may have been faster, and calls it.
+            # The first one wins: another thread, or a signal handler, may already have set it and call it.
             return self._parts.setdefault(part, native)
 
         known = partial(self._parts.get, part)
@@ -167,6 +168,6 @@ class Compiled:
 
 
 def name_of(request: CompileRequest | TracedRequest) -> str:
-    """What the function is called in its object."""
+    """The name of the function in its object."""
     derived = request.derived if isinstance(request, CompileRequest) else ()
     return "_".join(["_and_".join(request.functions)[:80], *derived])

@@ -1,5 +1,5 @@
-"""Functions that call others instead of being written out: derivatives of long arms, and those of forward
-dynamics where friction depends on the load.
+"""Functions composed of calls to others instead of unrolled code: derivatives of long arms, and those of
+forward dynamics where friction depends on the load.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from forearm.codegen.program import Argument
 from forearm.kernels.llvm import IRFunction
 from forearm.kernels.vectors import Target
 
-STATES = 64  # whose accelerations are kept at once
+STATES = 64  # states whose accelerations are held at once
 
 
 def matrices_of(function: str, n: int) -> tuple[tuple[Argument, ...], tuple[Argument, ...]]:
-    """What goes in and comes out of a function of derivatives."""
+    """Inputs and outputs of a function of derivatives."""
     inputs, outputs = arguments([FUNCTIONS[function]], {"n": n}, slides=True)
     return inputs, tuple(outputs.values())
 
@@ -21,10 +21,10 @@ def matrices_of(function: str, n: int) -> tuple[tuple[Argument, ...], tuple[Argu
 def forward_text(
     name: str, n: int, callees: tuple[str, str, str], target: Target, parameters: int = 0, each: bool = False
 ) -> str:
-    """`void name(q, qd, tau, [parameters,] qdd_q, qdd_qd, M_inverse, i64 count)`, by the names of
-    forward dynamics, of the derivatives of inverse dynamics and of `solve_ir.solve_text`.
+    """`void name(q, qd, tau, [parameters,] qdd_q, qdd_qd, M_inverse, i64 count)`, given the names of forward
+    dynamics, of the derivatives of inverse dynamics and of `solve_ir.solve_text`.
 
-    d qdd = -M^-1 d tau, tau being the inverse dynamics at the acceleration that results.
+    d qdd = -M^-1 d tau, with tau the inverse dynamics at the resulting acceleration.
     """
     accelerations, slopes, solve = callees
     inputs, outputs = matrices_of("forward_dynamics_derivatives", n)

@@ -1,4 +1,6 @@
-"""Which processors code is compiled for: this one, or all of a level, for the same bits on many machines."""
+"""Target processors:
+this machine's own, or a microarchitecture level, for identical bits on many machines.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from forearm.errors import InputError
 from forearm.values import check_choice
 
 HOST, GENERIC, VARIABLE = "host", "generic", "FOREARM_CPU"
-# What each level has beyond the one before, by LLVM's names, as the x86-64 psABI defines them.
+# Features that each level adds to the one before, by LLVM's names, as defined by the x86-64 psABI.
 LEVELS = {
     "x86-64": (),
     "x86-64-v2": ("cx16", "popcnt", "sse3", "sse4.1", "sse4.2", "ssse3"),
@@ -26,7 +28,9 @@ NAMES = (HOST, GENERIC, *LEVELS)
 
 @dataclass(frozen=True)
 class Processor:
-    """What LLVM is told of a processor; `width` is that of its vectors in bytes, `fused` its multiply-add."""
+    """A processor as described to LLVM;
+    `width` is that of its vectors in bytes, `fused` whether it has fused multiply-add.
+    """
 
     name: str
     features: str
@@ -35,21 +39,23 @@ class Processor:
 
 
 def chosen(cpu: str | None = None) -> str:
-    """The processor asked for: as given, as FOREARM_CPU says, or this machine's own."""
+    """The target processor: as given, as set by FOREARM_CPU, or this machine's own."""
     where, name = ("compile, cpu", cpu) if cpu is not None else (VARIABLE, os.environ.get(VARIABLE) or HOST)
     return check_choice(name, NAMES, where)
 
 
 @cache
 def processor(cpu: str) -> Processor:
-    """What is known of a processor by its name; one whose code this machine cannot run is refused."""
+    """A processor by its name; InputError if this machine cannot run its code."""
     import llvmlite.binding as llvm
 
     has = llvm.get_host_cpu_features()
     if not llvm.get_default_triple().startswith("x86_64"):
         if cpu in LEVELS:
-            raise InputError(f"compile, cpu: {cpu} is not of this machine's family, {platform.machine()}.")
-        # Arm's cores all have fused multiply-add, and LLVM does not list it among their features.
+            raise InputError(
+                f"compile, cpu: {cpu} does not belong to this machine's architecture, {platform.machine()}."
+            )
+        # All Arm cores have fused multiply-add, which LLVM does not list among their features.
         name, features = (llvm.get_host_cpu_name(), has.flatten()) if cpu == HOST else (GENERIC, "")
         return Processor(name, features, 16, True)
     if cpu == HOST:
@@ -59,8 +65,8 @@ def processor(cpu: str) -> Processor:
     takes = {feature: True for name in names for feature in LEVELS[name]}
     if missing := [feature for feature in takes if not has.get(feature)]:
         raise InputError(
-            f"compile, cpu: this machine cannot run code for {cpu}, as it has no {', '.join(missing)}; "
-            "take a lower level, or host."
+            f"compile, cpu: this machine cannot run code for {cpu}: it lacks {', '.join(missing)}; choose a "
+            "lower level, or host."
         )
     return Processor(level, "", _width(takes), bool(takes.get("fma")))
 
@@ -70,7 +76,7 @@ def _width(features: Any) -> int:
 
 
 def check_device(device: str) -> str:
-    """The name of a device; whether it is there is found out when it is needed."""
+    """The checked name of a device; whether the device exists is determined on first use."""
     if isinstance(device, str) and DEVICE.fullmatch(device):
         return device
     return check_choice(device, (CPU, "cuda", "cuda:1"), "compile, device")

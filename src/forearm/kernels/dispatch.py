@@ -1,4 +1,4 @@
-"""One call of a compiled function: arrays in, blocks of states shared by threads, arrays out."""
+"""One call of a compiled function: arrays in, blocks of states distributed over threads, arrays out."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ Parameters = Mapping[str, ArrayLike] | ArrayLike
 
 @dataclass(frozen=True)
 class Call:
-    """What a call came with beside its states; `own` are the arm's values of the
-    parameters left open, by name.
+    """Options of a call besides its states;
+    `own` are the arm's own values of the open parameters, by name.
     """
 
     own: Mapping[str, float]
@@ -46,7 +46,7 @@ def run(function: Compiled, given: tuple[ArrayLike, ...], call: Call) -> list[Ar
     dtype, own = np.dtype(function.request.dtype), call.own
     rows = max(map(rows_of, given))
     many = rows >= 0 and not own
-    function.part("batch" if many else "single")  # from now on it is known what goes in and out
+    function.part("batch" if many else "single")  # inputs and outputs are known from here on
     slots = function.inputs[: len(given)]
     if many and rows > AT_ONCE and not all(is_ready(value, dtype) for value in given):
         return _piecewise(function, given, call, dtype)
@@ -77,7 +77,9 @@ def run(function: Compiled, given: tuple[ArrayLike, ...], call: Call) -> list[Ar
 
 
 def _piecewise(function: Compiled, given: tuple[ArrayLike, ...], call: Call, dtype: DType) -> list[Array]:
-    """Large arrays that must be converted, some states at a time: a copy of all of them might not fit."""
+    """Large arrays that need conversion, in chunks of states:
+    a copy of everything might not fit in memory.
+    """
     states = as_states(function.request.arm, function.inputs, given, None)
     count = len(states[0])
     asked = results_for([(count, *slot.shape) for slot in function.outputs], call.out, dtype)
@@ -93,7 +95,7 @@ def _piecewise(function: Compiled, given: tuple[ArrayLike, ...], call: Call, dty
 def parameter_values(
     given: Parameters | None, own: Mapping[str, float], batch: tuple[int, ...], dtype: DType
 ) -> Array:
-    """Values of the parameters: (P,), or (B, P) where any of them differs from state to state."""
+    """Values of the parameters: (P,), or (B, P) where any of them differs between states."""
     if given is None:
         return np.array(list(own.values()), dtype=dtype)
     if isinstance(given, Mapping):
@@ -105,8 +107,8 @@ def parameter_values(
         shapes = {column.shape for column in columns if column.shape}
         if shapes and shapes != {batch}:
             raise InputError(
-                f"parameters: expected for each a number, or {batch or 'one'} of them as there are "
-                f"states, got {shapes}."
+                f"parameters: expected for each one number, or one per state ({batch or 'one'}), got "
+                f"{shapes}."
             )
         given = np.stack(np.broadcast_arrays(*columns), axis=-1)
     values = as_numbers("parameters", given, dtype)
@@ -115,17 +117,17 @@ def parameter_values(
 
 
 def check_parameters(shape: tuple[int, ...], count: int, batch: tuple[int, ...]) -> None:
-    """Raise unless there is one row of parameters, or one for each state."""
+    """Raise unless there is one row of parameters, or one per state."""
     if shape not in ((count,), (*batch, count)):
         raise InputError(
-            f"parameters: {count} were left open; expected shape ({count},), or {(*batch, count)} "
+            f"parameters: {count} are left open; expected shape ({count},), or {(*batch, count)} "
             f"with one row per state, got {shape}."
         )
 
 
 def refuse(parameters: Parameters | None) -> None:
-    """Parameters where none were left open."""
+    """Raise if parameters are given to a kernel without open ones."""
     if parameters is not None:
         raise InputError(
-            "parameters: none were left open in this kernel; fa.compile(arm, parameters=...) does that."
+            "parameters: this kernel has no open parameters; compile it with fa.compile(arm, parameters=...)."
         )

@@ -13,15 +13,15 @@ from forearm.kernels.elf import BUFFER, UnsupportedObject
 from forearm.kernels.memory import rounded
 
 MACHINE = 0x8664
-CODE, ZEROS, REMOVED, DISCARDED = 0x20, 0x80, 0x800, 0x02000000  # flags of sections
+CODE, ZEROS, REMOVED, DISCARDED = 0x20, 0x80, 0x800, 0x02000000  # section flags
 RUN, READ, WRITE = 0x20000000, 0x40000000, 0x80000000
-MANY = 0x01000000  # relocations: their number is in the first of them
-RELATIVE_32 = range(4, 10)  # IMAGE_REL_AMD64_REL32, and those with 1 to 5 bytes behind the address
+MANY = 0x01000000  # relocations: their number is stored in the first of them
+RELATIVE_32 = range(4, 10)  # IMAGE_REL_AMD64_REL32, and those with 1 to 5 bytes after the address
 PAGE, FILE_BLOCK, BASE = 0x1000, 0x200, 0x180000000
-HEADERS = 0x400  # bytes that all headers fit in
-EXTERNAL = 2  # storage class of symbols that others see
-# What code with more than a page of its own on the stack calls: rax bytes below the caller's stack pointer
-# are touched page by page, as Windows wants it; only r10 and r11 change.
+HEADERS = 0x400  # bytes reserved for all headers
+EXTERNAL = 2  # storage class of external symbols
+# The stack probe, called by code with more than a page of locals: it touches rax bytes below the caller's
+# stack pointer page by page, as Windows requires; only r10 and r11 change.
 CHECK_STACK = bytes.fromhex(
     "4c8d542408"  # lea r10, [rsp + 8]
     "4989c3"  # mov r11, rax
@@ -39,13 +39,13 @@ CHECK_STACK = bytes.fromhex(
 
 @dataclass(eq=False)
 class _Input:
-    """A section of the object that is kept, and where it lies in the library."""
+    """A section of the object that is included, and its place in the library."""
 
     content: bytearray
     size: int
     flags: int
     align: int
-    relocations: tuple[int, int]  # where they are in the file, and how many
+    relocations: tuple[int, int]  # file offset and number of its relocations
     address: int = 0
 
 
@@ -56,7 +56,7 @@ class _Output:
     name: str
     flags: int
     content: bytearray = field(default_factory=bytearray)
-    zeros: int = 0  # bytes behind the content
+    zeros: int = 0  # zero bytes after the content
     address: int = 0
     offset: int = 0
 
@@ -90,8 +90,8 @@ def dynamic_library(code: bytes, exported: Sequence[str], name: str) -> bytes:
                 at = s.address - output.address
                 output.content[at : at + len(s.content)] = s.content
     except (struct.error, IndexError, KeyError, ValueError, OverflowError) as error:
-        raise UnsupportedObject(f"not an object as expected: {error}") from None
-    relocations = struct.pack("<IIHH", PAGE, 12, 0, 0)  # none, of the first page
+        raise UnsupportedObject(f"malformed object: {error}") from None
+    relocations = struct.pack("<IIHH", PAGE, 12, 0, 0)  # no relocations, located in the first page
     outputs += [_Output(".edata", 0x40 | READ, table)]
     outputs += [_Output(".reloc", 0x40 | DISCARDED | READ, bytearray(relocations))]
     _place(outputs)
@@ -99,10 +99,10 @@ def dynamic_library(code: bytes, exported: Sequence[str], name: str) -> bytes:
 
 
 def _read(code: bytes) -> tuple[dict[int, _Input], tuple[int, int], int]:
-    """Sections that are kept by their numbers, where the symbols are and how many, and their names."""
+    """The included sections by number, the offset and number of symbols, and their names."""
     machine, count, _, symbols, number, _, _ = struct.unpack_from("<HHIIIHH", code, 0)
     if machine != MACHINE:
-        raise UnsupportedObject("not an object of 64-bit x86")
+        raise UnsupportedObject("not an object for 64-bit x86")
     made = {}
     for k in range(1, count + 1):
         fields = struct.unpack_from("<8sIIIIIIHHI", code, 20 + 40 * (k - 1))
@@ -111,7 +111,7 @@ def _read(code: bytes) -> tuple[dict[int, _Input], tuple[int, int], int]:
         if dropped or not size:
             continue
         if size > BUFFER or (flags & RUN and flags & WRITE):
-            raise UnsupportedObject("a section that is too large, or both written and run")
+            raise UnsupportedObject("a section that is too large, or both writable and executable")
         if flags & MANY:
             (many,) = struct.unpack_from("<I", code, relocations)
             relocations, many = relocations + 10, many - 1
@@ -122,7 +122,7 @@ def _read(code: bytes) -> tuple[dict[int, _Input], tuple[int, int], int]:
 
 
 def _groups(outputs: list[_Output], inputs: dict[int, _Input]) -> list[tuple[_Output, list[_Input]]]:
-    """Which sections go where."""
+    """The groups of sections that are merged."""
 
     def home(s: _Input) -> int:
         return 0 if s.flags & RUN else 3 if s.flags & ZEROS else 2 if s.flags & WRITE else 1
@@ -131,7 +131,7 @@ def _groups(outputs: list[_Output], inputs: dict[int, _Input]) -> list[tuple[_Ou
 
 
 def _fill(outputs: list[_Output], inputs: dict[int, _Input]) -> int:
-    """Sections one after the other; where the stack check is, after the code."""
+    """Concatenate sections; the stack probe follows the code."""
     for output, some in _groups(outputs, inputs):
         at = 0
         for s in some:
@@ -145,7 +145,7 @@ def _fill(outputs: list[_Output], inputs: dict[int, _Input]) -> int:
 
 
 def _place(outputs: list[_Output]) -> int:
-    """Each on pages of its own; where the next would begin."""
+    """Give each section pages of its own; return the next free address."""
     at, offset = PAGE, HEADERS
     for output in outputs:
         output.address, output.offset = at, offset
@@ -184,16 +184,16 @@ def _relocate(code: bytes, s: _Input, addresses: dict[int, int]) -> None:
     for k in range(count):
         offset, symbol, kind = struct.unpack_from("<IIH", code, start + 10 * k)
         if kind not in RELATIVE_32:
-            raise UnsupportedObject("a kind of relocation that is not known here")
+            raise UnsupportedObject("an unknown relocation type")
         if symbol not in addresses:
-            raise UnsupportedObject("a symbol is outside")
+            raise UnsupportedObject("an undefined symbol")
         (addend,) = struct.unpack_from("<i", s.content, offset)
         behind = s.address + offset + 4 + kind - RELATIVE_32.start
         struct.pack_into("<i", s.content, offset, addresses[symbol] + addend - behind)
 
 
 def _exports(at: int, functions: dict[str, int], name: str) -> bytearray:
-    """The table of exported functions, sorted by name, that lies at an address."""
+    """The export table, sorted by name, for this address."""
     listed = sorted(functions)
     count = len(listed)
     places = at + 40
@@ -214,8 +214,8 @@ def _exports(at: int, functions: dict[str, int], name: str) -> bytearray:
 
 
 def _file(kept: list[_Output]) -> bytes:
-    """Headers and sections. There is a table of relocations, with nothing to relocate in it: so Windows knows
-    that the library may lie anywhere.
+    """Headers and sections.
+    There is an empty relocation table, which tells Windows that the library may be loaded anywhere.
     """
     text, *others = kept
     *_, exports, relocations = others
@@ -230,7 +230,7 @@ def _file(kept: list[_Output]) -> bytes:
         *(1 << 20, 1 << 12, 1 << 20, 1 << 12, 0, 16),
     ) + b"".join(struct.pack("<II", *pair) for pair in directories)
     start = b"MZ".ljust(60, b"\0") + struct.pack("<I", 64)
-    flags = 0x2 | 0x20 | 0x2000  # runnable, large addresses, a DLL
+    flags = 0x2 | 0x20 | 0x2000  # executable image, large address aware, a DLL
     head = start + b"PE\0\0" + struct.pack("<HHIIIHH", MACHINE, len(kept), 0, 0, 0, len(optional), flags)
     head += optional + b"".join(_line(output) for output in kept)
     made = bytearray(relocations.offset + FILE_BLOCK)

@@ -1,13 +1,13 @@
 """Sine, cosine, exponential and angle as branch-free vector code:
-reduction to an eighth of a turn, then polynomials.
+argument reduction to an eighth of a turn, then polynomials.
 
-x = k pi/2 + r with k the nearest whole number, found by adding a number so large that only k is left in its
-last bits. With fused multiply-add x - k p, p being pi/2 rounded, is exact: both are multiples of the last
-place of p, and what is left fits. Two more steps with what p lacks, and r is right to its own last place.
-Without it pi/2 is taken in parts short enough that k times a part is exact (Cody and Waite), up to x of some
-1e6 (1e3 in single precision); beyond that digits are lost, 7 of them at 1e9. The polynomials are fdlibm's in
-double precision, Cephes' in single. From some 1e15 (5e6 in single precision) on x does not
-say in which quadrant it lies, and some point of the circle is found.
+x = k pi/2 + r with k the nearest integer, found by adding a number so large that only k remains in the last
+bits. With fused multiply-add, x - k p with p = fl(pi/2) is exact: both are multiples of the last place of p,
+and the difference fits. Two more steps with the remainder of pi/2 give r correct to its last place. Without
+it, pi/2 is split into parts short enough that k times a part is exact (Cody and Waite), up to |x| of about
+1e6 (1e3 in single precision); beyond that accuracy is lost, 7 digits at 1e9. The polynomials are fdlibm's in
+double precision, Cephes' in single. From about 1e15 (5e6 in single precision) on, x no longer determines its
+quadrant, and the result is some point of the unit circle.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from math import factorial
 
 @dataclass(frozen=True)
 class Exponent:
-    """Of e^x: ln 2 in two parts, and in two whose first is short enough that k times it is exact; the bit
-    at which the exponent begins, Taylor's series from the highest power, and bounds of x.
+    """Constants of e^x: ln 2 in two parts, and in two parts of which the first is short enough that k times
+    it is exact; the position of the exponent's lowest bit, the Taylor series from the highest power, and
+    bounds of x.
 
-    Beyond the bounds e^x is taken at them: some 1e-304 and 1e304 (1e-37 and 1e37 in single precision).
+    Outside the bounds e^x is clamped, to about 1e-304 and 1e304 (1e-37 and 1e37 in single precision).
     """
 
     parts: tuple[float, float]
@@ -34,16 +35,16 @@ class Exponent:
 
 @dataclass(frozen=True)
 class Angle:
-    """Of the angle of (x, y): pi/4 in two parts, and coefficients of atan r = r - r z P(z), z = r^2,
-    from the highest power.
+    """Constants of the angle of (x, y): pi/4 in two parts, and coefficients of atan r = r - r z P(z), z =
+    r^2, from the highest power.
     """
 
     parts: tuple[float, float]
     series: tuple[float, ...]
 
 
-# fdlibm's in double precision, good to |r| = 7/16; Cephes' in single.
-# tan(pi/8) is the most that is asked for.
+# fdlibm's in double precision, accurate to |r| = 7/16; Cephes' in single.
+# The largest argument in use is tan(pi/8).
 ANGLE = Angle(
     (0.7853981633974483, 3.061616997868383e-17),
     (
@@ -84,10 +85,10 @@ SHORT_EXPONENT = Exponent(
 
 @dataclass(frozen=True)
 class Series:
-    """Parts of pi/2, the number that shifts k into the last bits, and coefficients in r^2,
-    from the highest power down.
+    """Parts of pi/2, the number that shifts k into the last bits,
+    and coefficients in r^2, from the highest power down.
 
-    With them, what the exponential and the angle of a point are made of in the same precision.
+    Also the constants of the exponential and of the angle of a point in the same precision.
     """
 
     parts: tuple[float, ...]

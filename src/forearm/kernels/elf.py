@@ -1,7 +1,6 @@
-"""Object code put into memory by ourselves: what LLVM makes for 64-bit x86 on ELF systems,
-when it needs nothing from outside.
+"""A loader for object code: what LLVM emits for 64-bit x86 on ELF systems, if it is self-contained.
 
-Loading LLVM takes most of the time of a first call whose code is in the cache already; this does without it.
+Loading LLVM dominates a first call whose code is cached already; this avoids it.
 """
 
 from __future__ import annotations
@@ -18,16 +17,16 @@ PROGBITS, SYMTAB, RELA, NOBITS = 1, 2, 4, 8
 ALLOCATED, EXECUTABLE = 0x2, 0x4
 ABSOLUTE_64, RELATIVE_32, CALL_32 = 1, 2, 4  # R_X86_64_64, _PC32, _PLT32
 RELOCATABLE, X86_64 = 1, 62
-BUFFER = 0xFFFFFFF  # more than any object file here
+BUFFER = 0xFFFFFFF  # larger than any object file here
 
 
 class UnsupportedObject(Exception):
-    """The object needs something that is not done here; LLVM's own loader does it."""
+    """The object needs something that this loader lacks; LLVM's own loader is used instead."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A line of the table of sections."""
+    """An entry of the section table."""
 
     kind: int
     flags: int
@@ -40,24 +39,24 @@ class Section:
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """Functions and data in memory by name; the memory is given back when this goes."""
+    """Functions and data in memory by name; the memory is freed with this object."""
 
     addresses: dict[str, int]
     memory: Any
 
 
 def is_possible() -> bool:
-    """Whether this machine takes such code."""
+    """Whether this machine runs such code."""
     return sys.platform.startswith("linux") and platform.machine() == "x86_64" and struct.calcsize("P") == 8
 
 
 def load(code: bytes) -> Loaded:
-    """The object in memory: code can be executed and not written, data written and not executed."""
+    """The object in memory: code is executable and read-only, data writable and not executable."""
     try:
         sections = sections_of(code)
         (run, size), (written, more) = _laid_out(sections, EXECUTABLE), _laid_out(sections, 0)
         if not 0 < size + more < BUFFER:
-            raise UnsupportedObject("no code, or too much")
+            raise UnsupportedObject("no code, or too much of it")
         room = block(size, more, max((sections[k].align for k in written), default=1))
         places = {k: room.arena.base + room.code[0] + at for k, at in run.items()}
         places |= {k: room.arena.base + room.data[0] + at for k, at in written.items()}
@@ -70,15 +69,15 @@ def load(code: bytes) -> Loaded:
             room.write(places[k], content)
         room.seal()
     except (struct.error, IndexError, ValueError, OverflowError, OSError) as error:
-        raise UnsupportedObject(f"not an object as expected: {error}") from None
+        raise UnsupportedObject(f"malformed object: {error}") from None
     return Loaded(addresses, room)
 
 
 def sections_of(code: bytes, machines: tuple[int, ...] = (X86_64,)) -> list[Section]:
-    """The table of sections of an object for one of these machines."""
+    """The section table of an object for one of these machines."""
     kind, machine = struct.unpack_from("<HH", code, 16)
     if code[:6] != b"\x7fELF\x02\x01" or kind != RELOCATABLE or machine not in machines:
-        raise UnsupportedObject("not an object of 64-bit x86")
+        raise UnsupportedObject("not an object for 64-bit x86")
     (start,) = struct.unpack_from("<Q", code, 40)
     size, count = struct.unpack_from("<HH", code, 58)
     made = []
@@ -87,25 +86,25 @@ def sections_of(code: bytes, machines: tuple[int, ...] = (X86_64,)) -> list[Sect
             "<IIQQQQIIQQ", code, start + k * size
         )
         if kind != NOBITS and offset + length > len(code):
-            raise UnsupportedObject("a section ends behind the end")
+            raise UnsupportedObject("a section extends past the end of the file")
         made.append(Section(kind, flags, offset, length, link, info, max(1, align)))
     return made
 
 
 def _laid_out(sections: list[Section], flag: int) -> tuple[dict[int, int], int]:
-    """Where the sections with code begin, or those without, one after the other, and where the last ends."""
+    """Offsets of the code sections, or of all others, one after the other, and the total size."""
     starts, size = {}, 0
     for k, s in enumerate(sections):
         if s.flags & ALLOCATED and s.flags & EXECUTABLE == flag and s.kind in (PROGBITS, NOBITS) and s.size:
             if s.align & (s.align - 1) or s.align > PAGE:
-                raise UnsupportedObject("a section asks for more than pages")
+                raise UnsupportedObject("a section is aligned to more than a page")
             starts[k] = rounded(size, s.align)
             size = starts[k] + s.size
     return starts, size
 
 
 def content_of(code: bytes, section: Section) -> bytearray:
-    """The bytes of a section, zeros where the file has none."""
+    """The bytes of a section, zeros if it has none in the file."""
     if section.kind == NOBITS:
         return bytearray(section.size)
     return bytearray(code[section.offset : section.offset + section.size])
@@ -114,7 +113,7 @@ def content_of(code: bytes, section: Section) -> bytearray:
 def symbols_of(
     code: bytes, sections: list[Section], places: dict[int, int]
 ) -> tuple[list[int | None], dict[str, int]]:
-    """Addresses by number, None where a symbol is not in this object, and those with names by name."""
+    """Addresses by number, None for symbols outside this object, and named ones by name."""
     table = next((s for s in sections if s.kind == SYMTAB), None)
     if table is None:
         raise UnsupportedObject("no symbols")
@@ -133,15 +132,15 @@ def symbols_of(
 def _relocate(
     code: bytes, section: Section, content: bytearray, target: int, symbols: list[int | None]
 ) -> None:
-    """Addresses written where the code at the address `target` needs them."""
+    """Apply relocations to code at the address `target`."""
     for at in range(section.offset, section.offset + section.size, 24):
         offset, info, addend = struct.unpack_from("<QQq", code, at)
         symbol, place = symbols[info >> 32], target + offset
         if symbol is None:
-            raise UnsupportedObject("a symbol is outside")
+            raise UnsupportedObject("an undefined symbol")
         if info & 0xFFFFFFFF == ABSOLUTE_64:
             struct.pack_into("<Q", content, offset, symbol + addend)
         elif info & 0xFFFFFFFF in (RELATIVE_32, CALL_32):
             struct.pack_into("<i", content, offset, symbol + addend - place)
         else:
-            raise UnsupportedObject("a kind of relocation that is not known here")
+            raise UnsupportedObject("an unknown relocation type")

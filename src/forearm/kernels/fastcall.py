@@ -1,10 +1,10 @@
-"""Compiled functions that Python calls without anything in between, for arrays that need no conversion.
+"""Compiled functions that Python calls directly, for arrays that need no conversion.
 
-The machine code reads NumPy's array objects itself: type, dtype, shape, flags, data. What does not fit
-exactly (lists, other dtypes, batches worth several threads, keywords it does not know) goes to the ordinary
-method with the arguments untouched. That the objects lie in memory as they are expected to is probed against
-known arrays first; where they do not, only the ordinary method is used. Addresses of this process are in a
-table beside the code, filled after it was loaded.
+The machine code reads NumPy's array objects itself: type, dtype, shape, flags, data. Whatever does not match
+exactly (lists, other dtypes, batches large enough for several threads, unknown keywords) goes to the ordinary
+method with its arguments untouched. The expected object layout is first probed on known arrays; if it
+differs, only the ordinary method is used. Addresses of this process are in a table beside the code, filled
+after loading.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-# Where the fields of an array object are, in bytes, on CPython with 8-byte pointers.
+# Offsets of the fields of an array object, in bytes, on CPython with 8-byte pointers.
 TYPE, DATA, ND, DIMENSIONS, DESCR, FLAGS = 8, 16, 24, 32, 56, 64
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 TUPLE_SIZE, TUPLE_ITEMS = 16, 24
 FASTCALL_KEYWORDS = 0x80 | 0x02
-ARRAY_NEW = 93  # the place of PyArray_New in NumPy's table of C functions, fixed by its ABI
+ARRAY_NEW = 93  # the index of PyArray_New in NumPy's table of C functions, fixed by its ABI
 OUT = sys.intern("out")
 
 
@@ -40,8 +40,8 @@ class MethodDef(ctypes.Structure):
 
 @cache
 def is_possible() -> bool:
-    """Whether objects lie in memory as expected: this CPython, and arrays of every
-    kind that is told apart.
+    """Whether objects have the expected memory layout,
+    on this CPython and for every kind of array that is distinguished.
     """
     if (
         sys.implementation.name != "cpython"
@@ -127,20 +127,20 @@ def array_new() -> int:
     return int(ctypes.c_void_p.from_address(table + 8 * ARRAY_NEW).value or 0)
 
 
-# What the code needs of this process, in the order of the table that it reads them from.
+# Addresses of this process that the code needs, in the order of its table.
 OBJECTS = (
     "ordinary", "out", "ndarray", "dtype", "PyObject_Vectorcall", "Py_IncRef", "Py_DecRef", "PyTuple_New",
     "PyTuple_SetItem", "PyArray_New", "PyEval_SaveThread", "PyEval_RestoreThread", "batch", "most",
     "tuple",
 )  # fmt: skip
-LONG = 512  # states from which on Python's lock is released
+LONG = 512  # states from which on Python's GIL is released
 
 
 def fill(table: int, dtype: Any, ordinary: Callable[..., Any]) -> None:
-    """Write this process's addresses into the table of some code; batches follow with `allow_batches`.
+    """Write this process's addresses into the table of the code; batches are enabled by `allow_batches`.
 
-    `ordinary` is the method that takes whatever the code does not;
-    the caller keeps it as long as the code is called.
+    `ordinary` is the method that handles everything else; the caller keeps a reference to it as long as the
+    code may be called.
     """
     api = ctypes.pythonapi
     known = {
@@ -159,17 +159,13 @@ def fill(table: int, dtype: Any, ordinary: Callable[..., Any]) -> None:
 
 
 def allow_batches(table: int, address: int, most: int) -> None:
-    """From now on batches of up to so many states are computed by the function at this
-    address without a detour.
-    """
+    """Let batches of up to this many states call the function at this address directly."""
     for name, value in (("batch", address), ("most", most)):  # in this order: other threads may be reading
         ctypes.c_int64.from_address(table + 8 * OBJECTS.index(name)).value = value
 
 
 def callable_at(address: int, name: str, owner: Any) -> Any:
-    """The machine code at an address as a built-in function of Python, under the name of
-    a method of its owner.
-    """
+    """The machine code at an address as a built-in function of Python, named after a method of its owner."""
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
     kind: Any = type(owner)
@@ -178,7 +174,7 @@ def callable_at(address: int, name: str, owner: Any) -> Any:
 
 @cache
 def _definition(address: int, name: str, kind: Any) -> int:
-    """The address of a MethodDef for the code at an address; later code at the same address shares it."""
+    """The address of a MethodDef for the code at an address; later code at the same address reuses it."""
     method = getattr(kind, name)
     code, optional = method.__code__, method.__defaults__ or ()
     taken = list(code.co_varnames[1 : code.co_argcount])
@@ -193,7 +189,7 @@ def _definition(address: int, name: str, kind: Any) -> int:
         f"{method.__doc__ or ''}"
     )
     definition = MethodDef(name.encode(), address, FASTCALL_KEYWORDS, doc.encode())
-    # A built-in function reads its definition even while it is being freed, be it when Python ends and
-    # modules are gone: definitions stay for good, some hundred bytes each.
+    # A built-in function reads its definition even while it is being freed, possibly at interpreter exit when
+    # modules are gone: definitions are never freed, some hundred bytes each.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(definition))
     return ctypes.addressof(definition)

@@ -1,5 +1,5 @@
-"""The text of the function that Python calls directly: it looks at the array objects,
-and computes if all is plain.
+"""IR of the function that Python calls directly:
+it inspects the array objects and computes if they need no conversion.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ from forearm.kernels.llvm import IRFunction, Operand, Value, variables
 
 def entry_text(name: str, inputs: tuple[Argument, ...], outputs: tuple[Argument, ...], dtype: Any) -> str:
     """`PyObject *name_direct(self, args, count, keywords)`:
-    computes, or hands everything to the ordinary method.
+    computes, or forwards everything to the ordinary method.
 
-    One state (n,) goes to the function `name` beside it, many (B, n) to the one that the table names, if it
-    does. Several outputs come as a tuple of new arrays, or go to those in the tuple given as `out`.
+    One state (n,) goes to the function `name` beside it, a batch (B, n) to the one in the table, if there is
+    one. Several outputs are returned as a tuple of new arrays, or written to those in the tuple given as
+    `out`.
     """
     entry = _Entry(name, len(inputs))
     f, objects = entry.f, entry.objects
@@ -68,13 +69,13 @@ def entry_text(name: str, inputs: tuple[Argument, ...], outputs: tuple[Argument,
 
 
 class _Entry:
-    """The function while it is written: what it knows of its arguments, and the label `other`, from which
-    the ordinary method goes on.
+    """Emits the function:
+    what is known of its arguments, and the label `other`, which calls the ordinary method.
     """
 
     def __init__(self, name: str, given: int) -> None:
-        """As many arguments as are needed, and no keyword but `out`; the first is an array of one axis or
-        two, and says how many states.
+        """Require the exact number of arguments, and no keyword but `out`; the first is an array of one or
+        two axes, which determines the number of states.
         """
         arguments = {"self": "ptr", "args": "ptr", "count": "i64", "names": "ptr"}
         self.f = f = IRFunction(f"{name}_direct", arguments, "ptr")
@@ -108,7 +109,7 @@ class _Entry:
         return self.f.load(kind, self.f.at(of, offset, "i8"))
 
     def given_out(self, outputs: tuple[Argument, ...]) -> tuple[Value, list[tuple[Value, Value]]]:
-        """What is given as `out`, an array or a tuple of arrays, and each of these with its data."""
+        """The value of `out`, an array or a tuple of arrays, and each array with its data."""
         f, flags = self.f, CONTIGUOUS | ALIGNED | WRITEABLE
         out = f.load("ptr", f.at(self.args, self.given, "ptr"))
         if len(outputs) == 1:
@@ -119,7 +120,7 @@ class _Entry:
         return out, [self.array(items, k, a, flags) for k, a in enumerate(outputs)]
 
     def array(self, of: Value, k: int, a: Argument, flags: int) -> tuple[Value, Value]:
-        """Object k of some: an array of the dtype, flags and shape for each state, and its data."""
+        """Argument k: an array of the dtype, flags and shape for each state, and its data."""
         f = self.f
         array = f.load("ptr", f.at(of, k, "ptr"))
         self._need("eq", self._field("i64", array, TYPE), self.objects["ndarray"])
@@ -139,8 +140,8 @@ class _Entry:
         return array, data
 
     def is_apart(self, data: list[Value], out: Value, sizes: list[int]) -> Value:
-        """No batch lies across the array given as `out`, unless exactly in its place; sizes are bytes of a
-        state, those of `out` last.
+        """Check that no batch overlaps the array given as `out`, unless it is the same place; sizes are bytes
+        per state, those of `out` last.
         """
         f = self.f
         out_start = f.cast("ptrtoint", out, "i64")
@@ -158,7 +159,7 @@ class _Entry:
         return clear
 
     def new_arrays(self, outputs: tuple[Argument, ...], number: int) -> tuple[list[Value], list[Value]]:
-        """New arrays and their data; where one cannot be made, those before it are given back."""
+        """New arrays and their data; if one cannot be allocated, the earlier ones are released."""
         f, made, data = self.f, list[Value](), list[Value]()
         kind = f.cast("inttoptr", self.objects["ndarray"], "ptr")
         begin = f.op("sub", 1, self.extra)
@@ -178,7 +179,7 @@ class _Entry:
         return made, data
 
     def _give_up(self, new: Value, made: list[Value]) -> None:
-        """Where nothing new came, what was made is given back, and the error goes to the caller."""
+        """If an allocation fails, release the earlier ones and raise the error in the caller."""
         with self.f.when(self.f.compared("eq", new, None)):
             for array in made:
                 self.f.call(self.objects["Py_DecRef"], array)

@@ -1,7 +1,7 @@
 """A lock between processes for one entry of the cache, so that a machine compiles it once.
 
-The system holds the lock and lets go of it when its process ends, however that ends; the file is only what
-it is held on. Where there is no lock to be had, or not in time, code is compiled more than once.
+The operating system holds the lock and releases it when the process ends, however it ends; the file is only
+its anchor. If the lock is unavailable, or not granted in time, code is compiled more than once.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from pathlib import Path
 
 from forearm.kernels import cache
 
-PATIENCE = 60.0  # s that another process is waited for: it may hang, or have been stopped
-POLL = 0.01  # s between two tries
+PATIENCE = 60.0  # s to wait for another process: it may hang or be stopped
+POLL = 0.01  # s between two attempts
 _held: set[Path] = set()  # a signal handler must not wait for its own thread
 
 
 @contextlib.contextmanager
 def compiling(key: str) -> Iterator[None]:
-    """Hold the lock of an entry, or go on without it after some time.
+    """Hold the lock of an entry, or continue without it after a timeout.
 
-    Every thread that holds one holds `locks.making` too.
+    Every thread that holds one also holds `locks.making`.
     """
     place = cache.lock_path(key)
     descriptor = None if place is None or place in _held else _locked(place)
@@ -40,7 +40,7 @@ def compiling(key: str) -> Iterator[None]:
 
 
 def _locked(place: Path) -> int | None:
-    """The lock file, open and locked; None where that cannot be."""
+    """The lock file, open and locked; None if that is impossible."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         try:
@@ -70,7 +70,7 @@ def _is_at(descriptor: int, place: Path) -> bool:
 
 
 def _unlock(descriptor: int, place: Path) -> None:
-    """Remove the file and let go of it; Windows removes only what nobody has open."""
+    """Remove the file and release the lock; Windows removes only files that nobody has open."""
     with contextlib.suppress(OSError):
         place.unlink()
     os.close(descriptor)

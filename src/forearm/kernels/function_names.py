@@ -1,4 +1,4 @@
-"""Names that a kernel is given: of functions, and of parameters that are left open."""
+"""Names given to a kernel: of functions, and of parameters left open."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forearm.values import check_choice
 
 
 def names_of(where: str, given: object) -> list[str]:
-    """A name, or several, as a list."""
+    """One name or several, as a list."""
     names: list[Any] = (
         [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [None]
     )
@@ -22,7 +22,7 @@ def names_of(where: str, given: object) -> list[str]:
 
 
 def open_parameters(arm: Arm, names: tuple[str, ...]) -> dict[str, float]:
-    """The parameters left open, with the arm's own values."""
+    """The open parameters, with the arm's own values."""
     if not names:
         return {}
     with making():
@@ -31,9 +31,9 @@ def open_parameters(arm: Arm, names: tuple[str, ...]) -> dict[str, float]:
     return chosen_parameters(arm, names)
 
 
-# For arms with elastic joints alone.
+# For arms with elastic joints only.
 ELASTIC = ("elastic_forward_dynamics", "elastic_inverse_dynamics")
-# What a kernel's own methods compute: known without looking at the table of all functions.
+# Functions of a kernel's own methods, known without loading the table of all functions.
 OWN = (
     "inverse_dynamics",
     "forward_dynamics",
@@ -50,7 +50,7 @@ OWN = (
 
 
 def check_names(names: tuple[str, ...]) -> None:
-    """Names of functions that can be compiled."""
+    """Check names of functions to compile."""
     if all(name in OWN for name in names):
         return
     with making():
@@ -61,8 +61,9 @@ def check_names(names: tuple[str, ...]) -> None:
 
 
 def check_precision(names: tuple[str, ...], dtype: str) -> None:
-    """Functions that can be compiled for a dtype."""
+    """Check that functions can be compiled for a dtype."""
     if "inverse_kinematics" in names and dtype != "float64":
         raise InputError(
-            "inverse_kinematics: branches are told apart by forward kinematics to 1e-7, which takes float64."
+            "inverse_kinematics: branches are distinguished by forward kinematics to 1e-7, which needs "
+            "float64."
         )

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 
 class Fused:
-    """Several functions of a kernel as one: call it with its `inputs`; it gives its `outputs` by name."""
+    """Several functions of a kernel compiled as one: call it with its `inputs`;
+    it returns its `outputs` by name.
+    """
 
     def __init__(self, kernel: Kernel, function: Any, run: Callable[..., list[Array]]) -> None:
         self._kernel, self._function, self._run = kernel, function, run
@@ -53,18 +55,20 @@ class Fused:
         threads: int | None = None,
         parameters: Parameters | None = None,
     ) -> dict[str, Array]:
-        """The results by name, each (B, ...) for many states; `out` has an array for each of them."""
+        """The results by name, (B, ...) for a batch; `out` is a mapping with an array for each of them."""
         if len(states) != len(self.inputs):
             raise InputError(
                 f"{self!r}: expected the arguments {', '.join(self.inputs)}, got {len(states)} of them."
             )
         if out is not None and not (isinstance(out, Mapping) and set(out) == set(self.outputs)):
             raise InputError(
-                f"out: expected an array each for {', '.join(self.outputs)}, got {shorten(out)}."
+                f"out: expected one array for each of {', '.join(self.outputs)}, got {shorten(out)}."
             )
         given = None if out is None else [out[name] for name in self.outputs]
         arrays = (array for array in given or () if isinstance(array, np.ndarray))
         if any(np.may_share_memory(a, b) for a, b in combinations(arrays, 2)):
-            raise InputError(f"out: {', '.join(self.outputs)} need an array each; two of them share memory.")
+            raise InputError(
+                f"out: {', '.join(self.outputs)} must be separate arrays; two of them share memory."
+            )
         made = self._run(self._function, states, Call(self._kernel.parameters, given, threads, parameters))
         return dict(zip(self.outputs, made, strict=True))

@@ -1,6 +1,6 @@
-"""A program as LLVM's text: a loop over blocks of states, straight-line code for each.
+"""A program as LLVM IR: a loop over blocks of states, straight-line code for each.
 
-A block that is not full is copied to and from a buffer.
+A partial block is copied to and from a buffer.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from forearm.symbols.graph import (
     expressions,
 )
 
-BYTES_AT_ONCE = 32  # of angles, where one state's sines and cosines are computed side by side
+BYTES_AT_ONCE = 32  # angles whose sines and cosines are computed side by side for a single state
 
 
 def function_text(
@@ -47,11 +47,11 @@ def function_text(
     each: bool = False,
     write_block: Callable[[Body], None] | None = None,
 ) -> str:
-    """`void name(inputs..., [parameters,] outputs..., i64 count)`:
-    arrays of `count` rows one after the other.
+    """`void name(inputs..., [parameters,] outputs..., i64 count)`: arrays of `count` consecutive rows.
 
-    One row of parameters serves all states, and what depends on them alone is computed once; or `each` state
-    has its own. `write_block` writes the code of one block where it is not that of the traced results.
+    One row of parameters serves all states, and expressions of parameters alone are computed once; with
+    `each`, every state has its own row. `write_block` emits the code of one block if it is not that of the
+    traced results.
     """
     offline = (Argument("parameters", (len(parameters),), ""),) if parameters else ()
     inputs = (*traced.inputs, *offline)
@@ -88,7 +88,7 @@ def function_text(
             columns = load_columns(body, "%at.parameters", len(parameters))
             known = dict(zip(leaves_of(traced.graph, parameters), columns, strict=True))
             unknown = unknown_of(body, columns)
-            compute(body, traced.graph, before, known)  # by itself, as where all share them
+            compute(body, traced.graph, before, known)  # separately, as in the shared case
         if write_block is None:
             traced_block(body, traced, known, unknown)
         else:
@@ -109,8 +109,8 @@ def leaves_of(graph: Graph, names: Sequence[str]) -> list[int]:
 
 
 def copying(scalar: str) -> str:
-    """`void copied(to, from, count, whole)`: count scalars copied, zeros from there to the
-    whole. It calls nothing.
+    """`void copied(to, from, count, whole)`:
+    copy count scalars and fill with zeros up to `whole`. It calls nothing.
     """
     kinds = {"to": "ptr", "from": "ptr", "count": "i64", "whole": "i64"}
     f = IRFunction("copied", kinds, internal=True)
@@ -125,8 +125,8 @@ def copying(scalar: str) -> str:
 
 
 def traced_block(body: Body, traced: Traced, known: dict[int, Any], unknown: str | None) -> None:
-    """One block of states: loaded from %at.NAME of each input, computed, stored at %at.NAME of
-    each output.
+    """One block of states:
+    loaded from %at.NAME of each input, computed, stored at %at.NAME of each output.
     """
     states = load_states(body, traced)
     values = known | states
@@ -138,9 +138,7 @@ def traced_block(body: Body, traced: Traced, known: dict[int, Any], unknown: str
 
 
 def unknown_of(body: Body, states: list[str], before: str | None = None) -> str:
-    """0 in the lanes of states that are finite, NaN in others:
-    added to results, it lets none of them look known.
-    """
+    """0 in the lanes of finite states, NaN in others: added to the results, it propagates to all of them."""
     total = body.constant(0.0) if before is None else before
     for state in states:
         total = body.fma(state, body.constant(0.0), total)
@@ -157,7 +155,7 @@ def load_states(body: Body, traced: Traced) -> dict[int, str]:
 
 
 def result(body: Body, e: Any, values: dict[int, str]) -> str:
-    """A result with its sign, or a plain number."""
+    """A result with its sign, or a constant."""
     if not isinstance(e, Expr):
         return body.constant(float(e))
     value = body.ready(values[e.node])
@@ -173,12 +171,12 @@ def compute(
     absorbed: dict[int, int] | None = None,
     kept: Callable[[int, Any], Any] | None = None,
 ) -> None:
-    """What the results need and is not there yet, operands first;
-    angles, with their sines and cosines, before the rest.
+    """Emit what the results need and is not yet computed, operands first; angles, with their sines and
+    cosines, before the rest.
 
-    Operations go in an order if one is given. Where results are only a part of all, `absorbed` says what
-    `absorbed_products` of all of them does, so that bits do not depend on what is computed first. `kept` may
-    put a value into memory, and gives it back as it is to be found from then on.
+    Operations follow `order` if given. If these results are only a part of all, `absorbed` holds the
+    `absorbed_products` of all of them, so that bits do not depend on the order of computation. `kept` may
+    store a value in memory and returns it as later uses find it.
     """
     needed = [place for place in graph.needed(results) if place not in values]
     if order is not None:
@@ -196,7 +194,7 @@ def compute(
     ]
     known = set(early)
     pairs: dict[int, tuple[str, str]] = {}
-    masks: dict[tuple[int, int], str] = {}  # of what is compared, which several choices may ask
+    masks: dict[tuple[int, int], str] = {}  # comparisons that several choices share
 
     def at(place: int) -> str:
         return body.ready(values[place])
@@ -204,7 +202,7 @@ def compute(
     def write(places: list[int]) -> None:
         for place in places:
             kind, a, b = graph.kinds[place], graph.left[place], graph.right[place]
-            if place in values:  # computed with others already
+            if place in values:  # already computed with others
                 continue
             if place in graph.values:
                 values[place] = body.constant(graph.values[place])
@@ -253,7 +251,7 @@ def compute(
 
 
 def _iterated(body: Body, region: Region, given: list[Any]) -> list[str]:
-    """A region as a loop, in which each lane goes on as long as it must."""
+    """A region as a loop in which each lane iterates as long as it needs to."""
     assert region.condition is not None
     count = len(region.results)
 
@@ -270,7 +268,7 @@ def _iterated(body: Body, region: Region, given: list[Any]) -> list[str]:
 
 
 def _called(body: Body, region: Region, given: list[Any]) -> list[InMemory]:
-    """A region as a function of its own, which lanes enter together."""
+    """A region as a function, called for all lanes together."""
     inside = Body(body.target, f=IRFunction("region", {"given": "ptr", "made": "ptr"}, internal=True))
     values = dict(zip((x.node for x in region.inputs), inside.vectors("%given", len(given)), strict=True))
     compute(inside, region.graph, list(region.results), values)
@@ -279,7 +277,7 @@ def _called(body: Body, region: Region, given: list[Any]) -> list[InMemory]:
 
 
 def sines_and_cosines(body: Body, angles: list[str]) -> list[tuple[str, str]]:
-    """(sine, cosine) of each angle; those of a state alone side by side in vectors."""
+    """(sine, cosine) of each angle; those of a single state side by side in vectors."""
     if body.target.lanes > 1 or body.target.is_gpu or len(angles) < 2:
         return [body.sine_and_cosine(angle) for angle in angles]
     lanes = BYTES_AT_ONCE // body.target.size
@@ -294,7 +292,7 @@ def sines_and_cosines(body: Body, angles: list[str]) -> list[tuple[str, str]]:
 
 
 def exponentials(body: Body, exponents: list[str]) -> list[str]:
-    """e^x of each; those of a state alone side by side in vectors."""
+    """e^x of each; those of a single state side by side in vectors."""
     if body.target.lanes > 1 or body.target.is_gpu or len(exponents) < 2:
         return [body.exponential(x) for x in exponents]
     lanes = BYTES_AT_ONCE // body.target.size
@@ -310,8 +308,8 @@ def exponentials(body: Body, exponents: list[str]) -> list[str]:
 def _exponentials_ready(
     graph: Graph, places: list[int], first: int, values: dict[int, Any]
 ) -> tuple[list[int], list[int]]:
-    """The exponentials from a first one on that can be computed now, and what must be computed before them,
-    operands first: nothing that is a function of its own, nor another exponential.
+    """The exponentials, from a first one on, that can be computed now, and what must be computed before them,
+    operands first: no function call, and no other exponential.
     """
     some, before = [first], set[int]()
     for place in places[places.index(first) + 1 :]:
@@ -332,7 +330,7 @@ def _exponentials_ready(
 
 
 def absorbed_products(graph: Graph, results: Any, needed: list[int]) -> dict[int, int]:
-    """For each sum the product that is added in the same instruction: one that nothing else needs."""
+    """For each sum the product that is fused into it: one that nothing else needs."""
     uses: Counter[int] = Counter(e.node for e in expressions(results))
     for place in needed:
         if graph.kinds[place] >= MUL:
@@ -363,7 +361,7 @@ def module_text(functions: list[str], target: Target) -> str:
 
 
 def intrinsics(target: Target) -> list[str]:
-    """What LLVM must be told of, for every width in use."""
+    """Declarations of LLVM's intrinsics, for every vector width in use."""
     made: list[str] = []
     for wide in (
         replace(target, lanes=count)

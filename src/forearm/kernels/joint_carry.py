@@ -1,5 +1,5 @@
-"""What joints of a chain hand to each other in loops over them, and what they must keep: for a GPU's threads,
-which have registers and little memory.
+"""What the joints of a chain pass to each other in loops over them, and what must stay in memory: for GPU
+threads, which have registers and little memory.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from forearm.symbols import Expr
 
 
 def carried_names(one: Pass) -> list[str]:
-    """What a joint of a chain hands to the next in a pass: outwards what its child reads, inwards what is
-    added to its parent's.
+    """What a joint of a chain passes to the next in a pass: outwards what its child reads, inwards what is
+    added to its parent's values.
     """
     made = [{name for name in step.results if name != "out"} for step in one.steps.values()]
     if not one.outwards:
@@ -22,7 +22,7 @@ def carried_names(one: Pass) -> list[str]:
 
 
 def can_carry(looped: Looped) -> bool:
-    """Whether the joints are a chain, and nothing reads later what a pass inwards has added up."""
+    """Whether the joints form a chain, and nothing later reads what an inward pass accumulated."""
     if looped.walk is not None or any(p != k - 1 for k, p in enumerate(looped.parents)):
         return False
     added: set[str] = set()
@@ -35,7 +35,7 @@ def can_carry(looped: Looped) -> bool:
 
 
 def remembered(looped: Looped) -> set[str]:
-    """What joints of a chain must keep in memory: what a pass reads that it was not handed."""
+    """What joints of a chain must store in memory: everything a pass reads that was not passed on to it."""
     kept = set()
     for one in looped.passes:
         handed = set(carried_names(one)) if one.outwards else set()
@@ -46,8 +46,8 @@ def remembered(looped: Looped) -> set[str]:
 
 
 def constants_of(looped: Looped) -> dict[str, dict[bool, tuple[Step, Any]]]:
-    """What joints keep that no state is in, by name: for each kind of joint the step that says it, and what
-    it is: a number, or a column of the table.
+    """State-independent values of joints by name: for each kind of joint the step that defines the value, and
+    the value itself: a number, or a column of the table.
     """
     found: dict[str, dict[bool, tuple[Step, Any]]] = {}
     for one in looped.passes:

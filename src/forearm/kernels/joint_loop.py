@@ -1,10 +1,10 @@
-"""Functions of long arms as loops over joints: what is done at one joint, traced once for those that
-turn and those that slide.
+"""Functions of long arms as loops over joints:
+the step of one joint is traced once for revolute and once for prismatic joints.
 
 A step reads and writes values by name: `in.qd` an input at its joint, `in.c` and `in.s` cosine and sine of
-its angle, `own.w` something kept for its segment, `up.w` the same for its parent; a result `own.w` is kept,
-`up.f` added to the parent's, `out` given out. Constants of the joint that are the same for all are numbers in
-the step, others come from a table.
+its angle, `own.w` a value stored for its segment, `up.w` the same of its parent; a result `own.w` is stored,
+`up.f` added to the parent's, `out` is an output. Joint constants that are the same for all joints are numbers
+in the step, others come from a table.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ SHARED = ("viscous", "forwards", "backwards", "rotor")
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """What is done at one joint: results by name on a graph, and which of the graph's places
-    are columns of the table.
+    """The step of one joint:
+    results by name on a graph, and the graph's places that are columns of the table.
     """
 
     graph: Graph
@@ -47,7 +47,9 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Pass:
-    """A loop over the joints, from the base out or from the tips in; its steps by whether the joint turns."""
+    """A loop over the joints, outwards from the base or inwards from the tips; its steps by kind of joint
+    (revolute or prismatic).
+    """
 
     outwards: bool
     steps: dict[bool, Step]
@@ -55,10 +57,10 @@ class Pass:
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """For each joint a start from what it keeps, then a way along its parents to the base,
-    entry after entry of a matrix.
+    """For each joint, start from its stored values and walk along its parents to the base,
+    one matrix entry per joint.
 
-    `steps` pass a joint, `feels` are what the joint before it feels.
+    `steps` cross a joint, `feels` give the entry at the joint reached.
     """
 
     starts: dict[bool, Step]
@@ -68,7 +70,7 @@ class Walk:
 
 @dataclass(eq=False)
 class Looped:
-    """A function of an arm as loops. `base` is what the base row holds;
+    """A function of an arm as loops. `base` are the values of the base row;
     `table` (n, k) the joints' constants.
     """
 
@@ -95,7 +97,7 @@ class Looped:
 
 
 class Tracer:
-    """Traces steps over one joint's symbols and gathers the table of constants."""
+    """Traces steps over one joint's symbols and collects the table of constants."""
 
     def __init__(self, arm: Arm) -> None:
         self.chain = long_chain(arm)
@@ -107,7 +109,7 @@ class Tracer:
         ]
 
     def steps(self, what: Callable[[Segment, Values, Callable[[str], Scalar]], Values]) -> dict[bool, Step]:
-        """The steps of a pass, for each kind of joint that the arm has."""
+        """The steps of a pass, for each kind of joint in the arm."""
         kinds = sorted({s.revolute for s in self.chain.segments})
         return {kind: self._step(kind, what) for kind in kinds}
 
@@ -129,7 +131,7 @@ class Tracer:
         return Step(graph, results, self._tabled(graph, results, those))
 
     def _tabled(self, graph: Graph, results: Values, those: list[int]) -> dict[int, int]:
-        """What a step needs of its joint's constants, computed for each joint and put into the table."""
+        """The joint constants that a step needs, evaluated for each joint and stored in the table."""
         wanted = graph.known_before(results)
         if not wanted:
             return {}
@@ -152,7 +154,7 @@ class Tracer:
 
 
 def long_chain(arm: Arm) -> Chain:
-    """The regrouped chain with nothing that differs from joint to joint but numbers."""
+    """The regrouped chain in a uniform structure, in which joints differ by numbers only."""
     chain = planned(chain_of(model_of(arm)))
     return replace(chain, segments=tuple(replace(s, still=False) for s in chain.segments), summed=False)
 
@@ -195,14 +197,14 @@ def _spread(**vectors: Iterable[Scalar]) -> Values:
 
 
 def _placed(s: Segment, leaf: Callable[[str], Scalar]) -> tuple[SegmentRotation, Array]:
-    """The joint's turn, and the way from the parent's origin to its own."""
+    """The joint's rotation, and the vector from the parent's origin to its own."""
     if s.revolute:
         return SegmentRotation(s, (leaf("in.c"), leaf("in.s"))), s.l
     return SegmentRotation(s, NO_TURN), s.l + s.axis * (leaf("in.q") + s.offset)
 
 
 def _inverse(arm: Arm, inputs: tuple[str, ...]) -> Looped:
-    """Inverse dynamics, or without acceleration, or at rest."""
+    """Inverse dynamics, optionally without acceleration or at rest."""
     moving, driven = "qd" in inputs, "qdd" in inputs
     tracer = Tracer(arm)
 
@@ -291,7 +293,7 @@ def _forward(arm: Arm) -> Looped:
 
 
 def _refuse_singular(arm: Arm, chain: Chain) -> None:
-    """Whether the inertia matrix can be solved with, at a posture like any other."""
+    """Raise if the inertia matrix is singular at a generic configuration."""
     q, qd, tau = np.random.default_rng(1).uniform(0.1, 1.0, (3, arm.n))
     with np.errstate(all="ignore"):
         try:
@@ -368,7 +370,7 @@ def _made(
 
 
 def _counted(looped: Looped) -> Counts:
-    """Operations of one evaluation: those of every joint's steps, and what is added to parents."""
+    """Operations of one evaluation: those of every joint's steps, and additions to parents."""
     done: list[Step] = []
     for i, turning in enumerate(looped.turning):
         done += [p.steps[turning] for p in looped.passes]
@@ -401,7 +403,7 @@ LOOPS: dict[str, Callable[[Arm], Looped]] = {
 
 
 def can_loop(arm: Arm) -> bool:
-    """Whether the joints of an arm can be gone through in a loop:
-    each a freedom of its own, with simple friction.
+    """Whether the joints of an arm can be processed in a loop:
+    each an independent coordinate, with simple friction.
     """
     return not model_of(arm).has_followers and is_simple(arm)

@@ -1,8 +1,8 @@
-"""Loops over joints as LLVM's text: one block of states at a time, one lane per state,
-what is kept for each joint in memory.
+"""Loops over joints as LLVM IR:
+one block of states at a time, one lane per state, per-joint values in memory.
 
-`name_block` does one block: inputs transposed, sines and cosines, the passes, results transposed back. `name`
-goes through the blocks, and through the states left over one at a time with the same code for one lane.
+`name_block` computes one block: inputs transposed, sines and cosines, the passes, results transposed back.
+`name` iterates over the blocks, then over the remaining states one at a time with the same code for one lane.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from forearm.kernels.transpose import load_square, store_square
 from forearm.kernels.vectors import Body, Target
 from forearm.symbols import Expr
 
-# bytes of memory for a block: fewer lanes are used where joints are so many that it would be more
+# bytes of memory for a block: with many joints fewer lanes are used to stay below this
 MOST = 1 << 19
 MOST_ALONE = 6 << 20  # bytes for one lane: more does not fit on a thread's stack
 
 
 def loop_text(name: str, looped: Looped, target: Target) -> str:
-    """`void name(inputs..., output, i64 count)`: arrays of `count` rows one after the
-    other, and what it needs.
+    """`void name(inputs..., output, i64 count)` on arrays of `count` consecutive rows,
+    and the functions it calls.
     """
     lanes = lanes_for(looped, target)
     wide, alone = replace(target, lanes=lanes), replace(target, lanes=1)
@@ -39,27 +39,26 @@ def loop_text(name: str, looped: Looped, target: Target) -> str:
 
 
 def lanes_for(looped: Looped, target: Target) -> int:
-    """As many lanes as the memory for a block allows; squares of rows need as many joints."""
+    """As many lanes as the memory for a block allows; square transposition needs at least as many joints."""
     lanes = target.lanes
     while lanes > 1 and (lanes > looped.n or lanes * memory(looped, target) > MOST):
         lanes //= 2
-    # one state's results are written where they belong
+    # the results of a single state are written directly to their place
     alone = memory(looped, target) - target.size * looped.given
     if lanes == 1 and alone > MOST_ALONE:
         raise ModelError(
-            f"compile: {looped.n} joints are more than a thread's stack holds; "
-            "fa.dynamics computes such arms."
+            f"compile: {looped.n} joints exceed a thread's stack; use fa.dynamics for such arms."
         )
     return lanes
 
 
 def memory(looped: Looped, target: Target) -> int:
-    """Bytes that a block keeps for each lane."""
+    """Bytes of memory per lane of a block."""
     return target.size * (looped.n * (len(slots(looped)) + len(looped.inputs) + 2) + looped.given)
 
 
 def slots(looped: Looped) -> dict[str, int]:
-    """Where each value that is kept for a joint lies in its row."""
+    """The place of each stored value in a joint's row."""
     steps = [step for p in looped.passes for step in p.steps.values()]
     if looped.walk is not None:
         steps += looped.walk.starts.values()
@@ -70,8 +69,8 @@ def slots(looped: Looped) -> dict[str, int]:
 
 
 def _tables(name: str, looped: Looped, target: Target) -> str:
-    """Constants of the joints, row by row, offsets of their angles, their parents' rows,
-    and which of them turn.
+    """Constants of the joints, row by row, offsets of their angles,
+    their parents' rows, and which of them are revolute.
     """
     table = [float(column[i]) for i in range(looped.n) for column in looped.columns]
     offsets = looped.offsets + [0.0] * BYTES_AT_ONCE
@@ -86,7 +85,7 @@ def _tables(name: str, looped: Looped, target: Target) -> str:
 
 
 def _through(name: str, looped: Looped, target: Target) -> str:
-    """All blocks, then what is left."""
+    """All blocks, then the remaining states."""
     arrays = dict.fromkeys([*looped.inputs, looped.output], "ptr")
     sizes = [looped.n] * len(looped.inputs) + [looped.given]
     f = IRFunction(name, arrays | {"count": "i64"})
@@ -113,7 +112,7 @@ class Block:
         self.tables, self.looped, self.target, self.slots = tables, looped, target, slots(looped)
         self.f = IRFunction(name, dict.fromkeys([*looped.inputs, looped.output], "ptr"), internal=True)
         self.body = Body(target, f=self.f)
-        # A GPU's thread has registers for what goes from joint to joint of a chain, and little memory.
+        # A GPU thread has registers for what joints of a chain pass on, and little memory.
         self.carries = target.is_gpu and can_carry(looped)
         if self.carries:
             self.fixed = constants_of(looped)
@@ -121,7 +120,7 @@ class Block:
             self.slots = {name: k for k, name in enumerate(sorted(kept))}
 
     def text(self) -> str:
-        """All of it."""
+        """The text of the function."""
         looped, body, lanes, n = self.looped, self.body, self.target.lanes, self.looped.n
         alone = ("c", "s") if self.target.is_gpu else (*looped.inputs, "c", "s")
         sizes = {f"in.{a}": n * lanes + BYTES_AT_ONCE for a in alone}
@@ -152,7 +151,7 @@ class Block:
             yield self.f.chosen(self.f.compared("sgt", i, last), last, i)
 
     def _inputs(self) -> None:
-        """Rows to columns; one state alone is copied, with zeros behind it."""
+        """Rows to columns; a single state is copied and padded with zeros."""
         f, body, lanes, n, scalar = self.f, self.body, self.target.lanes, self.looped.n, self.target.scalar
         if self.target.is_gpu:
             for a in self.looped.inputs:
@@ -168,7 +167,7 @@ class Block:
                 body.keep(to, load_square(body, source, n, 0, lanes, lanes // 2))
 
     def _unknown(self) -> str:
-        """0 in the lanes of states that are finite, NaN in others."""
+        """0 in the lanes of finite states, NaN in others."""
         f, t = self.f, self.target
         zero = self.body.constant(0.0)
         with f.repeat(0, Value(zero, t.vector)) as turn:
@@ -181,7 +180,7 @@ class Block:
         return total
 
     def _angles(self) -> None:
-        """Cosine and sine of every joint's angle; for one state several joints side by side."""
+        """Cosine and sine of every joint's angle; for a single state several joints side by side."""
         f, t = self.f, self.target
         lanes = t.lanes if t.lanes > 1 or t.is_gpu else BYTES_AT_ONCE // t.size
         body = self.body.widened(lanes)
@@ -200,10 +199,10 @@ class Block:
             self._joint(i, one.steps, lambda value: self._give(i, value, unknown))
 
     def _carried_pass(self, name: str, one: Pass, unknown: str) -> None:
-        """The same for a chain, with what a joint hands to the next in registers."""
+        """The same for a chain, with the values passed between joints in registers."""
         f, n, names = self.f, self.looped.n, carried_names(one)
         first, last, step = (0, n, 1) if one.outwards else (n - 1, -1, -1)
-        # What is added to nothing stays as it is, to the last bit.
+        # A value that nothing is added to must stay the same to the last bit.
         starts = [self.looped.base.get(x, -0.0) if one.outwards else -0.0 for x in names]
         vectors = [Value(self.body.constant(x), self.target.vector) for x in starts]
         with f.repeat(first, *vectors, name=name) as turn:
@@ -217,7 +216,7 @@ class Block:
             turn.again(after, *(made[x] for x in names), where=where)
 
     def _give(self, place: Value, value: str, unknown: str) -> None:
-        """An entry of the result."""
+        """Store an entry of the result."""
         t, out = self.target, "out" if self.target.lanes > 1 else self.looped.output
         pointer = self.f.at(f"%{out}", place, t.scalar, t.lanes)
         self.body.store(pointer, 0, self.body.op("fadd", value, unknown), t.lanes)
@@ -230,7 +229,9 @@ class Block:
         handed: dict[str, Value] | None = None,
         outwards: bool = True,
     ) -> dict[str, Value]:
-        """The step of a joint, by its kind; what the one before handed to it, and what it hands on."""
+        """The step of a joint, by its kind;
+        takes what the previous joint passed on, and returns what it passes on.
+        """
         f, t = self.f, self.target
         parent = f.load("i64", f.at(f"@{self.tables}_parents", i, "i64"))
         own = f.op("add", i, 1)
@@ -259,7 +260,7 @@ class Block:
         handed: dict[str, Value] | None,
         outwards: bool,
     ) -> dict[str, Value]:
-        """A step: what it reads, computes, keeps and hands on."""
+        """Emit a step: read, compute, store and pass on."""
         step = steps[turns]
         if handed is not None:
             return self._handed(rows, step, turns, give_out, handed, outwards)
@@ -269,7 +270,7 @@ class Block:
             if place in values or place in step.graph.values:
                 continue
             if step.graph.offline[place]:
-                values[place] = ""  # nothing but the table was made of it
+                values[place] = ""  # it was used for the table only
             elif place in step.graph.leaves:
                 values[place] = body.load(*self._kept(rows, step.graph.leaves[place]), lanes)
         compute(body, step.graph, step.results, values)
@@ -296,8 +297,8 @@ class Block:
         handed: dict[str, Value],
         outwards: bool,
     ) -> dict[str, Value]:
-        """A step of a chain: outwards, what is the parent's was handed on; inwards, what is the joint's own
-        is what it kept, and what its child adds.
+        """A step of a chain: outwards, the parent's values were passed on; inwards, the joint's own values
+        are what it stored plus what its child adds.
         """
         body, graph = self.body, step.graph
         values = {place: body.splat(rows["table"], column) for place, column in step.columns.items()}
@@ -305,7 +306,7 @@ class Block:
             if place in values or place in graph.values:
                 continue
             if graph.offline[place]:
-                values[place] = ""  # nothing but the table was made of it
+                values[place] = ""  # it was used for the table only
             elif place in graph.leaves:
                 where, _, what = graph.leaves[place].partition(".")
                 if what in handed and where == ("up" if outwards else "own"):
@@ -330,7 +331,7 @@ class Block:
         return on
 
     def _own(self, rows: dict[str, Value], what: str, turns: bool) -> str:
-        """What a joint kept, or what its row of the table says."""
+        """A joint's value, from its memory or from its row of the table."""
         body = self.body
         if what not in self.fixed:
             return body.load(*self._kept(rows, f"own.{what}"), 1)
@@ -341,7 +342,7 @@ class Block:
         return body.negated(value) if e.negative else value
 
     def _kept(self, rows: dict[str, Value], name: str) -> tuple[str, int]:
-        """Where a value lies: the memory, and the place in it."""
+        """Where a value is stored: the memory, and the index in it."""
         where, _, what = name.partition(".")
         if where == "in":
             return rows[name], 0
@@ -357,9 +358,9 @@ class Block:
             store_square(body, to, self.looped.given, body.vectors(source, lanes), 0, lanes // 2)
 
     def _walk(self, walk: Walk, unknown: str) -> None:
-        """The matrix, entry by entry, and the same entry mirrored."""
+        """Write the matrix entry by entry, and each entry mirrored."""
         f, n, looped = self.f, self.looped.n, self.looped
-        # pairs on different branches: 0, or not known
+        # pairs on different branches: 0, or NaN
         if any(p != k - 1 for k, p in enumerate(looped.parents)):
             with f.loop(0, n * n) as place:
                 self._give(place, self.body.constant(0.0), unknown)

@@ -1,4 +1,4 @@
-"""Kernels kept while the process lives: to load one again takes as long as to plan with it."""
+"""Kernels kept in memory for the life of the process: loading one again takes as long as planning with it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from forearm.arm.arm import Arm
 from forearm.kernels.kernel import Kernel
 from forearm.kernels.kernel import compile as compile_arm
 
-MOST_KEPT = 16  # arms; each is some hundred kilobytes
+MOST_KEPT = 16  # arms; each takes some hundred kilobytes
 
 
 @lru_cache(maxsize=MOST_KEPT)
 def kernel_of(arm: Arm) -> Kernel:
-    """The functions of an arm."""
+    """The kernel of an arm."""
     return compile_arm(arm)

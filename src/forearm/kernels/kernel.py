@@ -1,4 +1,4 @@
-"""The functions of an arm, compiled: one state or many, in NumPy arrays."""
+"""The functions of an arm, compiled: one state or a batch, in NumPy arrays."""
 
 from __future__ import annotations
 
@@ -38,25 +38,27 @@ DTYPES = ("float64", "float32")
 
 
 class Kernel:
-    """An arm's functions compiled when they are first called. Made by `fa.compile`;
-    may be pickled and shared by threads.
+    """An arm's functions, each compiled on its first call.
+    Created by `fa.compile`; picklable and thread-safe.
 
-    Every method takes one state (n,) or many (B, n), broadcast as NumPy does, all arguments but the first
-    also from a number. `out` is an array for the result, writeable, C-contiguous and of its shape and dtype
-    (None: a new one); `threads` share a batch (None: one per processor where that is worth it); `parameters`
-    are values of those left open, (P,) for all states or (B, P), or some of them by name (None: the arm's
-    own). NaN or infinity in a state makes everything of that state NaN.
+    Every method accepts one state (n,) or a batch (B, n), broadcast as in NumPy; all arguments but the first
+    may also be scalars. `out` is an array for the result, writeable, C-contiguous and of its shape and dtype
+    (None: a new array); `threads` is the number of threads that share a batch (None: one per processor if the
+    batch is large enough); `parameters` are values of the open parameters, (P,) for all states or (B, P), or
+    some of them by name (None: the arm's own). NaN or infinity in a state makes all results of that state
+    NaN.
 
-    On a GPU, arrays are PyTorch's, CuPy's, JAX's or anything else that says where on the device it lies; the
-    results lie beside them, and work is put on the caller's current stream. NumPy's go there and back.
+    On a GPU, arrays are PyTorch's, CuPy's, JAX's or of any library with a device array protocol; results are
+    allocated on the same device, and work is queued on the caller's current stream. NumPy arrays are copied
+    to the device and back.
 
     Args:
         arm: the arm.
         dtype: "float64" or "float32".
-        parameters: names of what is left open.
-        cpu: the processor that code is made for.
+        parameters: names of parameters left open.
+        cpu: the target processor.
         device: "cpu", "cuda" or "cuda:1".
-        fast: whether a GPU may round otherwise than a CPU.
+        fast: whether a GPU may use approximations that differ from the CPU's results.
     """
 
     def __init__(
@@ -104,19 +106,19 @@ class Kernel:
 
     @property
     def counts(self) -> Mapping[str, Counts]:
-        """Operations of one evaluation, by function; asking for one compiles it."""
+        """Operations of one evaluation, by function; looking one up compiles it."""
         return _CountsByName(self)
 
     @property
     def torch(self) -> TorchFunctions:
-        """The same functions on tensors of PyTorch, which autograd, `torch.func` and `torch.compile`
-        see through: `k.torch.inverse_dynamics(q, qd, qdd)`.
+        """The same functions on PyTorch tensors, with support for autograd, `torch.func` and `torch.compile`:
+        `k.torch.inverse_dynamics(q, qd, qdd)`.
         """
         return self._torch or _torch_functions(self)
 
     @cached_property
     def jax(self) -> JaxFunctions:
-        """The same functions for JAX's arrays: jit, grad, vmap and scan go through them (extra `jax`)."""
+        """The same functions on JAX arrays, with support for jit, grad, vmap and scan (extra `jax`)."""
         from forearm.frameworks.jax_functions import JaxFunctions, check_jax
 
         check_jax()
@@ -132,7 +134,7 @@ class Kernel:
         *,
         parameters: Parameters | None = None,
     ) -> Array:
-        """Torques, drives included: (n,) -> (n,), (B, n) -> (B, n).
+        """Joint torques, drives included: (n,) -> (n,), (B, n) -> (B, n).
 
         Args:
             q, qd, qdd: joint coordinates, velocities and accelerations, (n,) or (B, n).
@@ -150,7 +152,7 @@ class Kernel:
         *,
         parameters: Parameters | None = None,
     ) -> Array:
-        """Accelerations, drives included.
+        """Joint accelerations, drives included.
 
         Args:
             q, qd: joint coordinates and velocities, (n,) or (B, n).
@@ -167,7 +169,7 @@ class Kernel:
         *,
         parameters: Parameters | None = None,
     ) -> Array:
-        """M with the rotors on its diagonal: (n, n) or (B, n, n).
+        """M with the rotor inertias on its diagonal: (n, n) or (B, n, n).
 
         Args:
             q: joint coordinates, (n,) or (B, n).
@@ -184,7 +186,7 @@ class Kernel:
         *,
         parameters: Parameters | None = None,
     ) -> Array:
-        """Inverse dynamics without acceleration.
+        """Inverse dynamics at zero acceleration.
 
         Args:
             q, qd: joint coordinates and velocities, (n,) or (B, n).
@@ -200,7 +202,7 @@ class Kernel:
         *,
         parameters: Parameters | None = None,
     ) -> Array:
-        """Torques that hold the arm still.
+        """Torques that hold the arm at rest against gravity.
 
         Args:
             q: joint coordinates, (n,) or (B, n).
@@ -216,7 +218,7 @@ class Kernel:
         *,
         parameters: Parameters | None = None,
     ) -> Array:
-        """The hand in the base frame: (4, 4) or (B, 4, 4).
+        """Pose of the hand in the base frame: (4, 4) or (B, 4, 4).
 
         Args:
             q: joint coordinates, (n,) or (B, n).
@@ -241,13 +243,13 @@ class Kernel:
         return self._one("jacobian", (q,), out, threads, parameters)
 
     def inverse_kinematics(self, T: ArrayLike, threads: int | None = None) -> Array:
-        """Every closed-form branch of poses of the hand: (4, 4) -> (m, n), (B, 4, 4) -> (B, m, n).
+        """All closed-form solutions for hand poses: (4, 4) -> (m, n), (B, 4, 4) -> (B, m, n).
 
-        NaN where a branch does not exist or leaves the limits. Branches that meet at a singular pose are not
-        told apart; `fa.kinematics.inverse` does that, and says why there are none.
+        NaN where a branch does not exist or violates the limits. Branches that coincide at a singular pose
+        are not merged; `fa.kinematics.inverse` merges them, and reports why there is no solution.
 
         Args:
-            T: the hand in the base frame, (4, 4) or (B, 4, 4).
+            T: pose of the hand in the base frame, (4, 4) or (B, 4, 4).
             threads: as in every method of `Kernel`.
         """
         compiled = self.compiled("inverse_kinematics")
@@ -271,14 +273,15 @@ class Kernel:
         most_steps: int = 100,
         threads: int | None = None,
     ) -> NumericSolution:
-        """Joint coordinates that bring the hand, or a named link, to poses, as
-        `fa.kinematics.inverse_numeric` finds them; on a GPU by one thread for each pose.
+        """Joint coordinates that bring the hand, or a named link, to given poses, computed as in
+        `fa.kinematics.inverse_numeric`; on a GPU with one thread per pose.
 
-        Poses that lie on a device are taken as they are, and the arrays of the result lie beside them.
+        Poses on a device are read in place, and the arrays of the result are on the same device.
 
         Args:
             T: pose in the base frame, (4, 4) or (B, 4, 4).
-            start, link, position_only, limits, tolerance, starts, seed, most_steps: as there.
+            start, link, position_only, limits, tolerance, starts, seed, most_steps: as for
+                `fa.kinematics.inverse_numeric`.
             threads: as in every method of `Kernel`.
         """
         if self.dtype != "float64" or self.parameters:
@@ -325,8 +328,8 @@ class Kernel:
         out: Three | None = None,
         parameters: Parameters | None = None,
     ) -> Three:
-        """(dqdd/dq, dqdd/dqd, inverse of M): -M^-1 times the derivatives of inverse dynamics at the
-        resulting acceleration.
+        """(dqdd/dq, dqdd/dqd, inverse of M):
+        -M^-1 times the derivatives of inverse dynamics at the resulting acceleration.
 
         Args:
             q, qd: joint coordinates and velocities, (n,) or (B, n).
@@ -353,8 +356,8 @@ class Kernel:
 
         Args:
             q, qd: joint coordinates and velocities, (n,) or (B, n).
-            theta, thetad: motor positions and velocities on the joint's side, motor angle / N, (n,) or
-                (B, n); those of rigid joints are not used.
+            theta, thetad: motor positions and velocities reflected to the joint, motor angle / N, (n,) or (B,
+                n); values of rigid joints are ignored.
             tau: motor torques times gear ratio, (n,) or (B, n), N m (N).
             threads: as in every method of `Kernel`.
             out: two arrays for the results, as a tuple.
@@ -377,13 +380,13 @@ class Kernel:
         out: Three | None = None,
         parameters: Parameters | None = None,
     ) -> Three:
-        """(tau, theta, thetad): torques, positions and velocities of the motors for a motion of the links of
-        an arm with elastic joints, on the joint's side.
+        """(tau, theta, thetad): motor torques, positions and velocities, reflected to the joint, for a motion
+        of the links of an arm with elastic joints.
 
         Args:
-            q, qd, qdd, qddd, qdddd: joint coordinates and their derivatives by time, (n,) or (B, n).
+            q, qd, qdd, qddd, qdddd: joint coordinates and their time derivatives, (n,) or (B, n).
             deflection: theta - q of joints whose springs have damping, (n,) or (B, n); its rate is thetad -
-                qd; None: for arms without such joints.
+                qd; None: allowed only if there are no such joints.
             threads: as in every method of `Kernel`.
             out: three arrays for the results, as a tuple.
             parameters: as in every method of `Kernel`.
@@ -392,8 +395,8 @@ class Kernel:
             damped = [j.name for j in self.arm.joints if j.elasticity is not None and j.elasticity.damping]
             if damped:
                 raise InputError(
-                    f"elastic_inverse_dynamics: the springs of {', '.join(damped)} have damping, so that "
-                    "their deflection is a state; give it, or take fa.dynamics.elastic_inverse_along."
+                    f"elastic_inverse_dynamics: the springs of {', '.join(damped)} have damping, so their "
+                    "deflection is a state; pass deflection, or use fa.dynamics.elastic_inverse_along."
                 )
             deflection = 0.0
         given = (q, qd, qdd, qddd, qdddd, deflection)
@@ -417,25 +420,25 @@ class Kernel:
         summaries: Sequence[Summary] = (),
         effort_limits: bool = False,
     ) -> Rollout:
-        """Where many arms go, each from its own state, in one call: fixed steps as `fa.simulate` takes them,
-        with friction, joints that stick, motors and gears.
+        """Simulate many arms, each from its own state, in one call, with the fixed steps of `fa.simulate`:
+        friction, joints that stick, motors and gears included.
 
-        One of torque, voltage and controller drives the arms; without them torques are zero.
+        At most one of torque, voltage and controller drives the arms; without any, torques are zero.
 
         Args:
             q0, qd0: joint coordinates and velocities at the start, (n,) or (B, n).
-            steps: how many steps are made.
-            step: length of a step, s.
+            steps: number of steps.
+            step: step size, s.
             method: "rk3", "rk4" or "gill".
             torque, voltage: N m (N), or V: (n,) or (B, n) held, (steps, n) or (B, steps, n) held over each
                 step.
             controller: a law over symbols, or a `TracedController` with a reference, a period or voltages.
-            record: steps between states that are kept; None: only the last is.
+            record: steps between recorded states; None: only the final state.
             out: arrays for q and qd.
             threads, parameters: as in every method of `Kernel`.
-            summaries: figures that are summed up on the way, as `forearm.simulation.SUMMARIES` has some; by
-                name in `summaries` of the result.
-            effort_limits: whether motors give no more than max_effort of their joints.
+            summaries: quantities accumulated during the run, such as those of `forearm.simulation.SUMMARIES`;
+                by name in `summaries` of the result.
+            effort_limits: whether motor torques saturate at the joints' max_effort.
         """
         with making():
             from forearm.kernels.batch_rollout import Extras, simulate
@@ -467,15 +470,16 @@ class Kernel:
         threads: int | None = None,
         parameters: Parameters | None = None,
     ) -> RolloutGradient:
-        """Gradients of what `simulate` was given: of the sum of weights times the states that it left, in
-        reverse mode, without a Jacobian. For arms whose joints friction cannot hold.
+        """Reverse-mode gradients, with respect to what `simulate` was given, of the weighted sum of the
+        states that it returned; no Jacobian is formed. Only for arms without dry friction, which can hold a
+        joint.
 
         Args:
-            states: q and qd as `simulate` leaves them with this `record`, (records, n) or (B, records, n).
-            weights: of q and qd: of those at the end, (n,) or (B, n), or of all that were kept.
-            steps, step: as `simulate` was given them.
-            record: steps between kept states, from which those between are computed again.
-            method, torque, voltage, controller: as `simulate` was given them; `record` is a multiple of the
+            states: q and qd as `simulate` returns them with this `record`, (records, n) or (B, records, n).
+            weights: of q and qd: of the final state, (n,) or (B, n), or of all recorded states.
+            steps, step: as passed to `simulate`.
+            record: steps between recorded states, from which the states between are recomputed.
+            method, torque, voltage, controller: as passed to `simulate`; `record` must be a multiple of the
                 controller's period.
             threads, parameters: as in every method of `Kernel`.
         """
@@ -495,7 +499,7 @@ class Kernel:
         return gradient_on_device(self, states, weights, plan, driving, call, self._index)
 
     def fused(self, functions: Iterable[str]) -> Fused:
-        """Several functions compiled as one, which shares what they share:
+        """Several functions compiled as one, with common subexpressions computed once:
         any of those that `fa.generate` knows.
         """
         names = names_of("fused", functions)
@@ -508,27 +512,27 @@ class Kernel:
     def casadi(
         self, function: str | Iterable[str], file: str | os.PathLike[str] | None = None, derivatives: int = 2
     ) -> Any:
-        """A `casadi.Function` of machine code, with derivatives of machine code: for expressions in MX, Opti,
-        integrators and solvers (extra `casadi`). Inputs and outputs have the names that they have here, and
-        `parameters` are the last input where some are open.
+        """A `casadi.Function` of machine code, with derivatives as machine code: for MX expressions, Opti,
+        integrators and solvers (extra `casadi`). Inputs and outputs have the same names as here, and
+        `parameters` are the last input if some are open.
 
         Args:
-            function: a name that `fa.generate` knows, or several as one function that shares what they share.
-            file: the shared object is kept there, for `casadi.external("inverse_dynamics", "./panda.so")`
-                without forearm; None: nowhere.
-            derivatives: 2 for Jacobians and Hessians, 1 for Jacobians alone, 0 for none.
+            function: a name that `fa.generate` knows, or several, compiled as one function.
+            file: where to save the shared object, for `casadi.external("inverse_dynamics", "./panda.so")`
+                without forearm; None: not saved.
+            derivatives: 2 for Jacobians and Hessians, 1 for Jacobians only, 0 for none.
         """
         from forearm.frameworks.casadi_external import casadi_function
 
         return casadi_function(self, function, file, derivatives)
 
     def compiled(self, *names: str, derived: tuple[str, ...] = ()) -> Any:
-        """A function by name, or several as one; made when it is first called. A `Compiled`, or for a GPU a
-        `DeviceCompiled`.
+        """A function by name, or several as one, compiled on the first call.
+        A `Compiled`, or for a GPU a `DeviceCompiled`.
 
         Args:
             names: those that `fa.generate` knows.
-            derived: ways of `codegen.differentiated` that it is differentiated in, one after the other.
+            derived: modes of `codegen.differentiated` applied in turn.
         """
         found = self._made.get((*names, *derived))
         if found is not None:
@@ -545,12 +549,12 @@ class Kernel:
 
     @property
     def _index(self) -> int:
-        """The number of its GPU."""
+        """The index of its GPU."""
         return int(self.device.partition(":")[2] or 0)
 
     @cached_property
     def _run(self) -> Callable[[Any, tuple[ArrayLike, ...], Call], list[Array]]:
-        """What calls a function where its arrays are."""
+        """Call a function on the device where its arrays are."""
         if self.device == CPU:
             return run
         with making():
@@ -595,7 +599,9 @@ class Kernel:
         return self._run(self._function(name, given), given, Call(self.parameters, outs, threads, parameters))
 
     def _function(self, name: str, given: tuple[ArrayLike, ...]) -> Any:
-        """The function by name; where batches are small Python calls the machine code itself from now on."""
+        """The function by name;
+        where batches are small, Python calls the machine code directly from now on.
+        """
         function = self._made.get((name,)) or self.compiled(name)
         if self.device != CPU:
             if name not in self.__dict__ and not self.parameters:
@@ -603,7 +609,7 @@ class Kernel:
 
                 setattr(self, name, direct_method(function, getattr(type(self), name).__get__(self)))
             return function
-        # Whoever has large batches need not wait for the code of one state.
+        # Users of large batches need not wait for the code of a single state.
         if name not in self.__dict__ and not self.parameters and rows_of(given[0]) < WORTH:
             self._call_directly(name, function)
         return function
@@ -611,17 +617,17 @@ class Kernel:
     def _call_directly(self, name: str, function: Compiled) -> None:
         if not (single := function.part("single")).entry:
             return
-        # One thread of each process fills the table; until it has, others go the ordinary way.
+        # One thread of each process fills the table; until then, others use the ordinary method.
         mine = object()
         if self._claims.setdefault((name, os.getpid()), mine) is not mine:
             return
         try:
             ordinary = getattr(type(self), name).__get__(self)
-            self._ordinary.append(ordinary)  # which the table points to
+            self._ordinary.append(ordinary)  # referenced by the table
             fastcall.fill(single.table, self._dtype, ordinary)
             setattr(self, name, fastcall.callable_at(single.entry, name, self))
         finally:
-            if name not in self.__dict__:  # interrupted: a later call does it
+            if name not in self.__dict__:  # interrupted: a later call will do it
                 del self._claims[name, os.getpid()]
 
 
@@ -634,9 +640,9 @@ def _torch_functions(kernel: Kernel) -> TorchFunctions:
     return kernel._torch
 
 
-# What torch.compile reads: it cannot look into this, and says so.
+# torch.compile cannot trace into this, and says so.
 vars(_torch_functions).update(
-    _torchdynamo_disable=True, _torchdynamo_disable_msg="take k.torch once before torch.compile"
+    _torchdynamo_disable=True, _torchdynamo_disable_msg="access k.torch once before torch.compile"
 )
 
 
@@ -673,19 +679,19 @@ def compile(
     cpu: str | None = None,
     fast: bool = False,
 ) -> Kernel:
-    """The arm's functions as machine code, each compiled when it is first called.
+    """The arm's functions as machine code, each compiled on its first call.
 
     Args:
         arm: the arm.
-        dtype: "float64" or "float32", or NumPy's own.
-        device: "cpu", or a GPU of NVIDIA's: "cuda", "cuda:1". There every function has the bits that it has
-            on a CPU with fused multiply-add.
-        parameters: what is left open, to be given with each call: "link6.mass", "link6", "gravity.z",
+        dtype: "float64" or "float32", or a NumPy dtype.
+        device: "cpu", or an NVIDIA GPU: "cuda", "cuda:1". Every function returns the same bits there as on a
+            CPU with fused multiply-add.
+        parameters: parameters left open, passed with each call: "link6.mass", "link6", "gravity.z",
             "joint2.friction", "joint2.motor", "drives", or "all", as for `fa.generate`.
         cpu: "host", this machine's own; code for "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4" or "generic"
-            gives the same bits on every machine that runs it. None: as FOREARM_CPU says, else "host".
-        fast: for a GPU and float32 alone: sines and quotients by the GPU's own approximations, with errors
-            some thousand times larger than by rounding, and not the bits of the CPU.
+            returns the same bits on every machine that runs it. None: FOREARM_CPU if set, else "host".
+        fast: only for a GPU and float32: sines and quotients by the GPU's own approximations, with errors
+            some thousand times the rounding error, and different bits than on the CPU.
     """
     check_arm(arm, "compile", moves=True)
     if isinstance(dtype, type) and issubclass(dtype, np.floating):
@@ -694,7 +700,8 @@ def compile(
     check_device(device)
     if fast and (device == CPU or np.dtype(dtype) != np.float32):
         raise InputError(
-            f"compile, fast: for float32 on a GPU alone, got {np.dtype(dtype)} on {device!r}; leave it out."
+            f"compile, fast: only available for float32 on a GPU, got {np.dtype(dtype)} on {device!r}; leave "
+            "it out."
         )
     names = tuple(names_of("compile, parameters", parameters))
     return Kernel(arm, str(np.dtype(dtype)), names, chosen(cpu), device, bool(fast))

@@ -1,7 +1,7 @@
-"""Functions and modules as LLVM's text: scalars, memory, calls, branches and loops;
+"""Functions and modules as LLVM IR: scalars, memory, calls, branches and loops;
 `vectors` adds the arithmetic on lanes.
 
-Code is written in the order in which it runs:
+Code is written in the order of execution:
 
     with f.loop(0, count) as i, f.when(f.compared("slt", i, most)):
         f.store(f.load("double", f.at(source, i, "double")), f.at(to, i, "double"))
@@ -16,10 +16,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 
-# These begin lines that belong before the functions of a module; NEW_LINE ends those of a function there.
+# These begin lines that belong before the functions of a module; NEW_LINE separates those of a hoisted
+# function.
 TABLE, FUNCTION, NEW_LINE = "; table ", "; function ", "\\"
 SIZES = {"double": 8, "float": 4}  # bytes
-SHARED = "shared"  # the name of the memory that a GPU's threads share
+SHARED = "shared"  # the name of a GPU block's shared memory
 
 
 class Value(str):
@@ -28,26 +29,26 @@ class Value(str):
     kind: str
 
     def __new__(cls, text: str, kind: str) -> Value:
-        """The string, and what `str` does not keep."""
+        """The string, with its type as an attribute."""
         value = super().__new__(cls, text)
         value.kind = kind
         return value
 
 
-# A plain string names a pointer, None is the null pointer; numbers take the type of what they meet.
+# A plain string names a pointer, None is the null pointer; numbers take the type of the other operand.
 Operand = str | int | float | None
 
 
 @dataclass(eq=False)
 class Label:
-    """A place in a function, and the blocks that lead there, in the order in which they are written."""
+    """A basic block's label, and its predecessors in the order in which they are written."""
 
     name: str
     sources: list[str] = field(default_factory=list)
 
 
 class IRFunction:
-    """The text of one function, each value with a name of its own."""
+    """The text of one function, with a unique name for each value."""
 
     def __init__(
         self,
@@ -64,15 +65,15 @@ class IRFunction:
         linkage = "ptx_kernel " if on_device else linkage
         self.head = f"define {linkage}{result} @{name}({listed}) nounwind{alone} {{"
         self.letter, self.labels = letter, 0
-        self.here = "entry"  # the block that is being written; "" behind its end
+        self.here = "entry"  # the current block; "" after its terminator
         self.lines: list[str] = []
-        self.spaces: list[str] = []  # which stand where the function begins
-        self.within = self.parts = 0  # the part that is being written, by number, and how many there are
-        self.left: dict[str, list[object]] = {}  # what calls have left in memory, by its name
+        self.spaces: list[str] = []  # lines placed in the entry block
+        self.within = self.parts = 0  # the current region, by number, and the number of regions
+        self.left: dict[str, list[object]] = {}  # what calls have left in memory, by name
 
     @contextmanager
     def inside(self) -> Iterator[None]:
-        """A part of the code that may not run, or more than once: calls have memory of their own there."""
+        """A region of the code that may not run, or more than once: calls have separate memory there."""
         before = self.within
         self.parts += 1
         self.within = self.parts
@@ -80,11 +81,11 @@ class IRFunction:
         self.within = before
 
     def text(self) -> str:
-        """All of it."""
+        """The complete text."""
         return "\n".join([self.head, "entry:", *self.spaces, *self.lines, "}"])
 
     def emit(self, text: str, kind: str, name: str | None = None) -> Value:
-        """A line that makes a value."""
+        """Emit an instruction with a result."""
         value = Value(f"%{name or f'{self.letter}{len(self.lines)}'}", kind)
         self.lines.append(f"  {value} = {text}")
         return value
@@ -95,7 +96,7 @@ class IRFunction:
         return self.emit(f"{name} {kind} {_text(a, kind)}, {_text(b, kind)}", kind)
 
     def compared(self, test: str, a: Operand, b: Operand) -> Value:
-        """LLVM's test, such as slt of whole numbers and olt of others."""
+        """A comparison by LLVM's predicate, such as slt for integers and olt for floats."""
         kind = _kind(a, b)
         flag = f"{kind.rpartition(' ')[0]} i1>" if kind[0] == "<" else "i1"
         how = "fcmp" if test[0] == "o" else "icmp"
@@ -118,17 +119,17 @@ class IRFunction:
     def at(
         self, pointer: str, place: int | Value, kind: str, stride: int = 1, name: str | None = None
     ) -> Value:
-        """A pointer further on, by so many times `stride` values of a type."""
+        """A pointer offset by this many times `stride` values of a type."""
         if stride != 1:
             place = self.op("mul", place, stride)
         return self.emit(f"getelementptr {kind}, ptr {pointer}, i64 {place}", "ptr", name)
 
     def load(self, kind: str, pointer: str, order: str = "", align: int | None = None) -> Value:
-        """A value from memory, which other threads may write if a memory order is given."""
+        """Load a value; atomic if a memory order is given."""
         return self.emit(f"load{_access(kind, pointer, order, align)}", kind)
 
     def store(self, value: Operand, pointer: str, order: str = "", align: int | None = None) -> None:
-        """A value to memory, which other threads may read if a memory order is given."""
+        """Store a value; atomic if a memory order is given."""
         self.lines.append(f"  store{_access(_typed(value), pointer, order, align)}")
 
     def exchanged(self, value: Value, pointer: str) -> Value:
@@ -136,20 +137,20 @@ class IRFunction:
         return self.emit(f"atomicrmw xchg ptr {pointer}, {_typed(value)} acquire", value.kind)
 
     def space(self, kind: str, count: int, name: str | None = None) -> Value:
-        """Memory for so many values, taken once in a function: in a loop each turn would take
-        more of the stack.
+        """Stack memory for this many values, allocated once in the entry block:
+        in a loop each iteration would allocate more.
         """
         value = Value(f"%{name or f'space{len(self.spaces)}'}", "ptr")
         self.spaces.append(f"  {value} = {_memory(kind, count)}, align 64")
         return value
 
     def space_here(self, kind: str, count: int) -> Value:
-        """The same, taken only where the code comes by, which must be once."""
+        """The same, allocated only where the code is reached, which must happen once."""
         return self.emit(_memory(kind, count), "ptr")
 
     def call(self, function: str, *operands: Operand, kind: str = "void", takes: str = "") -> Value:
-        """A function by its name, or by a pointer to it; `takes` are the types of its arguments where more
-        may follow, as those of printf in C.
+        """Call a function by its name, or by a pointer to it; `takes` are the types of its arguments if it is
+        variadic, as printf in C.
         """
         text = call_text(function, *operands, kind=kind, takes=takes)
         if kind != "void":
@@ -158,23 +159,25 @@ class IRFunction:
         return Value("", kind)
 
     def thread(self) -> Value:
-        """The number of a GPU's thread within its block."""
+        """The index of a GPU thread within its block."""
         return self.cast("zext", self.call("llvm.nvvm.read.ptx.sreg.tid.x", kind="i32"), "i64")
 
     def block(self) -> Value:
-        """The number of the block of a GPU's thread."""
+        """The index of a GPU thread's block."""
         return self.cast("zext", self.call("llvm.nvvm.read.ptx.sreg.ctaid.x", kind="i32"), "i64")
 
     def barrier(self) -> None:
-        """Where the threads of a block wait for each other."""
+        """A barrier for the threads of a block."""
         self.call("llvm.nvvm.barrier0")
 
     def shared_memory(self) -> Value:
-        """The memory that the threads of a block share, as much as the launch asks for."""
+        """The shared memory of a block, as large as the launch requests."""
         return self.emit(f"addrspacecast ptr addrspace(3) @{SHARED} to ptr", "ptr")
 
     def hoist(self, other: IRFunction) -> str:
-        """Another function that this one calls, to stand before it; its name, by what it does."""
+        """Place another function, called by this one, before it;
+        returns its name, derived from its content.
+        """
         ahead = [line for line in other.lines if line.startswith((TABLE, FUNCTION))]
         other.lines = [line for line in other.lines if line not in ahead]
         text = other.text().partition("@")[2].partition("(")[2]
@@ -185,17 +188,17 @@ class IRFunction:
         return name
 
     def ret(self, *value: Operand) -> None:
-        """The function's end, with its result if it has one."""
+        """Return, with a result if there is one."""
         self.lines.append(f"  ret {_typed(*value) if value else 'void'}")
         self.here = ""
 
     def label(self, name: str | None = None) -> Label:
-        """A place that is not yet written."""
+        """A label for a block that is not yet written."""
         self.labels += 1
         return Label(name or f"block{self.labels}")
 
     def go(self, to: Label, where: str | None = None, unless: str | None = None) -> None:
-        """On at the label: always, where a condition holds, or where it does not."""
+        """Branch to the label: always, where a condition holds, or where it does not."""
         condition = where or unless
         if condition is not None:
             on = self.label()
@@ -213,14 +216,14 @@ class IRFunction:
         self.here = ""
 
     def begin(self, label: Label) -> None:
-        """The label stands here, and what is written before goes on here unless it ended."""
+        """Begin the block of the label; the current block falls through to it unless it has ended."""
         if self.here:
             self.go(label)
         self.lines.append(f"{label.name}:")
         self.here = label.name
 
     def phi(self, label: Label, *values: Operand, name: str | None = None) -> Value:
-        """A value for each way that leads to the label, which was written just before."""
+        """A value for each predecessor of the label, which was written just before."""
         kind = _kind(*values)
         return self.emit(_phi(kind, label, values), kind, name)
 
@@ -242,7 +245,7 @@ class IRFunction:
 
     @contextmanager
     def loop(self, first: int, stop: int | Value, step: int = 1, name: str | None = None) -> Iterator[Value]:
-        """Code that runs for the numbers of Python's range, one at least where `stop` is a constant."""
+        """Code that runs for the numbers of Python's range; at least once if `stop` is a constant."""
         over, more = ("sle", "slt") if step > 0 else ("sge", "sgt")  # stop <= first, next < stop
         some = self.unless(self.compared(over, stop, first)) if isinstance(stop, Value) else nullcontext()
         with some, self.repeat(first, name=name) as turn:
@@ -253,10 +256,10 @@ class IRFunction:
 
     @contextmanager
     def repeat(self, *starts: Operand, name: str | None = None) -> Iterator[LoopTurn]:
-        """A loop that begins with these values and ends with `again`."""
+        """A loop with these initial values; it ends with `again`."""
         head = self.label(name)
         before, end = (self.label(f"{head.name}.{what}") for what in ("before", "done"))
-        self.begin(before)  # where LLVM may put what is the same in every turn
+        self.begin(before)  # where LLVM may place loop invariants
         self.begin(head)
         now = [self.emit("", _kind(start)) for start in starts]
         yield LoopTurn(self, head, end, now, [starts])
@@ -265,16 +268,16 @@ class IRFunction:
 
 @dataclass(eq=False)
 class LoopTurn:
-    """One turn of a loop: the values that it begins with, and the loop's end."""
+    """One iteration of a loop: its carried values, and the loop's exit."""
 
     f: IRFunction
     head: Label
     end: Label
     now: list[Value]
-    ways: list[tuple[Operand, ...]]  # the values of each way that leads to a turn
+    ways: list[tuple[Operand, ...]]  # the carried values of each edge into the loop
 
     def again(self, *values: Operand, where: str | None = None) -> None:
-        """The next turn, with these values; or the end, where a condition does not hold."""
+        """Start the next iteration with these values; leave the loop where a condition does not hold."""
         if where is None:
             self.f.go(self.head)
         else:
@@ -286,7 +289,7 @@ class LoopTurn:
 
 
 def _kind(*operands: Operand) -> str:
-    """The type of the first that has one, or the one that a number has by itself."""
+    """The type of the first typed value, or the default type of a number."""
     first = next((x for x in operands if isinstance(x, Value)), operands[0])
     if isinstance(first, Value):
         return first.kind
@@ -325,7 +328,7 @@ def _memory(kind: str, count: int) -> str:
 
 
 def number(value: float, kind: str) -> str:
-    """A number as LLVM writes it, to the last bit."""
+    """A number as an LLVM literal, exact to the last bit."""
     if kind == "float":
         value = struct.unpack("f", struct.pack("f", value))[0]
     return f"0x{struct.unpack('>Q', struct.pack('>d', value))[0]:016X}"
@@ -345,12 +348,12 @@ def call_text(function: str, *operands: Operand, kind: str = "void", takes: str 
 
 
 def declared(function: str, kind: str, *arguments: str) -> str:
-    """A function of LLVM's own."""
+    """A declaration of an LLVM intrinsic."""
     return f"declare {kind} @{function}({', '.join(arguments)})"
 
 
 def device_parts() -> list[str]:
-    """What a module for a GPU must be told of."""
+    """Declarations and metadata of a module for a GPU."""
     made = [declared(f"llvm.nvvm.read.ptx.sreg.{name}.x", "i32") for name in ("tid", "ctaid")]
     made += [declared("llvm.nvvm.barrier0", "void")]
     made += [declared(f"llvm.nvvm.{name}.approx.f", "float", "float") for name in ("sin", "cos")]
@@ -358,19 +361,19 @@ def device_parts() -> list[str]:
 
 
 def constants(name: str, kind: str, values: Sequence[float]) -> str:
-    """An array of numbers that functions of the module read."""
+    """An array of constants that functions of the module read."""
     entries = ", ".join(f"{kind} {_text(value, kind)}" for value in values)
     align = ", align 64" if kind in SIZES else ""
     return f"@{name} = internal constant [{len(values)} x {kind}] [{entries}]{align}"
 
 
 def variables(name: str, kind: str, count: int) -> str:
-    """An array of zeros that others may write."""
+    """A zero-initialised array that others may write."""
     return f"@{name} = dso_local global [{count} x {kind}] zeroinitializer"
 
 
 def joined(parts: Sequence[str]) -> str:
-    """Parts of a module as one text, with the tables and functions that they ask for, each once."""
+    """Parts of a module as one text, with the tables and functions that they need, each once."""
     text = "\n\n".join(parts) + "\n"
     ahead = dict.fromkeys(line for line in text.splitlines() if line.startswith((TABLE, FUNCTION)))
     first = [line.removeprefix(TABLE) for line in ahead if line.startswith(TABLE)]
@@ -379,8 +382,8 @@ def joined(parts: Sequence[str]) -> str:
 
 
 def without_system(text: str) -> str:
-    """A module's text for bare-metal machines: memory and tables aligned to 8 bytes, and no red zone below
-    the stack pointer, where interrupts may write.
+    """Adapt a module's text to bare-metal machines: memory and tables aligned to 8 bytes, and no red zone
+    below the stack pointer, where interrupts may write.
     """
     return text.replace("align 64", "align 8").replace(") nounwind", ") nounwind noredzone")
 

@@ -1,4 +1,4 @@
-"""Machine code by what it is made of: read from the cache, or made now and kept there."""
+"""Machine code by its cache key: read from the cache, or compiled now and stored there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from forearm.kernels.locks import making
 from forearm.kernels.native import loaded
 
 Placed = TypeVar("Placed")
-# what must be known about code: its arm, functions, dtype and part, and whatever `place` reads
+# metadata of code: its arm, functions, dtype and part, and whatever `place` reads
 About = dict[str, Any]
 
 
@@ -28,11 +28,11 @@ def kept_or_made(
     known: Callable[[], Placed | None] = lambda: None,
     cpu: str | None = None,
 ) -> Placed:
-    """What `place` makes of the code for these parts in memory, with the functions that `names` lists.
+    """The result of `place` for the code of these parts in memory, with the functions listed in `names`.
 
-    Code from the cache that is not what was written, as `place` finds it, is made again. `known` is what
-    another thread may have made while this one waited to compile; what another process made meanwhile is in
-    the cache. The code is for the processor `chosen` unless one is given.
+    Cached code that `place` finds invalid is compiled again. `known` returns what another thread compiled
+    while this one was waiting for the lock; what another process compiled meanwhile is in the cache. The code
+    is for the processor `chosen` unless one is given.
     """
     key = cache.key_of(*told(parts), surroundings(chosen(cpu)))
     found = _kept(key, names, place)
@@ -60,11 +60,12 @@ def _kept(key: str, names: list[str], place: Callable[[About, Loaded], Placed]) 
     return None
 
 
-_under_way: list[object] = []  # what the thread that holds the lock makes; more than one if interrupted
+# what the thread that holds the lock is compiling; more than one if interrupted
+_under_way: list[object] = []
 
 
 def _made(make: Callable[[], tuple[About, bytes]]) -> tuple[About, bytes]:
-    """What is made, or why a signal handler cannot make it: it interrupted the imports of its own thread."""
+    """Compile, or raise if a signal handler cannot: it interrupted the imports of its own thread."""
     _under_way.append(make)
     try:
         return make()
@@ -73,7 +74,7 @@ def _made(make: Callable[[], tuple[About, bytes]]) -> tuple[About, bytes]:
             raise
         raise ForearmError(
             "compile: a signal handler or a finaliser calls a kernel while its thread loads the compiler; "
-            "call that kernel once before, so that it is compiled already."
+            "call that kernel once beforehand so that it is already compiled."
         ) from error
     finally:
         _under_way.pop()

@@ -1,8 +1,8 @@
-"""The lock that code is made under: one for the process, as LLVM's own tables are.
+"""The lock for compiling: one per process, like LLVM's global tables.
 
-The thread that holds it may take it again: a signal handler may call a kernel while its thread compiles
-another. Python runs handlers between its own instructions, so LLVM is never inside a call then. `os.fork`
-waits until no other thread holds it: a child would find LLVM, or a module half imported, locked for ever.
+It is re-entrant: a signal handler may call a kernel while its thread compiles another. Python runs handlers
+between bytecode instructions, so never inside a call of LLVM. `os.fork` waits until no other thread holds it:
+a child would otherwise find LLVM, or a half-imported module, locked for ever.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from typing import Any
 
 from forearm.errors import ForearmError
 
-PATIENCE = 60.0  # s that a fork waits for a thread that compiles
+PATIENCE = 60.0  # s that a fork waits for a compiling thread
 _fork = threading.local()
 
 
 @dataclass
 class _Process:
-    """The lock; whether this process was forked while another thread held it, and so is without LLVM."""
+    """The lock;
+    and whether this process was forked while another thread held it, so that LLVM is unusable.
+    """
 
     lock: Any
     is_lost: bool = False
@@ -31,11 +33,11 @@ _here = _Process(threading.RLock())
 
 
 def making() -> AbstractContextManager[Any]:
-    """The lock, for a `with` statement. Nothing that waits for another lock of a thread may run under it."""
+    """The lock, for a `with` statement. Code under it must not wait for another lock held by a thread."""
     if _here.is_lost:
         raise ForearmError(
-            "compile: this process was forked while another thread was compiling, and that took more than "
-            f"{PATIENCE:g} s; compile before the fork, or start processes by 'spawn' or 'forkserver'. "
+            "compile: this process was forked while another thread was compiling, which took more than "
+            "{PATIENCE:g} s; compile before the fork, or start processes by 'spawn' or 'forkserver'. "
             "Kernels that are in the cache, or were compiled before, work."
         )
     return _here.lock  # type: ignore[no-any-return]
@@ -54,7 +56,7 @@ def _in_parent() -> None:
 def _in_child() -> None:
     if _fork.held:
         _here.lock.release()
-    else:  # the thread that holds it is not in this process
+    else:  # the thread that holds it does not exist in this process
         _here.lock, _here.is_lost = threading.RLock(), True
 
 

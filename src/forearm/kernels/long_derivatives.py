@@ -1,9 +1,10 @@
-"""Derivatives of inverse dynamics for long arms, from inverse dynamics alone and exact but for rounding.
+"""Derivatives of inverse dynamics for long arms,
+computed from inverse dynamics alone and exact up to rounding.
 
-In the coordinate of a turning joint the torques are a trigonometric polynomial of second degree: five values
-around the circle give its slope. In that of a sliding joint, and in a velocity, they are polynomials of
-second degree: central differences of any step are exact. So each column is a few evaluations of inverse
-dynamics, and no code grows with the square of n.
+In the coordinate of a revolute joint the torques are a trigonometric polynomial of second degree: five values
+around the circle determine its slope. In that of a prismatic joint, and in any velocity, they are polynomials
+of second degree: central differences of any step are exact. So each column costs a few evaluations of inverse
+dynamics, and the code does not grow with the square of n.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from forearm.kernels.llvm import IRFunction, Value, constants
 from forearm.kernels.solve_ir import along
 from forearm.kernels.vectors import Body, Target
 
-Stencil = list[tuple[float, float]]  # steps, and the weights of what they lead to
+Stencil = list[tuple[float, float]]  # steps, and the weights of the torques at them
 
 
 def _both_ways(pairs: Stencil) -> Stencil:
@@ -30,13 +31,13 @@ CIRCLE = _both_ways(
     [(2.0 * math.pi * k / 5.0, -((-1.0) ** k) / (2.0 * math.sin(math.pi * k / 5.0))) for k in (1, 2)]
 )
 LINE = _both_ways([(1.0, 0.5)])
-AT_ONCE = 2  # vectors of columns, which are moved side by side
+AT_ONCE = 2  # vectors of columns that are perturbed side by side
 
 
 @dataclass(frozen=True)
 class Slopes:
-    """What the columns of an arm are computed from: a stencil for each joint, all of one length, for its
-    coordinate; and viscous friction, which the rigid arm does not have.
+    """Data for the columns of an arm's derivatives: a stencil per joint for its coordinate, all of one
+    length; and viscous friction, which is not part of the rigid arm.
     """
 
     by_q: list[Stencil]
@@ -44,17 +45,17 @@ class Slopes:
 
     @property
     def n(self) -> int:
-        """How many joints there are."""
+        """The number of joints."""
         return len(self.viscous)
 
     @property
     def evaluations(self) -> int:
-        """How many times the torques are computed for one state."""
+        """The number of torque evaluations per state."""
         return self.n * (len(self.by_q[0]) + len(LINE))
 
 
 def slopes_of(arm: Arm) -> Slopes:
-    """Those of an arm whose joints are freedoms of their own, with simple friction."""
+    """The stencils of an arm whose joints are all independent, with simple friction."""
     stencils = [CIRCLE if joint.kind == "revolute" else LINE for joint in arm.joints]
     most = max(map(len, stencils))
     padded = [s + [(0.0, 0.0)] * (most - len(s)) for s in stencils]
@@ -62,18 +63,18 @@ def slopes_of(arm: Arm) -> Slopes:
 
 
 def slopes_text(name: str, torques: str, inertia: str, slopes: Slopes, target: Target) -> str:
-    """`void name(q, qd, qdd, tau_q, tau_qd, M, i64 count)`, which calls two functions by their names: the
-    inverse dynamics of the rigid arm, and the inertia matrix.
+    """`void name(q, qd, qdd, tau_q, tau_qd, M, i64 count)`, which calls two functions by name: the inverse
+    dynamics of the rigid arm, and the inertia matrix.
 
-    A row is a column of a state's matrices; several rows are computed side by side, one in each lane of the
-    torques. Their number does not change the bits.
+    A row is one column of a state's matrices; several rows are computed side by side, one per lane of the
+    torque function. The bits do not depend on the number of lanes.
     """
     return _SlopesWriter(name, torques, inertia, slopes, target).text()
 
 
 @dataclass(frozen=True, eq=False)
 class _ColumnRows:
-    """Where the rows at hand lie: `some` of them, each with its state, its column and what is computed."""
+    """Where the current rows are: `some` of them, each with its state, its column and its torques."""
 
     states: Value
     columns: Value
@@ -106,7 +107,7 @@ class _SlopesWriter:
         self.one = self.body.widened(1)
 
     def text(self) -> str:
-        """All of it."""
+        """The complete text."""
         f, n, rows = self.f, self.n, self.rows
         q, qd, qdd, tau_q, tau_qd, M, count = f.arguments
         f.call(self.inertia, q, M, count)
@@ -154,8 +155,8 @@ class _SlopesWriter:
         along(self.body, self.n, move)
 
     def _forget(self, M: Value) -> None:
-        """The inertia matrix depends on q alone; where velocity or acceleration are not finite it becomes
-        NaN like all else.
+        """Set the inertia matrix, which depends on q alone, to NaN where velocity or acceleration is not
+        finite, like all other results.
         """
         f, one, n, scalar = self.f, self.one, self.n, self.scalar
         count, zero = f.arguments[-1], one.constant(0.0)
@@ -182,7 +183,7 @@ class _SlopesWriter:
         out: Value,
         viscous: str | None,
     ) -> None:
-        """Columns of the rows at hand: one entry of the argument number `which` is moved, and back."""
+        """Columns of the current rows: perturb one entry of argument number `which`, and restore it."""
         f, n, scalar, one = self.f, self.n, self.scalar, self.one
         with f.loop(0, rows.some) as r:
             self._add(f.at(rows.total, r, scalar, n), None, None)
@@ -212,7 +213,7 @@ class _SlopesWriter:
                 f.store(f.load(scalar, f.at(made, i, scalar)), f.at(there, i, scalar, n))
 
     def _add(self, total: Value, tau: Value | None, weight: str | None) -> None:
-        """Weighed torques added to a row, or zeros set."""
+        """Add weighted torques to a row, or clear it."""
         f = self.f
 
         def add(body: Body, j: int | Value) -> None:
@@ -227,7 +228,7 @@ class _SlopesWriter:
         along(self.body, self.n, add)
 
     def _widened(self, x: Value) -> Value:
-        """A coordinate as a double: steps are added in it, and the sum is rounded once."""
+        """A coordinate as a double: steps are added in double precision, and the sum is rounded once."""
         return x if self.scalar == "double" else self.f.cast("fpext", x, "double")
 
     def _narrowed(self, x: Value) -> Value:

@@ -1,9 +1,9 @@
-"""Memory for machine code: objects side by side in a few mappings, so that tens of thousands of them fit.
+"""Memory for machine code: objects packed into a few mappings, so that tens of thousands of them fit.
 
-Code takes whole pages from the low end of an arena, data takes cache lines from the high end. A page is
-written or executed, never both: pages of code are written before they become executable, and again only when
-nobody holds the code that was there. The memory is private: a child of this process has its own copy, which
-it may go on writing to.
+Code occupies whole pages from the low end of an arena, data cache lines from the high end. A page is writable
+or executable, never both: code pages are written before they become executable, and become writable again
+only after the code in them has been freed. The memory is private: a forked child has its own copy, which it
+may continue to write.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from numpy.typing import NDArray
 from forearm.errors import OutOfMemory
 
 PAGE, LINE = mmap.PAGESIZE, 64
-SIZE = 1 << 20  # bytes of an arena; whatever takes more than a quarter of it gets a mapping of its own
-MAPPINGS = 16  # that must be left for LLVM
+SIZE = 1 << 20  # bytes of an arena; anything larger than a quarter of it gets a mapping of its own
+MAPPINGS = 16  # bytes that must remain for LLVM
 Range = tuple[int, int]
 Token = NDArray[np.float64]
 
 
 class Arena:
-    """One mapping, and the ranges of it that are free, in order."""
+    """One mapping, and its free ranges in order."""
 
     def __init__(self, size: int) -> None:
         flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
@@ -44,10 +44,10 @@ class Arena:
         self.base = ctypes.addressof(ctypes.c_char.from_buffer(self.memory))
         self.size = self.left = size
         self.free: list[Range] = [(0, size)]
-        self.executable = bytearray(size // PAGE)  # 1 for each page that is
+        self.executable = bytearray(size // PAGE)  # 1 for each executable page
 
     def take(self, code: int, data: int, align: int) -> tuple[Range, Range] | None:
-        """Room for whole pages of code, and for data; None if there is not enough."""
+        """Allocate whole pages for code, and room for data; None if there is not enough."""
         for start, end in self.free:
             at = rounded(start, PAGE)
             if at + code <= end:
@@ -65,7 +65,7 @@ class Arena:
         return None
 
     def _cut(self, first: int, last: int) -> Range:
-        """Take a range out of the free one that it lies in."""
+        """Cut a range out of the free range that contains it."""
         k = next(k for k, (start, end) in enumerate(self.free) if start <= first and last <= end)
         start, end = self.free[k]
         self.free[k : k + 1] = [(a, b) for a, b in ((start, first), (last, end)) if a < b]
@@ -73,7 +73,7 @@ class Arena:
         return first, last
 
     def give(self, given: Range) -> None:
-        """Make a range free again, as one with those that it touches."""
+        """Free a range and merge it with adjacent free ranges."""
         start, end = given
         self.left += end - start
         before = [r for r in self.free if r[1] < start]
@@ -83,7 +83,7 @@ class Arena:
         self.free = [*before, *([whole] if start < end else touching), *behind]
 
     def protect(self, taken: Range, executable: bool) -> None:
-        """Let the pages of a range be executed, or be written."""
+        """Make the pages of a range executable, or writable."""
         first, last = taken[0] // PAGE, rounded(taken[1], PAGE) // PAGE
         if self.executable.count(executable, first, last) == last - first:
             return
@@ -99,7 +99,7 @@ class _Arenas:
 
     arenas: list[Arena]
     taken: dict[int, tuple[Arena, Range, Range, weakref.ref[Token]]]
-    # Never waited for: a finaliser or a signal handler may come while its own thread holds it.
+    # Never blocking: a finaliser or a signal handler may run while its own thread holds it.
     lock: threading.Lock
 
 
@@ -109,7 +109,7 @@ _numbers = count()
 
 
 def _settle() -> None:
-    """Make free what was given back; if somebody is at it, later."""
+    """Release what was freed; later, if another thread holds the lock."""
     lock = _here.lock
     if not lock.acquire(blocking=False):
         return
@@ -130,14 +130,15 @@ def _settle() -> None:
 
 
 def _token(number: int) -> tuple[Token, weakref.ref[Token]]:
-    """What a block holds: when it goes, the block of this number is free again.
+    """The owner token of a block: when it is collected, the block of this number is free.
 
-    An array without entries, as the garbage collector does not look at arrays: in garbage it goes after all
-    finalisers ran, which may still call the code. Objects of Python's own classes would go before.
+    An empty array, since the garbage collector does not track arrays: in a garbage cycle it is collected
+    after all finalisers have run, which may still call the code. Instances of Python classes would be
+    collected earlier.
     """
 
     def given_back(_: object, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
-        if not is_ending():  # then modules are gone, and all memory is about to be
+        if not is_ending():  # at exit modules are gone, and all memory is about to be
             _returned.append(number)
             _settle()
 
@@ -147,7 +148,7 @@ def _token(number: int) -> tuple[Token, weakref.ref[Token]]:
 
 @dataclass(frozen=True, eq=False)
 class MemoryBlock:
-    """Room for the code and the data of one object, as long as this is held."""
+    """Memory for the code and the data of one object, for the lifetime of this instance."""
 
     arena: Arena
     code: Range
@@ -155,18 +156,18 @@ class MemoryBlock:
     token: Token | None = None
 
     def write(self, address: int, content: bytes | bytearray) -> None:
-        """Before it is sealed."""
+        """Write into the block, before it is sealed."""
         at = address - self.arena.base
         self.arena.memory[at : at + len(content)] = content
 
     def seal(self) -> None:
-        """From now on the code can be executed, and not written."""
+        """Make the code executable and read-only."""
         with _told(self.code[1] - self.code[0]):
             self.arena.protect(self.code, True)
 
 
 def block(code: int, data: int, align: int = LINE) -> MemoryBlock:
-    """Room that can be written, for so many bytes of code and of data."""
+    """Writable memory for this many bytes of code and of data."""
     code, data, align = rounded(code, PAGE), rounded(data, LINE), max(align, LINE)
     with _told(code + data):
         made = _shared(code, data, align) if code + data <= SIZE // 4 else None
@@ -177,7 +178,7 @@ def block(code: int, data: int, align: int = LINE) -> MemoryBlock:
 
 
 def _shared(code: int, data: int, align: int) -> MemoryBlock | None:
-    """In an arena with others; None if somebody is at them, or there is no room for another arena."""
+    """In a shared arena; None if another thread holds the lock, or there is no memory for another arena."""
     _settle()
     lock = _here.lock
     if not lock.acquire(blocking=False):
@@ -204,18 +205,18 @@ def _noted(arena: Arena, code: Range, data: Range) -> MemoryBlock:
 
 
 def _alone(code: int, data: int) -> MemoryBlock:
-    """In a mapping of its own, which goes with it."""
+    """In a mapping of its own, freed with it."""
     return MemoryBlock(Arena(rounded(code + data, PAGE)), (0, code), (code, code + data))
 
 
 def rounded(size: int, unit: int) -> int:
-    """Up to a multiple."""
+    """Round up to a multiple."""
     return -(-size // unit) * unit
 
 
 @contextlib.contextmanager
 def _told(size: int) -> Iterator[None]:
-    """Lack of memory is told as what it is."""
+    """Report lack of memory as such."""
     try:
         yield
     except OSError as error:
@@ -225,7 +226,7 @@ def _told(size: int) -> Iterator[None]:
 
 
 def no_memory(what: str, error: Exception) -> OutOfMemory:
-    """What to raise when the system refuses memory."""
+    """The error to raise when the system refuses memory."""
     why = getattr(error, "strerror", None) or error
     return OutOfMemory(
         f"kernels: no memory for {what} ({why}). Drop kernels that are no longer used, or raise the limit of "
@@ -234,12 +235,12 @@ def no_memory(what: str, error: Exception) -> OutOfMemory:
 
 
 def check_room(size: int, what: str) -> None:
-    """Raise OutOfMemory unless so many bytes can be had: LLVM ends the process when it finds none."""
+    """Raise OutOfMemory unless this many bytes can be had: LLVM aborts the process when it runs out."""
     if not hasattr(mmap, "MAP_PRIVATE"):
         return
     flags, rights = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, (mmap.PROT_READ, mmap.PROT_READ | mmap.PROT_WRITE)
     try:
-        # Of different rights, which the system keeps apart.
+        # With different protection, so that the system keeps them separate.
         probes = [mmap.mmap(-1, PAGE, flags=flags, prot=rights[k % 2]) for k in range(MAPPINGS)]
         probes.append(mmap.mmap(-1, max(1, size), flags=flags, prot=rights[1]))
     except (OSError, MemoryError) as error:
@@ -249,7 +250,7 @@ def check_room(size: int, what: str) -> None:
 
 
 def is_left(size: int) -> bool:
-    """Whether so much address space can still be had."""
+    """Whether this much address space is available."""
     try:
         if hasattr(mmap, "MAP_PRIVATE"):
             mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
@@ -266,7 +267,7 @@ def _mprotect() -> Any:
 
 
 def _in_child() -> None:
-    """Where another thread was at the arenas when this process was forked, they are left as they are."""
+    """If another thread held the arenas when this process was forked, leave them untouched."""
     if _here.lock.locked():
         _here.arenas, _here.taken, _here.lock = [], {}, threading.Lock()
 

@@ -1,6 +1,4 @@
-"""Machine code from LLVM's text, and its functions in memory.
-LLVM itself is loaded only when it is needed.
-"""
+"""Machine code from LLVM IR, and its functions in memory. LLVM itself is loaded only when needed."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from forearm.kernels.memory import check_room
 if TYPE_CHECKING:
     from forearm.kernels.vectors import Target
 
-# Bytes that LLVM needs, by measurement: to be loaded, to compile anything, for each character of a text.
+# Bytes that LLVM needs, by measurement: to load, to compile anything, and per character of IR.
 LIBRARY, LEAST, PER_CHARACTER = 256 << 20, 8 << 20, 64
 
 
@@ -40,24 +38,24 @@ def _target(dtype: str, lanes: int | None, cpu: str) -> Target:
 
 
 def object_code(text: str, cpu: str | None = None) -> bytes:
-    """A module's text as an object file for a processor, the one `chosen` unless given."""
+    """A module as an object file for a processor, the one `chosen` unless given."""
     with making():
         llvm = llvm_library()
         check_room(LEAST + PER_CHARACTER * len(text), "LLVM to compile")
         machine = _machine(chosen(cpu))
         module = llvm.parse_assembly(text)
         module.verify()
-        # No passes over the text: nothing is computed twice in it, and the vectors are written out.
+        # No optimisation passes: common subexpressions are already shared, and the vector code is explicit.
         # Passes doubled the time.
         code: bytes = machine.emit_object(module)
     return code
 
 
 def loaded(code: bytes, names: list[str], made_here: bool = True) -> Loaded:
-    """An object file in memory, with the addresses of what is named in it.
+    """An object file in memory, with the addresses of its named functions and data.
 
-    LLVM's loader ends the process on an object that it does not understand. One that was not made in this
-    process goes there only where there is no other loader, and none for lack of memory.
+    LLVM's loader aborts the process on an object that it does not understand. Objects not compiled in this
+    process go to it only if there is no other loader, and never because memory ran out.
     """
     if elf.is_possible():
         try:
@@ -87,16 +85,14 @@ def loaded_by_llvm(code: bytes, names: list[str]) -> Loaded:
 
 
 def function_of(memory: Loaded, name: str, *kinds: Any) -> Any:
-    """A function in memory for Python to call with arguments of these kinds;
-    the memory stays as long as the function does.
-    """
+    """A function in memory, callable from Python with arguments of these types; it keeps the memory alive."""
     function: Any = ctypes.CFUNCTYPE(None, *kinds)(memory.addresses[name])
     function.memory = memory
     return function
 
 
 def llvm_library() -> Any:
-    """The library, loaded under the lock: a fork waits for it, and its child finds it whole."""
+    """The library, loaded under the lock: a fork waits for it, so that the child finds it fully loaded."""
     with making():
         if "llvmlite.binding" not in sys.modules:
             check_room(LIBRARY, "LLVM's library")
@@ -110,7 +106,8 @@ def _machine(cpu: str) -> Any:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
-    # Small and position-independent: constants are operands of instructions, and the code may lie anywhere.
+    # Small and position-independent: constants are operands of instructions, and the code may be placed
+    # anywhere.
     return target.create_target_machine(
         cpu=at.name, features=at.features, opt=3, reloc="pic", codemodel="small"
     )

@@ -1,5 +1,5 @@
-"""Numeric inverse kinematics in machine code, from the cache or made now, and the table of
-postures that it starts from.
+"""Numeric inverse kinematics in machine code,
+loaded from the cache or compiled now, and its table of start configurations.
 """
 
 from __future__ import annotations
@@ -30,18 +30,19 @@ if TYPE_CHECKING:
     from forearm.codegen.functions import Traced
 
 Floats = NDArray[np.float64]
-# of the range of each joint that starts are drawn from, in turns: few limits are met from the middle
+# shares of each joint's range that starts are drawn from, used in rotation: from the middle few limits are
+# reached
 SPREADS = (0.6, 0.8, 1.0)
-# of the positions' variance: what a turn counts beside a distance when starts are compared
+# of the positions' variance: the weight of a rotation relative to a distance when starts are compared
 TURNING = 1.0 / 3.0
 ROWS = "reach_rows"  # the function in its object
-MOST_SETTINGS = 4  # that are kept
-WORK_OF_A_POSE = 20_000  # operations, about: what decides how many threads share a batch
+MOST_SETTINGS = 4  # tables that are kept
+WORK_OF_A_POSE = 20_000  # operations, approximately: determines how many threads share a batch
 
 
 @lru_cache(maxsize=32)
 def newton_function(arm: Arm, attitude: bool, ways: int | None) -> TracedFunction:
-    """Newton's steps from a posture without limits, as `codegen.newton.traced_run` has them."""
+    """Newton steps from a configuration, without joint limits, as in `codegen.newton.traced_run`."""
 
     def traced() -> Traced:
         from forearm.codegen.newton import traced_run
@@ -55,20 +56,18 @@ def newton_function(arm: Arm, attitude: bool, ways: int | None) -> TracedFunctio
 def reacher_of(
     arm: Arm, link: str | None, position_only: bool, limits: bool, cpu: str | None = None
 ) -> Reacher:
-    """The one for the hand, or for a named link."""
+    """The solver for the hand, or for a named link."""
     return Reacher(arm if link is None else arm.replace(hand=Hand(link=link)), position_only, limits, cpu)
 
 
 class Reacher:
-    """An arm whose hand is to reach poses, all of them or their positions alone,
-    within the joints' limits or without.
-    """
+    """Numeric inverse kinematics of an arm: full poses or positions only, with or without joint limits."""
 
     def __init__(self, arm: Arm, position_only: bool, limits: bool, cpu: str | None = None) -> None:
         if arm.n > MOST_JOINTS:
             raise InputError(
-                f"inverse_numeric: {arm.name!r} has {arm.n} joints, and steps are written out for at most "
-                f"{MOST_JOINTS}; lock some of them with arm.lock."
+                f"inverse_numeric: {arm.name!r} has {arm.n} joints, at most {MOST_JOINTS} are supported; "
+                "lock some of them with arm.lock."
             )
         self.arm, self.position_only, self.cpu = arm, position_only, cpu
         self.bounds = np.stack(
@@ -89,10 +88,10 @@ class Reacher:
         most: int,
         threads: int | None = 1,
     ) -> Floats:
-        """For poses (B, 12) the rows (q, position^2, rotation^2, steps, starts), (B, n + FIGURES).
+        """The rows (q, position^2, rotation^2, steps, starts), (B, n + FIGURES), for poses (B, 12).
 
-        `first` (B, n) or (1, n) is tried first, if given, and the table's starts after it. The answer does
-        not depend on how many threads share the poses.
+        `first` (B, n) or (1, n), if given, is the first start, followed by those of the table. The result
+        does not depend on the number of threads.
         """
         count, n = len(T), self.arm.n
         out = np.full((count, n + FIGURES), np.nan)
@@ -108,8 +107,8 @@ class Reacher:
     def arguments(
         self, first: Floats | None, starts: int, seed: int, tolerance: float, most: int
     ) -> tuple[Floats, Floats]:
-        """What machine code takes beside the poses: postures to begin from, within the limits, (B, n) or
-        (1, n), and its settings, as `numeric_ik_ir.reach_text` has them.
+        """The machine code's arguments besides the poses: start configurations within the limits, (B, n) or
+        (1, n), and its settings, in the layout of `numeric_ik_ir.reach_text`.
         """
         n = self.arm.n
         stride = n if first is not None and len(first) > 1 else 0
@@ -128,8 +127,8 @@ class Reacher:
         ), settings
 
     def _table(self, starts: int, seed: int) -> Floats:
-        """Blocks of postures, (starts or more, BLOCK (COLUMNS + n)):
-        each drawn by itself, so more starts only add blocks.
+        """Blocks of configurations, (starts or more, BLOCK (COLUMNS + n)): each is drawn independently, so
+        more starts only append blocks.
         """
         table = self._tables.get(seed)
         if table is None or len(table) < starts:
@@ -138,11 +137,11 @@ class Reacher:
         return table
 
     def _block(self, index: int, seed: int) -> Floats:
-        """64 postures and what weighs them: score = weights .
+        """64 configurations and their weights: score = weights .
         T - |p|^2 / 2, largest where the pose is nearest.
 
-        |p - p'|^2 / 2 + w |R - R'|^2 / 2 = -(p . p' + w R .
-         R') + |p|^2 / 2 + what does not depend on the posture.
+        |p - p'|^2 / 2 + w |R - R'|^2 / 2 = -(p . p' + w R . R') + |p|^2 / 2 + terms independent of the
+        configuration.
         """
         n, (middle, half) = self.arm.n, range_of(self.arm)
         raw = np.random.Philox(key=np.array([seed, index], dtype=np.uint64)).random_raw(BLOCK * n)

@@ -1,8 +1,8 @@
-"""Numeric inverse kinematics as LLVM's text: one lane per pose, which takes the next start, or the next
-pose, when a run is over.
+"""Numeric inverse kinematics as LLVM IR: one lane per pose;
+a lane proceeds to the next start, or the next pose, when a run ends.
 
-`step` moves all lanes at once; `turn` looks after one lane between runs, in scalars. What a lane computes
-does not depend on its neighbours, so a pose has the same bits alone, in a batch and in any order.
+`step` moves all lanes at once; `turn` manages one lane between runs, in scalar code. A lane's results do not
+depend on its neighbours, so a pose has the same bits alone, in a batch and in any order.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from forearm.kernels.vectors import Body, Target
 
 def reach_text(name: str, arm: Arm, position_only: bool, target: Target) -> str:
     """`void name(T, first, settings, out, i64 count)`, and what it calls: T (count, 12) poses, first (count
-    or 1, n) postures to begin from, out (count, n + FIGURES).
+    or 1, n) start configurations, out (count, n + FIGURES).
 
-    `settings` are the numbers of SETTINGS, the bounds (2, n) and the table (starts, BLOCK (COLUMNS + n)), one
-    behind the other, the same for all poses.
+    `settings` are the numbers of SETTINGS, the bounds (2, n) and the table (starts, BLOCK (COLUMNS + n)),
+    concatenated, the same for all poses.
     """
     step = traced_step(arm, position_only)
     texts = [nearest_text(target), LaneTurn(arm.n, target.lanes).text(), _reach(arm, step, target)]
@@ -36,12 +36,12 @@ def reach_text(name: str, arm: Arm, position_only: bool, target: Target) -> str:
 
 
 def reach_module(name: str, arm: Arm, position_only: bool, target: Target) -> str:
-    """The same, with what LLVM must be told of."""
+    """The same, with LLVM's declarations."""
     return joined([*intrinsics(target), reach_text(name, arm, position_only, target)])
 
 
 def _rows(name: str, n: int) -> str:
-    """The order is made of the arguments, and carried out."""
+    """Build the order from the arguments and run it."""
     f = IRFunction(name, dict.fromkeys(("T", "first", "settings", "out"), "ptr") | {"count": "i64"})
     T, first, settings, out, count = f.arguments
     numbers = {k: f.load("double", f.at(settings, i, "double")) for i, k in enumerate(SETTINGS)}
@@ -70,7 +70,7 @@ def _reach(arm: Arm, step: TracedNewtonStep, target: Target) -> str:
     for lane in range(L):
         f.store(-1, f.at(m, pose + lane, "double"))
     with f.repeat(2**L - 1) as deal:
-        (ended,) = deal.now  # a bit for each lane
+        (ended,) = deal.now  # one bit per lane
         with f.loop(0, L) as i, f.when(f.cast("trunc", f.op("lshr", ended, i), "i1")):
             f.call("turn", m, "%order", i)
         poses = f.load(f"<{L} x i64>", f.at(m, pose, "double"), align=8)
@@ -88,7 +88,7 @@ def _reach(arm: Arm, step: TracedNewtonStep, target: Target) -> str:
 
 
 def _step(body: Body, step: TracedNewtonStep, bounds: str, square: str) -> str:
-    """All lanes moved by a step; the mask of those whose run is over."""
+    """Move all lanes by a step; return the mask of those whose run has ended."""
     L, n = body.target.lanes, len(step.before.q)
     leaves = step.graph.leaves
     places = {f"q[{j}]": j * L for j in range(n)} | {f"dq[{j}]": (n + j) * L for j in range(n)}

@@ -1,6 +1,4 @@
-"""What numeric inverse kinematics knows of an arm's joints:
-where they may start, and which of them move the hand.
-"""
+"""Joint data for numeric inverse kinematics: ranges of the starts, and which joints move the hand."""
 
 from __future__ import annotations
 
@@ -14,13 +12,13 @@ from forearm.kinematics.limits import is_revolute, limits_of
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-UNLIMITED = 1.0  # m to both sides of 0, where a sliding joint has no limit
+UNLIMITED = 1.0  # m to both sides of 0, for prismatic joints without limits
 
 
 def range_of(arm: Arm) -> tuple[Floats, Floats]:
-    """Middle and half width, (n,) each, of what starts are drawn from: the limits, but no more than a turn.
+    """Middle and half width, (n,) each, of the range of starts: the limits, but at most one turn.
 
-    Freedoms that do not move the hand have no width: they stay in the middle.
+    Joints that do not move the hand have zero width: they stay in the middle.
     """
     lower, upper = limits_of(arm)
     revolute = is_revolute(arm)
@@ -34,7 +32,7 @@ def range_of(arm: Arm) -> tuple[Floats, Floats]:
 
 
 def moves_hand(arm: Arm) -> Flags:
-    """For each freedom whether it moves the hand."""
+    """For each joint coordinate whether it moves the hand."""
     made = np.zeros(arm.n, dtype=bool)
     index = arm.moving.frames[arm.hand.link][0]
     while index >= 0:
@@ -45,12 +43,10 @@ def moves_hand(arm: Arm) -> Flags:
 
 
 def put_inside(q: Floats, lower: Floats, upper: Floats, periodic: Flags) -> Floats:
-    """Postures (..., n) within bounds: moved by whole turns where that leads inside,
-    to the bound elsewhere.
-    """
+    """Configurations (..., n) moved within bounds: by full turns where possible, else clamped."""
     if np.all((q >= lower) & (q <= upper)):
         return q
-    with np.errstate(invalid="ignore"):  # infinite bounds are never passed
+    with np.errstate(invalid="ignore"):  # infinite bounds are never exceeded
         down = q - math.tau * np.ceil((q - upper) / math.tau)
         up = q + math.tau * np.ceil((lower - q) / math.tau)
         q = np.where(

@@ -1,5 +1,5 @@
-"""Numeric inverse kinematics of one pose as LLVM's text, from its start to its errors: the work of a GPU's
-thread.
+"""Numeric inverse kinematics of one pose as LLVM IR, from its start to its errors:
+the work of one GPU thread.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from forearm.kinematics.limits import is_periodic
 
 
 def pose_text(name: str, arm: Arm, position_only: bool, is_given: bool, target: Target) -> str:
-    """`void name(T, [start,] settings, q, error, steps, starts, solved, i64 count)` for one pose, whatever
-    the count, and what it calls: T (16), start (n) where `is_given`, q (n), error (2), and a number each for
-    the rest; `solved` is 1 or 0.
+    """`void name(T, [start,] settings, q, error, steps, starts, solved, i64 count)` for one pose, regardless
+    of the count, and what it calls: T (16), start (n) if `is_given`, q (n), error (2), and one number each
+    for the rest; `solved` is 1 or 0.
 
-    The start is put inside the limits first, bit for bit as `numeric_ik_joints.put_inside` does.
+    The start is first moved inside the limits, bit for bit as `numeric_ik_joints.put_inside` does.
     """
     arrays = ["T", *(["start"] if is_given else []), "settings", "q", "error", "steps", "starts", "solved"]
     f = IRFunction(name, dict.fromkeys(arrays, "ptr") | {"count": "i64"})
@@ -51,7 +51,7 @@ def pose_text(name: str, arm: Arm, position_only: bool, is_given: bool, target: 
 
 
 def _put_inside(body: Body, arm: Arm) -> None:
-    """The start moved by whole turns where that leads inside, to the bound elsewhere."""
+    """Move the start by full turns where that leads inside the limits, else clamp it."""
     n, tau = arm.n, body.constant(math.tau)
     for j, periodic in enumerate(is_periodic(arm)):
         q = body.load("%start", j, 1)
@@ -69,6 +69,6 @@ def _put_inside(body: Body, arm: Arm) -> None:
 
 
 def _ceiling(body: Body, x: str) -> str:
-    """The least whole number that is not less."""
+    """Round up to an integer."""
     near = body.rounded(x)
     return body.chosen(body.compared("olt", near, x), body.op("fadd", near, body.constant(1.0)), near)

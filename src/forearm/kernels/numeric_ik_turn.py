@@ -1,7 +1,8 @@
-"""What happens to one lane of numeric inverse kinematics between runs, as LLVM's text, in scalars.
+"""Management of one lane of numeric inverse kinematics between runs, as LLVM IR, in scalar code.
 
-A run that is over leaves its posture in the pose's row if it is the nearest yet. Then the lane goes on with
-the pose's next start, after the last of them once more from the nearest, or with the next pose, or rests.
+A run that ends stores its configuration in the pose's row if it is the best so far. Then the lane continues
+with the pose's next start, after the last of them with one more run from the best, or with the next pose, or
+idles.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from forearm.kernels.llvm import IRFunction, Operand, Value, vector
 from forearm.kernels.vectors import Body, Target
 from forearm.kinematics.newton import DAMPING, HUGE, PATIENCE
 
-# What a call is told, 8 bytes each, in this order; `square` is that of the tolerance,
-# `most` the steps of a run, both doubles.
+# Arguments of a call, 8 bytes each, in this order; `square` is the squared tolerance, `most` the maximum
+# number of steps of a run, both doubles.
 ORDER = (
     "T",
     "first",
@@ -26,35 +27,34 @@ ORDER = (
     "square",
     "most",
 )
-# Numbers that a call is given before the bounds and the table, in this order.
+# Numbers passed before the bounds and the table, in this order.
 SETTINGS = ("stride", "starts", "given", "square", "most")
-# What a lane keeps besides x, dq and the pose; the last two are whole numbers.
+# Per-lane values besides x, dq and the pose; the last two are integers.
 KEPT = ("position", "rotation", "share", "damping", "slow", "patience", "steps", "most", "pose", "tries")
-BLOCK = 64  # postures of the table that a start is chosen from: the one nearest to the pose
-COLUMNS = 13  # of a block before its postures: how to weigh the 12 entries of a pose, and what to add
-WIDTH = 8  # postures compared at once, on every machine
-FIGURES = 4  # behind q in a row of the result: position and rotation squared, steps, starts
-POSE = 16  # numbers of a pose by rows, of which the first 12 are read
+BLOCK = 64  # configurations of the table among which a start is chosen: the one nearest to the pose
+COLUMNS = 13  # of a block before its configurations: the weights of the 12 entries of a pose, and an offset
+WIDTH = 8  # configurations compared at once, on every machine
+FIGURES = 4  # after q in a row of the result: position and rotation error squared, steps, starts
+POSE = 16  # entries of a pose by rows, of which the first 12 are read
 
-# What a run begins with.
+# Initial values of a run.
 BEGINNING = {"position": HUGE, "rotation": 0.0, "share": 1.0, "damping": DAMPING, "slow": 0.0, "steps": 0.0}
-LAST = 4.0  # times the steps of a run: what the last one, which goes on from the nearest, may take
+# times the steps of a run: the maximum for the last run, which continues from the best configuration
+LAST = 4.0
 
 
 def place_of(n: int, lanes: int, name: str) -> int:
-    """Where what the lanes keep under a name begins, behind x, dq and the pose: a scalar a lane."""
+    """Offset of a per-lane value by name, after x, dq and the pose: one scalar per lane."""
     return (2 * n + 12 + KEPT.index(name)) * lanes
 
 
 def order_place(f: IRFunction, name: str) -> Value:
-    """Where an entry of the order lies."""
+    """Offset of an entry of the order."""
     return f.at("%order", ORDER.index(name), "i64")
 
 
 class LaneTurn:
-    """`void turn(m, order, lane)`: what was found is kept, and the lane's next run
-    begins, if there is one.
-    """
+    """`void turn(m, order, lane)`: store the result, and start the lane's next run, if there is one."""
 
     def __init__(self, n: int, lanes: int) -> None:
         self.n, self.lanes = n, lanes
@@ -66,8 +66,8 @@ class LaneTurn:
         self.told = {name: self.f.load(kind, order_place(self.f, name)) for name, kind in kinds.items()}
 
     def text(self) -> str:
-        """A run's end, if the lane had one; then the pose's next start, the nearest once more, or the next
-        pose, if one is left; and a run's beginning.
+        """End of a run, if the lane had one; then the pose's next start, the best configuration once more, or
+        the next pose, if there is one; and the start of a run.
         """
         f, told = self.f, self.told
         pick, begin, chosen = f.label(), f.label(), f.label()
@@ -78,7 +78,7 @@ class LaneTurn:
             f.go(fresh, where=solved)
             f.go(pick, where=more)
             f.go(fresh, unless=last)
-            self.to_lane(0, row, self.n)  # once more, from the nearest yet
+            self.to_lane(0, row, self.n)  # once more, from the best so far
             self.put("patience", HUGE)
             self.put("most", f.op("fmul", told["most"], LAST))
             f.go(begin)
@@ -100,8 +100,8 @@ class LaneTurn:
         return f.text()
 
     def over(self, row: Value) -> tuple[Value, Value, Value, Value]:
-        """A run that is over leaves its posture if it is better. Whether the pose is solved, how many starts
-        it has had, whether it has more, and whether this was the last.
+        """End a run: store its configuration if it is better. Returns whether the pose is solved, the number
+        of its starts so far, whether it has more, and whether this was the last run.
         """
         f, told = self.f, self.told
         position, rotation, steps = (self.get(name, "double") for name in ("position", "rotation", "steps"))
@@ -124,7 +124,7 @@ class LaneTurn:
         return solved, after, more, last
 
     def next_pose(self) -> None:
-        """The next pose, or none: then the lane rests."""
+        """Take the next pose, or none: then the lane idles."""
         f, told, pose = self.f, self.told, self.told["next"]
         with f.unless(f.compared("slt", pose, told["count"])):
             self.put("pose", -1)
@@ -139,7 +139,7 @@ class LaneTurn:
         self.to_lane(2 * self.n, f.at(told["T"], pose, "double", 12), 12)
 
     def picked(self, pose: Value, tries: Value) -> None:
-        """The start that is nearest to a pose in the table's next block."""
+        """The start nearest to a pose in the table's next block."""
         f, told = self.f, self.told
         index = f.op("sub", tries, told["given"])
         block = f.at(told["table"], index, "double", BLOCK * (COLUMNS + self.n))
@@ -148,27 +148,27 @@ class LaneTurn:
         self.to_lane(0, f.at(block, place, "double"), self.n)
 
     def get(self, name: str, kind: str) -> Value:
-        """What the lane keeps under a name."""
+        """Load a per-lane value by name."""
         return self.f.load(kind, self._entry(place_of(self.n, self.lanes, name)))
 
     def put(self, name: str, value: Operand) -> None:
-        """The same, set."""
+        """Store a per-lane value by name."""
         self.f.store(value, self._entry(place_of(self.n, self.lanes, name)))
 
     def to_lane(self, first: int, source: Value, size: int) -> None:
-        """So many doubles as the lane's vectors from the first on."""
+        """Copy this many doubles into the lane's vectors, beginning with the first."""
         for k in range(size):
             there, to = self.f.at(source, k, "double"), self._entry((first + k) * self.lanes)
             self.f.store(self.f.load("double", there), to)
 
     def _entry(self, place: int) -> Value:
-        """The lane's place in a vector."""
+        """Address of the lane's entry in a vector."""
         return self.f.at(self.f.at(self.m, place, "double"), self.lane, "double")
 
 
 def nearest_text(target: Target) -> str:
-    """`i64 nearest(t, block)`: the posture whose columns give the most with the 12 entries of a
-    pose; the first of equals.
+    """`i64 nearest(t, block)`:
+    the configuration with the highest score for the 12 entries of a pose; the first of equals.
     """
     f = IRFunction("nearest", {"t": "ptr", "block": "ptr"}, "i64", internal=True)
     body = Body(Target(target.scalar, WIDTH, target.fused), f=f)
@@ -188,6 +188,6 @@ def nearest_text(target: Target) -> str:
 
 
 def _greater(f: IRFunction, one: tuple[Value, Value], other: tuple[Value, Value]) -> tuple[Value, Value]:
-    """The (score, place) with the greater score, the other of equals; vectors lane by lane."""
+    """The (score, place) with the greater score, the second of equals; vectors lane by lane."""
     more = f.compared("ogt", one[0], other[0])
     return f.chosen(more, one[0], other[0]), f.chosen(more, one[1], other[1])

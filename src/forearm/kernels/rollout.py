@@ -1,5 +1,5 @@
-"""Simulations in machine code, from the cache or made now: whole runs of fixed steps,
-and the functions inside them.
+"""Simulations in machine code, loaded from the cache or compiled now:
+complete runs with fixed steps, and the functions inside them.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from forearm.kinematics.limits import limits_of
 
 Floats = NDArray[np.float64]
 NONE = np.zeros(0)
-# The functions of the code, and the kinds of their arguments;
-# `require` is there only where friction can hold a joint. Gaps make one pointer more of the last two.
+# The functions of the code, and the types of their arguments; `require` exists only where friction can hold a
+# joint. With backlash the last two take one more pointer.
 POINTER, COUNT = ctypes.c_void_p, ctypes.c_int64
 KINDS: dict[str, list[Any]] = {
     "rollout": [POINTER] * 9 + [COUNT] * 5 + [ctypes.c_double] * 2,
@@ -34,11 +34,11 @@ KINDS: dict[str, list[Any]] = {
 
 @dataclass(eq=False)
 class State:
-    """Simulations under way, (B, m) each, m coordinates as `drives.coordinates` has them: `friction_sign` is
-    the direction in which friction acts, `is_free` 0 where a coordinate stands.
+    """States of B simulations, (B, m) each, with the m coordinates of `drives.coordinates`: `friction_sign`
+    is the direction in which friction acts, `is_free` 0 where a coordinate sticks.
 
-    `load_guess` (B, 2 k) are the loads on drives with friction that depends on them, and how they changed in
-    the last step: where the next begins to look for them. `contact` (B, gaps) are the flanks of backlash.
+    `load_guess` (B, 2 k) are the loads on drives with load-dependent friction, and their change in the last
+    step: the initial guess of the next solve. `contact` (B, gaps) are the flanks of backlash in contact.
     """
 
     q: Floats
@@ -49,14 +49,14 @@ class State:
     contact: Floats
 
     def copy(self) -> State:
-        """The same, apart."""
+        """A deep copy."""
         return State(*(array.copy() for array in vars(self).values()))
 
 
 @dataclass(frozen=True)
 class PlantOptions:
-    """How an arm is simulated: driven by `voltage`, with `windings` whose currents are states, its motors
-    giving no more than max_effort where `is_limited`.
+    """How an arm is simulated: driven by `voltage`, with `windings` whose currents are states, with motor
+    torques saturated at max_effort if `is_limited`.
     """
 
     voltage: bool
@@ -65,7 +65,7 @@ class PlantOptions:
 
 
 class Simulator:
-    """An arm driven by torques or voltages, under an explicit method with the tableau c, a, b."""
+    """An arm driven by torques or voltages, integrated by an explicit method with the tableau c, a, b."""
 
     def __init__(
         self,
@@ -82,12 +82,12 @@ class Simulator:
 
     @cached_property
     def dry(self) -> NDArray[np.bool_]:
-        """For each coordinate whether friction can hold it."""
+        """For each coordinate whether dry friction can hold it."""
         return np.array(self.coordinates.dry, dtype=bool)
 
     @cached_property
     def limits(self) -> tuple[Floats, Floats]:
-        """Where the freedoms may stand, (n,) each; anywhere, where limits leave nothing."""
+        """Joint limits, (n,) each; infinite if the limits leave no range."""
         try:
             return limits_of(self.arm)
         except ModelError:
@@ -95,18 +95,18 @@ class Simulator:
 
     @cached_property
     def loads(self) -> int:
-        """How many numbers the loads are that friction depends on."""
+        """The number of loads that friction depends on."""
         return count_of_loads(self.coordinates.mechanics)
 
     @cached_property
     def motors(self) -> NDArray[np.intp]:
-        """For each freedom the coordinate of its motor."""
+        """For each joint the index of its motor's coordinate."""
         return np.array(self.coordinates.motors, dtype=np.intp)
 
     def at_rest_or_moving(self, q: Floats, qd: Floats) -> State:
-        """Simulations that begin at (B, n), or at (B, m) with all coordinates: those with dry friction and no
-        velocity stand. From (B, n) rotors begin where the springs carry nothing, in the middle of gaps, and
-        bristles as far bent as they are in steady motion.
+        """Initial states from (B, n), or from (B, m) with all coordinates: those with dry friction and zero
+        velocity stick. From (B, n), rotors start with unloaded springs, in the middle of gaps, and bristles
+        with their steady-state deflection.
         """
         x, xd = (self.whole(v) for v in (q, qd))
         if qd.shape[1] < self.coordinates.count:
@@ -118,7 +118,7 @@ class Simulator:
         return State(x, xd, np.sign(xd) + 0.0, free, loads, np.ascontiguousarray(contact))
 
     def whole(self, values: Floats) -> Floats:
-        """All coordinates (B, m) from those of the links, rotors moving with them; a copy."""
+        """All coordinates (B, m) from those of the links, with rotors following them; a copy."""
         if values.shape[1] == self.coordinates.count:
             return np.array(values, dtype=np.float64)
         made = np.zeros((len(values), self.coordinates.count))
@@ -127,7 +127,7 @@ class Simulator:
         return made
 
     def bent(self, xd: Floats) -> Floats:
-        """Velocities (B, m) with bristles as far bent as they are in steady motion."""
+        """Velocities (B, m) with the bristles' steady-state deflection."""
         for b in self.coordinates.bristles:
             speed = b.multiplier * xd[:, b.on]
             xd[:, b.place] = np.where(speed == 0.0, 0.0, b.law.speed_of_slip(speed)[1])
@@ -136,11 +136,11 @@ class Simulator:
     def run(
         self, state: State, u: Floats, steps: int, h: float, every: int, linear: bool
     ) -> tuple[Floats, Floats]:
-        """Go on for so many steps; the state is changed. (q, qd) of every `every`-th step, (B,
-        steps / every + 1, m) each.
+        """Advance by this many steps, updating the state;
+        return (q, qd) of every `every`-th step, (B, steps / every + 1, m) each.
 
-        u is (n,), or (B, 1, n), held throughout, or (steps + 1, n) for all:
-        held from step to step, or going straight.
+        u is (n,), or (B, 1, n), held throughout, or (steps + 1, n) for all simulations: held over each step,
+        or interpolated linearly.
         """
         count, m = state.q.shape
         n = self.arm.n
@@ -161,13 +161,13 @@ class Simulator:
     def accelerations(
         self, q: Floats, qd: Floats, u: Floats, way: Floats, free: Floats, contact: Floats = NONE
     ) -> Floats:
-        """Of one simulation, (m,)."""
+        """Accelerations of one simulation, (m,)."""
         return self._called("accelerate", q, qd, u, way, free, contact)
 
     def accelerations_of(
         self, q: Floats, qd: Floats, u: Floats, way: Floats, free: Floats, contact: Floats | None = None
     ) -> Floats:
-        """Of many, (B, m)."""
+        """Accelerations of many simulations, (B, m)."""
         given = [q, qd, u, way, free, *([] if contact is None or not contact.size else [contact])]
         arrays = [np.ascontiguousarray(v, dtype=np.float64) for v in given]
         out = np.empty(arrays[0].shape)
@@ -175,19 +175,20 @@ class Simulator:
         return out
 
     def required(self, q: Floats, qd: Floats, qdd: Floats, way: Floats, contact: Floats = NONE) -> Floats:
-        """What must be given to the coordinates of one simulation for a motion with friction in these
-        directions, (m,).
+        """The generalised forces on the coordinates of one simulation that a motion with friction in these
+        directions requires, (m,).
         """
         return self._called("require", q, qd, qdd, way, contact)
 
     def given(self, q: Floats, qd: Floats, motors: Floats, contact: Floats = NONE) -> Floats:
-        """What is given to each coordinate (m,) of one simulation, by motors (n,) and springs."""
+        """The generalised forces (m,) on the coordinates of one simulation, from motors (n,) and springs."""
         x, xd, flanks = q.tolist(), qd.tolist(), contact.tolist()
         return np.array(self.coordinates.given(x, xd, motors.tolist(), flanks))
 
     def _called(self, name: str, *given: Floats) -> Floats:
         numbers = np.concatenate([*given, np.empty(self.coordinates.count)])
-        first, places, at = numbers.ctypes.data, [], 0  # one array: asking for its address takes longest
+        # one array: taking an array's address is the slowest part
+        first, places, at = numbers.ctypes.data, [], 0
         for value in given:
             if len(value):
                 places.append(first + 8 * at)

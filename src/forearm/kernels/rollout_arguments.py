@@ -1,5 +1,5 @@
-"""What a rollout is called with, by shapes alone: how many arms there are, and how far apart the numbers of
-two arms and of two steps lie. Arrays of every kind, wherever they are, go through the same checks.
+"""Arguments of a rollout, by shapes only: the number of arms, and the strides between two arms and between
+two steps. Arrays of every kind and on every device go through the same checks.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class RolloutPlan:
-    """A run, checked: so many steps of h seconds by a method, every `record`-th kept (0: the end alone)."""
+    """A checked run: this many steps of h seconds by a method,
+    every `record`-th state recorded (0: only the final state).
+    """
 
     steps: int
     h: float
@@ -28,12 +30,12 @@ class RolloutPlan:
 
     @property
     def records(self) -> int:
-        """How many states are kept of each arm."""
+        """The number of recorded states per arm."""
         return self.steps // self.record + 1 if self.record else 1
 
     @property
     def segment(self) -> int:
-        """Steps between two records, no more than suffice for all of them."""
+        """Steps between two records, no more than enough for all of them."""
         return min(self.record, self.steps + 1)
 
     def result(self, batch: Shape, n: int) -> Shape:
@@ -44,7 +46,7 @@ class RolloutPlan:
 def plan_of(
     steps: int, step: float, method: str, record: int | None, is_recorded: bool = False
 ) -> RolloutPlan:
-    """The run that a caller asks for; where states must be kept, None is no record."""
+    """The run that a caller requests; where states must be recorded, None is not a valid record."""
     return RolloutPlan(
         check_steps(steps, "simulate, steps", 0),
         check_number(step, "simulate, step", above=0.0),
@@ -54,9 +56,9 @@ def plan_of(
 
 
 def check_driving(given: Mapping[str, object]) -> str:
-    """Which of torque, voltage and controller drives, at most one of them given; nothing is zero torque.
+    """Which of torque, voltage and controller drives, at most one of them given; none means zero torque.
 
-    Motors with inductance have currents of their own, which fixed steps do not follow.
+    The currents of motors with inductance are states, which fixed steps do not integrate.
     """
     named = [name for name, value in given.items() if value is not None]
     if len(named) > 1:
@@ -67,17 +69,17 @@ def check_driving(given: Mapping[str, object]) -> str:
 
 
 def check_motors(arm: Arm) -> None:
-    """Refuse voltages for motors that are not known, or whose currents are states of their own."""
+    """Reject voltages for motors that are not known, or whose currents are states."""
     if constants_of(arm).inductance.any():
         raise InputError(
-            f"simulate: voltages are taken without inductance only, and motors of {arm.name!r} have some. "
-            "Take fa.simulate or fa.simulate_many, or forearm.simulation.without_inductance(arm)."
+            f"simulate: voltages need motors without inductance, and some motors of {arm.name!r} have it. "
+            "Use fa.simulate, fa.simulate_many, or forearm.simulation.without_inductance(arm)."
         )
 
 
 def batch_of(arm: Arm, states: Mapping[str, Shape], others: Sequence[tuple[str, Shape, int]]) -> Shape:
-    """() for one arm, (B,) for many: of states (n,) or (B, n), and of others that have a row per arm, with
-    the number of axes that they have then.
+    """() for one arm, (B,) for many: from states (n,) or (B, n), and from other arrays with a row per arm,
+    given with the number of axes of such a batch.
     """
     n, found = arm.n, {}
     for name, shape in states.items():
@@ -91,18 +93,20 @@ def batch_of(arm: Arm, states: Mapping[str, Shape], others: Sequence[tuple[str, 
     sizes = {size for size in found.values() if size != 1}
     if len(sizes) > 1:
         listed = ", ".join(f"{size} of {name}" for name, size in found.items())
-        raise InputError(f"simulate: expected the same number of arms everywhere, got {listed}.")
+        raise InputError(f"simulate: expected the same number of arms in all arguments, got {listed}.")
     return (sizes.pop(),) if sizes else (1,) if found else ()
 
 
 def driven_batch(shape: Shape, steps: int) -> Shape:
-    """The arms that go from one state, by what drives them: rows, unless there is one for each step."""
+    """The batch of arms that share one initial state, from the shape of what drives them: one arm per row,
+    unless there is one row per step.
+    """
     return shape[:1] if len(shape) == 2 and shape[0] != steps else ()
 
 
 def strides_of(name: str, shape: Shape, size: int, batch: Shape, steps: int) -> tuple[int, int]:
-    """How many numbers lie between two arms, and between two steps, of what drives them: (size,) or
-    (B, size) held, (steps, size) or (B, steps, size) by step, 1 in the place of what all share.
+    """Strides between two arms, and between two steps, of what drives them: (size,) or (B, size) held,
+    (steps, size) or (B, steps, size) by step, 1 in place of shared axes.
     """
     count = batch[0] if batch else 1
     if shape == (size,):
@@ -113,8 +117,8 @@ def strides_of(name: str, shape: Shape, size: int, batch: Shape, steps: int) -> 
         by_arm, by_step = bool(batch) and shape[0] == count, shape[0] == steps
         if by_arm and by_step and count > 1:
             raise InputError(
-                f"{name}: {shape} may be one row per arm or one per step, as there are {count} of both; give "
-                f"({count}, 1, {size}) or (1, {steps}, {size})."
+                f"{name}: {shape} is ambiguous: one row per arm or one per step, as there are {count} of "
+                f"both; give ({count}, 1, {size}) or (1, {steps}, {size})."
             )
         if by_arm or by_step:
             return (size if by_arm else 0), (0 if by_arm else size)
@@ -123,5 +127,5 @@ def strides_of(name: str, shape: Shape, size: int, batch: Shape, steps: int) -> 
 
 
 def state_stride(shape: Shape) -> int:
-    """How many numbers lie between the states of two arms."""
+    """The stride between the states of two arms."""
     return shape[-1] if len(shape) == 2 and shape[0] > 1 else 0

@@ -1,5 +1,5 @@
-"""Gradients of rollouts: weights on the states that a rollout left become gradients of what it was given,
-backwards through its steps, without a Jacobian and without all states being kept.
+"""Gradients of rollouts in reverse mode: weights on the resulting states become gradients of the inputs,
+propagated backwards through the steps, without a Jacobian and without storing all states.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from forearm.kernels.rollout_arguments import RolloutPlan, Shape, check_driving
 from forearm.kernels.rollout_request import ROLLOUT_GRADIENT, RolloutRequest, rollout_of
 from forearm.kernels.traced_controller import TracedController, as_controller
 
-SCRATCH = 6  # the place of the scratch memory among the arrays
+SCRATCH = 6  # the index of the scratch memory among the arrays
 
 
 class RolloutGradient(NamedTuple):
     """g^T J of a rollout.
 
     Args:
-        q0, qd0: of the states at the start, (B, n).
+        q0, qd0: of the initial states, (B, n).
         drive: in the shape of the torque or voltage, or of the controller's reference.
-        parameters: (P,) or (B, P) as they were given, None where none are open.
+        parameters: (P,) or (B, P) like the values given, None if none are open.
     """
 
     q0: Array
@@ -40,8 +40,8 @@ class RolloutGradient(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GradientCall:
-    """A call of the machine code: its arrays, with how many numbers lie between those of two arms (0: all
-    share them), and the whole numbers that it takes beside them. The scratch memory is left to who runs it.
+    """A call of the machine code: its arrays, with the strides between two arms (0: shared by all), and its
+    integer arguments. The scratch memory is added by the caller.
     """
 
     request: RolloutRequest
@@ -61,8 +61,8 @@ def simulate_gradient(
     parameters: Parameters | None,
     run: Callable[[GradientCall], None],
 ) -> RolloutGradient:
-    """Gradients of what a rollout was given, as `Kernel.simulate_gradient` says; arrays of NumPy, on which
-    `run` computes.
+    """Gradients of the inputs of a rollout, as in `Kernel.simulate_gradient`;
+    NumPy arrays, processed by `run`.
     """
     arm, dtype, n = owner.arm, np.dtype(owner.dtype), owner.arm.n
     what, controller = checked_driving(owner, plan, driving)
@@ -79,7 +79,7 @@ def simulate_gradient(
     check_batch(given.batch, q.shape)
     request = request_of(owner, plan.method, what, controller, given.drive.shape[-1])
     count, by_step = given.count, given.drive_strides[1] > 0
-    # A controller leaves nothing at steps at which it is not asked.
+    # A controller writes nothing at steps between its updates.
     drive = np.zeros((count, plan.steps if by_step else 1, given.drive.shape[-1]), dtype)
     made = [np.empty((count, k), dtype) for k in (n, n, len(owner.parameters))]
     left = [*made[:2], drive, made[2]]
@@ -106,7 +106,7 @@ def simulate_gradient(
 
 
 def run_on_host(call: GradientCall, threads: int | None) -> None:
-    """The machine code of the CPU, shared by threads."""
+    """The machine code of the CPU, distributed over threads."""
     function, arrays, plan = rollout_of(call.request), [*call.arrays], call.plan
     arrays[SCRATCH] = np.empty(call.count * call.rows[SCRATCH], call.request.dtype)
     native = function.part("batch" if call.count > 1 else "single")
@@ -119,7 +119,7 @@ def run_on_host(call: GradientCall, threads: int | None) -> None:
 
 
 def scratch_row(plan: RolloutPlan, controller: TracedController | None, n: int) -> int:
-    """Numbers of scratch memory of one arm: states between two records, and what a controller answered."""
+    """Size of one arm's scratch memory: states between two records, and the controller's outputs."""
     return plan.segment * (2 if controller is None else 3) * n
 
 
@@ -130,8 +130,8 @@ def whole_numbers(
     by_record: bool,
     controller: TracedController | None,
 ) -> list[int]:
-    """What the machine code is told beside arrays, in its order, the count and the length of a step left out;
-    `strides` are those of what drives the arms.
+    """The integer arguments of the machine code besides arrays, in its order, except the count and the step
+    size; `strides` are those of what drives the arms.
     """
     of_inputs = strides if controller is None else (0, 0)
     made = [
@@ -149,7 +149,7 @@ def whole_numbers(
 def checked_driving(
     owner: RolloutOwner, plan: RolloutPlan, driving: Mapping[str, Any]
 ) -> tuple[str, TracedController | None]:
-    """What drives the arms, and the controller if that is one; what has no gradient is refused."""
+    """What drives the arms, and the controller if there is one; raises for what has no gradient."""
     refuse_sticking(owner.arm, tuple(owner.parameters))
     what = check_driving(driving)
     controller = as_controller(driving[what]) if what == "controller" else None
@@ -167,12 +167,12 @@ def check_batch(batch: Shape, states: Shape) -> None:
 def _check_controller(controller: TracedController, plan: RolloutPlan) -> None:
     if controller.state:
         raise InputError(
-            "simulate_gradient, controller: a law that keeps a state is not differentiated; give what it "
-            "answered as torque."
+            "simulate_gradient, controller: laws with a state are not differentiable; pass the law's output "
+            "as torque."
         )
     if controller.gains is not None:
         raise InputError(
-            "simulate_gradient, controller: gains are not differentiated; give them in the reference."
+            "simulate_gradient, controller: gains are not differentiable; pass them in the reference."
         )
     if plan.record % controller.period:
         raise InputError(
@@ -199,12 +199,12 @@ def check_pairs(states: object, weights: object) -> None:
 
 
 def check_states(q: Shape, qd: Shape, arm: Arm, plan: RolloutPlan) -> None:
-    """Raise unless states have the shape in which they are kept."""
+    """Raise unless states have the shape of the record."""
     shape = (plan.records, arm.n)
     for got in (q, qd):
         if len(got) not in (2, 3) or got[-2:] != shape or got != q:
             raise InputError(
-                f"simulate_gradient, states: expected q and qd as simulate leaves them with "
+                f"simulate_gradient, states: expected q and qd as simulate returns them with "
                 f"record={plan.record}, {shape} or (B, {plan.records}, {arm.n}), got {got}."
             )
 
@@ -215,14 +215,14 @@ def is_by_record(weights: Sequence[Shape], states: Shape) -> bool:
     shapes = set(weights)
     if shapes != {states} and shapes != {last}:
         raise InputError(
-            f"simulate_gradient, weights: expected a pair of arrays {last} for the states at the end, or "
-            f"{states} for those that were kept, got {' and '.join(map(str, weights))}."
+            f"simulate_gradient, weights: expected a pair of arrays {last} for the final states, or {states} "
+            f"for all recorded states, got {' and '.join(map(str, weights))}."
         )
     return shapes == {states}
 
 
 def refuse_sticking(arm: Arm, parameters: tuple[str, ...]) -> None:
-    """Refuse arms with a joint that friction can hold."""
+    """Raise for arms with a joint that dry friction can hold."""
     from forearm.codegen.simulation_step import held_by_friction
     from forearm.drives.coordinates import coordinates_of, refuse_drive_states
     from forearm.drives.joint import depends_on_load
@@ -235,6 +235,6 @@ def refuse_sticking(arm: Arm, parameters: tuple[str, ...]) -> None:
     ]
     if held or depends_on_load(arm):
         raise InputError(
-            f"simulate_gradient: friction can hold {', '.join(held) or 'joints'} of {arm.name!r}, and a "
-            "motion that sticks has no gradient. Take arm.rigid(), or friction that is viscous alone."
+            f"simulate_gradient: dry friction can hold {', '.join(held) or 'joints'} of {arm.name!r}, and "
+            "stick-slip motion has no gradient. Use arm.rigid(), or viscous friction only."
         )

@@ -1,12 +1,13 @@
-"""The gradient of a rollout as LLVM's text: from the last step to the first, each with its stages computed
-again from states that were kept, and the stages backwards by the traced reverse of accelerations.
+"""The gradient of a rollout as LLVM IR: from the last step to the first, recompute each step's stages from
+stored states, then propagate backwards through the stages by the traced reverse mode of the accelerations.
 
 With stages Q_s = q + h sum a_sr V_r, V_s = qd + h sum a_sr A_r, A_s = f(Q_s, V_s, u) and weights x, y on q
 and qd at the end of a step, from the last stage to the first:
 
     A_s' = h (b_s y + sum a_rs V_r'), Q_s' = A_s'^T f_q, V_s' = h (b_s x + sum a_rs Q_r') + A_s'^T f_qd
 
-where r are later stages; x grows by the sum of Q_s', y by that of V_s', and u has the sum of A_s'^T f_u.
+where r are later stages; the sum of Q_s' is added to x, that of V_s' to y, and u receives the sum of A_s'^T
+f_u.
 """
 
 from __future__ import annotations
@@ -20,21 +21,21 @@ from forearm.kernels.llvm import IRFunction, Value
 from forearm.kernels.rollout_request import ROLLOUT_GRADIENT
 from forearm.kernels.vectors import Body, Target
 
-# What the function is given, in this order. States are kept every `every` steps, `records` of each row;
-# `scratch` has room for the states of so many steps of each row, and for what a controller answered. Weights
-# are of the end alone, or of every record where by_record is 1; gradients out_u of inputs, or of a
-# controller's reference, are summed over steps, or by step where by_step is 1.
+# Arguments of the function, in this order. States are recorded every `every` steps, `records` per row;
+# `scratch` has room for the states between two records of each row, and for the controller's outputs. Weights
+# are for the final state, or for every record if by_record is 1; gradients out_u of inputs, or of a
+# controller's reference, are summed over steps, or given per step if by_step is 1.
 ARRAYS = (
     *("states_q", "states_qd", "u", "parameters", "weights_q", "weights_qd", "scratch"),
     *("out_q0", "out_qd0", "out_u", "out_parameters"),
 )
 COUNTS = ("count", "steps", "every", "records")
 STRIDES = ("u_row", "u_step", "p_row", "by_record", "by_step")
-OF_CONTROLLER = ("period", "r_row", "r_step")  # which come last, and an array `reference` behind the others
+OF_CONTROLLER = ("period", "r_row", "r_step")  # these come last, with an additional array `reference`
 
 
 def gradient_arguments(program: RolloutProgram, target: Target) -> dict[str, str]:
-    """The arguments of the function, by name, with their types; `h` is the length of a step, s."""
+    """The arguments of the function, by name, with their types; `h` is the step size, s."""
     arrays, numbers = [*ARRAYS], [*COUNTS, *STRIDES]
     if program.law is not None:
         arrays.append("reference")
@@ -54,7 +55,7 @@ def rollout_gradient_text(program: RolloutProgram, target: Target) -> str:
 
 
 def gradient_kernel_text(name: str, program: RolloutProgram, target: Target, threads: int) -> str:
-    """The same function as a kernel of a GPU, one thread per row in blocks of so many threads; the count of
+    """The same function as a GPU kernel, one thread per row in blocks of this many threads; the number of
     rows is its last argument.
     """
     return rows_kernel_text(
@@ -66,12 +67,12 @@ def gradient_kernel_text(name: str, program: RolloutProgram, target: Target, thr
 
 
 def scratch_size(program: RolloutProgram) -> int:
-    """Numbers that are kept of a step while steps are computed again."""
+    """Numbers stored per step while steps are recomputed."""
     return (2 if program.law is None else 3) * program.step.n
 
 
 class GradientRows:
-    """The code of as many rows as the target has lanes; for arms whose joints friction cannot hold."""
+    """Code for as many rows as the target has lanes; for arms without joints that friction can hold."""
 
     def __init__(self, program: RolloutProgram, body: Body, given: dict[str, Value]) -> None:
         self.program, self.step, self.body, self.given = program, program.step, body, given
@@ -85,7 +86,7 @@ class GradientRows:
             body.space("%lanes.parameters", self.open * self.lanes)
 
     def write(self, at: Value) -> None:
-        """All of it."""
+        """Emit the complete code."""
         f, body, rows, given, n = self.f, self.body, self.rows, self.given, self.n
         known = rows.begin(at)
         reverse = self.step.reversed_accelerations
@@ -97,7 +98,7 @@ class GradientRows:
         with f.unless(f.compared("ne", given["by_record"], 0)) as begun:
             last = rows.vectors(self._weights(None))
         start = [f.phi(begun, x, y) for x, y in zip(none, last, strict=False)]
-        unknown = rows.vectors([unknown_of(body, list(start), known)])  # NaN where any number was not known
+        unknown = rows.vectors([unknown_of(body, list(start), known)])  # NaN where any number was not finite
         with f.repeat(f.op("sub", given["records"], 1), *start, *none[2 * n :], *unknown) as turn:
             r, *carried = turn.now
             carried = self._segment(r, carried)
@@ -120,13 +121,13 @@ class GradientRows:
             rows.scattered("out_parameters", sums, f.op("add", 0, self.open))
 
     def _weights(self, moved: Value | None) -> list[str]:
-        """Those of q and qd: at the end, or of the record that lies so far behind the first."""
+        """The weights of q and qd: for the final state, or for the record at this offset from the first."""
         f, rows, n = self.f, self.rows, self.n
         row = f.op("mul", self.given["records"], n) if moved is not None else f.op("add", 0, n)
         return [x for name in ("weights_q", "weights_qd") for x in rows.gathered(name, n, row, moved)]
 
     def _segment(self, r: Value, carried: Sequence[Value]) -> list[Value]:
-        """Weights and gradients before the steps behind a record, from those after them."""
+        """Propagate weights and gradients backwards over the steps between two records."""
         f, rows, given, n = self.f, self.rows, self.given, self.n
         first = f.op("mul", r, given["every"])
         left = f.op("sub", given["steps"], first)
@@ -156,7 +157,7 @@ class GradientRows:
         return [f.phi(end, x, y) for x, y in zip(carried, earlier, strict=True)]
 
     def _keep(self, i: Value | int, state: Sequence[str]) -> None:
-        """A state, and what a controller answered, to its place in the scratch memory."""
+        """Store a state, and the controller's output, in the scratch memory."""
         f, size = self.f, self.kept
         row = f.op("mul", self.given["every"], size)
         self.rows.scattered("scratch", state, row, f.op("mul", f.op("add", 0, i), size))
@@ -175,7 +176,7 @@ class GradientRows:
         return [self.body.fma(self.rows.h, x, y) for x, y in zip(rates, state, strict=True)]
 
     def _reversed(self, i: Value, k: Value, carried: Sequence[Value]) -> list[Value]:
-        """One step backwards: its stages computed again, then gone through from the last to the first."""
+        """One step in reverse: recompute its stages, then go through them from the last to the first."""
         f, body, rows, n, method = self.f, self.body, self.rows, self.n, self.step.method
         size, stages, far = 2 * n, len(method.c), farthest(method.a)
         row = f.op("mul", self.given["every"], self.kept)
@@ -184,7 +185,8 @@ class GradientRows:
         rows.stages(self._named(state), u, keep="%lanes.stages")
         later, unknown = list(carried[:size]), unknown_of(body, [*state, *u], carried[-1])
         none = [body.constant(0.0)] * size
-        begin = rows.vectors([*none * far, *none, *none[:n]])  # of later stages, sums of these, and of u
+        # of later stages, their sums, and the gradient of u
+        begin = rows.vectors([*none * far, *none, *none[:n]])
         with f.repeat(stages - 1, *begin) as turn:
             s, *rest = turn.now
             before = [rest[d * size :][:size] for d in range(far)]
@@ -207,15 +209,15 @@ class GradientRows:
         return [*made, *rows.vectors([unknown])]
 
     def _leave(self, k: Value, slopes: Sequence[str]) -> None:
-        """The gradient of what drove a step, where it is asked for step by step."""
+        """Store the gradient of what drove a step, if it is requested per step."""
         f, size = self.f, len(slopes)
         with f.when(f.compared("ne", self.given["by_step"], 0)):
             row = f.op("mul", self.given["steps"], size)
             self.rows.scattered("out_u", slopes, row, f.op("mul", k, size))
 
     def _through_law(self, k: Value, state: Sequence[str], carried: Sequence[Value]) -> list[Value]:
-        """Where the controller was asked, the weights of its answer become those of the state and of its
-        reference.
+        """At steps where the controller is updated,
+        convert the weights of its output into those of the state and of its reference.
         """
         f, body, rows, n, law = self.f, self.body, self.rows, self.n, self.program.reversed_law
         with f.when(rows.is_asked(k)) as end, f.inside():
@@ -244,7 +246,7 @@ class GradientRows:
         return [body.op("fmul", rows.h, x) for x in total]
 
     def _slopes(self, s: Value, u: Sequence[str], weights: Sequence[str]) -> dict[str, list[str]]:
-        """g^T J of the accelerations at a stage; that of open parameters is added up in memory."""
+        """g^T J of the accelerations at a stage; that of open parameters is accumulated in memory."""
         f, body, n = self.f, self.body, self.n
         traced = self.step.reversed_accelerations
         there = f.at("%lanes.stages", s, body.target.scalar, 2 * n * self.lanes)

@@ -27,10 +27,10 @@ def rollout_text(plant: TracedPlant, method: ExplicitMethod, target: Target) -> 
 
     `void rollout(q, qd, friction_sign, is_free, load_guess, contact, u, out_q, out_qd, count, steps, every,
     u_state, u_step, h, slope)`: count simulations, states (count, m) in and out, inputs (n) at u + state
-    u_state + step u_step, and a record (count, steps / every + 1, m) for each output; `slope` is 0 where
-    inputs are held and 1 where they go straight to the next.
+    u_state + step u_step, and a record (count, steps / every + 1, m) for each output; `slope` is 0 if inputs
+    are held and 1 if they are interpolated linearly.
     `void accelerate(q, qd, u, friction_sign, is_free, contact, out, count)`, `void require(q, qd, u,
-    friction_sign, contact, out, count)`: of rows of states.
+    friction_sign, contact, out, count)`: on rows of states.
     """
     texts = [function_text("accelerate", traced_accelerations(plant), target)]
     if any(plant.dry):
@@ -55,7 +55,7 @@ class _Rollout:
             self.body.space(f"%rows.{name}", size * target.lanes)
 
     def text(self) -> str:
-        """All of it."""
+        """The complete text."""
         f, body, given, lanes = self.f, self.body, self.given, self.target.lanes
         h, slope = (body.spread(given[name]) for name in ("h", "slope"))
         records = f.op("add", f.op("sdiv", given["steps"], given["every"]), 1)
@@ -81,7 +81,7 @@ class _Rollout:
         return f.text()
 
     def _step(self, u: list[str], change: list[str], h: str) -> None:
-        """The traced step, from the lanes and back to them."""
+        """The traced step, reading from the lanes and writing back to them."""
         body, traced = self.body, self.traced
         lanes = self.target.lanes
         held: dict[str, list[Any]] = {
@@ -96,7 +96,7 @@ class _Rollout:
             body.keep(f"%lanes.{name}", some)
 
     def _inputs(self, at: Value, some: Value, k: Value, slope: str) -> tuple[list[str], list[str]]:
-        """The inputs of a step, and how much they change until the next."""
+        """The inputs of a step, and their change until the next."""
         f, body, scalar = self.f, self.body, self.target.scalar
         so_far, pointers = f.op("mul", k, self.given["u_step"]), []
         for lane in range(self.target.lanes):
@@ -112,7 +112,7 @@ class _Rollout:
         return now, [body.op("fmul", change, slope) for change in changes]
 
     def _record(self, some: Value, first: Value, records: Value) -> None:
-        """Positions and velocities into their rows, the first lane's at `first`."""
+        """Store positions and velocities in their rows, the first lane's at `first`."""
         f, n, scalar = self.f, self.count, self.target.scalar
         for name in RECORDED:
             self._to_rows(name, n)

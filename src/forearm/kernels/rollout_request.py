@@ -1,4 +1,4 @@
-"""Rollouts as machine code: what is to be compiled, and its code from the cache or made now."""
+"""Rollouts as machine code: the compile request, and its code, loaded from the cache or compiled now."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from forearm.kernels.batch_rollout_ir import RolloutProgram
     from forearm.kernels.rollout_summary import TracedSummary
 
-# The functions' names in their objects, and how many arrays and whole numbers they are given; the length of
-# a step comes last. The gradient of a controller's reference takes some more.
+# The functions' names in their objects, and their numbers of arrays and integers; the step size comes last.
+# The gradient of a controller's reference takes some more.
 ROLLOUT, ROLLOUT_GRADIENT = "batch_rollout", "rollout_gradient"
 ARGUMENTS = {ROLLOUT: (8, 11), ROLLOUT_GRADIENT: (11, 9)}
 OF_CONTROLLER = 1, 3
-MOST_KEPT = 32  # rollouts of a process
+MOST_KEPT = 32  # rollouts that a process keeps
 
 
 @dataclass(frozen=True)
 class RolloutRequest:
-    """What is compiled: an arm driven by torques or voltages under a method, the law of its controller, and
-    what is summed up on the way, both known by the digest of what they compute. `is_limited` says that motors
-    give no more than the joints' max_effort.
+    """A request to compile: an arm driven by torques or voltages under a method, the law of its controller,
+    and the summaries, both identified by digests of what they compute. If `is_limited`, motor torques
+    saturate at the joints' max_effort.
     """
 
     arm: Arm
@@ -47,13 +47,13 @@ class RolloutRequest:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """All that decides what the code computes."""
+        """Everything that determines what the code computes."""
         chosen = self.parameters, self.method, self.voltage, self.function, self.digest
         more = self.is_limited, "" if self.summary is None else self.summary.digest
         return "batch rollouts", self.arm, self.dtype, *chosen, *more
 
     def program(self) -> RolloutProgram:
-        """It, traced."""
+        """The traced program."""
         from forearm.codegen.rollout_step import RolloutStep
         from forearm.codegen.simulation_step import TracedPlant
         from forearm.drives.coordinates import refuse_drive_states
@@ -69,7 +69,7 @@ class RolloutRequest:
 
 
 class CompiledRollout:
-    """The machine code of a request, in parts: "single" for one arm, "batch" for many in the lanes."""
+    """The machine code of a request, in parts: "single" for one arm, "batch" for many in vector lanes."""
 
     def __init__(self, request: RolloutRequest) -> None:
         self.request = request
@@ -81,7 +81,7 @@ class CompiledRollout:
         return self.request.program()
 
     def part(self, name: str) -> Native:
-        """From memory, from the cache, or made now."""
+        """A part from memory, from the cache, or compiled now."""
         return self._parts.get(name) or self._found(name)
 
     def _found(self, part: str) -> Native:
@@ -124,5 +124,5 @@ class CompiledRollout:
 
 @lru_cache(maxsize=MOST_KEPT)
 def rollout_of(request: RolloutRequest) -> CompiledRollout:
-    """The code of a request, kept while the process lives."""
+    """The code of a request, kept for the life of the process."""
     return CompiledRollout(request)

@@ -1,4 +1,4 @@
-"""Figures of rollouts that are summed up step by step, inside the machine code: no state need be kept."""
+"""Summaries of rollouts, accumulated step by step inside the machine code: no state need be stored."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from forearm.values import check_whole
 if TYPE_CHECKING:
     from forearm.codegen.functions import Traced
 
-MOST_KEPT = 64  # traced summaries of a process
+MOST_KEPT = 64  # traced summaries that a process keeps
 
 
 @dataclass(frozen=True, eq=False)
 class StepView:
-    """One step of a run as a `Summary` sees it, (n,) each, over symbols.
+    """One step of a run as seen by a `Summary`, (n,) each, over symbols.
 
     Args:
-        t, h: time at the start of the step and its length, s.
+        t, h: time at the start of the step and step size, s.
         q, qd: state at the start.
         q_next, qd_next: state at the end.
-        u: torques or voltages that drive the arm over it.
-        reference: the row that the controller reads at this step; empty without one.
-        model: the arm, as laws of a `TracedController` have it.
+        u: torques or voltages that drive the arm over the step.
+        reference: the controller's reference row at this step; empty without a controller.
+        model: the arm, as passed to laws of a `TracedController`.
         constants: N Kt (N m / A) and R (ohm) of motor j, as a function of j.
-        torques: what motors give at velocities (n,), as a function of them.
+        torques: motor torques as a function of velocities (n,).
     """
 
     t: Any
@@ -52,12 +52,12 @@ class StepView:
 
     @property
     def after(self) -> StepView:
-        """The state at the end of the step, seen as a step of its own that takes no time."""
+        """The state at the end of the step, as a step of zero duration."""
         return replace(self, t=self.t + self.h, q=self.q_next, qd=self.qd_next)
 
     @cached_property
     def tau(self) -> Any:
-        """What motors give at the start of the step, times the gear ratio, within their limits."""
+        """Motor torques at the start of the step, times the gear ratio, within their limits."""
         return object_array(self.torques(self.qd))
 
     @cached_property
@@ -67,12 +67,12 @@ class StepView:
 
     @cached_property
     def current(self) -> Any:
-        """Of each motor at the start of the step, A."""
+        """Current of each motor at the start of the step, A."""
         return object_array([tau / self.constants(j)[0] for j, tau in enumerate(self.tau)])
 
     @cached_property
     def voltage(self) -> Any:
-        """Of each motor at the start of the step, V = R i + N Kt qd."""
+        """Voltage of each motor at the start of the step, V = R i + N Kt qd."""
         made = []
         for j, (i, qd) in enumerate(zip(self.current, self.qd, strict=True)):
             K, R = self.constants(j)
@@ -81,30 +81,31 @@ class StepView:
 
     @property
     def error(self) -> Any:
-        """What is wanted less where the joints are: the first n numbers of the reference are q wanted."""
+        """Tracking error, reference minus actual: the first n numbers of the reference are the desired q."""
         n = len(self.q)
         if len(self.reference) < n:
             raise InputError(
-                f"summaries: errors need a controller whose reference begins with the {n} coordinates "
-                f"wanted, got a reference of {len(self.reference)} numbers."
+                f"summaries: errors need a controller whose reference begins with the {n} desired "
+                f"coordinates, got a reference of {len(self.reference)} numbers."
             )
         return self.reference[:n] - self.q
 
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """A figure of a run, summed up while it goes on.
+    """A quantity accumulated during a run.
 
-    `update` is called once, with symbols, as the law of a `TracedController` is: in the place of `if` stand
-    `choose`, `maximum` and the others of `forearm.symbols.scalars`.
+    `update` is called once, with symbols, like the law of a `TracedController`: instead of `if` use `choose`,
+    `maximum` and the other functions of `forearm.symbols.scalars`.
 
     Args:
-        name: what it is called in the result.
-        update: function of (step, sums), a `StepView` and what was summed up before it, (size,); gives
-            (size,).
-        size: how many numbers are summed up; None: one per joint.
-        start: what they begin with.
-        finish: function of (sums (B, size), steps, step) that gives the figure; None: the sums.
+        name: its name in the result.
+        update: function of (step, sums): a `StepView` and the values accumulated so far, (size,); returns the
+            new values, (size,).
+        size: number of values; None: one per joint.
+        start: their initial value.
+        finish: function of (sums (B, size), steps, step) that computes the result; None: the result is the
+            sums.
     """
 
     name: str
@@ -115,7 +116,7 @@ class Summary:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise InputError(f"summary, name: expected a text, got {shorten(self.name)}.")
+            raise InputError(f"summary, name: expected a string, got {shorten(self.name)}.")
         if not callable(self.update):
             raise InputError(
                 f"summary {self.name!r}, update: expected a function of (step, sums), got "
@@ -125,14 +126,14 @@ class Summary:
             check_whole(self.size, f"summary {self.name!r}, size", 1, 1000)
 
     def width(self, n: int) -> int:
-        """How many numbers an arm of n joints has summed up."""
+        """The number of values for an arm of n joints."""
         return n if self.size is None else self.size
 
 
 @dataclass(frozen=True)
 class TracedSummary:
     """All summaries of a rollout as one function: `sums_next` from t, h, q, qd, q_next, qd_next, u,
-    `reference` and `sums`; known by the digest of what it computes.
+    `reference` and `sums`; identified by the digest of what it computes.
     """
 
     digest: str
@@ -143,8 +144,8 @@ class TracedSummary:
 
 @dataclass(frozen=True)
 class SummaryRequest:
-    """What decides how summaries are traced: the arm, its open parameters, what drives it, and how many
-    numbers a row of its controller's reference has.
+    """What determines how summaries are traced: the arm, its open parameters, what drives it, and the width
+    of its controller's reference.
     """
 
     arm: Arm
@@ -156,7 +157,7 @@ class SummaryRequest:
 
 @lru_cache(maxsize=MOST_KEPT)
 def traced_summaries(summaries: tuple[Summary, ...], request: SummaryRequest) -> TracedSummary:
-    """The updates of summaries on one graph."""
+    """The updates of all summaries on one graph."""
     from forearm.codegen.functions import Traced
     from forearm.codegen.program import Argument
     from forearm.codegen.simulation_step import TracedPlant
@@ -206,13 +207,13 @@ def traced_summaries(summaries: tuple[Summary, ...], request: SummaryRequest) ->
 def finished(
     summaries: Sequence[Summary], sums: Array, is_known: Array, run: tuple[int, float]
 ) -> Mapping[str, Array]:
-    """The figures by name, (B, size), or (B,) where there is one; NaN where an arm's state is not known.
+    """The results by name, (B, size), or (B,) for scalars; NaN where an arm's state is not finite.
 
     Args:
-        summaries: what was summed up.
-        sums: their sums, (B, all of them).
-        is_known: whether the state at the end is finite, (B,).
-        run: how many steps, and the length of one, s.
+        summaries: the summaries.
+        sums: their sums, (B, total size).
+        is_known: whether the final state is finite, (B,).
+        run: number of steps, and step size, s.
     """
     made: dict[str, Array] = {}
     at = 0
@@ -233,7 +234,7 @@ def finished(
 
 
 def _rest(summaries: Sequence[Summary], total: int) -> int:
-    """The number of joints, by how many numbers those that have one per joint share."""
+    """The number of joints, from how many numbers the summaries with one value per joint share."""
     by_joint = sum(summary.size is None for summary in summaries)
     return (total - sum(summary.size or 0 for summary in summaries)) // by_joint
 
@@ -245,8 +246,8 @@ def _updated(summary: Summary, view: StepView, now: Any) -> list[Any]:
         made = list(summary.update(view, now))
     except TypeError as error:
         raise InputError(
-            f"summary {summary.name!r}, update: {error}. It is called with symbols: take choose, maximum and "
-            "the others of forearm.symbols.scalars in the place of comparisons."
+            f"summary {summary.name!r}, update: {error}. It is called with symbols: use choose, maximum and "
+            "the other functions of forearm.symbols.scalars instead of comparisons."
         ) from error
     if len(made) != len(now) or not all(isinstance(x, Expr | int | float | np.number) for x in made):
         raise InputError(
@@ -256,7 +257,7 @@ def _updated(summary: Summary, view: StepView, now: Any) -> list[Any]:
 
 
 def object_array(values: Sequence[Any]) -> Any:
-    """One entry for each value, whatever it is."""
+    """An object array with one entry per value."""
     made = np.empty(len(values), dtype=object)
     for k, value in enumerate(values):
         made[k] = value

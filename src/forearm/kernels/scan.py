@@ -1,4 +1,6 @@
-"""A step that goes over the rows of arrays with a state, in machine code from the cache or made now."""
+"""A step function with state, scanned over the rows of arrays,
+in machine code loaded from the cache or compiled now.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +35,10 @@ SCAN = "scan"  # the function in its object
 
 
 class CompiledScan:
-    """A step over rows of arrays, compiled; made by `compile_scan`.
+    """A step scanned over rows of arrays, compiled; created by `compile_scan`.
 
-    `carry` and `shared` are sizes by name of the state and of what all rows share, `rows` those of the inputs
-    that have rows, `outputs` those of the rows that it makes.
+    `carry` and `shared` are sizes by name of the state and of inputs shared by all rows, `rows` those of the
+    inputs with rows, `outputs` those of the output rows.
     """
 
     def __init__(self, name: str, carry: Sizes, shared: Sizes, rows: Sizes, outputs: Sizes, native: Native):
@@ -56,16 +58,15 @@ class CompiledScan:
         backwards: bool = False,
         out: Mapping[str, Floats] | None = None,
     ) -> tuple[dict[str, Floats], dict[str, Floats]]:
-        """The state behind the last row that is visited, (c,) each, and the outputs, (N, size) each: row i
-        from row i of the inputs. The values are those of the graph: where it chooses, a NaN that is not
-        chosen leaves no trace.
+        """The state after the last row, (c,) each, and the outputs, (N, size) each: row i from row i of the
+        inputs. The values are those of the graph: a NaN in a branch that is not chosen does not propagate.
 
         Args:
-            carry: the state before the first row, (c,) each; it stays as it is.
-            rows: inputs (N, size), by name. Views of float64 are read in place, whatever lies between two of
-                their rows, and may overlap; others are copied.
+            carry: the state before the first row, (c,) each; not modified.
+            rows: inputs (N, size), by name. Views of float64 are read in place, with any stride between rows,
+                and may overlap; others are copied.
             shared: inputs (size,) that are the same for all rows.
-            backwards: visit the last row first.
+            backwards: start with the last row.
             out: arrays (N, size) to fill, by name; outputs that are not named are new arrays.
         """
         _check_names(self, carry, rows, shared, out)
@@ -99,18 +100,18 @@ def compile_scan(
     key: tuple[object, ...] | None = None,
     arm: Arm | None = None,
 ) -> CompiledScan:
-    """A step on the graph as machine code that goes over rows of arrays with a state, one lane of float64,
+    """A step on the graph as machine code that scans the rows of arrays with a state, one lane of float64,
     from the cache if the same was compiled before.
 
     Args:
         traced: the step, its arrays with one axis each, or a function that traces it. Inputs named neither in
-            `carry` nor in `shared` have rows, and there is at least one of them.
-        name: of the step, for messages and for the list of what is in the cache.
+            `carry` nor in `shared` have rows; there must be at least one.
+        name: of the step, for messages and for the listing of the cache.
         carry: inputs that are the state; the outputs of the same names and sizes are the next state.
         shared: inputs that are the same for all rows.
-        key: everything that the step is traced from: nothing is traced then if the code is there. Without one
-            code is known by all that the graph computes.
-        arm: the arm whose function it is, for the list of what is in the cache.
+        key: everything that the step is traced from: if given, nothing is traced when the code is cached.
+            Without one, code is identified by everything that the graph computes.
+        arm: the arm that the function belongs to, for the listing of the cache.
     """
     where = f"compile_scan, {name}"
     carried, common = tuple(names_of(f"{where}, carry", carry)), tuple(names_of(f"{where}, shared", shared))
@@ -155,7 +156,7 @@ def compile_scan(
 
 
 def _check_roles(where: str, step: Traced, carry: Sequence[str], shared: Sequence[str]) -> None:
-    """Refuse a step whose arrays cannot be carried, shared and taken by rows as asked."""
+    """Check that the step's arrays can be carried, shared and scanned as requested."""
     inputs, outputs = ({a.name: a for a in some} for some in (step.inputs, step.outputs))
     for a in step.arrays:
         if len(a.shape) != 1:
@@ -175,14 +176,14 @@ def _check_roles(where: str, step: Traced, carry: Sequence[str], shared: Sequenc
             )
     if len(inputs) == len({*carry, *shared}):
         raise InputError(
-            f"{where}: expected an input that has rows; {_listed(inputs)} are carried or shared."
+            f"{where}: expected at least one input with rows; {_listed(inputs)} are carried or shared."
         )
 
 
 def _check_names(
     scan: CompiledScan, carry: object, rows: object, shared: object | None, out: object | None
 ) -> None:
-    """Refuse mappings that do not name what the step takes; `out` may name some of what it makes."""
+    """Check the names in a mapping; `out` may name only some of the outputs."""
     for what, given, known in (
         ("carry", carry, scan.carry),
         ("rows", rows, scan.rows),
@@ -208,7 +209,7 @@ def _vector(scan: CompiledScan, what: str, name: str, given: Mapping[str, ArrayL
 
 
 def _rows(scan: CompiledScan, name: str, value: ArrayLike, size: int, others: Sequence[Laid]) -> Laid:
-    """An input with rows, as many as others have; as it is if machine code can read it in place."""
+    """An input with rows, as many as the others; uncopied if machine code can read it in place."""
     if type(value) is np.ndarray and value.dtype == FLOAT64:
         array = value
     else:
@@ -225,7 +226,7 @@ def _rows(scan: CompiledScan, name: str, value: ArrayLike, size: int, others: Se
 
 
 def _is_readable(array: Floats, address: int, stride: int) -> bool:
-    """Whether whole numbers of float64 lie between rows, and nothing between the entries of a row."""
+    """Whether rows are a multiple of float64 apart, and the entries of a row contiguous."""
     return not (address | stride) & 7 and (array.strides[1] == 8 or array.shape[1] < 2)
 
 
@@ -249,8 +250,8 @@ def _made(scan: CompiledScan, count: int, out: Mapping[str, Any]) -> dict[str, F
 
 
 def _apart(written: Sequence[Laid], read: Sequence[Laid]) -> list[Laid]:
-    """The arrays to compute into: another one for each that lies across rows that are read;
-    exactly in their place it may lie.
+    """The arrays to compute into: a temporary for each that overlaps rows that are read;
+    the same place exactly is allowed.
     """
     places, made = [_bounds(rows) for rows in read], []
     for out in written:
@@ -264,14 +265,16 @@ def _apart(written: Sequence[Laid], read: Sequence[Laid]) -> list[Laid]:
 
 
 def _bounds(rows: Laid) -> tuple[int, int]:
-    """The addresses between which rows lie."""
+    """The address range of an array with rows."""
     array, address, stride = rows
     way = (len(array) - 1) * stride
     return address + min(way, 0), address + max(way, 0) + 8 * array.shape[1]
 
 
 def address_of(array: Floats) -> int:
-    """Where an array's first entry is: from the object itself, a fifth of the time that NumPy takes."""
+    """The address of an array's first entry, read from the object itself:
+    a fifth of the time that NumPy takes.
+    """
     return ctypes.c_int64.from_address(id(array) + DATA).value if is_possible() else array.ctypes.data
 
 

@@ -1,4 +1,4 @@
-"""A step over rows of arrays as machine code: its state goes on from row to row in registers."""
+"""A step scanned over rows of arrays as machine code: its state is carried from row to row in registers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from forearm.symbols.graph import expressions
 def scan_text(traced: Traced, carry: Sequence[str], shared: Sequence[str], target: Target) -> str:
     """The module, for one lane: `void scan(arrays, count)`.
 
-    `arrays` are whole numbers: the addresses of the carried state, which is changed, and of what all rows
-    share; then the address of the first row and the scalars between two rows, of each input that has rows
-    and of each output that is not carried. What depends on shared values alone is computed once.
+    `arrays` are integers: the addresses of the carried state, which is updated, and of the shared inputs;
+    then the address of the first row and the stride in scalars, of each input with rows and of each output
+    that is not carried. What depends on shared values only is computed once.
     """
     f = IRFunction(SCAN, {"arrays": "ptr", "count": "i64"})
     arrays, count = f.arguments
@@ -71,7 +71,9 @@ def scan_text(traced: Traced, carry: Sequence[str], shared: Sequence[str], targe
 
 
 def _fixed(graph: Graph, results: Any, shared: dict[int, Any]) -> list[Expr]:
-    """What depends on these places alone and is used by what does not, or is a result itself."""
+    """Nodes that depend on these places only and are used by others that do not,
+    or are results themselves.
+    """
     still, used = set(shared), {e.node for e in expressions(results)}
     for place in graph.needed(results):
         operands = graph.operands(place)

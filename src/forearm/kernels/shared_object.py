@@ -1,8 +1,8 @@
-"""An object file of LLVM's made into a shared object (.so) for Linux on 64-bit x86 and Arm, without a linker:
-anyone can load it, by `dlopen`, `ctypes` or another package.
+"""An LLVM object file converted to a shared object (.so) for Linux on 64-bit x86 and Arm, without a linker:
+it can be loaded by `dlopen`, `ctypes` or another package.
 
-What the code needs must be in it. Addresses within it are relative and written here; the few that are
-absolute are left to the system's loader.
+The code must be self-contained. Relative addresses are resolved here; the few absolute ones are left to the
+system's loader.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from forearm.kernels.memory import PAGE, rounded
 from forearm.kernels.relocation import AARCH64, relocated
 
 WRITEABLE = 0x1
-STRTAB, HASH, DYNAMIC, DYNSYM = 3, 5, 6, 11  # kinds of sections
+STRTAB, HASH, DYNAMIC, DYNSYM = 3, 5, 6, 11  # section types
 LOAD, AT_LOADING, STACK = (
     1,
     2,
     0x6474E551,
-)  # kinds of segments: in memory, for the loader, whether the stack runs
+)  # segment types: loadable, for the dynamic loader, stack permissions
 RUN, WRITE, READ = 1, 2, 4
-RELATIVE = {X86_64: 8, AARCH64: 1027}  # the relocation that adds where the object lies
-PAGES = {X86_64: 1 << 12, AARCH64: 1 << 16}  # the largest that systems have
+RELATIVE = {X86_64: 8, AARCH64: 1027}  # the relocation that adds the load address
+PAGES = {X86_64: 1 << 12, AARCH64: 1 << 16}  # the largest page size in use
 MACHINES = {"x86_64": X86_64, "aarch64": AARCH64}
-HEADER, SEGMENT, LINE = 64, 56, 64  # bytes of the header, of a segment's line and of a section's
+HEADER, SEGMENT, LINE = 64, 56, 64  # bytes of the header, of a program header and of a section header
 
 
 @dataclass(eq=False)
@@ -56,9 +56,9 @@ class Piece:
     align: int = 8
     link: int = 0
     info: int = 0
-    entry: int = 0  # bytes of one entry, where all are of one size
-    address: int = 0  # from where the object lies, and in the file
-    zeros: int = 0  # bytes that are in memory alone, behind all others
+    entry: int = 0  # bytes of an entry, if all have the same size
+    address: int = 0  # relative to the load address, and in the file
+    zeros: int = 0  # zero-initialised bytes, in memory only, at the end
 
     @property
     def size(self) -> int:
@@ -72,7 +72,7 @@ def is_possible() -> bool:
 
 
 def shared_object(code: bytes, exported: Sequence[str]) -> bytes:
-    """The object file as a shared object, in which these of its functions and arrays can be found by name."""
+    """The object file as a shared object that exports these functions and arrays."""
     try:
         (machine,) = struct.unpack_from("<H", code, 18)
         sections = sections_of(code, tuple(MACHINES.values()))
@@ -90,7 +90,7 @@ def shared_object(code: bytes, exported: Sequence[str]) -> bytes:
             pieces, [(places[k] + offset, symbols[s], addend) for k, offset, s, addend in absolute], machine
         )
     except (struct.error, IndexError, KeyError, ValueError, OverflowError, StopIteration) as error:
-        raise UnsupportedObject(f"not an object as expected: {error}") from None
+        raise UnsupportedObject(f"malformed object: {error}") from None
     return _file(pieces, machine)
 
 
@@ -100,11 +100,11 @@ def _is_kept(s: Section) -> bool:
 
 def _piece(code: bytes, s: Section) -> Piece:
     if s.size > BUFFER or s.align & (s.align - 1) or s.align > PAGE:
-        raise UnsupportedObject("a section that is too large, or asks for more than pages")
+        raise UnsupportedObject("a section that is too large, or aligned to more than a page")
     kept = s.flags & (ALLOCATED | EXECUTABLE | WRITEABLE)
     name = {READ: ".rodata", READ | RUN: ".text", READ | WRITE: ".data"}.get(_access(kept))
     if name is None:
-        raise UnsupportedObject("a section that is both written and run")
+        raise UnsupportedObject("a section that is both writable and executable")
     if s.kind == NOBITS:
         return Piece(".bss", NOBITS, kept, bytearray(), s.align, zeros=s.size)
     return Piece(name, PROGBITS, kept, content_of(code, s), s.align)
@@ -117,7 +117,7 @@ def _access(flags: int) -> int:
 def _entries(
     code: bytes, sections: list[Section], inside: dict[int, Piece]
 ) -> list[tuple[int, int, int, int, int]]:
-    """(section, offset, kind, symbol, addend) of every relocation of what is kept."""
+    """(section, offset, kind, symbol, addend) of every relocation of the included sections."""
     found = []
     for s in sections:
         if s.kind == RELA and s.info in inside:
@@ -130,7 +130,7 @@ def _entries(
 def _absolute(
     code: bytes, sections: list[Section], inside: dict[int, Piece], machine: int
 ) -> list[tuple[int, int, int, int]]:
-    """(section, offset, symbol, addend) of addresses that are known when the object is loaded."""
+    """(section, offset, symbol, addend) of addresses that are only known at load time."""
     found = []
     for k, offset, kind, symbol, addend in _entries(code, sections, inside):
         if kind == {X86_64: 1, AARCH64: 257}[machine]:
@@ -147,12 +147,14 @@ def _relocate(
     for k, offset, kind, symbol, addend in _entries(code, sections, inside):
         to = symbols[symbol]
         if to is None:
-            raise UnsupportedObject("a symbol is outside")
+            raise UnsupportedObject("an undefined symbol")
         relocated(machine, kind, inside[k].content, offset, inside[k].address + offset, to + addend)
 
 
 def _described(exported: Sequence[str], absolute: int) -> list[Piece]:
-    """Names for the loader, with room for what is known later: hashes, symbols, their names, relocations."""
+    """Dynamic linking sections, with room for values known later:
+    hashes, symbols, their names, relocations.
+    """
     names = bytearray(b"\0" + b"".join(name.encode("ascii") + b"\0" for name in exported))
     count = len(exported) + 1
     return [
@@ -164,7 +166,7 @@ def _described(exported: Sequence[str], absolute: int) -> list[Piece]:
 
 
 def _place(pieces: list[Piece], page: int) -> None:
-    """Addresses: what is read, run and written on pages of its own each."""
+    """Assign addresses: read-only, executable and writable sections on separate pages."""
     order = {READ: 0, READ | RUN: 1, READ | WRITE: 2}
     pieces.sort(key=lambda piece: (piece.zeros > 0, order[_access(piece.flags)]))
     at, before = HEADER + 6 * SEGMENT, READ
@@ -176,7 +178,7 @@ def _place(pieces: list[Piece], page: int) -> None:
 
 
 def _sizes(code: bytes, sections: list[Section]) -> dict[str, tuple[int, int]]:
-    """The kind and the size of every symbol that others may see."""
+    """The type and the size of every exported symbol."""
     table = next(s for s in sections if s.kind == SYMTAB)
     names, found = sections[table.link], {}
     for at in range(table.offset, table.offset + table.size, 24):
@@ -190,7 +192,7 @@ def _sizes(code: bytes, sections: list[Section]) -> dict[str, tuple[int, int]]:
 def _name(
     pieces: list[Piece], exported: Sequence[str], addresses: dict[str, int], sizes: dict[str, tuple[int, int]]
 ) -> None:
-    """The table of symbols, and that of their hashes: one bucket per symbol, each a chain."""
+    """The symbol table, and its hash table: one bucket per symbol, each a chain."""
     hashes, symbols, names = (_named(pieces, name).content for name in (".hash", ".dynsym", ".dynstr"))
     count = len(exported) + 1
     buckets, chains = [0] * count, [0] * count
@@ -206,7 +208,7 @@ def _name(
 
 
 def _hash(name: str) -> int:
-    """The hash that tables of symbols are sorted by."""
+    """The ELF hash of a symbol name."""
     value = 0
     for letter in name.encode("ascii"):
         value = (value << 4) + letter
@@ -216,12 +218,12 @@ def _hash(name: str) -> int:
 
 
 def _tell_loader(pieces: list[Piece], absolute: list[tuple[int, int | None, int]], machine: int) -> None:
-    """The relocations that are left, and the loader's list of where everything is."""
+    """The remaining relocations, and the dynamic section."""
     hashes, symbols, names, relocations = (
         _named(pieces, name) for name in (".hash", ".dynsym", ".dynstr", ".rela.dyn")
     )
     for k, (place, symbol, addend) in enumerate(absolute):
-        assert symbol is not None  # or it was refused before
+        assert symbol is not None  # rejected earlier otherwise
         struct.pack_into("<QQq", relocations.content, 24 * k, place, RELATIVE[machine], symbol + addend)
     told = {4: hashes.address, 5: names.address, 6: symbols.address, 10: len(names.content), 11: 24}
     if absolute:
@@ -235,7 +237,7 @@ def _named(pieces: list[Piece], name: str) -> Piece:
 
 
 def _file(pieces: list[Piece], machine: int) -> bytes:
-    """Header, segments, the pieces, and the table of sections that linkers and tools read."""
+    """Header, segments, the pieces, and the section table for linkers and tools."""
     names = Piece(".shstrtab", STRTAB, 0, bytearray(b"\0"), align=1)
     starts = []
     for piece in (*pieces, names):
@@ -280,7 +282,7 @@ def _file(pieces: list[Piece], machine: int) -> bytes:
 
 
 def _reach(pieces: list[Piece], access: int) -> tuple[int, int, int]:
-    """Where a segment begins, its size in the file and in memory: the first begins with the file."""
+    """A segment's start, its size in the file and in memory: the first segment begins with the file."""
     there = [piece for piece in pieces if _access(piece.flags) == access]
     if not there:
         return 0, 0, 0

@@ -1,7 +1,7 @@
-"""Matrices inverted, and others multiplied by the inverse, in their places, as LLVM's text.
+"""In-place matrix inversion, and multiplication of other matrices by the inverse, as LLVM IR.
 
-Gauss and Jordan's elimination with the largest pivot of each column. One state after the other, vectors along
-the rows: each entry is computed by itself, so its bits do not depend on how wide the vectors are.
+Gauss-Jordan elimination with partial pivoting. States are processed one after the other, vectors along the
+rows: each entry is computed independently, so its bits do not depend on the vector width.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from forearm.kernels.llvm import IRFunction, Value
 from forearm.kernels.vectors import Body, Target
 from forearm.symbols.counts import Counts
 
-PANEL = 4  # vectors of a row whose products are summed side by side
+PANEL = 4  # vectors of a row whose products are accumulated side by side
 
 
 def solve_text(name: str, n: int, matrices: int, target: Target) -> str:
     """`void name(B..., M, i64 count)`: M becomes its inverse, each B becomes -M^-1 B; (count, n, n) each.
 
-    A matrix that is not finite gives NaN, one without an inverse infinity or NaN.
+    A matrix that is not finite results in NaN, a singular one in infinity or NaN.
     """
     arrays = [f"B{k}" for k in range(matrices)]
     f = IRFunction(name, dict.fromkeys([*arrays, "M"], "ptr") | {"count": "i64"}, internal=True)
@@ -40,7 +40,7 @@ def counts_of_solving(n: int, matrices: int) -> Counts:
 
 
 def along(body: Body, count: int, write: Callable[[Body, int | Value], None]) -> None:
-    """Code for the entries of a row: vectors in a loop, then narrower ones for those that are left."""
+    """Code for the entries of a row: vectors in a loop, then narrower ones for the remainder."""
     lanes = body.target.lanes
     done = count - count % lanes
     if done:
@@ -63,11 +63,11 @@ class _Solver:
         self.panel = f.space(target.scalar, n * min(n, PANEL * target.lanes))
 
     def at(self, M: Value, row: int | Value, column: int | Value = 0) -> Value:
-        """Where an entry lies."""
+        """Address of an entry."""
         return self.f.at(self.f.at(M, row, self.scalar, self.n), column, self.scalar)
 
     def invert(self, M: Value) -> None:
-        """The inverse in the place of the matrix."""
+        """Replace the matrix by its inverse."""
         f, n = self.f, self.n
         unknown = self._unknown(M)
         with f.loop(0, n) as k:
@@ -98,7 +98,7 @@ class _Solver:
         return sum_
 
     def _pivot(self, M: Value, k: Value) -> Value:
-        """The row, from the k-th on, with the largest entry in column k; kept."""
+        """The row, from the k-th on, with the largest entry in column k; stored."""
         f, body = self.f, self.alone
         with f.repeat(k, k, Value(body.constant(-1.0), body.target.vector)) as turn:
             i, best, largest = turn.now
@@ -127,7 +127,9 @@ class _Solver:
         body.store(b, 0, one, lanes)
 
     def _eliminate(self, M: Value, k: Value) -> None:
-        """The row of the pivot divided by it, and taken from all others so that its column is that of 1."""
+        """Divide the pivot row by the pivot, and subtract multiples of it from all other rows so that column
+        k becomes a unit vector.
+        """
         f, alone = self.f, self.alone
         one = alone.constant(1.0)
         row, pivot = self.at(M, k), self.at(M, k, k)
@@ -154,7 +156,7 @@ class _Solver:
             along(self.wide, self.n, take)
 
     def multiply(self, M: Value, B: Value) -> None:
-        """B becomes -M B, some columns at a time, which are copied first."""
+        """B becomes -M B, a few columns at a time, which are copied first."""
         f, n, lanes = self.f, self.n, self.wide.target.lanes
         width = PANEL * lanes
         done = n - n % width
@@ -169,7 +171,7 @@ class _Solver:
             lanes //= 2
 
     def _panel(self, body: Body, M: Value, B: Value, start: int | Value, vectors: int) -> None:
-        """So many vectors of each row, from a column on."""
+        """This many vectors of each row, from a column on."""
         f, n, lanes = self.f, self.n, body.target.lanes
         width = vectors * lanes
         with f.loop(0, n) as k:
@@ -190,5 +192,5 @@ class _Solver:
             body.keep(self.at(B, i, start), list(sums))
 
     def _spread(self, body: Body, one: str) -> str:
-        """A single value in every lane."""
+        """Broadcast a scalar to every lane."""
         return body.shuffled(one, one, 1, [0] * body.target.lanes)

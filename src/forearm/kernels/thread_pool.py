@@ -1,4 +1,4 @@
-"""A batch shared by threads: how many take part, and who computes which rows."""
+"""A batch distributed over threads: how many take part, and which rows each computes."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from forearm.kernels.memory import is_left, no_memory
 from forearm.values import check_whole
 
 Array = NDArray[Any]
-ROWS = 2048  # states a thread takes at a time: their inputs and outputs stay in the nearest caches
-WORTH = 4 * ROWS  # states from which on a batch may be shared by threads, however little each of them needs
-WORK = 15_000_000  # operations, some 0.6 ms: less is not worth starting a thread for
-THREAD = 16 << 20  # bytes that must be left for a thread to be started: its stack, and room beside it
-SMALL = 64 << 10  # bytes that every stack has left
+ROWS = 2048  # states per block: their inputs and outputs stay in the nearest caches
+WORTH = 4 * ROWS  # states from which on a batch may be distributed over threads, however cheap each is
+WORK = 15_000_000  # operations, about 0.6 ms: less work does not justify starting a thread
+THREAD = 16 << 20  # bytes that must remain to start a thread: its stack, and some reserve
+SMALL = 64 << 10  # bytes that every stack must have left
 
 
 def shared_rows(
     native: Native, arrays: Sequence[Array], steps: Sequence[int], count: int, workers: int
 ) -> None:
-    """Blocks of rows, by one thread or several; the answer is the same.
-    `steps` are bytes from row to row of each array.
+    """Process blocks of rows, on one thread or several;
+    the result is the same. `steps` are bytes from row to row of each array.
     """
     check_stack(native)
     pointers = [array.__array_interface__["data"][0] for array in arrays]
@@ -35,9 +35,9 @@ def shared_rows(
         native.call(*pointers, count)
         return
     size = -(-count // (8 * workers))
-    done = bytearray(-(-count // size))  # 1 for each block that is
+    done = bytearray(-(-count // size))  # 1 for each block that is done
     blocks = iter(range(len(done)))
-    begun: list[LockType] = []  # one for each thread that began, free when it has ended
+    begun: list[LockType] = []  # one for each thread that was started, free when it has ended
 
     def work(some: Iterable[int]) -> None:
         for k in some:
@@ -47,11 +47,12 @@ def shared_rows(
             )
             done[k] = 1
 
-    # Each thread holds the arrays: an interrupt may end this function while others still write to them.
+    # Each thread holds references to the arrays: an interrupt may end this function while others still write
+    # to them.
     def helped(ended: LockType, _: Sequence[Array]) -> None:
         begun.append(ended)
         try:
-            work(blocks)  # shared: whoever is free takes the next
+            work(blocks)  # shared: whichever thread is free takes the next
         except MemoryError:
             pass
         finally:
@@ -61,23 +62,24 @@ def shared_rows(
         _start(helped, arrays, workers - 1, native.stack)
         work(blocks)
     finally:
-        for _ in blocks:  # after an interrupt nobody begins another block
+        for _ in blocks:  # after an interrupt no thread starts another block
             pass
         for ended in begun:
             ended.acquire()
-    work(k for k, is_done in enumerate(done) if not is_done)  # of a thread that found no memory
+    work(k for k, is_done in enumerate(done) if not is_done)  # of a thread that ran out of memory
 
 
 def check_stack(native: Native) -> None:
-    """Raise OutOfMemory where the stack of this thread could not grow: the system would end the process."""
+    """Raise OutOfMemory if the stack of this thread cannot grow: the system would kill the process."""
     if native.stack > SMALL and not is_left(native.stack + SMALL):
         raise no_memory(f"{native.stack:,} bytes on the stack", MemoryError("the stack cannot grow"))
 
 
 def _start(work: Callable[..., None], arrays: Sequence[Array], most: int, stack: int) -> None:
-    """Start threads, fewer than wanted where the system has no more, or no memory for them.
+    """Start threads, fewer than requested if the system has no more, or no memory for them.
 
-    Not those of `threading`: starting one waits for ever if the new thread finds no memory to begin with.
+    Not those of `threading`: starting one waits for ever if the new thread runs out of memory during its
+    start.
     """
     if 0 < threading.stack_size() < 2 * stack:
         return
@@ -91,9 +93,7 @@ def _start(work: Callable[..., None], arrays: Sequence[Array], most: int, stack:
 
 
 def worker_count(count: int, threads: int | None, operations: int) -> int:
-    """How many threads take part: those asked for, or as many as there are processors
-    where the work is worth it.
-    """
+    """The number of threads that take part: as requested, or one per processor if the work justifies it."""
     if threads is not None:
         threads = check_whole(threads, "threads", 1)
     else:
@@ -103,5 +103,5 @@ def worker_count(count: int, threads: int | None, operations: int) -> int:
 
 
 def _block(operations: int) -> int:
-    """States that a thread takes at a time, at least: fewer where each of them is much work."""
+    """States per block: fewer if each of them is expensive."""
     return max(8, min(ROWS, WORK // (4 * operations)))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from forearm.codegen.tracing import Tracing
 
 OUTPUTS = ("torque", "voltage")
-MOST_STEPS = 1 << 53  # of a run, between records and between answers
+MOST_STEPS = 1 << 53  # maximum number of steps of a run, between records and between updates
 TAKEN = "(t, q, qd), and if it takes more of (t, q, qd, reference, model, state, gains)"
 
 
@@ -29,22 +29,22 @@ TAKEN = "(t, q, qd), and if it takes more of (t, q, qd, reference, model, state,
 class TracedController:
     """A control law inside a rollout: torques or voltages (n,) from the time, the state and a row of numbers.
 
-    The law is called once, with symbols, and what it computes becomes part of the machine code: it may use
-    arithmetic, NumPy's functions such as np.sin on arrays of symbols, and the functions of
-    `forearm.symbols.scalars` (`choose`, `sign`, `minimum`, ...) in the place of `if`. Numbers that it refers
-    to are constants of the code; what changes from call to call belongs into the `reference`.
+    The law is called once, with symbols, and becomes part of the machine code: it may use arithmetic, NumPy
+    functions such as np.sin on arrays of symbols, and the functions of `forearm.symbols.scalars` (`choose`,
+    `sign`, `minimum`, ...) instead of `if`. Numbers that it refers to become constants in the code; values
+    that change from call to call belong in the `reference`.
 
     Args:
-        law: function of (t, q, qd), and if it takes more of (t, q, qd, reference, model, state, gains): t in
-            s, q and qd (n,), reference (m,), state and gains arrays of symbols; `model` is the arm's
-            `SymbolicModel`. It gives (n,), or a pair of that and the next state.
-        reference: numbers that the law reads, (m,), (B, m) for each arm, (steps, m) for each step, or
-            (B, steps, m); None: none.
-        period: steps between two answers, which are held.
-        output: "torque" or "voltage", what the law answers.
-        arm: the arm that the law believes in; None: the arm itself.
-        state: how many numbers the law keeps between two answers, all 0 at the start.
-        gains: numbers that the law reads throughout, (k,) for all arms or (B, k) for each; None: none.
+        law: function of (t, q, qd), or of up to (t, q, qd, reference, model, state, gains): t in s, q and qd
+            (n,), reference (m,), state and gains arrays of symbols; `model` is the arm's `SymbolicModel`. It
+            returns (n,), or a pair of that and the next state.
+        reference: numbers that the law reads, (m,), (B, m) for each arm, (steps, m) for each step, or (B,
+            steps, m); None: the law has no reference.
+        period: steps between two updates; the output is held in between.
+        output: "torque" or "voltage", the law's output.
+        arm: the arm model used by the law; None: the simulated arm itself.
+        state: size of the state that the law carries from update to update, initially 0.
+        gains: numbers that stay constant during a run, (k,) for all arms or (B, k) for each; None: no gains.
     """
 
     law: Callable[..., Sequence[Any]]
@@ -66,11 +66,11 @@ class TracedController:
             check_arm(self.arm, "controller, arm")
 
     def traced(self, arm: Arm, size: int) -> tuple[Traced, str]:
-        """The law on the graph, and the digest of what it computes; traced when it is first asked for.
+        """The law on the graph, and the digest of what it computes; traced on first use.
 
         Args:
             arm: the arm that it drives.
-            size: how many numbers a row of its reference has.
+            size: width of its reference rows.
         """
         key = arm, size, () if self.gains is None else np.shape(self.gains)[-1:]
         if key not in self._traced:
@@ -80,7 +80,7 @@ class TracedController:
 
 
 class SymbolicModel:
-    """What a law may ask of the arm that it believes in, over the symbols that it was given, (n,) each."""
+    """The law's model of the arm, evaluated over its symbols, (n,) each."""
 
     def __init__(self, tracing: Tracing) -> None:
         self.tracing = tracing
@@ -90,15 +90,15 @@ class SymbolicModel:
         return _array(self._at(q).inverse(list(qd), list(qdd)))
 
     def gravity(self, q: Any) -> Any:
-        """Torques (n,) that hold the arm still."""
+        """Torques (n,) that hold the arm at rest against gravity."""
         return _array(self._at(q).inverse(None, None))
 
     def inertia_matrix(self, q: Any) -> Any:
-        """M (n, n), rotors included."""
+        """M (n, n), rotor inertias included."""
         return self._at(q).inertia_matrix()
 
     def forward_kinematics(self, q: Any) -> Any:
-        """The hand in the base frame, (4, 4)."""
+        """Pose of the hand in the base frame, (4, 4)."""
         return self._at(q).hand_pose()
 
     def jacobian(self, q: Any) -> Any:
@@ -111,12 +111,12 @@ class SymbolicModel:
 
 
 def check_steps(value: object, what: str, minimum: int) -> int:
-    """A number of steps that machine code can count."""
+    """A number of steps within the range of the machine code."""
     return check_whole(check_whole(value, what, minimum), what, minimum, MOST_STEPS)
 
 
 def as_controller(given: object) -> TracedController:
-    """A controller, or a law alone."""
+    """A controller, from one or from a law."""
     if isinstance(given, TracedController):
         return given
     if not callable(given):
@@ -137,7 +137,7 @@ def _trace(controller: TracedController, arm: Arm, size: int) -> tuple[Traced, s
     n, believed = arm.n, controller.arm or arm
     if believed.n != n:
         raise InputError(
-            f"controller, arm: expected one of {n} joints as {arm.name!r} has, got {believed.name!r} with "
+            f"controller, arm: expected an arm with {n} joints like {arm.name!r}, got {believed.name!r} with "
             f"{believed.n}."
         )
     tracing = Tracing(believed, {})
@@ -153,14 +153,15 @@ def _trace(controller: TracedController, arm: Arm, size: int) -> tuple[Traced, s
         answer = controller.law(*given[: _count(controller.law)])
     except TypeError as error:
         raise InputError(
-            f"controller, law: {error}. It is called with symbols: take choose, minimum and the others of "
-            "forearm.symbols.scalars in the place of comparisons, and NumPy's functions in that of math's."
+            f"controller, law: {error}. It is called with symbols: use choose, minimum and the other "
+            "functions of forearm.symbols.scalars instead of comparisons, and NumPy functions instead of "
+            "those of math."
         ) from error
     if controller.state:
         if not isinstance(answer, tuple) or len(answer) != 2:
             raise InputError(
-                f"controller, law: with state={controller.state} expected a pair, what drives the arm and "
-                f"the next state, got {shorten(answer)}."
+                f"controller, law: with state={controller.state} expected a pair (output, next state), got "
+                f"{shorten(answer)}."
             )
         made = {"u": _answer(answer[0], n), "state_next": _answer(answer[1], controller.state)}
     else:
@@ -175,7 +176,7 @@ def _trace(controller: TracedController, arm: Arm, size: int) -> tuple[Traced, s
 
 
 def _answer(given: Any, n: int) -> Any:
-    """What a law answered, n symbols or numbers."""
+    """The output of a law, n symbols or numbers."""
     from forearm.symbols import Expr
 
     try:
@@ -188,7 +189,7 @@ def _answer(given: Any, n: int) -> Any:
 
 
 def _count(law: Callable[..., Any]) -> int:
-    """How many arguments a law takes, 3 to 7."""
+    """The number of arguments of a law, 3 to 7."""
     try:
         signature = inspect.signature(law)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Any function on the graph as machine code, for NumPy's arrays."""
+"""Any function on the graph as machine code, for NumPy arrays."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 
 class TracedFunction:
-    """A function on the graph, compiled; made by `compile_function`. Called with its `inputs`, (n,) each for
-    one state or (B, n) for many, it gives its output, or a tuple of them.
+    """A function on the graph, compiled; created by `compile_function`. Called with its `inputs`, (n,) each
+    for one state or (B, n) for many, it returns its output, or a tuple of them.
 
-    `call` is the same without a detour: where arrays need no conversion Python calls the machine code itself.
+    `call` is the same with less overhead: if arrays need no conversion, Python calls the machine code itself.
     """
 
     def __init__(self, request: TracedRequest) -> None:
         self._compiled = Compiled(request)
         single = self._compiled.part("single")
         if single.entry:
-            self._ordinary = self.call  # which the table points to
+            self._ordinary = self.call  # referenced by the table
             fastcall.fill(single.table, np.dtype(request.dtype), self._ordinary)
             self.__dict__["call"] = fastcall.callable_at(single.entry, "call", self)
 
@@ -84,10 +84,10 @@ def compile_function(
 ) -> TracedFunction:
     """A function on the graph as machine code, from the cache if the same was compiled before.
 
-    Code is known by all that the graph computes. Where tracing takes long, give a function that traces and a
-    `key` of everything that it traces from: then nothing is traced if the code is there. `arm` is the arm
-    whose function it is, for messages; `dtype` and `cpu` are those of `fa.compile`. Without `contract` each
-    operation is rounded by itself, as Python's floats are: no fused multiply-add.
+    Code is identified by everything that the graph computes. If tracing is slow, pass a function that traces
+    and a `key` of everything that it traces from: then nothing is traced when the code is cached. `arm` is
+    the arm that the function belongs to, for messages; `dtype` and `cpu` are those of `fa.compile`. Without
+    `contract` each operation is rounded separately, like Python floats: no fused multiply-add.
     """
     if not name.isascii() or not name.isidentifier():
         raise InputError(f"compile_function, name: expected letters, digits and _, got {shorten(name)}.")
@@ -101,7 +101,7 @@ def compile_function(
 
 
 def content_of(traced: Traced, where: str) -> list[Any]:
-    """All that a function on the graph computes, as lists; its inputs have one axis each."""
+    """Everything that a function on the graph computes, as lists; its inputs have one axis each."""
     from forearm.symbols.content import content
 
     for a in traced.inputs:

@@ -1,9 +1,9 @@
 """Rows of states to columns and back, in registers.
 
 A block has as many rows as there are lanes. A square of w rows and w columns is transposed by log2(w) rounds
-of shuffles of two vectors; the first round is done by loading halves of rows, the last by storing them. Where
-an array has fewer columns than lanes, several squares lie side by side in a vector; the second half of a row
-ends where the row ends and may overlap the first, so that nothing outside the row is touched.
+of shuffles of two vectors; the first round is done by loading halves of rows, the last by storing them. If an
+array has fewer columns than lanes, several squares are placed side by side in a vector; the second half of a
+row ends where the row ends and may overlap the first, so that nothing outside the row is touched.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ def load_columns(body: Body, pointer: str, size: int) -> list[str]:
 
 
 def store_columns(body: Body, pointer: str, columns: list[str]) -> None:
-    """Vectors, one lane per row, as the columns of a block of rows."""
+    """Store vectors, one lane per row, as the columns of a block of rows."""
     for start, width, second in _squares(len(columns), body.target.lanes):
         chosen = [columns[place] for place in _places(start, width, second)]
         store_square(body, pointer, len(columns), chosen, start, second)
 
 
 def _squares(size: int, lanes: int) -> Iterator[tuple[int, int, int]]:
-    """Which columns are transposed together: (first, how many lanes wide, where the second half begins)."""
+    """Columns that are transposed together: (first, width in lanes, start of the second half)."""
     start = 0
     while start < size:
         width = 1
@@ -65,7 +65,7 @@ def load_square(body: Body, pointer: str, size: int, start: int, width: int, sec
 
 
 def store_square(body: Body, pointer: str, size: int, columns: list[str], start: int, second: int) -> None:
-    """The same way back."""
+    """The inverse: store vectors as columns."""
     lanes, width = body.target.lanes, len(columns)
     if width == 1:
         for row in range(lanes):

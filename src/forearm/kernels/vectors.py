@@ -1,7 +1,7 @@
-"""LLVM's text for one block of code: values are vectors, one lane per state, every operation written out.
+"""LLVM IR for straight-line code: values are vectors, one lane per state, every operation explicit.
 
-Fused multiply-adds are chosen here and nothing may be reassociated: a state gives the same bits in every
-lane, with any number of lanes.
+Fused multiply-adds are chosen here and LLVM must not reassociate: a state has the same bits in every lane,
+with any number of lanes.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from forearm.kernels.elementary import DOUBLE, SINGLE, TAN_EIGHTH, Series
 from forearm.kernels.llvm import SIZES, TABLE, IRFunction, Value, number
 from forearm.symbols.table import LookupTable
 
-CHOSEN_BREAKS = 4  # of a table, up to which no memory is needed
-COUNTED_BREAKS = 32  # of a table, beyond which halving is faster
+CHOSEN_BREAKS = 4  # pieces of a table up to which it needs no memory
+COUNTED_BREAKS = 32  # pieces of a table beyond which binary search is faster
 TWO_OVER_PI = 0.6366197723675814
-# of a turn, and a little: beyond it r is only where x is too large to say in which quadrant it lies
+# of a turn, with some margin: beyond it only if x is too large to determine its quadrant
 EIGHTH = 0.8
 
 
 @dataclass(frozen=True)
 class Target:
-    """What the code is written for: the scalar, how many lanes a vector has, whether the machine has fused
-    multiply-add, whether it is a GPU, whose threads have one lane each and many registers, and whether its
-    own approximations are taken for sines and quotients.
+    """The target of the code: the scalar type, the number of lanes, whether the machine has fused
+    multiply-add, whether it is a GPU, whose threads have one lane each and many registers, and whether sines
+    and quotients use its fast approximations.
     """
 
     scalar: str  # "double" or "float"
@@ -45,12 +45,12 @@ class Target:
         return SIZES[self.scalar]
 
     def wide(self, count: int) -> str:
-        """The type of a vector of so many scalars."""
+        """The type of a vector of this many scalars."""
         return f"<{count} x {self.scalar}>"
 
     @property
     def whole(self) -> str:
-        """The type of a vector of whole numbers as wide as the values."""
+        """The type of a vector of integers as wide as the values."""
         return f"<{self.lanes} x {'i64' if self.scalar == 'double' else 'i32'}>"
 
     @property
@@ -60,50 +60,50 @@ class Target:
 
     @property
     def suffix(self) -> str:
-        """How LLVM's intrinsics call the vector."""
+        """The vector type's suffix in names of LLVM's intrinsics."""
         return f"v{self.lanes}f{64 if self.scalar == 'double' else 32}"
 
     @property
     def series(self) -> Series:
-        """What sine, cosine, exponential and angle are made of."""
+        """Constants of sine, cosine, exponential and angle."""
         return DOUBLE if self.scalar == "double" else SINGLE
 
 
 @dataclass(frozen=True)
 class InMemory:
-    """A value that lies in memory, so many scalars behind a pointer."""
+    """A value in memory, at this offset (in scalars) from a pointer."""
 
     pointer: str
     place: int
 
 
 class Body:
-    """Arithmetic on lanes within a function `f`, or of lines by themselves."""
+    """Arithmetic on lanes within a function `f`, or as separate lines."""
 
     def __init__(self, target: Target, letter: str = "v", f: IRFunction | None = None) -> None:
         self.target, self.f = target, f or IRFunction(letter=letter)
         self.letter, self.lines, self.spaces = self.f.letter, self.f.lines, self.f.spaces
 
     def emit(self, text: str) -> str:
-        """A line that makes a value; its name."""
+        """Emit an instruction and return the name of its result."""
         name = f"%{self.letter}{len(self.lines)}"
         self.lines.append(f"  {name} = {text}")
         return name
 
     def widened(self, lanes: int) -> Body:
-        """The same block, going on with other vectors."""
+        """The same block, continued with another vector width."""
         return Body(replace(self.target, lanes=lanes), f=self.f)
 
     def space(self, name: str, count: int) -> None:
-        """Memory for so many scalars, taken once in a function."""
+        """Stack memory for this many scalars, allocated once in a function."""
         self.f.space(self.target.scalar, count, name.removeprefix("%"))
 
     def number(self, value: float) -> str:
-        """A scalar as LLVM writes it, to the last bit."""
+        """A scalar as an LLVM literal, exact to the last bit."""
         return number(value, self.target.scalar)
 
     def constant(self, value: float) -> str:
-        """The same number in every lane."""
+        """A constant in every lane."""
         return "<" + ", ".join([f"{self.target.scalar} {self.number(value)}"] * self.target.lanes) + ">"
 
     def op(self, name: str, a: str, b: str) -> str:
@@ -123,12 +123,12 @@ class Body:
         return self.emit(f"call {v} @llvm.fma.{self.target.suffix}({v} {a}, {v} {b}, {v} {c})")
 
     def shuffled(self, a: str, b: str, size: int, order: list[int]) -> str:
-        """Entries of two vectors of this size, one behind the other, in this order."""
+        """Entries of two concatenated vectors of this size, in this order."""
         wide, mask = self.target.wide(size), ", ".join(f"i32 {k}" for k in order)
         return self.emit(f"shufflevector {wide} {a}, {wide} {b}, <{len(order)} x i32> <{mask}>")
 
     def joined(self, parts: list[str], size: int) -> str:
-        """Vectors of this size, a power of two of them, as one."""
+        """Vectors of this size, a power of two of them, concatenated."""
         while len(parts) > 1:
             order = list(range(2 * size))
             parts = [self.shuffled(a, b, size, order) for a, b in zip(parts[::2], parts[1::2], strict=True)]
@@ -140,49 +140,49 @@ class Body:
         return a if count == size else self.shuffled(a, a, size, list(range(start, start + count)))
 
     def at(self, pointer: str, place: int) -> str:
-        """A pointer to a scalar further on."""
+        """A pointer advanced by this many scalars."""
         return (
             self.emit(f"getelementptr {self.target.scalar}, ptr {pointer}, i64 {place}") if place else pointer
         )
 
     def load(self, pointer: str, place: int, count: int) -> str:
-        """So many scalars from memory."""
+        """Load this many scalars."""
         t = self.target
         return self.emit(f"load {t.wide(count)}, ptr {self.at(pointer, place)}, align {t.size}")
 
     def splat(self, pointer: str, place: int) -> str:
-        """One scalar from memory in every lane."""
+        """Load one scalar into every lane."""
         value = self.load(pointer, place, 1)
         return self.shuffled(value, value, 1, [0] * self.target.lanes)
 
     def store(self, pointer: str, place: int, value: str, count: int) -> None:
-        """So many scalars to memory."""
+        """Store this many scalars."""
         t = self.target
         self.lines.append(f"  store {t.wide(count)} {value}, ptr {self.at(pointer, place)}, align {t.size}")
 
     def vectors(self, pointer: str, count: int) -> list[str]:
-        """So many values from memory, one behind the other."""
+        """Load this many consecutive values."""
         return [self.load(pointer, k * self.target.lanes, self.target.lanes) for k in range(count)]
 
     def keep(self, pointer: str, values: list[str]) -> None:
-        """Values to memory, one behind the other."""
+        """Store consecutive values."""
         for k, value in enumerate(values):
             self.store(pointer, k * self.target.lanes, value, self.target.lanes)
 
     def call(self, name: str, a: str) -> str:
-        """An intrinsic of one value."""
+        """Call a unary intrinsic."""
         v = self.target.vector
         return self.emit(f"call {v} @llvm.{name}.{self.target.suffix}({v} {a})")
 
     def polynomial(self, coefficients: tuple[float, ...], x: str) -> str:
-        """From the highest power down."""
+        """Horner's scheme, from the highest power down."""
         value = self.constant(coefficients[0])
         for c in coefficients[1:]:
             value = self.fma(value, x, self.constant(c))
         return value
 
     def sine_and_cosine(self, x: str) -> tuple[str, str]:
-        """(sin x, cos x) by `sines`; NaN of NaN and of infinity."""
+        """(sin x, cos x) with the constants of `elementary`; NaN for NaN and infinity."""
         t, series = self.target, self.target.series
         shifted = self.fma(x, self.constant(TWO_OVER_PI), self.constant(series.shift))  # k in the last bits
         k = self.op("fsub", shifted, self.constant(series.shift))
@@ -206,7 +206,7 @@ class Body:
         return sine, cosine
 
     def _approximate(self, r: str) -> tuple[str, str]:
-        """(sin r, cos r) by a GPU's own units."""
+        """(sin r, cos r) by a GPU's special function units."""
         x = self.emit(f"extractelement {self.target.vector} {r}, i32 0")
         made = []
         for name in ("sin", "cos"):
@@ -215,7 +215,7 @@ class Body:
         return made[0], made[1]
 
     def _between(self, x: str, low: float, high: float) -> str:
-        """x, or the bound where it is beyond; NaN stays NaN."""
+        """x clamped to the bounds; NaN stays NaN."""
         for test, bound in (("ogt", self.constant(high)), ("olt", self.constant(low))):
             x = self.chosen(self.compared(test, x, bound), bound, x)
         return x
@@ -234,7 +234,7 @@ class Body:
 
     def exponential(self, x: str) -> str:
         """e^x: x = k ln 2 + r, a Taylor series in r, and k added to the exponent;
-        x is kept within the bounds of `sines`.
+        x is clamped to the bounds of `elementary`.
         """
         t, e = self.target, self.target.series.exponent
         x = self._between(x, e.lowest, e.highest)
@@ -250,8 +250,8 @@ class Body:
         return self.emit(f"bitcast {t.whole} {self.emit(f'add {t.whole} {plain}, {raised}')} to {t.vector}")
 
     def angle(self, y: str, x: str) -> str:
-        """The angle of (x, y), from -pi to pi: s atan r + k pi/4, r the ratio of the legs or of
-        their difference and sum.
+        """The angle of (x, y), from -pi to pi:
+        s atan r + k pi/4, r the ratio of the legs or of their difference and sum.
         """
         t, zero = self.target, self.constant(0.0)
         tall, wide = self.call("fabs", y), self.call("fabs", x)
@@ -273,15 +273,15 @@ class Body:
         return self.chosen(self._is_negative(y), self.negated(value), value)
 
     def compared(self, test: str, a: str, b: str) -> str:
-        """The mask of lanes that pass LLVM's test, such as olt."""
+        """The mask of lanes that satisfy an LLVM predicate, such as olt."""
         return self.emit(f"fcmp {test} {self.target.vector} {a}, {b}")
 
     def masked(self, how: str, a: str, b: str) -> str:
-        """Two masks as one: "and", "or"."""
+        """Two masks combined by "and" or "or"."""
         return self.emit(f"{how} {self.target.mask} {a}, {b}")
 
     def outside(self, mask: str) -> str:
-        """The lanes that are not in the mask."""
+        """The complement of a mask."""
         return self.masked("xor", mask, "<" + ", ".join(["i1 true"] * self.target.lanes) + ">")
 
     def chosen(self, mask: str, a: str, b: str) -> str:
@@ -290,8 +290,8 @@ class Body:
         return self.emit(f"select {t.mask} {mask}, {t.vector} {a}, {t.vector} {b}")
 
     def look_up(self, table: LookupTable, x: str) -> str:
-        """A table's value. The piece is chosen break by break where they are few; else each lane loads it
-        from the place that is found by counting the breaks that x has reached, or by halving.
+        """Evaluate a table. With few breaks the piece is selected break by break; otherwise each lane loads
+        it from an index found by counting the breaks below x, or by binary search.
         """
         if len(table.breaks) <= CHOSEN_BREAKS:
             start, value, *rest = self._chosen_piece(table, x)
@@ -307,7 +307,7 @@ class Body:
         return value
 
     def _chosen_piece(self, table: LookupTable, x: str) -> list[str]:
-        """Where the piece begins, and its coefficients from the highest power down."""
+        """The start of the piece, and its coefficients from the highest power down."""
         first, *others = zip((table.breaks[0], *table.breaks), table.pieces, strict=True)
         now = [first[0], *reversed(first[1])]
         values = [self.constant(c) for c in now]
@@ -322,7 +322,7 @@ class Body:
         return values
 
     def _kept(self, table: LookupTable) -> str:
-        """The name of a table in memory; the joining of a module puts the line into its place."""
+        """The name of a table in memory; joining a module moves the line to its place."""
         numbers = ", ".join(f"{self.target.scalar} {self.number(c)}" for c in table.numbers)
         content = f"[{len(table.numbers)} x {self.target.scalar}] [{numbers}]"
         name = f"@table.{hashlib.sha256(content.encode()).hexdigest()[:16]}"
@@ -330,7 +330,7 @@ class Body:
         return name
 
     def _reached(self, table: LookupTable, name: str, x: str) -> str:
-        """How many breaks are at most x, as whole numbers."""
+        """The number of breaks <= x, as integers."""
         t, count = self.target, len(table.breaks)
         place = self._whole(0)
         if count <= COUNTED_BREAKS:
@@ -350,7 +350,7 @@ class Body:
         return place
 
     def _entries(self, name: str, place: str, count: int) -> list[str]:
-        """So many numbers of a table from each lane's place on."""
+        """This many numbers of a table, from each lane's index on."""
         t = self.target
         kind = t.whole.removesuffix(">").split()[-1]
         values = ["poison"] * count
@@ -369,7 +369,7 @@ class Body:
         step: Callable[[list[str]], list[str]],
         most: int,
     ) -> list[str]:
-        """The state after so many steps at most: a lane in which `going` is over keeps what it has."""
+        """The state after at most this many iterations: a lane that is no longer `going` keeps its values."""
         f, t = self.f, self.target
 
         def mask(state: list[str]) -> Value:
@@ -379,7 +379,7 @@ class Body:
         with f.when(self._any(first)) as end, f.inside(), f.repeat(0, first, *starts) as turn:
             count, active, *now = turn.now
             kept = step(list(now))
-            if t.lanes > 1:  # one lane alone is always active here
+            if t.lanes > 1:  # a single lane is always active here
                 kept = [self.chosen(active, x, y) for x, y in zip(kept, now, strict=True)]
             goes, after = f.op("and", active, mask(kept)), f.op("add", count, 1)
             more = f.op("and", self._any(goes), f.compared("slt", after, most))
@@ -391,14 +391,14 @@ class Body:
         return self.f.compared("ne", self.f.cast("bitcast", mask, f"i{self.target.lanes}"), 0)
 
     def ready(self, value: str | InMemory) -> str:
-        """A value; one that is in memory is loaded anew for each use, and kept in no register between."""
+        """A value; one in memory is loaded again for each use, so that it occupies no register in between."""
         return value if isinstance(value, str) else self.load(value.pointer, value.place, self.target.lanes)
 
     def called(self, inside: Body, given: list[str | InMemory], count: int) -> list[InMemory]:
-        """So many values by a function with this body, which takes them from %given and leaves them at
-        %made; the joining of a module puts it into its place.
+        """Call a function with this body, which reads its arguments at %given and writes this many results to
+        %made; joining a module moves it to its place.
 
-        What an earlier call here has left at %given is not stored again.
+        Arguments that an earlier call left at %given are not stored again.
         """
         f, lanes = self.f, self.target.lanes
         inside.f.ret()
@@ -416,20 +416,20 @@ class Body:
         return [InMemory(made, k * lanes) for k in range(count)]
 
     def spread(self, scalar: str) -> str:
-        """A scalar in every lane."""
+        """Broadcast a scalar to every lane."""
         t = self.target
         one = self.emit(f"insertelement <1 x {t.scalar}> poison, {t.scalar} {scalar}, i32 0")
         return self.shuffled(one, one, 1, [0] * t.lanes)
 
     def _is_negative(self, x: str) -> str:
-        """By the bit of the sign, which zeros have too."""
+        """The sign bit, which negative zero has too."""
         t = self.target
         bits = self.emit(f"bitcast {t.vector} {x} to {t.whole}")
         return self.emit(f"icmp slt {t.whole} {bits}, {self._whole(0)}")
 
     def rounded(self, x: str) -> str:
-        """The nearest whole number, of two the even one: a number so large that only whole ones are left is
-        added and taken away. What is as large itself is whole.
+        """Round to the nearest integer, ties to even: add and subtract a number so large that only integers
+        remain. Values as large as that are integers already.
         """
         whole = float(1 << (52 if self.target.scalar == "double" else 23))
         size = self.call("fabs", x)
@@ -438,7 +438,7 @@ class Body:
         return self.op("fmul", self.chosen(small, near, size), self.sign(x))
 
     def sign(self, x: str) -> str:
-        """-1, 0, 1; NaN of NaN."""
+        """-1, 0, 1; NaN for NaN."""
         zero = self.constant(0.0)
         up, down = self.compared("ogt", x, zero), self.compared("olt", x, zero)
         return self.chosen(up, self.constant(1.0), self.chosen(down, self.constant(-1.0), x))

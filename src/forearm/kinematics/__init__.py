@@ -1,4 +1,4 @@
-"""Where the links are and how they move for given joint coordinates: poses, velocities, Jacobians."""
+"""Kinematics: poses, velocities and Jacobians of links at given joint coordinates."""
 
 from forearm.kinematics.answers import FollowedPath, IKBatch, IKResult, Nearest, PathEvent
 from forearm.kinematics.closed_form.following import follow

@@ -1,8 +1,7 @@
-"""The formulas behind the forms of an orientation: to and from the rotation matrix, and their rates,
-for arrays (..., 3, 3).
+"""Conversions between orientation forms and the rotation matrix, and their rates, for arrays (..., 3, 3).
 
-R = R_base_hand throughout: its columns are the hand's axes in the base frame;
-w is the angular velocity in base axes.
+R = R_base_hand throughout: its columns are the hand's axes in the base frame; w is the angular velocity in
+base axes.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# Sine and cosine of an angle this small together are rounding: the angle is then 0 by definition.
+# Sine and cosine that are both this small are rounding errors: the angle is then 0 by definition.
 ROUNDING = 1e-12
 
 
@@ -22,7 +21,7 @@ def rpy_of_matrix(R: Floats) -> Floats:
     """
     roll = _angle(R[..., 2, 1], R[..., 2, 2])
     c, s = np.cos(roll), np.sin(roll)
-    # The other two come from R Rx(-roll), so that a roll which rounding spoils is made good by the yaw.
+    # The other two come from R Rx(-roll), so that the yaw compensates a roll spoilt by rounding.
     yaw = np.arctan2(s * R[..., 0, 2] - c * R[..., 0, 1], c * R[..., 1, 1] - s * R[..., 1, 2])
     pitch = np.arctan2(-R[..., 2, 0], np.maximum(s * R[..., 2, 1] + c * R[..., 2, 2], 0.0))
     return np.stack([roll, pitch, yaw], axis=-1)
@@ -35,7 +34,7 @@ def matrix_of_rpy(angles: Floats) -> Floats:
 
 
 def axes_of_rpy(angles: Floats) -> Floats:
-    """E with w = E (roll', pitch', yaw'): the axes about which the three turn; |det E| = cos pitch."""
+    """E with w = E (roll', pitch', yaw'): columns are the three rotation axes; |det E| = cos pitch."""
     _, pitch, yaw = np.moveaxis(angles, -1, 0)
     cp, sp, cy, sy, zero = np.cos(pitch), np.sin(pitch), np.cos(yaw), np.sin(yaw), np.zeros_like(yaw)
     return _columns([(cy * cp, sy * cp, -sp), (-sy, cy, zero), (zero, zero, zero + 1.0)])
@@ -51,7 +50,7 @@ def zyz_of_matrix(R: Floats) -> Floats:
 
 
 def matrix_of_zyz(angles: Floats) -> Floats:
-    """R = Rz(a) Ry(b) Rz(c): each about the axis that the turns before it left."""
+    """R = Rz(a) Ry(b) Rz(c): successive rotations about body axes."""
     a, b, c = np.moveaxis(angles, -1, 0)
     return _turn(2, a) @ _turn(1, b) @ _turn(2, c)
 
@@ -64,8 +63,8 @@ def axes_of_zyz(angles: Floats) -> Floats:
 
 
 def waters_of_matrix(R: Floats) -> Floats:
-    """Waters' three angles; one whose axis of the hand stands on the axis it is measured
-    about is 0. Waters II.
+    """Waters' three angles; an angle is 0 if its hand axis coincides with the axis it is measured about.
+    Waters II.
     """
     x = _angle(R[..., 2, 1], R[..., 1, 1])
     y = _angle(R[..., 0, 2], R[..., 2, 2])
@@ -74,13 +73,11 @@ def waters_of_matrix(R: Floats) -> Floats:
 
 
 def matrix_of_waters(angles: Floats) -> Floats:
-    """The one rotation that has these three angles, NaN where none has or where they
-    leave it open. Waters II.
+    """The rotation with these three angles, NaN if there is none or it is not unique. Waters II.
 
-    An angle gives a half-plane for an axis of the hand: X_H = (cos z, sin z, u), Y_H = (v, cos x, sin x),
-    Z_H = (sin y, w, cos y), up to their lengths. That they stand on each other is linear in u, v, w,
-    with determinant D = cos x cos y cos z + sin x sin y sin z; X_H x Y_H . Z_H has the sign of D, so
-    a rotation needs D > 0.
+    An angle gives a half-plane for an axis of the hand: X_H = (cos z, sin z, u), Y_H = (v, cos x, sin x), Z_H
+    = (sin y, w, cos y), up to their lengths. Orthogonality is linear in u, v, w, with determinant D = cos x
+    cos y cos z + sin x sin y sin z; X_H x Y_H . Z_H has the sign of D, so a rotation needs D > 0.
     """
     (cx, cy, cz), (sx, sy, sz) = np.moveaxis(np.cos(angles), -1, 0), np.moveaxis(np.sin(angles), -1, 0)
     D = cx * cy * cz + sx * sy * sz
@@ -96,7 +93,7 @@ def matrix_of_waters(angles: Floats) -> Floats:
 
 
 def slopes_of_waters(R: Floats) -> Floats:
-    """F with (x', y', z') = F w; rows are NaN where their angle is not defined.
+    """F with (x', y', z') = F w; rows are NaN if their angle is undefined.
 
     z' = w_z - R_zx (w_x R_xx + w_y R_yx) / (R_xx^2 + R_yx^2), the others in turn.
     """
@@ -112,13 +109,13 @@ def slopes_of_waters(R: Floats) -> Floats:
 
 
 def quaternion_of_matrix(R: Floats) -> Floats:
-    """w, x, y, z of unit length with w >= 0; of half turns the first of x, y, z that is not 0 is positive.
+    """w, x, y, z of unit length with w >= 0; for half turns the first nonzero of x, y, z is positive.
 
-    The largest of the four is read from the diagonal and the others from it, so none loses digits.
+    The largest of the four comes from the diagonal and the others from it, so none loses precision.
     """
     trace = np.trace(R, axis1=-2, axis2=-1)
     diagonal = np.moveaxis(np.diagonal(R, axis1=-2, axis2=-1), -1, 0)
-    # 4 q q^T: its row with the largest diagonal element is the quaternion up to its length.
+    # 4 q q^T: its row with the largest diagonal element is the quaternion up to scale.
     squares = [1.0 + trace, *(1.0 + 2.0 * d - trace for d in diagonal)]
     turned = [R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]]
     both = {(i, j): R[..., i, j] + R[..., j, i] for i, j in ((0, 1), (0, 2), (1, 2))}
@@ -139,7 +136,7 @@ def quaternion_of_matrix(R: Floats) -> Floats:
 
 
 def matrix_of_quaternion(q: Floats) -> Floats:
-    """R = 1 + 2 w K + 2 K^2 with K the cross product by x, y, z, of a quaternion (w, x, y, z) made unit."""
+    """R = 1 + 2 w K + 2 K^2 with K the cross product by x, y, z, of a normalised quaternion (w, x, y, z)."""
     q = q / np.linalg.norm(q, axis=-1, keepdims=True)
     K = cross_matrix(q[..., 1:])
     R: Floats = np.eye(3) + 2.0 * q[..., :1, None] * K + 2.0 * (K @ K)
@@ -147,8 +144,8 @@ def matrix_of_quaternion(q: Floats) -> Floats:
 
 
 def vector_of_matrix(R: Floats) -> Floats:
-    """The rotation vector: axis times angle in [0, pi], (..., 3);
-    of half turns the one with the first number positive.
+    """The rotation vector: axis times angle in [0, pi], (..., 3); for half turns the one with a positive
+    first nonzero component.
     """
     q = quaternion_of_matrix(R)
     v = q[..., 1:]
@@ -173,7 +170,7 @@ def spin_of_vector(r: Floats) -> Floats:
     K = cross_matrix(r)
     small = t < 0.1
     large = np.where(small, 1.0, t)
-    # The difference t - sin t loses digits as t^2; its series to t^6 leaves 1e-16 at 0.1.
+    # The difference t - sin t loses digits as t^2; its series to t^6 is exact to 1e-16 at 0.1.
     series = (1.0 - t**2 / 20.0 * (1.0 - t**2 / 42.0 * (1.0 - t**2 / 72.0))) / 6.0
     third = np.where(small, series, (large - np.sin(large)) / large**3)
     E: Floats = np.eye(3) + 0.5 * np.sinc(0.5 * t / np.pi) ** 2 * K + third * (K @ K)
@@ -195,7 +192,7 @@ def axis_of(S: Floats) -> Floats:
 
 
 def determinant(M: Floats) -> Floats:
-    """The triple product of the columns, (...): unlike a factorisation it takes NaN without complaint."""
+    """The triple product of the columns, (...): unlike a factorisation it propagates NaN."""
     product: Floats = np.einsum("...i,...i->...", np.cross(M[..., 0], M[..., 1]), M[..., 2])
     return product
 
@@ -207,7 +204,7 @@ def _angle(sine: Floats, cosine: Floats) -> Floats:
 
 
 def _turn(axis: int, angle: Floats) -> Floats:
-    """Turns about x, y or z (0, 1, 2) by angles (...): (..., 3, 3)."""
+    """Rotations about x, y or z (0, 1, 2) by angles (...): (..., 3, 3)."""
     R = np.zeros((*angle.shape, 3, 3))
     i, j = (axis + 1) % 3, (axis + 2) % 3
     R[..., axis, axis] = 1.0

@@ -1,4 +1,4 @@
-"""What inverse kinematics answers: branches of one pose or of many, the nearest posture, a followed path."""
+"""Results of inverse kinematics: branches for one pose or many, the nearest configuration, a path."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Truths = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """The posture that comes nearest to a pose, by the least distance^2 + angle^2; with three joints by the
-    distance alone.
+    """The configuration nearest to a pose, minimising distance^2 + angle^2; with three joints the distance
+    only.
 
     Attributes:
         q: joint coordinates (n,).
         pose: the hand (4, 4) there, in the base frame.
-        distance: how far its origin is off, m.
-        angle: by how much it is turned, rad; with three joints 0.
+        distance: position error of its origin, m.
+        angle: rotation error, rad; with three joints 0.
     """
 
     q: Floats
@@ -32,17 +32,17 @@ class Nearest:
 
 @dataclass(frozen=True, eq=False)
 class IKResult:
-    """Every branch that brings the hand to one pose, none if there is none.
+    """All inverse kinematics branches of one pose, possibly none.
 
     Attributes:
-        q: joint coordinates (m, n), a branch per row.
-        reachable: whether there is a branch within what was asked (limits or not).
-        singular: whether at some branch the hand cannot move in every direction: either the joints of
-            `undetermined` can move while the hand stands, and one of many solutions is given, or two branches
-            meet.
-        message: the same in words.
-        undetermined: names of joints that can move while the hand stands.
-        nearest: the nearest posture, where it was asked for and nothing reaches the pose; else None.
+        q: joint coordinates (m, n), one branch per row.
+        reachable: whether there is a valid branch (within limits, if requested).
+        singular: whether the hand cannot move in every direction at some branch: either the joints of
+            `undetermined` allow self-motion with the hand fixed, and one of many solutions is given, or two
+            branches meet.
+        message: summary in words.
+        undetermined: names of joints that can move while the hand stays fixed.
+        nearest: the nearest configuration, if requested and the pose is not reached; else None.
     """
 
     q: Floats
@@ -55,13 +55,13 @@ class IKResult:
 
 @dataclass(frozen=True, eq=False)
 class IKBatch:
-    """Branches of many poses.
+    """All inverse kinematics branches of many poses.
 
     Attributes:
-        q: joint coordinates (B, branches, n), NaN where a branch does not exist.
-        valid: (B, branches), whether it does.
+        q: joint coordinates (B, branches, n), NaN if a branch does not exist.
+        valid: (B, branches), whether a branch exists.
         reachable: (B,), whether some branch is valid.
-        singular: (B,), whether at a valid one the hand cannot move in every direction.
+        singular: (B,), whether the hand cannot move in every direction at a valid branch.
     """
 
     q: Floats
@@ -72,10 +72,10 @@ class IKBatch:
 
 @dataclass(frozen=True)
 class PathEvent:
-    """Something to know of a path.
+    """An event along a path.
 
     Attributes:
-        index: the pose at which it is.
+        index: index of the pose.
         kind: "unreachable", "singular", "crossing" or "jump".
         message: a sentence.
     """
@@ -87,12 +87,12 @@ class PathEvent:
 
 @dataclass(frozen=True, eq=False)
 class FollowedPath:
-    """Postures along a path of poses.
+    """Configurations along a path of poses.
 
     Attributes:
-        q: joint coordinates (B, n), NaN where the pose is not reached.
+        q: joint coordinates (B, n), NaN if the pose is not reached.
         complete: whether every pose was reached without a jump.
-        events: what happened on the way.
+        events: events along the path.
     """
 
     q: Floats

@@ -1,5 +1,5 @@
-"""What callers give: coordinates and states of an arm, and poses, whose rotations are made
-orthonormal to the last digit.
+"""Checked arguments: coordinates and states of an arm, and poses, whose rotations are orthonormalised to
+machine precision.
 """
 
 from __future__ import annotations
@@ -12,30 +12,28 @@ from forearm.errors import InputError, shorten
 from forearm.values import LARGEST, as_floats, broadcast_states, is_number
 
 Floats = NDArray[np.float64]
-# R^T R of a rotation may be this far from 1: more than six decimals of R leave. It is then made a rotation.
+# Tolerance of R^T R from 1, for rotations given with six decimals; they are then orthonormalised.
 ORTHONORMAL = 1e-5
-EXACT = 1e-14  # nearer to a rotation than this nothing is changed
+EXACT = 1e-14  # deviations below this are left unchanged
 LAST_ROW = (0.0, 0.0, 0.0, 1.0)
 
 
 def as_coordinates(arm: Arm, q: ArrayLike, name: str = "q") -> Floats:
-    """q as float64 of shape (n,) or (B, n), or an error that says which shape was given;
-    what is infinite becomes NaN.
-    """
+    """q as float64 of shape (n,) or (B, n), or an error with the given shape; infinite values become NaN."""
     check_arm(arm, "arm")
     coordinates = as_floats(q, name)
     coordinates[np.isinf(coordinates)] = np.nan
     if coordinates.ndim not in (1, 2) or coordinates.shape[-1] != arm.n:
         raise InputError(
-            f"{name}: {arm.name!r} has {arm.n} joints, so the expected shape is ({arm.n},) or (B, {arm.n}), "
-            f"got {coordinates.shape}."
+            f"{name}: {arm.name!r} has {arm.n} joints, expected shape ({arm.n},) or (B, {arm.n}), got "
+            f"{coordinates.shape}."
         )
     return coordinates
 
 
 def states_of(arm: Arm, **given: ArrayLike) -> list[Floats]:
-    """The arguments as float64 of one shape, (n,) or (B, n), as NumPy broadcasts them; all but the first may
-    be a number.
+    """The arguments as float64 of one shape, (n,) or (B, n), by NumPy broadcasting; all but the first may be
+    scalars.
     """
     states: dict[str, Floats] = {}
     for name, value in given.items():
@@ -46,7 +44,7 @@ def states_of(arm: Arm, **given: ArrayLike) -> list[Floats]:
 
 
 def one_state(arm: Arm, what: str, **given: ArrayLike) -> list[Floats]:
-    """The arguments of `what`, which takes one state at a time, as float64 of shape (n,)."""
+    """The arguments of `what`, which accepts a single state, as float64 of shape (n,)."""
     states = states_of(arm, **given)
     if states[0].ndim != 1:
         raise InputError(f"{what}: expected one state of shape ({arm.n},), got {states[0].shape}.")
@@ -54,8 +52,8 @@ def one_state(arm: Arm, what: str, **given: ArrayLike) -> list[Floats]:
 
 
 def as_poses(T: ArrayLike, what: str = "T") -> tuple[Floats, bool]:
-    """Poses (B, 4, 4) from one or many, rotations made orthonormal to the last digit,
-    and whether it was one.
+    """Poses (B, 4, 4) from one or many, orthonormalised to machine precision, and whether a single one was
+    given.
     """
     poses = as_floats(T, what)
     if poses.ndim not in (2, 3) or poses.shape[-2:] != (4, 4):
@@ -73,11 +71,11 @@ def as_poses(T: ArrayLike, what: str = "T") -> tuple[Floats, bool]:
 
     flat = poses.reshape(-1, 16)
     refuse(
-        np.asarray(~(np.abs(flat) < LARGEST).all(axis=1)),
-        f"every number must be finite and below {LARGEST:g}",
+        np.asarray(~(np.abs(flat) < LARGEST).all(axis=1)), f"all entries must be finite and below {LARGEST:g}"
     )
     refuse(
-        np.asarray((np.abs(flat[:, 12:] - LAST_ROW) > 1e-12).any(axis=1)), "the last row of a pose is 0 0 0 1"
+        np.asarray((np.abs(flat[:, 12:] - LAST_ROW) > 1e-12).any(axis=1)),
+        "the last row of a pose must be 0 0 0 1",
     )
     R = poses[:, :3, :3]
     off = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(axis=(1, 2))
@@ -89,7 +87,7 @@ def as_poses(T: ArrayLike, what: str = "T") -> tuple[Floats, bool]:
     )
     refuse(
         np.linalg.det(R) < 0.0,
-        "the upper left 3x3 is a reflection; a rotation has determinant 1, so turn one axis round",
+        "the upper left 3x3 is a reflection; a rotation has determinant 1, so reverse one axis",
     )
     made = nearer_rotation(nearer_rotation(R))
     poses[:, :3, :3] = np.where((off > EXACT)[:, None, None], made, R)
@@ -97,6 +95,6 @@ def as_poses(T: ArrayLike, what: str = "T") -> tuple[Floats, bool]:
 
 
 def nearer_rotation(R: Floats) -> Floats:
-    """R (3 - R^T R) / 2 of (..., 3, 3): what was wrong with a rotation becomes its square."""
+    """R (3 - R^T R) / 2 of (..., 3, 3): squares the deviation from a rotation."""
     made: Floats = 0.5 * R @ (3.0 * np.eye(3) - np.swapaxes(R, -1, -2) @ R)
     return made

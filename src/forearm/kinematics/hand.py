@@ -1,6 +1,4 @@
-"""Hand-oriented coordinates: where the hand is, how it is turned and how it moves, from joint
-coordinates. Waters II.
-"""
+"""Hand coordinates: position, orientation and motion of the hand from joint coordinates. Waters II."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class HandMotion:
-    """The motion of the hand, or of the point that was named, in base axes; (B, ...) for B states.
+    """The motion of the hand, or of a given point, in base axes; (B, ...) for B states.
 
     Attributes:
         pose: (4, 4).
@@ -39,11 +37,11 @@ class HandMotion:
 
     @property
     def position(self) -> Floats:
-        """Where the hand's origin is, (3,) or (B, 3)."""
+        """Position of the hand's origin, (3,) or (B, 3)."""
         return self.pose[..., :3, 3]
 
     def orientation(self, form: str) -> Floats:
-        """How the hand is turned, in one of `orientation_forms()`."""
+        """Orientation of the hand in one of `orientation_forms()`."""
         return orientation_of(self.pose[..., :3, :3], form)
 
     def orientation_rates(self, form: str) -> Floats:
@@ -87,7 +85,7 @@ def hand_pose(position: ArrayLike, orientation: ArrayLike, form: str) -> Floats:
 
     Args:
         position: (..., 3), m.
-        orientation: its numbers in that form.
+        orientation: its values in that form.
         form: one of `orientation_forms()`.
     """
     R = rotation_from(orientation, form)
@@ -101,8 +99,8 @@ def twist_of(W: ArrayLike, V: ArrayLike) -> tuple[Floats, Floats]:
     """Velocity of the origin and angular velocity (..., 3) from a pose and its time derivative: w from V
     W^-1.
 
-    V W^-1 has the cross product by w in its upper left corner. Waters II takes w from one other point of the
-    hand, which cannot tell how it turns about the line to that point.
+    The upper left corner of V W^-1 is the cross product by w. Waters II obtains w from one other point of the
+    hand, which does not show the rotation about the line to that point.
 
     Args:
         W: pose (..., 4, 4) in the base frame.
@@ -110,6 +108,6 @@ def twist_of(W: ArrayLike, V: ArrayLike) -> tuple[Floats, Floats]:
     """
     pose, rate = as_floats(W, "W"), as_floats(V, "V")
     if pose.shape[-2:] != (4, 4) or rate.shape != pose.shape:
-        raise InputError(f"W, V: expected shape (..., 4, 4) of both, got {pose.shape} and {rate.shape}.")
+        raise InputError(f"W, V: expected shape (..., 4, 4) for both, got {pose.shape} and {rate.shape}.")
     spin = rate[..., :3, :3] @ np.swapaxes(pose[..., :3, :3], -1, -2)
     return rate[..., :3, 3], axis_of(spin)

@@ -1,4 +1,4 @@
-"""How points and links move: velocities, the geometric Jacobian and its time derivative. Waters II."""
+"""Motion of points and links: velocities, the geometric Jacobian and its time derivative. Waters II."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def velocity(
 
 
 def jacobian(arm: Arm, q: ArrayLike, link: str | None = None, point: ArrayLike = (0.0, 0.0, 0.0)) -> Floats:
-    """J with (linear velocity; angular velocity) = J qd, base axes, at a point of a
-    link: (6, n) or (B, 6, n). Linear rows come first.
+    """J with (linear velocity; angular velocity) = J qd, base axes, at a point of a link: (6, n) or (B, 6,
+    n), linear rows first.
 
     Args:
         arm: the arm.
@@ -77,7 +77,7 @@ def jacobian_derivative(
     q, rates = states_of(arm, q=q, qd=qd)
     carrier, poses, at = _placed(arm, q, link, point)
     path = _path(arm, carrier)[::-1]
-    # Outwards: angular velocity before each joint, and the velocity of each joint's origin.
+    # Outward recursion: angular velocity before each joint, and the velocity of each joint's origin.
     w = np.zeros((*q.shape[:-1], 3))
     v_joint, w_before = {}, {}
     v, last = np.zeros_like(w), np.zeros(3)
@@ -111,7 +111,7 @@ def _column(revolute: bool, z: Floats, lever: Floats) -> Floats:
 
 
 def _axis(arm: Arm, poses: list[Floats], index: int) -> tuple[Floats, Floats]:
-    """Axis and origin of the joint that moves a body, in the base frame, the origin moving with the joint."""
+    """Axis and origin of the joint that moves a body, in the base frame; the origin moves with the joint."""
     body = arm.moving.bodies[index]
     T = body.joint_frame(poses[index])
     return T[..., :3, :3] @ body.axis, T[..., :3, 3]

@@ -1,4 +1,4 @@
-"""Where joints may stand: their ranges, and angles put within them, near a posture, or between -pi and pi."""
+"""Joint ranges, and angles wrapped into them, near a configuration, or to -pi to pi."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ from forearm.arm.arm import Arm
 from forearm.errors import ModelError
 
 Floats = NDArray[np.float64]
-# A joint this far behind its limit (rad, m) is taken to be at it.
+# A joint that exceeds its limit by at most this (rad, m) counts as at the limit.
 AT_LIMIT = 1e-10
 TURN = 2.0 * math.pi
 
 
 def limits_of(arm: Arm) -> tuple[Floats, Floats]:
-    """Lower and upper limits of the freedoms, (n,) each, those of what follows them
-    included; infinite where open.
-    """
+    """Lower and upper limits of the freedoms, (n,) each, with those of mimic joints; infinite if open."""
     lower, upper = np.full(arm.n, -math.inf), np.full(arm.n, math.inf)
     for body in arm.moving.bodies:
         if body.multiplier != 0.0:
@@ -31,29 +29,29 @@ def limits_of(arm: Arm) -> tuple[Floats, Floats]:
     for joint, low, high in zip(arm.joints, lower, upper, strict=True):
         if low > high:
             raise ModelError(
-                f"joint {joint.name!r} of {arm.name!r} can stand nowhere: its limits and those of what "
-                f"follows it leave {low:g} to {high:g}. Widen them."
+                f"joint {joint.name!r} of {arm.name!r} has an empty range: its limits and those of joints "
+                f"that mimic it leave {low:g} to {high:g}. Widen them."
             )
     return lower, upper
 
 
 def middle(arm: Arm) -> Floats:
-    """The middle (n,) of each joint's range; of an open one what is nearest to 0,
-    half a turn off the end if the joint turns.
+    """The middle (n,) of each joint's range; for an open range the value nearest to 0, half a turn from its
+    end for a revolute joint.
 
-    Every angle then has a whole turn within half a turn of the middle that is within the range, if any is.
+    Every angle then has an equivalent within half a turn of the middle that is within the range, if any is.
     """
     lower, upper = limits_of(arm)
     both = np.isfinite(lower) & np.isfinite(upper)
     off = np.where(is_revolute(arm), 0.5 * TURN, 0.0)
     known = np.where(both, lower, 0.0), np.where(both, upper, 0.0)
-    # A narrow closed range would turn the ends of the clipping round.
+    # clipping to a narrow closed range could swap its ends
     ends = np.where(both, 0.0, lower + off), np.where(both, 0.0, upper - off)
     return np.where(both, 0.5 * (known[0] + known[1]), np.clip(0.0, *ends))
 
 
 def is_periodic(arm: Arm) -> NDArray[np.bool_]:
-    """For each freedom whether a whole turn changes nothing: what follows it must make whole turns too."""
+    """Per freedom, whether a whole turn changes nothing: joints that mimic it must make whole turns, too."""
     made = np.ones(arm.n, dtype=bool)
     for body in arm.moving.bodies:
         made[body.freedom] &= body.kind == "revolute" and float(body.multiplier).is_integer()
@@ -61,15 +59,15 @@ def is_periodic(arm: Arm) -> NDArray[np.bool_]:
 
 
 def is_revolute(arm: Arm) -> NDArray[np.bool_]:
-    """Which joints (n,) turn."""
+    """Mask of revolute joints (n,)."""
     return np.array([j.kind == "revolute" for j in arm.joints], dtype=bool)
 
 
 def placed(arm: Arm, q: Floats, limits: bool, near: Floats | None) -> tuple[Floats, NDArray[np.bool_]]:
-    """Postures (..., n) with whole turns added, and whether each is within the limits (all are
-    where they do not count).
+    """Configurations (..., n) shifted by whole turns, and whether each is within the limits (always if not
+    enforced).
 
-    Of several turns that the limits allow, that nearest to `near` is taken, or to the middle of the range.
+    Of several turns within the limits, the nearest to `near` is taken, or to the middle of the range.
     """
     if limits:
         lower, upper = limits_of(arm)
@@ -77,7 +75,7 @@ def placed(arm: Arm, q: Floats, limits: bool, near: Floats | None) -> tuple[Floa
     else:
         lower, upper = np.full(arm.n, -np.inf), np.full(arm.n, np.inf)
         centre = np.zeros(arm.n) if near is None else near
-    with np.errstate(invalid="ignore"):  # branches that do not exist are NaN
+    with np.errstate(invalid="ignore"):  # nonexistent branches are NaN
         wanted = np.round((centre - q) / TURN)
         least, most = np.ceil((lower - AT_LIMIT - q) / TURN), np.floor((upper + AT_LIMIT - q) / TURN)
         k = np.where(least <= most, np.clip(wanted, least, np.maximum(most, least)), wanted)
@@ -87,13 +85,13 @@ def placed(arm: Arm, q: Floats, limits: bool, near: Floats | None) -> tuple[Floa
 
 
 def differences(arm: Arm, first: Floats, second: Floats) -> Floats:
-    """How far each joint of postures (..., n) is from that of others, whole turns left out."""
+    """Difference of each joint between configurations (..., n), modulo whole turns."""
     plain = np.abs(first - second)
     return np.where(is_revolute(arm), np.abs(np.remainder(plain + 0.5 * TURN, TURN) - 0.5 * TURN), plain)
 
 
 def behind_limits(arm: Arm, q: Floats) -> Floats:
-    """How far each joint of postures (..., n) is behind its limit, 0 within."""
+    """Excess of each joint of configurations (..., n) beyond its limits, 0 within."""
     lower, upper = limits_of(arm)
     behind: Floats = np.maximum(np.maximum(lower - q, q - upper), 0.0)
     return behind

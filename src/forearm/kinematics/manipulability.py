@@ -1,4 +1,4 @@
-"""How far an arm is from a singular posture: singular values of the Jacobian, their product, their ratio."""
+"""Distance from singular configurations: singular values of the Jacobian, their product and ratio."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ ROWS = {"all": slice(0, 6), "linear": slice(0, 3), "angular": slice(3, 6)}
 def singular_values(arm: Arm, q: ArrayLike, part: Part = "all", link: str | None = None) -> Floats:
     """The singular values of the hand's Jacobian, largest first: (k,) or (B, k).
 
-    m and rad stand side by side in SI, so those of the whole Jacobian depend on the unit of length.
+    The full Jacobian mixes m and rad, so its singular values depend on the unit of length.
 
     Args:
         arm: the arm.
         q: joint coordinates, (n,) or (B, n).
         part: rows of the Jacobian, "all", "linear" or "angular".
-        link: name of the link, at whose origin it is; None: the hand.
+        link: name of the link whose origin is used; None: the hand.
     """
     rows = chosen(ROWS, part, "part")
     J = jacobian(arm, q, link)[..., rows, :]
@@ -36,9 +36,9 @@ def singular_values(arm: Arm, q: ArrayLike, part: Part = "all", link: str | None
 
 
 def manipulability(arm: Arm, q: ArrayLike, part: Part = "all", link: str | None = None) -> Floats:
-    """sqrt(det J J^T), 0 in singular postures; scalar array or (B,).
+    """sqrt(det J J^T), 0 at singular configurations; scalar array or (B,).
 
-    It is taken as the product of the singular values; with fewer joints than rows that is sqrt(det J^T J).
+    Computed as the product of the singular values; with fewer joints than rows that is sqrt(det J^T J).
 
     Args:
         arm, q, part, link: as in `singular_values`.
@@ -48,7 +48,7 @@ def manipulability(arm: Arm, q: ArrayLike, part: Part = "all", link: str | None 
 
 
 def condition_number(arm: Arm, q: ArrayLike, part: Part = "all", link: str | None = None) -> Floats:
-    """Largest over smallest singular value of J, infinite where the smallest is 0; scalar array or (B,).
+    """Largest over smallest singular value of J, infinite if the smallest is 0; scalar array or (B,).
 
     Args:
         arm, q, part, link: as in `singular_values`.

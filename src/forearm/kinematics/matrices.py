@@ -1,7 +1,7 @@
 """Waters' 4x4 matrices: A of each joint with its derivatives, W, U and V of each link. Waters II.
 
-Written over any scalar for the formulations that use them, and over floats for users. The homogeneous
-coordinate stands last, where the document has it first.
+Over any scalar for the formulations that use them, and over floats for users. The homogeneous coordinate is
+last; in the document it is first.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def waters_matrices(arm: Arm, q: ArrayLike, qd: ArrayLike) -> WatersMatrices:
 
 
 def joint_matrices(body: RigidBody, q: Scalar) -> tuple[Array, Array, Array]:
-    """A, dA/dq and d2A/dq2 of a rotary or a sliding joint."""
+    """A, dA/dq and d2A/dq2 of a revolute or prismatic joint."""
     before, after = homogeneous(body.Rb, body.pb), homogeneous(body.Ra, body.pa)
     zero = np.zeros((4, 4))
     if body.revolute:

@@ -1,5 +1,5 @@
-"""The joint coordinates that put the hand where it should be, by Newton's steps from a posture nearby:
-for any arm, limits not counted.
+"""Local inverse kinematics: joint coordinates for a hand pose by Newton's steps from a nearby configuration,
+for any arm, ignoring limits.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from forearm.values import as_floats
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-TOLERANCE = 1e-12  # m and rad: some ten times what poses of a reach of a metre round to
-MOST_JOINTS = 200  # for which steps are written out, which takes some seconds to compile
+TOLERANCE = 1e-12  # m and rad: about ten times the rounding of poses at a reach of one metre
+MOST_JOINTS = 200  # of joints for which steps are unrolled, which takes some seconds to compile
 
 
 @dataclass(frozen=True, eq=False)
 class Nearby:
-    """A posture (n,) or (B, n) found from one nearby, whether the hand is there to 1e-12,
-    how far it is off (m, rad).
+    """A configuration (n,) or (B, n) found from a nearby one, whether the hand is within 1e-12 of the pose,
+    and its error (m, rad).
     """
 
     q: Floats
@@ -38,12 +38,12 @@ class Nearby:
 def solve_nearby(
     arm: Arm, poses: ArrayLike, near: ArrayLike, attitude: bool = True, held: Floats | None = None
 ) -> Nearby:
-    """q with forward(arm, q) = poses (4, 4) or (B, 4, 4), each by Newton's steps from its row of
-    `near` (n,) or (B, n).
+    """q with forward(arm, q) = poses (4, 4) or (B, 4, 4), each by Newton's steps from its row of `near` (n,)
+    or (B, n).
 
-    Without `attitude` only the positions count. Arms with more joints than that needs take the shortest
-    way; `held` (k, n) are combinations of joints that stay as they are in `near` instead. Not converged
-    means: no such posture nearby.
+    Without `attitude` only the positions count. Redundant arms take the shortest step; alternatively, `held`
+    (k, n) are combinations of joints that keep their values of `near`. Not converged means: no solution
+    nearby.
     """
     q, T = as_coordinates(arm, near, "near"), as_floats(poses, "poses")
     if T.shape != (*q.shape[:-1], 4, 4):
@@ -65,10 +65,10 @@ def newton_rows(
     directions: Floats | None = None,
     patience: float = PATIENCE,
 ) -> tuple[Floats, Floats]:
-    """Where Newton's steps lead from postures (B, n) to poses (B, 4, 4), in machine code; and what is left,
-    (B,): the larger of the distance and the angle. NaN where anything given is.
+    """Result of Newton's steps from configurations (B, n) to poses (B, 4, 4), compiled, and the error (B,):
+    the larger of distance and angle. NaN for NaN input.
 
-    Joints move along directions (n, r) alone, if these are given.
+    Joints move only along directions (n, r), if given.
     """
     ways = arm.n if directions is None else directions.shape[1]
     if arm.n > MOST_JOINTS or not ways or not len(T):
@@ -86,7 +86,7 @@ def newton_rows(
 def reference(
     arm: Arm, T: Floats, start: Floats, attitude: bool, directions: Floats | None, patience: float
 ) -> tuple[Floats, Floats]:
-    """The same over NumPy's arrays, an entry per pose: postures (B, n), and the squares of their errors."""
+    """The same over NumPy arrays, one entry per pose: configurations (B, n), and their squared errors."""
 
     def hand(q: Values) -> tuple[Rows, Rows]:
         at = _stacked(q, len(T))
@@ -98,7 +98,7 @@ def reference(
 
 
 def _stacked(columns: Values, count: int) -> Floats:
-    """Columns of numbers, or of one number for all, as rows (count, ...)."""
+    """Columns of values, or of one value for all, as rows (count, ...)."""
     made = np.empty((count, len(columns)))
     for k, column in enumerate(columns):
         made[:, k] = column

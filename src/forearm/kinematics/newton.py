@@ -1,11 +1,11 @@
-"""Newton's inverse kinematics over any scalar: the error between two poses, the damped step that takes it
-away, when a step is taken, and when there is no use in another.
+"""Newton's inverse kinematics over any scalar: the pose error, the damped step, its acceptance, and
+termination.
 
-Damped least squares: dq = J^T (J J^T + damping)^-1 e, or (J^T J + damping)^-1 J^T e where that is the smaller
-matrix. The damping is a share of e.e, so that close to a solution these are Newton's steps. Joints that stand
-at a limit and would be pushed beyond it have `free` 0, and their columns of J are left out.
+Damped least squares: dq = J^T (J J^T + damping)^-1 e, or (J^T J + damping)^-1 J^T e if that matrix is
+smaller. The damping is a fraction of e.e, so that close to a solution these are Newton's steps. Joints at a
+limit that would be pushed beyond it have `free` 0, and their columns of J are omitted.
 
-Tables are rows of scalars; an array whose last axis counts poses is one too.
+Tables are rows of scalars; an array whose last axis counts poses also works.
 """
 
 from __future__ import annotations
@@ -26,28 +26,26 @@ Values = Sequence[Scalar]
 Rows = Sequence[Values]
 Hand = Callable[[Values], tuple[Rows, Rows]]  # pose (4, 4) and Jacobian (6, n) at q
 
-TERMS = 10  # of the arctangent's series, whose argument is at most tan(pi / 8): 1e-9 of the angle is left
-HALF_TURN = 1e-10  # what 1 + trace of a turn by pi, where no axis can be read off, is taken for
-# The damping is a share of the squared error: so much of the one before after a step that helped, or
-# did not, within bounds.
-DAMPING = 0.1  # at first; the first step makes it less already
+TERMS = 10  # of the arctangent series with arguments up to tan(pi / 8): 1e-9 relative error of the angle
+HALF_TURN = 1e-10  # replaces 1 + trace for a rotation by pi, which shows no axis
+# The damping is a fraction of the squared error: multiplied by these after a step that improved, or did not,
+# within bounds.
+DAMPING = 0.1  # initially; the first step already reduces it
 LESS, MORE = 0.5, 4.0
 LEAST, MOST = 1e-4, 1e3
 NEVER_SINGULAR = 1e-14  # damping at a solution, above the rounding of J J^T
-LONGEST = 1.0  # rad or m in a step: beyond it the linear picture means nothing
-SHORTER = 0.25  # of a step that did not help: what is tried next
-SHORTEST = 1e-6  # of a step: if that does not help, rounding is all that is left
+LONGEST = 1.0  # rad or m per step: limit of the linearisation
+SHORTER = 0.25  # factor on a rejected step for the next attempt
+SHORTEST = 1e-6  # of a step: if that does not improve, only rounding is left
 SLOW = 0.8  # of the squared error: a step that leaves more is slow
-PATIENCE = 8.0  # slow steps one after the other that end a run
-STEPS = 400  # of a run without bounds: few are made, but beside singular postures
-HUGE = 1e300  # more than any squared error
+PATIENCE = 8.0  # consecutive slow steps that end a run
+STEPS = 400  # of a run without bounds: rarely reached except near singularities
+HUGE = 1e300  # larger than any squared error
 
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Where joints may stand, infinite where that is open, and which of them come to the same place after a
-    whole turn.
-    """
+    """Joint bounds, infinite if open, and which joints are periodic in whole turns."""
 
     lower: Values
     upper: Values
@@ -56,11 +54,10 @@ class Bounds:
 
 @dataclass(frozen=True, eq=False)
 class PoseTask:
-    """A pose that the hand shall have: the first three rows of `target`, or its position alone without
-    `attitude`.
+    """A target pose of the hand: the first three rows of `target`, or its position only without `attitude`.
 
-    It is solved when the squares of the errors are less than `square`. A run ends after `patience` slow steps
-    one after the other, and after `most` in all, if these are given.
+    It is solved when the squared errors are less than `square`. A run ends after `patience` consecutive slow
+    steps, and after `most` in total, if given.
     """
 
     hand: Hand
@@ -72,20 +69,20 @@ class PoseTask:
     most: Scalar | None = None
 
     def if_solved(self, squares: Values, x: Scalar, y: Scalar) -> Scalar:
-        """x where no error is too large, else y."""
+        """x if no error is too large, else y."""
         for square in squares:
             x = choose(square, self.square, x, y)
         return x
 
     def within(self, q: Values) -> list[Scalar]:
-        """q between the bounds: a whole turn on where that is inside, at the bound elsewhere."""
+        """q within the bounds: shifted by a whole turn if that is inside, otherwise clipped."""
         if self.bounds is None:
             return list(q)
         joints = zip(q, self.bounds.lower, self.bounds.upper, self.bounds.periodic, strict=True)
         return [_within(x, low, high, periodic) for x, low, high, periodic in joints]
 
     def free(self, q: Values, slope: Values) -> list[Scalar]:
-        """0 for each joint that stands at a bound and would go beyond it, 1 for others."""
+        """0 for each joint at a bound that would move beyond it, 1 for others."""
         if self.bounds is None:
             return [1.0] * len(q)
         joints = zip(q, slope, self.bounds.lower, self.bounds.upper, strict=True)
@@ -94,9 +91,8 @@ class PoseTask:
 
 @dataclass(frozen=True, eq=False)
 class NewtonState:
-    """A run between two steps: the best posture `q` yet and the squares of its errors, the step from there,
-    how much of it is tried next, the damping's share of the squared error, and steps: slow ones one after
-    the other, and all.
+    """State of a run between two steps: the best configuration `q` so far and its squared errors, the step
+    from there, the fraction of it to try next, the damping fraction, and counts of slow and of all steps.
     """
 
     q: list[Scalar]
@@ -109,29 +105,29 @@ class NewtonState:
 
     @staticmethod
     def begun(q: Values, attitude: bool) -> NewtonState:
-        """Before the first step, which only looks where the start is."""
+        """Initial state, before the first step, which only evaluates the start."""
         squares = [HUGE, 0.0] if attitude else [HUGE]
         return NewtonState(list(q), [0.0] * len(q), squares, 1.0, DAMPING, 0.0, 0.0)
 
     @property
     def flat(self) -> list[Scalar]:
-        """All as one list."""
+        """All values as one list."""
         return [*self.q, *self.dq, *self.squares, self.share, self.damping, self.slow, self.steps]
 
     @staticmethod
     def of(flat: Sequence[Scalar], n: int) -> NewtonState:
-        """The opposite, with n joints."""
+        """Inverse of `packed`, with n joints."""
         values = list(flat)
         return NewtonState(values[:n], values[n : 2 * n], values[2 * n : -4], *values[-4:])
 
 
 def step(task: PoseTask, state: NewtonState) -> NewtonState:
-    """The step tried; taken where it leaves less or solves the task, else a shorter one is tried next."""
+    """Try the step; accept it if it reduces the error or solves the task, else try a shorter one next."""
     tried = task.within([x + state.share * d for x, d in zip(state.q, state.dq, strict=True)])
     pose, J = task.hand(tried)
     e, squares = pose_error(task.target, pose, task.attitude)
     cost, before = _sum(squares), _sum(state.squares)
-    rank = task.if_solved(squares, -1.0, cost)  # what is solved comes before anything else
+    rank = task.if_solved(squares, -1.0, cost)  # solving the task takes precedence
 
     def taken(new: Values, old: Values) -> list[Scalar]:
         return [choose(rank, before, x, y) for x, y in zip(new, old, strict=True)]
@@ -154,14 +150,14 @@ def step(task: PoseTask, state: NewtonState) -> NewtonState:
 
 
 def goes_on(task: PoseTask, state: NewtonState) -> tuple[Scalar, Scalar]:
-    """a, b with a < b as long as the task is not solved, and another step may help."""
+    """a, b with a < b as long as the task is not solved and another step may improve."""
     left = state.share if task.most is None else choose(state.steps, task.most, state.share, 0.0)
     in_time = choose(state.slow, task.patience, left, 0.0)
     return SHORTEST, task.if_solved(state.squares, 0.0, in_time)
 
 
 def run(task: PoseTask, start: Values, most: int) -> NewtonState:
-    """Where steps from a start lead, `most` of them at most."""
+    """Result of at most `most` steps from a start."""
     n = len(start)
     made = iterate(
         lambda s: step(task, NewtonState.of(s, n)).flat,
@@ -176,8 +172,8 @@ def run(task: PoseTask, start: Values, most: int) -> NewtonState:
 def run_nearby(
     hand: Hand, target: Rows, start: Values, attitude: bool, patience: Scalar, directions: Rows | None = None
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """The posture to which steps from a start lead as long as they help, bounds not counted, and the squares
-    of its errors. Joints move along directions (n, r) alone, if these are given.
+    """The configuration reached by improving steps from a start, ignoring bounds, and its squared errors.
+    Joints move only along directions (n, r), if given.
     """
     if directions is None:
         made = run(PoseTask(hand, target, attitude, 0.0, patience), start, STEPS)
@@ -197,8 +193,8 @@ def run_nearby(
 
 
 def pose_error(wanted: Rows, pose: Rows, attitude: bool) -> tuple[list[Scalar], list[Scalar]]:
-    """What moves a frame from a pose to the one wanted, m and rad in base axes: the way and the rotation
-    vector; and the squares of both. Without `attitude` the way alone.
+    """Error from a pose to the target, m and rad in base axes: displacement and rotation vector, and the
+    squares of both. Without `attitude` the displacement only.
     """
     e = [wanted[i][3] - pose[i][3] for i in range(3)]
     squares = [_product(e, e)]
@@ -209,7 +205,7 @@ def pose_error(wanted: Rows, pose: Rows, attitude: bool) -> tuple[list[Scalar], 
 
 
 def rotation_error(R: Rows) -> tuple[list[Scalar], Scalar]:
-    """The rotation vector angle x axis of a rotation matrix, (3,), and angle^2; without an arctangent.
+    """The rotation vector angle x axis of a rotation matrix, (3,), and angle^2, without an arctangent.
 
     With v = vee(R - R^T) / 2 = sin(a) axis and c = cos(a/2), which 1 + trace gives, t = tan(a/8) has t^2 =
     (1 - c4) / (1 + c4), c4 = cos(a/4), and a / sin(a/2) = 2 (1 + t^2)^2 / (1 - t^2) (1 - t^2/3 + t^4/5 -
@@ -233,7 +229,7 @@ def rotation_error(R: Rows) -> tuple[list[Scalar], Scalar]:
 
 
 def least_squares(J: Rows, e: Values, slope: Values, free: Values, damping: Scalar) -> list[Scalar]:
-    """dq with the least |J dq - e|^2 + damping |dq|^2 over the joints that are free; slope = J^T e."""
+    """dq with the least |J dq - e|^2 + damping |dq|^2 over the free joints; slope = J^T e."""
     freed = [[x * f for x, f in zip(row, free, strict=True)] for row in J]
     columns = _columns(freed)
     if len(slope) < len(e):
@@ -254,7 +250,7 @@ def _gram(a: Rows, b: Rows, damping: Scalar) -> Array:
 
 
 def _shortened(dq: Values) -> list[Scalar]:
-    """The step, or as much of it as moves no joint by more than LONGEST."""
+    """The step, scaled so that no joint moves by more than LONGEST."""
     longest: Scalar = LONGEST
     for d in dq:
         longest = maximum(abs(d), longest)
@@ -262,7 +258,7 @@ def _shortened(dq: Values) -> list[Scalar]:
 
 
 def _within(x: Scalar, low: Scalar, high: Scalar, periodic: bool) -> Scalar:
-    """x, a whole turn on where that leads inside, or the bound that it has passed."""
+    """x shifted by a whole turn if that leads inside, or clipped to the exceeded bound."""
     made = x
     if not _is_open(low):
         up = x + math.tau if periodic else low
@@ -279,7 +275,7 @@ def _less(a: Scalar, b: Scalar) -> Scalar:
 
 
 def _is_open(bound: Scalar) -> bool:
-    """Whether a bound is known to be none."""
+    """Whether a bound is known to be absent."""
     return isinstance(bound, float) and math.isinf(bound)
 
 

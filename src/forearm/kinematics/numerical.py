@@ -1,5 +1,5 @@
-"""Numeric inverse kinematics: joint coordinates that bring the hand, or a link, to a pose;
-for any arm, within its limits.
+"""Numeric inverse kinematics: joint coordinates that bring the hand, or a link, to a pose, for any arm,
+within its limits.
 """
 
 from __future__ import annotations
@@ -19,24 +19,23 @@ from forearm.values import LARGEST, as_floats, check_kind, check_number, check_w
 Floats = NDArray[np.float64]
 
 MOST_STARTS, MOST_STEPS = 1000, 10_000
-FINEST = 1e-12  # m and rad: less than this is rounding
-EXACT = 1e-12  # root of the sum of the squares of what is wrong with a pose: it is then taken as it is
-# of the tolerance is asked of the machine code, so that no other rounding can contradict `solved`
+FINEST = 1e-12  # m and rad: below this is rounding
+EXACT = 1e-12  # norm of a pose's deviation below which it is used as given
+# of the tolerance is required of the machine code, so that other rounding does not contradict `solved`
 CLOSER = 0.99
 
 
 @dataclass(frozen=True, eq=False)
 class NumericSolution:
-    """What was found for one pose; (B, ...) for B of them.
+    """Result for one pose; (B, ...) for B poses.
 
     Attributes:
-        q: joint coordinates (n,): the solution where `solved`, elsewhere the nearest posture found.
+        q: joint coordinates (n,): the solution if `solved`, otherwise the nearest configuration found.
         solved: whether position and rotation are within the tolerance.
-        error: what is left of position, m, and rotation, rad, (2,); rotation is NaN where it was not asked
-            for.
+        error: residual position, m, and rotation, rad, (2,); rotation is NaN if not requested.
         steps: iterations of all starts.
-        starts: how many starts were taken.
-        message: the same in words.
+        starts: number of starts used.
+        message: summary in words.
     """
 
     q: Floats
@@ -64,22 +63,22 @@ def inverse_numeric(
     """Joint coordinates that bring the hand, or a named link, to a pose.
 
     Damped least squares, dq = J^T (J J^T + damping)^-1 e, from `start` and then from others, until position
-    and rotation are within the tolerance. Where no start leads there the nearest posture found is given, by
-    the least position^2 + rotation^2, and `solved` is False. An answer depends on its pose alone, not on the
+    and rotation are within the tolerance. If no start converges, the nearest configuration found is returned,
+    minimising position^2 + rotation^2, and `solved` is False. The result for a pose does not depend on the
     others of the batch.
 
     Args:
         arm: the arm.
         T: pose in the base frame, (4, 4) or (B, 4, 4).
-        start: joint coordinates (n,) or (B, n) to begin from; None: drawn like the others.
+        start: initial joint coordinates (n,) or (B, n); None: random like the others.
         link: name of the link; None: the hand.
-        position_only: whether the rotation of T is left open.
+        position_only: whether to ignore the rotation of T.
         limits: whether joints stay within their limits.
-        tolerance: what may be left of position, m, and rotation, rad.
-        starts: how many starts are tried at most.
-        seed: of the starts that are drawn.
-        most_steps: iterations of each start at most.
-        threads: how many share a batch; None: one per processor where that is worth it.
+        tolerance: tolerance of position, m, and rotation, rad.
+        starts: largest number of starts.
+        seed: of the random starts.
+        most_steps: largest number of iterations per start.
+        threads: number of threads for a batch; None: one per processor if worthwhile.
     """
     options = NumericOptions(position_only, limits, tolerance, starts, seed, most_steps)
     return solve_numeric(arm, T, start, link, options, threads)
@@ -87,7 +86,7 @@ def inverse_numeric(
 
 @dataclass(frozen=True)
 class NumericOptions:
-    """How poses are solved, as `inverse_numeric` says; checked."""
+    """Solver options of `inverse_numeric`, checked."""
 
     position_only: bool
     limits: bool
@@ -106,7 +105,7 @@ class NumericOptions:
 
     @property
     def asked(self) -> tuple[int, int, float, int]:
-        """What machine code is told: starts, seed, tolerance and steps."""
+        """Parameters of the machine code: starts, seed, tolerance and steps."""
         return int(self.starts), int(self.seed), CLOSER * float(self.tolerance), int(self.most_steps)
 
 
@@ -119,7 +118,7 @@ def solve_numeric(
     threads: int | None,
     cpu: str | None = None,
 ) -> NumericSolution:
-    """What `inverse_numeric` gives, by code for a processor."""
+    """`inverse_numeric` with code for a given processor."""
     check_arm(arm, "inverse_numeric")
     rows, single = poses_of(T)
     first = None if start is None else starts_of(arm, start, len(rows))
@@ -135,7 +134,7 @@ def solve_numeric(
 
 
 def solution_of(q: Any, error: Any, solved: Any, steps: Any, starts: Any) -> NumericSolution:
-    """What was found, from NumPy's arrays of numbers, of one pose or of many."""
+    """Results for one pose or many, from arrays."""
     if np.ndim(q) == 1:
         message = _of_one(bool(solved), error.tolist(), int(steps), int(starts))
         return NumericSolution(q, bool(solved), error, int(steps), int(starts), message)
@@ -144,7 +143,7 @@ def solution_of(q: Any, error: Any, solved: Any, steps: Any, starts: Any) -> Num
 
 
 def _one(row: Floats, square: float, position_only: bool) -> NumericSolution:
-    """A row of the machine code: q, squared errors, steps, starts."""
+    """A result row of the machine code: q, squared errors, steps, starts."""
     position, rotation, steps, starts = row[-4:].tolist()
     solved = position <= square and rotation <= square
     error = [math.sqrt(position), math.nan if position_only else math.sqrt(rotation)]
@@ -167,8 +166,8 @@ def _of_one(solved: bool, error: list[float], steps: int, starts: int) -> str:
         return f"solved in {said}"
     away = f"{error[0]:.3g} m" + ("" if np.isnan(error[1]) else f" and {error[1]:.3g} rad")
     return (
-        f"not solved in {said}: the nearest found is {away} away; the pose is out of reach, or "
-        "more starts are needed"
+        f"not solved in {said}: the nearest configuration found is {away} away; the pose is out of "
+        "reach, or more starts are needed"
     )
 
 
@@ -177,26 +176,26 @@ def _of_many(solved: NDArray[np.bool_]) -> str:
     if not len(bad):
         return f"all {len(solved)} solved"
     good = f"{len(solved) - len(bad)} of {len(solved)} solved"
-    return f"{good}; the nearest found is given for the others, the first of which is {bad[0]}"
+    return f"{good}; for the others, first {bad[0]}, the nearest configuration found is given"
 
 
 def poses_of(T: ArrayLike) -> tuple[Floats, bool]:
-    """The first three rows of each pose, (B, 12), checked, and whether one pose was given."""
+    """The first three rows of each pose, (B, 12), checked, and whether a single pose was given."""
     what = "inverse_numeric, T"
     poses = as_floats(T, what)
     single = poses.ndim == 2
     if poses.ndim not in (2, 3) or poses.shape[-2:] != (4, 4):
-        return as_poses(poses, what)  # which refuses it
-    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told by `as_poses`
+        return as_poses(poses, what)  # refused there
+    with np.errstate(over="ignore", invalid="ignore"):  # non-finite values are reported by `as_poses`
         exact = _is_exact(poses.tolist() if single else poses.transpose(1, 2, 0))
     if not np.all(exact):
-        # Only what needs it is changed, so that no answer depends on the other poses.
+        # Only deviating poses are changed, so that no result depends on the other poses.
         poses = np.where(np.reshape(exact, (-1, 1, 1)), poses, as_poses(poses, what)[0])
     return poses[..., :3, :].reshape(-1, 12), single
 
 
 def _is_exact(rows: Any) -> Any:
-    """Whether four rows of four numbers, or arrays, are poses to rounding: R R^T = 1, 0 0 0 1 and det R."""
+    """Whether four rows of four values, or arrays, are poses up to rounding: R R^T = 1, 0 0 0 1, det R."""
     (a, b, c, x), (d, e, f, y), (g, h, i, z), (r, s, t, u) = rows
     wrong = [a * a + b * b + c * c - 1.0, d * d + e * e + f * f - 1.0, g * g + h * h + i * i - 1.0]
     wrong += [a * d + b * e + c * f, a * g + b * h + c * i, d * g + e * h + f * i, r, s, t, u - 1.0]
@@ -210,10 +209,10 @@ def starts_of(arm: Arm, start: ArrayLike, count: int) -> Floats:
     first = np.atleast_2d(as_coordinates(arm, start, "start"))
     if len(first) not in (1, count):
         raise InputError(
-            f"start: expected one posture ({arm.n},), or one for each of the {count} poses, got "
+            f"start: expected one configuration ({arm.n},), or one for each of the {count} poses, got "
             f"{first.shape}."
         )
     unknown = ~np.isfinite(first).all(axis=1)
     if unknown.any():
-        raise InputError(f"start: every number must be finite; row {int(np.flatnonzero(unknown)[0])} is not.")
+        raise InputError(f"start: all values must be finite; row {int(np.flatnonzero(unknown)[0])} is not.")
     return first

@@ -1,5 +1,4 @@
-"""The orientation of the hand in the forms people use, to and from its rotation matrix,
-and the rates of each. Waters II.
+"""Orientation of the hand in common forms, conversion to and from its rotation matrix, and rates. Waters II.
 
 R = R_base_hand: its columns are the hand's axes in the base frame. Angular velocities are in base axes.
 """
@@ -18,13 +17,13 @@ from forearm.values import as_floats, as_shape, chosen
 
 Floats = NDArray[np.float64]
 
-ORTHONORMAL = 1e-9  # how far R R^T may be from 1
-UNIT = 1e-3  # how far the length of a quaternion may be from 1: rounded to four digits it still passes
+ORTHONORMAL = 1e-9  # tolerance of R R^T from 1
+UNIT = 1e-3  # tolerance of a quaternion's length from 1: passes values rounded to four digits
 
 
 @dataclass(frozen=True)
 class Form:
-    """One form: shape and names of its numbers, which are angles, and the four ways between it, R and w."""
+    """One form: shape and names of its values, which are angles, and the conversions between it, R and w."""
 
     shape: tuple[int, ...]
     names: tuple[str, ...]
@@ -38,21 +37,20 @@ class Form:
 def orientation_forms() -> tuple[str, ...]:
     """The names of the forms.
 
-    matrix: R itself, (..., 3, 3).
-    waters: x, y, z: x is the angle from Y_0 to the hand's Y axis as seen along X_0 (the hand's axis projected
-    onto the plane across X_0), y from Z_0 to Z_H about Y_0, z from X_0 to X_H about Z_0. Three angles belong
-    to a rotation where cos x cos y cos z + sin x sin y sin z > 0, and to one only. Where a projection
-    vanishes its angle is 0, and the three do not give R back. They are no successive turns. Waters II.
-    rpy: roll, pitch, yaw with R = Rz(yaw) Ry(pitch) Rx(roll), as URDF has it; roll is 0 at pitch +-pi/2.
-    zyz: a, b, c with R = Rz(a) Ry(b) Rz(c), b in [0, pi]; a is 0 at b = 0 and pi. Mata 5.2.
-    quaternion_wxyz, quaternion_xyzw: unit, w >= 0; of a half turn the first of x, y, z that is not 0 is
-    positive. rotation_vector: axis times angle in [0, pi], the axis of a half turn as with quaternions.
+    matrix: R itself, (..., 3, 3). waters: x, y, z: x is the angle from Y_0 to the hand's Y axis as seen along
+    X_0 (the hand's axis projected onto the plane across X_0), y from Z_0 to Z_H about Y_0, z from X_0 to X_H
+    about Z_0. Three angles define a rotation, uniquely, if cos x cos y cos z + sin x sin y sin z > 0. If a
+    projection vanishes its angle is 0, and the three do not determine R. They are not successive rotations.
+    Waters II. rpy: roll, pitch, yaw with R = Rz(yaw) Ry(pitch) Rx(roll), as in URDF; roll is 0 at pitch
+    +-pi/2. zyz: a, b, c with R = Rz(a) Ry(b) Rz(c), b in [0, pi]; a is 0 at b = 0 and pi. Mata 5.2.
+    quaternion_wxyz, quaternion_xyzw: unit length, w >= 0; for a half turn the first nonzero of x, y, z is
+    positive. rotation_vector: axis times angle in [0, pi], the axis of a half turn as for quaternions.
     """
     return tuple(FORMS)
 
 
 def orientation_of(R: ArrayLike, form: str) -> Floats:
-    """A rotation matrix in another form: (..., 3), for quaternions (..., 4). NaN in gives NaN.
+    """Convert a rotation matrix to another form: (..., 3), for quaternions (..., 4). NaN propagates.
 
     Args:
         R: rotation matrix (..., 3, 3).
@@ -62,24 +60,23 @@ def orientation_of(R: ArrayLike, form: str) -> Floats:
 
 
 def rotation_from(values: ArrayLike, form: str) -> Floats:
-    """The rotation matrix (..., 3, 3) of an orientation; NaN where three Waters angles
-    belong to no rotation.
+    """The rotation matrix (..., 3, 3) of an orientation; NaN if three Waters angles define no rotation.
 
     Args:
-        values: its numbers in that form, (..., 3), (..., 4) or (..., 3, 3); angles in rad.
+        values: its values in that form, (..., 3), (..., 4) or (..., 3, 3); angles in rad.
         form: one of `orientation_forms()`.
     """
     return _form(form).to_matrix(_values(values, form))
 
 
 def orientation_rates(values: ArrayLike, w: ArrayLike, form: str) -> Floats:
-    """The time derivative of an orientation, of the shape of `values`.
+    """The time derivative of an orientation, with the shape of `values`.
 
-    NaN where the form has no finite rate for every w: rpy at pitch +-pi/2, zyz at b = 0 and pi, Waters where
-    an angle is open. A rotation vector has one everywhere but at whole turns.
+    NaN where the rate is singular: rpy at pitch +-pi/2, zyz at b = 0 and pi, Waters angles where an angle is
+    undefined. A rotation vector has finite rates except at whole turns.
 
     Args:
-        values: its numbers in that form.
+        values: its values in that form.
         w: angular velocity (..., 3), base axes, rad/s.
         form: one of `orientation_forms()`.
     """
@@ -88,10 +85,10 @@ def orientation_rates(values: ArrayLike, w: ArrayLike, form: str) -> Floats:
 
 
 def angular_velocity(values: ArrayLike, rates: ArrayLike, form: str) -> Floats:
-    """The angular velocity (..., 3), base axes, of an orientation that changes; undoes `orientation_rates`.
+    """The angular velocity (..., 3), base axes, of a changing orientation; inverse of `orientation_rates`.
 
     Args:
-        values: its numbers in that form.
+        values: its values in that form.
         rates: their time derivatives, of the same shape.
         form: one of `orientation_forms()`.
     """
@@ -107,15 +104,15 @@ def _matrices(R: ArrayLike) -> Floats:
     given = as_floats(R, "R")
     if given.shape[-2:] != (3, 3):
         raise InputError(
-            f"R: expected rotation matrices of shape (..., 3, 3), got {given.shape}. Of a pose "
-            "T take T[..., :3, :3]."
+            f"R: expected rotation matrices of shape (..., 3, 3), got {given.shape}. For a pose T use T[..., "
+            ":3, :3]."
         )
     given[~np.isfinite(given).all(axis=(-2, -1))] = np.nan
     off = np.abs(given @ np.swapaxes(given, -1, -2) - np.eye(3)).max(axis=(-2, -1), initial=0.0)
     if (off > ORTHONORMAL).any() or (formula.determinant(given) < 0.0).any():
         raise InputError(
-            f"R: a rotation matrix is orthonormal to {ORTHONORMAL:g} and right-handed; "
-            "orthonormalise it first."
+            f"R: expected a right-handed rotation matrix, orthonormal to {ORTHONORMAL:g}; orthonormalise it "
+            "first."
         )
     return given
 
@@ -127,11 +124,11 @@ def _values(values: ArrayLike, name: str) -> Floats:
     given = as_floats(values, name)
     if given.shape[-1:] != form.shape:
         raise InputError(
-            f"{name}: expected {form.shape[0]} numbers ({', '.join(form.names)}), got shape {given.shape}."
+            f"{name}: expected {form.shape[0]} values ({', '.join(form.names)}), got shape {given.shape}."
         )
     given[~np.isfinite(given).all(axis=-1)] = np.nan
     if form.shape == (4,) and (np.abs(np.linalg.norm(given, axis=-1) - 1.0) > UNIT).any():
-        raise InputError(f"{name}: expected a quaternion of length 1, to {UNIT:g}; divide it by its length.")
+        raise InputError(f"{name}: expected a unit quaternion, to {UNIT:g}; normalise it.")
     return given
 
 
@@ -142,8 +139,8 @@ def _vectors(w: ArrayLike, values: Floats, name: str) -> Floats:
 
 
 def _solved(E: Floats, b: Floats) -> Floats:
-    """x with E x = b, NaN where E is singular."""
-    regular = np.abs(formula.determinant(E)) > formula.ROUNDING  # False for NaN too
+    """Solve E x = b, NaN if E is singular."""
+    regular = np.abs(formula.determinant(E)) > formula.ROUNDING  # also False for NaN
     x = np.linalg.solve(np.where(regular[..., None, None], E, np.eye(3)), b[..., None])[..., 0]
     found: Floats = np.where(regular[..., None], x, np.nan)
     return found
@@ -160,7 +157,7 @@ def _by_axes(
     to: Callable[[Floats], Floats],
     E: Callable[[Floats], Floats],
 ) -> Form:
-    """A form of three numbers with w = E(values) rates."""
+    """A form of three values with w = E(values) rates."""
     return Form(
         (3,),
         names,
@@ -179,7 +176,7 @@ def _quaternion_rates(q: Floats, w: Floats) -> Floats:
 
 
 def _quaternion_spin(q: Floats, rates: Floats) -> Floats:
-    """w = 2 q' q*, the vector part; the rate of the length does not turn anything."""
+    """w = 2 q' q*, the vector part; a change of the length does not rotate."""
     spin: Floats = 2.0 * (
         q[..., :1] * rates[..., 1:] - rates[..., :1] * q[..., 1:] - np.cross(rates[..., 1:], q[..., 1:])
     )

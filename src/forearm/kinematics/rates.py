@@ -1,5 +1,5 @@
-"""Joint rates from the rates of the hand: Whitney's Jacobian, and the finite step that
-Waters II puts beside it.
+"""Joint rates from hand rates: Whitney's Jacobian method, and the finite step that Waters II compares with
+it.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from forearm.values import as_floats, as_shape, check_number
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-NEAR = 1e-3  # smallest over largest singular value below which damping begins
-MET = 1e-9  # what the hand may miss of its rates, relative to them, and still be said to have them
+NEAR = 1e-3  # ratio of smallest to largest singular value below which damping begins
+MET = 1e-9  # relative error of the hand's rates that counts as met
 
 
 @dataclass(frozen=True, eq=False)
 class JointRates:
-    """Joint rates or accelerations for those of the hand, and how well they give them; (B, ...) for B states.
+    """Joint rates or accelerations for given hand rates, and their accuracy; (B, ...) for B states.
 
     Attributes:
         rates: (n,).
-        error: what the hand then misses of what was asked for, its rows in order.
+        error: resulting error of the hand's rates, in row order.
         smallest, largest: singular values of J.
-        damping: lambda.
+        damping: damping factor lambda.
         singular: whether damping was needed.
-        met: whether the hand has what was asked for to 1e-9.
+        met: whether the hand's rates are met to 1e-9.
     """
 
     rates: Floats
@@ -48,37 +48,37 @@ class JointRates:
 
     @property
     def message(self) -> str:
-        """What there is to say, in a sentence."""
+        """Summary in one sentence."""
         if np.isnan(self.rates).any():
-            return "The input has NaN, so the result has NaN."
+            return "The input contains NaN, so the result is NaN."
         if self.singular.any():
             return (
-                f"Near a singular posture (smallest singular value {self.smallest.min():.3g}): damped by "
+                f"Near a singularity (smallest singular value {self.smallest.min():.3g}): damped by "
                 f"{self.damping.max():.3g}; the hand misses its rates by {np.abs(self.error).max():.3g}."
             )
         if not self.met.all():
             return (
-                "The joints cannot give these rates; the hand misses them by "
-                f"{np.abs(self.error).max():.3g} at least."
+                "The joints cannot achieve these rates; the hand misses them by at least "
+                f"{np.abs(self.error).max():.3g}."
             )
-        return "The joints give these rates."
+        return "The joints achieve these rates."
 
 
 def joint_rates(
     arm: Arm, q: ArrayLike, velocity: ArrayLike, angular_velocity: ArrayLike | None = None, near: float = NEAR
 ) -> JointRates:
-    """Joint rates that give the hand its velocity.
+    """Joint rates for a given velocity of the hand.
 
-    qd = J^-1 (v; w), Whitney's method; the least |qd| where joints are more, the least error where they are
-    fewer. Where the smallest singular value s is below `near` times the largest S, qd = J^T (J J^T +
-    lambda^2)^-1 (v; w) with lambda^2 = (near S)^2 - s^2. Waters II.
+    qd = J^-1 (v; w), Whitney's method; minimum |qd| for redundant arms, minimum error with too few joints. If
+    the smallest singular value s is below `near` times the largest S, qd = J^T (J J^T + lambda^2)^-1 (v; w)
+    with lambda^2 = (near S)^2 - s^2. Waters II.
 
     Args:
         arm: the arm.
         q: joint coordinates, (n,) or (B, n).
         velocity: of the hand's origin, (3,) or (B, 3), base axes, m/s.
-        angular_velocity: of the hand, (3,) or (B, 3), base axes, rad/s; None: open.
-        near: smallest over largest singular value below which damping begins.
+        angular_velocity: of the hand, (3,) or (B, 3), base axes, rad/s; None: unconstrained.
+        near: ratio of smallest to largest singular value below which damping begins.
     """
     coordinates = as_coordinates(arm, q)
     wanted = _wanted(coordinates, ("velocity", velocity), ("angular_velocity", angular_velocity))
@@ -93,14 +93,15 @@ def joint_accelerations(
     angular_acceleration: ArrayLike | None = None,
     near: float = NEAR,
 ) -> JointRates:
-    """Joint accelerations that give the hand its own: J qdd = (a; wd) - J' qd, solved as `joint_rates` does.
+    """Joint accelerations for a given acceleration of the hand: J qdd = (a; wd) - J' qd, solved like
+    `joint_rates`.
 
     Args:
         arm: the arm.
         q, qd: joint coordinates and velocities, (n,) or (B, n).
         acceleration: of the hand's origin, (3,) or (B, 3), base axes, m/s^2.
-        angular_acceleration: of the hand, (3,) or (B, 3), base axes, rad/s^2; None: open.
-        near: smallest over largest singular value below which damping begins.
+        angular_acceleration: of the hand, (3,) or (B, 3), base axes, rad/s^2; None: unconstrained.
+        near: ratio of smallest to largest singular value below which damping begins.
     """
     coordinates, rates = states_of(arm, q=q, qd=qd)
     wanted = _wanted(
@@ -113,16 +114,16 @@ def joint_accelerations(
 
 @dataclass(frozen=True, eq=False)
 class FiniteSteps:
-    """Joint rates by steps of time beside Whitney's.
+    """Joint rates by finite time steps, compared with Whitney's.
 
     Attributes:
-        steps: dt (m,), s.
+        steps: time steps dt (m,), s.
         whitney: Whitney's rates (n,).
         finite: (Q(S + S' dt) - Q(S)) / dt, (m, n).
         difference: `finite` - `whitney`, (m, n).
-        expected: its first term (m, n), dt/2 times the joint accelerations of a hand that keeps its rates.
+        expected: its leading term (m, n), dt/2 times the joint accelerations for constant hand rates.
         order: slope of log difference over log dt, about 1; NaN with one step.
-        converged: (m,), for which steps a posture was found; the others are NaN.
+        converged: (m,), steps with a solution; the others are NaN.
     """
 
     steps: Floats
@@ -141,24 +142,21 @@ def finite_step_rates(
     angular_velocity: ArrayLike | None = None,
     steps: ArrayLike = (1e-2, 5e-3),
 ) -> FiniteSteps:
-    """Waters' approximation: where joints are when the hand has gone on for dt,
-    minus where they are, over dt.
+    """Waters' approximation: joint displacement for a hand motion over dt, divided by dt.
 
-    Its error falls as dt. With more joints than the hand needs the posture reached is the nearest. Waters II.
+    Its error decreases linearly with dt. For redundant arms the nearest configuration is used. Waters II.
 
     Args:
         arm: the arm.
         q: joint coordinates (n,).
         velocity: of the hand's origin (3,), base axes, m/s.
-        angular_velocity: of the hand (3,), base axes, rad/s; None: open.
+        angular_velocity: of the hand (3,), base axes, rad/s; None: unconstrained.
         steps: dt, one or several (m,), s, of either sign.
     """
     (at,) = one_state(arm, "finite_step_rates", q=q)
     dt = np.atleast_1d(as_floats(steps, "steps"))
     if dt.ndim != 1 or not np.isfinite(dt).all() or (dt == 0.0).any():
-        raise InputError(
-            f"steps: expected one time in s other than 0 or a list of them, got shape {dt.shape}."
-        )
+        raise InputError(f"steps: expected a nonzero time in s or a list of them, got shape {dt.shape}.")
     wanted = _wanted(at, ("velocity", velocity), ("angular_velocity", angular_velocity))
     attitude = wanted.size == 6
     poses = np.repeat(forward(arm, at)[None], len(dt), axis=0)
@@ -176,7 +174,7 @@ def finite_step_rates(
 
 
 def _wanted(q: Floats, linear: tuple[str, ArrayLike], angular: tuple[str, ArrayLike | None]) -> Floats:
-    """Rates of the hand side by side, (..., 6), or (..., 3) where the turning is left open."""
+    """Rates of the hand stacked, (..., 6), or (..., 3) if the rotation is unconstrained."""
     rows = []
     for name, given in (linear, angular):
         if given is not None:

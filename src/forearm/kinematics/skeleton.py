@@ -1,4 +1,4 @@
-"""The arm as bones: what a drawing of it needs."""
+"""The arm's skeleton for drawing."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from forearm.kinematics.poses import body_poses
 
 @dataclass(frozen=True, eq=False)
 class Skeleton:
-    """Line segments (2, 3) along the links, joints with point and axis, and the
-    hand, in the base frame, m.
-    """
+    """Line segments (2, 3) along the links, joints with point and axis, and the hand; base frame, m."""
 
     strokes: tuple[NDArray[np.float64], ...]
     joints: tuple[tuple[Joint, NDArray[np.float64], NDArray[np.float64]], ...]
@@ -25,15 +23,15 @@ class Skeleton:
 
     @property
     def points(self) -> NDArray[np.float64]:
-        """Every end of a segment, the base and the hand, (m, 3)."""
+        """All end points of segments, the base and the hand, (m, 3)."""
         return np.array([np.zeros(3), *(p for stroke in self.strokes for p in stroke), self.hand])
 
 
-ROUNDING = 1e-12  # m: shorter strokes are none
+ROUNDING = 1e-12  # m: shorter segments are dropped
 
 
 def skeleton(arm: Arm, q: NDArray[np.float64]) -> Skeleton:
-    """The bones of an arm at q: parent's origin, joint, moved joint, link's origin, ..., hand."""
+    """The skeleton of an arm at q: parent's origin, joint, moved joint, link's origin, ..., hand."""
     poses = body_poses(arm, q)
     strokes, joints = [], []
     for body, W in zip(arm.moving.bodies, poses, strict=True):

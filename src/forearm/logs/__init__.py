@@ -1,6 +1,4 @@
-"""Long tables of joint states, CSV and Parquet: which column is which quantity,
-read and written block by block.
+"""Large tables of joint states, CSV and Parquet: column recognition, and blockwise reading and writing.
 
-A file may be larger than memory; nobody vouches for it. Nothing in here knows what an arm
-is or what is computed.
+Files may be larger than memory and are untrusted. This package knows nothing about arms or what is computed.
 """

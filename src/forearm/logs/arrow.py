@@ -1,5 +1,5 @@
-"""Arrow, an optional library (extra `parquet`): what Parquet needs, and text logs become
-several times faster by.
+"""Arrow, an optional library (extra `parquet`): required for Parquet, and makes text logs several times
+faster.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from forearm.spatial import Floats
 
 
 class Arrow(NamedTuple):
-    """The modules of pyarrow that are used."""
+    """The pyarrow modules used."""
 
     core: Any
     csv: Any
@@ -25,7 +25,7 @@ class Arrow(NamedTuple):
 
 @cache
 def arrow() -> Arrow | None:
-    """The library, or None where it is not installed; imported when first asked for."""
+    """The library, or None if not installed; imported on first use."""
     try:
         import pyarrow
         import pyarrow.csv
@@ -36,7 +36,7 @@ def arrow() -> Arrow | None:
 
 
 def arrow_for(name: str) -> Arrow:
-    """The library, needed for a file of this name."""
+    """The library, required for a file of this name."""
     found = arrow()
     if found is None:
         raise InputError(
@@ -53,8 +53,8 @@ def table_of(
     only: list[str] | None = None,
     missing: Sequence[str] = ("",),
 ) -> Any:
-    """Lines of text as an Arrow table, null where a field is `missing`; raises ArrowInvalid where one
-    does not have its type.
+    """Text lines as an Arrow table, null where a field is `missing`; raises ArrowInvalid if a field does not
+    have the type of its column.
     """
     csv = arrow_for("text").csv
     return csv.read_csv(
@@ -70,8 +70,8 @@ def table_of(
 def parsed(
     data: bytes, width: int, separator: str, places: tuple[int, ...], missing: Sequence[str] = ()
 ) -> Floats | None:
-    """The numbers at these places of every line, NaN where a field is `missing`; None where Arrow is not
-    here or does not take every field.
+    """The numbers in these columns of every line, NaN where a field is `missing`; None if Arrow is not
+    available or rejects a field.
     """
     found = arrow()
     if found is None:
@@ -92,8 +92,8 @@ def parsed(
 
 
 def written(numbers: Floats, separator: str) -> str | None:
-    """Lines of numbers, each the shortest text that reads back to the same bits;
-    None where Arrow is not here.
+    """Lines of numbers, each the shortest text that reads back to the same bits; None if Arrow is not
+    available.
     """
     found = arrow()
     if found is None:

@@ -1,4 +1,4 @@
-"""A block of rows on its way from one file to another, and what writes blocks."""
+"""A block of rows passed from one file to another, and the interface of writers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from forearm.spatial import Floats
 
 @dataclass(frozen=True)
 class TextRows:
-    """Rows as the text they came as, in one piece and apart;
-    `first` is the number of the first line in its file.
+    """Rows as their original text, joined and split; `first` is the line number of the first row in its
+    file.
     """
 
     data: bytes
@@ -25,9 +25,7 @@ class TextRows:
 
 @dataclass(frozen=True)
 class RowBlock:
-    """Some rows: the quantities (B, n) as numbers of the file, and whole rows as they came:
-    lines or an Arrow batch.
-    """
+    """Some rows: quantities (B, n) in the file's units, and the original rows: lines or an Arrow batch."""
 
     count: int
     states: Mapping[str, Floats]
@@ -35,17 +33,17 @@ class RowBlock:
 
 
 class Writer(Protocol):
-    """A log that is being written."""
+    """A log being written."""
 
     def write(self, block: RowBlock, results: Floats) -> None:
-        """The rows as they came, and the results (B, n) behind them."""
+        """Write the original rows, followed by the results (B, n)."""
 
     def close(self) -> None:
-        """Write what belongs at the end."""
+        """Write the end of the file."""
 
 
 def states_of(numbers: Floats, columns: Columns) -> dict[str, Floats]:
-    """The quantities by name from the numbers of all places (B, places); absent ones are zero."""
+    """The quantities by name, from the values in all columns (B, columns); absent ones are zero."""
     n = len(columns.made)
     states = {x: np.ascontiguousarray(numbers[:, k * n : (k + 1) * n]) for k, x in enumerate(columns.places)}
     return states | {x: np.zeros((len(numbers), n)) for x in columns.absent}

@@ -1,4 +1,4 @@
-"""Which column of a log is which quantity of which joint."""
+"""Assignment of a log's columns to quantities of joints."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from forearm.errors import IgnoredWarning, InputError, shorten
 from forearm.logs.spelling import NUMBERED, WORDS, Reading, readings, words_for
 
 MAX_COLUMNS = 10_000
-# The usual spellings of a quantity x of joint k = 1, 2, ..., which is number i = k - 1 counted from 0.
+# The usual spellings of a quantity x of joint k = 1, 2, ..., with index i = k - 1 counted from 0.
 SPELLINGS = ("{x}{k}", "{x}_{k}", "{x}[{i}]", "{x}_{joint}", "{x}.{joint}")
-AGAIN = "_model"  # behind the name of a result that the file has already
-SHOWN = 12  # names that a message lists
+AGAIN = "_model"  # suffix for a result whose name the file already uses
+SHOWN = 12  # names listed in a message
 
 
 @dataclass(frozen=True)
 class Question:
-    """What a computation asks of a log: the quantities it reads and the one it makes,
-    for joints by these names.
+    """What a computation needs from a log: the quantities it reads and the one it produces, for joints by
+    these names.
     """
 
     joints: tuple[str, ...]
@@ -27,23 +27,23 @@ class Question:
     made: str
 
     def spell(self, spelling: str, quantity: str, i: int) -> str:
-        """The name of one column."""
+        """The preferred name of a column."""
         return spelling.format(x=quantity, k=i + 1, i=i, joint=self.joints[i])
 
     def spellings(self, quantity: str, i: int) -> list[str]:
-        """Every name that a column may have."""
+        """All accepted names of a column."""
         return list(dict.fromkeys(self.spell(s, quantity, i) for s in SPELLINGS))
 
     @property
     def example(self) -> str:
-        """A header that would do, for messages."""
+        """An example of a valid header, for messages."""
         n = len(self.joints)
         return ", ".join(f"{x}1..{x}{n}" if n > 1 else f"{x}1" for x in self.needed)
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Where the quantities stand in a row, joint by joint; those wholly absent are left out, and are zero."""
+    """Column indices of the quantities, joint by joint; wholly absent ones are omitted and count as zero."""
 
     places: Mapping[str, tuple[int, ...]]
     absent: tuple[str, ...]
@@ -51,7 +51,7 @@ class Columns:
 
     @property
     def flat(self) -> tuple[int, ...]:
-        """All places, quantity after quantity."""
+        """All column indices, quantity by quantity."""
         return tuple(place for places in self.places.values() for place in places)
 
 
@@ -62,8 +62,8 @@ def find_columns(
     is_written: bool,
     given: Mapping[str, str] | None = None,
 ) -> Columns:
-    """The columns of a header that answer the question; `where` is the file, `is_written` whether results
-    join it, and `given` says of columns by other names what they are.
+    """The columns of a header that match the question; `where` is the file, `is_written` whether results are
+    appended to it, and `given` maps other column names.
     """
     check_header(header, where)
     asked = (*question.needed, question.made)
@@ -71,10 +71,10 @@ def find_columns(
     here = [x for x in question.needed if any(quantity == x for quantity, _ in found)]
     if not here:
         raise InputError(
-            f"{where}: no column is a joint's {' or '.join(question.needed)}. The header needs "
+            f"{where}: no column with {' or '.join(question.needed)} of a joint. The header needs "
             f"{question.example}, or for the first joint "
-            f"{listed(question.spellings(question.needed[0], 0), ' or ')}; it has {listed(header)}. "
-            f"Other names can be told: --columns THEIRS={question.needed[0]}."
+            f"{listed(question.spellings(question.needed[0], 0), ' or ')}; the file has {listed(header)}. "
+            f"Map other names: --columns THEIRS={question.needed[0]}."
         )
     for x in here:
         _check_whole(x, found, question, where)
@@ -84,8 +84,8 @@ def find_columns(
     names = tuple(made + found[here[0], i].form for i in range(n))
     if is_written and set(names) & set(header):
         raise InputError(
-            f"{where}: {listed(already)} and {listed(sorted(set(names) & set(header)))} are in the file "
-            f"already. Rename some there first, such as to {question.made}_measured1."
+            f"{where}: {listed(already)} and {listed(sorted(set(names) & set(header)))} are already in the "
+            f"file. Rename some there first, for example to {question.made}_measured1."
         )
     return Columns(
         places={x: tuple(found[x, i].place for i in range(n)) for x in here},
@@ -95,19 +95,19 @@ def find_columns(
 
 
 def check_header(header: Sequence[str], where: str) -> None:
-    """Refuse more columns than are allowed, and two of one name."""
+    """Refuse too many columns, and duplicate names."""
     if len(header) > MAX_COLUMNS:
-        raise InputError(f"{where}: {len(header)} columns; at most {MAX_COLUMNS} are allowed.")
+        raise InputError(f"{where}: {len(header)} columns, expected at most {MAX_COLUMNS}.")
     seen: set[str] = set()
     for name in header:
         if name in seen:
-            raise InputError(f"{where}: the column {shorten(name)} is there twice; rename one.")
+            raise InputError(f"{where}: column {shorten(name)} occurs twice; rename one.")
         seen.add(name)
 
 
 @dataclass(frozen=True)
 class Named:
-    """A column that is a quantity of a joint: where it stands, and how the joint is written in its name."""
+    """A column with a quantity of a joint: its index, and the spelling of the joint in its name."""
 
     place: int
     name: str
@@ -122,8 +122,8 @@ def recognised(
     where: str,
     given: Mapping[str, str] | None = None,
 ) -> dict[tuple[str, int], Named]:
-    """(quantity, joint) -> its column, for every column that names one; joints that the arm does not have
-    are warned of for the quantities `told`.
+    """Map (quantity, joint) to its column; joints unknown to the arm cause a warning for the quantities
+    `told`.
     """
     ways = _ways(header, joints, quantities, given)
     from_zero = _counted_from_zero(ways, len(joints), where)
@@ -140,18 +140,16 @@ def recognised(
                 unknown.append(name)
         if len(meant) > 1:
             safe = " or ".join(f"{x}[{i}]" for x, i in sorted(meant))
-            raise InputError(
-                f"{where}: {name!r} may be either of two joints, by number or by name; write {safe}."
-            )
+            raise InputError(f"{where}: {name!r} is ambiguous, by number or by name; write {safe}.")
         for (quantity, i), form in meant.items():
             if (quantity, i) in found:
                 raise InputError(
-                    f"{where}: {found[quantity, i].name!r} and {name!r} are the same quantity; leave one "
-                    f"out, or say which is {quantity}, such as --columns {name}={quantity}{i + 1}."
+                    f"{where}: {found[quantity, i].name!r} and {name!r} are the same quantity; remove one, "
+                    f"or map one to {quantity}, for example --columns {name}={quantity}{i + 1}."
                 )
             found[quantity, i] = Named(place, name, form)
     if unknown:
-        text = f"{where}: there is no such joint in an arm of {len(joints)}, so not read: {listed(unknown)}."
+        text = f"{where}: ignored, no such joint in an arm with {len(joints)} joints: {listed(unknown)}."
         warnings.warn(text, IgnoredWarning, stacklevel=3)
     return found
 
@@ -159,9 +157,7 @@ def recognised(
 def _ways(
     header: Sequence[str], joints: Sequence[str], quantities: Sequence[str], given: Mapping[str, str] | None
 ) -> list[list[Reading]]:
-    """Every way to read each column; what a mapping says of one column is the only one,
-    and other columns are not that.
-    """
+    """Possible readings of each column; an explicit mapping overrides all others."""
     words, numbers = words_for(quantities, given), {name: i for i, name in enumerate(joints)}
     exact: dict[str, Reading] = {}
     for theirs, ours in (given or {}).items():
@@ -179,7 +175,7 @@ def _ways(
 
 
 def _counted_from_zero(ways: Sequence[Sequence[Reading]], n: int, where: str) -> set[tuple[str, str]]:
-    """Words and forms whose numbers begin with 0; in brackets they always do, and are one more already."""
+    """Words and spellings counted from 0; in brackets they always are, and are already shifted by one."""
     numbers: dict[tuple[str, str], set[int]] = {}
     for way in (way for readable in ways for way in readable):
         if way.number is not None and "{k}" in way.form:
@@ -188,8 +184,8 @@ def _counted_from_zero(ways: Sequence[Sequence[Reading]], n: int, where: str) ->
         if {0, n} <= there:
             first, last = (word + form.format(k=k) for k in (0, n))
             raise InputError(
-                f"{where}: {first} and {last} are both there, so that joints are counted neither from 0 nor "
-                f"from 1; an arm of {n} has {n} of them. Rename them, or leave one out."
+                f"{where}: {first} and {last} are both present, so joints are counted neither from 0 nor "
+                f"from 1; the arm has {n} joints. Rename the columns, or remove one."
             )
     return {key for key, there in numbers.items() if 0 in there}
 
@@ -201,14 +197,14 @@ def _check_whole(
     if missing:
         names = [question.spellings(quantity, i) for i in missing]
         raise InputError(
-            f"{where}: {quantity} is there for some joints only; missing: {listed([n[0] for n in names])}. "
+            f"{where}: {quantity} is present for some joints only; missing: {listed([n[0] for n in names])}. "
             f"{names[0][0]} may also be spelled {listed(names[0][1:], ' or ')}. "
-            f"Give {quantity} for every joint, or for none, which is zero."
+            f"Give {quantity} for every joint, or for none (zero)."
         )
 
 
 def listed(names: Sequence[str], last: str = ", ") -> str:
-    """Some names for a message: as many as one reads, and how many more."""
+    """Some names for a message, and the number of others."""
     shown = [name if name.isprintable() and len(name) <= 60 else shorten(name) for name in names[:SHOWN]]
     if len(names) > SHOWN:
         return f"{', '.join(shown)} and {len(names) - SHOWN} more"

@@ -1,4 +1,4 @@
-"""From one kind of log to the other: text to Parquet, Parquet to text."""
+"""Conversion between logs: text to Parquet, Parquet to text."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ EXACT = 2**53  # whole numbers up to here are exact in float64
 
 
 class TextToParquet:
-    """Rows of text into Parquet. The first block decides what a carried column is:
-    numbers, or text as it came.
+    """Text rows to Parquet. The first block determines the type of each carried column: numbers, or text.
 
     Whole numbers become float64, so that decimals may follow later, unless some are too
     large for that: int64.
@@ -38,7 +37,7 @@ class TextToParquet:
         self._file: ParquetWriter | None = None
 
     def write(self, block: RowBlock, results: Floats) -> None:
-        """The rows as they came, and the results (B, n) behind them."""
+        """Write the original rows, followed by the results (B, n)."""
         file = self._file or self._started(block.came)
         carried = self._table(block.came)
         columns = [
@@ -49,7 +48,7 @@ class TextToParquet:
         file.write(RowBlock(block.count, block.states, batch), results)
 
     def close(self) -> None:
-        """Write the table of row groups; a log without rows still has its columns."""
+        """Write the footer with the row groups; a log without rows still has its columns."""
         (self._file or self._started(None)).close()
 
     def _number(self, name: str, block: RowBlock) -> Any:
@@ -57,7 +56,7 @@ class TextToParquet:
         return self._arrow.core.array(np.ascontiguousarray(block.states[quantity][:, i]))
 
     def _started(self, lines: TextRows | None) -> ParquetWriter:
-        """The file with its schema, which the first lines decide."""
+        """The file with its schema, which the first lines determine."""
         core = self._arrow.core
         table = self._table(lines) if lines is not None else {}
         self._types = {
@@ -70,7 +69,7 @@ class TextToParquet:
         return self._file
 
     def _table(self, lines: TextRows) -> Any:
-        """The carried columns of the lines; quotes are taken off."""
+        """The carried columns of the lines, unquoted."""
         if not self._carried:
             return {}
         try:
@@ -84,7 +83,7 @@ class TextToParquet:
         return table
 
     def _fault(self, lines: TextRows, why: str) -> InputError:
-        """The first field that is not of the type of its column."""
+        """The first field that does not have the type of its column."""
         for k, row in enumerate(lines.rows):
             fields = dict(zip(self._source.header, self._source.fields(row, lines.first + k), strict=True))
             for name, kind in self._types.items():
@@ -93,9 +92,10 @@ class TextToParquet:
                     where = f"{self._source.name}, line {lines.first + k}, column {shorten(name)}"
                     what = "whole numbers" if kind == self._arrow.core.int64() else "numbers"
                     return InputError(
-                        f"{where}: {what} so far, got {shorten(field)}. Write to a .csv file to keep both."
+                        f"{where}: expected {what} as before, got {shorten(field)}. Write to a .csv file to "
+                        "keep both."
                     )
-        return InputError(f"{self._source.name}: cannot be taken over to Parquet: {shorten(why, 200)}")
+        return InputError(f"{self._source.name}: cannot be converted to Parquet: {shorten(why, 200)}")
 
     def _takes(self, field: str, kind: Any) -> bool:
         try:
@@ -106,9 +106,7 @@ class TextToParquet:
 
 
 class ParquetToText:
-    """Batches into text: commas between, every float64 by the shortest text that reads
-    back to the same bits.
-    """
+    """Batches to CSV text, every float64 as the shortest text that reads back to the same bits."""
 
     def __init__(self, stream: BinaryIO, source: ParquetReader, columns: Columns, name: str) -> None:
         self._arrow = arrow_for(name)
@@ -119,7 +117,7 @@ class ParquetToText:
         stream.write(header_line(self._schema.names, ",").encode())
 
     def write(self, block: RowBlock, results: Floats) -> None:
-        """The rows as they came, and the results (B, n) behind them."""
+        """Write the original rows, followed by the results (B, n)."""
         table = joined(block.came, results, self._schema, self._arrow)
         try:
             self._arrow.csv.write_csv(table, self._stream, self._options)
@@ -127,7 +125,7 @@ class ParquetToText:
             raise InputError(f"{self._name}: cannot be written as CSV: {shorten(str(error), 200)}") from error
 
     def close(self) -> None:
-        """Nothing belongs at the end."""
+        """No footer is needed."""
 
     def _check(self, name: str) -> None:
         types = self._arrow.core.types
@@ -135,13 +133,13 @@ class ParquetToText:
             if types.is_nested(field.type):
                 kind = shorten(str(field.type))
                 raise InputError(
-                    f"{name}: the column {shorten(field.name)} holds {kind}, which CSV "
-                    "cannot; write to .parquet."
+                    f"{name}: column {shorten(field.name)} holds {kind}, which CSV does not support; write "
+                    "to .parquet."
                 )
 
 
 def _kept(column: Any, arrow: Arrow) -> Any:
-    """The type that a column keeps, from what Arrow takes its first block for."""
+    """The type of a column, from Arrow's type of its first block."""
     core = arrow.core
     if core.types.is_integer(column.type):
         largest = max((abs(value) for value in column.to_pylist() if value is not None), default=0)

@@ -1,4 +1,4 @@
-"""Logs as text: one header row, then numbers between commas, semicolons or tabs."""
+"""Text logs: one header row, then numbers separated by commas, semicolons or tabs."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from forearm.values import number_in
 SEPARATORS = (",", ";", "\t")
 MAX_LINE = 1_000_000  # bytes
 BLOCK = 2_000_000  # bytes read at a time
-# Fields that say that a number is missing, where that is allowed.
+# Fields that mean a missing number, where allowed.
 MISSING = ("", "nan", "NaN", "NAN", "NA", "N/A", "na", "null", "NULL", "None", "-nan", "inf", "-inf", "Inf")
 
 
 class CsvReader:
-    """A text log: its header is read at once, its rows when they are asked for."""
+    """A text log: its header is read immediately, its rows on demand."""
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
         self.name = name
@@ -38,15 +38,13 @@ class CsvReader:
         if any(number_in(field) is not None for field in self.header):
             raise InputError(
                 f"{name}, line {self._line - 1}: expected a header row such as t,q1,q2,...,qd1,qd2,... "
-                f"above the numbers, got {shorten(line)}. A header behind a # is a "
-                "comment: take the # away."
+                f"above the numbers, got {shorten(line)}. A header after # is a comment: remove the #."
             )
 
     def blocks(self, columns: Columns, whole: bool, missing: bool = False) -> Iterator[RowBlock]:
-        """Block after block of at most BLOCK bytes and one line more;
-        a fault is reported with its line and column.
+        """Blocks of at most BLOCK bytes plus one line; errors are reported with line and column.
 
-        Rows always come as whole lines, as whoever reads a Parquet log may ask with `whole`. Numbers may be
+        Rows are always whole lines; `whole` exists for compatibility with Parquet logs. Numbers may be
         `missing`: NaN.
         """
         for data in self._pieces():
@@ -58,17 +56,15 @@ class CsvReader:
 
     @property
     def line(self) -> int:
-        """The number of the line that is read next."""
+        """The number of the next line."""
         return self._line
 
     def fraction(self) -> float | None:
-        """How much of the file is read; None for a pipe."""
+        """The fraction of the file that is read; None for a pipe."""
         return min(self._read / self._size, 1.0) if self._size else None
 
     def _top(self) -> tuple[str, int]:
-        """The header line and the number of the line after it;
-        comments and blank lines above it are passed over.
-        """
+        """The header line and the number of the next line; comments and blank lines above it are skipped."""
         number = 0
         while data := self._take(MAX_LINE + 1, line=True):
             number += 1
@@ -81,13 +77,12 @@ class CsvReader:
         raise InputError(f"{self.name}: empty; expected a header row and rows of numbers.")
 
     def _pieces(self) -> Iterator[bytes]:
-        """Whole lines, the last without its end; blank lines at the end of the file are no rows."""
+        """Whole lines, the last without its line end; blank lines at the end of the file are ignored."""
         rest = b""
         line = self._line
         while chunk := self._take(BLOCK):
             data = rest + chunk
-            # What waits for the next chunk: a line that has begun, or blank lines that may
-            # be the last of the file.
+            # Waiting for the next chunk: an incomplete line, or blank lines that may end the file.
             filled = len(data.rstrip(b"\r\n"))
             is_complete = filled > 0 and b"\n" in data[filled:]
             end = data.find(b"\n", filled) if is_complete else data.rfind(b"\n", 0, filled)
@@ -110,12 +105,12 @@ class CsvReader:
         return data
 
     def _text(self, data: bytes) -> str:
-        """UTF-8 without NUL, or the line at which it is not."""
+        """UTF-8 without NUL, or the line where it is not."""
         try:
             place = data.find(b"\0")
             if place < 0:
                 return data.decode("utf-8")
-            what = "a byte 0, so this is no text, or text in UTF-16"
+            what = "a NUL byte: not a text file, or UTF-16"
         except UnicodeDecodeError as error:
             place = error.start
             what = "not UTF-8 text"
@@ -123,8 +118,8 @@ class CsvReader:
         raise InputError(f"{self.name}, line {line}: {what}. Save it as CSV in UTF-8.")
 
     def _numbers(self, lines: TextRows, places: tuple[int, ...], is_quoted: bool, missing: bool) -> Floats:
-        """The numbers at these places of every line: all at once, and line by line only to find a fault
-        or what is missing.
+        """The numbers in these columns of every line: all at once, and line by line only to find an error or
+        missing values.
         """
         self._check_widths(lines, is_quoted)
         absent = MISSING if missing else ()
@@ -143,7 +138,7 @@ class CsvReader:
         return numbers
 
     def _numbers_there(self, lines: TextRows, places: Sequence[int]) -> Floats:
-        """The numbers at these places, field by field, NaN where one is missing."""
+        """The numbers in these columns, field by field, NaN where missing."""
         numbers = np.full((len(lines.rows), len(places)), np.nan)
         for k, row in enumerate(lines.rows):
             fields = self.fields(row, lines.first + k)
@@ -172,7 +167,7 @@ class CsvReader:
             )
 
     def _fault(self, lines: TextRows, places: Sequence[int], missing: bool = False) -> InputError:
-        """The first field that is no finite number, and not `missing` where that is allowed."""
+        """The first field that is not a finite number, nor `missing` where allowed."""
         for k, row in enumerate(lines.rows):
             fields = self.fields(row, lines.first + k)
             for place in places:
@@ -180,7 +175,7 @@ class CsvReader:
                     where = f"{self.name}, line {lines.first + k}, column {shorten(self.header[place])}"
                     got = shorten(fields[place]) if fields[place].strip() else "an empty field"
                     hint = (
-                        " Decimals follow a point, not a comma."
+                        " Use a decimal point, not a comma."
                         if _is_finite(fields[place].replace(",", "."))
                         else ""
                     )
@@ -191,7 +186,7 @@ class CsvReader:
         )
 
     def fields(self, row: str, line: int) -> list[str]:
-        """The fields of one line, quotes taken off."""
+        """The unquoted fields of one line."""
         if '"' not in row:
             if row.count(self.separator) >= MAX_COLUMNS:
                 raise InputError(f"{self.name}, line {line}: more than {MAX_COLUMNS} columns.")
@@ -210,9 +205,7 @@ class CsvReader:
 
 
 class CsvWriter:
-    """Rows as they came with the results behind them: the text of the input is
-    copied, never formatted anew.
-    """
+    """Writes the original rows followed by the results: the input text is copied, never reformatted."""
 
     def __init__(self, stream: BinaryIO, header: Sequence[str], separator: str) -> None:
         self._stream = stream
@@ -220,18 +213,18 @@ class CsvWriter:
         self._stream.write(header_line(header, separator).encode())
 
     def write(self, block: RowBlock, results: Floats) -> None:
-        """The rows as they came, and the results (B, n) behind them."""
+        """Write the original rows, followed by the results (B, n)."""
         parts = [self._separator] * (3 * block.count)
         parts[0::3] = block.came.rows
         parts[2::3] = text_of(results, self._separator).splitlines(keepends=True)
         self._stream.write("".join(parts).encode())
 
     def close(self) -> None:
-        """Nothing belongs at the end."""
+        """No footer is needed."""
 
 
 def header_line(header: Sequence[str], separator: str) -> str:
-    """The names of the columns, quoted where they must be."""
+    """The column names, quoted if necessary."""
     special = {separator, '"', "\n", "\r"}
     quoted = [f'"{name.replace(chr(34), chr(34) * 2)}"' if special & set(name) else name for name in header]
     return separator.join(quoted) + "\n"
@@ -241,7 +234,7 @@ def text_of(numbers: Floats, separator: str) -> str:
     """Lines of numbers (B, m), each number by the shortest text that reads back to the same bits."""
     text = arrow.written(numbers, separator)
     if text is None:
-        # one call for the block
+        # a single call for the block
         text = repr(numbers.tolist())[2:-2].replace("], [", "\n").replace(", ", separator) + "\n"
     return text
 
@@ -256,7 +249,7 @@ def _parsed(rows: Sequence[str], separator: str, places: Sequence[int], is_quote
 
 
 def _is_finite(field: str) -> bool:
-    """Whether the parser of whole blocks takes this one field."""
+    """Whether the block parser accepts this single field."""
     try:
         return bool(field.strip()) and bool(np.isfinite(_parsed([field], "\x1f", [0], False)).all())
     except ValueError:

@@ -1,4 +1,4 @@
-"""One table of a motion: what planning, simulation, control and measurement leave and take, in any format."""
+"""The motion table shared by planning, simulation, control and measurement, in any file format."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ MOST_ROWS = 5_000_000
 
 @dataclass(frozen=True, eq=False)
 class MotionLog:
-    """A motion of joints over time, and what is known of it, (T, n) each; the rest is None.
+    """A motion of joints over time; known quantities are (T, n) each, the rest None.
 
     Args:
         joints: their names, in the order of the columns.
-        t: times (T,) that rise, s.
+        t: increasing times (T,), s.
         q, qd, qdd: positions, velocities and accelerations, rad (m), per s and s^2.
-        tau: torques of the drives, N m (N).
-        voltage, current: of the motors, V and A.
-        wanted_q, wanted_qd, wanted_qdd: what a controller was to follow.
-        measured_q, measured_qd: what sensors told it.
-        asked: the torques that it answered with, N m (N).
+        tau: drive torques, N m (N).
+        voltage, current: motor voltages and currents, V and A.
+        wanted_q, wanted_qd, wanted_qdd: the reference of a controller.
+        measured_q, measured_qd: its sensor readings.
+        asked: the torques that it commanded, N m (N).
         name: of the file, for messages.
-        ignored: quantities and columns of the file that were not read.
+        ignored: quantities and columns of the file that were ignored.
     """
 
     joints: tuple[str, ...]
@@ -64,17 +64,17 @@ class MotionLog:
 
     @property
     def blocks(self) -> dict[str, Floats]:
-        """What is known, by name."""
+        """The known quantities by name."""
         return {x: block for x in WORDS if (block := getattr(self, x)) is not None}
 
     def columns(self) -> dict[str, Floats]:
-        """The table that CSV and Parquet hold: t, q1.., qd1.., tau1.. ."""
+        """The table written to CSV and Parquet: t, q1.., qd1.., tau1.. ."""
         return {"t": self.t} | {
             f"{x}{i + 1}": block[:, i] for x, block in self.blocks.items() for i in range(block.shape[1])
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it whole or not at all: .csv, .parquet, .npz or .json; numbers read back to the same bits."""
+        """Write it atomically as .csv, .parquet, .npz or .json; values read back bit-exactly."""
         kind = Path(path).suffix.lower()
         if kind in ENDINGS:
             write_table(path, self.columns())
@@ -85,7 +85,9 @@ class MotionLog:
             document = {"format": FORMAT, "joints": list(self.joints), "t": self.t.tolist(), **blocks}
             write_text(path, json.dumps(document) + "\n")
         else:
-            raise InputError(f"{Path(path).name}: a motion is saved as {', '.join(ALL_ENDINGS)}.")
+            raise InputError(
+                f"{Path(path).name}: expected an ending of {', '.join(ALL_ENDINGS)} for a motion."
+            )
 
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "no time"
@@ -95,7 +97,7 @@ class MotionLog:
 
 
 class HasLog(Protocol):
-    """What can be read as the table of a motion: a plan, a simulation."""
+    """Anything that provides a motion table: a plan, a simulation."""
 
     @property
     def log(self) -> MotionLog:
@@ -114,11 +116,11 @@ def read_motion_log(
     period: float | None = None,
     used: Sequence[str] = BLOCKS,
 ) -> MotionLog:
-    """The motion in a file (.csv, .parquet, .npz or .json; - is CSV on standard input) or in arrays by name.
+    """Read the motion in a file (.csv, .parquet, .npz or .json; - is CSV on standard input) or in arrays by
+    name.
 
-    Columns are recognised by our words and those of ROS and others, or as `columns` says, theirs to ours.
-    Where there are no times, rows are a `period` apart. What is there beside the quantities `used` is not
-    read; `ignored` lists it.
+    Columns are recognised by our names and those of ROS and others, or mapped by `columns`, theirs to ours.
+    Without times, rows are a `period` apart. Only the quantities `used` are read; `ignored` lists the others.
     """
     names = tuple(joints)
     if isinstance(source, Mapping):
@@ -134,7 +136,7 @@ def read_motion_log(
 
 
 def arrays_of_file(path: Path) -> dict[str, Any]:
-    """What an .npz or a .json file holds, by name."""
+    """The contents of an .npz or a .json file, by name."""
     if check_ending(path, (*ALL_ENDINGS, *TEXT), "a table of a motion") == ".npz":
         return read_archive(path)[1]
     return _document(path)
@@ -151,10 +153,12 @@ def _from_arrays(
     unknown = [x for x in given if x not in ("t", *BLOCKS)]
     if unknown:
         known = ", ".join(("t", *BLOCKS))
-        raise InputError(f"{name}: {shorten(unknown[0])} is no quantity of a motion; there are {known}.")
+        raise InputError(f"{name}: {shorten(unknown[0])} is not a quantity of a motion; known are {known}.")
     arrays = {x: as_floats(value, f"{name}, {x}") for x, value in given.items() if x in used or x == "t"}
     if not set(arrays) - {"t"}:
-        raise InputError(f"{name}: none of {', '.join(used)}; there is {listed(list(given)) or 'nothing'}.")
+        raise InputError(
+            f"{name}: expected one of {', '.join(used)}, found {listed(list(given)) or 'nothing'}."
+        )
     counts = {len(a) if a.ndim else 0 for a in arrays.values()}
     for x, array in arrays.items():
         shape = ("T",) if x == "t" else ("T", len(joints))
@@ -166,8 +170,7 @@ def _from_arrays(
         bad = np.argwhere(~np.isfinite(array))
         if bad.size:
             raise InputError(
-                f"{name}, {x}: row {bad[0][0]} is {array[tuple(bad[0])]}; leave such rows "
-                "out, a gap is allowed."
+                f"{name}, {x}: row {bad[0][0]} is {array[tuple(bad[0])]}; remove such rows; gaps are allowed."
             )
     t = arrays.pop("t", np.full(counts.pop(), np.nan))
     ignored = tuple(x for x in given if x not in used and x != "t")
@@ -187,7 +190,7 @@ def _from_table(
 
 
 def _rows(log: Any, places: Sequence[int]) -> Floats:
-    """All rows at these places."""
+    """All rows of these columns."""
     wanted = Columns({"all": tuple(places)}, (), ("",) * len(places))
     blocks, count = [], 0
     for block in log.blocks(wanted, whole=False):
@@ -201,23 +204,23 @@ def _rows(log: Any, places: Sequence[int]) -> Floats:
 
 
 def _timed(log: MotionLog, period: float | None) -> MotionLog:
-    """The log with times that rise."""
+    """The log, checked for increasing times."""
     if not len(log.t):
-        raise InputError(f"{log.name}: no row of numbers; one time with its values is the least.")
+        raise InputError(f"{log.name}: no usable row; expected at least one time with its values.")
     if np.isnan(log.t).all():
         if period is None:
             raise InputError(
-                f"{log.name}: no column of times ({listed([x for x in TIMES if TIMES[x] == 1.0])}); give the "
-                "period between rows, in s."
+                f"{log.name}: no time column ({listed([x for x in TIMES if TIMES[x] == 1.0])}); give the "
+                "sampling period, in s."
             )
         return replace(log, t=period * np.arange(float(len(log.t))))
     if period is not None:
-        raise InputError(f"{log.name}: there is a column of times already; leave period out.")
+        raise InputError(f"{log.name}: there is already a time column; omit period.")
     back = np.flatnonzero(np.diff(log.t) <= 0.0)
     if back.size:
         k = int(back[0])
         raise InputError(
-            f"{log.name}: time does not rise from row {k} ({log.t[k]:.9g} s) to row {k + 1} "
-            f"({log.t[k + 1]:.9g} s); sort the rows by time and leave doubles out."
+            f"{log.name}: time does not increase from row {k} ({log.t[k]:.9g} s) to row {k + 1} "
+            f"({log.t[k + 1]:.9g} s); sort the rows by time and remove duplicates."
         )
     return log

@@ -1,4 +1,4 @@
-"""Which columns of a table are a motion: its times, and whole quantities of all joints."""
+"""Columns of a table that form a motion: its times, and quantities of all joints."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from forearm.logs.spelling import WORDS, time_column
 
 @dataclass(frozen=True)
 class MotionColumns:
-    """Where a motion stands in the rows of a table.
+    """Columns of a motion in a table.
 
     Attributes:
-        time: the column of times; None: there is none.
-        time_unit: how many of its units are one second, as its name says.
+        time: the time column; None: absent.
+        time_unit: its units per second, by its name.
         names: the columns of each quantity, joint by joint.
-        places: where they stand: times, where there are any, then quantity after quantity.
-        ignored: quantities and columns that are not read.
+        places: their indices: times, if any, then quantity by quantity.
+        ignored: quantities and columns that are ignored.
     """
 
     time: str | None
@@ -37,7 +37,7 @@ def motion_columns(
     given: Mapping[str, str] | None = None,
 ) -> MotionColumns:
     """The columns of a header that are one of the quantities `used`, each for every joint; `where` is the
-    file, and `given` says of columns by other names what they are.
+    file, and `given` maps other column names.
     """
     check_header(header, where)
     found = recognised(header, joints, tuple(WORDS), used, where, given)
@@ -45,14 +45,14 @@ def motion_columns(
     if not here:
         example = ", ".join(f"{x}1.." for x in used)
         raise InputError(
-            f"{where}: no column is one of {example}; it has {listed(header)}. Other names can be "
-            f"told: --columns THEIRS={used[0]}."
+            f"{where}: no column {example}; the file has {listed(header)}. Map other names: --columns "
+            f"THEIRS={used[0]}."
         )
     for x in here:
         missing = [f"{x}{i + 1}" for i in range(len(joints)) if (x, i) not in found]
         if missing:
             raise InputError(
-                f"{where}: {x} is there for some joints only; missing: {listed(missing)}. "
+                f"{where}: {x} is present for some joints only; missing: {listed(missing)}. "
                 f"Give {x} for every joint, or for none."
             )
     times = time_column(header, given)

@@ -1,4 +1,4 @@
-"""Logs in Parquet files, by batches of rows; Arrow does the work."""
+"""Parquet logs, read in batches of rows with Arrow."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from forearm.logs.columns import MAX_COLUMNS, Columns
 from forearm.spatial import Floats
 
 BLOCK = 16_384  # rows
-BLOCK_NUMBERS = 1_000_000  # in wide files a block has fewer rows
-BUFFER = 1 << 16  # bytes of a column read at a time: row groups may be large
+BLOCK_NUMBERS = 1_000_000  # wide files have fewer rows per block
+BUFFER = 1 << 16  # bytes of a column per read: row groups may be large
 
 
 class ParquetReader:
-    """A Parquet log: its schema is read at once, its rows when they are asked for."""
+    """A Parquet log: its schema is read immediately, its rows on demand."""
 
     def __init__(self, path: Path) -> None:
         self.name = path.name
         self._arrow = arrow_for(self.name)
-        # What Arrow raises on damaged files; ValueError is for names that are no UTF-8.
+        # Errors of Arrow on damaged files; ValueError is for names that are not UTF-8.
         self._faults = (self._arrow.core.ArrowException, OSError, ValueError)
         self._done = 0
         try:
@@ -35,16 +35,16 @@ class ParquetReader:
         except self._faults as error:
             raise self._unreadable(error) from error
         if len(self.schema) > MAX_COLUMNS:
-            raise InputError(f"{self.name}: {len(self.schema)} columns; at most {MAX_COLUMNS} are allowed.")
+            raise InputError(f"{self.name}: {len(self.schema)} columns, expected at most {MAX_COLUMNS}.")
         self.header = tuple(self.schema.names)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
     def blocks(self, columns: Columns, whole: bool, missing: bool = False) -> Iterator[RowBlock]:
-        """Batch after batch; a fault is reported with its row and column.
-        Without `whole` only the columns needed come. Numbers may be `missing`: NaN.
+        """Batches; errors are reported with row and column. Unless `whole`, only the needed columns are read.
+        Numbers may be `missing`: NaN.
         """
         for place in columns.flat:
             self._check_type(place)
@@ -60,7 +60,7 @@ class ParquetReader:
             raise self._unreadable(error) from error
 
     def fraction(self) -> float | None:
-        """How many of the rows are read."""
+        """The fraction of rows that is read."""
         return self._done / self._rows if self._rows else None
 
     def _check_type(self, place: int) -> None:
@@ -93,21 +93,21 @@ class ParquetReader:
 
 
 class ParquetWriter:
-    """Batches as they came with the results behind them, each a row group."""
+    """Writes the original batches followed by the results, each as a row group."""
 
     def __init__(self, stream: BinaryIO, schema: Any, made: Sequence[str], name: str) -> None:
         self._arrow: Arrow = arrow_for(name)
         self.schema = with_results(schema, made, self._arrow)
-        # A dictionary of values pays for words that come again, not for measured numbers.
+        # A dictionary of values pays off for repeated words, not for measured numbers.
         words = [field.name for field in self.schema if not self._arrow.core.types.is_primitive(field.type)]
         self._file = self._arrow.parquet.ParquetWriter(stream, self.schema, use_dictionary=words)
 
     def write(self, block: RowBlock, results: Floats) -> None:
-        """The rows as they came, and the results (B, n) behind them."""
+        """Write the original rows, followed by the results (B, n)."""
         self._file.write_table(joined(block.came, results, self.schema, self._arrow))
 
     def close(self) -> None:
-        """Write the table of row groups."""
+        """Write the footer with the row groups."""
         self._file.close()
 
 

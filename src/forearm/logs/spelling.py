@@ -1,4 +1,4 @@
-"""What a column's name means: a quantity, by the words of several worlds, and a joint, by number or name."""
+"""Meaning of a column name: a quantity, by common vocabularies, and a joint, by number or name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from forearm.errors import InputError, shorten, suggest
 
-# The quantities of a motion by the name that we write, and what ROS, Franka and others call them.
+# The quantities of a motion by our name, and the names used by ROS, Franka and others.
 WORDS: Mapping[str, tuple[str, ...]] = {
     "q": ("position", "positions", "pos", "joint_position", "joint_positions", "actual_q"),
     "qd": ("velocity", "velocities", "vel", "joint_velocity", "joint_velocities", "dq", "qdot", "actual_qd"),
@@ -23,14 +23,14 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "measured_qd": (),
     "asked": ("tau_j_d", "desired_torque", "target_moment", "desired_effort", "commanded_torque"),
 }
-# Columns of times, and how many of their units are one second.
+# Time columns, and their units per second.
 TIMES: Mapping[str, float] = {
     **dict.fromkeys(("t", "time", "t_s", "time_s", "timestamp", "timestamp_s", "time_sec"), 1.0),
     **dict.fromkeys(("t_ms", "time_ms", "timestamp_ms"), 1e3),
     **dict.fromkeys(("t_us", "time_us", "timestamp_us"), 1e6),
     **dict.fromkeys(("t_ns", "time_ns", "timestamp_ns", "%time"), 1e9),
 }
-# Where a topic's or a field's name stands in front of the quantity.
+# Separators after a topic's or field's name in front of the quantity.
 PREFIX = re.compile(r"(?:.*joint_states?[/.]|field\.)", re.ASCII | re.IGNORECASE)
 NUMBERED = re.compile(r"(.+?)(?:_(\d{1,6})|\[(\d{1,6})\]|(\d{1,6}))", re.ASCII)
 BETWEEN = ("_", ".", "/")
@@ -38,17 +38,17 @@ BETWEEN = ("_", ".", "/")
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to read a name: a word for a quantity, and either a number as it is written or a joint."""
+    """One reading of a name: a word for a quantity, and a joint by number or by name."""
 
     quantity: str
-    word: str  # as it is written, with what stands in front of it
-    form: str  # how the joint is written behind a quantity: {k}, {i} (from 0 on) or {joint} in its place
+    word: str  # as written, including its prefix
+    form: str  # spelling of the joint after the quantity: with {k}, {i} (from 0 on) or {joint}
     number: int | None = None
     joint: int | None = None
 
 
 def readings(name: str, joints: Mapping[str, int], words: Mapping[str, str]) -> Iterator[Reading]:
-    """Every way to read a column's name; joints and words say which number, which quantity they mean."""
+    """Every possible reading of a column's name."""
     prefix = PREFIX.match(name)
     front, rest = (name[: prefix.end()], name[prefix.end() :]) if prefix else ("", name)
     found = NUMBERED.fullmatch(rest)
@@ -67,7 +67,7 @@ def readings(name: str, joints: Mapping[str, int], words: Mapping[str, str]) -> 
 
 
 def words_for(quantities: Iterable[str], columns: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The words for some quantities: ours, those of others, and what a mapping says of a whole quantity."""
+    """The words for some quantities: ours, those of others, and mapped names of whole quantities."""
     wanted = list(quantities)
     words = {word: x for x in wanted for word in WORDS.get(x, ())} | {x.lower(): x for x in wanted}
     for theirs, ours in (columns or {}).items():
@@ -90,7 +90,7 @@ def read_mapping(text: str, option: str) -> dict[str, str]:
 
 
 def time_column(header: Sequence[str], columns: Mapping[str, str] | None = None) -> tuple[int, float] | None:
-    """Where the times stand and how many of their units are one second; None where there are none."""
+    """Index of the time column and its units per second; None if absent."""
     given = [theirs for theirs, ours in (columns or {}).items() if ours == "t" and theirs in header]
     if given:
         return header.index(given[0]), TIMES.get(given[0].lower(), 1.0)
@@ -106,8 +106,8 @@ def _check_target(theirs: object, ours: object) -> None:
     numbered = NUMBERED.fullmatch(ours) if isinstance(ours, str) else None
     if not isinstance(theirs, str) or not (ours in known or (numbered and numbered[1] in WORDS)):
         raise InputError(
-            f"columns: {shorten(theirs)} is to be {shorten(ours)}, which is no quantity of a motion; "
-            f"{suggest(str(ours), known)} One column of one joint is such as 'q1'."
+            f"columns: {shorten(theirs)} is mapped to {shorten(ours)}, which is not a quantity of a motion; "
+            f"{suggest(str(ours), known)} A column of one joint is for example 'q1'."
         )
 
 

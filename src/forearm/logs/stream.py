@@ -1,4 +1,4 @@
-"""The doors: a log opened by its name, and one written beside it whole or not at all."""
+"""Entry points: open a log by its name, and write one atomically."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def reading(path: str) -> Iterator[Log]:
 
 @contextmanager
 def writing(path: str, source: Log, columns: Columns) -> Iterator[Writer]:
-    """A log of the rows of another and results behind them; it appears when everything is written."""
+    """A log with the rows of another followed by results; it appears once everything is written."""
     if path == STANDARD:
         with closing(_writer(sys.stdout.buffer, ".csv", source, columns, "standard output")) as writer:
             yield writer
@@ -57,10 +57,12 @@ def writing(path: str, source: Log, columns: Columns) -> Iterator[Writer]:
 
 
 def check_apart(source: str, target: str) -> None:
-    """Refuse a log that would be written over the one that is read."""
+    """Refuse to overwrite the log that is being read."""
     there = source != STANDARD and target != STANDARD and os.path.exists(source) and os.path.exists(target)
     if there and os.path.samefile(source, target):
-        raise InputError(f"--to {target}: that is the file which --from reads; give the result another name.")
+        raise InputError(
+            f"--to {target}: this is the file that --from reads; choose another name for the result."
+        )
 
 
 def _writer(stream: BinaryIO, kind: str, source: Log, columns: Columns, name: str) -> Writer:

@@ -1,4 +1,4 @@
-"""What became of a long computation, in one figure per joint: smallest, largest, root mean square."""
+"""Summary of a long computation per joint: smallest, largest, root mean square."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from forearm.spatial import Floats
 
 
 class RowSummary:
-    """Figures of results (B, n) that come block after block; rows count from 1.
-    What is not finite is only counted.
-    """
+    """Statistics of results (B, n) over blocks; rows count from 1. Non-finite values are only counted."""
 
     def __init__(self, n: int) -> None:
         self.rows = 0
@@ -22,7 +20,7 @@ class RowSummary:
         self._squares = np.zeros(n)
 
     def add(self, results: Floats) -> None:
-        """Take in the next rows."""
+        """Add the next rows."""
         good = np.isfinite(results).all(axis=1)
         numbers = np.flatnonzero(good) + self.rows + 1
         self.rows += len(results)

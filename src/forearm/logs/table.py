@@ -1,4 +1,4 @@
-"""Columns of numbers that are all in memory, as a log: CSV or Parquet by the ending, whole or not at all."""
+"""Columns in memory written as a log: CSV or Parquet by the ending, atomically."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BLOCK = 16_384  # rows written at a time
 
 
 def write_table(path: str | os.PathLike[str], columns: Mapping[str, Floats]) -> None:
-    """Write columns (T,) under their names; every number reads back to the same bits."""
+    """Write columns (T,) under their names; every value reads back bit-exactly."""
     kind = check_ending(path, ENDINGS, "a table of numbers")
     if kind in PARQUET:
         arrow_for(Path(path).name)

@@ -1,1 +1,1 @@
-"""Figures as files: one look for all of them. Needs the extra `plot` (matplotlib), imported only here."""
+"""Figures as files, in a common style. Needs the extra `plot` (matplotlib), imported only here."""

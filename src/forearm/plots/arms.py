@@ -1,4 +1,4 @@
-"""Pictures of arms: bones in three dimensions, joints as drums and sliders along their axes."""
+"""Pictures of arms in three dimensions: links as lines, joints as cylinders and sliders along their axes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TICKS = 5  # at most
 
 
 def save_picture(arms: Sequence[tuple[Arm, Floats]], path: str | os.PathLike[str]) -> None:
-    """Draw arms, each at its posture, side by side into a .png, .svg or .pdf file."""
+    """Draw arms, each in its configuration, side by side into a .png, .svg or .pdf file."""
     save_figure(picture(arms), path)
 
 
@@ -45,7 +45,7 @@ def _draw(axes: Any, bones: Skeleton) -> None:
         ends = np.array([point - 0.045 * size * axis, point + 0.045 * size * axis])
         if joint.kind == "revolute":
             axes.plot(*ends.T, color=TURN, linewidth=8, solid_capstyle="butt")
-        else:  # with a white core, so that a copy in grey can be read
+        else:  # with a white core, so that it can be distinguished in greyscale
             axes.plot(*ends.T, color=SLIDE, linewidth=8, solid_capstyle="butt")
             axes.plot(*ends.T, color="white", linewidth=3, solid_capstyle="butt")
     axes.plot(*bones.hand, marker="o", color=HAND, markersize=7)
@@ -64,8 +64,8 @@ def _legend(figure: Any, kinds: set[str]) -> None:
     from matplotlib.patches import Patch
 
     there = [
-        Patch(color=TURN, label="turning joint") if "revolute" in kinds else None,
-        Patch(facecolor="white", edgecolor=SLIDE, linewidth=2.0, label="sliding joint")
+        Patch(color=TURN, label="revolute joint") if "revolute" in kinds else None,
+        Patch(facecolor="white", edgecolor=SLIDE, linewidth=2.0, label="prismatic joint")
         if "prismatic" in kinds
         else None,
         Line2D([], [], linestyle="none", marker="o", color=HAND, label="hand"),

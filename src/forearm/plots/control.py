@@ -1,5 +1,5 @@
-"""Controllers compared: what each computes a second against how far the hand is off,
-with and without an unknown load.
+"""Comparison of controllers: operations per second against hand error, with and without an unknown
+payload.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ from forearm.plots.figure import (
 
 __all__ = ["comparison_figure", "save_figure"]
 MM = 1e3
-# Where a label may stand: beside its point, then farther away;
-# shares of its own width and height, and points.
+# Label positions: next to the point, then farther away; shares of the label's width and height, and points.
 WAYS = (
     (1, 0),
     (-1, 0),
@@ -46,25 +45,25 @@ WAYS = (
 )
 PLACES = [(x, y, d) for d in (7.0, 12.0, 18.0, 28.0, 40.0, 54.0, 70.0, 90.0) for x, y in WAYS]
 SAME = 4.0  # points apart: half a dot
-NEAR = 16.0  # points between a dot and its label that need no line
-CLEARLY = 0.7  # of the distance to any other dot: then it is its own
-NOTHING = 1e-6  # square points: areas are rounded
-CROSSING = 10.0  # times its area: a hair line through a dot names it
+NEAR = 16.0  # points between a dot and its label that need no leader line
+CLEARLY = 0.7  # of the distance to any other dot: then the label is unambiguous
+NOTHING = 1e-6  # square points: rounding of areas
+CROSSING = 10.0  # times its area: penalty of a leader line through another dot
 HAIR = {"arrowstyle": "-", "linewidth": 0.6, "color": "#777777", "shrinkA": 0, "shrinkB": 3}
-KINDS = {  # what a controller computes from: colour and mark
-    "the whole model": (BLUE, "o"),
-    "something left out of it": (GREEN, "s"),
-    "errors, joint by joint": (ORANGE, "D"),
-    "errors of the hand": (PURPLE, "v"),
-    "forces kept or measured": (RED, "^"),
+KINDS = {  # model used by a controller: colour and marker
+    "full model": (BLUE, "o"),
+    "reduced model": (GREEN, "s"),
+    "joint errors": (ORANGE, "D"),
+    "hand errors": (PURPLE, "v"),
+    "stored or measured torques": (RED, "^"),
 }
 Box = tuple[float, float, float, float]
 
 
 @drawn
 def comparison_figure(comparison: Comparison) -> Any:
-    """The matplotlib figure: a point a controller on logarithmic axes, a line up to where
-    an unknown load puts it.
+    """The matplotlib figure: one point per controller on logarithmic axes, with a line to its error under an
+    unknown payload.
     """
     figure = new_figure(WIDE, 7.0)
     axes = figure.add_subplot()
@@ -90,11 +89,11 @@ def comparison_figure(comparison: Comparison) -> Any:
     axes.set_ylabel("rms error of the hand, mm")
     arm, T = comparison.arm.name, comparison.period
     lost = [row.name for row in comparison.rows if not row.ok]
-    left_out = f"; lost: {', '.join(lost)}" if lost else ""
+    left_out = f"; diverged: {', '.join(lost)}" if lost else ""
     put_title(
         axes,
-        f"{arm}: a motion of {comparison.duration:g} s sampled every {1e3 * T:g} ms; "
-        f"white: with {comparison.payload:.3g} kg in the hand, not known{left_out}",
+        f"{arm}: motion of {comparison.duration:g} s, sampling period {1e3 * T:g} ms; "
+        f"white: with an unknown payload of {comparison.payload:.3g} kg{left_out}",
     )
     axes.margins(x=0.18, y=0.1)
     _legend(axes, drawn)
@@ -104,12 +103,12 @@ def comparison_figure(comparison: Comparison) -> Any:
 
 def _kind(row: Row) -> str:
     if row.name in OTHERS:
-        return "forces kept or measured"
+        return "stored or measured torques"
     if row.name in IN_HAND_SPACE or row.name == "admittance":
-        return "errors of the hand"
+        return "hand errors"
     if row.name.startswith(("PD", "PID")):
-        return "errors, joint by joint"
-    return "something left out of it" if "," in row.name else "the whole model"
+        return "joint errors"
+    return "reduced model" if "," in row.name else "full model"
 
 
 def _legend(axes: Any, rows: list[Row]) -> None:
@@ -121,8 +120,8 @@ def _legend(axes: Any, rows: list[Row]) -> None:
 
 
 def _label(figure: Any, axes: Any, rows: list[Row]) -> None:
-    """Names beside the points, in the first place that is free; those that share a point in one label."""
-    figure.draw_without_rendering()  # only now it is known where things are
+    """Names next to the points, at the first free position; coincident points share a label."""
+    figure.draw_without_rendering()  # positions are known only after drawing
     pixel = figure.dpi / 72.0
     points = [
         axes.transData.transform((row.operations_per_second, MM * row.hand_rms)) / pixel for row in rows
@@ -158,7 +157,7 @@ def _points_of(extent: Any, pixel: float) -> Box:
 
 
 def _together(points: list[Any]) -> list[list[int]]:
-    """Which points (in order from the left) lie on one another, so that no label could tell them apart."""
+    """Groups of points (in order from the left) that overlap, so that labels could not distinguish them."""
     groups: list[list[int]] = []
     for k in sorted(range(len(points)), key=lambda k: (points[k][0], points[k][1])):
         near = next((g for g in groups if np.hypot(*(points[g[0]] - points[k])) < SAME), None)
@@ -170,18 +169,16 @@ def _together(points: list[Any]) -> list[list[int]]:
 
 
 class _Page:
-    """What is taken of a page, in points: dots, lines from them, and the labels that are
-    placed one after another.
-    """
+    """Occupied areas of a page, in points: dots, leader lines, and labels placed so far."""
 
     def __init__(self, inside: Box, dots: list[Any]) -> None:
         self.inside, self.dots = inside, dots
         self.taken: list[Box] = [_around(dot, 5.0) for dot in dots]
 
     def place(self, point: Any, text: str, own: list[Any]) -> tuple[float, float, bool]:
-        """The offset of a label's middle from its point, and whether a hair line must say whose it is.
+        """Offset of a label's centre from its point, and whether it needs a leader line.
 
-        Where nothing is free, the place that covers least.
+        If no position is free, the one with the smallest overlap.
         """
         lines = text.split("\n")
         width, height = LETTER * SMALL * max(map(len, lines)), 1.25 * SMALL * len(lines)
@@ -208,8 +205,8 @@ class _Page:
         return best[1], best[2], bool(best[4])
 
     def _line(self, point: Any, middle: Any, box: Box, own: list[Any]) -> list[Box]:
-        """Small boxes along the line to a label that is far, or nearer to another's dot;
-        none where it needs no line.
+        """Small boxes along the leader line to a label that is far away, or nearer to another dot; none if it
+        needs no line.
         """
         away = _distance(point, box)
         others = [
@@ -227,7 +224,7 @@ def _around(place: Any, half: float) -> Box:
 
 
 def _distance(place: Any, box: Box) -> float:
-    """From a place to a box, 0 inside it."""
+    """Distance of a point from a box, 0 inside it."""
     return float(
         np.hypot(
             max(box[0] - place[0], 0.0, place[0] - box[2]), max(box[1] - place[1], 0.0, place[1] - box[3])
@@ -236,5 +233,5 @@ def _distance(place: Any, box: Box) -> float:
 
 
 def _common(a: Box, b: Box) -> float:
-    """The area that two boxes share."""
+    """Area of overlap of two boxes."""
     return max(0.0, min(a[2], b[2]) - max(a[0], b[0])) * max(0.0, min(a[3], b[3]) - max(a[1], b[1]))

@@ -1,4 +1,4 @@
-"""Cost against the number of joints, every formulation on one pair of logarithmic axes."""
+"""Cost against the number of joints for every formulation, on logarithmic axes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from forearm.counting.cost import General, curves
 from forearm.counting.stored import stored
 from forearm.plots.figure import WIDTH, drawn, legend_beside, look, new_figure, save_figure
 
-AT = 8  # the number of joints by which the legend is sorted
+AT = 8  # number of joints by which the legend is sorted
 TICKS = (1, 2, 3, 6, 10, 20, 30, 60, 100)
 
 
@@ -33,10 +33,10 @@ def cost_picture() -> Any:
     axes.set_yscale("log")
     axes.set_xticks(TICKS, [str(t) for t in TICKS])
     axes.minorticks_off()
-    axes.set_xlabel("number of joints n (all turning, every parameter a symbol)")
-    axes.set_ylabel("multiplications + additions of one evaluation")
+    axes.set_xlabel("number of joints n (all revolute, every parameter symbolic)")
+    axes.set_ylabel("multiplications + additions per evaluation")
     legend_beside(
-        axes, title="inverse dynamics, and its order,\nthe dearest at 8 joints first", alignment="left"
+        axes, title="inverse dynamics and its order,\nby descending cost at 8 joints", alignment="left"
     )
     return figure
 

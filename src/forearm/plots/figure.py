@@ -1,8 +1,8 @@
-"""One look for every figure: a white ground, colours and dashes that every eye tells apart,
-files the same from run to run.
+"""Common style of all figures: a white background, colours and dashes that are distinguishable without colour
+vision, reproducible files.
 
-The ground is white and opaque in every format, so that a picture reads the same on paper,
-on a light page and on a dark one.
+The background is white and opaque in every format, so that a picture looks the same on paper, on a light page
+and on a dark one.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ __all__ = [
 
 P = ParamSpec("P")
 FORMATS = (".png", ".svg", ".pdf")
-WIDTH, WIDE = 8.0, 11.0  # inches: of most figures, and of those with two columns or with labels all over
-TITLE, TEXT, SMALL = 10.0, 9.0, 8.0  # points: titles, names of axes, everything else
-LINE, THIN = 1.4, 0.9  # points: curves, and lines that help to read them
+WIDTH, WIDE = 8.0, 11.0  # inches: of most figures, and of those with two columns or with many labels
+TITLE, TEXT, SMALL = 10.0, 9.0, 8.0  # points: titles, axis labels, everything else
+LINE, THIN = 1.4, 0.9  # points: curves, and auxiliary lines
 DPI = 150
-GREY = "#666666"  # of lines that help to read
+GREY = "#666666"  # of auxiliary lines
 LONGEST = 28  # letters of a name
-ROW, LETTER = 0.165, 0.58  # inches that a line of a legend takes; what a letter is wide, of its size
+ROW, LETTER = 0.165, 0.58  # inches per line of a legend; width of a letter relative to its size
 LOOK = {
     "figure.dpi": DPI, "savefig.dpi": DPI, "figure.facecolor": "white", "savefig.facecolor": "white",
     "savefig.transparent": False, "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"],
@@ -50,13 +50,14 @@ LOOK = {
 
 
 def drawn(make: Callable[P, Any]) -> Callable[P, Any]:
-    """For functions that make a figure: whatever matplotlib was set to elsewhere, it has our look."""
+    """Decorator for functions that make a figure: applies our style regardless of matplotlib's settings."""
 
     @wraps(make)
     def made(*args: P.args, **kwargs: P.kwargs) -> Any:
         with _our_look():
             figure = make(*args, **kwargs)
-            for axes in figure.axes:  # ticks are made when a figure is shown: perhaps under other settings
+            # ticks are created when a figure is shown, possibly under other settings
+            for axes in figure.axes:
                 axes.tick_params(which="both", labelsize=SMALL, color=BLACK, labelcolor=BLACK)
         return figure
 
@@ -65,7 +66,7 @@ def drawn(make: Callable[P, Any]) -> Callable[P, Any]:
 
 @contextmanager
 def _our_look() -> Iterator[None]:
-    """Says what to install where matplotlib is missing."""
+    """Our matplotlib settings; an error with the install command if matplotlib is missing."""
     try:
         from matplotlib import style
     except ImportError as error:
@@ -75,7 +76,7 @@ def _our_look() -> Iterator[None]:
 
 
 def new_figure(width: float, height: float) -> Any:
-    """An empty matplotlib figure, in inches, that no window and no list of pyplot's holds on to."""
+    """An empty matplotlib figure, in inches, not registered with any window or pyplot."""
     with _our_look():
         from forearm.plots.picture import Picture
 
@@ -83,19 +84,19 @@ def new_figure(width: float, height: float) -> Any:
 
 
 def look(k: int) -> dict[str, Any]:
-    """Colour and dashes of the k-th of several curves: neighbours differ in both, 42 in one or the other."""
+    """Colour and dashes of the k-th of several curves: neighbours differ in both, 42 in at least one."""
     return {"color": COLOURS[k % len(COLOURS)], "linestyle": dash(k)}
 
 
 def dash(k: int) -> Any:
-    """The k-th dashes as matplotlib takes them."""
+    """The k-th dash pattern in matplotlib's form."""
     lengths = DASHES[k % len(DASHES)]
     return (0, lengths) if lengths else "-"
 
 
 def shown(name: str) -> str:
-    """A name as text, never as mathematics nor hidden by a leading underscore;
-    the middle of a long one is left out.
+    """A name as plain text, never as mathematics nor hidden by a leading underscore; long names are
+    abbreviated in the middle.
     """
     text = name if len(name) <= LONGEST else f"{name[: LONGEST // 2 - 2]}...{name[-(LONGEST // 2) :]}"
     text = text.replace("$", r"\$")
@@ -103,12 +104,12 @@ def shown(name: str) -> str:
 
 
 def put_title(axes: Any, text: str) -> None:
-    """A title at the left of some axes, in lines as long as these are wide."""
+    """Left-aligned title of axes, wrapped to their width."""
     axes.set_title(_lines(text, axes.bbox.width / axes.figure.dpi), loc="left", parse_math=False)
 
 
 def put_heading(figure: Any, text: str) -> None:
-    """A title over a figure of many panels that have titles of their own."""
+    """Title of a figure whose panels have titles of their own."""
     figure.suptitle(
         _lines(text, 0.75 * figure.get_figwidth()), x=0.01, ha="left", fontsize=TITLE, parse_math=False
     )
@@ -120,13 +121,13 @@ def _lines(text: str, inches: float) -> str:
 
 
 def legend_beside(axes: Any, **more: Any) -> None:
-    """What the curves of one panel are, to the right of it."""
+    """Legend of one panel, to the right of it."""
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, **more)
 
 
 def legend_of_figure(figure: Any, height: float, groups: Sequence[tuple[str, Any]]) -> None:
-    """What the curves of several panels are, to the right of all:
-    groups of (heading, axes), in columns as tall as it.
+    """Legend of several panels, to the right of all: groups of (heading, axes), in columns of the same
+    height.
     """
     from matplotlib.lines import Line2D
 
@@ -141,7 +142,7 @@ def legend_of_figure(figure: Any, height: float, groups: Sequence[tuple[str, Any
 
 
 def of_joints(arm: Arm, turning: str, sliding: str) -> str:
-    """The unit or word for joints that turn, for those that slide, or for both, as the arm has them."""
+    """The unit or word for revolute joints, for prismatic ones, or for both, depending on the arm."""
     kinds = {joint.kind for joint in arm.joints}
     return " or ".join(
         name for kind, name in (("revolute", turning), ("prismatic", sliding)) if kind in kinds
@@ -149,12 +150,12 @@ def of_joints(arm: Arm, turning: str, sliding: str) -> str:
 
 
 def save_figure(figure: Any, path: str | os.PathLike[str]) -> None:
-    """Write a figure as .png, .svg or .pdf, whole or not at all, without a date in it."""
+    """Write a figure as .png, .svg or .pdf, atomically and without a date."""
     write_bytes(path, figure_bytes(figure, check_ending(path, FORMATS, "a picture")))
 
 
 def figure_bytes(figure: Any, suffix: str = ".png") -> bytes:
-    """What a file with this ending holds, the same from run to run."""
+    """Content of a file of this type, reproducible."""
     buffer = BytesIO()
     metadata = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[suffix]
     with _our_look():

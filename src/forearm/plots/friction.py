@@ -1,6 +1,4 @@
-"""Dhanaraj's case study in pictures, in the manner of his Figs. 3.4 to 3.13,
-on the motion that is assumed.
-"""
+"""Figures of Dhanaraj's case study, in the style of his Figs. 3.4 to 3.13, for the assumed motion."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ AT = 0.6  # s, the time of Table 3.5
 
 
 def friction_figures() -> dict[str, Any]:
-    """Every picture by the name of its file."""
+    """All figures by file name."""
     found = study()
     pictures = {"fig-3.4": efficiency_figure(), "fig-3.5": quadrants_figure(gears()[1])}
     pictures |= {"fig-3.6-3.7": hand_figure(found), "fig-3.8-3.9": joints_figure(found)}
@@ -76,7 +74,7 @@ def quadrants_figure(gear: Transmission) -> Any:
 
 @drawn
 def hand_figure(found: FrictionStudy) -> Any:
-    """Figs. 3.6 and 3.7: where the hand is and how fast it goes, in base axes."""
+    """Figs. 3.6 and 3.7: position and velocity of the hand in base axes."""
     figure = new_figure(WIDTH, 5.5)
     axes = figure.subplots(2, 1, sharex=True)
     t = found.line.t
@@ -116,8 +114,8 @@ def joints_figure(found: FrictionStudy) -> Any:
 
 @drawn
 def torque_figure(found: FrictionStudy, link: int) -> Any:
-    """Figs. 3.11 to 3.13: torque of one joint without friction, with that of bearings, with
-    all of it, and its parts.
+    """Figs. 3.11 to 3.13: torque of one joint without friction, with bearing friction, with all friction, and
+    its parts.
     """
     figure = new_figure(WIDTH, 6.0)
     whole, parts = figure.subplots(2, 1, sharex=True, height_ratios=[1.6, 1.0])
@@ -143,7 +141,7 @@ def torque_figure(found: FrictionStudy, link: int) -> Any:
         color="#eeeeee",
         zorder=0,
         linewidth=0,
-        label="velocity and torque agree",
+        label="velocity and torque have the same sign",
     )
     for axis in (whole, parts):
         axis.axvline(AT, color=GREY, linewidth=THIN, linestyle=dash(2))

@@ -1,4 +1,4 @@
-"""A log against the model as a picture: both torques of every joint, and what is left."""
+"""A log compared with the model: both torques of every joint, and the residual."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ from forearm.spatial import Floats
 
 __all__ = ["identified_figure", "log_figure", "save_figure"]
 
-MOST = 4000  # samples of a curve
-ROWS = 10  # panels under each other
+MOST = 4000  # samples per curve
+ROWS = 10  # stacked panels
 MOST_JOINTS = 60
-PANEL = 4.2  # inches: the width of a column of panels, where there are several
+PANEL = 4.2  # inches: width of a column of panels, if there are several
 LOOKS = ((BLACK, dash(0), THIN), (BLUE, dash(1), 1.4), (RED, dash(2), 1.1))  # colour, dashes, points
 
 
 def log_figure(comparison: LogComparison) -> Any:
-    """A panel a joint: measured, model, and their difference; a gap in the log is a gap in the curves."""
-    curves = {"measured": comparison.measured, "model": comparison.model, "what is left": comparison.residual}
+    """One panel per joint: measured, model, and residual; gaps in the log are gaps in the curves."""
+    curves = {"measured": comparison.measured, "model": comparison.model, "residual": comparison.residual}
     heading = f"{comparison.name}: measured torque and model"
     return effort_figure(heading, comparison.joints, comparison.kinds, comparison.t, curves)
 
 
 def identified_figure(found: Identification) -> Any:
-    """A panel a joint, logs one after the other: measured, predicted by the new arm, and their difference."""
-    curves = {"measured": found.measured, "predicted": found.predicted, "what is left": found.residual}
+    """One panel per joint, logs in sequence: measured, predicted by the identified arm, and residual."""
+    curves = {"measured": found.measured, "predicted": found.predicted, "residual": found.residual}
     joints = found.arm.joints
     t = running_time(found.t, found.log_of)
-    heading = f"{found.arm.name}: measured torque and the model found"
+    heading = f"{found.arm.name}: measured torque and identified model"
     return effort_figure(heading, [j.name for j in joints], [j.kind for j in joints], t, curves)
 
 
@@ -57,7 +57,7 @@ def identified_figure(found: Identification) -> Any:
 def effort_figure(
     heading: str, joints: Sequence[str], kinds: Sequence[str], t: Floats, curves: Mapping[str, Floats]
 ) -> Any:
-    """A panel a joint with up to three curves (T, n) over times (T,)."""
+    """One panel per joint with up to three curves (T, n) over times (T,)."""
     n = len(joints)
     if n > MOST_JOINTS:
         raise InputError(f"a picture of a log shows at most {MOST_JOINTS} joints; this arm has {n}.")

@@ -1,5 +1,5 @@
-"""Mata's straight line of the PUMA and what its simulation misses, and the formulas
-of his tables as curves.
+"""Mata's straight line of the PUMA and the error of its simulation, and the formulas of his tables as
+curves.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from forearm.reproduce.recompute.mata_counts import TABLE_3, formula
 from forearm.reproduce.recompute.puma_line import END, START, Stepwise, stepwise
 
 TICKS = (2, 3, 6, 10, 20, 30)
-SMALLEST = 1e-12  # rad, rad/s, rad/s^2: what is drawn of a difference at least
-# Of our methods, the function that each panel shows and the methods in it; the document's first.
+SMALLEST = 1e-12  # rad, rad/s, rad/s^2: lower bound of plotted differences
+# For each panel its function and the methods in it; the document's first.
 PANELS = {
     "inverse dynamics (Table 1)": ("inverse", ("gibbs-appell", "newton-euler", "kane")),
     "inertia matrix (Table 2)": (
@@ -50,7 +50,7 @@ PANELS = {
 
 
 def mata_figures() -> dict[str, Any]:
-    """The pictures of Mata's document by the names of their files."""
+    """The figures of Mata's document by file name."""
     arm, study = sweep()
     return {
         "fig-2": precision_figure(arm, study, swept=1, shown=1),
@@ -62,9 +62,7 @@ def mata_figures() -> dict[str, Any]:
 
 @drawn
 def line_figure(run: Stepwise) -> Any:
-    """The arm at both ends of the line, the line, and where the simulated hand was at
-    every tenth of a second.
-    """
+    """The arm at both ends of the line, the line, and the simulated hand every tenth of a second."""
     figure = new_figure(WIDTH, 5.6)
     axes = figure.add_subplot(projection="3d")
     for row, colour, name in ((0, BLUE, "start"), (-1, RED, "end")):
@@ -105,8 +103,8 @@ def _even(axes: Any, points: Any) -> None:
 
 @drawn
 def differences_figure(run: Stepwise) -> Any:
-    """What Table 6 has the means of: differences of the simulated from the planned motion,
-    joint by joint, over time.
+    """Differences of the simulated from the planned motion, joint by joint, over time; Table 6 has their
+    means.
     """
     planned, kernel = run.planned, compile(run.arm)
     qdd = kernel.forward_dynamics(run.q, run.qd, kernel.inverse_dynamics(planned.q, planned.qd, planned.qdd))
@@ -125,7 +123,9 @@ def differences_figure(run: Stepwise) -> Any:
             )
         axis.set_ylabel(label)
     axes[-1].set_xlabel("time, s")
-    put_title(axes[0], "Table 6: how far the simulation is off the planned motion; the table has the means")
+    put_title(
+        axes[0], "Table 6: deviation of the simulation from the planned motion; the table has the means"
+    )
     legend_of_figure(figure, height, [("", axes[0])])
     figure.align_ylabels(axes)
     return figure
@@ -133,8 +133,8 @@ def differences_figure(run: Stepwise) -> Any:
 
 @drawn
 def formulas_figure() -> Any:
-    """The printed formulas of Tables 1 to 3, products and sums together, thin, and our counts,
-    over the number of joints.
+    """The printed formulas of Tables 1 to 3, products plus sums (thin lines), and our counts, over the number
+    of joints.
     """
     figure = new_figure(WIDE, 5.4)
     places = list(range(TICKS[0], TICKS[-1] + 1))
@@ -164,8 +164,8 @@ def formulas_figure() -> Any:
         put_title(axes, title)
         axes.set_ylim(top=12.0 * axes.get_ylim()[1])  # room for the legend
         axes.legend(loc="upper left")
-    figure.axes[0].set_ylabel("products + sums of one evaluation")
-    put_heading(figure, "Mata's formulas and our counts, all joints turning, every parameter a symbol")
+    figure.axes[0].set_ylabel("products + sums per evaluation")
+    put_heading(figure, "Mata's formulas and our counts, all joints revolute, every parameter symbolic")
     return figure
 
 
@@ -174,7 +174,7 @@ def _total(counts: Any) -> int:
 
 
 def _printed(function: str) -> dict[str, tuple[str, str]]:
-    """The formulas that the document prints for a function, by whose they are."""
+    """The formulas that the document prints for a function, by author."""
     if function == "forward":
         return {"this work": TABLE_3["total"]}
     table, own = {"inverse": ("Mata Table 1", "mata-1"), "inertia_matrix": ("Mata Table 2", "mata-2")}[

@@ -1,5 +1,5 @@
-"""A simulated motion as curves over time: positions, velocities, torques, voltages, energies,
-and events above them.
+"""A simulated motion as curves over time: positions, velocities, torques, voltages, energies, and events
+above them.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from forearm.spatial import Floats
 __all__ = ["motion_picture", "save_figure"]
 
 MARKERS = dict(zip(EVENTS, "sv^oXDP*<>", strict=False))
-MANY = 20_000  # samples from which on a curve is thinned to its smallest and largest in each piece
-FEW_EVENTS = 40  # so many may have a line through all panels
+MANY = 20_000  # samples above which a curve is thinned to the minimum and maximum of each piece
+FEW_EVENTS = 40  # up to this many get a line through all panels
 
 
 @drawn
 def motion_picture(simulation: Simulation) -> Any:
-    """The matplotlib figure: panels under each other over one axis of time."""
+    """The matplotlib figure: stacked panels over a common time axis."""
     panels = _panels(simulation)
     height = 1.7 * (len(panels) + bool(simulation.energy)) + (1.3 if simulation.events else 0.7)
     figure = new_figure(WIDTH, height)
@@ -61,7 +61,7 @@ def motion_picture(simulation: Simulation) -> Any:
 
 
 def _panels(simulation: Simulation) -> dict[str, Floats]:
-    """The blocks (T, n) by the label of their axis, with the units that the joints have."""
+    """The blocks (T, n) by axis label, with the joints' units."""
     unit = partial(of_joints, simulation.arm)
     panels = {
         f"position\n{unit('rad', 'm')}": simulation.q,
@@ -87,9 +87,7 @@ def _draw_energies(axis: Any, simulation: Simulation) -> None:
 
 
 def _draw_events(axes: list[Any], simulation: Simulation) -> None:
-    """A strip of marks above the panels, a row for each kind, and lines through the
-    panels where they are few.
-    """
+    """A strip of marks above the panels, one row per kind, and lines through the panels if there are few."""
     strip, *panels = axes
     kinds = [kind for kind in EVENTS if any(event.kind == kind for event in simulation.events)]
     number = {joint.name: i for i, joint in enumerate(simulation.arm.joints)}
@@ -113,9 +111,7 @@ def _draw_events(axes: list[Any], simulation: Simulation) -> None:
 
 
 def _thinned(t: Floats, x: Floats) -> tuple[Floats, Floats]:
-    """The curve, or of a long one the smallest and the largest sample of each piece,
-    so that no peak is lost.
-    """
+    """The curve, or for a long one the minimum and maximum of each piece, so that no peak is lost."""
     if len(t) <= MANY:
         return t, x
     size = -(-len(t) // (MANY // 2))

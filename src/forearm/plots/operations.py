@@ -1,4 +1,4 @@
-"""Operations for one arm by several methods, side by side; Dhanaraj's Fig. 2.9 drawn anew."""
+"""Operations for one arm by several methods, side by side; Dhanaraj's Fig. 2.9 recomputed."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from forearm.reproduce.catalogue import catalogue
 
 PUMA = "puma560-dhanaraj6"
 PRINTED, ANEW = "printed", "anew"
-# what stands in the labels of the catalogue between an author and multiplications or additions
+# part of the catalogue's labels between an author and multiplications or additions
 AUTHORS = ", PUMA, 6 joints, "
 
 
 @drawn
 def operations_figure(methods: Mapping[str, tuple[int, int]], title: str) -> Any:
-    """A bar for each method, (multiplications, additions), with their sum beside it in brackets."""
+    """A bar for each method, (multiplications, additions), with their sum in brackets."""
     figure = new_figure(WIDTH, 0.36 * len(methods) + 1.3)
     axes = figure.subplots()
     names = list(methods)
@@ -43,22 +43,22 @@ def operations_figure(methods: Mapping[str, tuple[int, int]], title: str) -> Any
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
     axes.margins(x=0.12)
-    axes.set_xlabel("operations of one evaluation; in brackets both together")
+    axes.set_xlabel("operations per evaluation; in brackets the sum")
     axes.legend(loc="lower right")
     put_title(axes, title)
     return figure
 
 
 def count_figures() -> dict[str, Any]:
-    """The picture of Dhanaraj's chapter 2 by the name of its file."""
+    """The figure of Dhanaraj's chapter 2 by file name."""
     return {
         "fig-2.9": operations_figure(puma_methods(), "Fig. 2.9: inverse dynamics of the PUMA with six joints")
     }
 
 
 def puma_methods() -> dict[str, tuple[int, int]]:
-    """Multiplications and additions of Table 2.10 for the PUMA with six joints,
-    and ours for the arm of D.3.4.
+    """Multiplications and additions of Table 2.10 for the PUMA with six joints, and ours for the arm of
+    D.3.4.
     """
     (own,) = (figure["printed"] for figure in printed()["figure"] if figure["id"] == "dhanaraj-2.10-puma6")
     methods = {f"I (Dhanaraj), {PRINTED}": (own[0], own[1])}

@@ -1,5 +1,5 @@
-"""The phase plane of a time-optimal motion: ds/dt over s under the maximum-velocity curve, in the colours of
-the limits that bind.
+"""Phase plane of a time-optimal motion: ds/dt over s below the maximum-velocity curve, coloured by the
+binding limit.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from forearm.trajectories.shortest_time.timing import PathTiming
 
 __all__ = ["phase_plane_figure", "save_figure"]
 
-NAMED = len(COLOURS) - 1  # limits that have a colour of their own; black is left for all others
-ABOVE = "#ececec"  # where no motion can be
+NAMED = len(COLOURS) - 1  # limits with their own colour; black is for all others
+ABOVE = "#ececec"  # infeasible region
 
 
 @drawn
 def phase_plane_figure(timing: PathTiming) -> Any:
-    """ds/dt over s, the curve that it may not exceed, and by colour the limit that binds."""
+    """ds/dt over s, its upper bound, and the binding limit by colour."""
     plane = phase_plane(timing)
     figure = new_figure(WIDTH + 2.2, 4.8)
     axis = figure.subplots()
@@ -72,7 +72,7 @@ def phase_plane_figure(timing: PathTiming) -> Any:
         )
     axis.set_xlim(0.0, float(timing.s[-1]))
     axis.set_ylim(0.0, plane.height)
-    axis.set_xlabel("s, place along the path")
+    axis.set_xlabel("s, path parameter")
     axis.set_ylabel("ds/dt, 1/s")
     legend_beside(axis)
     path = timing.problem.path.name

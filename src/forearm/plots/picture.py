@@ -1,4 +1,4 @@
-"""A matplotlib figure that notebooks show, whatever backend they have."""
+"""A matplotlib figure that displays in notebooks with any backend."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from matplotlib.figure import Figure
 
 
 class Picture(Figure):
-    """What `plot` of a result gives: a figure of no window and no list of pyplot's,
-    which shows itself in a notebook.
+    """The result of `plot`: a figure not registered with any window or pyplot, which displays itself in a
+    notebook.
     """
 
     def _repr_png_(self) -> bytes:

@@ -1,4 +1,4 @@
-"""A plan as a picture: what the joints and the motors do over time, and the hand's way in space."""
+"""A plan as a figure: joints and motors over time, and the hand's path in space."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from forearm.trajectories.switching import Switching
 
 __all__ = ["plan_figure", "save_figure"]
 
-MOST = 4000  # samples of a curve
-EVEN = 0.25  # of the longest side of the hand's box: the least length of another
-TICKS = 4  # at most on the longest side
-FAR = 1.6  # times the largest of all curves: limits beyond that are not drawn
-LIMITED = (0, (4.0, 3.0))  # dashes of limits
-ZOOM = 0.66  # so that the names of axes have room
+MOST = 4000  # samples per curve
+EVEN = 0.25  # of the longest side of the hand's box: minimum length of the others
+TICKS = 4  # at most, on the longest side
+FAR = 1.6  # times the largest of all curves: higher limits are not drawn
+LIMITED = (0, (4.0, 3.0))  # dash pattern of limits
+ZOOM = 0.66  # leaves room for axis labels
 
 
 @drawn
@@ -85,8 +85,8 @@ def _panels(plan: Plan) -> dict[str, Floats]:
 
 
 def _draw_limits(axis: Any, plan: Plan, quantity: str, block: Floats, thin: slice) -> bool:
-    """Of a time-optimal plan the limits of torques and voltages, but for those far beyond all curves; whether
-    there are any.
+    """Draw the limits of torques and voltages of a time-optimal plan, except those far above all curves;
+    return whether there are any.
     """
     name = "torque" if "force" in quantity else quantity
     if plan.timing is None or name not in ("torque", "voltage"):
@@ -102,7 +102,7 @@ def _draw_limits(axis: Any, plan: Plan, quantity: str, block: Floats, thin: slic
 
 
 def _passed(plan: Plan) -> Floats:
-    """When the points are passed that are marked; of a path its ends and its stops."""
+    """Times of the marked points; for a path its ends and stops."""
     times = plan.motion.times
     if not isinstance(plan.motion, PathMotion):
         return times
@@ -111,7 +111,7 @@ def _passed(plan: Plan) -> Floats:
 
 
 def _draw_hand(figure: Any, plan: Plan, thin: slice) -> None:
-    """The hand's origin over the whole motion, its points marked; a box with equal scales."""
+    """The hand's origin over the whole motion, with its points marked; a box with equal scales."""
     from matplotlib.ticker import MaxNLocator
 
     axis = figure.add_subplot(projection="3d")
@@ -129,6 +129,6 @@ def _draw_hand(figure: Any, plan: Plan, thin: slice) -> None:
     ):
         along.set_label_text(f"{name}, m", fontsize=SMALL)
         along.set_major_locator(MaxNLocator(max(2, round(TICKS * side))))
-        along.labelpad = 8.0  # away from the labels of its ticks
+        along.labelpad = 8.0  # away from the tick labels
     put_title(axis, "the hand")
     axis.legend(loc="upper right", handlelength=1.0)

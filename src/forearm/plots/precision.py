@@ -1,4 +1,4 @@
-"""Single against double precision as a figure in the manner of Mata's Fig. 2."""
+"""Single against double precision in the style of Mata's Fig. 2."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from forearm.plots.figure import shown as shown_name
 
 @drawn
 def precision_figure(arm: Arm, study: PrecisionStudy, swept: int, shown: int) -> Any:
-    """Acceleration of one joint against the position of another, each method in single precision
-    over double, and cond(M).
+    """Acceleration of one joint against the position of another, each method in single precision compared
+    with double, and cond(M).
     """
     figure = new_figure(WIDTH, 7.2)
     axes = figure.subplots(len(METHODS) + 2, 1, sharex=True)

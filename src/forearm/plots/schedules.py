@@ -1,5 +1,5 @@
-"""Schedules as Gantt charts, task graphs in layers, speed-up and efficiency;
-Dhanaraj's Figs. 4.5 to 4.13 drawn anew.
+"""Schedules as Gantt charts, task graphs in layers, speed-up and efficiency; Dhanaraj's Figs. 4.5 to 4.13
+recomputed.
 """
 
 from __future__ import annotations
@@ -45,32 +45,32 @@ from forearm.schedules.schedule import TaskSchedule
 from forearm.schedules.subtasks import LAST_FORWARD, SUBTASKS
 from forearm.schedules.tasks import TaskGraph
 
-DARK = FILLS[-1:]  # colours on which words are white
-# Pairs, one for a part's way outwards and one for its way inwards; each pair once with all colours.
+DARK = FILLS[-1:]  # colours with white text
+# Pairs of hatches, for the outward and the inward recursion of a part; each pair once with all colours.
 HATCHES = (("", "////"), ("....", "xxxx"), ("----", "||||"), ("++++", "oooo"))
 LIGHT = "#cccccc"
-MARKS = "os^vDPX"  # of curves with few points
-BOX, NAME = 0.3, 0.062  # inches: what the middle task of a chart gets, and what a letter of its name takes
+MARKS = "os^vDPX"  # markers of curves with few points
+BOX, NAME = 0.3, 0.062  # inches: width of a chart's median task, and of a letter of its name
 MOST_BANDS = 6
-MOST_INCHES = 28.0  # of a chart's height; rows get thinner where there are many processors
-ENTRY = 0.16  # inches that a line of a legend takes
-MOST_LINES = 30  # of a legend, in a column
-INWARDS, OUTWARDS = ", inwards", ", outwards"  # how generated code names the two recursions of a link
-MIDDLE = 3  # a link of which no subtask is left out
-LEVEL_MS = 21.06 / 156.0  # Table 4.8: what one processor takes for the tasks of Table 4.7, a task
+MOST_INCHES = 28.0  # limit of a chart's height; rows get thinner for many processors
+ENTRY = 0.16  # inches per line of a legend
+MOST_LINES = 30  # lines of a legend per column
+INWARDS, OUTWARDS = ", inwards", ", outwards"  # names of the two recursions of a link in generated code
+MIDDLE = 3  # a link that has all subtasks
+LEVEL_MS = 21.06 / 156.0  # Table 4.8: time of one processor for the tasks of Table 4.7, per task
 
 
 @dataclass(frozen=True)
 class Look:
-    """How the tasks of a group are drawn."""
+    """Style of the tasks of a group."""
 
     colour: str = LIGHT
     hatch: str = ""
 
 
 def schedule_figures() -> dict[str, Any]:
-    """The pictures of Dhanaraj's chapter 4 by the names of their files;
-    4.1 to 4.4 and 4.10 show computers and a flow chart.
+    """The figures of Dhanaraj's chapter 4 by file name; 4.1 to 4.4 and 4.10 show computers and a flow
+    chart.
     """
     forward = [(MIDDLE, k) for k in range(1, LAST_FORWARD + 1)]
     backward = [(MIDDLE, k) for k in range(LAST_FORWARD + 1, len(SUBTASKS) + 1)]
@@ -90,10 +90,10 @@ def schedule_figures() -> dict[str, Any]:
 
 @drawn
 def gantt_figure(schedule: TaskSchedule, title: str = "") -> Any:
-    """Who does what when: one row per processor, one box per task, coloured by group,
-    in as many bands as keep names readable.
+    """Gantt chart: one row per processor, one box per task, coloured by group, split into as many bands as
+    keep names readable.
 
-    Of more than 16 processors those behind the last that does anything are not drawn.
+    Beyond 16 processors, idle ones after the last active one are not drawn.
     """
     graph = schedule.graph
     length = schedule.length or 1.0
@@ -109,7 +109,7 @@ def gantt_figure(schedule: TaskSchedule, title: str = "") -> Any:
     axes = figure.subplots(bands, 1, squeeze=False)[:, 0]
     for number, axis in enumerate(axes):
         _band(axis, schedule, looks, shown, number * band, (number + 1) * band)
-    axes[-1].set_xlabel("time, in costs of tasks")
+    axes[-1].set_xlabel("time, in units of task cost")
     _legend(figure, looks, columns)
     words = (
         f"{graph.name}: {len(graph)} tasks on {schedule.processors} processors in "
@@ -127,18 +127,16 @@ def layers_figure(
     places: Collection[tuple[int, int]] | None = None,
     arrows: bool = True,
 ) -> Any:
-    """A task graph layer by layer from the top; of some `places` only where given,
-    thick arrows for what comes from others.
+    """A task graph layer by layer from the top; optionally only some `places`, with thick arrows for inputs
+    from others.
 
-    A graph without layers of its own is drawn in those of precedence.
+    A graph without explicit layers is drawn by precedence.
     """
     graph = layered.graph if isinstance(layered, Layered) else layered
     layers = layered.layers if isinstance(layered, Layered) else graph.layers
     named = layered.places if isinstance(layered, Layered) else ()
     if places is not None and not named:
-        raise InputError(
-            "places: these tasks belong to no subtasks of links; leave it out, or give a Layered."
-        )
+        raise InputError("places: these tasks belong to no subtasks of links; omit it, or pass a Layered.")
     shown = [k for k in range(len(graph)) if places is None or named[k] in set(places)]
     first = min(layers[k] for k in shown) if shown else 1
     rows: dict[int, list[int]] = {}
@@ -179,7 +177,7 @@ def layers_figure(
 
 @drawn
 def assembly_figure(layered: Layered, title: str = "") -> Any:
-    """How the links of an arm are stacked: for each link the number of its tasks in each layer."""
+    """Stacking of the links of an arm: number of tasks of each link in each layer."""
     links = sorted({i for i, _ in layered.places})
     layers = max(layered.layers, default=1)
     figure = new_figure(max(5.0, 0.36 * layers + 1.2), 0.42 * (len(links) + 1) + 1.1)
@@ -208,7 +206,7 @@ def assembly_figure(layered: Layered, title: str = "") -> Any:
 
 @drawn
 def speedup_figure(loads: Mapping[str, Layered | TaskGraph], most: int) -> Any:
-    """Speed-up and efficiency by the rule on 1 to `most` processors. Dhanaraj's Figs. 4.11 and 4.12."""
+    """Speed-up and efficiency of the rule on 1 to `most` processors. Dhanaraj's Figs. 4.11 and 4.12."""
     figure = new_figure(WIDE, 4.0)
     speedup, efficiency = figure.subplots(1, 2)
     numbers = list(range(1, most + 1))
@@ -217,9 +215,7 @@ def speedup_figure(loads: Mapping[str, Layered | TaskGraph], most: int) -> Any:
         style = {"marker": MARKS[k % len(MARKS)], "label": name, **look(k)}
         speedup.plot(numbers, [s.speedup for s in made], **style)
         efficiency.plot(numbers, [100.0 * s.efficiency for s in made], **style)
-    speedup.plot(
-        numbers, numbers, color=GREY, linestyle=dash(2), linewidth=THIN, label="as many times as processors"
-    )
+    speedup.plot(numbers, numbers, color=GREY, linestyle=dash(2), linewidth=THIN, label="linear speed-up")
     for axis, words, title in (
         (speedup, "speed-up", "Fig. 4.11: speed-up by the rule"),
         (efficiency, "efficiency, %", "Fig. 4.12: efficiency by the rule"),
@@ -236,8 +232,8 @@ def speedup_figure(loads: Mapping[str, Layered | TaskGraph], most: int) -> Any:
 
 @drawn
 def times_figure() -> Any:
-    """Fig. 4.13: what Table 4.8 prints for the Stanford arm, and the rule's levels at
-    the same time a level.
+    """Fig. 4.13: times of Table 4.8 for the Stanford arm, and the levels of the rule at the same time per
+    level.
     """
     figure = new_figure(WIDTH, 4.2)
     axis = figure.subplots()
@@ -247,7 +243,7 @@ def times_figure() -> Any:
         )
     numbers = list(range(1, 9))
     ours = [LEVEL_MS * schedule_by_rule(as_printed(STANFORD), p).length for p in numbers]
-    axis.plot(numbers, ours, marker="x", label="the rule, anew", **look(0))
+    axis.plot(numbers, ours, marker="x", label="the rule, recomputed", **look(0))
     axis.set_xlabel("processors")
     axis.set_ylabel("time of one evaluation, ms")
     axis.set_ylim(bottom=0.0)
@@ -257,11 +253,11 @@ def times_figure() -> Any:
 
 
 def _chart(name: str) -> Any:
-    """A table of appendix C made anew, every task behind what it waits for."""
+    """A table of appendix C recomputed, with every task after its predecessors."""
     printed = printed_schedule(name)
     schedule = schedule_by_rule(load(printed.load), printed.processors)
     words = (
-        f"Table {name} anew: {len(schedule.graph)} tasks on {printed.processors} processors in "
+        f"Table {name} recomputed: {len(schedule.graph)} tasks on {printed.processors} processors in "
         f"{schedule.length:g} levels"
     )
     words += (
@@ -297,7 +293,7 @@ def _band(
                 bbox=plain,
                 color=_ink(look.colour),
             )
-            # it is inside its box: looking at each of hundreds would take most of the time
+            # clipping each of hundreds to its box would take most of the time
             name.set_in_layout(False)
     for (p, look), spans in bars.items():
         axis.broken_barh(spans, (p - 0.42, 0.84), facecolor=look.colour, hatch=look.hatch, ec="white", lw=0.5)
@@ -312,10 +308,9 @@ def _band(
 
 
 def _looks(graph: TaskGraph) -> dict[str, Look]:
-    """A colour for each part of the arm, hatched on the way inwards; tasks of no group stay grey.
+    """A colour for each part of the arm, hatched for the inward recursion; ungrouped tasks stay grey.
 
-    Parts are links in their order, then all else. Where there are more than colours these come
-    again, hatched otherwise.
+    Parts are links in order, then the rest. With more parts than colours, colours repeat with other hatches.
     """
     groups = sorted({task.group for task in graph.tasks if task.group}, key=_rank)
     parts = list(dict.fromkeys(_part(group) for group in groups))
@@ -332,7 +327,7 @@ def _part(group: str) -> str:
 
 
 def _rank(group: str) -> tuple[bool, int, str]:
-    """Links by their numbers, outwards before inwards, then what is of no link."""
+    """Sort key: links by number, outwards before inwards, then the rest."""
     number = re.search(r"\d+", _part(group))
     return (
         number is None,
@@ -342,7 +337,7 @@ def _rank(group: str) -> tuple[bool, int, str]:
 
 
 def _legend(figure: Any, looks: Mapping[str, Look], columns: int) -> None:
-    """What colours and hatches mean, if no two groups look the same."""
+    """Legend of colours and hatches, if all groups look different."""
     if not looks or len(set(looks.values())) < len(looks):
         return
     from matplotlib.patches import Patch
@@ -355,7 +350,7 @@ def _legend(figure: Any, looks: Mapping[str, Look], columns: int) -> None:
 
 
 def _ink(face: str) -> str:
-    """What can be read on a colour."""
+    """A text colour readable on this background."""
     return "white" if face in DARK else BLACK
 
 

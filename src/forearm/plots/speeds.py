@@ -1,6 +1,4 @@
-"""Times as bars on a logarithmic axis: ours and the peers' under each other,
-a block for each thing measured.
-"""
+"""Times as bars on a logarithmic axis: ours and the peers', one block per measured quantity."""
 
 from __future__ import annotations
 
@@ -11,8 +9,8 @@ from typing import Any
 
 from forearm.plots.figure import BLUE, FILLS, SMALL, WIDE, drawn, new_figure, put_title, save_figure
 
-Bar = tuple[str, str | None, float]  # what was measured, who (None for forearm), s
-GAP, HEIGHT = 0.45, 0.21  # between blocks, in bars; of a bar, in inches
+Bar = tuple[str, str | None, float]  # quantity measured, package (None for forearm), s
+GAP, HEIGHT = 0.45, 0.21  # gap between blocks, in bars; height of a bar, in inches
 UNITS = ((1e-9, "ns"), (1e-6, "us"), (1e-3, "ms"), (1.0, "s"))
 
 
@@ -23,7 +21,7 @@ def save_speed_picture(groups: Mapping[str, Sequence[Bar]], path: str | os.PathL
 
 @drawn
 def speed_picture(groups: Mapping[str, Sequence[Bar]]) -> Any:
-    """The matplotlib figure: one panel a group, each put into the column that is shorter so far."""
+    """The matplotlib figure: one panel per group, each placed in the shorter column."""
     columns: list[dict[str, Sequence[Bar]]] = [{} for _ in range(min(2, len(groups)))]
     for title, bars in groups.items():
         min(columns, key=_height)[title] = bars
@@ -39,7 +37,7 @@ def speed_picture(groups: Mapping[str, Sequence[Bar]]) -> Any:
 
 
 def _height(column: Mapping[str, Sequence[Bar]]) -> float:
-    """How tall panels under each other are, in bars, with their titles and axes."""
+    """Height of stacked panels, in bars, with their titles and axes."""
     return sum(_places(bars)[-1] + 5.0 for bars in column.values())
 
 
@@ -51,7 +49,7 @@ def written(seconds: float) -> str:
 
 
 def _places(bars: Sequence[Bar]) -> list[float]:
-    """How far down each bar lies: one apart, more where another thing begins."""
+    """Vertical positions of the bars: one apart, more between blocks."""
     places = [0.0]
     for before, bar in pairwise(bars):
         places.append(places[-1] + 1.0 + (GAP if bar[0] != before[0] else 0.0))
@@ -70,7 +68,7 @@ def _draw(axes: Any, title: str, bars: Sequence[Bar]) -> None:
     axes.set_ylim(places[-1] + 0.8, -0.8)
     put_title(axes, f"{title} (bold and dark: forearm)")
     axes.grid(visible=False, axis="y")
-    least, most = 0.4 * min(seconds), 4.0 * max(seconds)  # room for the figure behind the longest bar
+    least, most = 0.4 * min(seconds), 4.0 * max(seconds)  # room for the number at the end of the longest bar
     axes.set_xscale("log")
     axes.set_xlim(least, most)
     axes.set_xlabel("median time, units at the ticks (logarithmic)")

@@ -1,5 +1,5 @@
-"""Planned motions: curves over time, and the plane of place and velocity squared,
-where full acceleration is a line.
+"""Planned motions: curves over time, and the phase plane of position and squared velocity, in which full
+acceleration is a straight line.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from forearm.spatial import Floats
 from forearm.trajectories import HandLine, MotionLimits, Switching, bang_bang
 from forearm.values import LARGEST, check_kind, check_whole
 
-SAMPLES = 400  # between two points of a curve
+SAMPLES = 400  # per curve, between two points
 UNITS = {
     "position": ("rad", "m"),
     "velocity": ("rad/s", "m/s"),
     "acceleration": ("rad/s²", "m/s²"),
     "torque": ("N m", "N"),
 }
-# Waters Fig. 5: |v| <= 3, |acceleration| <= 1/2, -1 <= x <= 9 and A = (1, 1). B stands only in the drawing;
-# as the motion slows down from C "through D" without a switch there, D is where it turns round and B has a
-# negative velocity. This B is ours.
+# Waters Fig. 5: |v| <= 3, |acceleration| <= 1/2, -1 <= x <= 9 and A = (1, 1). B is given only in the drawing;
+# as the motion slows down from C "through D" without a switch there, D is where it reverses and B has a
+# negative velocity. This B is our choice.
 WATERS_LIMITS = (0.5, 3.0, -1.0, 9.0)
 WATERS_A, WATERS_B = (1.0, 1.0), (5.0, -1.0)
 
@@ -46,8 +46,8 @@ def profile_figure(
     names: Sequence[str] | None = None,
     torque: Callable[[Floats, Floats, Floats], Floats] | None = None,
 ) -> Any:
-    """Positions, velocities and accelerations over time, points as dots;
-    torques where a function of q, qd, qdd gives them.
+    """Positions, velocities and accelerations over time, points as dots; torques from a function of q, qd,
+    qdd, if given.
     """
     check_kind(motion, (Switching, HandLine), "profile_figure, motion")
     n = motion.n if isinstance(motion, Switching) else motion.task.arm.n
@@ -82,10 +82,10 @@ def profile_figure(
 def phase_figure(
     motions: Sequence[Switching], limits: MotionLimits, joint: int = 0, unit: str = "rad or m"
 ) -> Any:
-    """One joint's motions in the plane of x and v |v|: lines of slope 2a at full acceleration,
-    level at none. Waters III.
+    """One joint's motions in the plane of x and v |v|: lines of slope 2a at full acceleration, level at zero.
+    Waters III.
 
-    `unit` is that of the joint's position; a motion does not know whether it turns.
+    `unit` is that of the joint's position; a motion does not know its joint types.
     """
     for motion in motions:
         check_kind(motion, Switching, "phase_figure, motions")
@@ -107,8 +107,8 @@ def phase_figure(
 
 @drawn
 def waters_figure() -> Any:
-    """Waters Fig. 5: the fastest motion A-C-D-B, one at half of the acceleration A-E-F-B,
-    and how A is left and B reached.
+    """Waters Fig. 5: the fastest motion A-C-D-B, one at half the acceleration A-E-F-B, and the curves that
+    leave A and reach B.
     """
     a, v, lower, upper = WATERS_LIMITS
     limits = MotionLimits(a, v, lower, upper)
@@ -135,8 +135,8 @@ def waters_figure() -> Any:
 
 
 def _curves(motion: Switching | HandLine) -> tuple[Floats, Floats, Floats, Floats]:
-    """Times and states for drawing: evenly spaced ones, and both sides of every switch,
-    so that accelerations jump.
+    """Times and states for drawing: evenly spaced, and both sides of every switch, so that accelerations
+    jump.
     """
     grid = np.linspace(0.0, motion.duration, SAMPLES)
     sides = np.concatenate([np.nextafter(motion.switches, -np.inf), motion.switches])
@@ -145,7 +145,7 @@ def _curves(motion: Switching | HandLine) -> tuple[Floats, Floats, Floats, Float
 
 
 def _unit(motion: Switching | HandLine, name: str) -> str:
-    """What a quantity is measured in: both possibilities where the motion does not know its arm."""
+    """Unit of a quantity: both possibilities if the motion does not know its arm."""
     turning, sliding = UNITS[name]
     return (
         of_joints(motion.task.arm, turning, sliding)
@@ -158,14 +158,14 @@ def _draw_path(axis: Any, motion: Switching, joint: int, style: dict[str, Any], 
     t, q, qd, _ = _curves(motion)
     x, y = q[:, joint], qd[:, joint] * np.abs(qd[:, joint])
     axis.plot(x, y, label=label, **style)
-    for share in (0.25, 0.6) if motion.duration > 0.0 else ():  # which way it goes
+    for share in (0.25, 0.6) if motion.duration > 0.0 else ():  # direction arrows
         at = int(np.searchsorted(t, share * motion.duration))
         ends = {"xy": (x[at + 2], y[at + 2]), "xytext": (x[at], y[at])}
         axis.annotate("", arrowprops={"arrowstyle": "-|>", "color": style["color"]}, **ends)
 
 
 def _frame(axis: Any, limits: MotionLimits, joint: int, fastest: float, unit: str) -> None:
-    """The box of what the joint may do, and an axis of velocity whose distances are those of its square."""
+    """The box of the joint's limits, and a velocity axis scaled by the square."""
     from matplotlib.ticker import MaxNLocator
 
     lower, upper, v = (float(x[joint]) for x in (limits.lower, limits.upper, limits.velocity))
@@ -184,11 +184,9 @@ def _frame(axis: Any, limits: MotionLimits, joint: int, fastest: float, unit: st
     axis.set_yticks(ticks * np.abs(ticks), [f"{tick:g}" for tick in ticks])
     speed = " or ".join(f"{name}/s" for name in unit.split(" or "))
     axis.set_ylabel(
-        f"velocity, {speed} (distances as its square)"
-        if unit
-        else "velocity (distances as its square; no unit is given)"
+        f"velocity, {speed} (quadratic scale)" if unit else "velocity (quadratic scale; unit unknown)"
     )
-    axis.set_xlabel(f"position, {unit}" if unit else "position (no unit is given)")
+    axis.set_xlabel(f"position, {unit}" if unit else "position (unit unknown)")
     axis.margins(0.06)
 
 

@@ -1,5 +1,4 @@
-"""Where untrusted bytes become checked values: bounded files, TOML fields that know
-their schema, hardened XML.
+"""Untrusted bytes to checked values: bounded files, TOML fields with a schema, hardened XML.
 
-Nothing in here knows what an arm is.
+Nothing here depends on what an arm is.
 """

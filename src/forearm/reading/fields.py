@@ -1,6 +1,6 @@
-"""What a table of a file may hold, said once: reads and checks it, and writes its JSON Schema.
+"""Field types of tables: each is defined once, reads and checks values, and writes its JSON Schema.
 
-Each field turns what TOML gave into a value, or raises an InputError that names the place.
+A field converts a TOML value, or raises an InputError that names its location.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from forearm.errors import InputError, shorten, suggest
 from forearm.values import MAX_NAME, check_choice, check_number
 
 MAX_ITEMS = 10_000
-MAX_KEYS = 8  # that a message lists of a table
+MAX_KEYS = 8  # keys of a table listed in a message
 
 _ANGLE = re.compile(r"([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*(deg|rad)")
 _PI = re.compile(r"([+-])?(?:([0-9.]+)\s*\*\s*)?pi(?:\s*/\s*([0-9.]+))?")
 
 
 class Radians(float):
-    """A number that was written as an angle with its unit, and so cannot be a length."""
+    """A number given as an angle with a unit, which therefore cannot be a length."""
 
 
 class Field(Protocol):
-    """One kind of value: `read` it from TOML's types, and describe it as JSON Schema."""
+    """Interface of a field: `read` it from TOML's types, and describe it as JSON Schema."""
 
     def read(self, value: Any, place: str) -> Any: ...
 
@@ -35,7 +35,7 @@ class Field(Protocol):
 
 @dataclass(frozen=True)
 class NumberField:
-    """A finite number within bounds; `infinite` lets +-inf through."""
+    """A finite number within bounds; `infinite` also allows +-inf."""
 
     doc: str = ""
     minimum: float = -math.inf
@@ -128,7 +128,7 @@ class FlagField:
 
 @dataclass(frozen=True)
 class ListField:
-    """A list of the same kind of value, of a fixed or bounded length."""
+    """A list of values of one kind, of fixed or bounded length."""
 
     item: Field
     length: int | None = None
@@ -150,7 +150,7 @@ class ListField:
 
 @dataclass(frozen=True)
 class TableField:
-    """A table with known keys; `required` ones must be there, unknown ones are refused with a suggestion."""
+    """A table with known keys, `required` ones among them; unknown ones are refused with a suggestion."""
 
     fields: Mapping[str, Field] = field(default_factory=dict)
     required: tuple[str, ...] = ()
@@ -166,14 +166,14 @@ class TableField:
             raise InputError(f"{place}: expected a table, got {shorten(value)}.{wanted}")
         for key in value:
             if key not in self.fields:
-                raise InputError(f"{place}: there is no key {shorten(key)} here; {suggest(key, self.fields)}")
+                raise InputError(f"{place}: unknown key {shorten(key)}; {suggest(key, self.fields)}")
         for key in self.required:
             if key not in value:
-                raise InputError(f"{place}: the key {key!r} is missing{self._told(key)}.")
+                raise InputError(f"{place}: missing key {key!r}{self._told(key)}.")
         return {key: self.fields[key].read(v, f"{place}, {key}") for key, v in value.items()}
 
     def _told(self, key: str) -> str:
-        """What a key is for, and what it may be."""
+        """Description of a missing key and its possible values."""
         wanted = self.fields[key]
         doc = str(getattr(wanted, "doc", ""))
         said = [doc] if doc else []
@@ -193,7 +193,7 @@ class TableField:
 
 @dataclass(frozen=True)
 class MapField:
-    """A table whose keys are the user's own names."""
+    """A table with user-defined keys."""
 
     item: Field
     doc: str = ""
@@ -209,7 +209,7 @@ class MapField:
 
 @dataclass(frozen=True)
 class TableListField:
-    """An array of tables, each called by its name in messages: link 'upper', joint[3]."""
+    """An array of tables, named in messages as link 'upper', joint[3]."""
 
     table: TableField
     what: str

@@ -1,7 +1,7 @@
-"""NPZ files that hold more than arrays: plain zips of .npy files and one header of JSON, read without trust.
+"""NPZ files with a header: plain zips of .npy files and one JSON header, read defensively.
 
-numpy.load opens them too. Our own reader takes only what our writer writes, so that a hostile file runs
-nothing and takes no more memory than its own size.
+numpy.load opens them, too. This reader accepts only what the writer produces, so that a hostile file executes
+nothing and needs no more memory than its own size.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from forearm.errors import InputError, shorten
 from forearm.reading.textfile import replacing
 
-HEADER = "header"  # the entry of the JSON text, as bytes
-MAX_BYTES = 2_000_000_000  # up to here a zip needs none of the extensions for long files
+HEADER = "header"  # the entry of the JSON header, as bytes
+MAX_BYTES = 2_000_000_000  # limit below which a zip needs no zip64 extensions
 MAX_ENTRIES = 10_000
-MAX_DIRECTORY = 4_000_000  # bytes of the list of entries
+MAX_DIRECTORY = 4_000_000  # bytes of the central directory
 MAX_HEADER = 64_000_000
 MAX_DEPTH = 50
-END = struct.Struct("<4s4H2LH")  # the last record of a zip without a comment
+END = struct.Struct("<4s4H2LH")  # the end record of a zip without a comment
 TYPES = (
     "|b1",
     "|i1",
@@ -47,7 +47,7 @@ NPY = re.compile(
     + rb", \} *\n",
     re.DOTALL,
 )
-ARRAY = "$array"  # marks, in the JSON, where an array was
+ARRAY = "$array"  # placeholder of an array in the JSON header
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -55,29 +55,29 @@ Arrays = dict[str, NDArray[Any]]
 def write_archive(
     path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Write arrays and a header that may hold more of them, whole or not at all."""
+    """Write arrays and a header that may contain more arrays, atomically."""
     entries = {name: _plain(array, name) for name, array in arrays.items()}
     text = json.dumps(pack(header, entries)).encode()
     entries[HEADER] = np.frombuffer(text, dtype=np.uint8)
     size = sum(array.nbytes for array in entries.values())
     if size > MAX_BYTES - MAX_DIRECTORY or len(text) > MAX_HEADER or len(entries) > MAX_ENTRIES:
         raise InputError(
-            f"{Path(path).name}: {size // 1_000_000} MB in {len(entries)} arrays are too much for an .npz "
-            f"file of {MAX_BYTES // 1_000_000} MB; save fewer samples, or as .parquet."
+            f"{Path(path).name}: {size // 1_000_000} MB in {len(entries)} arrays exceed the limit "
+            f"of {MAX_BYTES // 1_000_000} MB for an .npz file; save fewer samples, or as .parquet."
         )
     with replacing(path) as stream:
         np.savez(stream, **entries)  # type: ignore[arg-type]
 
 
 def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
-    """The header and the arrays, which are read-only; without a header, as others write such files, an
+    """The header and the arrays, which are read-only; without a header, as in files of other writers, an
     empty one.
     """
     where = Path(path)
     try:
         if not where.is_file():
             raise InputError(
-                f"{where}: {'a folder, not a file' if where.is_dir() else 'not there'}. Check the path."
+                f"{where}: {'a folder, not a file' if where.is_dir() else 'no such file'}. Check the path."
             )
         with where.open("rb") as stream:
             entries = {
@@ -98,12 +98,12 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     ) as error:
         raise _damaged(where.name, str(error)) from error
     if not isinstance(header, dict):
-        raise _damaged(where.name, "its header is no table")
+        raise _damaged(where.name, "its header is not a table")
     return header, entries
 
 
 def pack(value: Any, arrays: Arrays, depth: int = 0) -> Any:
-    """The value as JSON knows it; arrays in it are put among `arrays`, and their place is marked."""
+    """Convert a value to JSON; arrays in it are moved to `arrays` and replaced by placeholders."""
     if depth > MAX_DEPTH:
         raise InputError(f"checkpoint: nested deeper than {MAX_DEPTH}.")
     if isinstance(value, np.ndarray):
@@ -125,7 +125,7 @@ def pack(value: Any, arrays: Arrays, depth: int = 0) -> Any:
 
 
 def unpack(value: Any, arrays: Arrays) -> Any:
-    """What `pack` was given, tuples as lists; the arrays in it are taken out of `arrays`."""
+    """Inverse of `pack`, with tuples as lists; its arrays are taken from `arrays`."""
     if isinstance(value, list):
         return [unpack(item, arrays) for item in value]
     if isinstance(value, dict):
@@ -136,7 +136,7 @@ def unpack(value: Any, arrays: Arrays) -> Any:
 
 
 def _plain(array: NDArray[Any], name: str) -> NDArray[Any]:
-    """The array as it lies in the file: rows first, low bytes first."""
+    """The array in file layout: C order, little-endian."""
     low = np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
     if low.dtype.str not in TYPES:
         raise InputError(f"{name}: expected an array of numbers, got one of {shorten(str(array.dtype))}.")
@@ -144,14 +144,14 @@ def _plain(array: NDArray[Any], name: str) -> NDArray[Any]:
 
 
 def _members(stream: Any, where: str) -> dict[str, bytes]:
-    """The bytes of every entry, after a look at how much there is to read."""
+    """The bytes of every entry, after a check of the total size."""
     size = stream.seek(0, os.SEEK_END)
     if size > MAX_BYTES:
         raise InputError(f"{where}: larger than the {MAX_BYTES // 1_000_000} MB allowed for such a file.")
     stream.seek(max(0, size - END.size))
     mark, _, _, _, count, directory, _, _ = END.unpack(stream.read(END.size))
     if mark != b"PK\x05\x06" or count > MAX_ENTRIES or directory > MAX_DIRECTORY:
-        raise _damaged(where, "it does not end as a zip of arrays does")
+        raise _damaged(where, "it does not end like a zip of arrays")
     with zipfile.ZipFile(stream) as archive:
         infos = archive.infolist()
         is_stored = all(
@@ -162,21 +162,19 @@ def _members(stream: Any, where: str) -> dict[str, bytes]:
             or sum(i.file_size for i in infos) > size
             or len({i.filename for i in infos}) != len(infos)
         ):
-            raise _damaged(
-                where, "compressed, overlapping or repeated entries, which it is never written with"
-            )
+            raise _damaged(where, "compressed, overlapping or repeated entries, which are not allowed")
         return {i.filename.removesuffix(".npy"): archive.read(i) for i in infos}
 
 
 def _array(data: bytes, name: str, where: str) -> NDArray[Any]:
-    """The array of an .npy entry: numbers only, as many as its head says."""
+    """The array of an .npy entry: numeric only, with the size stated in its header."""
     head = NPY.match(data)
     if head is None or head[1].decode() not in TYPES:
-        raise _damaged(where, f"{shorten(name)} is no array of numbers")
+        raise _damaged(where, f"{shorten(name)} is not a numeric array")
     dtype = np.dtype(head[1].decode())
     shape = tuple(int(size) for size in head[2].split(b",") if size.strip())
     if math.prod(shape) * dtype.itemsize != len(data) - head.end():
-        raise _damaged(where, f"{shorten(name)} is not as long as its shape {shorten(shape)} says")
+        raise _damaged(where, f"{shorten(name)} does not have the length of its shape {shorten(shape)}")
     count = math.prod(shape)
     flat = np.frombuffer(data, dtype, count, head.end()) if count else np.empty(0, dtype)
     array = flat.reshape(shape)
@@ -186,6 +184,6 @@ def _array(data: bytes, name: str, where: str) -> NDArray[Any]:
 
 def _damaged(where: str, why: str) -> InputError:
     return InputError(
-        f"{where}: no arrays as forearm or numpy.savez writes them, or damaged: {shorten(why, 200)}. Save it "
+        f"{where}: not an archive of forearm or numpy.savez, or damaged: {shorten(why, 200)}. Save it "
         "again as .npz."
     )

@@ -1,4 +1,4 @@
-"""Reading and writing files that nobody vouches for: bounded when read, whole or not at all when written."""
+"""Reading and writing of untrusted files: bounded when read, atomic when written."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forearm.errors import InputError, shorten
 
 MAX_TOML_BYTES = 4_000_000
 MAX_JSON_BYTES = 64_000_000
-# A key such as a.a.a... takes the TOML parser quadratic time in its parts.
+# The TOML parser takes quadratic time in the parts of a key such as a.a.a...
 MAX_DOTS = 64
 DOTTED_KEY = re.compile(rb"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){%d}" % MAX_DOTS)
 STRING_OR_COMMENT = re.compile(
@@ -25,13 +25,13 @@ STRING_OR_COMMENT = re.compile(
 
 
 def opened(path: Path, pipes: bool = False) -> BinaryIO:
-    """A file open for reading; pipes and devices only where they are asked for."""
+    """A file opened for reading; pipes and devices only if allowed."""
     try:
         if path.is_dir() or not path.exists():
-            what = "a folder, not a file" if path.is_dir() else "not there"
+            what = "a folder, not a file" if path.is_dir() else "no such file"
             raise InputError(f"{path}: {what}. Check the path.")
         if not pipes and not path.is_file():
-            raise InputError(f"{path}: a pipe or a device; only logs in CSV can come from one.")
+            raise InputError(f"{path}: a pipe or a device; only CSV logs can be read from one.")
         return path.open("rb")
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
         raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}.") from error
@@ -50,7 +50,7 @@ def read_bytes(path: Path, limit: int) -> bytes:
 
 
 def read_json(path: Path) -> Any:
-    """What a JSON file holds."""
+    """The contents of a JSON file."""
     try:
         return json.loads(read_bytes(path, MAX_JSON_BYTES))
     except (ValueError, RecursionError) as error:
@@ -58,7 +58,7 @@ def read_json(path: Path) -> Any:
 
 
 def read_json_table(path: Path, keys: str) -> dict[str, Any]:
-    """The table in a JSON file; `keys` are named where it is none."""
+    """The table in a JSON file; otherwise the error names `keys`."""
     found = read_json(path)
     if not isinstance(found, dict):
         raise InputError(f"{path.name}: expected a table with {keys} as keys, got {shorten(found)}.")
@@ -66,7 +66,7 @@ def read_json_table(path: Path, keys: str) -> dict[str, Any]:
 
 
 def beside(path: Path, name: str) -> Path:
-    """The file that another file names: below the folder of that file, never elsewhere."""
+    """A file named by another file: it must be below that file's folder."""
     relative = Path(name)
     if relative.is_absolute() or ".." in relative.parts or not relative.parts or "\0" in name:
         raise InputError(
@@ -82,37 +82,36 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def parse_toml(data: bytes, name: str) -> dict[str, Any]:
-    """The tables of TOML text; `name` is what messages call it."""
+    """The tables of TOML text; `name` is used in messages."""
     bare = STRING_OR_COMMENT.sub(lambda found: b"" if found[0].startswith(b"#") else b"s", data)
     if DOTTED_KEY.search(bare):
-        raise InputError(f"{name}: a key of more than {MAX_DOTS} dotted parts; no such key is known here.")
+        raise InputError(f"{name}: a key with more than {MAX_DOTS} dotted parts; no valid key has as many.")
     try:
         return tomllib.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise InputError(f"{name}: not UTF-8 text (byte {error.start}). Is this a TOML file?") from error
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{name}: not valid TOML: {str(error)[:200]}.") from error
-    except (RecursionError, ValueError) as error:  # nested too deep; an integer of thousands of digits
+    except (RecursionError, ValueError) as error:  # nested too deep, or an integer with thousands of digits
         raise InputError(f"{name}: cannot be read as TOML: {str(error)[:200]}.") from error
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write the file whole or not at all."""
+    """Write the file atomically."""
     write_bytes(path, text.encode("utf-8"))
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write the file whole or not at all."""
+    """Write the file atomically."""
     with replacing(path) as stream:
         stream.write(data)
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A stream whose bytes become the file once the block ends well;
-    after any failure nothing of them is left.
+    """A stream whose bytes become the file when the block succeeds; after a failure nothing remains.
 
-    They go to a temporary file beside it, which is then renamed.
+    They go to a temporary file next to it, which is then renamed.
     """
     target = Path(path)
     temporary = None
@@ -121,7 +120,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             raise OSError("it is a device or a pipe, which a file cannot replace")
         with _temporary_beside(target) as stream:
             temporary = stream.name
-            if target.exists():  # the rights of what it replaces, before anything is in it
+            if target.exists():  # copy the permissions of the replaced file, before writing any content
                 os.chmod(temporary, target.stat().st_mode & 0o777)
             yield stream
         os.replace(temporary, target)

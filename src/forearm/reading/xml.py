@@ -1,7 +1,7 @@
-"""A small XML tree with line numbers, from a parser that expands no entity and fetches nothing.
+"""A small XML tree with line numbers, from a parser that expands no entities and fetches nothing.
 
-Document type declarations are refused outright, so there is nothing to expand; size, depth and number of
-elements are bounded, so no file can hold the reader for long.
+Document type declarations are refused, so there is nothing to expand; size, depth and number of elements are
+bounded, so no file can occupy the reader for long.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Element:
 
     @property
     def place(self) -> str:
-        """Where it stands, for messages: `arm.xml, line 12`."""
+        """Its location for messages: `arm.xml, line 12`."""
         return f"{self.file}, line {self.line}"
 
     def all(self, tag: str) -> Iterator[Element]:
@@ -46,10 +46,10 @@ class Element:
 
 
 def parse_xml(data: bytes, name: str, max_of_tag: dict[str, int] | None = None) -> Element:
-    """The root element of XML text; `max_of_tag` bounds how many of some tags there may be."""
+    """The root element of XML text; `max_of_tag` limits the number of elements by tag."""
     parser = expat.ParserCreate()
     parser.buffer_text = True
-    parser.buffer_size = TEXT_BUFFER  # long texts come in few pieces, which are added up
+    parser.buffer_size = TEXT_BUFFER  # long texts arrive in few pieces, which are concatenated
     stack: list[Element] = []
     roots: list[Element] = []
     seen: dict[str, int] = {}
@@ -101,15 +101,15 @@ def parse_xml(data: bytes, name: str, max_of_tag: dict[str, int] | None = None) 
         raise InputError(
             f"{name}, line {error.lineno}, column {error.offset + 1}: not valid XML: {what}."
         ) from error
-    except (ValueError, LookupError) as error:  # an encoding that expat or Python does not know
+    except (ValueError, LookupError) as error:  # an encoding unknown to expat or Python
         raise InputError(f"{name}: cannot be read as XML: {shorten(str(error))}.") from error
     return roots[0]
 
 
 def _tidied(data: bytes) -> bytes:
-    """Without what editors and exporters leave around XML: NUL at the end, space before the declaration.
+    """Remove remains of editors and exporters: NUL at the end, space before the declaration.
 
-    Space goes behind the declaration instead, so that lines keep their numbers.
+    The space is moved after the declaration, so that line numbers stay valid.
     """
     data = data.rstrip(b"\0")
     bare = data.lstrip()
@@ -120,7 +120,7 @@ def _tidied(data: bytes) -> bytes:
 
 
 def number(text: str, what: str, where: str, largest: float) -> float:
-    """The finite number that an attribute or a text holds; `what` and `where` name it in messages."""
+    """The finite number in an attribute or text; `what` and `where` name it in messages."""
     value = number_in(text)
     if value is None:
         raise InputError(f"{where}: {what} must be a number, got {shorten(text)}.")

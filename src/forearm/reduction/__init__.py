@@ -1,7 +1,7 @@
-"""Rewrite the arm so that its dynamics take fewer operations: frames, regrouped moments, and the recursions
-on them.
+"""The arm rewritten so that its dynamics take few operations:
+frames, regrouped moments, and the recursions on them.
 
-Joint torques and energies are unchanged; forces and moments inside the joints are not.
+Joint torques and energies are preserved; forces and moments in the joints are not.
 """
 
 from forearm.reduction.base import BaseParameters, base_parameters

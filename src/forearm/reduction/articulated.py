@@ -1,4 +1,4 @@
-"""Forward dynamics by articulated bodies on a chain of moments, linear in n. Mata 5.1, after Featherstone.
+"""Accelerations by articulated bodies on a chain of moments, linear in n. Mata 5.1, after Featherstone.
 
 An articulated body responds to an angular acceleration b and an acceleration a of its origin with the moment
 I b + H a + p and the force H^T b + M a + f. Each step is a function of one segment and its neighbours.
@@ -22,8 +22,8 @@ REST = np.zeros(3)
 
 @dataclass(frozen=True, eq=False)
 class ArticulatedBody:
-    """An articulated body: I and M symmetric by the entries of SYMMETRIC, H (3, 3), with velocity-dependent p
-    and f.
+    """An articulated body:
+    I and M symmetric by the entries of SYMMETRIC, H (3, 3), p and f the bias due to velocity.
     """
 
     I: Six  # noqa: E741
@@ -48,8 +48,8 @@ class ArticulatedBody:
 
 @dataclass(frozen=True, eq=False)
 class ArticulatedJoint:
-    """A joint as its drive sees it: a unit acceleration needs the moment U and force V; r = 1 / d; u is the
-    residual of tau.
+    """A joint as seen by its drive: a unit acceleration requires the moment U and force V;
+    r = 1 / d; u is the remainder of tau.
     """
 
     U: Array
@@ -85,7 +85,9 @@ def forward(chain: Chain, q: Vector, qd: Vector, tau: Vector, rotor: Vector) -> 
 
 
 def onward(s: Segment, turn: SegmentRotation, l: Array, w: Array, rate: Scalar) -> tuple[Array, Array, Array]:  # noqa: E741
-    """The angular velocity behind a joint, and velocity-dependent angular and linear accelerations there."""
+    """The angular velocity behind a joint, and the accelerations,
+    angular and linear, that velocities alone cause there.
+    """
     arm = spin_of(w, REST).Omega @ l
     if not s.revolute:
         return w, REST, arm + cross(w, s.axis) * (rate + rate)
@@ -94,7 +96,7 @@ def onward(s: Segment, turn: SegmentRotation, l: Array, w: Array, rate: Scalar) 
 
 
 def own(s: Segment, w: Array) -> ArticulatedBody:
-    """A single segment with its angular velocity."""
+    """A segment alone, with its angular velocity."""
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = s.J
     spin = spin_of(w, REST)
     mass = [s.m if i == j else 0.0 for i, j in SYMMETRIC]
@@ -104,7 +106,7 @@ def own(s: Segment, w: Array) -> ArticulatedBody:
 
 
 def seen(s: Segment, body: ArticulatedBody, tau: Scalar, rotor: Scalar) -> ArticulatedJoint:
-    """The articulated body as its joint's drive sees it."""
+    """The articulated body as seen by its joint's drive."""
     if s.revolute:  # about z
         U, V = np.array([body.I[2], body.I[4], body.I[5]]), body.H[2]
         return ArticulatedJoint(U, V, 1.0 / (U[2] + rotor), tau - body.p[2])
@@ -120,8 +122,8 @@ def handed(
     b: Array,
     a: Array,
 ) -> ArticulatedBody:
-    """The articulated body behind a joint, transformed to the one before it: at its origin, in its axes. b, a
-    are the drift of `onward`.
+    """The contribution of the body behind a joint to the one before it: at its origin, in its axes.
+    b, a are the drift of `onward`.
     """
     U, V = joint.U * joint.r, joint.V * joint.r
     rest = ArticulatedBody(
@@ -153,9 +155,7 @@ def answered(
     b: Array,
     a: Array,
 ) -> tuple[Scalar, Array, Array]:
-    """A joint's acceleration, and the accelerations behind it, from the accelerations b, a of the body before
-    it.
-    """
+    """A joint's acceleration, and the accelerations behind it, from b, a of the body before it."""
     b, a = turn.down(b) + drift_b, turn.down(a + cross(b, l)) + drift_a
     acceleration = (joint.u - (joint.U @ b + joint.V @ a)) * joint.r
     return (

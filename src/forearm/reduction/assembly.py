@@ -1,10 +1,9 @@
-"""Everything behind a joint as one body whose parts move: its moments, their rates, and the effect of the
-joint's own motion.
+"""Everything behind a joint as one body with moving parts:
+its moments, their rates, and the response to the joint's own motion.
 
-With x from the joint's origin to an element of mass m, and x', x'' its time derivatives in axes that rotate
-with a body, an `Assembly` holds the sums of m, H = m x, J = m x x^T, K = 2 m x x'^T, V = 2 m x', A = m x''
-and T = m (x cross x''). Motion before the joint is not included; for a body in its own axes K, V, A and T are
-zero.
+With x from the joint's origin to a mass element m, and x', x'' its rates in axes that rotate with a body, an
+`Assembly` is the sums of m, H = m x, J = m x x^T, K = 2 m x x'^T, V = 2 m x', A = m x'' and T = m (x cross
+x''). Motion before the joint is not included, and a body in its own axes has no K, V, A, T.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ def vector(x: Scalar, y: Scalar, z: Scalar = 0.0) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Assembly:
-    """The sums above; J by the entries of SYMMETRIC. `levels`: Jxx + Jyy and Kxx + Kyy, invariant under
-    rotation about z, if already computed.
+    """The sums above; J by the entries of SYMMETRIC. `levels`: Jxx + Jyy and Kxx + Kyy, invariant under a
+    rotation about z, if known already.
     """
 
     m: Scalar
@@ -48,19 +47,19 @@ class Assembly:
         return self.levels or (self.J[0] + self.J[3], self.K[0, 0] + self.K[1, 1])
 
     def turned(self, pair: Pair) -> Assembly:
-        """The same in axes from which these are rotated about z."""
+        """The same in axes relative to which these are rotated about z."""
         H, V, A, T = (about_z(pair, v) for v in (self.H, self.V, self.A, self.T))
         J = turned_six(SegmentRotation(UNTWISTED, pair), self.J)
         return Assembly(self.m, H, J, _turned_matrix(pair, self.K), V, A, T, self.sums())
 
 
 def rigid(m: Scalar, h: Array, J: Six) -> Assembly:
-    """A rigid body in its own axes."""
+    """A body at rest in its own axes."""
     return Assembly(m, h, J, np.zeros((3, 3), dtype=object), NONE, NONE, NONE)
 
 
 def turning(b: Assembly, rate: Scalar, acceleration: Scalar) -> Assembly:
-    """Everything behind a revolute joint about z, as seen by its carrier."""
+    """The assembly behind a revolute joint about z, in the axes of its carrier."""
     (xx, xy, xz, yy, yz, _), K, V = b.J, b.K, b.V
     across, levels = vector(-b.H[1], b.H[0]), b.sums()
     spun = np.array([[-xy, xx, 0.0], [-yy, xy, 0.0], [-yz, xz, 0.0]], dtype=object)
@@ -74,14 +73,14 @@ def turning(b: Assembly, rate: Scalar, acceleration: Scalar) -> Assembly:
 
 
 def sliding(b: Assembly, axis: Array, rate: Scalar, acceleration: Scalar) -> Assembly:
-    """Everything behind a prismatic joint, as seen by its carrier."""
+    """The assembly behind a prismatic joint, in the axes of its carrier."""
     K = b.K + np.outer(b.H * (rate + rate), axis)
     V, A = b.V + axis * (b.m * (rate + rate)), b.A + axis * (b.m * acceleration)
     return Assembly(b.m, b.H, b.J, K, V, A, b.T + cross(b.H, axis) * acceleration)
 
 
 def carrying(before: Assembly, s: Segment, seen: Assembly, l: Array) -> Assembly:  # noqa: E741
-    """A body with an assembly attached at the end of l, in the body's axes."""
+    """A body and what it carries at the end of l, in the body's axes."""
     twist = SegmentRotation(s, NO_TURN)
     point, h, known, own, across = shifted(twist, l, seen.m, seen.H, seen.J)
     V, A = twist.up(seen.V), twist.up(seen.A)
@@ -98,11 +97,11 @@ def carrying(before: Assembly, s: Segment, seen: Assembly, l: Array) -> Assembly
 
 @dataclass(frozen=True, eq=False)
 class JointColumns:
-    """Force and moment that a joint's motion requires of its carrier, at the joint's origin.
+    """The force and moment that a joint's motion requires from its carrier, at the joint's origin.
 
-    `f`, `n`: force and moment for a unit acceleration; by reciprocity also the effect of the carrier's
-    acceleration on the joint's drive. `f_qd`, `n_qd` and `f_q`, `n_q`: derivatives of force and moment in the
-    joint's velocity and coordinate. `e`: the effect on the drive of a change dw of the carrier's angular
+    `f`, `n`: force and moment for a unit acceleration; by reciprocity also the effect of an acceleration of
+    the carrier on the joint's drive. `f_qd`, `n_qd` and `f_q`, `n_q`: derivatives of force and moment by the
+    joint's velocity and coordinate. `e`: effect on the drive of a change dw of the carrier's angular
     velocity, with wd + w x dw and the acceleration of the origin unchanged.
     """
 
@@ -121,18 +120,18 @@ class JointColumns:
         return JointColumns(f, n, e, f_qd, n_qd, turn.up(self.f_q), turn.up(self.n_q))
 
     def moved(self, l: Array, twice_w: Array) -> JointColumns:  # noqa: E741
-        """Transferred to the other end of l, which rotates with angular velocity w."""
+        """At the other end of l, which rotates with angular velocity w."""
         n, n_qd = self.n + cross(l, self.f), self.n_qd + cross(l, self.f_qd)
         e = self.e + cross(cross(twice_w, l), self.f)
         return JointColumns(self.f, n, e, self.f_qd, n_qd, self.f_q, self.n_q + cross(l, self.f_q))
 
 
 def turning_columns(b: Assembly, w: Array, Omega: Array, a: Array) -> JointColumns:
-    """For a revolute joint about z, from everything behind it and the motion of its observer; a at the
-    origin.
+    """The columns of a joint about z, from the assembly behind it and the motion of the frame in which that
+    is given; a of the origin.
 
-    Rotating the joint rotates the moments: z x H for H and so on. Velocity derivatives are twice the rates
-    due to a unit velocity.
+    Rotating the joint rotates the moments: z x H for H and so on. Derivatives by a velocity are twice the
+    rates due to a unit velocity.
     """
     (xx, xy, xz, yy, yz, _), H, K, V, O = b.J, b.H, b.K, b.V, Omega  # noqa: E741
     (x, y, z), (xt, yt, zt) = w, w + w
@@ -158,7 +157,9 @@ def turning_columns(b: Assembly, w: Array, Omega: Array, a: Array) -> JointColum
 
 
 def sliding_columns(b: Assembly, axis: Array, w: Array, Omega: Array, a: Array) -> JointColumns:
-    """For a prismatic joint, from everything behind it as seen by its carrier, and the carrier's motion."""
+    """The columns of a prismatic joint,
+    from the assembly behind it in its carrier's axes, and the carrier's motion.
+    """
     m, H, twice_w = b.m, b.H, w + w
     rate, change = cross(twice_w, axis), Omega @ axis
     force = m * a + Omega @ H + cross(w, b.V) + b.A
@@ -181,7 +182,7 @@ def twisted(s: Segment, M: Array) -> Array:
 
 
 def untwisted(s: Segment, v: Array) -> Array:
-    """A vector or matrix of the parent's axes in axes in which the joint rotates about z."""
+    """A vector or matrix in the parent's axes, expressed in those in which the joint rotates about z."""
     if v.ndim == 1:
         return about_x(back(s.alpha), about_z(back(s.phi), np.array(v, dtype=object)))
     rows = np.array([untwisted(s, row) for row in v])

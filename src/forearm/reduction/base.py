@@ -1,11 +1,12 @@
-"""Base parameters: the combinations of inertial parameters that joint torques can identify, after Gautier and
-Khalil.
+"""Base parameters:
+the combinations of inertial parameters that joint torques can distinguish, after Gautier and Khalil.
 
-Adding certain vectors to the parameters of the two bodies at a joint changes no torque: mass on the axis of a
-revolute joint may belong to either body, as may rotational inertia at a prismatic joint; a body that only
-rotates about one direction shows one moment, one that does not rotate only its mass. Each such vector allows
-one parameter to be set to 0. The result is compared with the numerical rank of the regressor and, if a
-special geometry makes even fewer identifiable, completed from it.
+Adding certain vectors to the parameters of two bodies at a joint changes no torque: mass on the axis of a
+revolute joint may belong to either body, and so may rotational inertia at a prismatic joint; a body that
+rotates about a single fixed direction contributes one moment of inertia, one that does not rotate only its
+mass. Each such vector allows one parameter to be set to 0. The remaining number is compared with the
+numerical rank of the regressor; if an arm's special geometry reduces it further, the base is completed from
+the rank.
 """
 
 from __future__ import annotations
@@ -28,26 +29,26 @@ from forearm.reduction.sampled import dependence, sampled_regressor
 from forearm.spatial import Floats, inertia_from_pseudo, inverse_pose, pose, rotation_from_z
 from forearm.values import as_floats
 
-# Which parameter is set to 0 where there is a choice: mass, first moments, inertia;
-# of these mz and Iyy, as in Gautier and Khalil.
+# Which parameter is set to 0 where several could be: mass, first moments, inertia; of these mz and Iyy, as in
+# Gautier and Khalil.
 GROUPS = (("m",), ("mz", "my", "mx"), ("Iyy", "Ixx", "Izz", "Iyz", "Ixz", "Ixy"))
-NOTHING = 1e-12  # relative: a smaller vector or column is linearly dependent
-CLEAR = 1e-10  # relative: a larger column is independent, despite rounding
-ROUNDING = 1e-14  # relative: a smaller coefficient is 0
-SMALL = 1e-6  # relative: smaller coefficients are not divided by
-MOST_CHECKED = 24  # number of bodies up to which the rank is computed
-SHOWN = 1e-12  # relative: smaller coefficients are left out of labels
+NOTHING = 1e-12  # relative: a vector or a column below is dependent
+CLEAR = 1e-10  # relative: a column above is independent, despite rounding
+ROUNDING = 1e-14  # relative: a coefficient below is 0
+SMALL = 1e-6  # relative: coefficients below are not used as divisors
+MOST_CHECKED = 24  # bodies up to which the rank is computed
+SHOWN = 1e-12  # relative: a coefficient below is omitted from labels
 
 
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
-    """Base parameters of an arm: `values` = `matrix` @ `standard`, and torques = regressor columns `columns`
-    @ `values`.
+    """Base parameters of an arm:
+    `values` = `matrix` @ `standard`, and torques = regressor columns `columns` @ `values`.
 
     `names` are the leading parameters of the combinations, such as "link2.Ixx"; `labels` the combinations
     written out. `standard` and `standard_names` are all inertial parameters, ten per moving body. `rank` is
     the numerical rank of the regressor (None for long arms, where it is not computed); `completed` counts the
-    parameters eliminated by the rank alone.
+    parameters eliminated only because of the rank.
     """
 
     arm: Arm
@@ -68,7 +69,7 @@ class BaseParameters:
         return f"<BaseParameters of {self.arm.name!r}: {len(self)} of {len(self.standard)} parameters>"
 
     def of(self, standard: ArrayLike) -> Floats:
-        """The base parameters for other inertial parameters on the same geometry."""
+        """The base parameters for another set of inertial parameters with the same geometry."""
         given = as_floats(standard, "standard")
         if given.shape != self.standard.shape:
             raise InputError(
@@ -78,7 +79,7 @@ class BaseParameters:
         return np.asarray(self.matrix @ given, dtype=np.float64)
 
     def regressor(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Floats:
-        """Y with Y @ values the torques of the rigid arm: (n, b) or (B, n, b)."""
+        """Y such that Y @ values are the torques of the rigid arm: (n, b) or (B, n, b)."""
         return regressor(self.arm, q, qd, qdd)[..., list(self.columns)]
 
 
@@ -99,7 +100,7 @@ def base_parameters(arm: Arm) -> BaseParameters:
         matrix[:, pivot] = -row[kept]
     standard = inertial_parameters(arm)
     values = matmul(matrix, standard)
-    for array in (matrix, standard, values):  # cached for later calls
+    for array in (matrix, standard, values):  # cached for the next caller
         array.flags.writeable = False
     return BaseParameters(
         arm,
@@ -116,7 +117,9 @@ def base_parameters(arm: Arm) -> BaseParameters:
 
 
 class Unseen:
-    """Parameter changes that affect no torque, each solved for a parameter: its pivot, with coefficient 1."""
+    """Changes of the parameters that leave all torques unchanged, each solved for one parameter:
+    its pivot, with coefficient 1.
+    """
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -124,7 +127,7 @@ class Unseen:
         self.pivots: list[int] = []
 
     def add(self, vector: Floats) -> bool:
-        """Add a vector, unless it depends linearly on the present ones."""
+        """Add a vector, unless it depends on those already added."""
         largest = float(np.abs(vector).max())
         for row, pivot in zip(self.rows, self.pivots, strict=True):
             vector = vector - row * vector[pivot]
@@ -140,8 +143,8 @@ class Unseen:
         return True
 
     def _pivot(self, vector: Floats) -> int:
-        """The pivot: on the outermost body with a nonzero entry, the largest entry of the first such group of
-        GROUPS; the first of equal ones.
+        """Of the outermost body with nonzero entries, the largest of the first of GROUPS with nonzero
+        entries; the first of equals.
         """
         least = SMALL * float(np.abs(vector).max())
         body = int(np.flatnonzero(np.abs(vector) > least).max()) // 10
@@ -150,11 +153,13 @@ class Unseen:
             largest = float(np.abs(vector[places]).max())
             if largest > least:
                 return next(k for k in places if abs(vector[k]) > (1.0 - 1e-6) * largest)
-        raise AssertionError("a vector that is not zero has an entry that is not zero")
+        raise AssertionError("a nonzero vector has a nonzero entry")
 
 
 def silent_changes(model: Model) -> Iterator[Floats]:
-    """Parameter changes that affect no torque, from the tips to the base, in closed form."""
+    """Changes of the parameters that leave all torques unchanged,
+    from the tips to the base, in closed form.
+    """
     poses, joints = at_zero(model)
     for i in range(len(model.bodies) - 1, -1, -1):
         body = model.bodies[i]
@@ -162,7 +167,7 @@ def silent_changes(model: Model) -> Iterator[Floats]:
         for D in _on_axis() if body.revolute else _pure_inertia():
             yield _change(model, i, -_turned(T_body_joint, D), _turned(T_parent_joint, D))
         turning = [k for k in _path(model, i) if model.bodies[k].revolute]
-        if not turning:  # no rotation: only its mass is felt
+        if not turning:  # it does not rotate: only its mass matters
             for D in (*_pure_inertia(), *(_pair(k, 3) for k in range(3))):
                 yield _change(model, i, D)
             continue
@@ -175,7 +180,7 @@ def silent_changes(model: Model) -> Iterator[Floats]:
 def _of_one_direction(
     model: Model, i: int, poses: list[Floats], joints: list[Floats], e: Floats
 ) -> Iterator[Floats]:
-    """The unidentifiable parameters of a body that only ever rotates about the direction e."""
+    """Unobservable changes of a body that rotates about the fixed direction e only."""
     body = model.bodies[i]
     along = np.append(matmul(poses[i][:3, :3].T, e), 0.0)
     u, v = (np.append(column, 0.0) for column in rotation_from_z(along[:3]).T[:2])
@@ -185,8 +190,8 @@ def _of_one_direction(
     origin = np.array([0.0, 0.0, 0.0, 1.0])
     yield _change(model, i, np.outer(along, origin) + np.outer(origin, along))
     if not body.revolute and norm(np.cross(e, joints[i][:3, 2])) < PARALLEL:
-        # its position along e does not matter: across e, its first moment may as
-        # well be that of its parent
+        # its position along e does not matter: its first moment perpendicular to e may as well belong to its
+        # parent
         T = matmul(pose(body.Rb, body.pb), pose(body.Ra, body.pa))
         for across in (u, v):
             D = np.outer(across, origin) + np.outer(origin, across)
@@ -198,8 +203,8 @@ def _of_one_direction(
 
 
 def _on_one_line(model: Model, i: int, joints: list[Floats], e: Floats) -> bool:
-    """Whether body i rotates about an axis that never moves sideways and is parallel to gravity: its centre
-    may lie anywhere.
+    """Whether body i rotates about a line that does not move sideways, with gravity along it:
+    its centre of mass may be anywhere.
     """
     if norm(np.cross(e, model.g)) > PARALLEL * norm(model.g) or not model.bodies[i].revolute:
         return False
@@ -214,8 +219,8 @@ def _on_one_line(model: Model, i: int, joints: list[Floats], e: Floats) -> bool:
 
 
 def _complete(arm: Arm, unseen: Unseen) -> int:
-    """The numerical rank of the regressor; if it is smaller than the number of columns left, the further
-    dependencies.
+    """The numerical rank of the regressor;
+    if it is less than the number of remaining parameters, the further dependencies.
     """
     Y = sampled_regressor(arm, 2 + 3 * unseen.size // arm.n)
     sizes = np.sqrt(np.add.reduce(Y * Y, axis=0))
@@ -237,7 +242,7 @@ def _complete(arm: Arm, unseen: Unseen) -> int:
 
 
 def _change(model: Model, i: int, own: Floats, parent: Floats | None = None) -> Floats:
-    """Changes of the parameters of body i and its parent by second moments [J h; h^T m] (4, 4)."""
+    """The change of the parameters of body i and its parent by second moments [J h; h^T m] (4, 4)."""
     vector = np.zeros(10 * len(model.bodies))
     vector[10 * i : 10 * i + 10] = _parameters(own)
     before = model.bodies[i].parent
@@ -279,7 +284,7 @@ def _path(model: Model, i: int) -> list[int]:
 
 
 def _label(row: Floats, names: list[str]) -> str:
-    """A combination as text: the term with coefficient 1 first, coefficients to six digits."""
+    """A combination in readable form: coefficient 1 first, coefficients to six digits."""
     terms = [(k, c) for k, c in enumerate(row) if abs(c) > SHOWN]
     terms.sort(key=lambda term: (term[1] != 1.0, term[0]))
     text = ""

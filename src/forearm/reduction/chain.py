@@ -1,8 +1,8 @@
 """The arm in moments: each body as mass, first and second moments about its origin, over any scalar.
 
-The frame of a revolute segment has z along its axis; that of a prismatic one keeps the axes of its parent.
-`frames` chooses the frames, `plan` shifts origins and moments to save operations, and the recursions only
-read the result.
+A segment's frame has z along its axis if it is revolute; the body of a prismatic joint keeps the axes of the
+body it slides on. `frames` chooses the frames, `plan` shifts origins and moments so that few operations
+remain, the recursions only read the result.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ QUARTERS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """One moving body: its joint's placement on the parent, and its moments m, h = sum of m x, J = sum of m x
-    x^T.
+    """One moving body:
+    where its joint is on its parent, and its moments m, h = sum of m x, J = sum of m x x^T.
 
     From the parent's axes to its own: a rotation `phi` about z, a twist `alpha` about x, the joint's rotation
-    about z, each a pair (cos, sin). `l` is the vector from the parent's origin to its own in the parent's
-    axes, at q = 0 if prismatic. `axis` is the joint's direction in its own axes. `offset` is added to the
-    joint's coordinate.
+    about z, each a pair (cos, sin). `l` leads from the parent's origin to its own in the parent's axes, at q
+    = 0 if it is prismatic. `axis` is the joint's direction in its own axes. `offset` is added to the joint's
+    coordinate.
     """
 
     parent: int
@@ -44,20 +44,19 @@ class Segment:
     m: Scalar
     h: Array
     J: Array
-    still: bool = False  # rotationally symmetric: its own rotation is left out
+    still: bool = False  # rotationally symmetric: its own rotation is omitted
     squares: str = "both"  # how wx^2 and wy^2 are computed: see recursion.squares_of
-    # its moment is passed directly to the carrier of its run of parallel axes
+    # its moment is passed directly to the body that carries its run of parallel axes
     straight: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """The segments of a model, parents first; `g` is the free-fall acceleration in the axes of the chain's
-    base frame.
+    """The segments of a model, parents first;
+    `g` is gravitational acceleration in the axes of the chain's own base frame.
 
     `R_base` rotates those axes into the arm's base axes. `own[k]` is the pose of the model's body k in
-    segment k's frame. `grounded` is the first moment moved to the base, which only affects the potential
-    energy.
+    segment k's frame. `grounded` is the first moment moved to the base, which affects potential energy only.
     """
 
     model: Model
@@ -66,14 +65,14 @@ class Chain:
     R_base: Floats
     own: tuple[Floats, ...]
     grounded: Array = field(default_factory=lambda: np.zeros(3))
-    summed: bool = True  # whether angles are summed along runs of parallel axes
+    summed: bool = True  # whether angles are added along runs of parallel axes
 
     def children(self) -> list[list[int]]:
-        """For each segment its children."""
+        """The children of each segment."""
         return by_parent([segment.parent for segment in self.segments])
 
     def runs(self) -> list[int]:
-        """For each segment the first of its run of parallel revolute axes."""
+        """For each segment the first of the run of parallel revolute axes that it belongs to."""
         first: list[int] = []
         for i, s in enumerate(self.segments):
             parallel = self.summed and s.parent >= 0 and s.revolute and self.segments[s.parent].revolute
@@ -82,7 +81,7 @@ class Chain:
         return first
 
     def changed(self, index: int, **changes: Any) -> Chain:
-        """The same chain with some fields of one segment changed."""
+        """The same chain with changes to one segment."""
         segments = list(self.segments)
         segments[index] = replace(segments[index], **changes)
         return replace(self, segments=tuple(segments))
@@ -107,7 +106,7 @@ class SegmentRotation:
 
 
 def turns(chain: Chain, q: Vector) -> list[SegmentRotation]:
-    """The joint rotations at q, one coordinate per segment."""
+    """The rotations of all joints at q, one coordinate per segment."""
     return [
         SegmentRotation(s, cos_sin_of(q[i], s.offset) if s.revolute and not s.still else NO_TURN)
         for i, s in enumerate(chain.segments)
@@ -158,7 +157,7 @@ def moments(m: Scalar, r: Array, I: Array) -> tuple[Scalar, Array, Array]:  # no
 
 
 def moved(m: Scalar, h: Array, J: Array, R: Array, p: Array) -> tuple[Scalar, Array, Array]:
-    """The moments in another frame, in which the point x becomes R x + p."""
+    """The moments in another frame, where x becomes R x + p."""
     Rh = matmul(R, h)
     return m, Rh + m * p, product(R, J, R.T) + np.outer(Rh, p) + np.outer(p, Rh) + m * np.outer(p, p)
 

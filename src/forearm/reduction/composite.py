@@ -68,7 +68,7 @@ def composites(
         p = chain.segments[c].parent
         if p < 0:
             continue
-        # first the terms known in advance, the mass at the end of l
+        # offline values first, the mass at the end of l
         m[p] = m[p] + m[c]
         point, hc, known, own, across = shifted(at[c], l[c], m[c], h[c], J[c])
         h[p] = (h[p] + point) + hc
@@ -83,8 +83,8 @@ def shifted(
     h: Array,
     J: Six,
 ) -> tuple[Array, Array, Six, Six, Six]:
-    """The contribution of moments to the parent's: the mass at the end of l, and h rotated; m l l^T, J
-    rotated, and l h^T + h l^T.
+    """The contributions to the parent's moments: the mass at the end of l, and h rotated;
+    m l l^T, J rotated, and l h^T + h l^T.
     """
     hc = turn.up(h)
     across = [l[a] * hc[b] + l[b] * hc[a] if a != b else (l[a] + l[a]) * hc[a] for a, b in SYMMETRIC]
@@ -124,9 +124,9 @@ def _in_plane(turn: Pair, ii: Scalar, ij: Scalar, jj: Scalar) -> tuple[Scalar, S
 def forward(
     chain: Chain, q: Vector, qd: Vector, tau: Vector, rotor: Vector, note: Note = silent
 ) -> list[Scalar]:
-    """Accelerations of the degrees of freedom: M qdd = tau - bias, by L D L^T from the last to the first.
+    """Joint accelerations: M qdd = tau - bias, by L D L^T from the last joint to the first.
 
-    q and qd are one per segment, tau and the rotor inertia one per degree of freedom.
+    q and qd are one per segment, tau and the rotors' inertia one per joint coordinate.
     """
     model, rest = chain.model, [0.0] * len(chain.segments)
     right = np.array(tau, dtype=object) - np.array(

@@ -1,10 +1,10 @@
 """Derivatives of inverse dynamics by a dedicated recursion: d tau / d q, d tau / d qd and M.
 
-Column j takes the force and moment that the motion of joint j requires of everything behind it as one
-`Assembly`, and passes them inwards: the component along the axis of each joint i on the way is the derivative
-of tau_i. The derivative of tau_j in joint i follows from the same vectors by reciprocity: rotating joint i
-changes the bodies behind it by dw = w x z, wd + w x dw by Omega z, the acceleration of its origin by a x z,
-in its own axes.
+Column j is the force and moment that the motion of joint j requires of everything behind it, taken as one
+`Assembly`, propagated inwards: the component along the axis of each joint i on the way is the derivative of
+tau_i by joint j. The effect of joint i on joint j follows from the same vectors by reciprocity: rotating
+joint i changes the motion of everything it carries by dw = w x z, wd + w x dw by Omega z, the acceleration of
+its origin by a x z, in its own axes.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ Matrices = tuple[Array, Array, Array]
 
 @dataclass(frozen=True)
 class DerivativeChoices:
-    """Choices per joint that do not affect the result, as sets of segment indices.
+    """Choices for each joint that do not change the result, by segment number.
 
-    `inside`: its columns are computed in the axes and with the motion of the body behind it, instead of its
+    `inside`: its columns are computed in the axes and with the motion of the body behind it, not of its
     carrier. `late`: the assembly behind it is rotated into the carrier's axes before its own motion is added,
-    instead of after.
+    not after.
     """
 
     inside: frozenset[int] = frozenset()
@@ -64,8 +64,8 @@ class DerivativeChoices:
 class AlignedJoint:
     """A segment with its vectors in the common axes of a run of parallel joints: those of its last body.
 
-    `first` is the first of the run, `turn` the rotation to the parent's axes (identity unless it is the
-    first), `rate` and `acceleration` are the run's up to here.
+    `first` is the first of the run, `turn` leads to the axes of the parent (identity unless it is the first),
+    `rate` and `acceleration` are those of the run up to here.
     """
 
     first: int
@@ -98,7 +98,7 @@ class _Recursion:
         note("turn", 0, ())
         self.spins: dict[int, Spin] = {-1: REST}
         self.a: dict[int, Any] = {-1: -np.array(chain.g, dtype=object)}
-        self.at_joint: list[Array] = []  # the acceleration of each origin in its carrier's axes
+        self.at_joint: list[Array] = []  # the acceleration of each origin due to its carrier, in its own axes
         for i, s in enumerate(self.segments):
             self._move(i, s)
             for symbol, value in (("w", self.spins[i].w), ("wd", self.spins[i].wd), ("a", self.a[i])):
@@ -120,7 +120,7 @@ class _Recursion:
             self.a[i] = at_joint + s.axis * self.qdd[i] + cross(before.w, s.axis) * (rate + rate)
 
     def matrices(self) -> Matrices:
-        """From the tips to the base, one column and one row per joint."""
+        """From the tips to the base, a column and a row for each joint."""
         count = len(self.segments)
         by_q, by_qd, M = (np.zeros((count, count), dtype=object) for _ in range(3))
         bodies = [rigid(s.m, joint.h, joint.J) for s, joint in zip(self.segments, self.joints, strict=True)]
@@ -140,8 +140,8 @@ class _Recursion:
         return by_q, by_qd, M
 
     def _columns(self, j: int, body: Assembly) -> tuple[Assembly, JointColumns]:
-        """The assembly behind a joint as seen by its carrier, and the joint's columns, in axes in which it
-        rotates about z.
+        """The assembly behind a joint in its carrier's axes,
+        and the joint's columns, in axes in which it rotates about z.
         """
         s, pair, rate, acceleration = self.segments[j], self.joints[j].turn.pair, self.qd[j], self.qdd[j]
         before = self.spins[s.parent]
@@ -161,23 +161,22 @@ class _Recursion:
         return seen, turning_columns(seen, w, Omega, a)
 
     def _felt(self, i: int, inner: int, columns: JointColumns, of_inner: Scalar) -> tuple[Scalar, Scalar]:
-        """The effect of joint i's velocity and coordinate on the drive of the columns' joint; that of the
-        coordinate is known for the next joint on the way.
+        """The derivatives of the torque of the columns' joint by the velocity and the coordinate of joint i;
+        for the coordinate of the next joint on the way they are known.
         """
         s, spin, a = self.segments[i], self.spins[i], self.a[i]
         f, n, e, (x, y, _) = columns.f, columns.n, columns.e, spin.w
         if not s.revolute:
             return dot(f, cross(spin.w + spin.w, s.axis)), dot(f, spin.Omega @ s.axis)
         by_qd = e[2] + (n[0] * (y + y) - n[1] * (x + x))
-        if (
-            self.joints[inner].first == self.joints[i].first
-        ):  # parallel: they differ by the vector between them
+        # parallel: they differ by the offset between them
+        if self.joints[inner].first == self.joints[i].first:
             across, along, _ = self.joints[inner].l
             return by_qd, of_inner + dot(f, spin.Omega[:, 1] * across - spin.Omega[:, 0] * along)
         return by_qd, dot(n, spin.Omega[:, 2]) + (e[0] * y - e[1] * x) + (f[0] * a[1] - f[1] * a[0])
 
     def _across(self, i: int, columns: JointColumns) -> JointColumns:
-        """Columns in the axes of, and with the motion of, the carrier of joint i."""
+        """Columns in the axes of joint i's carrier, and in those of its motion."""
         s = self.segments[i]
         if s.revolute:
             return columns.each(self.joints[i].turn)
@@ -185,14 +184,18 @@ class _Recursion:
 
 
 def _along(s: Segment, columns: JointColumns) -> tuple[Scalar, Scalar, Scalar]:
-    """The effect of another joint's acceleration, velocity and coordinate on a joint."""
+    """The components along a joint's axis of another joint's columns:
+    acceleration, velocity and coordinate.
+    """
     if s.revolute:
         return columns.n[2], columns.n_qd[2], columns.n_q[2]
     return dot(s.axis, columns.f), dot(s.axis, columns.f_qd), dot(s.axis, columns.f_q)
 
 
 def aligned(chain: Chain, q: Vector, qd: Vector, qdd: Vector) -> list[AlignedJoint]:
-    """The segments with runs of parallel joints in common axes, unless inner bodies carry something else."""
+    """The segments with runs of parallel joints in common axes,
+    if no other segments are attached to inner bodies.
+    """
     runs, on, l = chain.runs(), chain.children(), levers(chain, q)  # noqa: E741
     first: list[int] = []
     for i, s in enumerate(chain.segments):
@@ -217,7 +220,7 @@ def aligned(chain: Chain, q: Vector, qd: Vector, qdd: Vector) -> list[AlignedJoi
 
 
 def _pair(chain: Chain, q: Vector, run: list[int]) -> Pair:
-    """Cosine and sine of the sum of some joints' angles; rotationally symmetric ones do not count."""
+    """Cosine and sine of the sum of some joints' angles, without those of rotationally symmetric bodies."""
     turns = [k for k in run if chain.segments[k].revolute and not chain.segments[k].still]
     if not turns:
         return NO_TURN

@@ -12,7 +12,7 @@ from forearm.reduction.chain import Chain, levers, turns
 
 
 def kinetic(chain: Chain, q: Vector, qd: Vector, note: Note = silent) -> Scalar:
-    """Sum of 1/2 m v.v + v.(w x h) + 1/2 w.I w, I = tr(J) 1 - J; without rotors."""
+    """Sum of 1/2 m v.v + v.(w x h) + 1/2 w.I w, I = tr(J) 1 - J; rotors not included."""
     at, l = turns(chain, q), levers(chain, q)  # noqa: E741
     w: dict[int, Any] = {-1: np.zeros(3)}
     v: dict[int, Any] = {-1: np.zeros(3)}
@@ -35,7 +35,7 @@ def kinetic(chain: Chain, q: Vector, qd: Vector, note: Note = silent) -> Scalar:
 
 
 def potential(chain: Chain, q: Vector, note: Note = silent) -> Scalar:
-    """-sum of g . (m p + h), zero if the moving links' centres are level with the base's origin."""
+    """-sum of g . (m p + h), zero if the moving links' centres of mass are level with the base's origin."""
     at, l = turns(chain, q), levers(chain, q)  # noqa: E741
     g: dict[int, Any] = {-1: chain.g}
     fallen: dict[int, Any] = {-1: 0.0}  # g . p of each origin

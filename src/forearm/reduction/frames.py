@@ -1,9 +1,9 @@
-"""Frames that save operations: x along the common normal to the next revolute axis, origins at the ends of
-the common normals.
+"""Frames for few operations:
+x along the common normal to the next revolute axis, origins at the feet of the common normals.
 
-Steps between origins then have two entries, (a, 0, d), and rotations between axes are one constant twist
-about x and the joint's rotation about z: Denavit-Hartenberg frames, with each origin shifted along its axis
-to the normal from the preceding axis.
+Steps between origins then have two nonzero entries, (a, 0, d), and rotations between axes are one constant
+twist about x and the joint's own rotation about z: Denavit and Hartenberg's frames, each origin shifted along
+its axis to the normal from the axis before.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from forearm.portable import atan2, dot, hypot, matmul, norm
 from forearm.reduction.chain import NO_TURN, Chain, Pair, Segment, moments, moved
 from forearm.spatial import Floats, inverse_pose, pose
 
-# Rounding left by numerical rotations where 0 or 1 should be, relative to the size of the arm.
+# Rounding residue of rotations where 0 or 1 is meant, relative to the size of the arm.
 ROUNDING = 1e-14
 PARALLEL = 1e-13
-# times the size of the arm: if axes are so nearly parallel that their common normal lies
-# beyond, it is not used
+# times the size of the arm: if axes are so nearly parallel that the foot of their common normal is farther
+# away, the normal is not used
 FAR = 10.0
 
 
 @lru_cache(maxsize=64)
 def chain_of(model: Model) -> Chain:
-    """The chain of a model over floats, before regrouping."""
+    """The chain of a model over floats, without regrouping."""
     poses, joints = at_zero(model)
     frames, base = _frames(model, joints)
     size = max([1e-3, *(float(np.abs(frame[:3, 3]).max()) for frame in frames)])
@@ -56,7 +56,7 @@ def chain_of(model: Model) -> Chain:
                 _snapped(J, float(np.abs(J).max())),
             )
         )
-    for s in segments:  # the chain is cached for later calls
+    for s in segments:  # cached for the next caller
         for array in (s.l, s.axis, s.h, s.J):
             array.flags.writeable = False
     R_base = _snapped(base[:3, :3])
@@ -65,7 +65,9 @@ def chain_of(model: Model) -> Chain:
 
 
 def at_zero(model: Model) -> tuple[list[Floats], list[Floats]]:
-    """Poses of the bodies, and of their joints before they move, in base axes; all coordinates are 0."""
+    """Poses of the bodies, and of their joints before they move,
+    in base axes, with every joint's own coordinate 0.
+    """
     poses: list[Floats] = []
     joints: list[Floats] = []
     for body in model.bodies:
@@ -87,7 +89,7 @@ def _frames(model: Model, joints: list[Floats]) -> tuple[list[Floats], Floats]:
             continue
         z, p = joints[i][:3, 2], joints[i][:3, 3]
         following = _next_turning(model, i)
-        # The origin on the first axis is arbitrary: level with the next, if there is one.
+        # The origin on the first axis is arbitrary: level with the next axis' foot, if there is one.
         beside = parent if _turns_before(model, i) else None if following is None else joints[following]
         frames.append(
             pose(_axes(z, _normal(joints, i, following)), p if beside is None else _foot(p, z, beside, far))
@@ -96,8 +98,8 @@ def _frames(model: Model, joints: list[Floats]) -> tuple[list[Floats], Floats]:
 
 
 def _base_frame(model: Model, joints: list[Floats]) -> Floats:
-    """z along the first revolute axis; x along the component of gravity normal to it, or else the joint's own
-    x.
+    """z along the first revolute axis;
+    x along the component of gravity perpendicular to it, or else the joint's own x.
     """
     first = next((i for i, b in enumerate(model.bodies) if b.revolute), None)
     if first is None:
@@ -109,7 +111,7 @@ def _base_frame(model: Model, joints: list[Floats]) -> Floats:
 
 
 def _turns_before(model: Model, i: int) -> bool:
-    """Whether there is a revolute joint before joint i on its path from the base."""
+    """Whether there is a revolute joint between the base and joint i."""
     before = model.bodies[i].parent
     while before >= 0 and not model.bodies[before].revolute:
         before = model.bodies[before].parent
@@ -117,7 +119,7 @@ def _turns_before(model: Model, i: int) -> bool:
 
 
 def _next_turning(model: Model, i: int) -> int | None:
-    """The first revolute joint behind body i, past prismatic ones."""
+    """The first revolute joint behind body i, across prismatic ones."""
     for k in range(i + 1, len(model.bodies)):
         parent = model.bodies[k].parent
         while parent > i and not model.bodies[parent].revolute:
@@ -128,8 +130,8 @@ def _next_turning(model: Model, i: int) -> int | None:
 
 
 def _foot(p: Floats, z: Floats, beside: Floats, far: float) -> Floats:
-    """The point of the line p + t z nearest to the z axis of another frame; level with its origin if they are
-    parallel.
+    """The point of the line p + t z nearest to the z axis of another frame;
+    level with its origin if both are parallel.
     """
     o, u = beside[:3, 3], beside[:3, 2]
     level, c, d = dot(z, o - p), dot(z, u), o - p
@@ -140,7 +142,9 @@ def _foot(p: Floats, z: Floats, beside: Floats, far: float) -> Floats:
 
 
 def _normal(joints: list[Floats], i: int, following: int | None) -> Floats:
-    """The direction of the common normal from axis i to the next; its sign is closer to the joint's own x."""
+    """The direction of the common normal from axis i to the next,
+    with the sign closer to the joint's own x.
+    """
     x, z = joints[i][:3, 0], joints[i][:3, 2]
     if following is None:
         return x
@@ -174,7 +178,7 @@ def _turns(R: Floats) -> tuple[Pair, Pair, Pair]:
 
 
 def snapped_pair(c: float, s: float) -> Pair:
-    """Cosine and sine, exact for quarter turns."""
+    """Cosine and sine, exact for multiples of a quarter turn."""
     size = hypot(c, s)
     c, s = float(c / size), float(s / size)
     if abs(s) < ROUNDING:
@@ -185,7 +189,7 @@ def snapped_pair(c: float, s: float) -> Pair:
 
 
 def _snapped(array: Floats, size: float = 1.0) -> Floats:
-    """Replace rounding residues with zeros; for directions (size 1) also with ones."""
+    """Rounding residue replaced by zeros; for directions (size 1) by ones too."""
     made = np.array(array, dtype=float)
     made[np.abs(made) <= ROUNDING * size] = 0.0
     if size == 1.0:

@@ -1,7 +1,7 @@
-"""Symbolic Denavit-Hartenberg parameters, for serial arms of revolute joints in one convention.
+"""Denavit-Hartenberg parameters as symbols, for serial arms of revolute joints in one convention.
 
-Both conventions yield the same chain: segment i rotates by q_i + theta_i, and the step to the next is d_i
-along z, a along x, a twist alpha about x. The link frame lies after d (modified) or after all three
+Both conventions result in the same chain: segment i rotates by q_i + theta_i, and the step to the next is d_i
+along z, a along x, a twist alpha about x. The link's frame is after d (modified) or after all three
 (standard).
 """
 
@@ -24,8 +24,8 @@ GEOMETRY = ("a", "alpha", "d", "theta")
 
 
 def geometry_values(arm: Arm) -> dict[str, float]:
-    """The geometric parameters by name, such as "joint2.alpha"; none if the arm is not described by one such
-    table.
+    """The geometric parameters by name, such as "joint2.alpha";
+    empty if the arm is not a single such table.
     """
     placements = [joint.placement for joint in arm.tree]
     tables = {p.convention for p in placements if isinstance(p, DH)}
@@ -36,7 +36,7 @@ def geometry_values(arm: Arm) -> dict[str, float]:
 
 
 def chain_of_table(model: Model, arm: Arm, chosen: dict[str, float], value: Value) -> Chain:
-    """The chain of an arm from its Denavit-Hartenberg table, with other values for the chosen parameters."""
+    """The chain of an arm by its Denavit-Hartenberg table, with other values for the chosen parameters."""
     segments: list[Segment] = []
     own: list[Any] = []
     step, twist = np.zeros(3, dtype=object), NO_TURN
@@ -100,7 +100,7 @@ def _turn_z(pair: Pair) -> Array:
 
 
 def _pose(alpha: Pair, p: tuple[Scalar, ...]) -> Array:
-    """A twist about x and a translation."""
+    """A twist about x and a position."""
     c, s = alpha
     rows = [[1.0, 0.0, 0.0, p[0]], [0.0, c, -s, p[1]], [0.0, s, c, p[2]], [0.0, 0.0, 0.0, 1.0]]
     return np.array(rows, dtype=object)

@@ -1,6 +1,6 @@
-"""Forward kinematics and Jacobian of the hand, over any scalar, in the frames of a chain. Waters II.
+"""The hand's pose and Jacobian, over any scalar, in the frames of a chain. Waters II.
 
-For chains as `frames` makes them: regrouping preserves torques but drops the rotation of symmetric bodies.
+For chains as built by `frames`: regrouping preserves torques, but does not rotate symmetric bodies.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from forearm.reduction.chain import Chain, Pair, levers, turns
 
 
 def frames_on_path(chain: Chain, q: Vector) -> list[tuple[int, Array, Array]]:
-    """From the base to the segment that carries the hand: its index, axes (columns) and origin, in the
-    chain's base axes.
+    """From the base to the segment that carries the hand: its index, axes (columns) and origin,
+    in the chain's base axes.
     """
     at, l = turns(chain, q), levers(chain, q)  # noqa: E741
     path: list[int] = []
@@ -33,7 +33,7 @@ def frames_on_path(chain: Chain, q: Vector) -> list[tuple[int, Array, Array]]:
 
 
 def hand_pose(chain: Chain, q: Vector) -> Array:
-    """The hand pose in the base frame, (4, 4)."""
+    """Pose of the hand in the base frame, (4, 4)."""
     R, p = _hand(chain, frames_on_path(chain, q))
     T = np.zeros((4, 4), dtype=object)
     T[:3, :3], T[:3, 3], T[3, 3] = chain.R_base @ R, chain.R_base @ p, 1.0

@@ -1,4 +1,4 @@
-"""Inertial parameters of links and gravity, over any scalar, with values chosen by the caller."""
+"""Inertial parameters of links and gravity, over any scalar, with some values replaced by the caller."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from forearm.portable import matmul
 from forearm.reduction.chain import moments, moved
 from forearm.spatial import TENSOR
 
-Value = Callable[[str, float], Scalar]  # name and value of a parameter -> its substitute
+Value = Callable[[str, float], Scalar]  # name and number of a parameter -> the value to use
 AXES = ("x", "y", "z")
 
 
 def inertial_values(arm: Arm) -> dict[str, float]:
-    """Mass, centre and inertia of every movable link, and gravity, by name."""
+    """Mass, centre and inertia of every link that can move, and gravity, by name."""
     values: dict[str, float] = {}
     for link in arm.links:
         if arm.moving.frames[link.name][0] >= 0:
@@ -29,12 +29,12 @@ def inertial_values(arm: Arm) -> dict[str, float]:
 
 
 def value_of(name: str, number: float, chosen: dict[str, float], value: Value) -> Scalar:
-    """The value itself, or its substitute if it is chosen."""
+    """The number itself, or its replacement if it is chosen."""
     return value(name, number) if name in chosen else number
 
 
 def gravity_of(arm: Arm, chosen: dict[str, float], value: Value) -> Array:
-    """Free-fall acceleration in base axes."""
+    """Gravitational acceleration in base axes."""
     entries = [
         value_of(f"gravity.{axis}", float(g), chosen, value)
         for axis, g in zip(AXES, arm.gravity, strict=True)
@@ -58,12 +58,12 @@ def link_values(link: Link, chosen: dict[str, float], value: Value) -> tuple[Sca
 
 
 def link_moments(link: Link, chosen: dict[str, float], value: Value) -> tuple[Scalar, Array, Array]:
-    """Moments of a link about its origin, in the link's axes."""
+    """Moments of a link about its origin, in the axes of its frame."""
     return moments(*link_values(link, chosen, value))
 
 
 def links_on(arm: Arm, body: int) -> list[tuple[Link, Array]]:
-    """The links merged into a body, with their poses in its frame."""
+    """The links of a body, with their poses in its frame."""
     frames = [(link, *arm.moving.frames[link.name]) for link in arm.links]
     return [(link, T) for link, index, T in frames if index == body]
 
@@ -71,7 +71,7 @@ def links_on(arm: Arm, body: int) -> list[tuple[Link, Array]]:
 def body_moments(
     pose: Array, arm: Arm, body: int, chosen: dict[str, float], value: Value
 ) -> tuple[Scalar, Array, Array]:
-    """The moments of everything on a body, in a frame in which the body has this pose."""
+    """The moments of all links of a body, in a frame in which the body has this pose."""
     m, h, J = 0.0, np.zeros(3, dtype=object), np.zeros((3, 3), dtype=object)
     for link, T in links_on(arm, body):
         there = matmul(pose, T)

@@ -1,8 +1,8 @@
-"""A plan: all choices about a chain that do not affect torques. `search` looks for a good one.
+"""A plan: all choices about a chain that do not change any torque. `search` looks for a good one.
 
-Origins shift along revolute axes, and anywhere on prismatic bodies; the last frame of a branch rolls about
-its axis; moments move across joints; lengths get another unit; squares of velocities are computed in several
-ways; moments skip runs of parallel axes.
+Origins can be shifted along revolute axes, and anywhere on bodies of prismatic joints; the last frame of a
+branch can roll about its axis; moments can move across joints; the unit of length can change; squares of
+velocities can be computed in several ways; moments can be passed along runs of parallel axes.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from forearm.reduction.regroup import Choice, Kept, once, regrouped
 from forearm.spatial import rotation_z
 from forearm.symbols.scalars import is_zero, same
 
-DIGITS = 15  # of a constant: what lies beyond them is rounding
+DIGITS = 15  # of a constant: digits beyond are rounding
 
 
 @dataclass(frozen=True)
 class ReductionPlan:
-    """The choices, by segment; everything not in a table stays as `frames` made it.
+    """The choices by segment; segments not listed stay as built by `frames`.
 
-    `origins`: "next" shifts a revolute segment's origin to where the step to the next begins level; "centre"
-    puts a prismatic segment's origin at its centre of mass. `unit` is (segment, entry of l): the length used
-    as the internal unit.
+    `origins`: "next" shifts a revolute segment's origin to where the step to the next is perpendicular to the
+    axis; "centre" puts a prismatic segment's origin at its centre of mass. `unit` is (segment, entry of l):
+    the length that becomes 1 internally.
     """
 
     choices: dict[int, Choice] = field(default_factory=dict)
@@ -43,8 +43,8 @@ PLAIN_PLAN = ReductionPlan()
 
 
 def planned(chain: Chain, plan: ReductionPlan = PLAIN_PLAN) -> Chain:
-    """Apply the plan to the chain: the same joint torques by other operations. ModelError if the plan does
-    not fit.
+    """The chain transformed by the plan: the same joint torques, other operations.
+    ModelError if the plan does not fit.
     """
     return settled(placed(chain, plan), plan)
 
@@ -59,9 +59,9 @@ def placed(chain: Chain, plan: ReductionPlan) -> Chain:
 
 
 def settled(chain: Chain, plan: ReductionPlan, kept: Kept | None = None) -> Chain:
-    """The second half: moments, units, and options of the recursion.
+    """The second half: moments, units, and how the recursion proceeds.
 
-    Plans of one chain with the same cache `kept` share common results.
+    Plans of one chain that share `kept` reuse what they have in common.
     """
     kept = {} if kept is None else kept
     chain = regrouped(chain, plan.choices, kept)
@@ -76,19 +76,19 @@ def settled(chain: Chain, plan: ReductionPlan, kept: Kept | None = None) -> Chai
 
 
 def is_round(s: Segment) -> bool:
-    """Whether the body is rotationally symmetric about its joint axis."""
+    """Whether it is rotationally symmetric about its axis."""
     off = (s.h[0], s.h[1], s.J[0, 1], s.J[0, 2], s.J[1, 2])
     return s.revolute and all(is_zero(x) for x in off) and same(s.J[0, 0], s.J[1, 1])
 
 
 def slid(chain: Chain, i: int, v: Array) -> Chain:
-    """Segment i with its origin shifted by v, in its own axes: along its axis if revolute, anywhere if
-    prismatic.
+    """Segment i with its origin shifted by v, in its own axes:
+    along its axis if revolute, in any direction if prismatic.
     """
     s = chain.segments[i]
     m, h, J = moved(s.m, s.h, s.J, np.eye(3), -v)
     l, offset = s.l + about_z(s.phi, about_x(s.alpha, v)), s.offset  # noqa: E741
-    if not s.revolute:  # a shift along the prismatic axis only adds to the coordinate
+    if not s.revolute:  # a shift along the joint's axis only offsets its coordinate
         along = dot(s.axis, l)
         l, offset = l - s.axis * along, offset + along  # noqa: E741
     chain = chain.changed(
@@ -122,8 +122,8 @@ def rolled(chain: Chain, i: int) -> Chain:
 
 
 def in_units(chain: Chain, unit: tuple[int, int], kept: Kept | None = None) -> Chain:
-    """Lengths in units of one of the arm's own, masses in units that keep torques in N m. For arms with
-    revolute joints only.
+    """Lengths in units of one of the arm's own, masses in units such that torques stay N m.
+    For arms with revolute joints only.
     """
     length = chain.segments[unit[0]].l[unit[1]]
     if is_zero(length) or not all(s.revolute for s in chain.segments):
@@ -145,7 +145,9 @@ def _tidy(s: Segment, is_tip: bool, squares: str, straight: bool) -> Segment:
 
 
 def _round(array: Array) -> Array:
-    """Round to DIGITS digits, so that 0.30000000000000004 becomes 0.3; a tenth of the required agreement."""
+    """Numbers rounded to DIGITS digits, so that 0.30000000000000004 becomes 0.3;
+    a tenth of the required agreement.
+    """
     made = np.array(array, dtype=object)
     flat = made.reshape(-1)
     for k, value in enumerate(flat.tolist()):
@@ -155,7 +157,7 @@ def _round(array: Array) -> Array:
 
 
 def _cut(array: Array, *terms: Array) -> Array:
-    """Zeros where a sum of these terms left rounding only."""
+    """Zero for sums whose value is rounding error."""
     made = np.array(array, dtype=object)
     largest = max([0.0, *(abs(x) for term in terms for x in term.flat if isinstance(x, float))])
     for index, value in np.ndenumerate(made):

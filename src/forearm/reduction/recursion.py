@@ -1,9 +1,10 @@
-"""Inverse dynamics on a chain of moments: Omega acts on everything, and one skew part gives every moment.
+"""Inverse dynamics on a chain of moments:
+Omega acts on all moments, and each joint moment is one skew-symmetric part.
 
 With Omega = tilde(wd) + tilde(w)^2 and a the acceleration of the origin, a body with moments m, h, J needs
-the force F = m a + Omega h and, about its origin, the moment N with tilde(N) = X - X^T, X = Omega J + a
-h^T. Mata (9)-(12); Omega is Dhanaraj's lambda, 2.27. Along a run of parallel axes angles and rates are
-added, and vectors turned once.
+the force F = m a + Omega h and, about its origin, the moment N with tilde(N) = X - X^T, X = Omega J + a h^T.
+Mata (9)-(12); Omega is Dhanaraj's lambda, 2.27. Along a run of parallel axes angles and rates are added, and
+vectors rotated once.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from forearm.symbols.scalars import is_zero, same
 
 @dataclass(frozen=True, eq=False)
 class Spin:
-    """A body's angular velocity and acceleration, Omega, and the products (wy wz, wz wx, wx wy) and squares
-    of w.
+    """A body's angular velocity and acceleration, Omega,
+    and the products (wy wz, wz wx, wx wy) and squares of w.
     """
 
     w: Array
@@ -37,9 +38,9 @@ REST = Spin(np.zeros(3), np.zeros(3), np.zeros((3, 3)), (0.0, 0.0, 0.0), (0.0, 0
 
 @dataclass(frozen=True, eq=False)
 class SegmentMotion:
-    """The rotations, angular velocities and accelerations of the segments of a chain; independent of moments.
+    """Rotations, spins and accelerations of a chain's segments: everything independent of the moments.
 
-    `l` are the segments' levers, `a` the accelerations of their origins; the base has index -1.
+    `l` are the segments' levers, `a` the accelerations of their origins; the base is at -1.
     """
 
     at: list[SegmentRotation]
@@ -50,13 +51,13 @@ class SegmentMotion:
 
 
 def at_base(chain: Chain, q: Vector, qd: Vector, qdd: Vector) -> SegmentMotion:
-    """A motion of which only the base is known."""
+    """A motion known at the base only."""
     at, l = turns(chain, q), levers(chain, q)  # noqa: E741
     return SegmentMotion(at, l, _runs(chain, q, qd, qdd, at), {-1: REST}, {-1: -chain.g})
 
 
 def go_on(motion: SegmentMotion, i: int, s: Segment, qd: Vector, qdd: Vector) -> None:
-    """The motion of segment i, from that of its carrier."""
+    """Add the motion of segment i, from that of its carrier."""
     before, joint = motion.spins[s.parent], motion.through[i]
     motion.spins[i] = turned(s, joint, motion.spins[joint.root]) if s.revolute else before
     motion.a[i] = carried(s, motion.at[i], motion.l[i], before, motion.a[s.parent], qd[i], qdd[i])
@@ -73,8 +74,8 @@ def motion_of(chain: Chain, q: Vector, qd: Vector, qdd: Vector) -> SegmentMotion
 def inverse(
     chain: Chain, q: Vector, qd: Vector, qdd: Vector, note: Note = silent, known: SegmentMotion | None = None
 ) -> list[Scalar]:
-    """Joint torques and forces, one per segment: motions and inertia wrenches outwards, their sums inwards. A
-    known motion is not recomputed.
+    """Joint torques and forces, one per segment: motions and required forces outwards, sums inwards. Motions
+    that are given are not computed again.
     """
     motion = at_base(chain, q, qd, qdd) if known is None else known
     note("turn", 0, ())
@@ -104,12 +105,12 @@ def carried(
     """The acceleration of a segment's origin, from the spin and acceleration of its carrier."""
     if s.revolute:
         return turn.down(a + spin.Omega @ l)
-    # it has the axes of its carrier
+    # it has the axes of the body it slides on
     return a + spin.Omega @ l + s.axis * acceleration + cross(spin.w, s.axis) * (rate + rate)
 
 
 def needed(s: Segment, spin: Spin, a: Array) -> tuple[Array, Array]:
-    """The inertia force of a segment, and the moment about its origin."""
+    """The force, and the moment about its origin, that a segment's own motion requires."""
     return s.m * a + spin.Omega @ s.h, moment(s, spin) + cross(s.h, a)
 
 
@@ -144,7 +145,7 @@ def _runs(chain: Chain, q: Vector, qd: Vector, qdd: Vector, at: list[SegmentRota
 
 
 def turned(s: Segment, joint: Through, before: Spin) -> Spin:
-    """The spin behind a revolute joint, or behind a run of parallel ones, from that of its carrier."""
+    """The spin behind a revolute joint, or behind a run of parallel ones, from that of the carrier."""
     w_in = joint.turn.down(before.w)
     w = w_in + s.axis * joint.rate
     wd = joint.turn.down(before.wd) + s.axis * joint.acceleration + cross(w_in, s.axis) * joint.rate
@@ -152,9 +153,7 @@ def turned(s: Segment, joint: Through, before: Spin) -> Spin:
 
 
 def _level(first: Segment, before: Spin) -> Scalar | None:
-    """wx^2 + wy^2 behind a joint, invariant under its own rotation, if already computed for the body before
-    it.
-    """
+    """wx^2 + wy^2 behind a joint, invariant under its own rotation, if the body before it has computed it."""
     if is_pair(first.phi, (1.0, 0.0)) and is_zero(first.alpha[1]):
         return -before.Omega[2, 2]
     if is_pair(first.phi, (1.0, 0.0)) and is_zero(first.alpha[0]):
@@ -166,7 +165,7 @@ def spin_of(w: Array, wd: Array, squares: str = "both", level: Scalar | None = N
     """Omega r = wd x r + w x (w x r). Dhanaraj 2.27.
 
     If `level` = wx^2 + wy^2 is known: "sum" uses it in place of the sum, "x" and "y" compute one square and
-    obtain the other as the difference.
+    derive the other as the difference.
     """
     x, y, z = w
     ax, ay, az = wd
@@ -204,7 +203,7 @@ def moment(s: Segment, spin: Spin) -> Array:
 
 
 def _both(A: Scalar, B: Scalar, a: Scalar, k: Scalar) -> Scalar:
-    """A (a + k) + B (a - k), with one product if A and B are equal or opposite."""
+    """A (a + k) + B (a - k), with one product where A and B are equal or opposite."""
     if same(A, B):
         return (A + B) * a
     if same(A, -B):
@@ -213,7 +212,7 @@ def _both(A: Scalar, B: Scalar, a: Scalar, k: Scalar) -> Scalar:
 
 
 def along(s: Segment, f: Array, n: Array) -> Scalar:
-    """The torque on a joint's drive from the force and moment through it."""
+    """The component of a transmitted force and moment along a joint's axis."""
     return dot(s.axis, n if s.revolute else f)
 
 
@@ -226,7 +225,9 @@ def _inwards(
     N: list[Array],
     note: Note,
 ) -> list[Scalar]:
-    """Forces and moments from tips to base, and their components along the joints. Swartz (8)-(10)."""
+    """Forces and moments from the tips to the base,
+    and their components along the joints. Swartz (8)-(10).
+    """
     f, n = list(F), list(N)
     tau: list[Scalar] = [0.0] * len(F)
     for i in range(len(F) - 1, -1, -1):
@@ -242,7 +243,7 @@ def _inwards(
         n[s.parent] = n[s.parent] + cross(l[i], passed)
         if s.straight:
             between, root = s.parent, through[i].root
-            while between != root:  # each axis of the run feels the component along it
+            while between != root:  # each axis of the run receives the component along it
                 tau[between] = tau[between] + n[i][2]
                 between = chain.segments[between].parent
             if root >= 0:

@@ -1,10 +1,10 @@
-"""Move moments that joints cannot distinguish from each body to the one before it. Gautier and Khalil's
-regrouping.
+"""Gautier and Khalil's regrouping:
+moments that joint torques cannot distinguish, moved from each body to the one before it.
 
 Mass on the axis of a revolute joint may as well belong to the body before it: m, hz and Jzz of the body
-behind the joint are free parameters. They are chosen so that three moments vanish, of that body or of its
-parent. At a prismatic joint J may belong to either body. Joint torques are unchanged; forces and moments in
-the joints are not.
+behind the joint are free. They are chosen so that three moments vanish, of that body or of its parent. A
+prismatic joint cannot distinguish on which of its two bodies J is. Joint torques are preserved; forces and
+moments in the joints are not.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from forearm.symbols.scalars import is_zero, same
 
 T = TypeVar("T")
 Choice = tuple[str, str, str]
-VALUES = (str, bool, float, tuple)  # equal entries are shared
-Kept = dict[tuple[Any, ...], Any]  # results by the function and the objects that they were computed from
-# Moments made to vanish: "m", "hz", "Jzz", "Ixx" and "Iyy" of the body, "before.hx" and so on of its parent.
+VALUES = (str, bool, float, tuple)  # compared by equality
+Kept = dict[tuple[Any, ...], Any]  # results by function and the identities of its arguments
+# What vanishes: "m", "hz", "Jzz", "Ixx" and "Iyy" of the body, "before.hx" and so on of the body before it.
 PLAIN: Choice = ("m", "hz", "Jzz")
-SMALLEST = 1e-9  # smaller divisors are not tried
+SMALLEST = 1e-9  # smaller divisors are not used
 
 
 def regrouped(chain: Chain, choices: dict[int, Choice], kept: Kept | None = None) -> Chain:
-    """Regroup from the tips to the base; by default m, hz and Jzz move to the body before.
+    """From the tips to the base; without a choice, m, hz and Jzz move to the body before.
 
-    Results in `kept` are reused, and new ones are added to it.
+    Results in `kept` are reused, and new ones are stored there.
     """
     kept = {} if kept is None else kept
     segments = list(chain.segments)
@@ -45,7 +45,7 @@ def regrouped(chain: Chain, choices: dict[int, Choice], kept: Kept | None = None
             segments[s.parent] = before
         elif s.revolute:
             ground = before
-        else:  # no revolute joint before it: only its mass is felt
+        else:  # nothing before it rotates: only its mass matters
             segments[i], ground = replace(segments[i], h=np.zeros(3)), replace(before, h=before.h + s.h)
     return replace(chain, segments=tuple(segments), grounded=ground.h)
 
@@ -58,20 +58,20 @@ def once(kept: Kept, function: Callable[..., T], *given: Any) -> T:
     """The result of a function for these very objects, computed once."""
     key = (function, *(value if isinstance(value, VALUES) else id(value) for value in given))
     if key not in kept:
-        kept[key] = function(*given), given  # keeps the objects alive, so that their ids are not reused
+        kept[key] = function(*given), given  # keeps them alive, so that their identities are not reused
     made: T = kept[key][0]
     return made
 
 
 def _across(s: Segment, before: Segment, choice: Choice) -> tuple[Segment, Segment]:
-    """The two bodies at a joint after moving the moments that it cannot distinguish."""
+    """The two bodies at a joint after regrouping."""
     if s.revolute:
         return _across_turning(s, before, choice)
     return replace(s, J=np.zeros((3, 3))), replace(before, J=before.J + s.J)
 
 
 def _across_turning(s: Segment, before: Segment, choice: Choice) -> tuple[Segment, Segment]:
-    """The two bodies at a revolute joint after choosing m, hz and Jzz so that three moments vanish."""
+    """The two bodies at a revolute joint, with m, hz and Jzz chosen so that three moments vanish."""
     k = direction(s)
     rows, right = zip(*(_equation(what, s, before, k) for what in choice), strict=True)
     stay = solve_three([list(row) for row in rows], list(right))
@@ -82,7 +82,7 @@ def _across_turning(s: Segment, before: Segment, choice: Choice) -> tuple[Segmen
     J = np.array(before.J + m * np.outer(l, l) + hz * (lk + lk.T) + Jzz * np.outer(k, k), dtype=object)
     own_h, own_J = np.array(s.h, dtype=object), np.array(s.J, dtype=object)
     own_h[2], own_J[2, 2] = stay[1], stay[2]
-    for what in choice:  # exactly, without rounding residues
+    for what in choice:  # exactly, without rounding residue
         _vanish(what, own_h, own_J, h, J)
     return replace(s, m=stay[0], h=own_h, J=own_J), replace(before, m=before.m + m, h=h, J=J)
 
@@ -93,7 +93,9 @@ def direction(s: Segment) -> Array:
 
 
 def _equation(what: str, s: Segment, before: Segment, k: Array) -> tuple[tuple[Scalar, ...], Scalar]:
-    """Coefficients of the remaining m, hz and Jzz, and the right side, for the moments that vanish."""
+    """Coefficients of the remaining m, hz and Jzz,
+    and the right-hand side, for the moment that shall vanish.
+    """
     own = {
         "m": ((1.0, 0.0, 0.0), 0.0),
         "hz": ((0.0, 1.0, 0.0), 0.0),
@@ -127,13 +129,13 @@ def _vanish(what: str, own_h: Array, own_J: Array, h: Array, J: Array) -> None:
 
 
 def _entry(what: str) -> list[int]:
-    """The position of "before.hx" in h, of "before.Jxz" in J."""
+    """The index of "before.hx" in h, of "before.Jxz" in J."""
     return ["xyz".index(c) for c in what.removeprefix("before.")[1:]]
 
 
 def solve_three(A: list[list[Scalar]], b: list[Scalar]) -> list[Any]:
-    """Solve A x = b, three by three over any scalar, by elimination; a pivot that is 0 or too small is
-    refused.
+    """x with A x = b, three by three over any scalar, by elimination;
+    ModelError if a pivot is 0 or too small.
     """
     order = []
     for column in range(3):
@@ -143,7 +145,7 @@ def solve_three(A: list[list[Scalar]], b: list[Scalar]) -> list[Any]:
         )
         if pivot is None or (isinstance(A[pivot][column], float) and abs(A[pivot][column]) < SMALLEST):
             raise ModelError(
-                "regrouping: the moments to vanish do not depend on those that can be moved across this "
+                "regrouping: the chosen moment does not depend on moments that can be moved across this "
                 "joint."
             )
         order.append(pivot)

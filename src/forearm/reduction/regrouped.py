@@ -25,11 +25,11 @@ from forearm.spatial import Floats
 
 @dataclass(frozen=True, eq=False)
 class RegroupedArm:
-    """An arm with regrouped inertial parameters and shifted origins: same torques and accelerations, no
-    reactions.
+    """An arm with regrouped inertial parameters and shifted origins:
+    same torques and accelerations, no reactions.
 
-    `chain` has its segments: moments m, h, J about each origin, vectors l and twists between origins. `plan`
-    records the choices made.
+    `chain` has its segments: moments m, h, J about each origin, steps l and twists between origins. `plan`
+    holds the choices made.
     """
 
     arm: Arm
@@ -37,7 +37,7 @@ class RegroupedArm:
     chain: Chain
 
     def inverse(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Floats:
-        """Inverse dynamics with drives: the torques for a motion, (n,) or (B, n)."""
+        """Inverse dynamics, drives included: (n,) or (B, n)."""
         arm, model, rotor = self.arm, self.chain.model, rotor_inertia(self.arm)
 
         def one(q: Floats, qd: Floats, qdd: Floats) -> Floats:
@@ -49,7 +49,7 @@ class RegroupedArm:
         return each_state(one, (arm.n,), *states_of(arm, q=q, qd=qd, qdd=qdd))
 
     def inertia_matrix(self, q: ArrayLike) -> Floats:
-        """The inertia matrix with the rotors on its diagonal: (n, n) or (B, n, n)."""
+        """M with the rotor inertias on its diagonal: (n, n) or (B, n, n)."""
         model, rotor = self.chain.model, rotor_inertia(self.arm)
 
         def one(q: Floats) -> Floats:
@@ -59,7 +59,7 @@ class RegroupedArm:
         return each_state(one, (self.arm.n, self.arm.n), *states_of(self.arm, q=q))
 
     def forward(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> Floats:
-        """Forward dynamics: the accelerations due to torques, (n,) or (B, n)."""
+        """Forward dynamics: (n,) or (B, n)."""
         arm, model, rotor = self.arm, self.chain.model, rotor_inertia(self.arm).tolist()
 
         def one(q: Floats, qd: Floats, tau: Floats) -> Floats:
@@ -74,21 +74,20 @@ class RegroupedArm:
         return each_state(one, (arm.n,), *states_of(arm, q=q, qd=qd, tau=tau))
 
     def reactions(self, *_: Any) -> NoReturn:
-        """Refused: regrouping preserves joint torques but not the forces and moments in the joints."""
+        """Not available: regrouping preserves joint torques but not the forces and moments in the joints."""
         raise ModelError(
             f"{self.arm.name!r} is regrouped here: its joint torques are right, but forces and moments "
-            "in its joints are not. Compute them with the original arm: fa.dynamics.trace(arm, q, qd, "
-            "qdd) has them as f and n, "
-            'fa.generate(arm, "reactions") as code.'
+            "in its joints are not. Compute them from the original arm: fa.dynamics.trace(arm, q, qd, qdd) "
+            'returns them as f and n, fa.generate(arm, "reactions") as code.'
         )
 
 
 def regrouped_arm(arm: Arm) -> RegroupedArm:
-    """The equivalent arm with the fewest operations found by the search."""
+    """The equivalent arm with the fewest operations that the search finds."""
     if depends_on_load(arm):
         raise ModelError(
-            f"{arm.name!r}: the friction of its bearings or gears depends on forces that regrouping does "
-            "not preserve; use arm.rigid().regrouped(), or fa.compile(arm), which preserves both."
+            f"{arm.name!r}: the friction of its bearings or gears depends on forces that regrouping does not "
+            "preserve; use arm.rigid().regrouped(), or fa.compile(arm), which supports such friction."
         )
     chain = chain_of(model_of(arm))
     plan = best_plan(chain)

@@ -1,4 +1,6 @@
-"""The regressor at random states and its linearly dependent columns, identical on every machine."""
+"""The regressor at random states, and which of its columns are linearly dependent,
+with the same result on every machine.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ RANGES = {"q": math.pi, "qd": 2.0, "qdd": 5.0}
 
 @dataclass(frozen=True)
 class _Turned:
-    """A joint coordinate known by its cosine and sine only."""
+    """A joint's coordinate given by its cosine and sine only."""
 
     cosine: Any
     sine: Any
@@ -33,7 +35,7 @@ class _Turned:
 
 
 def sampled_regressor(arm: Arm, samples: int) -> Floats:
-    """The regressor Y of the rigid arm at random states, stacked: (samples n, 10 N); traced once for all."""
+    """Y of the rigid arm at random states, stacked: (samples n, 10 N); traced once for all."""
     model, graph, rng = model_of(arm), Graph(), np.random.default_rng(0)
     q, qd, qdd = (size * (2.0 * rng.random((arm.n, samples)) - 1.0) for size in RANGES.values())
     given: dict[str, Any] = {}
@@ -60,11 +62,10 @@ def sampled_regressor(arm: Arm, samples: int) -> Floats:
 
 
 def dependence(columns: Floats, nothing: float) -> tuple[int, Floats]:
-    """The numerical rank of columns of unit length, and a row for each dependent column: 1 for it, minus its
-    coefficients in the others. A remainder smaller than the tolerance, relative to all columns together,
-    counts as zero.
+    """The numerical rank of columns of length 1, and a row for each dependent column: 1 for it, minus its
+    coefficients in the others. Residuals shorter than this fraction of all columns together count as zero.
 
-    Columns are eliminated one by one, the longest remaining first (modified Gram-Schmidt, twice).
+    Columns are eliminated one after the other, the longest remaining first (modified Gram-Schmidt, twice).
     """
     left, count = columns.copy(), columns.shape[1]
     R = np.zeros((count, count))
@@ -88,7 +89,7 @@ def dependence(columns: Floats, nothing: float) -> tuple[int, Floats]:
     null = np.zeros((len(others), count))
     for row, k in enumerate(others):
         null[row, k] = 1.0
-        for i in range(rank - 1, -1, -1):  # solve R x = the column's entries, from the last
+        for i in range(rank - 1, -1, -1):  # R x = the column's own entries, from the last
             x = R[i, k]
             for j in range(i + 1, rank):
                 x += R[i, order[j]] * null[row, order[j]]

@@ -1,8 +1,8 @@
-"""Search for a plan: change one choice at a time, keep it if it saves operations, until none does.
+"""The search for a plan: change one choice at a time, keep it if it saves operations, until none does.
 
-The cost is that of the inverse dynamics, traced but not refined: this takes about a millisecond and ranks
-plans like the refined count. Forward dynamics and the rest use the same plan; choices specific to the
-derivative recursion are searched on the planned chain.
+It counts the inverse dynamics, traced and not refined: that takes about a millisecond and ranks plans like
+the refined count. Forward dynamics and all else use the same plan; for derivatives, the choices of their own
+recursion are searched on the planned chain.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from forearm.reduction.regroup import PLAIN, Kept
 from forearm.symbols import Expr, Graph
 from forearm.symbols.scalars import is_zero
 
-LONGEST = 12  # joints: longer arms use the basic plan, as the search grows with the square of n
+LONGEST = 12  # joints: longer arms keep the plain plan, as the search grows with the square of n
 SLOTS = (
     ("m", "before.hx", "before.hy", "before.hz", "before.Jxz"),
     ("hz", "before.hy"),
     ("Jzz", "Ixx", "Iyy", "before.Jyy", "before.Jyz"),
 )
 SQUARES = ("both", "sum", "x", "y")
-LARGEST = 10.0  # times the largest of its kind in the basic plan: beyond it digits would be lost
+LARGEST = 10.0  # times the largest of its kind in the plain plan: beyond it precision would be lost
 
 
 class CountedMotion:
-    """The motion of a chain on a graph, and the extra cost of plans that leave it unchanged."""
+    """The motion of a chain on a graph, and the additional cost of plans that leave it unchanged."""
 
     def __init__(self, chain: Chain) -> None:
         self.graph = Graph()
@@ -46,27 +46,29 @@ class CountedMotion:
         self.size = len(self.graph)
 
     def cost(self, chain: Chain) -> tuple[int, int]:
-        """Multiplications plus additions of the inverse dynamics, and multiplications."""
+        """Multiplications and additions of the inverse dynamics together, and multiplications."""
         counts = self.graph.counts(inverse(chain, self.q, self.qd, self.qdd, known=self.motion))
         self.graph.forget(self.size)
         return counts.mul + counts.add, counts.mul
 
 
 def cost(chain: Chain) -> tuple[int, int]:
-    """Multiplications plus additions of the inverse dynamics, and multiplications."""
+    """Multiplications and additions of the inverse dynamics together, and multiplications."""
     return CountedMotion(chain).cost(chain)
 
 
 @dataclass(frozen=True)
 class ChainContent:
-    """A chain over floats, compared by value: arms that are read twice share one plan."""
+    """A chain over floats that compares equal to any other with the same numbers:
+    arms read twice share one plan.
+    """
 
     numbers: tuple[object, ...]
     chain: Chain = field(compare=False)
 
     @staticmethod
     def of(chain: Chain) -> ChainContent:
-        """All values that the search depends on."""
+        """Everything that the search reads."""
         values = [getattr(s, f.name) for s in chain.segments for f in fields(s)]
         whole = (*values, chain.g, chain.grounded, chain.summed)
         return ChainContent(
@@ -77,7 +79,7 @@ class ChainContent:
 def best_plan(
     chain: Chain, symbols: frozenset[int] = frozenset(), any_geometry: bool = False
 ) -> ReductionPlan:
-    """The plan found by `search_plan`, cached for every chain with the same values."""
+    """The plan found by `search_plan`, cached for every chain with the same numbers."""
     return _kept_plan(ChainContent.of(chain), symbols, any_geometry)
 
 
@@ -89,24 +91,24 @@ def _kept_plan(content: ChainContent, symbols: frozenset[int], any_geometry: boo
 def search_plan(
     chain: Chain, symbols: frozenset[int] = frozenset(), any_geometry: bool = False
 ) -> ReductionPlan:
-    """Search a plan for a chain over floats.
+    """The plan found for a chain over floats.
 
-    Segments in `symbols` hold values that stand for symbols: their frames are not rotated or shifted by them.
-    With `any_geometry` lengths and twists stand for symbols too, which may be 0: no choice divides by them.
+    Segments in `symbols` hold numbers in place of symbols: their frames are not rotated or shifted by those
+    numbers. With `any_geometry` lengths and twists stand for symbols too, which may be 0: no choice divides
+    by them.
     """
     plan = PLAIN_PLAN
     if len(chain.segments) > LONGEST or not chain.segments:
         return plan
     start = planned(chain)
-    there: dict[
-        tuple[object, ...], Chain
-    ] = {}  # the chain with its frames placed, by the choices that determine it
+    # the chain with its frames placed, by the choices that determine it
+    there: dict[tuple[object, ...], Chain] = {}
     kept: Kept = {}
     counted: dict[tuple[object, ...], CountedMotion] = {}
     best, limits = cost(start), [LARGEST * size for size in _sizes(start)]
     steps = 3 * len(chain.segments) + 1
     step = last = 0
-    while step - last < steps:  # until a full round brings no gain
+    while step - last < steps:  # until a complete round brings no improvement
         for other in _neighbours(chain, plan, step % steps, symbols, any_geometry):
             frames = (tuple(sorted(other.origins.items())), other.rolled)
             try:
@@ -169,13 +171,15 @@ def _other_choices(plan: ReductionPlan, i: int, of_parent: bool) -> Iterator[Red
 
 
 def _stays_small(chain: Chain, plan: ReductionPlan, limits: list[float]) -> bool:
-    """Whether no moment is much larger than those of the basic plan, all in SI units."""
+    """Whether no moment is much larger than those of the plain plan, all in SI units."""
     in_metres = planned(chain, replace(plan, unit=None))
     return all(size <= limit for size, limit in zip(_sizes(in_metres), limits, strict=True))
 
 
 def _sizes(chain: Chain) -> list[float]:
-    """The largest mass, first and second moment in the arm; a missing kind is estimated from the others."""
+    """The largest mass, first and second moment in the arm;
+    if there is none of a kind, the value implied by the others.
+    """
     m, h, J, l = (  # noqa: E741
         max(float(np.abs(getattr(s, name)).max()) for s in chain.segments) for name in ("m", "h", "J", "l")
     )
@@ -184,8 +188,8 @@ def _sizes(chain: Chain) -> list[float]:
 
 
 def best_choices(chain: Chain) -> DerivativeChoices:
-    """Choose the options of the derivative recursion, with one trial per joint from the last to the first;
-    long arms use the defaults. Symbols in the chain are replaced with values.
+    """The choices of the derivatives' recursion, by one pass over the joints from the last to the first;
+    default choices for long arms. Symbols in the chain are replaced by numbers.
     """
     count = len(chain.segments)
     best = DerivativeChoices(late=frozenset(i for i, on in enumerate(chain.children()) if not on))
@@ -212,7 +216,7 @@ def _cost_of_derivatives(chain: Chain, choices: DerivativeChoices) -> tuple[int,
 
 
 def _with_numbers(chain: Chain) -> Chain:
-    """Generic values in place of symbols."""
+    """Generic numbers in place of symbols."""
     generic = np.random.default_rng(1)
 
     def number(x: Any) -> Any:

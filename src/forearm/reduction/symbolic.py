@@ -1,4 +1,4 @@
-"""Symbolic parameters by name: of links, of joints in Denavit-Hartenberg tables, and gravity."""
+"""Parameters left open, by name: of links, of joints described by Denavit-Hartenberg tables, and gravity."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ from forearm.spatial import inertia_from_pseudo
 
 
 def parameter_values(arm: Arm) -> dict[str, float]:
-    """Every parameter that may stay symbolic, with its value: "link2.mass", "link2.com.x",
-    "link2.inertia.xx", "gravity.z".
+    """Every parameter that can be left open, with its value:
+    "link2.mass", "link2.com.x", "link2.inertia.xx", "gravity.z".
 
-    If the arm is a table of revolute joints, also "joint2.a", "joint2.alpha", "joint2.d" and "joint2.theta".
-    Links that cannot move are left out: no torque depends on them.
+    For an arm that is a table of revolute joints also "joint2.a", "joint2.alpha", "joint2.d" and
+    "joint2.theta". Links that cannot move are left out: no torque depends on them.
     """
     return inertial_values(arm) | geometry_values(arm)
 
 
 def chosen_parameters(arm: Arm, asked: Iterable[str]) -> dict[str, float]:
-    """The requested parameters in the arm's order: full names, or a whole "link2", "link2.com", "joint2",
+    """The requested parameters, in the arm's order: full names, or a whole "link2", "link2.com", "joint2",
     "gravity", "all"; "joint2.friction", "joint2.motor" and "drives" of every joint.
 
     Drive parameters are included neither in "all" nor in "joint2", which is its geometry. Torque constants
-    and resistances of motors, which do not affect torques, stay symbolic only if named in full.
+    and resistances of motors, which affect no torque, are left open only if named in full.
     """
     body, drives = parameter_values(arm), drive_values(arm)
     electric = motor_constant_values(arm)
@@ -74,17 +74,17 @@ def _why(arm: Arm, name: str, known: dict[str, float]) -> str:
     if name == "drives":
         return "no joint has friction or a motor; add them with arm.with_drives."
     if owner in joints and part in ("friction", "motor") and not any(f"{owner}.{part}." in k for k in known):
-        return f"the joint has no {part}; add one with arm.with_drives."
+        return f"the joint has no {part}; add it with arm.with_drives."
     if owner in joints and part in ("", *GEOMETRY) and f"{owner}.a" not in known:
         return (
-            "geometry can be symbolic only for a serial arm of revolute joints in one Denavit-Hartenberg "
-            "table."
+            "geometry can be left open only for a serial arm of revolute joints given as one "
+            "Denavit-Hartenberg table."
         )
     forms = (
         "LINK.mass, LINK.com.x, LINK.inertia.xx, JOINT.alpha, a whole LINK or JOINT, gravity.z, or all; "
         "JOINT.friction.viscous, JOINT.motor.gear_ratio, JOINT.friction, JOINT.motor, or drives"
     )
-    return f"expected {forms}; {suggest(name, [*known, *owners])}"
+    return f"a parameter is {forms}; {suggest(name, [*known, *owners])}"
 
 
 def symbolic_chain(arm: Arm, chosen: dict[str, float], value: Value) -> Chain:
@@ -112,7 +112,7 @@ def symbolic_model(arm: Arm, chosen: dict[str, float], value: Value) -> Model:
     bodies = list(model.bodies)
     for i in touched(arm, chosen):
         links = links_on(arm, i)
-        if len(links) == 1:  # no merging, hence no division by a mass that may be 0
+        if len(links) == 1:  # nothing to merge, so no division by a mass that may be 0
             link, T = links[0]
             m, com, inertia = link_values(link, chosen, value)
             R = T[:3, :3]
@@ -129,7 +129,7 @@ def symbolic_model(arm: Arm, chosen: dict[str, float], value: Value) -> Model:
 
 
 def best_plan_for(arm: Arm, chosen: dict[str, float]) -> ReductionPlan:
-    """The plan for an arm with symbolic parameters, found with generic values in their place."""
+    """The plan for an arm with open parameters, found with generic numbers in their place."""
     moving = tuple(item for item in chosen.items() if item[0] in parameter_values(arm))
     return _best_plan_for(arm, moving) if moving else best_plan(chain_of(model_of(arm)))
 

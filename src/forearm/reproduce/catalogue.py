@@ -1,10 +1,8 @@
-"""The catalogue of printed figures and what becomes of them:
-exact, within rounding, different, or not reproducible, and why.
+"""The catalogue of printed values with a verdict on each: exact, within rounding, differs, not reproducible.
 
-Printed values are kept as the text of the document, so that the number of digits is known: half a unit
-of the last one is rounding, unless the item says that the document rounded more; a plain 0 means none,
-and nothing else is rounded to it. Where it only gives a bound, "> 100000", a figure beyond it is exact
-and any other differs.
+Printed values are stored as text, so that their number of digits is known. The tolerance is half a unit of
+the last digit unless the item states a larger one; a plain 0 means none and has no tolerance. Where the
+document prints a bound, "> 100000", a value beyond the bound is exact and any other differs.
 """
 
 from __future__ import annotations
@@ -19,20 +17,22 @@ from typing import Any, Literal
 from forearm.progress import Progress
 from forearm.reading.fields import ChoiceField, NumberField, TableField, TableListField, TextField
 from forearm.reading.textfile import read_toml
+from forearm.reproduce.kinds import KINDS, Kind
 from forearm.reproduce.recompute import Figures, function
 from forearm.values import MAX_TEXT, check_choice
 
 DOCUMENTS = ("swartz", "waters", "silver", "mata", "dhanaraj")
-NOT_PRINTED = "none"  # where a document says that something was computed and shows no number of it
+NOT_PRINTED = "none"  # the document computed the value but prints no number
 Verdict = Literal["exact", "within rounding", "differs", "not reproducible"]
 
 VALUE = TableField(
     {
-        "label": TextField("which figure of the table"),
+        "label": TextField("name of the value"),
         "printed": TextField(
-            f"as it stands in the document, > or < before a bound; {NOT_PRINTED!r} where it shows no number"
+            f"text of the document, > or < before a bound; {NOT_PRINTED!r} if it prints no number"
         ),
-        "reason": TextField("why ours differs, where it does", MAX_TEXT),
+        "kind": ChoiceField(KINDS, "kind of this value (default: that of the item)"),
+        "reason": TextField("why ours differs, if it does", MAX_TEXT),
     },
     required=("label", "printed"),
 )
@@ -41,19 +41,22 @@ ITEM = TableField(
         "id": TextField(),
         "place": TextField("page, table, figure or equation"),
         "title": TextField("what it is", MAX_TEXT),
-        "assumed": TextField("inputs that the document does not give, or convention chosen", MAX_TEXT),
+        "kind": ChoiceField(KINDS, "how our values were obtained"),
+        "assumed": TextField(
+            "assumed inputs that the document does not give, or the convention chosen", MAX_TEXT
+        ),
         "recompute": TextField(
-            "module.function of forearm.reproduce.recompute that gives {label: value}; none if it cannot be"
+            "module.function of forearm.reproduce.recompute that returns {label: value}; absent if none can"
         ),
         "tolerance": NumberField("absolute (default: half a unit of the last printed digit)", minimum=0.0),
         "reason": TextField("why it differs or cannot be reproduced", MAX_TEXT),
         "value": TableListField(VALUE, "value"),
     },
-    required=("id", "place", "title", "value"),
+    required=("id", "place", "title", "kind", "value"),
 )
 PICTURE = TableField(
     {
-        "place": TextField("number of the figure in the document, or of the table that is drawn"),
+        "place": TextField("number of the figure, or of the table that is plotted"),
         "what": TextField("what it shows", MAX_TEXT),
         "drawn": TextField("name under which `forearm reproduce --figures` draws it"),
         "reason": TextField("why it is not drawn", MAX_TEXT),
@@ -77,14 +80,16 @@ class Item:
 
     Attributes:
         document: one of DOCUMENTS.
-        id: its name in the catalogue.
+        id: name in the catalogue.
         place: page, table, figure or equation.
-        title: what it is.
-        values: (label, printed, reason) of each figure, the reason where ours differs.
-        assumed: inputs that the document does not give, or convention chosen.
-        recompute: module.function that gives {label: value}; None: it cannot be.
+        title: what the values are.
+        values: (label, printed, reason) of each value; the reason applies if ours differs.
+        kind: how our values were obtained, one of `kinds.KINDS`.
+        kinds: the kind of each value, usually that of the item.
+        assumed: assumed inputs that the document does not give, or the convention chosen.
+        recompute: module.function that returns {label: value}; None: nothing computes it.
         tolerance: absolute; None: half a unit of the last printed digit.
-        reason: why it differs or cannot be reproduced.
+        reason: why the values differ or cannot be reproduced.
     """
 
     document: str
@@ -92,6 +97,8 @@ class Item:
     place: str
     title: str
     values: tuple[tuple[str, str, str], ...]
+    kind: Kind
+    kinds: tuple[Kind, ...] = ()
     assumed: str = ""
     recompute: str | None = None
     tolerance: float | None = None
@@ -100,7 +107,7 @@ class Item:
 
 @dataclass(frozen=True)
 class DocumentFigure:
-    """One figure of a document: the name under which it is drawn, or why it is not."""
+    """One figure of a document: the name of our plot of it, or why there is none."""
 
     document: str
     place: str
@@ -111,15 +118,16 @@ class DocumentFigure:
 
 @dataclass(frozen=True)
 class Result:
-    """One printed figure beside ours.
+    """One printed value compared with ours.
 
     Attributes:
-        item: what it belongs to.
-        label: which figure of it.
-        printed: as it stands in the document.
-        ours: recomputed; None: it cannot be.
+        item: the item that contains it.
+        label: name of the value.
+        printed: text of the document.
+        ours: our value; None: nothing computes it.
         verdict: "exact", "within rounding", "differs" or "not reproducible".
-        reason: why, where they differ.
+        reason: why they differ; empty if they agree.
+        kind: how our value was obtained.
     """
 
     item: Item
@@ -128,10 +136,21 @@ class Result:
     ours: float | None
     verdict: Verdict
     reason: str
+    kind: Kind
+
+    @property
+    def compared(self) -> bool:
+        """Whether there are two values to compare, ours and a printed one."""
+        return self.ours is not None and self.printed != NOT_PRINTED
+
+    @property
+    def agrees(self) -> bool:
+        """Whether ours equals the printed value, exactly or within its rounding."""
+        return self.verdict in ("exact", "within rounding")
 
     @property
     def unexplained(self) -> bool:
-        """Whether it differs or is missing without a word on why."""
+        """Whether it differs or is missing and no reason is stated."""
         return self.verdict in ("differs", "not reproducible") and not self.reason
 
 
@@ -147,18 +166,17 @@ def title_of(document: str) -> str:
 
 
 def pictures(document: str = "all") -> tuple[DocumentFigure, ...]:
-    """The figures of one document, or of all, as far as they are listed."""
+    """The listed figures of one document, or of all."""
     named = [name for name in DOCUMENTS if document in (name, "all")]
     return tuple(DocumentFigure(name, **block) for name in named for block in _data(name).get("picture", ()))
 
 
 def reproduce(document: str = "all", progress: Progress | None = None) -> Iterator[Result]:
-    """Recompute every item of a document and compare, one result per printed figure;
-    operation counts come last.
+    """Recompute every item of a document and yield one result per printed value, operation counts last.
 
     Args:
         document: one of DOCUMENTS, or "all".
-        progress: called with (done, total, what) before each item; None: none.
+        progress: called with (done, total, what) before each item; None: not called.
     """
     items = catalogue(document)
     for k, item in enumerate(items):
@@ -171,9 +189,9 @@ def reproduce(document: str = "all", progress: Progress | None = None) -> Iterat
 
 
 def counted(document: str = "all") -> Iterator[Result]:
-    """The documents' operation counts, which the room `counting` compares, as results of the same kind.
+    """The printed operation counts, compared by `forearm.counting.printed`, as results.
 
-    Figures that only agree with others of their document are no counts of ours, and left out.
+    Counts that only follow from others of the same document are left out: none of ours is behind them.
     """
     from forearm.counting.printed import compare, compare_steps, compare_table29
 
@@ -187,13 +205,16 @@ def counted(document: str = "all") -> Iterator[Result]:
             place,
             "operation counts",
             (),
+            comparison.kind,
             assumed=comparison.convention,
         )
         ours = comparison.ours if comparison.by_convention is None else comparison.by_convention
         for unit, shown, value in zip(comparison.unit, comparison.printed, ours, strict=True):
             verdict: Verdict = "exact" if shown == value else comparison.verdict
             reason = "" if verdict == "exact" else _sentence(comparison.reason)
-            yield Result(item, f"{comparison.what}, {unit}", str(shown), float(value), verdict, reason)
+            yield Result(
+                item, f"{comparison.what}, {unit}", str(shown), float(value), verdict, reason, item.kind
+            )
 
 
 def _sentence(text: str) -> str:
@@ -201,18 +222,18 @@ def _sentence(text: str) -> str:
 
 
 def results(item: Item) -> Iterator[Result]:
-    """The figures of one item, recomputed now."""
+    """The values of one item, recomputed and compared."""
     ours: Figures = {} if item.recompute is None else function(item.recompute)()
-    for label, printed, reason in item.values:
+    for (label, printed, reason), kind in zip(item.values, item.kinds, strict=True):
         value = ours[label] if item.recompute is not None else None
         verdict = judge(printed, value, item.tolerance)
         said = "" if verdict in ("exact", "within rounding") else reason or item.reason
-        yield Result(item, label, printed, None if value is None else float(value), verdict, said)
+        yield Result(item, label, printed, None if value is None else float(value), verdict, said, kind)
 
 
 def judge(printed: str, ours: float | None, tolerance: float | None = None) -> Verdict:
-    """Exactly the printed number or beyond the printed bound, the same once rounded, different,
-    or nothing to compare with.
+    """The verdict on our value: exact (or beyond a printed bound), within rounding, differs, or not
+    reproducible if either value is missing.
     """
     if ours is None or printed == NOT_PRINTED:
         return "not reproducible"
@@ -221,7 +242,7 @@ def judge(printed: str, ours: float | None, tolerance: float | None = None) -> V
         return "exact" if (beyond > 0.0) == (printed[0] == ">") and beyond != 0.0 else "differs"
     number, half_digit = _number(printed)
     apart = abs(number - ours)
-    # Of a residual printed as 0.000, an exact 0 would be the luck of one machine's rounding.
+    # A residual printed as 0.000 that comes out as exactly 0 does so by the rounding of one machine only.
     if apart <= 1e-12 * max(abs(ours), 1e-300) and not (number == 0.0 and half_digit > 0.0):
         return "exact"
     allowed = max(half_digit * (1.0 + 1e-9), tolerance or 0.0)
@@ -229,9 +250,7 @@ def judge(printed: str, ours: float | None, tolerance: float | None = None) -> V
 
 
 def _number(printed: str) -> tuple[float, float]:
-    """The printed number, `66,271`, `6.9e-4` or `695/6`, and half a unit of its last digit,
-    0 for a fraction and for `0`.
-    """
+    """The number in `66,271`, `6.9e-4` or `695/6`, and half a unit of its last digit: 0 for `695/6`, `0`."""
     if "/" in printed or printed == "0":
         return float(Fraction(printed)), 0.0
     number = Decimal(printed.replace(",", ""))
@@ -242,8 +261,9 @@ def _number(printed: str) -> tuple[float, float]:
 def _read(document: str) -> Iterator[Item]:
     for block in _data(document)["item"]:
         values = tuple((v["label"], v["printed"], v.get("reason", "")) for v in block["value"])
+        kinds = tuple(v.get("kind", block["kind"]) for v in block["value"])
         rest = {key: value for key, value in block.items() if key != "value"}
-        yield Item(document=document, values=values, **rest)
+        yield Item(document=document, values=values, kinds=kinds, **rest)
 
 
 def _data(document: str) -> dict[str, Any]:

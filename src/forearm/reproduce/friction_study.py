@@ -2,8 +2,7 @@
 drives on a straight line.
 
 The document gives Table 3.4, the line px = 0.3, py = pz = s(t), 2 s and 201 rows, and five torques per joint
-at 0.6 s. It does not give s(t), the distance of the bearings and the curve of efficiencies: what stands
-here for them is assumed.
+at 0.6 s. It does not give s(t), the distance between the bearings or the efficiency curve: they are assumed.
 """
 
 from __future__ import annotations
@@ -27,21 +26,20 @@ from forearm.spatial import Floats, pose
 DURATION, ROWS, PX = 2.0, 201, 0.3  # s, rows of the table, m
 # mu, r, break-away, maximum torque
 TABLE_3_4 = ((0.1, 0.10, 6.3, 97.6), (0.1, 0.08, 5.5, 186.4), (0.1, 0.07, 2.6, 89.4))
-# |total at joint| / maximum torque of Table 3.5, and the efficiency that takes it to
-#  the printed input torque.
+# |total at joint| / maximum torque of Table 3.5, and the efficiency that yields the printed input torque.
 LOADS = ((0.03068, 0.4543), (0.08565, 0.5619), (0.007607, 0.3458))
 
-# Assumed, and chosen by trying: torques of Table 3.5 that come near have been brought near.
-# m; s goes from 0 to it; of many shapes and ends one that brings the basic torques at 0.6 s near
+# Assumed and tuned to Table 3.5: torques that come close to it prove nothing.
+# m; final value of s, chosen so that the basic torques at 0.6 s come close
 S_END = 0.15
-DISTANCES = (0.565, 0.2, 0.2)  # m; joint 1's was set by its printed friction, the others hardly matter
+DISTANCES = (0.565, 0.2, 0.2)  # m; joint 1's from its printed friction; the others hardly matter
 POINTS_OF_CURVE = 24
-LIGHTEST = 1e-3  # load below which the efficiency stays the same
+LIGHTEST = 1e-3  # load below which the efficiency is constant
 
 
 @dataclass(frozen=True, eq=False)
 class FrictionStudy:
-    """Torques (T, 3) along the motion: of the rigid arm, of the bearings, of the gears."""
+    """Torques (T, 3) along the motion: rigid-body, bearing friction, gear friction, N m."""
 
     line: Line
     motion: JointMotion
@@ -51,24 +49,24 @@ class FrictionStudy:
 
     @property
     def at_joint(self) -> Floats:
-        """What the gears must give."""
+        """Output torque of the gears."""
         return self.basic + self.joint
 
     @property
     def total(self) -> Floats:
-        """What the motors must give, times the gear ratio."""
+        """Motor torque times gear ratio."""
         return self.basic + self.joint + self.transmission
 
 
 def fitted() -> tuple[float, float]:
-    """(k, x) of the efficiency k r^x that lies nearest to the three points of Table 3.5, in logarithms."""
+    """(k, x) of the efficiency k r^x, fitted to the three points of Table 3.5 in logarithms."""
     r, eta = np.log(np.array(LOADS)).T
     exponent, factor = np.polyfit(r, eta, 1)
     return math.exp(factor), float(exponent)
 
 
 def gears() -> tuple[Transmission, ...]:
-    """The harmonic drives: the fitted curve by straight lines, break-away and maximum torque of Table 3.4."""
+    """The harmonic drives: piecewise linear fitted efficiency, break-away and maximum torque of Table 3.4."""
     factor, exponent = fitted()
     loads = np.geomspace(LIGHTEST, 1.0, POINTS_OF_CURVE)
     curve = tuple((float(r), float(min(factor * r**exponent, 1.0))) for r in loads)
@@ -78,8 +76,8 @@ def gears() -> tuple[Transmission, ...]:
 
 
 def arm() -> Arm:
-    """The positioning arm with its drives; links of Tables 2.5 and 2.6, rotors in Izz,
-    the hand at the end of the forearm.
+    """The positioning arm with drives: links of Tables 2.5 and 2.6, rotor inertias in Izz, hand at the end of
+    the forearm.
     """
     plain, tables = load_builtin("puma560-dhanaraj3"), load_builtin("puma560-akb")
     for name, rotor in zip(("link2", "link3"), ROTORS[1:3], strict=True):  # link 1 has its own already
@@ -113,9 +111,7 @@ def geometry(of: Arm) -> Positioning:
 
 @lru_cache(maxsize=1)
 def study() -> FrictionStudy:
-    """The torques along the line, by the inverse dynamics of the arm without drives, with
-    bearings, and with all.
-    """
+    """Torques along the line by inverse dynamics: rigid arm, arm with bearings, arm with all drives."""
     driven = arm()
     t = np.linspace(0.0, DURATION, ROWS)
     line = half_sine((PX, 0.0, 0.0), (PX, S_END, S_END), t, DURATION)
@@ -127,7 +123,7 @@ def study() -> FrictionStudy:
 
 
 def without_gears(driven: Arm) -> Arm:
-    """The arm with its bearings alone."""
+    """The arm with bearings and without gears."""
 
     def bare(joint: Joint) -> Joint:
         return dataclasses.replace(joint, transmission=None)

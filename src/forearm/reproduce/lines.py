@@ -1,6 +1,4 @@
-"""Straight lines of the hand as motions of the joints: the closed form of Dhanaraj's program,
-Newton's steps for other arms.
-"""
+"""Straight hand paths as joint motions: by the closed form of Dhanaraj's program, or by Newton iteration."""
 
 from __future__ import annotations
 
@@ -18,14 +16,12 @@ from forearm.spatial import Floats
 
 Point = tuple[float, float, float]
 NEWTON_STEPS = 20
-CLOSE = 1e-13  # m and rad: what Newton's steps end at
+CLOSE = 1e-13  # m and rad: residual at which Newton's iteration ends
 
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A straight way of a point: positions, velocities and accelerations (T, 3) at
-    times t (T,), in base axes.
-    """
+    """Straight motion of a point: positions, velocities, accelerations (T, 3) at times t (T,), base axes."""
 
     t: Floats
     p: Floats
@@ -35,7 +31,7 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class JointMotion:
-    """What the joints do at times t (T,): q, qd, qdd (T, n)."""
+    """Joint motion q, qd, qdd (T, n) at times t (T,)."""
 
     t: Floats
     q: Floats
@@ -45,11 +41,9 @@ class JointMotion:
 
 @dataclass(frozen=True)
 class Positioning:
-    """Lengths of a three-joint arm as D.1.3 of Dhanaraj names them:
-    e, f, g in m, and the signs of the roots of q1 and q3.
+    """Lengths e, f, g (m) of a three-joint arm as in Dhanaraj D.1.3, and the signs of the roots of q1 and q3.
 
-    f is positive where the forearm lies along y of frame 3, as in D.1.3, and negative
-    where it lies against it.
+    f is positive if the forearm lies along +y of frame 3, as in D.1.3, and negative if along -y.
     """
 
     upper: float
@@ -76,7 +70,7 @@ class Positioning:
 
 
 def even(start: Point, end: Point, t: Floats, duration: float) -> Line:
-    """From start to end at constant speed."""
+    """The line from start to end at constant speed."""
     way = np.array(end) - start
     u = t[:, None] / duration
     return Line(
@@ -88,19 +82,19 @@ def even(start: Point, end: Point, t: Floats, duration: float) -> Line:
 
 
 def half_sine(start: Point, end: Point, t: Floats, duration: float) -> Line:
-    """From rest at start to rest at end; the speed is half a sine."""
+    """The line from rest at start to rest at end with a half-sine speed profile."""
     way = np.array(end) - start
     w, angle = math.pi / duration, math.pi * t[:, None] / duration
     p = np.array(start) + 0.5 * (1.0 - np.cos(angle)) * way
-    # at rest to the bit, so that nothing rubs at the end
+    # exactly 0 at the end, so that friction vanishes there
     speed = np.where(angle < math.pi, np.sin(angle), 0.0)
     return Line(t, p, 0.5 * w * speed * way, 0.5 * w**2 * np.cos(angle) * way)
 
 
 def moved(arm: Arm, line: Line, q: Floats) -> JointMotion:
-    """The motion at positions q (T, n) of the hand on a line, n = 3, or 6 with a hand that does not turn.
+    """The joint motion along a line at positions q (T, n): n = 3, or 6 with constant orientation of the hand.
 
-    J qd = v, J qdd = a - Jd qd, with the rows of J that n joints can answer for.
+    J qd = v, J qdd = a - Jd qd, with the first n rows of J.
     """
     turning = np.zeros((len(line.t), arm.n - 3))
     v, a = (np.concatenate([x, turning], axis=1) for x in (line.v, line.a))
@@ -111,8 +105,9 @@ def moved(arm: Arm, line: Line, q: Floats) -> JointMotion:
 
 
 def tracked(kernel: Kernel, p: Floats, R_base_hand: Floats, q_near: ArrayLike) -> Floats:
-    """q (T, 6) of a hand at points (T, 3) that does not turn:
-    Newton's steps from the row before, first from q_near.
+    """q (T, 6) of a hand at points (T, 3) with constant orientation, by Newton iteration.
+
+    Each row starts from the previous one, the first from q_near.
     """
     rows, q = [], np.array(q_near, dtype=np.float64)
     for point in p:
@@ -132,5 +127,5 @@ def tracked(kernel: Kernel, p: Floats, R_base_hand: Floats, q_near: ArrayLike) -
 
 
 def _turn(R: Floats) -> Floats:
-    """The vector about which a small turn R turns, by its angle to second order."""
+    """The rotation vector of a small rotation R, to second order."""
     return 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])

@@ -1,5 +1,5 @@
-"""One evaluation over several processors: task graphs, schedules of them, their check,
-and code that runs them on threads.
+"""Parallel evaluation of one function: task graphs, schedules, schedule validation, and machine code that
+runs a schedule on threads.
 """
 
 from typing import Any

@@ -1,7 +1,5 @@
-"""Graphs of links put together to the graph of an arm, in 4n + 3 layers once the first link's needless
-subtasks are left out.
-
-Dhanaraj 4.3.1, Figs. 4.7 to 4.9.
+"""The task graph of an arm assembled from those of its links, in 4n + 3 layers once the first link's
+unnecessary subtasks are removed. Dhanaraj 4.3.1, Figs. 4.7 to 4.9.
 """
 
 from __future__ import annotations
@@ -16,24 +14,29 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
+from forearm.drives.joint import drives_of
 from forearm.errors import InputError, shorten
 from forearm.kinematics.arguments import states_of
-from forearm.schedules.elimination import NOTHING, Operand, Remaining, given_values, remaining
+from forearm.schedules.elimination import Remaining, given_values, remaining
+from forearm.schedules.further import FIRST_DRIVE, TWISTED_FORWARD
 from forearm.schedules.links import chain_of, joints_at
 from forearm.schedules.packing import packed
 from forearm.schedules.subtasks import BACKWARD_LAYERS, FORWARD_LAYERS, LAST_FORWARD, SUBTASKS, Place
 from forearm.schedules.tasks import Task, TaskGraph
+from forearm.schedules.terms import Operand
+from forearm.symbols.graph import NOTHING
 from forearm.values import check_whole
 
 MOST_LINKS = 200
+FORWARD_BEYOND = frozenset(task.number for task in TWISTED_FORWARD)
 
 
 @dataclass(frozen=True, eq=False)
 class Layered:
-    """A task graph and the layer of each task, from 1 on; `places` say which subtask of which link a task is.
+    """A task graph with the layer of each task, from 1; `places` gives link and subtask number of each task.
 
-    A task waits for tasks of earlier layers only. Tasks are in the order of Table 4.3: layer by layer,
-    forward recursions from the base on, backward ones from the hand.
+    A task depends on tasks of earlier layers only. Tasks are in the order of Table 4.3: layer by layer,
+    forward recursions from the base outwards, backward recursions from the hand inwards.
     """
 
     graph: TaskGraph
@@ -50,41 +53,44 @@ class Layered:
 
     @property
     def concurrency(self) -> int:
-        """The most tasks of a layer: the processors that it takes to do a layer at a time."""
+        """The size of the largest layer: the processors needed to execute one layer at a time."""
         return max(map(len, self.rows), default=0)
 
 
 @dataclass(frozen=True, eq=False)
 class SubtaskProgram:
-    """The subtasks of an arm that there is something to do in, what each does, and their graph."""
+    """The non-empty subtasks of an arm, the operations of each, and their task graph."""
 
     arm: Arm
     layered: Layered
     remaining: Remaining
-    operations: tuple[tuple[int, ...], ...]  # of each task, as places in remaining.operations
+    operations: tuple[tuple[int, ...], ...]  # of each task, as indices of remaining.operations
 
     @property
     def graph(self) -> TaskGraph:
-        """What waits for what."""
+        """The subtasks as tasks, with their precedence."""
         return self.layered.graph
 
 
 def layer_of(place: Place, n: int) -> int:
-    """Where links are stacked: each two layers after the one before it, forwards from link 2 on,
-    then backwards from link n.
+    """The layer of a subtask where links are stacked two layers apart: forwards from link 2, then
+    backwards from link n.
     """
     i, number = place
-    layer = SUBTASKS[number - 1].layer
-    if number > LAST_FORWARD:
+    if number >= FIRST_DRIVE:
+        layer = BACKWARD_LAYERS + 1
+    else:
+        layer = SUBTASKS[number - 1].layer if number <= len(SUBTASKS) else 1
+    if number > LAST_FORWARD and number not in FORWARD_BEYOND:
         return FORWARD_LAYERS + 2 * (n - 2) + 2 * (n - i) + layer
     return 1 if i == 1 else 2 * (i - 2) + layer
 
 
 def layers_of(n: int) -> int:
-    """4n + 3: the layers of n links, 2n + 2 forwards and 2n + 1 backwards.
+    """The layers of n links: 4n + 3, of which 2n + 2 forwards and 2n + 1 backwards.
 
-    From two links on that is the longest chain too, once what is needless in the first link is
-    left out, else 4n + 5.
+    For two links or more this is the critical path too, once the first link's unnecessary subtasks are
+    removed; with them it is 4n + 5.
     """
     return (FORWARD_LAYERS + 2 * (n - 2)) + (BACKWARD_LAYERS + 2 * (n - 1))
 
@@ -92,7 +98,7 @@ def layers_of(n: int) -> int:
 def table_graph(n: int, left_out: Collection[Place] = (), name: str = "") -> Layered:
     """All subtasks of n links but those left out, with the precedence of Table 4.1.
 
-    A task that is left out hands on what it waits for: what waits for it waits for that instead.
+    Successors of a task that is left out depend on its predecessors instead.
     """
     check_whole(n, "subtasks, links", 1, MOST_LINKS)
     everything = [(i, task.number) for i in range(1, n + 1) for task in SUBTASKS]
@@ -104,13 +110,12 @@ def table_graph(n: int, left_out: Collection[Place] = (), name: str = "") -> Lay
 
 
 def subtask_work(arm: Arm, all_made: bool = False) -> SubtaskProgram:
-    """The subtasks of an arm with twists of right angles and diagonal tensors,
-    after everything that is 0 is left out.
+    """The subtasks of a serial arm and of its drives that remain once zeros are eliminated.
 
-    What no torque depends on is left out too, unless `all_made`, as the document makes it.
-    Precedence is that of the data.
+    Operations that no torque depends on are removed too, unless `all_made`, as in the document. Precedence
+    follows the data flow. Raises ModelError for trees and mimicking joints.
     """
-    left = remaining(chain_of(arm))
+    left = remaining(chain_of(arm), drives_of(arm))
     tasks = packed(left, all_made)
     owner = {k: place for place, operations in tasks.items() for k in operations}
     waits = {
@@ -125,18 +130,16 @@ def subtask_work(arm: Arm, all_made: bool = False) -> SubtaskProgram:
 def run_tasks(
     work: SubtaskProgram, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, order: Sequence[int] | None = None
 ) -> NDArray[np.float64]:
-    """The torques (n,) at one state by the tasks done one after the other,
-    in the graph's order unless another is given.
-    """
+    """The torques (n,) at one state, computed task by task in the given order (default: the graph's)."""
     left = work.remaining
     sequence = range(len(work.graph)) if order is None else _complete(work.graph, order)
     state = [np.ravel(given) for given in states_of(work.arm, q=q, qd=qd, qdd=qdd)]
     if any(len(given) != len(left.chain) for given in state):
         raise InputError(
-            f"{work.arm.name}: tasks are run for one state, {len(left.chain)} numbers each; "
-            "run them for each row."
+            f"{work.arm.name}: expected one state, {len(left.chain)} numbers each; "
+            "call run_tasks once per row."
         )
-    if np.isnan(state).any():  # tasks that would have seen it may be left out
+    if np.isnan(state).any():  # the tasks that would propagate it may have been eliminated
         return np.full(len(left.chain), np.nan)
     joints = joints_at(left.chain, *(v.tolist() for v in state))
     values: dict[int, float] = dict(enumerate(given_values(left.chain, joints)))
@@ -149,23 +152,23 @@ def run_tasks(
         for k in work.operations[task]:
             operation = left.operations[k]
             try:
-                a, b = value(operation.left), value(operation.right)
+                operands = [value(operand) for operand in operation.operands]
             except KeyError as error:
                 name = work.graph.tasks[task].name
                 raise InputError(
-                    f"{name} comes before a task that it waits for; put it behind that."
+                    f"{name} comes before a task that it depends on; move it behind that task."
                 ) from error
-            values[len(left.given) + k] = a * b if operation.product else a + b
+            values[len(left.given) + k] = operation.of(*operands)
     return np.array([value(torque) for torque in left.torques])
 
 
 def _complete(graph: TaskGraph, order: Sequence[int]) -> list[int]:
-    """An order as it was given, or an error where a task is missing, comes twice or is none of the graph."""
+    """The order as a list; InputError if a task is missing, repeated or unknown."""
     count = Counter(order)
     for k, task in enumerate(graph.tasks):
         if count[k] != 1:
             raise InputError(
-                f"order: every task once; {task.name} {'is missing' if not count[k] else 'comes again'}."
+                f"order: expected every task once; {task.name} is {'repeated' if count[k] else 'missing'}."
             )
     if len(count) > len(graph):
         odd = next(k for k in count if k not in range(len(graph)))
@@ -174,7 +177,7 @@ def _complete(graph: TaskGraph, order: Sequence[int]) -> list[int]:
 
 
 def _bridged(waits: Mapping[Place, set[Place]], left_out: set[Place]) -> dict[Place, set[Place]]:
-    """What each task that stays waits for, once those left out have handed on what they wait for."""
+    """The predecessors of each remaining task, through the tasks that are left out."""
     sources: dict[Place, set[Place]] = {}
     made: dict[Place, set[Place]] = {}
     for place in TopologicalSorter(waits).static_order():
@@ -186,17 +189,22 @@ def _bridged(waits: Mapping[Place, set[Place]], left_out: set[Place]) -> dict[Pl
 
 
 def _layered(n: int, waits: Mapping[Place, set[Place]], name: str) -> Layered:
-    """Tasks in layers: where links are stacked, or behind what they wait for where that is later."""
+    """Tasks in layers: the stacked layer, or one behind the last predecessor if that is later."""
     layer: dict[Place, int] = {}
     for place in TopologicalSorter(waits).static_order():
         layer[place] = max([layer_of(place, n), *(layer[earlier] + 1 for earlier in waits[place])])
 
     def rank(place: Place) -> tuple[int, bool, int, int]:
-        backward = place[1] > LAST_FORWARD
+        backward = place[1] > LAST_FORWARD and place[1] not in FORWARD_BEYOND
         return layer[place], backward, -place[0] if backward else place[0], place[1]
 
     places = sorted(waits, key=rank)
     index = {place: k for k, place in enumerate(places)}
-    tasks = tuple(Task(f"{i}{number:02d}", 1.0, f"link {i}") for i, number in places)
+    tasks = tuple(Task(_name(*place), 1.0, f"link {place[0]}") for place in places)
     before = tuple(tuple(sorted(index[earlier] for earlier in waits[place])) for place in places)
     return Layered(TaskGraph(tasks, before, name), tuple(layer[place] for place in places), tuple(places))
+
+
+def _name(i: int, number: int) -> str:
+    """The document's three digits, such as 126; with a dot from subtask 100 of a link on."""
+    return f"{i}{number:02d}" if number < 100 else f"{i}.{number}"

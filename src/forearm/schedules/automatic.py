@@ -1,6 +1,4 @@
-"""Task graphs of generated functions: every operation of the code a task, whatever
-the function and the arm.
-"""
+"""Task graphs of generated functions, one task per operation, for any function and any arm."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ MOST_OPERATIONS = 60_000
 
 @dataclass(frozen=True)
 class Costs:
-    """What an operation of each kind takes; `other` are signs looked at and taken away."""
+    """Cost of an operation by kind; `other` stands for sign and absolute value."""
 
     mul: float = 1.0
     add: float = 1.0
@@ -45,7 +43,7 @@ class Costs:
             check_number(cost, f"costs, {field.name}", minimum=0.0, maximum=1e6)
 
     def of(self, graph: Graph, place: int) -> float:
-        """The cost of a node; what iterates costs as much as one round of it."""
+        """The cost of a node; an iteration costs as much as one round."""
         if place in graph.picks:
             return 0.0
         if place in graph.calls:
@@ -56,9 +54,7 @@ class Costs:
 
 @dataclass(frozen=True, eq=False)
 class Division:
-    """A traced function cut into tasks: `places[k]` are the nodes of its graph that task k
-    computes, operands first.
-    """
+    """A traced function divided into tasks: task k computes the graph nodes `places[k]`, operands first."""
 
     traced: Traced
     graph: TaskGraph
@@ -66,7 +62,7 @@ class Division:
 
 
 def traced_function(arm: Arm, function: str) -> Traced:
-    """A function of an arm on the graph, drives included, as code and kernels have it."""
+    """A function of an arm on the graph, drives included, as in generated code and kernels."""
     check_arm(arm, "schedule, arm", moves=True)
     wanted = chosen(FUNCTIONS, function, "schedule, function")
     traced = trace(Tracing(arm, {}), [wanted])
@@ -81,9 +77,9 @@ def traced_function(arm: Arm, function: str) -> Traced:
 def operations(
     traced: Traced, name: str = "operations", costs: Costs | None = None, fused: bool = False
 ) -> Division:
-    """A task for each operation; with `fused` one for each instruction of the kernels.
+    """One task per operation; with `fused` one per instruction of the kernels.
 
-    Those are a product with the sum that takes it in, and the sine with the cosine of an angle.
+    Fused are a product with the sum that uses it, and the sine with the cosine of an angle.
     """
     graph = traced.graph
     needed = [place for place in graph.needed(traced.results) if graph.kinds[place] >= MUL]
@@ -96,7 +92,7 @@ def operations(
 
 
 def divided(traced: Traced, groups: list[tuple[int, ...]], name: str, costs: Costs) -> Division:
-    """The tasks that compute these groups of nodes, in an order in which they can be done."""
+    """The tasks that compute these groups of nodes, in topological order."""
     graph = traced.graph
     owner = {place: k for k, group in enumerate(groups) for place in group}
     before = [
@@ -114,7 +110,7 @@ def divided(traced: Traced, groups: list[tuple[int, ...]], name: str, costs: Cos
 
 
 def profile(graph: TaskGraph) -> tuple[int, ...]:
-    """How many tasks could be done in each layer, if there were processors for all."""
+    """The number of tasks in each layer."""
     count = Counter(graph.layers)
     return tuple(count[layer] for layer in sorted(count))
 
@@ -122,9 +118,9 @@ def profile(graph: TaskGraph) -> tuple[int, ...]:
 def evaluated(
     division: Division, schedule: TaskSchedule, given: Mapping[str, float]
 ) -> dict[str, NDArray[np.float64]]:
-    """The function's results, its tasks done one by one in the order of their starts.
+    """The function's results, computed task by task in the order of their starts.
 
-    A task sees the inputs, the constants, and what the tasks that it waits for have made; nothing else.
+    A task sees inputs, constants and the results of its predecessors, nothing else.
     """
     check_schedule(schedule, division.graph, "evaluated")
     graph, made = division.traced.graph, [dict[int, Any]() for _ in division.places]
@@ -132,7 +128,7 @@ def evaluated(
     missing = [name for name in used if name not in given]
     if missing:
         raise InputError(
-            f"evaluated: values of {', '.join(map(repr, missing))} are missing; give a number for each."
+            f"evaluated: expected a number for every input; missing: {', '.join(map(repr, missing))}."
         )
     leaves: dict[int, Any] = dict(graph.values) | {
         place: given[name] for place, name in graph.leaves.items() if name in given
@@ -156,8 +152,8 @@ def _task(graph: Graph, group: tuple[int, ...], costs: Costs) -> Task:
 
 
 def _instructions(graph: Graph, results: Any, needed: list[int]) -> dict[int, int]:
-    """For nodes that are computed with another one, which: products with their sum,
-    the cosine and sine of one angle.
+    """Maps nodes to the node that they are computed with: products to their sum, cosine and sine of one
+    angle.
     """
     uses = Counter(e.node for e in expressions(results))
     for place in needed:
@@ -177,7 +173,7 @@ def _instructions(graph: Graph, results: Any, needed: list[int]) -> dict[int, in
 
 
 def _in_order(before: list[set[int]], age: list[int]) -> list[int]:
-    """Groups in an order in which each comes behind what it waits for, older ones first."""
+    """Groups in topological order, older ones first."""
     after: list[list[int]] = [[] for _ in before]
     for k, earlier in enumerate(before):
         for e in earlier:
@@ -194,5 +190,5 @@ def _in_order(before: list[set[int]], age: list[int]) -> list[int]:
             if not missing[later]:
                 heappush(ready, (age[later], later))
     if len(order) < len(before):
-        raise AssertionError("groups of operations wait for each other in a circle")
+        raise AssertionError("groups of operations depend on each other in a cycle")
     return order

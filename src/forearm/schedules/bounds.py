@@ -1,4 +1,4 @@
-"""Lower bounds: lengths that no schedule can stay under, with the reason."""
+"""Lower bounds on the length of every schedule, with the reason."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from forearm.schedules.priority import check_machine
 from forearm.schedules.tasks import TaskGraph
 
-ENTRIES = 2e7  # of the table over windows and tasks; graphs of many tasks get fewer windows
+ENTRIES = 2e7  # entries of the table over windows and tasks; larger graphs get fewer windows
 MOST_WINDOWS = 160  # thresholds on each side
-ROUNDING = 1e-9  # of a sum of costs, relative: a bound may lose so much, never gain it
+ROUNDING = 1e-9  # of a sum of costs, relative: the bound is lowered by it, so that it stays valid
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A length that is proven to be needed, and why.
+    """A proven lower bound, and its reason.
 
     The window that starts `head` after the start and ends `tail` before the end must hold `work` on
     all processors together.
@@ -34,7 +34,7 @@ class Bound:
 
 
 def lower_bound(graph: TaskGraph, processors: int) -> float:
-    """The length that every schedule on so many processors needs, whatever communication costs."""
+    """The lower bound on the length of schedules on so many processors, whatever communication costs."""
     return proof(graph, processors).length
 
 
@@ -42,10 +42,10 @@ def proof(graph: TaskGraph, processors: int) -> Bound:
     """The best of three bounds: the critical path, the total over the processors, and the fullest window.
 
     In a schedule of length T task k starts between head_k and T - tail_k. In the window from a to T - b it
-    must therefore spend at least min(c_k, head_k + c_k - a, tail_k - b, T - a - b), if that is positive; the
-    sum over all tasks must fit: T >= a + b + sum / p. T itself stands in it, so that a bound found may
-    sharpen the next. Costs that are whole numbers give whole lengths. Fernandez and Bussell's bound is the
-    case T = critical path.
+    therefore spends at least min(c_k, head_k + c_k - a, tail_k - b, T - a - b), if that is positive; the
+    sum over all tasks must fit: T >= a + b + sum / p. The inequality contains T itself, so that a bound
+    may sharpen the next. Costs that are whole numbers give whole lengths. Fernandez and Bussell's bound is
+    the case T = critical path.
     """
     check_machine(processors)
     path, load = graph.critical_path, graph.total / processors
@@ -61,7 +61,7 @@ def proof(graph: TaskGraph, processors: int) -> Bound:
 
 
 def _fullest(graph: TaskGraph, processors: int, known: float) -> Bound:
-    """The window that asks for the longest schedule, where `known` is a bound already."""
+    """The bound by the most restrictive window, given the bound `known`."""
     cost = np.array([task.cost for task in graph.tasks])
     head, tail = np.array(graph.heads), np.array(graph.tails)
     at_most = int(max(4, min(MOST_WINDOWS, math.sqrt(ENTRIES / len(graph)))))
@@ -82,7 +82,7 @@ def _fullest(graph: TaskGraph, processors: int, known: float) -> Bound:
 
 
 def _thresholds(values: Floats, at_most: int) -> Floats:
-    """The different values, or some of them, evenly: any window gives a bound."""
+    """The distinct values, or an even selection of them: any window gives a bound."""
     found = np.unique(values)
     chosen: Floats = found[
         np.unique(np.linspace(0, len(found) - 1, min(at_most, len(found))).round().astype(int))
@@ -91,7 +91,7 @@ def _thresholds(values: Floats, at_most: int) -> Floats:
 
 
 def _whole(graph: TaskGraph, length: float) -> float:
-    """What rounding may have added taken away again; the next whole number where all costs are whole."""
+    """The bound lowered by possible rounding, and rounded up where all costs are whole."""
     least = length * (1.0 - ROUNDING)
     if all(float(task.cost).is_integer() for task in graph.tasks):
         return float(math.ceil(least))

@@ -1,4 +1,4 @@
-"""The document's special cases, found by letting zeros run through an arm that has them.
+"""The document's special cases, derived by propagating zeros through arms that have them.
 Dhanaraj 4.3.2, Tables 4.2 to 4.6.
 """
 
@@ -23,10 +23,10 @@ from forearm.schedules.packing import STEPS
 FULL = "xyz"
 GENERAL_TWISTS = (0, -90, 90, -90, 90, -90)  # degrees; the first joint is along gravity
 STANFORD_TWISTS = (0, -90, 90, 0, -90, 90)
-# Table 4.4: what is not 0 of the centres of mass, and of the ways from each link to the next.
+# Table 4.4: non-zero elements of the centres of mass s and of the vectors p to the next link.
 STANFORD_CENTRES = ("yz", "z", "z", "yz", "yz", "z")
 STANFORD_WAYS = ("y", "y", "", "", "")
-MIDDLE = 5  # a link behind which and before which everything that can differ from 0 does
+MIDDLE = 5  # a link whose neighbours on both sides have no zeros that could be avoided
 
 
 def patterned_arm(
@@ -36,11 +36,11 @@ def patterned_arm(
     twists: Sequence[int] = GENERAL_TWISTS,
     name: str = "patterned",
 ) -> Arm:
-    """An arm with numbers of no meaning where the patterns name an axis, and 0 elsewhere.
+    """An arm with arbitrary numbers on the axes that the patterns name, and 0 elsewhere.
 
     `kinds` has R or P for each joint, `centres` the axes of each link's centre of mass, `ways` those of the
-    step to the next link; a sliding joint's own way need not be named. Tensors are diagonal, gravity is along
-    z of the base, twists in degrees.
+    vector to the next link; a prismatic joint's own displacement need not be named. Tensors are diagonal,
+    gravity is along z of the base, twists are in degrees.
     """
     n = len(kinds)
     if len(centres) != n or len(ways) != n - 1 or len(twists) < n or set(kinds) - set("RP"):
@@ -66,22 +66,20 @@ def patterned_arm(
 
 @cache
 def general_arm(n: int = 6) -> Arm:
-    """n turning joints, neighbours at right angles, no zero in any vector."""
+    """n revolute joints, neighbours at right angles, no zero in any vector."""
     twists = [0, *(90 if i % 2 else -90 for i in range(1, n))]
     return patterned_arm("R" * n, [FULL] * n, [FULL] * (n - 1), twists, f"general{n}")
 
 
 @cache
 def stanford_pattern() -> Arm:
-    """Zeros where Table 4.4 has them for the Stanford arm."""
+    """An arm with the zeros of Table 4.4, those of the Stanford arm."""
     return patterned_arm("RRPRRR", STANFORD_CENTRES, STANFORD_WAYS, STANFORD_TWISTS, "stanford-pattern")
 
 
 @cache
 def derived_special() -> dict[str, frozenset[int]]:
-    """Table 4.2 anew: the subtasks in which nothing is left for a sliding joint, for the
-    first link, for the last.
-    """
+    """Table 4.2 derived: the subtasks that are empty for a prismatic joint, the first and the last link."""
     general = remaining(chain_of(general_arm())).left_out()
     sliding = remaining(chain_of(patterned_arm("RRRRPR", [FULL] * 6, [FULL] * 5))).left_out()
     of = {"sliding": (sliding, MIDDLE), "first": (general, 1), "last": (general, 6)}
@@ -92,7 +90,7 @@ def derived_special() -> dict[str, frozenset[int]]:
 
 @cache
 def derived_steps() -> dict[str, tuple[int, int, int, int]]:
-    """Table 4.5 anew: the subtasks that a + lambda p, a + lambda s, p x f and s x F take
+    """Table 4.5 derived: how many subtasks a + lambda p, a + lambda s, p x f and s x F need
     with 0, 1, 2 and 3 zeros.
     """
     made: dict[str, list[int]] = {name: [] for name in ("3", "4", "8 p", "8 s")}
@@ -110,10 +108,10 @@ def derived_steps() -> dict[str, tuple[int, int, int, int]]:
 
 @cache
 def derived_sparse() -> dict[int, int]:
-    """Table 4.6 anew: how many subtasks the zeros of Table 4.4 leave out of each link,
-    if its vectors alone are looked at.
+    """Table 4.6 derived: how many subtasks of each link the zeros of Table 4.4 eliminate, by its vectors
+    alone.
 
-    T12 to T17 of a link take the way to it, from the link before; the first has none before it.
+    T12 to T17 of a link use p of the link before; the first link has none before it.
     """
     steps = derived_steps()
     made = {}

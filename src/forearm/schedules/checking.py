@@ -1,7 +1,7 @@
-"""Is it a schedule at all: every task once, one at a time on a processor, none before what it
-waits for has arrived.
+"""Validation of schedules: every task once, one at a time on a processor, none before the results that it
+needs have arrived.
 
-It looks at tasks, processors and starts alone, and trusts nothing that made them.
+Only tasks, processors and start times are looked at, independently of what found them.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from forearm.schedules.schedule import TaskSchedule
 from forearm.schedules.tasks import TaskGraph, is_time
 
 Kind = Literal["missing", "repeated", "unknown", "processor", "time", "overlap", "precedence"]
-CLOSE = 1e-9  # of the larger of two times that are compared: what sums of costs may be rounded by
+CLOSE = 1e-9  # relative to the larger of two times: rounding of sums of costs
 
 
 @dataclass(frozen=True)
 class ScheduleEntry:
-    """One task of a schedule that may be none: a name, a processor counted from 0, and a start."""
+    """One entry of a schedule to be validated: task name, processor from 0, and start."""
 
     task: str
     processor: int
@@ -32,13 +32,13 @@ class ScheduleEntry:
 
 @dataclass(frozen=True)
 class Violation:
-    """One thing that is wrong with a schedule.
+    """One violation found in a schedule.
 
     Attributes:
         kind: "missing", "repeated", "unknown", "processor", "time", "overlap" or "precedence".
         task: name of the task.
         message: a sentence.
-        other: the task that it overlaps with or waits for, "" where there is none.
+        other: the task that it overlaps with or depends on, "" if none.
     """
 
     kind: Kind
@@ -49,7 +49,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class _Placed:
-    """An entry whose task is known by its place in the graph."""
+    """An entry whose task is given by its index in the graph."""
 
     task: int
     processor: int
@@ -59,7 +59,7 @@ class _Placed:
 
 @dataclass(frozen=True)
 class _Machine:
-    """What schedules are made for: how many processors, and what it costs to hand results over."""
+    """The machine: processors, and the costs of communication and synchronisation."""
 
     processors: int
     communication: float
@@ -67,12 +67,12 @@ class _Machine:
 
 
 def violations(schedule: TaskSchedule) -> tuple[Violation, ...]:
-    """Everything that is wrong with a schedule; nothing where it is one."""
+    """All violations of a schedule; empty if it is valid."""
     graph = schedule.graph
     listed = zip(range(len(schedule.start)), schedule.processor, schedule.start, strict=False)
     placed = [_placed(graph, k, processor, start) for k, processor, start in listed if k < len(graph)]
     extra = max(len(schedule.start), len(schedule.processor)) - len(graph)
-    odd = [Violation("unknown", "", f"{extra} more entries than the graph has tasks")] if extra > 0 else []
+    odd = [Violation("unknown", "", f"{extra} entries more than the graph has tasks")] if extra > 0 else []
     machine = _Machine(schedule.processors, schedule.communication, schedule.synchronisation)
     return (*odd, *_found(graph, placed, machine))
 
@@ -84,11 +84,9 @@ def violations_of_entries(
     communication: float = 0.0,
     synchronisation: float = 0.0,
 ) -> tuple[Violation, ...]:
-    """Everything that is wrong with a list of entries: names may be missing, come twice,
-    or be those of no task.
+    """All violations of a list of entries, whose names may be missing, repeated or unknown.
 
-    Names in the graph must differ. Of a task that comes twice the earliest result counts for
-    those that wait for it.
+    Names in the graph must be unique. If a task is repeated, its successors use the earliest result.
     """
     index = {task.name: k for k, task in enumerate(graph.tasks)}
     placed, found = [], []
@@ -97,19 +95,21 @@ def violations_of_entries(
             placed.append(_placed(graph, index[entry.task], entry.processor, entry.start))
         else:
             found.append(
-                Violation("unknown", entry.task, f"{entry.task} at {entry.start:g} is none of the tasks")
+                Violation(
+                    "unknown", entry.task, f"{entry.task} at {entry.start:g} is not a task of the graph"
+                )
             )
     return (*found, *_found(graph, placed, _Machine(processors, communication, synchronisation)))
 
 
 def check_schedule(schedule: TaskSchedule, graph: TaskGraph, where: str) -> None:
-    """Refuse what is no schedule of a graph."""
+    """Raise InputError unless this is a valid schedule of the graph."""
     if schedule.graph is not graph:
-        raise InputError(f"{where}: the schedule is of another task graph; schedule division.graph.")
+        raise InputError(f"{where}: expected a schedule of division.graph, got one of another task graph.")
     wrong = violations(schedule)
     if wrong:
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-        raise InputError(f"{where}: it is no schedule: {wrong[0].message}{more}. See violations(schedule).")
+        raise InputError(f"{where}: invalid schedule: {wrong[0].message}{more}. See violations(schedule).")
 
 
 def _placed(graph: TaskGraph, k: int, processor: int, start: float) -> _Placed:
@@ -135,16 +135,16 @@ def _machine(machine: _Machine) -> Iterable[Violation]:
         ("synchronisation", machine.synchronisation),
     ):
         if not is_time(time):
-            yield Violation("time", "", f"{name} takes {shorten(time)}, which is no time")
+            yield Violation("time", "", f"{name} is {shorten(time)}, expected a finite number of at least 0")
 
 
 def _each_once(graph: TaskGraph, placed: Sequence[_Placed]) -> Iterable[Violation]:
     times = Counter(p.task for p in placed)
     for k, task in enumerate(graph.tasks):
         if times[k] == 0:
-            yield Violation("missing", task.name, f"{task.name} is not done")
+            yield Violation("missing", task.name, f"{task.name} is missing")
         elif times[k] > 1:
-            yield Violation("repeated", task.name, f"{task.name} is done {times[k]} times")
+            yield Violation("repeated", task.name, f"{task.name} is scheduled {times[k]} times")
 
 
 def _in_range(graph: TaskGraph, placed: Sequence[_Placed], processors: int) -> Iterable[Violation]:
@@ -152,15 +152,15 @@ def _in_range(graph: TaskGraph, placed: Sequence[_Placed], processors: int) -> I
         name = graph.tasks[p.task].name
         if not isinstance(p.processor, Integral) or not 0 <= p.processor < processors:
             yield Violation(
-                "processor", name, f"{name} is on processor {p.processor} of 0 to {processors - 1}"
+                "processor", name, f"{name} is on processor {p.processor}, expected 0 to {processors - 1}"
             )
         if not math.isfinite(p.start) or p.start < -CLOSE * abs(p.end):
             yield Violation("time", name, f"{name} starts at {p.start:g}")
 
 
 def _news(graph: TaskGraph, placed: Sequence[_Placed], of: dict[int, list[_Placed]]) -> Iterable[int]:
-    """For each entry, in order of starts, how many other processors have something for it that is
-    newer than all before.
+    """For each entry, in order of starts, from how many other processors it takes results newer than all that
+    its own has taken from there.
     """
     seen: dict[tuple[int, int], tuple[float, int]] = {}
     for p in placed:
@@ -185,8 +185,10 @@ def _is_before(time: float, other: float) -> bool:
 def _one_at_a_time(
     graph: TaskGraph, placed: Sequence[_Placed], waits: Sequence[float]
 ) -> Iterable[Violation]:
-    """A processor is busy with a task from where its wait begins; entries come in order of their starts."""
-    busy: dict[int, _Placed] = {}  # on each processor, of what was seen, the entry that ends last
+    """Tasks that overlap on a processor, which is busy from the start of their wait; entries are sorted by
+    start.
+    """
+    busy: dict[int, _Placed] = {}  # the entry that ends last so far, by processor
     for p, wait in zip(placed, waits, strict=True):
         last = busy.get(p.processor)
         if last is not None and (p.end > p.start or wait) and _is_before(p.start, last.end + wait):
@@ -194,7 +196,7 @@ def _one_at_a_time(
             yield Violation(
                 "overlap",
                 name,
-                f"{name} starts at {p.start:g}{_said(wait)} where {other} runs to {last.end:g}",
+                f"{name} starts at {p.start:g}{_after(wait)}, but {other} runs until {last.end:g}",
                 other,
             )
         if last is None or p.end > last.end:
@@ -212,15 +214,16 @@ def _precedence(
         name = graph.tasks[p.task].name
         for earlier in sorted(set(graph.before[p.task])):
             arrivals = [e.end + (late if e.processor != p.processor else 0.0) for e in of.get(earlier, [])]
-            if arrivals and _is_before(p.start, min(arrivals) + wait):  # what is missing was said already
+            if arrivals and _is_before(p.start, min(arrivals) + wait):  # missing ones are reported above
                 other = graph.tasks[earlier].name
                 yield Violation(
                     "precedence",
                     name,
-                    f"{name} starts at {p.start:g}{_said(wait)}, {other} is there at {min(arrivals):g}",
+                    f"{name} starts at {p.start:g}{_after(wait)}, but the result of {other} arrives at "
+                    f"{min(arrivals):g}",
                     other,
                 )
 
 
-def _said(wait: float) -> str:
+def _after(wait: float) -> str:
     return f" after a wait of {wait:g}" if wait else ""

@@ -1,6 +1,4 @@
-"""Schedules side by side: what a document prints, its rule, the critical path first, the best
-found, and what is proven.
-"""
+"""Schedules compared: printed, by the document's rule, by critical path, the best found, the lower bound."""
 
 from __future__ import annotations
 
@@ -15,14 +13,12 @@ from forearm.schedules.rule import schedule_by_rule
 from forearm.schedules.search import is_proven
 from forearm.schedules.tasks import TaskGraph
 
-EFFORT = 10.0  # s of the solver's clock, for each number of processors
+EFFORT = 10.0  # s of the solver's deterministic clock, for each number of processors
 
 
 @dataclass(frozen=True)
 class ScheduleComparison:
-    """Lengths on so many processors; `best` is the shortest there is where it `is_proven`,
-    and never under `bound`.
-    """
+    """Lengths on so many processors; `best` is optimal if `is_proven`, and at least `bound`."""
 
     processors: int
     printed: int | None
@@ -36,7 +32,7 @@ class ScheduleComparison:
 def compared(
     graph: TaskGraph | Layered, processors: Sequence[int], printed: Mapping[int, int] | None = None
 ) -> list[ScheduleComparison]:
-    """One line for each number of processors."""
+    """One comparison for each number of processors."""
     tasks = graph.graph if isinstance(graph, Layered) else graph
     made = []
     for p in processors:
@@ -50,6 +46,6 @@ def compared(
 
 
 def printed_levels(table: str) -> dict[int, int]:
-    """How many levels the printed schedules of a table have, by processors. Dhanaraj C.1 to C.15."""
+    """Levels of the printed schedules of a table by number of processors. Dhanaraj C.1 to C.15."""
     found = map(printed_schedule, names())
     return {schedule.processors: schedule.levels for schedule in found if schedule.load == table}

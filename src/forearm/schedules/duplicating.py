@@ -1,7 +1,7 @@
-"""Threads that never wait for each other: each computes some of the results, and whatever these need, alone.
+"""Threads that never wait for each other: each computes some of the results and everything that these need.
 
-What several results need is computed several times. That is cheaper than handing it over wherever a value
-takes longer to reach another core than to be computed.
+Values that several results need are computed several times, which is cheaper wherever a value takes longer to
+reach another core than to be recomputed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from forearm.schedules.priority import check_machine
 from forearm.schedules.threaded_plan import Threads, ThreadStep
 from forearm.symbols.graph import MUL, Expr, expressions
 
-MOST_UNITS = 256  # groups of results that are dealt out
+MOST_UNITS = 256  # groups of results that are assigned
 
 HALVINGS = 12
 
@@ -24,12 +24,11 @@ Floats = NDArray[np.float64]
 
 
 def apart(traced: Traced, processors: int, costs: Costs | None = None) -> Threads:
-    """Results dealt to threads in stretches, so that the thread with the most work has as
-    little of it as can be.
+    """Assign contiguous ranges of results to threads so that the largest load is minimal.
 
-    Stretches lie together in memory, so that two threads seldom write to one cache line. A value that
-    is a result twice, as in a symmetric matrix, is taken where it stands first or where it stands
-    last, whichever is better.
+    Ranges are contiguous in memory, so that two threads seldom write to one cache line. A value that appears
+    twice, as in a symmetric matrix, is computed at its first or its last appearance, whichever balances
+    better.
     """
     check_machine(processors)
     graph, prices = traced.graph, costs or Costs()
@@ -47,8 +46,8 @@ def apart(traced: Traced, processors: int, costs: Costs | None = None) -> Thread
 def _stretches(
     traced: Traced, nodes: list[int], weight: Floats, processors: int
 ) -> tuple[float, list[list[int]]]:
-    """(the most work of a thread, the results of each): by bisection, filling one thread after
-    the other up to a limit.
+    """(the largest load of a thread, the results of each): by bisection, filling one thread after the other
+    up to a limit.
     """
     size = -(-len(nodes) // MOST_UNITS) or 1
     units = [nodes[at : at + size] for at in range(0, len(nodes), size)]
@@ -67,9 +66,7 @@ def _stretches(
 
 
 def _filled(needs: list[Bools], weight: Floats, limit: float) -> list[tuple[int, int]] | None:
-    """Where stretches begin and end if none may need more work than the limit;
-    None where a result alone does.
-    """
+    """Begin and end of each range with no load above the limit; None if a single result exceeds it."""
     cuts, first = [], 0
     while first < len(needs):
         held, last = needs[first].copy(), first + 1

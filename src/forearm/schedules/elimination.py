@@ -1,99 +1,32 @@
-"""What is left of the subtasks where numbers are 0, 1 or -1: found by computing with scalars that
-know it. Dhanaraj 4.3.2.
+"""Elimination of operations with 0, 1 and -1 from an arm's subtasks. Dhanaraj 4.3.2.
 
 The formulas run once over terms: a given quantity or the result of an operation, with a sign that costs
-nothing. Products with 0 vanish, sums with 0 and products with 1 are renamings, constants are put together
-beforehand; what must be done at every state is written down with the subtask that does it.
+nothing. Products with 0 vanish, sums with 0 and products with 1 are renamings, constants are folded
+beforehand; every operation that remains is recorded with its subtask.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
+from forearm.drives.joint import Drive
 from forearm.model import Scalar
+from forearm.schedules.driven import driven_torque
 from forearm.schedules.formulas import AXES, ChainState, start, torque
+from forearm.schedules.further import FIRST_DRIVE
 from forearm.schedules.links import JointState, SubtaskChain, along
-from forearm.schedules.subtasks import SUBTASKS, Place, plain_order
-
-Operand = tuple[float, int]  # a factor and where the value is; a constant is a factor on NOTHING
-NOTHING = -1
-
-
-@dataclass(frozen=True)
-class Operation:
-    """One product or sum of two operands, and the subtask that it belongs to."""
-
-    product: bool
-    left: Operand
-    right: Operand
-    place: Place
-
-    @property
-    def reads(self) -> tuple[int, ...]:
-        """Where its operands are, constants left out."""
-        return tuple(at for _, at in (self.left, self.right) if at != NOTHING)
-
-
-@dataclass
-class Book:
-    """What is given and what was done so far; values are counted through both, given ones first."""
-
-    given: list[str] = field(default_factory=list)
-    operations: list[Operation] = field(default_factory=list)
-    place: Place = (0, 0)
-
-    def take(self, name: str) -> SignedValue:
-        """A quantity that is known before any subtask."""
-        self.given.append(name)
-        return SignedValue(self, 1.0, len(self.given) - 1)
-
-    def do(self, product: bool, left: Operand, right: Operand) -> SignedValue:
-        """One more operation."""
-        self.operations.append(Operation(product, left, right, self.place))
-        return SignedValue(self, 1.0, len(self.given) + len(self.operations) - 1)
-
-
-@dataclass(frozen=True, eq=False)
-class SignedValue:
-    """A value with a sign, as a scalar that the formulas compute with."""
-
-    book: Book
-    sign: float
-    at: int
-
-    def __neg__(self) -> SignedValue:
-        return SignedValue(self.book, -self.sign, self.at)
-
-    def __add__(self, other: SignedValue | float) -> SignedValue:
-        if isinstance(other, SignedValue):
-            return self.book.do(False, (self.sign, self.at), (other.sign, other.at))
-        return self if other == 0.0 else self.book.do(False, (self.sign, self.at), (other, NOTHING))
-
-    def __sub__(self, other: SignedValue | float) -> SignedValue:
-        return self + -other
-
-    def __mul__(self, other: SignedValue | float) -> SignedValue | float:
-        if isinstance(other, SignedValue):
-            made = self.book.do(True, (1.0, self.at), (1.0, other.at))
-            return made if self.sign == other.sign else -made
-        if other == 0.0:
-            return 0.0
-        if abs(other) == 1.0:
-            return self if other > 0.0 else -self
-        return self.book.do(True, (self.sign, self.at), (other, NOTHING))
-
-    __radd__ = __add__
-    __rmul__ = __mul__
-
-    def __rsub__(self, other: float) -> SignedValue:
-        return -self + other
+from forearm.schedules.order import subtasks_of
+from forearm.schedules.subtasks import Place
+from forearm.schedules.terms import Book, Operand, Operation, operand_of
 
 
 @dataclass(frozen=True, eq=False)
 class Remaining:
-    """The operations that an arm's subtasks are left with, in an order in which they can be done,
-    and where the torques are.
+    """The operations that remain of an arm's subtasks, in topological order, and the operands that are the
+    torques.
     """
 
     chain: SubtaskChain
@@ -103,7 +36,7 @@ class Remaining:
 
     @cached_property
     def needed(self) -> frozenset[int]:
-        """The operations that some torque depends on, as places in `operations`."""
+        """The operations that some torque depends on, as indices of `operations`."""
         found: set[int] = set()
         waiting = [at for _, at in self.torques]
         while waiting:
@@ -114,8 +47,8 @@ class Remaining:
         return frozenset(found)
 
     def by_place(self, all_made: bool) -> dict[Place, list[int]]:
-        """The operations of every subtask that has any; unless `all_made` those that no torque
-        depends on are left out.
+        """The operations of every non-empty subtask; unless `all_made` without those that no torque depends
+        on.
         """
         made: dict[Place, list[int]] = {}
         for k, operation in enumerate(self.operations):
@@ -124,28 +57,32 @@ class Remaining:
         return made
 
     def left_out(self, all_made: bool = True) -> frozenset[Place]:
-        """The subtasks in which nothing is left to do."""
-        everything = {(i, task.number) for i in range(1, len(self.chain) + 1) for task in SUBTASKS}
-        return frozenset(everything - set(self.by_place(all_made)))
+        """The subtasks that are empty."""
+        return frozenset(set(subtasks_of(self.chain)) - set(self.by_place(all_made)))
 
 
-def remaining(chain: SubtaskChain) -> Remaining:
-    """Run the formulas over terms and keep what they did."""
+def remaining(chain: SubtaskChain, drives: Sequence[Drive] = ()) -> Remaining:
+    """Run the formulas over terms and record their operations, then those of the drives, one per joint, if
+    any.
+    """
     book = Book()
     motion = ChainState(chain, given_joints(chain, book))
     values = start(chain)
-    for i, number in plain_order(chain):
-        book.place = (i, number)
-        made = SUBTASKS[number - 1].compute(motion, values, i)
-        values.update({(name, i): value for name, value in made.items()})
+    for place, task in subtasks_of(chain).items():
+        book.place = place
+        made = task.compute(motion, values, place[0])
+        values.update({(name, place[0]): value for name, value in made.items()})
     torques = [torque(chain, values, i) for i in range(1, len(chain) + 1)]
-    ends = tuple((t.sign, t.at) if isinstance(t, SignedValue) else (float(t), NOTHING) for t in torques)
+    for k, drive in enumerate(drives):
+        book.place = (k + 1, FIRST_DRIVE)
+        torques[k] = driven_torque(book, drive, torques[k], values, motion, k + 1)
+    ends = tuple(operand_of(t) for t in torques)
     return Remaining(chain, tuple(book.given), tuple(book.operations), ends)
 
 
 def given_joints(chain: SubtaskChain, book: Book) -> tuple[JointState, ...]:
-    """The joints as terms; sines, cosines and the way that a joint has slid are given,
-    as to the document's subtasks.
+    """The joints as terms; sines, cosines and displacements of prismatic joints are given, as in the
+    document.
     """
     made = []
     for i, link in enumerate(chain.links, start=1):
@@ -155,16 +92,17 @@ def given_joints(chain: SubtaskChain, book: Book) -> tuple[JointState, ...]:
         if link.revolute:
             c, s = book.take(f"c{i}"), book.take(f"s{i}")
         else:
-            k = along(link)[0]
-            p[k] = book.take(f"p{i - 1}.{AXES[k]}")
+            c, s = math.cos(link.angle), math.sin(link.angle)
+            for k, _ in along(link):
+                p[k] = book.take(f"p{i - 1}.{AXES[k]}")
         made.append(JointState(c, s, book.take(f"qd{i}"), book.take(f"qdd{i}"), (p[0], p[1], p[2])))
     return tuple(made)
 
 
 def given_values(chain: SubtaskChain, joints: tuple[JointState, ...] | list[JointState]) -> list[Scalar]:
-    """The numbers of the given quantities, in their order."""
+    """The values of the given quantities, in their order."""
     made: list[Scalar] = []
     for link, joint in zip(chain.links, joints, strict=True):
-        made += [joint.c, joint.s] if link.revolute else [joint.p[along(link)[0]]]
+        made += [joint.c, joint.s] if link.revolute else [joint.p[k] for k, _ in along(link)]
         made += [joint.qd, joint.qdd]
     return made

@@ -1,6 +1,4 @@
-"""The shortest schedule by a constraint solver (OR-Tools' CP-SAT, extra `schedule`),
-with the bound that it has proven.
-"""
+"""The shortest schedule by a constraint solver (OR-Tools' CP-SAT, extra `schedule`) and its proven bound."""
 
 from __future__ import annotations
 
@@ -15,10 +13,10 @@ from forearm.schedules.search import is_proven, schedule_by_search
 from forearm.schedules.tasks import TaskGraph
 from forearm.values import check_number
 
-GRID = 1000  # parts of a unit of time that the solver counts in, where costs are not whole
-LARGEST = 2**40  # parts, all tasks together
-EVEN = 1e-12  # of a cost: how far from whole parts rounding may bring it
-WORKERS = 4  # of the solver, taking turns so that the answer is the same from run to run
+GRID = 1000  # time steps per unit, where costs are not whole
+LARGEST = 2**40  # time steps, all tasks together
+EVEN = 1e-12  # of a cost: rounding allowed for a whole number of time steps
+WORKERS = 4  # of the solver, interleaved so that the answer is reproducible
 MOST_TASKS = 5000
 
 
@@ -34,12 +32,12 @@ def schedule_exact(
     synchronisation: float = 0.0,
     effort: float = 30.0,
 ) -> TaskSchedule:
-    """The shortest schedule; `bound` says what is proven, its own length where nothing is shorter.
+    """The shortest schedule found, with the proven lower bound in `bound`: its own length if it is optimal.
 
-    It starts from the search and its bound, and asks the solver only where they differ. `effort` limits
-    the solver, in seconds of its own deterministic clock. The answer is the search's without the
-    solver, and where that has no model: waits that cost time, costs that are no multiples of 1/GRID,
-    more than MOST_TASKS tasks.
+    It starts from the search and its bound, and calls the solver only if they differ. `effort` limits the
+    solver, in seconds of its deterministic clock. Without the solver the result is the search's, as it is
+    for what the solver does not model: waits that cost time, costs that are not multiples of 1/GRID, more
+    than MOST_TASKS tasks.
     """
     check_number(effort, "effort", above=0.0, maximum=1e5)
     found = replace(schedule_by_search(graph, processors, communication, synchronisation), method="exact")
@@ -49,7 +47,7 @@ def schedule_exact(
 
 
 def is_modelled(schedule: TaskSchedule) -> bool:
-    """Whether the solver can be asked for a better one."""
+    """Whether the solver models this schedule."""
     return len(schedule.graph) <= MOST_TASKS and not schedule.synchronisation and _grid(schedule) is not None
 
 
@@ -105,8 +103,8 @@ def _starts(model: Any, hint: TaskSchedule, grid: int, most: int) -> list[Any]:
 def _on_processors(
     model: Any, hint: TaskSchedule, start: list[Any], cost: list[int], delay: int
 ) -> list[list[Any]]:
-    """Which processor does each task, no two at once; a result that comes from another
-    one is late by the delay.
+    """The processor of each task, one task at a time each; results from another processor arrive after the
+    delay.
     """
     count = min(hint.processors, len(cost))  # more could not all be used
     owner = [[model.new_bool_var("") for _ in range(count)] for _ in cost]
@@ -130,10 +128,9 @@ def _on_processors(
 
 
 def _dealt(begins: list[int], cost: list[int], processors: int) -> list[int]:
-    """Processors for tasks of which never more than there are processors run at once;
-    in whole parts, nothing is rounded.
+    """Assign processors to tasks of which no more run at once than there are processors; in whole time steps.
 
-    A task that takes no time takes no processor from another either: any will do.
+    A task of zero duration occupies no processor: any will do.
     """
     free, owner = [0] * processors, [0] * len(cost)
     for k in sorted((k for k, c in enumerate(cost) if c), key=lambda k: (begins[k], k)):
@@ -143,7 +140,7 @@ def _dealt(begins: list[int], cost: list[int], processors: int) -> list[int]:
 
 
 def _grid(schedule: TaskSchedule) -> int | None:
-    """Parts of a unit of time in which all costs are whole; None where there are none, or too many."""
+    """Time steps per unit in which all costs are whole; None if there are none, or too many."""
     given = [task.cost for task in schedule.graph.tasks] + [schedule.communication]
     grid = 1 if all(float(c).is_integer() for c in given) else GRID
     whole = all(abs(c * grid - round(c * grid)) <= EVEN * c * grid for c in given)
@@ -151,5 +148,5 @@ def _grid(schedule: TaskSchedule) -> int | None:
 
 
 def _parts(length: float, grid: int, up: bool) -> int:
-    """A length in parts: a bound rounded up, a length to the nearest."""
+    """A length in time steps: a bound rounded up, a length to the nearest."""
     return int(-(-length * grid * (1.0 - ROUNDING) // 1)) if up else round(length * grid)

@@ -1,9 +1,9 @@
-"""What the subtasks compute, over any scalar: the modified Newton-Euler recursion in pieces.
+"""The formulas of the subtasks, over any scalar: the modified Newton-Euler recursion in pieces.
 Dhanaraj 4.3.1, Table 4.1.
 
-Quantities carry the document's letters and the number of their link: ("w.x", 2) is a component of omega of
-link 2. For a sliding joint, whose turns cost nothing, lambda and k are those of the link before in other
-axes, and 2 qd (w.y, -w.x) with qdd goes to the linear acceleration.
+Quantities have the document's letters and the number of their link: ("w.x", 2) is a component of omega of
+link 2. At a prismatic joint whose rotation renames axes, lambda and k are those of the link before in other
+axes, and 2 qd (w.y, -w.x) with qdd is added to the linear acceleration.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ AXES = ("x", "y", "z")
 
 @dataclass(frozen=True, eq=False)
 class ChainState:
-    """A chain and its joints at a state: what every subtask is given."""
+    """A chain and its joints at a state: the input of every subtask."""
 
     chain: SubtaskChain
     joints: tuple[JointState, ...]
@@ -43,9 +43,7 @@ def vector(values: Values, name: str, i: int) -> Three:
 
 
 def start(chain: SubtaskChain) -> dict[Key, Scalar]:
-    """What is known of the base, which is at rest and pushed upwards by gravity,
-    and of what the last link carries: nothing.
-    """
+    """Initial values: the base at rest, accelerated against gravity, and no load on the last link."""
     names = ["w", "alpha", "k", "f", "n"]
     made: dict[Key, Scalar] = {
         (f"{name}.{axis}", i): 0.0 for name in names for axis in AXES for i in (0, len(chain) + 1)
@@ -60,7 +58,7 @@ def torque(chain: SubtaskChain, values: Values, i: int) -> Scalar:
 
 
 def renamed(axes: Array, v: Three) -> Three:
-    """axes . v, where axes have one entry 1 or -1 a row: nothing is computed."""
+    """axes . v for a signed permutation: no operation."""
     x, y, z = (
         next(v[k] if row[k] > 0.0 else -v[k] for k in range(3) if row[k] != 0.0) for row in axes.tolist()
     )
@@ -70,16 +68,16 @@ def renamed(axes: Array, v: Three) -> Three:
 def down(
     component: int, v: str, turning: str, sliding: str, along: str | None = None, own: bool = False
 ) -> Compute:
-    """One component of R^T v, under the name for a turning or for a sliding joint;
-    v is kept with the link before or its own.
+    """One component of R^T v, stored under the name for a revolute or a prismatic joint;
+    v belongs to the link before or, with `own`, to the link itself.
 
-    The first hands on the component along the joint too, which costs nothing,
-    as `along` where the joint turns.
+    The first component also stores the one along the joint, which costs nothing,
+    as `along` at a revolute joint.
     """
 
     def compute(motion: ChainState, values: Values, i: int) -> Made:
         link, joint = motion.at(i)
-        x, y, z = renamed(link.axes.T, vector(values, v, i if own else i - 1))
+        x, y, z = _before_turn(link, values, v, i, own)
         name = turning if link.revolute else sliding
         if component == 0:
             return {
@@ -91,10 +89,15 @@ def down(
     return compute
 
 
+def _before_turn(link: SubtaskLink, values: Values, v: str, i: int, own: bool) -> Three:
+    """axes^T v: renamed, or computed by a further subtask."""
+    if link.is_square:
+        return renamed(link.axes.T, vector(values, v, i if own else i - 1))
+    return vector(values, f"{v}*", i)
+
+
 def passed(component: int, v: str, made: str) -> Compute:
-    """One component of turn_z v, v of the link that is carried;
-    the first hands on the one along its joint too.
-    """
+    """One component of turn_z v, v of the next link; the first also stores the one along its joint."""
 
     def compute(motion: ChainState, values: Values, i: int) -> Made:
         x, y, z = vector(values, v, i + 1)
@@ -109,19 +112,21 @@ def passed(component: int, v: str, made: str) -> Compute:
 
 
 def carried(motion: ChainState, values: Values, name: str, i: int) -> Three:
-    """What the next link passes on, in axes of link i: the turn is made, axes are only renamed."""
-    v = vector(values, name, i)
-    return v if i == len(motion.chain) else renamed(motion.at(i + 1)[0].axes, v)
+    """What the next link passes on, in the frame of link i; the rotation about its joint is done already."""
+    if i == len(motion.chain):
+        return vector(values, name, i)
+    link, _ = motion.at(i + 1)
+    return renamed(link.axes, vector(values, name, i)) if link.is_square else vector(values, f"{name}*", i)
 
 
 def reach(motion: ChainState, i: int) -> Three:
-    """p of link i: from its origin to that of the link it carries."""
+    """p of link i: from its origin to that of the next link."""
     return (0.0, 0.0, 0.0) if i == len(motion.chain) else motion.at(i + 1)[1].p
 
 
 def rate_and_coriolis(motion: ChainState, values: Values, i: int) -> Made:
-    """T3: c = (rate w.y, -rate w.x, qdd) with rate qd, or 2 qd where the joint slides;
-    and w.z + qd where it turns.
+    """T3: c = (rate w.y, -rate w.x, qdd) with rate qd, or 2 qd at a prismatic joint;
+    and w.z + qd at a revolute one.
     """
     link, joint = motion.at(i)
     x, y = values["w.x", i], values["w.y", i]
@@ -131,7 +136,7 @@ def rate_and_coriolis(motion: ChainState, values: Values, i: int) -> Made:
 
 
 def with_coriolis(motion: ChainState, values: Values, i: int) -> Made:
-    """T6: c added to alpha', or to a' where the joint slides."""
+    """T6: c added to alpha', or to a' at a prismatic joint."""
     name = "alpha" if motion.at(i)[0].revolute else "a"
     return {f"{name}.{axis}": values[f"{name}'.{axis}", i] + values[f"c.{axis}", i] for axis in AXES}
 
@@ -139,7 +144,7 @@ def with_coriolis(motion: ChainState, values: Values, i: int) -> Made:
 def mixed_products(motion: ChainState, values: Values, i: int) -> Made:
     """T7: k = (w.y w.z, w.z w.x, w.x w.y)."""
     link, _ = motion.at(i)
-    if not link.revolute:  # products of the same rates under other names
+    if link.is_renamed:  # products of the same rates under other names
         from_axis, sign = _sources(link)
         old = vector(values, "k", i - 1)
         pairs = ((1, 2), (2, 0), (0, 1))
@@ -153,21 +158,19 @@ def mixed_products(motion: ChainState, values: Values, i: int) -> Made:
 
 def squares(motion: ChainState, values: Values, i: int) -> Made:
     """T8: the squares of w."""
-    if not motion.at(i)[0].revolute:
-        return {}  # T9 renames what the link before has
+    if motion.at(i)[0].is_renamed:
+        return {}  # T9 renames those of the link before
     x, y, z = vector(values, "w", i)
     return {"sw.x": x * x, "sw.y": y * y, "sw.z": z * z}
 
 
 def _elements(*made: str) -> Callable[[Callable[[Values, int], Made]], Compute]:
-    """Elements of lambda by a formula for turning joints; for sliding ones those of the link
-    before under other names.
-    """
+    """Elements of lambda by a formula, or those of the link before where the joint renames axes."""
 
     def of(formula: Callable[[Values, int], Made]) -> Compute:
         def compute(motion: ChainState, values: Values, i: int) -> Made:
             link, _ = motion.at(i)
-            if link.revolute:
+            if not link.is_renamed:
                 return formula(values, i)
             from_axis, sign = _sources(link)
             places = [(AXES.index(rc[0]), AXES.index(rc[1])) for rc in made]
@@ -202,7 +205,7 @@ def lambda_differences(values: Values, i: int) -> Made:
 
 
 def products(row: str, made: str, before: bool) -> Compute:
-    """The three products of a row of lambda p, of the link before, or of lambda s."""
+    """The three products of a row of lambda p of the link before, or of lambda s."""
 
     def compute(motion: ChainState, values: Values, i: int) -> Made:
         lever = motion.at(i)[1].p if before else tuple(motion.at(i)[0].s.tolist())
@@ -235,14 +238,17 @@ def inertial_force(motion: ChainState, values: Values, i: int) -> Made:
 
 
 def inertial_moment(k: int) -> Compute:
-    """A component of I alpha + w x I w, with the constant differences D of the moments.
-    Dhanaraj (4.11)-(4.13).
+    """A component of I alpha + w x I w, with the constant differences D of the moments, products of inertia
+    left to further subtasks. Dhanaraj (4.11)-(4.13).
     """
 
     def compute(motion: ChainState, values: Values, i: int) -> Made:
-        moments = motion.at(i)[0].I.tolist()
+        link, _ = motion.at(i)
+        moments, name = link.I.tolist(), "N" if link.is_diagonal else "N'"
         D = moments[(k + 2) % 3] - moments[(k + 1) % 3]
-        return {f"N.{AXES[k]}": moments[k] * values[f"alpha.{AXES[k]}", i] + D * values[f"k.{AXES[k]}", i]}
+        return {
+            f"{name}.{AXES[k]}": moments[k] * values[f"alpha.{AXES[k]}", i] + D * values[f"k.{AXES[k]}", i]
+        }
 
     return compute
 
@@ -279,7 +285,7 @@ def joint_moment(k: int) -> Compute:
 
 
 def _sources(link: SubtaskLink) -> tuple[list[int], list[float]]:
-    """For each axis of the link the axis of the one before that it lies along, and the sign."""
+    """For each axis of the link the parallel axis of the link before, and the sign."""
     columns = [next(k for k in range(3) if link.axes[k, c] != 0.0) for c in range(3)]
     return columns, [float(link.axes[k, c]) for c, k in enumerate(columns)]
 

@@ -1,7 +1,7 @@
-"""Small tasks put together into larger ones, so that no two of them ever wait for each other.
+"""Small tasks merged into larger ones without cycles.
 
-Two rules, in turns until nothing fits any more. A task joins the only one that needs it, or the only one that
-it needs: there is no way round between them. Tasks of one level are joined: every arrow goes from a lower
+Two rules alternate until nothing fits any more. A task is merged with its only successor or its only
+predecessor: there is no other path between them. Tasks of one level are merged: every edge leads from a lower
 level to a higher one, before and after.
 """
 
@@ -17,7 +17,7 @@ from forearm.values import is_number
 
 @dataclass
 class _Parts:
-    """The groups while they grow: by the number of a group its members, cost, and neighbours."""
+    """The groups while they grow: members, cost and neighbours by group number."""
 
     members: dict[int, list[int]]
     cost: dict[int, float]
@@ -25,7 +25,7 @@ class _Parts:
     after: dict[int, set[int]]
 
     def join(self, a: int, b: int) -> None:
-        """Group b goes into group a."""
+        """Merge group b into group a."""
         self.members[a] += self.members.pop(b)
         self.cost[a] += self.cost.pop(b)
         for mine, back in ((self.before, self.after), (self.after, self.before)):
@@ -38,9 +38,9 @@ class _Parts:
 
 
 def grouped(division: Division, size: float, costs: Costs | None = None) -> Division:
-    """The same function in tasks that cost at most `size` each, as far as single operations allow it."""
+    """The same division in tasks of cost at most `size`, unless a single operation costs more."""
     if not is_number(size) or not 0.0 < size < math.inf:
-        raise InputError(f"size: expected the largest cost of a task, a number above 0, got {shorten(size)}.")
+        raise InputError(f"size: expected a number above 0, the largest cost of a task, got {shorten(size)}.")
     graph = division.graph
     parts = _Parts(
         {k: [k] for k in range(len(graph))},
@@ -61,7 +61,7 @@ def grouped(division: Division, size: float, costs: Costs | None = None) -> Divi
 
 
 def _join_neighbours(parts: _Parts, size: float) -> None:
-    """Chains and trees: from the end towards the start into the only user, then back into the only source."""
+    """Merge chains and trees: backwards into the only successor, then forwards into the only predecessor."""
     order = _sorted(parts)
     for k in reversed(order):
         if len(parts.after[k]) == 1:
@@ -76,7 +76,7 @@ def _join_neighbours(parts: _Parts, size: float) -> None:
 
 
 def _join_levels(parts: _Parts, size: float) -> None:
-    """Tasks of one level, the most urgent together: one is filled up before the next begins."""
+    """Merge tasks of one level, the most urgent first, filling one group before the next."""
     order = _sorted(parts)
     level: dict[int, int] = {}
     for k in order:
@@ -94,7 +94,7 @@ def _join_levels(parts: _Parts, size: float) -> None:
 
 
 def _sorted(parts: _Parts) -> list[int]:
-    """The groups in an order in which each comes behind what it waits for."""
+    """The groups in topological order."""
     missing = {k: len(earlier) for k, earlier in parts.before.items()}
     order = [k for k, count in missing.items() if not count]
     for k in order:

@@ -1,4 +1,4 @@
-"""What is left of a step put into as few subtasks of three operations as hold it.
+"""Packing the remaining operations of a step into as few subtasks of three operations as possible.
 Dhanaraj 4.3.2, Table 4.5.
 """
 
@@ -7,18 +7,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from forearm.schedules.elimination import Remaining
+from forearm.schedules.further import FIRST_DRIVE
 from forearm.schedules.subtasks import OPERATIONS, Place
 
-# Steps that are made of several subtasks of the same kind: a + lambda p, a + lambda s, p x f, s x F.
+# Steps that consist of several subtasks of the same kind: a + lambda p, a + lambda s, p x f, s x F.
 STEPS = (range(12, 18), range(20, 26), range(33, 36), range(36, 39))
 ROWS = 3  # components of a vector
 
 
 def packed(left: Remaining, all_made: bool) -> dict[Place, list[int]]:
-    """The operations of every subtask, those of the STEPS moved together and kept in the last
-    numbers of their step.
+    """The operations of every subtask, with those of STEPS packed into the last numbers of their step.
 
-    Of the ways to move them the one counts whose subtasks wait least for each other.
+    Of the possible packings the one with the shortest chain of subtasks is chosen.
     """
     made = left.by_place(all_made)
     for i in range(1, len(left.chain) + 1):
@@ -29,11 +29,29 @@ def packed(left: Remaining, all_made: bool) -> dict[Place, list[int]]:
                 rows[(number - step[0]) % ROWS] += operations
             tasks = _tasks(left, rows)
             made |= {(i, step[len(step) - len(tasks) + k]): operations for k, operations in enumerate(tasks)}
+        drive = _drive_tasks(left, made.pop((i, FIRST_DRIVE), []))
+        made |= {(i, FIRST_DRIVE + k): operations for k, operations in enumerate(drive)}
     return made
 
 
+def _drive_tasks(left: Remaining, operations: list[int]) -> list[list[int]]:
+    """Operations of a drive as tasks of at most three, those that depend on given quantities alone first."""
+    first = len(left.given)
+    early: set[int] = set()
+    for k in operations:
+        if all(read < first or read - first in early for read in left.operations[k].reads):
+            early.add(k)
+    level = _levels(left, operations)
+    late = [k for k in operations if k not in early]
+    return [
+        task
+        for some in ([k for k in operations if k in early], late)
+        for task in _cut(sorted(some, key=lambda k: (level[k], k)))
+    ]
+
+
 def _tasks(left: Remaining, rows: Sequence[list[int]]) -> list[list[int]]:
-    """Rows of operations, each in its order, as tasks of at most three."""
+    """Rows of operations as tasks of at most three operations."""
     everything = [k for row in rows for k in row]
     depth = _levels(left, everything)
     early = [k for row in rows for k in row[:-OPERATIONS]]
@@ -45,7 +63,7 @@ def _tasks(left: Remaining, rows: Sequence[list[int]]) -> list[list[int]]:
 
 
 def _whole_rows(rows: Sequence[list[int]]) -> list[list[int]]:
-    """Rows of at most three, first fit, none of them cut."""
+    """Rows of at most three operations packed by first fit, none of them cut."""
     tasks: list[list[int]] = []
     for row in sorted((row for row in rows if row), key=lambda row: -len(row)):
         room = next((task for task in tasks if len(task) + len(row) <= OPERATIONS), None)
@@ -61,7 +79,7 @@ def _cut(order: list[int]) -> list[list[int]]:
 
 
 def _levels(left: Remaining, operations: list[int]) -> dict[int, int]:
-    """How many of the operations each has before it in a chain."""
+    """The length of the longest chain of these operations before each of them."""
     level: dict[int, int] = {}
     for k in sorted(operations):
         level[k] = max(
@@ -71,7 +89,7 @@ def _levels(left: Remaining, operations: list[int]) -> dict[int, int]:
 
 
 def _depth(left: Remaining, tasks: list[list[int]]) -> int:
-    """The longest chain of tasks, in the order of the list."""
+    """The length of the longest chain of tasks."""
     owner = {k: number for number, task in enumerate(tasks) for k in task}
     depth = [0] * len(tasks)
     for number, task in enumerate(tasks):

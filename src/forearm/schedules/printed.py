@@ -1,6 +1,4 @@
-"""The schedules and layered task tables that Dhanaraj prints, misprints included,
-and what is wrong with them.
-"""
+"""Dhanaraj's printed schedules and layered task tables, misprints included, and their faults."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from forearm.schedules.tasks import TaskGraph
 from forearm.values import chosen
 
 LINKS = 6
-GENERAL, STANFORD = "4.3", "4.7"  # the tables of layers that C.1 to C.8 and C.9 to C.15 schedule
+GENERAL, STANFORD = "4.3", "4.7"  # the layered tables scheduled in C.1 to C.8 and C.9 to C.15
 LAST_GENERAL = 8
 # Table 4.2 prints 26, 27 for the first link. T26 is its force and stays in every table;
 # N.x and N.y, T27 and T28, are 0.
@@ -28,19 +26,19 @@ MISPRINTS = {STANFORD: {127: 129}}
 
 @dataclass(frozen=True)
 class Printed:
-    """One table of appendix C: rows of tasks, one per processor, from level 1 on; 0 is idle."""
+    """One table of appendix C: one row of tasks per processor, from level 1; 0 is idle."""
 
     name: str
     rows: tuple[tuple[int, ...], ...]
 
     @property
     def processors(self) -> int:
-        """How many columns it has."""
+        """The number of columns."""
         return len(self.rows[0])
 
     @property
     def levels(self) -> int:
-        """How long it is."""
+        """The number of levels."""
         return len(self.rows)
 
     @property
@@ -55,7 +53,7 @@ class Printed:
 
     @property
     def load(self) -> str:
-        """The table of layers whose tasks it schedules."""
+        """The layered table whose tasks it schedules."""
         return GENERAL if int(self.name.removeprefix("C.")) <= LAST_GENERAL else STANFORD
 
 
@@ -65,7 +63,7 @@ def names() -> tuple[str, ...]:
 
 
 def printed_schedule(name: str) -> Printed:
-    """A table of appendix C as it is printed."""
+    """A table of appendix C as printed."""
     return Printed(name, tuple(map(tuple, chosen(_document()["schedules"], name, "printed schedule"))))
 
 
@@ -75,12 +73,12 @@ def printed_layers(table: str) -> tuple[tuple[int, ...], ...]:
 
 
 def special_cases() -> dict[str, frozenset[int]]:
-    """Table 4.2: the subtasks that are left out for a sliding joint, for the first link, for the last."""
+    """Table 4.2: the subtasks left out for a prismatic joint, the first link and the last link."""
     return {case: frozenset(numbers) for case, numbers in _document()["special"].items()}
 
 
 def sparse_cases() -> dict[int, frozenset[Place]]:
-    """Table 4.6: the subtasks that zeros in the Stanford arm's vectors leave out, link by link."""
+    """Table 4.6: the subtasks eliminated by zeros in the Stanford arm's vectors, link by link."""
     return {int(link): frozenset(map(place_of, tasks)) for link, tasks in _document()["sparse"].items()}
 
 
@@ -97,7 +95,7 @@ def place_of(task: int) -> Place:
 
 
 def corrected_layers(table: str) -> tuple[tuple[Place, ...], ...]:
-    """The rows of a table with what its schedules have to do.
+    """The rows of a table, restricted to the tasks of its schedules.
 
     Table 4.3 prints all tasks of the last link, and T27 and T28 of the first;
     its schedules leave out what Table 4.2 names.
@@ -110,7 +108,7 @@ def corrected_layers(table: str) -> tuple[tuple[Place, ...], ...]:
 
 @cache
 def load(table: str) -> Layered:
-    """The tasks of a table with the precedence of Table 4.1, corrected, stacked anew."""
+    """The tasks of a table with the corrected precedence of Table 4.1, in recomputed layers."""
     everything = {(i, task.number) for i in range(1, LINKS + 1) for task in SUBTASKS}
     kept = {place for row in corrected_layers(table) for place in row}
     return table_graph(LINKS, everything - kept, f"Table {table}")
@@ -118,9 +116,7 @@ def load(table: str) -> Layered:
 
 @cache
 def as_printed(table: str) -> Layered:
-    """The same tasks in the document's own layers; precedence against which these go is not kept,
-    as it was not kept there.
-    """
+    """The same tasks in the document's own layers, without the precedence that these layers violate."""
     right = load(table)
     rows = corrected_layers(table)
     layer = {place: k for k, row in enumerate(rows, start=1) for place in row}
@@ -138,7 +134,7 @@ def as_printed(table: str) -> Layered:
 
 @cache
 def faults(name: str) -> tuple[Violation, ...]:
-    """What is wrong with a printed schedule, by the same check that ours pass."""
+    """The violations of a printed schedule, by the check that ours pass."""
     printed = printed_schedule(name)
     return violations_of_entries(load(printed.load).graph, printed.entries, printed.processors)
 

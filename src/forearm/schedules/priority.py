@@ -1,5 +1,5 @@
-"""Critical-path list scheduling: of what can be done earliest, always the task with the
-longest chain behind it.
+"""Critical-path list scheduling: of the tasks that can start earliest, the one with the longest chain to the
+end.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from forearm.values import check_number, check_whole
 
 MOST_PROCESSORS = 1024
 NOTHING = (-1.0, -1)
-Waiting = tuple[float, float, int]  # when what a task waits for is here, -priority, task
+Waiting = tuple[float, float, int]  # arrival of the last predecessor, -priority, task
 Ready = tuple[float, int]  # -priority, task
 Candidate = tuple[float, float, int, int]  # start, -priority, task, processor
 
 
 @dataclass
 class _Processor:
-    """When a processor is free, and the tasks that it could do:
-    those that wait for results, and those that do not.
+    """When a processor is free, and its candidate tasks: those that wait for results, and those that are
+    ready.
     """
 
     free: float = 0.0
@@ -32,8 +32,8 @@ class _Processor:
 
 @dataclass(frozen=True)
 class Timing:
-    """Starts and processors while they are found, what handing over costs,
-    and the newest that each has taken from others.
+    """Starts and processors while they are found, the costs of communication, and the newest result that each
+    processor has taken from every other.
     """
 
     graph: TaskGraph
@@ -41,11 +41,11 @@ class Timing:
     processor: list[int]
     communication: float
     synchronisation: float
-    # by (taker, maker): start and task
+    # by (receiver, sender): start and task
     taken: dict[tuple[int, int], tuple[float, int]] = field(default_factory=dict)
 
     def arrival(self, k: int, p: int) -> float:
-        """When the results that a task waits for are at a processor."""
+        """When the results that a task needs have arrived at a processor."""
         tasks, late = self.graph.tasks, self.communication
         return max(
             (
@@ -56,13 +56,11 @@ class Timing:
         )
 
     def wait(self, k: int, p: int) -> float:
-        """What a task pays on a processor before it starts:
-        once for each other one that has something new for it.
-        """
+        """Synchronisation cost of a task on a processor: once per other processor with a new result."""
         return self.synchronisation * len(self._news(k, p)) if self.synchronisation else 0.0
 
     def place(self, k: int, p: int, start: float) -> None:
-        """The task is done there from then on."""
+        """Place the task on a processor at a time."""
         if self.synchronisation:
             self.taken.update(self._news(k, p))
         self.start[k], self.processor[k] = start, p
@@ -79,16 +77,16 @@ class Timing:
 def schedule_by_priority(
     graph: TaskGraph, processors: int, communication: float = 0.0, synchronisation: float = 0.0
 ) -> TaskSchedule:
-    """Highest level first: the level of a task is the most costly chain from it to the end
-    (Hu's rule for trees).
+    """Highest level first: the level of a task is the most costly chain from it to the end (Hu's rule for
+    trees).
 
-    Where handing over results costs more than it gains fewer processors are used.
+    Fewer processors are used where communication costs more than it gains.
 
     Args:
         graph: the tasks.
         processors: how many there are.
         communication: time a result needs to reach another processor, in units of cost.
-        synchronisation: what a task that has to wait for one pays before it starts, in units of cost.
+        synchronisation: cost of a wait, before the task that waits starts, in units of cost.
     """
     check_machine(processors, communication, synchronisation)
     dear = communication > 0.0 or synchronisation > 0.0
@@ -108,11 +106,10 @@ def listed(
     communication: float = 0.0,
     synchronisation: float = 0.0,
 ) -> tuple[list[float], list[int]]:
-    """(start, processor) of each task: no processor stands idle while there is a task that it could do.
+    """(start, processor) of each task: no processor idles while a task is ready for it.
 
-    Of the tasks that can start earliest the one of highest priority comes first, on the first
-    processor that is free for it. Processors on which nothing is done yet are all the same: only the
-    first of them is looked at.
+    Of the tasks that can start earliest the one of highest priority comes first, on the first processor that
+    is free for it. Processors without a task are equivalent: only the first of them is tried.
     """
     n = len(graph)
     timing = Timing(graph, [0.0] * n, [0] * n, communication, synchronisation)
@@ -147,7 +144,7 @@ def timed(
     communication: float,
     synchronisation: float,
 ) -> list[float]:
-    """The earliest starts of tasks that processors do in a given order, each behind all that it waits for."""
+    """The earliest starts of tasks in a given order on each processor, each after its predecessors."""
     timing = Timing(graph, [0.0] * len(graph), list(processor), communication, synchronisation)
     free: dict[int, float] = {}
     for k in order:
@@ -158,7 +155,7 @@ def timed(
 
 
 def _candidate(p: int, one: _Processor, timing: Timing, done: list[bool]) -> Candidate | None:
-    """What the processor would do next, if there is anything."""
+    """The next task of a processor, if any."""
     waiting, ready = one.waiting, one.ready
     while waiting and (waiting[0][0] <= one.free or done[waiting[0][2]]):
         _, urgency, k = heappop(waiting)
@@ -176,7 +173,7 @@ def _candidate(p: int, one: _Processor, timing: Timing, done: list[bool]) -> Can
 
 
 def check_machine(processors: int, communication: float = 0.0, synchronisation: float = 0.0) -> None:
-    """Refuse a number of processors, a communication time or a cost of waits that no machine has."""
+    """Raise InputError for an invalid number of processors, communication time or synchronisation cost."""
     check_whole(processors, "processors", 1, MOST_PROCESSORS)
     for name, time in (("communication", communication), ("synchronisation", synchronisation)):
         check_number(time, name, minimum=0.0)

@@ -1,5 +1,4 @@
-"""The document's rule: layer by layer, and where a layer leaves processors free,
-whatever of the next layers can be done.
+"""The document's rule: layer by layer; idle processors take ready tasks of the next layers.
 
 Dhanaraj 4.3.3, Fig. 4.10.
 """
@@ -16,12 +15,11 @@ from forearm.schedules.tasks import TaskGraph
 
 
 def schedule_by_rule(graph: TaskGraph | Layered, processors: int) -> TaskSchedule:
-    """Tasks of the first layer that is not done come first, in their order;
-    then those of the next layers that can be done.
+    """Tasks of the first unfinished layer come first, in their order; then ready tasks of the next layers.
 
     Args:
-        graph: the tasks; one without layers of its own has those of precedence, a task one layer behind the
-            last that it waits for.
+        graph: the tasks; a graph without layers gets those of precedence, each task one layer after its last
+            predecessor.
         processors: how many there are.
     """
     check_machine(processors)
@@ -31,7 +29,7 @@ def schedule_by_rule(graph: TaskGraph | Layered, processors: int) -> TaskSchedul
 
 
 def by_layers(graph: TaskGraph, layers: Sequence[int], processors: int) -> TaskSchedule:
-    """The rule with layers that are given."""
+    """The rule with the given layers."""
     if len(layers) != len(graph):
         raise InputError(f"{graph.name}: expected one layer per task, {len(graph)}, got {len(layers)}.")
     start, processor = listed(graph, processors, [-float(layer) for layer in layers])

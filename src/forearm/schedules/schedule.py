@@ -1,4 +1,4 @@
-"""Who does what when: a start and a processor for each task."""
+"""Schedules: a start and a processor for each task."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from forearm.schedules.tasks import TaskGraph
 
 @dataclass(frozen=True, eq=False)
 class TaskSchedule:
-    """Tasks of a graph on processors 0, 1, ..., times in units of their costs.
+    """A schedule of a task graph on processors 0, 1, ...; times are in units of cost.
 
     Args:
         graph: the tasks.
         processors: how many there are.
         start: when each task begins.
         processor: on which processor, from 0.
-        method: what found it.
+        method: the method that found it.
         communication: time a result needs to reach another processor.
-        bound: a length below which none can be; None: not known.
-        synchronisation: what a wait costs: a task that takes a result from another processor, newer than all
-            that its own has taken from there before, keeps its own busy for so long between the arrival and
+        bound: lower bound on the length of any schedule; None: unknown.
+        synchronisation: cost of a wait: a task that needs a result of another processor, newer than all that
+            its own has taken from there, keeps its own processor busy for this time between the arrival and
             its start.
     """
 
@@ -36,7 +36,7 @@ class TaskSchedule:
 
     @cached_property
     def length(self) -> float:
-        """When the last task is done."""
+        """When the last task ends."""
         return max((s + task.cost for s, task in zip(self.start, self.graph.tasks, strict=True)), default=0.0)
 
     @property
@@ -46,7 +46,7 @@ class TaskSchedule:
 
     @property
     def efficiency(self) -> float:
-        """The share of the processors' time that is used."""
+        """The fraction of the processors' time that is used."""
         return self.speedup / self.processors
 
     @cached_property
@@ -59,9 +59,7 @@ class TaskSchedule:
 
     @cached_property
     def waits(self) -> int:
-        """How many times a processor waits for another one:
-        what an earlier wait for the same one includes is none.
-        """
+        """How many times a processor waits for another, without waits that an earlier one covers."""
         order = {k: (p, number) for p, lane in enumerate(self.lanes) for number, k in enumerate(lane)}
         taken: dict[tuple[int, int], int] = {}
         count = 0

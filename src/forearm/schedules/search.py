@@ -1,5 +1,5 @@
-"""Better schedules without a solver: lists from both ends in turns, from changed priorities,
-until the bound is met.
+"""Better schedules without a solver: list scheduling forwards and backwards in turns, from perturbed
+priorities, until the bound is met.
 """
 
 from __future__ import annotations
@@ -14,21 +14,20 @@ from forearm.schedules.priority import listed, schedule_by_priority, timed
 from forearm.schedules.schedule import TaskSchedule
 from forearm.schedules.tasks import TaskGraph
 
-WORK = 60_000  # tasks times processors placed in all tries together: some seconds
+WORK = 60_000  # tasks times processors placed in all tries together: a few seconds
 PASSES = 4  # back and forth, for each try
-SPREAD = 0.15  # of the longest chain: how far priorities are changed, at most
+SPREAD = 0.15  # of the critical path: largest change of a priority
 SEED = 1
 
 
 def schedule_by_search(
     graph: TaskGraph, processors: int, communication: float = 0.0, synchronisation: float = 0.0
 ) -> TaskSchedule:
-    """The best of many lists; `bound` is proven, so that a schedule as long as it is the best there is.
+    """The best of many list schedules; `bound` is proven, so that a schedule of that length is optimal.
 
-    A schedule read from its end is one of the graph with all arrows turned; listing that anew by the times of
-    the first, and the result again from the front, never makes it much worse and often better (Li and
-    Willis's passes). Lists from the end know nothing of `synchronisation`, which hangs on what comes before;
-    their order is timed from the front, with all costs.
+    A schedule read backwards is one of the reversed graph; scheduling that by the times of the first, and the
+    result forwards again, seldom lengthens it and often shortens it (Li and Willis's passes). Backward passes
+    ignore `synchronisation`, which depends on earlier tasks; their order is timed forwards, with all costs.
     """
     best = replace(schedule_by_priority(graph, processors, communication, synchronisation), method="search")
     bound = lower_bound(graph, processors)
@@ -48,21 +47,19 @@ def schedule_by_search(
 
 
 def is_proven(schedule: TaskSchedule) -> bool:
-    """Whether no schedule is shorter."""
+    """Whether the schedule is proven to be the shortest."""
     return schedule.bound is not None and schedule.length <= schedule.bound * (1.0 + 4.0 * ROUNDING)
 
 
 def reversed_graph(graph: TaskGraph) -> TaskGraph:
-    """The same tasks from last to first, all arrows turned."""
+    """The same tasks in reverse order, all edges reversed."""
     last = len(graph) - 1
     before = tuple(tuple(sorted({last - a for a in graph.after[last - k]})) for k in range(len(graph)))
     return TaskGraph(graph.tasks[::-1], before, graph.name)
 
 
 def _to_and_fro(like: TaskSchedule, priority: Sequence[float]) -> TaskSchedule:
-    """The best of the schedules on the way from these priorities, listed from the front and
-    from the back in turns.
-    """
+    """The best schedule from these priorities, forwards and backwards in turns."""
     graph, processors, handing = like.graph, like.processors, (like.communication, like.synchronisation)
     backwards = reversed_graph(graph)
     last = len(graph) - 1
@@ -85,5 +82,5 @@ def _to_and_fro(like: TaskSchedule, priority: Sequence[float]) -> TaskSchedule:
         )
         priority = [s + task.cost for s, task in zip(turned, backwards.tasks, strict=True)][
             ::-1
-        ]  # what is left from a start on
+        ]  # remaining time from each start
     return best

@@ -1,7 +1,7 @@
-"""The 43 subtasks of a link, three operations each, and what each waits for. Dhanaraj 4.3.1, Table 4.1.
+"""The 43 subtasks of a link, three operations each, with their precedence. Dhanaraj 4.3.1, Table 4.1.
 
-Corrected: T10 has x and z of lambda 21 and lambda 32 in place, T4 and T5 follow T6 of the link before
-(printed T0), T41 to T43 follow T33 to T40 (printed T40 to T40).
+Corrected: x and z of lambda 21 and lambda 32 in T10, T4 and T5 follow T6 of the link before (printed T0),
+T41 to T43 follow T33 to T40 (printed T40 to T40).
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from forearm.schedules.formulas import (
     summed,
     with_coriolis,
 )
-from forearm.schedules.links import SubtaskChain
 
 Place = tuple[int, int]  # a link, counted from 1, and the number of one of its subtasks
 After = tuple[tuple[int, int], ...]
-OPERATIONS = 3  # of every subtask, where nothing is 0
+OPERATIONS = 3  # of every subtask, if nothing is 0
 LAST_FORWARD = 25
+FORWARD_STEPS = ("1", "2", "2A", "3", "4")
 FORWARD_LAYERS, BACKWARD_LAYERS = 6, 3
 
 
 @dataclass(frozen=True)
 class Subtask:
-    """One row of Table 4.1: number, step of the algorithm, what it computes, and what it waits for.
+    """One row of Table 4.1: number, step of the algorithm, what it computes, and its predecessors.
 
-    `after` are numbers with 0 for the same link, -1 for the link before it, +1 for the one that it carries.
+    `after` pairs numbers with 0 for the same link, -1 for the link before, +1 for the next link.
     `layer` counts from the first of the link's forward or backward recursion (Figs. 4.7, 4.8).
     """
 
@@ -54,8 +54,8 @@ class Subtask:
 
     @property
     def forward(self) -> bool:
-        """Whether it belongs to the recursion from the base outwards."""
-        return self.number <= LAST_FORWARD
+        """Whether it belongs to the forward recursion."""
+        return self.step in FORWARD_STEPS
 
 
 def _here(*numbers: int) -> After:
@@ -106,18 +106,3 @@ SUBTASKS: tuple[Subtask, ...] = (
         [joint_moment(k) for k in range(3)],
     ),
 )  # fmt: skip
-
-
-def plain_order(chain: SubtaskChain) -> tuple[Place, ...]:
-    """One order in which the subtasks of a chain can be done;
-    T6 of a sliding joint needs the acceleration, and follows T19.
-    """
-    made: list[Place] = []
-    for i, link in enumerate(chain.links, start=1):
-        numbers = list(range(1, LAST_FORWARD + 1))
-        if not link.revolute:
-            numbers.remove(6)
-            numbers.insert(numbers.index(19) + 1, 6)
-        made += [(i, number) for number in numbers]
-    backward = range(LAST_FORWARD + 1, len(SUBTASKS) + 1)
-    return (*made, *((i, number) for i in range(len(chain), 0, -1) for number in backward))

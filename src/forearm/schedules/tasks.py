@@ -1,4 +1,4 @@
-"""Tasks with precedence: what has to be done, at what cost, and what must come before it."""
+"""Tasks with costs and precedence."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Task:
 
     Args:
         name: its name.
-        cost: operations, or units of time.
-        group: the part of the arm that it belongs to.
+        cost: in operations or units of time.
+        group: the part of the arm that it belongs to, such as "link 3".
     """
 
     name: str
@@ -35,12 +35,12 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class TaskGraph:
-    """Tasks in an order in which they could be done one after the other.
+    """Tasks in topological order, with their predecessors.
 
     Args:
         tasks: the tasks.
-        before: for each task the indices of those that it waits for.
-        name: what messages call it.
+        before: for each task the indices of its predecessors.
+        name: its name in messages.
     """
 
     tasks: tuple[Task, ...]
@@ -56,7 +56,7 @@ class TaskGraph:
         for k, earlier in enumerate(self.before):
             if any(not 0 <= e < k for e in earlier):
                 raise InputError(
-                    f"{self.name}, task {self.tasks[k].name}: it may wait only for tasks listed before it."
+                    f"{self.name}, task {self.tasks[k].name}: it may depend only on tasks listed before it."
                 )
 
     def __len__(self) -> int:
@@ -64,7 +64,7 @@ class TaskGraph:
 
     @cached_property
     def after(self) -> tuple[tuple[int, ...], ...]:
-        """The tasks that wait for each."""
+        """The successors of each task."""
         made: list[list[int]] = [[] for _ in self.tasks]
         for k, earlier in enumerate(self.before):
             for e in earlier:
@@ -73,7 +73,7 @@ class TaskGraph:
 
     @cached_property
     def layers(self) -> tuple[int, ...]:
-        """1 for tasks that wait for nothing, and one more than the last that they wait for for the others."""
+        """The layer of each task: 1 without predecessors, else one more than the largest of theirs."""
         made: list[int] = []
         for earlier in self.before:
             made.append(1 + max((made[e] for e in earlier), default=0))
@@ -102,5 +102,5 @@ class TaskGraph:
 
     @property
     def critical_path(self) -> float:
-        """The most costly chain: what any number of processors needs."""
+        """The most costly chain: the least length on any number of processors."""
         return max(self.tails, default=0.0)

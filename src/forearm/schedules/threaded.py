@@ -1,5 +1,5 @@
-"""Schedules that really run: machine code for each processor, a thread for each,
-one evaluation by all of them together.
+"""Execution of schedules: machine code for each processor, run by one thread each, which share every
+evaluation.
 """
 
 from __future__ import annotations
@@ -23,25 +23,21 @@ from forearm.schedules.threaded_text import LINE, module_of
 from forearm.values import as_floats, check_whole
 
 MOST_THREADS = 64
-PATIENCE = 20_000_000  # looks at another thread's number before a thread gives up: some ten seconds
+PATIENCE = 20_000_000  # polls of another thread's counter before a thread gives up: some ten seconds
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Threaded:
-    """A schedule as machine code: call it with the function's inputs, one state (n,) or many (B,
-    n), one after the other.
-    """
+    """A schedule as machine code: call it with the function's inputs, one state (n,) or many (B, n)."""
 
     threads: Threads
     lanes: tuple[Any, ...]
     memory: Any
 
     def __call__(self, *states: ArrayLike, patience: int = PATIENCE) -> dict[str, Array]:
-        """The results by name. Many states are evaluated in turn, each by all threads when
-        the one before has ended.
-        """
+        """The results by name. Many states are evaluated in turn, each by all threads together."""
         arrays, many = self._taken(states)
         count = len(arrays[0])
         traced = self.threads.traced
@@ -50,7 +46,7 @@ class Threaded:
         return {a.name: made if many else made[0] for a, made in zip(traced.outputs, results, strict=True)}
 
     def run(self, pointers: list[int], count: int, patience: int = PATIENCE) -> None:
-        """The same on memory at these addresses: rows of the inputs, then of the outputs."""
+        """Evaluate arrays at these addresses: rows of the inputs, then of the outputs."""
         check_whole(patience, "threads, patience", 1, 2**63 - 1)
         lanes = len(self.lanes)
         shared, numbers = _aligned(self.threads.size + APART), _aligned((LINE // 8) * (lanes + 1))
@@ -63,7 +59,7 @@ class Threaded:
                     last = (shared.ctypes.data, numbers.ctypes.data, count, patience, _yield())
                     status[k] = self.lanes[k](*pointers, *last)
             except BaseException as error:
-                numbers[lanes * LINE // 8] = 1  # the word for all to stop: nobody waits for this one
+                numbers[lanes * LINE // 8] = 1  # the stop flag: no thread waits for this one
                 causes.append(error)
 
         others = [threading.Thread(target=work, args=(k,), daemon=True) for k in range(1, lanes)]
@@ -74,7 +70,7 @@ class Threaded:
                 started.append(thread)
             work(0)
         except BaseException:
-            numbers[lanes * LINE // 8] = 1  # nobody waits for those that did not start
+            numbers[lanes * LINE // 8] = 1  # no thread waits for those that did not start
             raise
         finally:
             for thread in started:
@@ -98,27 +94,27 @@ class Threaded:
 
 
 def _judge(causes: list[BaseException], status: list[int], patience: int) -> None:
-    """Raise what went wrong, if anything did: the thread that failed, not those that waited for it."""
+    """Raise the error of the thread that failed, if any, not of those that waited for it."""
     for cause in causes:
         if not isinstance(cause, Exception):
             raise cause  # an interrupt is the caller's
     if causes:
         raise ForearmError(
-            f"threads: one of {len(status)} failed: {shorten(causes[0])}. Take fewer processors, or "
+            f"threads: one of {len(status)} failed: {shorten(causes[0])}. Use fewer processors, or "
             "the kernel on one thread."
         ) from causes[0]
     if any(status):
         raise ForearmError(
-            f"threads: one of {len(status)} waited in vain for another, after {patience} looks; the machine "
-            "is too busy for so many threads, or one of them was stopped. Take fewer processors."
+            f"threads: one of {len(status)} timed out waiting for another, after {patience} polls; the "
+            "machine is too busy for so many threads, or one of them was stopped. Use fewer processors."
         )
 
 
 def compiled_threads(threads: Threads) -> Threaded:
-    """Threads as machine code, double precision."""
+    """Compile the threads to machine code in double precision."""
     if len(threads.steps) > MOST_THREADS:
         raise InputError(
-            f"threads: expected at most {MOST_THREADS}, got {len(threads.steps)}. Take fewer processors."
+            f"threads: expected at most {MOST_THREADS}, got {len(threads.steps)}. Use fewer processors."
         )
     names = [f"lane{k}" for k in range(len(threads.steps))]
     memory = loaded(object_code(module_of(threads, host("float64", 1), _has_pause())), names)
@@ -129,14 +125,14 @@ def compiled_threads(threads: Threads) -> Threaded:
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """The number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager
 def on_core(k: int, threads: int) -> Iterator[None]:
-    """This thread on a core of its own, where there are enough:
-    two that wait for each other must not share one.
+    """Pin this thread to a core of its own if there are enough: threads that wait for each other must not
+    share one.
     """
     allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_setaffinity") else []
     if not 1 < threads <= len(allowed):
@@ -150,7 +146,7 @@ def on_core(k: int, threads: int) -> Iterator[None]:
 
 
 def _aligned(count: int) -> NDArray[np.int64]:
-    """Zeros, 8 bytes each, that begin at a cache line of their own."""
+    """Zeros, 8 bytes each, aligned to a cache line."""
     space = np.zeros(count + 2 * LINE // 8, dtype=np.int64)
     first = (-space.ctypes.data % LINE) // 8
     return space[first : first + count]
@@ -158,7 +154,7 @@ def _aligned(count: int) -> NDArray[np.int64]:
 
 @cache
 def _yield() -> int | None:
-    """The system's function that lets other threads run, if there is one."""
+    """The address of sched_yield, if the system has it."""
     try:
         return ctypes.cast(ctypes.CDLL(None).sched_yield, ctypes.c_void_p).value
     except (OSError, AttributeError, TypeError):
@@ -167,7 +163,7 @@ def _yield() -> int | None:
 
 @cache
 def _has_pause() -> bool:
-    """Whether the processor has an instruction for waiting."""
+    """Whether the processor has a pause instruction."""
     import llvmlite.binding as llvm
 
     return bool(llvm.get_default_triple().startswith(("x86_64", "i386", "i686")))

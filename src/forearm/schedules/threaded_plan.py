@@ -1,8 +1,9 @@
-"""What each thread does in turn: wait for others, take their values, compute, leave values for
-others, say how far it is.
+"""The steps of each thread: wait for others, load their values, compute, store values for others, publish its
+progress.
 
-A thread that has done its first i tasks may say so; others wait for such a number and nothing else. A wait
-that an earlier one of the same thread includes is left out, and what nobody waits for is not said.
+A thread publishes the number of its tasks that are done; others wait for such a number and nothing else.
+Waits that an earlier one of the same thread covers are left out, and numbers that no thread waits for are not
+published.
 """
 
 from __future__ import annotations
@@ -15,26 +16,26 @@ from forearm.schedules.checking import check_schedule
 from forearm.schedules.schedule import TaskSchedule
 from forearm.symbols.graph import MUL, expressions
 
-APART = 16  # scalars between what two threads write: two cache lines
+APART = 16  # scalars between the values of two threads: two cache lines
 
 
 @dataclass
 class ThreadStep:
-    """One stretch of a thread: `waits` are (thread, tasks that it must have done),
-    the rest are nodes of the graph.
+    """One step of a thread: `waits` are (thread, number of its tasks that must be done), the rest are graph
+    nodes.
     """
 
     waits: list[tuple[int, int]] = field(default_factory=list)
     loads: list[int] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
     stores: list[int] = field(default_factory=list)
-    done: int | None = None  # tasks of this thread so far, where somebody waits for just that
+    done: int | None = None  # tasks of this thread so far, if another thread waits for this number
 
 
 @dataclass(frozen=True, eq=False)
 class Threads:
-    """The steps of each thread, who writes which result, and where values lie in shared memory that
-    go from one to another.
+    """The steps of each thread, the thread that writes each result, and the slots in shared memory of values
+    that are passed between threads.
     """
 
     traced: Traced
@@ -42,7 +43,7 @@ class Threads:
     writer: dict[int, int]  # node of a result -> thread
     slots: dict[int, int]
     size: int  # scalars of shared memory
-    turn: int  # one evaluation's share of the numbers by which threads say how far they are
+    turn: int  # by how much an evaluation advances the progress counters
 
     @property
     def waits(self) -> int:
@@ -51,7 +52,7 @@ class Threads:
 
 
 def planned_threads(division: Division, schedule: TaskSchedule) -> Threads:
-    """The threads of a schedule; processors that do nothing get none."""
+    """The threads of a schedule; processors without tasks get none."""
     check_schedule(schedule, division.graph, "threads")
     lanes = [lane for lane in schedule.lanes if lane] or [()]
     where = {k: (thread, number) for thread, lane in enumerate(lanes) for number, k in enumerate(lane, 1)}
@@ -71,9 +72,7 @@ def planned_threads(division: Division, schedule: TaskSchedule) -> Threads:
 
 
 def kept_places(threads: Threads, thread: int) -> list[set[int]]:
-    """For each step of a thread the nodes that something outside of it needs:
-    they must be there as values of their own.
-    """
+    """For each step of a thread the nodes that are used outside of it, which must be kept as values."""
     graph, lane = threads.traced.graph, threads.steps[thread]
     at = {place: s for s, step in enumerate(lane) for place in step.places}
     kept = [set(step.stores) for step in lane]
@@ -90,7 +89,7 @@ def kept_places(threads: Threads, thread: int) -> list[set[int]]:
 def _waits(
     division: Division, thread: int, lane: tuple[int, ...], where: dict[int, tuple[int, int]]
 ) -> dict[int, list[tuple[int, int]]]:
-    """For the tasks of a thread, in order, what they must wait for that none before them has waited for."""
+    """For each task of a thread the waits that no earlier task of it covers."""
     reached: dict[int, int] = {}
     made: dict[int, list[tuple[int, int]]] = {}
     for k in lane:
@@ -132,8 +131,8 @@ def _steps(
 
 
 def _slots(steps: list[tuple[ThreadStep, ...]]) -> tuple[dict[int, int], int]:
-    """Places in memory for what goes from thread to thread, in the order in which it is
-    made, each thread's apart.
+    """Slots in shared memory for values that are passed between threads, in the order of their computation,
+    each thread's apart.
     """
     wanted = {place for lane in steps for step in lane for place in step.loads}
     slots: dict[int, int] = {}

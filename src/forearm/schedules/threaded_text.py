@@ -1,9 +1,8 @@
-"""LLVM's text for the threads of a schedule: a function for each, shared memory,
-and a number that says how far each is.
+"""LLVM IR for the threads of a schedule: a function each, shared memory, and a progress counter per thread.
 
-The number of evaluation e (from 0) after i tasks is e * turn + i, and (e + 1) * turn when all is
-done: it only grows, so that nothing is reset between evaluations. An evaluation begins when all
-threads have ended the one before.
+The counter in evaluation e (from 0) after i tasks is e * turn + i, and (e + 1) * turn at its end: it only
+grows, so that nothing is reset between evaluations. An evaluation begins when all threads have ended the one
+before.
 """
 
 from __future__ import annotations
@@ -16,24 +15,24 @@ from forearm.kernels.vectors import Body, Target
 from forearm.schedules.threaded_plan import Threads, ThreadStep, kept_places
 from forearm.symbols import Expr
 
-LINE = 128  # bytes between the numbers of two threads: two cache lines
-HASTY = 2000  # times that a thread looks again at once; after that it lets others run in between
+LINE = 128  # bytes between the counters of two threads: two cache lines
+HASTY = 2000  # polls without yielding; after that a thread yields between polls
 PAUSE = "llvm.x86.sse2.pause"
-SUMS = 4  # at a time, where inputs are looked through for what is not finite
+SUMS = 4  # partial sums that check inputs for values that are not finite
 
 
 def module_of(threads: Threads, target: Target, pause: bool) -> str:
-    """All functions, with what they call:
+    """All functions and their callees:
     `i64 lane<k>(inputs..., outputs..., shared, numbers, count, patience, yield)`.
 
-    They give 0, or 1 where another thread did not come as far as needed within `patience` looks.
+    They return 0, or 1 if another thread did not reach a count within `patience` polls.
     """
     functions = [_Lane(threads, k, target).text() for k in range(len(threads.steps))]
     return joined([*intrinsics(target), waiting_text(pause), *functions])
 
 
 class _Lane:
-    """The function of one thread while it is written: a loop over the evaluations, its steps in it."""
+    """Builds the function of one thread: a loop over evaluations around its steps."""
 
     def __init__(self, threads: Threads, k: int, target: Target) -> None:
         self.threads, self.k = threads, k
@@ -47,7 +46,7 @@ class _Lane:
         self.numbers = [f.at(numbers, LINE * j, "i8") for j in range(len(threads.steps))]
 
     def text(self) -> str:
-        """All of it."""
+        """The IR of the function."""
         f, turn = self.f, self.threads.turn
         with f.unless(f.compared("sle", self.count, 0)), f.repeat(0) as evaluation:
             (at,) = evaluation.now
@@ -77,7 +76,7 @@ class _Lane:
             for i in range(a.size)
         }
         # Every other thread writes from the end: two that write the same rows at the same time would
-        # fight for cache lines.
+        # contend for cache lines.
         mine = _results_of(threads, k)[:: -1 if k % 2 else 1]
         unknown = _unknown(body, list(values.values())) if mine else ""
         for step, keep in zip(threads.steps[k], kept_places(threads, k), strict=True):
@@ -103,7 +102,7 @@ class _Lane:
             f.store(f.op("add", base, step.done), self.numbers[self.k], "release")
 
     def _wait(self, other: int, number: Value) -> None:
-        """Go on when another thread has come so far: a look first, then the function below."""
+        """Wait until another thread's counter reaches a number: poll once, then call `waiting`."""
         f, seen = self.f, self.numbers[other]
         with f.unless(f.compared("sge", f.load("i64", seen, "acquire"), number)):
             given = (seen, number, self.patience, self.stop, self.let_others)
@@ -111,9 +110,7 @@ class _Lane:
 
 
 def _results_of(threads: Threads, k: int) -> list[tuple[str, int, Any]]:
-    """(array, index, value) of the results that a thread writes;
-    the first also writes plain numbers and inputs.
-    """
+    """(array, index, value) of a thread's results; the first thread also writes constants and inputs."""
     return [
         (a.name, index, entry)
         for a in threads.traced.outputs
@@ -123,7 +120,7 @@ def _results_of(threads: Threads, k: int) -> list[tuple[str, int, Any]]:
 
 
 def _unknown(body: Body, states: list[str]) -> str:
-    """0 where all inputs are finite, NaN elsewhere: added to results, it lets none of them look known."""
+    """0 if all inputs are finite, else NaN: added to every result."""
     sums = [body.constant(0.0)] * SUMS
     for at, state in enumerate(states):
         sums[at % SUMS] = body.fma(state, body.constant(0.0), sums[at % SUMS])
@@ -133,10 +130,10 @@ def _unknown(body: Body, states: list[str]) -> str:
 
 
 def waiting_text(pause: bool) -> str:
-    """`i1 waiting(number, target, patience, stop, yield)`: looks until the number is there;
-    gives up when patience or all end.
+    """`i1 waiting(number, target, patience, stop, yield)`: poll until the counter reaches the target; give up
+    after `patience` polls or when `stop` is set.
 
-    Who gives up says so in `stop`, so that all the others do too. `yield` may be null.
+    A thread that gives up sets `stop`, so that all others do too. `yield` may be null.
     """
     kinds = {"number": "ptr", "target": "i64", "patience": "i64", "stop": "ptr", "yield": "ptr"}
     f = IRFunction("waiting", kinds, "i1", internal=True)

@@ -1,7 +1,7 @@
-"""Motion from torques or voltages over time: what drives an arm, and what a simulation leaves.
+"""Forward dynamics: the motion of an arm under torques, voltages or a controller.
 
-`Schedule` is what drives it, `Simulation` the result, which is saved, loaded,
-plotted and played in a browser.
+`Schedule` holds inputs over time; `Simulation` is the result, which can be saved, loaded, plotted and played
+in a browser.
 """
 
 from forearm.simulation.arguments import Accuracy, Ending, Sampling

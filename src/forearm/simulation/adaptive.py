@@ -1,4 +1,4 @@
-"""Integration over time: steps sized by their error, dense output, events, breakpoints."""
+"""Adaptive integration: error-controlled steps, dense output, events and breakpoints."""
 
 from __future__ import annotations
 
@@ -31,13 +31,12 @@ from forearm.simulation.stepping import (
 )
 from forearm.values import as_floats, check_number
 
-# A step that does not even give numbers, or whose equations could not be solved,
-# is tried again this much shorter.
+# Step size factor after a step that produced non-finite values or whose stage equations were not solved.
 AFTER_FAILURE = 0.25
-# Steps below this many roundings of the time are no steps.
+# Minimum step, in units of the rounding error of t.
 FLOOR_SPACINGS = 16.0
-MOST_STEPS = 1_000_000  # taken and rejected
-AT_ONCE = 256  # steps in machine code before Python looks again
+MOST_STEPS = 1_000_000  # accepted and rejected steps together
+AT_ONCE = 256  # steps per call of machine code, before control returns to Python
 
 
 def integrate(
@@ -57,13 +56,13 @@ def integrate(
     progress: Progress | None = None,
     at_once: StepsAtOnce | None = None,
 ) -> DenseSolution:
-    """q'' = f(t, q, qd) from t0 to t1, each step's error within atol + rtol |y| in every
-    component of q and qd.
+    """Integrate q'' = f(t, q, qd) from t0 to t1 with a local error within atol + rtol |y| in every component
+    of q and qd.
 
-    Steps end at the breakpoints, and f is asked in each stretch between them only at times t with start <=
-    t < end, so that an input that jumps there is seen from one side. `progress` is told after every step,
-    or after those that `at_once` takes together, how much of t1 - t0 is done. Failure is a status of the
-    solution, with the partial result.
+    Steps end at the breakpoints. Between two of them f is called only for start <= t < end, so that an input
+    that jumps at a breakpoint is seen from one side. `progress` is called after every step, or after each
+    batch of `at_once`, with the elapsed part of t1 - t0. A failure is reported as the status of the solution,
+    together with the partial result.
     """
     y = stacked(q, qd)
     stretches = _stretches(t0, t1, breakpoints)
@@ -79,7 +78,7 @@ def integrate(
 
 
 class _Run:
-    """An integration under way."""
+    """State of an integration in progress."""
 
     def __init__(
         self,
@@ -94,7 +93,7 @@ class _Run:
         self.system, self.stepper, self.watch, self.tell = system, stepper, watch, tell
         self.at_once = at_once
         self.t, self.y, self.h, self.error_before = t, y, 0.0, FIRST_ERROR
-        # of steps taken together, one array each
+        # batches of steps, one array each
         self.times, self.states = [np.array([t])], [y[None]]
         self.dense: list[Floats] = []
         self.widths: list[Floats] = []
@@ -105,7 +104,7 @@ class _Run:
         self.component: int | None = None
 
     def stretch(self, start: float, end: float, first_step: float | None) -> bool:
-        """From one breakpoint to the next; False where the integration ends before."""
+        """Integrate from one breakpoint to the next; return False if the integration ends before."""
         self.system.before = end
         self.stepper.restart()
         self.error_before = FIRST_ERROR
@@ -131,7 +130,7 @@ class _Run:
         return True
 
     def _steps_at_once(self, at_once: StepsAtOnce) -> bool:
-        """Steps in which nothing happens; whether there may be more of them."""
+        """Take compiled steps until an event is near; return whether more remain."""
         most = min(MOST_STEPS - self.taken - self.rejected, AT_ONCE)
         if most <= 0:
             return False
@@ -141,7 +140,8 @@ class _Run:
         self.system.evaluations += made.evaluations
         if len(made.t):
             self._take(made.t, made.y, made.widths, made.dense, [])
-        # at a breakpoint, where an input that jumps may loosen a joint, and where signs differ by rounding
+        # at a breakpoint, where a jump of the input may break a joint loose, and where signs differ by
+        # rounding
         self.hits += (hits := self.watch.follow(self.t, self.y))
         if hits and hits[-1].terminal:
             self._end(hits[-1])
@@ -150,7 +150,7 @@ class _Run:
         return not made.is_over
 
     def _cross(self, h: float, dense: Floats) -> None:
-        """End at a terminal event within a step; where there is none, the step is still to be taken."""
+        """End at a terminal event within the step; without one, leave the step to be taken."""
         trial, signs = TrialStep(h, along(self.y, dense, 1.0), []), self.watch.signs
         hits = self._events(trial, dense)
         if hits and hits[-1].terminal:
@@ -158,7 +158,7 @@ class _Run:
         self.watch.signs = signs
 
     def _step(self, end: float) -> bool:
-        """One step accepted, after as many as it takes rejected; False where the integration ends."""
+        """Take one accepted step, retrying after rejections; return False if the integration ends."""
         failure: Failure | None = None
         while self.taken + self.rejected < MOST_STEPS:
             h, landing = self._size(end)
@@ -178,19 +178,19 @@ class _Run:
                 else AFTER_FAILURE
             )
             self.rejected += 1
-        return self._fail(Status.TOO_MANY_STEPS, Failure(f"{MOST_STEPS} steps are done"))
+        return self._fail(Status.TOO_MANY_STEPS, Failure(f"maximum number of steps, {MOST_STEPS}, reached"))
 
     def _shortest(self, end: float) -> float:
-        """Steps below it are none, from here to the end of the stretch."""
+        """Minimum step size from here to the end of the stretch."""
         return FLOOR_SPACINGS * float(np.spacing(max(abs(self.t), abs(end))))
 
     def _size(self, end: float) -> tuple[float, bool]:
-        """The size of the next step, and whether it lands on the end of the stretch."""
+        """Size of the next step, and whether it ends at the end of the stretch."""
         left = end - self.t
         return step_size(self.h, left), left <= self.h
 
     def _factor(self, error: float, growth: float) -> float:
-        """The next step over this one."""
+        """Ratio of the next step size to this one."""
         return float(
             next_factor(self.stepper.exponent, self.stepper.memory, error, self.error_before, growth)
         )
@@ -202,7 +202,7 @@ class _Run:
             return self._stop(trial, dense, hits)
         factor = self._factor(error, growth=1.0 if rejected else GROW)
         proposed = trial.h * (1.0 if 1.0 <= factor <= self.stepper.deadband else factor)
-        # A step cut short by the end of a stretch says nothing against the size it was cut from.
+        # A step truncated at the end of a stretch does not reduce the step size.
         self.h = max(proposed, self.h) if trial.h < self.h and not rejected else proposed
         self.error_before = max(error, FIRST_ERROR)
         self._take(np.array([t_new]), trial.y[None], np.array([trial.h]), dense[None], hits)
@@ -217,7 +217,7 @@ class _Run:
         return self.watch.step(self.t, trial.h, states, partial(along, self.y, dense))
 
     def _stop(self, trial: TrialStep, dense: Floats, hits: list[EventHit]) -> bool:
-        """The end at a terminal event, on the curve of the step that crossed it."""
+        """End at a terminal event, on the dense output of the step that crossed it."""
         last = hits[-1]
         y = np.stack([last.q, last.qd])
         self._take(np.array([last.t]), y[None], np.array([trial.h]), dense[None], hits)
@@ -229,7 +229,7 @@ class _Run:
         return False
 
     def _take(self, t: Floats, y: Floats, widths: Floats, dense: Floats, hits: list[EventHit]) -> None:
-        """Steps to times (k,) and states (k, 2, n)."""
+        """Append steps to times (k,) and states (k, 2, n)."""
         self.t, self.y = float(t[-1]), y[-1]
         self.times.append(t)
         self.states.append(y)
@@ -240,15 +240,12 @@ class _Run:
         self.tell(self.t)
 
     def _blame(self, trial: TrialStep) -> Failure:
-        """The component whose error is largest, for a message."""
+        """Name the component with the largest error, for a message."""
         assert trial.error is not None
         part, index = np.unravel_index(int(np.argmax(trial.error)), trial.error.shape)
         size, error = self.y[part, index], trial.error[part, index]
         return Failure(
-            (
-                f"the error of {PARTS[int(part)]}[{index}], which is {size:.6g}, is "
-                f"{error:.3g} times what is allowed"
-            ),
+            f"the error of {PARTS[int(part)]}[{index}] = {size:.6g} is {error:.3g} times the tolerance",
             int(index),
         )
 
@@ -258,7 +255,7 @@ class _Run:
         return False
 
     def solution(self) -> DenseSolution:
-        """What was reached so far."""
+        """The solution so far."""
         states = np.concatenate(self.states)
         return DenseSolution(
             np.concatenate(self.times),
@@ -277,7 +274,7 @@ class _Run:
 
 
 def first_guess(system: System, stepper: Stepper, t: float, y: Floats, rate: Floats) -> float:
-    """A first step from the sizes of y, y' and y'' (Hairer, Norsett and Wanner, section II.4)."""
+    """Initial step size from the norms of y, y' and y'' (Hairer, Norsett and Wanner, section II.4)."""
     scale = stepper.tolerance.scale(y)
     size, speed = float(np.max(np.abs(y) / scale)), float(np.max(np.abs(rate) / scale))
     h = 0.01 * size / speed if size > 1e-5 and speed > 1e-5 else 1e-6
@@ -294,17 +291,15 @@ def _stepper(name: str, system: System, allowed: Tolerance) -> Stepper:
     if tableau.name == "radau":
         return Radau(system, allowed)
     if tableau.b_embedded is None:
-        raise InputError(
-            f"method {name!r} has no error estimate to size steps by; take 'dp45', 'dp87' or 'radau'."
-        )
+        raise InputError(f"method {name!r} has no error estimate; use 'dp45', 'dp87' or 'radau'.")
     return Explicit(tableau, system, allowed)
 
 
 def _stretches(t0: float, t1: float, breakpoints: ArrayLike) -> list[tuple[float, float]]:
-    """(start, end) between the breakpoints that lie inside t0 and t1."""
+    """Intervals (start, end) between the breakpoints inside (t0, t1)."""
     knots = as_floats(breakpoints, "breakpoints")
     if not (isfinite(t0) and isfinite(t1) and t1 > t0):
-        raise InputError(f"t1 must lie after t0 and both be finite, got t0 = {t0:g}, t1 = {t1:g}.")
+        raise InputError(f"t0, t1: expected finite times with t1 > t0, got t0 = {t0:g}, t1 = {t1:g}.")
     if knots.ndim != 1 or np.isnan(knots).any():
         raise InputError("breakpoints: expected a list of times without NaN.")
     inside = np.unique(knots[(knots > t0) & (knots < t1)]).tolist()
@@ -314,7 +309,7 @@ def _stretches(t0: float, t1: float, breakpoints: ArrayLike) -> list[tuple[float
 def _check(y: Floats, first_step: float | None) -> None:
     if y.ndim != 2:
         raise InputError(
-            f"q and qd: expected one state (n,), got {y.shape[1:]}; step batches with explicit_step."
+            f"q and qd: expected one state (n,), got {y.shape[1:]}; use explicit_step for batches."
         )
     if first_step is not None:
         check_number(first_step, "first_step", above=0.0)

@@ -1,6 +1,4 @@
-"""Runs whose steps follow the error, from one change of friction, or of what limits
-a current, to the next.
-"""
+"""Adaptive simulation in pieces between changes of the friction mode (stick, slip) or of current limits."""
 
 from __future__ import annotations
 
@@ -25,14 +23,16 @@ from forearm.simulation.track import Course, before_zero
 from forearm.simulation.windings import Asked, AtOnce, Motors, Wound, has_inductance
 
 Floats = NDArray[np.float64]
-MOST_BREAKS = 10_000  # that one piece is given
-# of the positions kept at a converter's periods; the curves between them are a dozen times more
+MOST_BREAKS = 10_000  # breakpoints per piece
+# a share for the samples at a converter's periods; their dense output takes about a dozen times more
 MOST_NUMBERS = 20_000_000
-ANY = 1e300  # the error that a charge may have: nothing depends on it
+ANY = 1e300  # tolerance of the charge, on which nothing depends
 
 
 class Commands:
-    """What is asked for at a time and a state; a controller behind a converter is asked once a period."""
+    """The commanded effort at time t and state (q, qd); a controller behind a converter is called once per
+    period.
+    """
 
     def __init__(self, drive: Input) -> None:
         self._drive = drive
@@ -41,23 +41,23 @@ class Commands:
         self.period = drive.converter.period if is_sampled and drive.converter is not None else math.inf
 
     def sample(self, t: float, q: Floats, qd: Floats) -> None:
-        """Ask for what the converter then holds, if its time has come."""
+        """Sample the command if a period of the converter is due."""
         if not self._kept or periods(self._kept[-1][0], self.period) < periods(t, self.period):
             self._kept.append((t, self._drive.asked(t, q, qd)))
 
     @property
     def is_straight(self) -> bool:
-        """Whether it goes straight, or is held, from each breakpoint to the next."""
+        """Whether the command is linear or held between breakpoints."""
         return self._drive.is_data or self._drive.converter is not None
 
     def line(self, start: float, end: float, q: Floats, qd: Floats) -> tuple[Floats, Floats]:
-        """What is asked for at the start of such a stretch, (n,), and how fast it changes, per second."""
+        """Command (n,) at the start of such an interval and its slope, per second."""
         first = self(start, q, qd)
         change = self._drive.at(end) - first if self._drive.is_linear else np.zeros_like(first)
         return first, change / (end - start)
 
     def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
-        """(n,)."""
+        """Command (n,) at a time and state."""
         if self._drive.controller is None:
             return self._drive.at(t)
         if self._kept:
@@ -66,13 +66,13 @@ class Commands:
 
 
 def adaptive_run(setup: Setup) -> Course:
-    """Piece after piece, each without a change of what stands or is limited."""
+    """Simulate in pieces within which no joint sticks or slips and no limit becomes active."""
     check_periods(setup.drive, setup.duration)
-    return Following(setup).run()
+    return PiecewiseRun(setup).run()
 
 
-class Following:
-    """A run under way."""
+class PiecewiseRun:
+    """State of an adaptive simulation in progress."""
 
     def __init__(self, setup: Setup) -> None:
         drive, state, start = setup.drive, setup.state, setup.start
@@ -97,13 +97,13 @@ class Following:
             )
         self.atol_q, self.atol_qd = _tolerances(setup)
         self.found: list[tuple[DenseSolution, Asked]] = []
-        # q, qd and u that last had no acceleration
+        # q, qd and u at which no acceleration was found last
         self.unsolved: tuple[Floats, Floats, Floats] | None = None
         self.currents: list[Floats] = [motors.current[None].copy()]  # (k, m) at the samples of each piece
-        self.givings: list[tuple[int, Asked]] = [(1, motors.giving())]  # of as many samples
+        self.givings: list[tuple[int, Asked]] = [(1, motors.giving())]  # for this many samples
 
     def run(self) -> Course:
-        """To the end, or to what ends it."""
+        """Simulate until the end, or until an event ends the run."""
         start = self.setup.start.t
         t, end, first = start, start + self.setup.duration, None
         while t < end and not self.track.is_over:
@@ -119,7 +119,7 @@ class Following:
         return self._course(start)
 
     def _piece(self, t: float, until: float, breaks: Floats, first: float | None) -> DenseSolution:
-        """To the next change, or to `until`."""
+        """Integrate until the next mode change, or `until`."""
         accuracy = self.setup.accuracy
         x, xd = self._extended()
         m = len(self.motors.current)
@@ -144,8 +144,8 @@ class Following:
             progress=lambda done, _total, _what: self.setup.tell(t + done),
             at_once=self.machine,
         )
-        # Rounding of an implicit step's equations moves joints that stand by 1e-30,
-        # and what moves feels other friction.
+        # Rounding in the equations of an implicit step moves sticking joints by 1e-30, and a moving joint is
+        # subject to other friction.
         found.q[:, stands], found.qd[:, stands] = x[stands], 0.0
         if len(found.t) > 1:
             self.found.append((found, giving))
@@ -158,12 +158,12 @@ class Following:
         return found
 
     def _extended(self) -> tuple[Floats, Floats]:
-        """The joints' state with charges and currents behind it."""
+        """State of the joints, followed by charges and currents."""
         i = self.motors.current
         return np.concatenate([self.state.q[0], np.zeros_like(i)]), np.concatenate([self.state.qd[0], i])
 
     def _accelerations(self) -> Asked:
-        """x'' (n + m) of a state, with joints moving and standing as they are now."""
+        """The function for x'' (n + m) with the present set of sticking and slipping joints."""
         n, motors, has_currents = self.n, self.motors, len(self.motors.current) > 0
         way, free = self.state.friction_sign[0].copy(), self.state.is_free[0].copy()
         contact = self.state.contact[0].copy()
@@ -179,7 +179,9 @@ class Following:
         return f
 
     def _events(self) -> list[EventFunction]:
-        """Where the piece must end: friction, flanks, limits of currents and joints, the user's condition."""
+        """Events that end a piece: stick and slip, backlash flanks, current and joint limits, the user's
+        condition.
+        """
         made, until = [*self.friction.events(), *self.motors.events()], self.track.until
         n = self.drive.arm.n
         if self.track.stops:
@@ -193,7 +195,7 @@ class Following:
         return made
 
     def _take(self, found: DenseSolution) -> None:
-        """The samples of a piece, and what its end changes."""
+        """Append the samples of a piece and apply the mode change at its end."""
         qd, hits = found.qd[:, : self.n], [hit for hit in found.events if hit.terminal]
         stuck = [self.friction.stick(hit.component) for hit in hits if hit.name == "stick"]
         if stuck:
@@ -225,7 +227,7 @@ class Following:
             self.track.fail(found.status, found.message)
 
     def _jams(self) -> bool:
-        """Whether what had no acceleration last is no matter of large numbers."""
+        """Whether the missing acceleration is due to jamming rather than to overflow."""
         if self.unsolved is None:
             return False
         x, xd, u = self.unsolved
@@ -276,8 +278,8 @@ class Following:
 
 
 def _tolerances(setup: Setup) -> tuple[Floats, Floats]:
-    """Absolute errors that positions and velocities may have, (m,) each: of a bristle, which bends by little,
-    in proportion to how far it does, and any of its integral.
+    """Absolute tolerances of positions and velocities, (m,) each: scaled with the small deflection for
+    bristles, unlimited for the integrals of relaxing states.
     """
     coordinates = setup.simulator.coordinates
     q, qd = (np.full(coordinates.count, setup.accuracy.atol) for _ in range(2))
@@ -288,15 +290,17 @@ def _tolerances(setup: Setup) -> tuple[Floats, Floats]:
 
 
 def check_periods(drive: Input, duration: float) -> None:
-    """Refuse more periods of the converter than samples can be kept: each has one at least."""
+    """Refuse a run with more converter periods than samples that can be stored: each period has at least
+    one.
+    """
     if drive.converter is None or drive.is_constant:
         return
     period = drive.converter.period
     if duration / period * drive.arm.n > MOST_NUMBERS:
         raise InputError(
-            f"simulate: {duration:g} s are {duration / period:.3g} periods of the converter, {period:g} s; "
-            f"of {drive.arm.n} joints at most {MOST_NUMBERS // drive.arm.n} are kept. Take a shorter time "
-            "and go on with continued=; or a longer period; or fixed steps, with Sampling(record=...)."
+            f"simulate: {duration:g} s contain {duration / period:.3g} converter periods of {period:g} s; "
+            f"of {drive.arm.n} joints at most {MOST_NUMBERS // drive.arm.n} are stored. Use a shorter "
+            "duration and continued=, or a longer period, or fixed steps with Sampling(record=...)."
         )
 
 

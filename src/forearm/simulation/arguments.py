@@ -1,6 +1,4 @@
-"""What a caller may say of a run besides what drives it, as small records: how accurate steps are, what ends
-it, when it is sampled.
-"""
+"""Options of a simulation in small records: step accuracy, termination, sampling."""
 
 from __future__ import annotations
 
@@ -18,22 +16,22 @@ from forearm.simulation.stepping import tolerance
 from forearm.simulation.track import Condition, Floats
 from forearm.values import check_kind, check_number, check_whole, is_number
 
-MOST_RECORD = 1_000_000  # steps between two samples: a run can be interrupted between them
+MOST_RECORD = 1_000_000  # steps between two samples: a run can be interrupted between samples
 
 
 def check_function(value: object, what: str, arguments: str) -> None:
-    """Refuse what is there and cannot be called."""
+    """Refuse a value that is neither None nor callable."""
     if value is not None and not callable(value):
         raise InputError(f"{what}: expected a function of {arguments}, got {shorten(value)}.")
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """The error that a step of an adaptive method may make in a position or velocity x: rtol |x| + atol.
+    """Local error tolerance of an adaptive method for a position or velocity x: rtol |x| + atol.
 
     Args:
-        rtol: relative part.
-        atol: absolute part, rad or m, rad/s or m/s.
+        rtol: relative tolerance.
+        atol: absolute tolerance, rad or m, rad/s or m/s.
     """
 
     rtol: float = 1e-6
@@ -46,12 +44,12 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class Ending:
-    """What ends a run before its time.
+    """Conditions that end a run early.
 
     Args:
-        stops: whether a joint that passes its limit ends it.
-        until: function of (t, q, qd), s and (n,); its value ends the run as it comes from below 0 to 0 or
-            above, or from False to True. None: none.
+        stops: whether the run ends when a joint passes its limit.
+        until: function of (t, q, qd), s and (n,); the run ends when its value crosses zero from below or
+            changes from False to True. None: disabled.
     """
 
     stops: bool = False
@@ -66,11 +64,11 @@ class Ending:
 
 @dataclass(frozen=True)
 class Sampling:
-    """When things are sampled.
+    """Sampling of inputs and of the recorded motion.
 
     Args:
-        dac: converter that samples what drives the arm once a period and holds it; None: none.
-        record: the motion is kept at every `record`-th fixed step.
+        dac: converter that samples the input once per period and holds it; None: not used.
+        record: every `record`-th fixed step is recorded.
     """
 
     dac: DAC | None = None
@@ -85,7 +83,7 @@ ACCURACY, ENDING, SAMPLING = Accuracy(), Ending(), Sampling()
 
 
 class OldArguments(TypedDict, total=False):
-    """How simulate was called before there were records."""
+    """Keyword arguments of simulate before the records existed."""
 
     dac: DAC | None
     record: int
@@ -96,7 +94,7 @@ class OldArguments(TypedDict, total=False):
 
 
 def with_old(where: str, old: Mapping[str, Any], **records: Any) -> list[Any]:
-    """The records with fields that were given as arguments of their own, as before; a warning says so."""
+    """Records with the fields given as separate keyword arguments, as in earlier versions, with a warning."""
     fields = {name: record for record, value in records.items() for name in value.__dataclass_fields__}
     for name, value in old.items():
         if name not in fields:
@@ -114,8 +112,8 @@ def with_old(where: str, old: Mapping[str, Any], **records: Any) -> list[Any]:
 
 
 def condition_of(until: Any) -> Condition | None:
-    """The condition that ends a run as a number, -1 for no and 1 for yes;
-    the user's function is given copies.
+    """The termination condition as a function with values -1 (no) and 1 (yes) for bool; the user's function
+    receives copies.
     """
     if until is None:
         return None
@@ -131,7 +129,7 @@ def condition_of(until: Any) -> Condition | None:
             number = math.nan
         if math.isnan(number):
             raise InputError(
-                "Ending, until: expected a number other than NaN, or True or False, at every state, got "
+                "Ending, until: expected a number, not NaN, or True or False at every state, got "
                 f"{shorten(value)} at t = {t:.9g} s."
             )
         return number

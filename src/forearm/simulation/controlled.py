@@ -1,4 +1,4 @@
-"""A simulation under a controller: what was wanted, measured and asked for beside what came of it."""
+"""Closed-loop simulation: reference, measurement and command together with the resulting motion."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from forearm.simulation.result import Array, Simulation, taken
 from forearm.values import check_number, check_text
 
 MOTOR = ("measured_motor_q", "measured_motor_qd")
-NOT_LOGGED = ("saturated", *MOTOR)  # what tables of motions have no columns for
+NOT_LOGGED = ("saturated", *MOTOR)  # quantities without a column in tables of motions
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Run(Simulation):
     """A simulation of a plant under a controller, sampled at the start of each period and at the end.
 
-    The last sample has no command of its own: there `tau`, `voltage`, `asked` and `saturated` are those that
-    were held until then. A run that diverged ends with the last sample that is within bounds.
+    The last sample has no command: there `tau`, `voltage`, `asked` and `saturated` are those held until then.
+    A run that diverged ends with the last sample that is within bounds.
 
     Attributes:
         controller: name of the controller.
         period: sampling period, s.
         wanted: reference (q, qd, qdd), (T, n) each.
-        measured: (q, qd) as the sensors told, (T, n) each; the motors', over gear ratios, where sensors are
-            on motors alone.
-        asked: torques (T, n) that the controller answered with, N m (N).
-        saturated: (T, n) where less was given than asked for.
+        measured: (q, qd) as reported by the sensors, (T, n) each; with sensors on the motors alone, motor
+            positions and speeds divided by the gear ratios.
+        asked: commanded torques (T, n), N m (N).
+        saturated: (T, n), where the applied torque is below the commanded one.
         operations: operations of the controller per period.
-        measured_motor: positions and speeds of the motors over gear ratios as the sensors told, (T, n) each;
-            None: there are no sensors on motors.
+        measured_motor: motor positions and speeds divided by the gear ratios as reported by the sensors, (T,
+            n) each; None: no sensors on motors.
     """
 
     controller: str
@@ -84,17 +84,17 @@ class Run(Simulation):
 
     @property
     def plant(self) -> Arm:
-        """The arm that was moved, which need not be the one that the controller believes in."""
+        """The simulated arm, which may differ from the controller's model."""
         return self.arm
 
     @cached_property
     def error(self) -> Array:
-        """Wanted - reached, (T, n)."""
+        """Reference minus actual position, (T, n)."""
         return self.wanted[0] - self.q
 
     @cached_property
     def hand_error(self) -> Array:
-        """The distance of the hand from where it should be, (T,), m."""
+        """Distance of the hand from its reference, (T,), m."""
         kernel = kernel_of(self.arm)
         there, here = (
             kernel.forward_kinematics(np.ascontiguousarray(q))[:, :3, 3] for q in (self.wanted[0], self.q)
@@ -103,27 +103,27 @@ class Run(Simulation):
 
     @property
     def rms(self) -> float:
-        """The error of all joints at all samples, rad (m); NaN, as all figures, of a run that diverged."""
+        """RMS error over all joints and samples, rad (m); NaN, like every figure, if the run diverged."""
         return self._figure(np.sqrt(np.mean(self.error**2)))
 
     @property
     def largest(self) -> float:
-        """The largest error of any joint, rad (m)."""
+        """Largest error of any joint, rad (m)."""
         return self._figure(np.max(np.abs(self.error)))
 
     @property
     def hand_rms(self) -> float:
-        """In m."""
+        """RMS distance of the hand from its reference, m."""
         return self._figure(np.sqrt(np.mean(self.hand_error**2)))
 
     @property
     def hand_largest(self) -> float:
-        """In m."""
+        """Largest distance of the hand from its reference, m."""
         return self._figure(np.max(self.hand_error))
 
     @property
     def operations_per_second(self) -> float:
-        """Multiplications and additions that the controller takes."""
+        """Multiplications and additions of the controller per second."""
         return self.operations / self.period
 
     def _figure(self, value: float) -> float:
@@ -131,14 +131,14 @@ class Run(Simulation):
 
     @property
     def log(self) -> MotionLog:
-        """The motion, and what was wanted, measured and asked for."""
+        """The motion with reference, measurement and command."""
         known = {x: block for x, block in self.blocks().items() if x not in NOT_LOGGED}
         return replace(super().log, **known)  # type: ignore[arg-type]
 
     def columns(self) -> dict[str, Array]:
-        """The table of a simulation, and wanted_q1.., wanted_qd1.., wanted_qdd1.., measured_q1..,
-        measured_qd1.., asked1.., saturated1.., which is 1 or 0, and measured_motor_q1.., measured_motor_qd1..
-        where sensors are on motors.
+        """The table of a simulation, with wanted_q1.., wanted_qd1.., wanted_qdd1.., measured_q1..,
+        measured_qd1.., asked1.., saturated1.. (1 or 0), and measured_motor_q1.., measured_motor_qd1.. if
+        motors have sensors.
         """
         more = self.blocks()
         return super().columns() | {
@@ -146,7 +146,7 @@ class Run(Simulation):
         }
 
     def blocks(self) -> dict[str, Array]:
-        """What a plain simulation does not have, (T, n) each, by name."""
+        """Quantities that a plain simulation lacks, (T, n) each, by name."""
         made = dict(zip(("wanted_q", "wanted_qd", "wanted_qdd"), self.wanted, strict=True))
         made |= dict(zip(("measured_q", "measured_qd"), self.measured, strict=True))
         made |= {"asked": self.asked, "saturated": self.saturated.astype(np.float64)}

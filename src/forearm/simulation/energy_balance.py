@@ -1,8 +1,8 @@
-"""Where the energy went: supplied = kinetic + potential + in springs, bristles and the field of windings +
-lost in bearings, gears, friction, windings and springs.
+"""Energy balance: supplied = kinetic + potential + stored in springs, bristles and winding inductance + lost
+in bearings, gears, friction, windings and springs.
 
-Between two samples the motion is what the method has there, or Hermite's cubic of positions and velocities;
-powers are added up by Gauss's rule of four points.
+Between samples the motion is the method's dense output, or the cubic Hermite interpolant of positions and
+velocities; powers are integrated by four-point Gauss quadrature.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ Floats = NDArray[np.float64]
 NODES, WEIGHTS = (0.5 * (v + w) for v, w in zip(np.polynomial.legendre.leggauss(4), (1.0, 0.0), strict=True))
 
 
-class Books:
-    """What a motion leads to at its samples, each computed when it is first asked for."""
+class EnergyBalance:
+    """Accelerations, efforts and energies of a motion at its samples, each computed on first access."""
 
     def __init__(self, course: Course) -> None:
         self._course = course
 
     @cached_property
     def qdd(self) -> Floats:
-        """Accelerations (T, n): 0 of a joint that friction holds, and of one that begins to move
-        there what it begins with.
+        """Accelerations (T, n): 0 for a sticking joint; for a joint that breaks loose, its initial
+        acceleration.
         """
         simulator = self._course.simulator
         made = _with_beginnings(simulator, self._course.q, self._course.qd, self._flow.u)
@@ -50,8 +50,8 @@ class Books:
 
     @property
     def voltage(self) -> Floats | None:
-        """What the motors got, (T, n), or would need for the torques;
-        None where they are not known well enough.
+        """Voltages (T, n) applied to the motors, or required for the torques; None if a motor is not fully
+        specified.
         """
         return self._flow.voltage
 
@@ -62,7 +62,7 @@ class Books:
 
     @property
     def lost(self) -> dict[str, Floats]:
-        """What was lost so far, (T, n), by kind."""
+        """Cumulative losses (T, n) by kind, J."""
         return self._sums[1]
 
     @cached_property
@@ -75,7 +75,9 @@ class Books:
 
 
 def _added_up(course: Course, flow: Flow) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    """Energies, and losses by kind. Held torques without losses supply tau (q_new - q) to the bit."""
+    """Energies, and cumulative losses by kind. For held torques without losses the work is tau (q_new - q) to
+    the last bit.
+    """
     simulator, t, q, qd = course.simulator, course.t, course.q, course.qd
     coordinates, n = simulator.coordinates, simulator.arm.n
     supplied = np.zeros(len(t))
@@ -107,8 +109,8 @@ def _added_up(course: Course, flow: Flow) -> tuple[dict[str, Floats], dict[str, 
 
 
 def _accelerations(simulator: Simulator, q: Floats, qd: Floats, u: Floats) -> Floats:
-    """Of many states, with friction against the velocities, coordinates that stand held, and flanks as their
-    deflections have them.
+    """Accelerations of many states, with friction opposing the velocities, sticking coordinates fixed, and
+    backlash contacts according to the deflections.
     """
     stands = (qd == 0.0) & simulator.dry
     return simulator.accelerations_of(
@@ -124,10 +126,11 @@ def _contacts(simulator: Simulator, q: Floats, qd: Floats) -> Floats:
 
 
 def _with_beginnings(simulator: Simulator, q: Floats, qd: Floats, u: Floats) -> Floats:
-    """Of samples: a joint that stands at one and moves at the next breaks loose if that
-    accelerates it on its way.
+    """Accelerations at samples: a joint that sticks at one sample and moves at the next breaks loose there if
+    its acceleration then points in the direction of motion.
 
-    Else it was held a little longer: it broke loose between two samples, or together with another.
+    Otherwise it stuck a little longer: it broke loose between the two samples, or together with another
+    joint.
     """
     made = _accelerations(simulator, q, qd, u)
     ahead = np.zeros_like(qd)
@@ -147,7 +150,7 @@ def _with_beginnings(simulator: Simulator, q: Floats, qd: Floats, u: Floats) -> 
 
 
 def _energies(simulator: Simulator, q: Floats, qd: Floats) -> dict[str, Floats]:
-    """Of masses, rotors among them, of gravity, and of springs and bristles where there are any."""
+    """Kinetic energy, rotors included, gravitational energy, and energy of springs and bristles."""
     c = simulator.coordinates
     m = c.mechanics.n
     both = kernel_of(c.mechanics).fused(["kinetic_energy", "potential_energy"])(
@@ -181,7 +184,7 @@ def _losses(simulator: Simulator, q: Floats, qd: Floats, qdd: Floats) -> dict[st
         reaction = None if reactions is None else reactions[k]
         for name, torque in _parts(drive, load, reaction, rate, way, rubbed):
             made[name][:, c.joint_of[drive.freedom]] += torque * rate
-    for b in c.bristles:  # what bends them is not lost
+    for b in c.bristles:  # energy stored in bending them is not lost
         speed, z = b.multiplier * qd[:, b.on], qd[:, b.place]
         if b.body is None:
             made["friction"][:, c.joint_of[b.place]] += b.law.torque(speed, z) * speed
@@ -191,12 +194,14 @@ def _losses(simulator: Simulator, q: Floats, qd: Floats, qdd: Floats) -> dict[st
 
 
 def _rotor_losses(simulator: Simulator, q: Floats, qd: Floats, made: dict[str, Floats]) -> None:
-    """What goes into springs, and what gears behind them and rotors that no link feels lose."""
+    """Add the power into the springs, and the losses of the gears behind them and of rotors decoupled from
+    links.
+    """
     c, x, xd = simulator.coordinates, list(q.T), list(qd.T)
     contact = c.contacts(x, xd)
     for r in c.rotors:
         rate, torque = xd[r.place], r.torque(x, xd, contact)
-        made["spring"][:, r.freedom] += torque * r.deflection(xd)  # what it stores is taken off in the end
+        made["spring"][:, r.freedom] += torque * r.deflection(xd)  # the stored part is subtracted at the end
         made["gear"][:, r.freedom] += (r.at_motor(torque, np.sign(rate)) - torque) * rate
     for r in c.alone:
         if r.friction is not None and r.friction.bristle_stiffness is None:
@@ -208,8 +213,8 @@ def _rotor_losses(simulator: Simulator, q: Floats, qd: Floats, made: dict[str, F
 def _parts(
     drive: Drive, load: Floats, reaction: Any, rate: Floats, way: Floats, rubbed: Floats | None
 ) -> list[tuple[str, Floats]]:
-    """What each part of a drive adds to the torque, in the order in which the torque passes them; `rubbed` is
-    the friction of bristles, where it has some.
+    """Contribution of each element of a drive to the torque, in order from load to motor; `rubbed` is the
+    friction of bristles, if any.
     """
     made: list[tuple[str, Floats]] = []
     for bearing in drive.bearings:
@@ -225,9 +230,7 @@ def _parts(
 
 
 def _rigid(arm: Arm, q: Floats, qd: Floats, qdd: Floats) -> tuple[list[Floats], Any]:
-    """The rigid arm's torques at each joint (N) of (T,), and reactions of ((3, T), (3,
-    T)) where they are needed.
-    """
+    """Torques of the rigid arm at each joint (N) of (T,), and the reactions ((3, T), (3, T)) where needed."""
     model = model_of(arm)
     if not needs_reactions(arm) and not model.has_followers:
         return list(kernel_of(arm.rigid()).inverse_dynamics(q, qd, qdd).T), None

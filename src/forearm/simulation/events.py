@@ -1,6 +1,4 @@
-"""Events: functions of the state whose zero crossings are found while integrating,
-and where they were found.
-"""
+"""Events: zero crossings of functions of the state, located during integration."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from numpy.typing import ArrayLike
 from forearm.errors import InputError, shorten
 from forearm.simulation.methods import Floats
 
-# A crossing is bracketed to this part of the step, or to a few roundings of the time where those are more.
+# Bracket width of a crossing, relative to the step; at least a few roundings of t.
 LOCATED = 1e-12
 
 StateAt: TypeAlias = Callable[[float], Floats]
@@ -23,12 +21,12 @@ StateAt: TypeAlias = Callable[[float], Floats]
 
 @dataclass(frozen=True)
 class EventFunction:
-    """A function g(t, q, qd), a number or (m,), whose crossings of zero count:
-    rising (+1), falling (-1) or both (0).
+    """A function g(t, q, qd), a number or (m,), whose zero crossings are events: rising (+1), falling (-1) or
+    both (0).
 
-    A terminal event ends the integration at the first crossing. An event stands just past its zero,
-    within the tolerance, so that going on from there does not meet it again; a g that starts at exactly
-    0 has crossed already.
+    A terminal event ends the integration at the first crossing. The reported time lies just past the zero,
+    within the tolerance, so that a continued run does not meet the event again; a g that starts at exactly 0
+    counts as having crossed.
     """
 
     name: str
@@ -46,9 +44,7 @@ class EventFunction:
 
 @dataclass(frozen=True)
 class EventHit:
-    """A crossing: of which event, which component of its g, when, in which state,
-    rising (+1) or falling (-1).
-    """
+    """A crossing: its event, component of g, time, state and direction, rising (+1) or falling (-1)."""
 
     name: str
     component: int
@@ -60,17 +56,19 @@ class EventHit:
 
 
 class Watch:
-    """The events of one integration: the sign of every component of every g, followed from step to step."""
+    """Monitor of the events of one integration: tracks the sign of every component of every g from step to
+    step.
+    """
 
     def __init__(self, events: Sequence[EventFunction], t: float, y: Floats) -> None:
         self.events = events
         parts = self._parts(t, y)
-        # For each row of the joint vector of all g: its event, and its component there.
+        # Each row of the stacked g: its event and its component there.
         self.rows = [(event, k) for event, part in zip(events, parts, strict=True) for k in range(part.size)]
         self.signs = np.sign(self._joint(t, parts))
 
     def values(self, t: float, y: Floats) -> Floats:
-        """All g at a state, one after the other."""
+        """All g at a state, concatenated."""
         return self._joint(t, self._parts(t, y))
 
     def _parts(self, t: float, y: Floats) -> list[Floats]:
@@ -80,16 +78,15 @@ class Watch:
         joint = np.concatenate([*parts, np.zeros(0)])
         if joint.size != len(self.rows) or np.isnan(joint).any():
             sick = next((e for e, part in zip(self.events, parts, strict=True) if np.isnan(part).any()), None)
-            what = f"event {sick.name!r}: g is not a number" if sick else "events: a g changed its shape"
-            raise InputError(
-                f"{what} at t = {t:.9g}; it must be defined, in one shape, wherever the arm comes."
-            )
+            what = f"event {sick.name!r}: g is NaN" if sick else "events: the shape of a g changed"
+            raise InputError(f"{what} at t = {t:.9g}; it must be defined, with one shape, at every state.")
         return joint
 
     def step(self, t: float, h: float, states: Sequence[tuple[float, Floats]], at: StateAt) -> list[EventHit]:
-        """The crossings of a step in the order of time, up to the first terminal one, which is then the last.
+        """Crossings within a step in order of time, up to and including the first terminal one.
 
-        `states` are (theta, y) at the sections of the step and its end; `at` gives the state at any theta.
+        `states` are (theta, y) at the section points of the step and at its end; `at` returns the state at
+        any theta.
         """
         end = inf
         hits: list[EventHit] = []
@@ -104,8 +101,8 @@ class Watch:
         return sorted(hits, key=lambda hit: hit.terminal) if end < inf else hits
 
     def follow(self, t: float, y: Floats) -> list[EventHit]:
-        """The crossings since the last signs, at a state to which others stepped and saw none; those that are
-        terminal last.
+        """Crossings since the last recorded signs, at a state reached by steps that saw none; terminal ones
+        last.
         """
         if not self.rows:
             return []
@@ -120,7 +117,7 @@ class Watch:
     def _crossings(
         self, t: float, h: float, states: Sequence[tuple[float, Floats]], at: StateAt
     ) -> list[tuple[float, int, int]]:
-        """(theta, row, direction) of every crossing that its event asks for."""
+        """(theta, row, direction) of every crossing in the direction that its event asks for."""
         found = []
         low = 0.0
         for theta, y in states:
@@ -131,7 +128,7 @@ class Watch:
                     found.append((self._located(t, h, low, theta, index, at), index, direction))
             self.signs, low = signs, theta
             if any(self.rows[index][0].terminal for _, index, _ in found):
-                break  # what comes later is not reached
+                break  # later crossings are not reached
         return found
 
     def _located(self, t: float, h: float, low: float, high: float, index: int, at: StateAt) -> float:
@@ -145,11 +142,11 @@ class Watch:
 
 
 def bracketed(g: Callable[[float], float], low: float, high: float, width: float) -> float:
-    """A point just past a sign change of g within (low, high], to a bracket of the given width.
+    """A point just past a sign change of g within (low, high], to the given bracket width.
 
-    Steps interpolated, truncated and projected (I. F. D. Oliveira, R. H. C. Takahashi, An enhancement of the
-    bisection method, ACM Trans. Math. Software 47, 2020): at most one more than bisection takes. `high` where
-    the ends have one sign.
+    ITP method: interpolate, truncate and project (I. F. D. Oliveira, R. H. C. Takahashi, An enhancement of
+    the bisection method, ACM Trans. Math. Software 47, 2020), at most one iteration more than bisection.
+    Returns `high` if g has one sign at both ends.
     """
     g_low, g_high = g(low), g(high)
     if g_high == 0.0 or (g_low > 0.0) == (g_high > 0.0):

@@ -1,5 +1,5 @@
-"""Runs of fixed steps in machine code: driven by what depends on time alone, or by what is asked for
-once a period, which `simulate` and `control.run` share.
+"""Fixed-step runs in machine code, with an input that depends on time alone or a command sampled once per
+period; shared by `simulate` and `control.run`.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from forearm.simulation.track import Between, Course, Track, at_once, behind_win
 from forearm.trajectories.recorded import cubic
 
 Floats = NDArray[np.float64]
-# What the machine code takes, (n,), from a time and a state; it may end the run by its track.
+# The input (n,) of the machine code at a time and state; the callable may end the run through its track.
 Ask = Callable[[float, State], Floats]
-MOST_NUMBERS = 200_000_000  # of a run's record
+MOST_NUMBERS = 200_000_000  # per recorded run
 FOLLOWED = ", or method 'radau'"
-PIECE = 20_000  # steps after which a run looks whether it should go on
+PIECE = 20_000  # steps per call, between checks for interruption
 
 
 def fixed_run(setup: Setup) -> Course:
-    """Steps with every `record`-th kept, and a shorter one at the end where the duration asks for it.
+    """Fixed steps, recording every `record`-th, with a shorter last step if the duration requires it.
 
-    A shorter one at the start leads to the times of the converter, whole periods from 0.
+    A shorter first step aligns the run with the times of the converter, whole periods from 0.
     """
     simulator, drive, track, clock = setup.simulator, setup.drive, setup.track, setup.clock
     record, duration = setup.record, setup.duration
@@ -46,7 +46,7 @@ def fixed_run(setup: Setup) -> Course:
     loop: OpenLoop | SampledLoop
     if drive.controller is None:
         loop = OpenLoop(plant, drive, held, record)
-    else:  # asked at every step, so that every step is a sample; fewer are shown
+    else:  # sampled at every step, so that every step is recorded; the result is thinned afterwards
         loop, thin = SampledLoop(plant, drive.answer, held), record
     if missing and duration and not track.is_over:
         loop.short(min(missing, duration), is_whole=duration >= missing)
@@ -58,15 +58,15 @@ def fixed_run(setup: Setup) -> Course:
         warn_of_long_steps(*told, [plant.state.q[0]], "simulate", FOLLOWED, callers=2)
     if drive.is_constant:
         return plant.course(loop.rows)
-    rows = loop.rows()  # the user's functions are asked now, and never after the run
+    rows = loop.rows()  # the user's functions are evaluated now, and never after the run
     return plant.course(lambda: rows, thin)
 
 
 class SimulatedPlant:
-    """An arm on its way: the machine code moves it on, its track says where the run ends.
+    """A simulated arm that machine code steps forward; its track records where the run ends.
 
-    A step of its clock is `substeps` of machine code. Beyond `bound`, the length of q and qd as
-    one vector, the run has diverged.
+    One step of its clock is `substeps` steps of machine code. The run has diverged once the norm of (q, qd)
+    exceeds `bound`.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class SimulatedPlant:
         bound: float = math.inf,
     ) -> None:
         self.simulator, self.track, self.clock = simulator, track, clock
-        # The state is views of its numbers, so that one copy keeps it and one brings it back.
+        # The state is a view of one array, so that one copy saves it and one restores it.
         arrays = list(vars(state).values())
         self._numbers = np.concatenate([array.ravel() for array in arrays])
         ends = np.cumsum([array.size for array in arrays])[:-1]
@@ -89,10 +89,12 @@ class SimulatedPlant:
         self.state = State(*(part.reshape(array.shape) for part, array in parts))
         self._motion = self._numbers[: 2 * simulator.coordinates.count]  # q and qd
         self.is_linear, self.substeps, self.bound = is_linear, substeps, bound
-        self.is_whole = True  # whether it stands at a time of its clock
+        self.is_whole = True  # whether it is at a time of its clock
 
     def times(self, steps: int, h: float) -> Floats:
-        """From the last sample on, (steps + 1,): times of the clock, or h later where it leads to none."""
+        """Times from the last sample on, (steps + 1,): those of the clock, or h later for an off-clock
+        step.
+        """
         times = self.clock.times(steps)
         times[0] = self.track.last
         if not self.is_whole:
@@ -100,13 +102,14 @@ class SimulatedPlant:
         return times
 
     def move(self, times: Floats, u: Floats, h: float, record: int = 1) -> int:
-        """Steps of h between these times under u, (n,) or (steps + 1, n), every `record`-th kept: how many
-        were made until the run ended.
+        """Take steps of h at these times under u, (n,) or (steps + 1, n), recording every `record`-th; return
+        how many were taken before the run ended.
         """
         steps, track, before = len(times) - 1, self.track, self._numbers.copy()
         k = self.substeps
         q, qd = self.simulator.run(self.state, u, steps * k, h / k, record * k, self.is_linear)
-        is_fine = math.hypot(*self._motion.tolist()) < self.bound  # what overflows within the steps stays so
+        # a state that overflows within the steps stays non-finite
+        is_fine = math.hypot(*self._motion.tolist()) < self.bound
         if is_fine and not track.is_watching:
             if steps == record:
                 track.put(float(times[-1]), self._motion)
@@ -125,7 +128,7 @@ class SimulatedPlant:
         return steps
 
     def course(self, given: Callable[[], Floats], thin: int = 1) -> Course:
-        """The motion so far, with what drove it at its samples; every `thin`-th of them, and the last."""
+        """The motion so far with its input at the samples; every `thin`-th sample and the last."""
         t, q, qd = self.track.samples()
         if thin > 1:
             shown = np.unique([*range(0, len(t), thin), len(t) - 1])
@@ -140,19 +143,21 @@ class SimulatedPlant:
         return Course(simulator, t, q, qd, given, between, supply, not is_linear, self.track, checkpoint)
 
     def _run(self, state: State, u: Floats, steps: int, h: float, record: int) -> tuple[Floats, Floats]:
-        """(q, qd) of every `record`-th step of the clock, (steps / record + 1, n) each; the state goes on."""
+        """(q, qd) at every `record`-th step of the clock, (steps / record + 1, n) each; advances the
+        state.
+        """
         k = self.substeps
         q, qd = self.simulator.run(state, u, steps * k, h / k, record * k, self.is_linear)
         return q[0], qd[0]
 
     def _blame(self, times: Floats, u: Floats, h: float, steps: int) -> None:
-        """Which joint overflowed within these steps, and at which of them."""
+        """Record which joint overflowed within these steps, and at which step."""
         table = np.broadcast_to(u, (steps + 1, len(u))) if u.ndim == 1 else u[: steps + 1]
         row, joint = first_to_go(*self._run(self.state.copy(), table, steps, h, 1))
         if self._jams(table, h, row):
             self.track.jammed(float(times[row - 1]))
         else:
-            self.track.diverged(float(times[row]), joint, "; take shorter steps")
+            self.track.diverged(float(times[row]), joint, "; use a shorter step")
 
     def _jams(self, table: Floats, h: float, row: int) -> bool:
         """Whether the step to this row found no acceleration."""
@@ -166,14 +171,14 @@ class SimulatedPlant:
 
 
 class OpenLoop:
-    """A plant driven by what depends on time alone, every `record`-th step kept."""
+    """A plant whose input depends on time alone; every `record`-th step is recorded."""
 
     def __init__(self, plant: SimulatedPlant, drive: Input, held: int, record: int) -> None:
         self.plant, self.drive, self.held, self.record = plant, drive, held, record
-        self.given: list[Floats] = []  # (kept + 1, n) for each piece, unless always the same
+        self.given: list[Floats] = []  # (kept + 1, n) per piece, unless constant
 
     def run(self, steps: int, tell: Callable[[], object]) -> None:
-        """So many steps, in pieces of whole records between which it can be interrupted."""
+        """Take this many steps, in interruptible pieces of whole records."""
         clock, track, record = self.plant.clock, self.plant.track, self.record
         end = clock.done + steps
         while clock.done < end and not track.is_over:
@@ -182,12 +187,12 @@ class OpenLoop:
             tell()
 
     def short(self, h: float, is_whole: bool) -> None:
-        """A step shorter than others, which may end at a time of the clock."""
+        """Take one shorter step, which may end at a time of the clock."""
         self.plant.is_whole = is_whole
         self._piece(1, h)
 
     def rows(self) -> Floats:
-        """What drove each sample, (T, n)."""
+        """Input at each sample, (T, n)."""
         t = self.plant.track.samples()[0]
         if self.drive.is_constant:
             return np.tile(self.drive.at(0.0), (len(t), 1))
@@ -203,27 +208,27 @@ class OpenLoop:
         self.plant.move(times, u, h, record)
 
     def _inputs(self, times: Floats) -> Floats:
-        """What drives these steps: (n,) where it is always the same, or (steps + 1, n)."""
+        """Input of these steps: (n,) if constant, else (steps + 1, n)."""
         if self.drive.is_constant:
             return self.drive.at(0.0)
         clock = self.plant.clock
         if self.drive.converter is not None:
             times = clock.times(len(times) - 1, self.held)
-            if not self.plant.is_whole:  # it holds beyond the end
+            if not self.plant.is_whole:  # the value is held beyond the end
                 times[1] = times[0]
         return self.drive.table(times, clock.step)
 
 
 class SampledLoop:
-    """A plant under control: what drives it is asked for once a period, `held` steps, and held."""
+    """A plant under control: the command is computed once per period of `held` steps and held."""
 
     def __init__(self, plant: SimulatedPlant, ask: Ask, held: int = 1) -> None:
         self.plant, self.ask, self.held = plant, ask, held
         self.answers: list[Floats] = []  # (n,) each,
-        self.counts: list[int] = []  # held for so many steps
+        self.counts: list[int] = []  # held for this many steps
 
     def run(self, steps: int, tell: Callable[[], object] = lambda: None) -> None:
-        """So many steps, or until an event ends them."""
+        """Take this many steps, or until an event ends them."""
         clock, track, held = self.plant.clock, self.plant.track, self.held
         times, step, begin = self.plant.times(steps, clock.step), clock.step, clock.done
         while (done := clock.done - begin) < steps and not track.is_over:
@@ -232,12 +237,12 @@ class SampledLoop:
             tell()
 
     def short(self, h: float, is_whole: bool) -> None:
-        """A step shorter than others, which may end at a time of the clock."""
+        """Take one shorter step, which may end at a time of the clock."""
         self.plant.is_whole = is_whole
         self._hold(self.plant.times(1, h), h)
 
     def rows(self) -> Floats:
-        """What drove each sample, (T, n); the last is still driven by what was held before it."""
+        """Input at each sample, (T, n); at the last, the value held before it."""
         if not self.answers:
             return self.ask(self.plant.track.last, self.plant.state)[None]
         return np.concatenate([np.repeat(self.answers, self.counts, axis=0), self.answers[-1:]])
@@ -261,8 +266,8 @@ def straight(
     is_linear: bool,
     relaxing: Sequence[int] = (),
 ) -> Between:
-    """Hermite's cubic between samples, driven by what is held there or goes straight; states that relax,
-    whose integrals are not kept, go straight.
+    """Cubic Hermite interpolant between samples, with the input held or linear there; relaxing states, whose
+    integrals are not recorded, are interpolated linearly.
     """
 
     def between(s: float) -> tuple[Floats, Floats, Floats]:
@@ -276,9 +281,9 @@ def straight(
 
 
 def check_record(arm: Arm, steps: int, record: int) -> None:
-    """Refuse runs whose record would not fit into memory."""
+    """Refuse a run whose record would not fit into memory."""
     if (steps // record + 2) * arm.n > MOST_NUMBERS:
         raise InputError(
-            f"simulate: {steps} steps of {arm.n} joints are too many to keep; keep every tenth with "
-            "sampling=Sampling(record=10), or go on in parts with continued=."
+            f"simulate: {steps} steps of {arm.n} joints are too many to record; record every tenth with "
+            "sampling=Sampling(record=10), or simulate in parts with continued=."
         )

@@ -14,9 +14,9 @@ from forearm.simulation.methods import RADAU, Floats, Tableau
 from forearm.simulation.stepping import Failure, System, Tolerance, TrialStep, sections, unfinite
 
 NEWTON_STEPS = 7
-# Newton may leave this part of the allowed error of a step.
+# Share of the tolerance that Newton's iteration may leave.
 NEWTON_PART = 0.03
-# A Jacobian is kept while Newton's corrections shrink at least this fast.
+# The Jacobian is reused while Newton's corrections contract at least this fast.
 FAST_NEWTON = 1e-3
 
 
@@ -63,9 +63,7 @@ def correction(
 
 
 class Radau:
-    """Radau IIA, 3 stages, order 5, stiffly accurate, at work on one system (Hairer and
-    Wanner, section IV.8).
-    """
+    """Radau IIA, 3 stages, order 5, stiffly accurate, for one system (Hairer and Wanner, section IV.8)."""
 
     exponent = 0.25
     memory = 0.0
@@ -73,22 +71,22 @@ class Radau:
     sections = sections(RADAU)
 
     _inverse = np.linalg.inv(np.array(RADAU.floats[1]))
-    # The real eigenvalue of the inverse of a, and the weights of the stages in the error estimate.
+    # Real eigenvalue of the inverse of a, and the weights of the stages in the error estimate.
     _eigenvalue = 3.0 + 3.0 ** (2 / 3) - 3.0 ** (1 / 3)
     _error = np.array([-13.0 - 7.0 * sqrt(6.0), -13.0 + 7.0 * sqrt(6.0), -1.0]) / 3.0
-    # From the stages to the coefficients of the cubic through them.
+    # From the stages to the coefficients of their cubic interpolant.
     _cubic = np.linalg.inv(np.array([[c, c**2, c**3] for c in RADAU.floats[0]]))
 
     def __init__(self, system: System, tolerance: Tolerance) -> None:
         self.system, self.tolerance = system, tolerance
         eps = float(np.finfo(float).eps)
-        # Corrections of this size are rounding, and their ratio says nothing.
+        # Corrections of this size are rounding; their ratio is meaningless.
         self.noise = 10.0 * eps / tolerance.rtol
         self.left = max(self.noise, min(NEWTON_PART, sqrt(tolerance.rtol)))
         self.restart()
 
     def restart(self) -> None:
-        """Forget the Jacobian, its inverses and the last step."""
+        """Discard the Jacobian, its inverses and the last step."""
         self._blocks: tuple[Floats, Floats] | None = None
         self._fresh = False
         self._solved: tuple[float, StageEquations, StageEquations] | None = None
@@ -96,13 +94,13 @@ class Radau:
         self._rejected = True
 
     def attempt(self, t: float, y: Floats, rate: Floats, h: float) -> TrialStep:
-        """A step, with a new Jacobian where the old one does not let Newton converge."""
+        """Try a step, with a new Jacobian if Newton's iteration fails to converge with the old one."""
         scale = self.tolerance.scale(y)
         while True:
             try:
                 stages, single = self._equations(t, y, rate, h)
             except np.linalg.LinAlgError:
-                return TrialStep(h, y, [], None, Failure("the equations of the stages are singular"))
+                return TrialStep(h, y, [], None, Failure("the stage equations are singular"))
             solved = self._newton(stages, t, y, h, scale)
             if solved is not None:
                 break
@@ -110,7 +108,7 @@ class Radau:
                 self._rejected = True
                 bad = unfinite(y, [self.system(t + h, y)], y)
                 return TrialStep(
-                    h, y, [], None, bad or Failure("Newton's iteration for the stages does not converge")
+                    h, y, [], None, bad or Failure("Newton's iteration for the stages did not converge")
                 )
             self._blocks = None
         Z, newton_rate, steps = solved
@@ -125,7 +123,7 @@ class Radau:
         return TrialStep(h, y_new, Z, np.abs(error) / scale, unfinite(y_new, [rate], y))
 
     def finish(self, t: float, y: Floats, rate: Floats, trial: TrialStep) -> tuple[Floats, Floats]:
-        """The rate at the end, and the cubic through the start and the stages."""
+        """Rate at the end, and the cubic through the start and the stages."""
         dense = np.tensordot(self._cubic, np.asarray(trial.stages), 1)
         self._last = dense, trial.h
         self._fresh = False
@@ -136,8 +134,8 @@ class Radau:
     def _newton(
         self, equations: StageEquations, t: float, y: Floats, h: float, scale: Floats
     ) -> tuple[Floats, float, int] | None:
-        """The stages Z_i = Y_i - y, to `left` times `scale`; how fast the steps shrank and how
-        many; None if they did not.
+        """Stages Z_i = Y_i - y to `left` times `scale`, the contraction rate and the number of iterations;
+        None if the iteration did not converge.
         """
         Z, rate, size_before = self._guess(h), 0.0, 0.0
         for k in range(NEWTON_STEPS):
@@ -159,8 +157,8 @@ class Radau:
     def _equations(
         self, t: float, y: Floats, rate: Floats, h: float
     ) -> tuple[StageEquations, StageEquations]:
-        """Newton's equations of the stages and of the error estimate, made anew when the
-        Jacobian or the step changed.
+        """Newton matrices of the stages and of the error estimate, recomputed when the Jacobian or the step
+        size changed.
         """
         if self._blocks is None:
             self._blocks = differences(self.system, t, y, rate)
@@ -172,7 +170,7 @@ class Radau:
         return self._solved[1], self._solved[2]
 
     def _guess(self, h: float) -> Floats:
-        """The stages where the cubic of the last step goes on to, less its end."""
+        """Initial guess of the stages: the cubic of the last step extrapolated, less its end."""
         n = self.tolerance.atol.shape[1]
         Z = np.zeros((3, 2, n))
         if self._last is not None:

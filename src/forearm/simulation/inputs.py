@@ -1,5 +1,5 @@
-"""What drives an arm, torques or volts: a value held, a schedule, a function of time or a controller; and the
-converter that it may go through.
+"""Inputs of an arm, torques or voltages: a constant, a schedule, a function of time or a controller,
+optionally through a DAC.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ Controller = Callable[[float, Floats, Floats], ArrayLike]
 
 @dataclass(frozen=True, eq=False)
 class Converter:
-    """A DAC in front of an arm's amplifiers, voltage (or torque, where these make torques) = DACOut x gain;
-    `gains` (n,), 1 where the arm gives none.
+    """A DAC in front of an arm's amplifiers, voltage (or torque, for torque amplifiers) = DACOut x gain;
+    `gains` (n,), 1 where the arm defines none.
     """
 
     dac: DAC
@@ -37,28 +37,26 @@ class Converter:
 
     @property
     def period(self) -> float:
-        """What is asked for is held for this time, s."""
+        """Sample-and-hold period, s."""
         return self.dac.period
 
     def out(self, voltage: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-        """DACOut (..., n) for the voltages that are asked for, in its steps and bounds;
-        and where it is at a bound.
-        """
+        """DACOut (..., n) for the commanded voltages, quantised and clipped; and where it is clipped."""
         return self.dac.out(voltage / self.gains)
 
     def voltage(self, out: Floats) -> Floats:
-        """What the amplifiers make of DACOut."""
+        """Amplifier output for DACOut."""
         return self.dac.voltage(out) * self.gains
 
     def limited(self, voltage: Floats) -> Floats:
-        """The voltages in the steps and bounds of the converter."""
+        """Voltages as quantised and clipped by the converter."""
         return self.voltage(self.out(voltage)[0])
 
 
 @dataclass(frozen=True, eq=False)
 class Input:
-    """What drives the arm, checked: `source` is (n,), a schedule or a function;
-    a controller stands in its place.
+    """Checked input of an arm: `source` is (n,), a schedule or a function; for a controller, a
+    placeholder.
     """
 
     arm: Arm
@@ -66,55 +64,55 @@ class Input:
     source: Any
     controller: Controller | None
     converter: Converter | None
-    name: str | None = None  # of the argument that gave it
+    name: str | None = None  # argument that it was passed as
 
     @property
     def is_constant(self) -> bool:
-        """Whether it is the same at all times."""
+        """Whether it is constant in time."""
         return self.controller is None and isinstance(self.source, np.ndarray)
 
     @property
     def is_linear(self) -> bool:
-        """Whether it goes straight between steps rather than being held."""
+        """Whether it is linear between steps rather than held."""
         return isinstance(self.source, Schedule) and self.source.how == "linear" and self.converter is None
 
     @property
     def is_data(self) -> bool:
-        """Whether it can be asked again later: no function of the user's is in it."""
+        """Whether it can be re-evaluated later: it calls no user function."""
         return self.controller is None and not callable(self.source)
 
     def at(self, t: float) -> Floats:
-        """(n,) at a time, as the converter gives it if there is one."""
+        """Value (n,) at a time, after the converter if there is one."""
         if self.converter is not None:
             period = self.converter.period
             t = period * periods(t, period)
-            if isinstance(self.source, Schedule):  # whose times may be reached but for rounding
+            if isinstance(self.source, Schedule):  # whose times may be missed by rounding
                 held: Floats = self.table(np.array([t]), period)[0]
                 return held
         return self.limited(self._value(t))
 
     def table(self, times: Floats, step: float) -> Floats:
-        """(m, n) at times of steps, which are the converter's own if there is one."""
+        """Values (m, n) at times of steps, or of the converter if there is one."""
         if not isinstance(self.source, Schedule):
             return self.limited(np.array([self._value(float(t)) for t in times]))
         return self.limited(self.source.held_at(times, step))
 
     def asked(self, t: float, q: Floats, qd: Floats) -> Floats:
-        """What the controller answers to a state, of whose links (n,) it is given copies."""
+        """The controller's command at a state; it receives copies of q and qd of the links (n,)."""
         assert self.controller is not None
         n = self.arm.n
         return numbers(self.arm, self.controller(t, q[:n].copy(), qd[:n].copy()), "controller")
 
     def answer(self, t: float, state: State) -> Floats:
-        """The same for the one simulation of a state, in the steps and bounds of the converter."""
-        return self.limited(self.asked(t, state.q[0], state.qd[0]).copy())  # the user may use the array again
+        """The same for the single simulation of a state, quantised and clipped by the converter."""
+        return self.limited(self.asked(t, state.q[0], state.qd[0]).copy())  # the caller may reuse the array
 
     def limited(self, value: Floats) -> Floats:
-        """In the steps and bounds of the converter."""
+        """Value as quantised and clipped by the converter."""
         return value if self.converter is None else self.converter.limited(value)
 
     def breakpoints(self, start: float, end: float, most: int) -> Floats:
-        """Times between two others at which it may jump, the first `most` of them."""
+        """Times in (start, end) at which it may jump, the first `most` of them."""
         found = np.zeros(0)
         if self.converter is not None and not isinstance(self.source, np.ndarray):
             period = self.converter.period
@@ -126,7 +124,7 @@ class Input:
         return found[found < end]
 
     def torque(self, u: Floats, qd: Floats) -> Floats:
-        """The torques that the input makes at velocities, currents following voltages at once."""
+        """Torques of the input at velocities qd, with currents that follow voltages without delay."""
         return torque_of(self.arm, u, qd) if self.voltage else np.asarray(u, dtype=np.float64)
 
     def _value(self, t: float) -> Floats:
@@ -143,7 +141,7 @@ class Input:
 def input_of(
     arm: Arm, torque: Driving | None, voltage: Driving | None, controller: Controller | None, dac: DAC | None
 ) -> Input:
-    """What drives the arm, from what a caller gave; nothing is zero torque."""
+    """The input from the arguments of a caller; none means zero torque."""
     given = [
         name
         for name, v in (("torque", torque), ("voltage", voltage), ("controller", controller))
@@ -158,7 +156,7 @@ def input_of(
         _check_takes(
             controller,
             3,
-            "simulate, controller: expected a function of (t, q, qd); one of t alone is torque=.",
+            "simulate, controller: expected a function of (t, q, qd); pass a function of t alone as torque=.",
         )
     source: Any = voltage if voltage is not None else np.zeros(arm.n) if torque is None else torque
     quantity: Quantity = "voltage" if voltage is not None else "torque"
@@ -171,7 +169,8 @@ def input_of(
         _check_takes(
             source,
             1,
-            f"simulate, {given[0]}: expected a function of t alone; one of (t, q, qd) is controller=.",
+            f"simulate, {given[0]}: expected a function of t alone; pass a function of (t, q, qd) as "
+            "controller=.",
         )
     else:
         source = numbers(arm, source, given[0] if given else "torque")
@@ -183,7 +182,7 @@ def input_of(
 
 
 def _check_takes(function: Any, arguments: int, message: str) -> None:
-    """Refuse a function that cannot be called with so many arguments; of some nothing can be known before."""
+    """Refuse a function that cannot be called with this many arguments, where its signature is known."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -191,7 +190,7 @@ def _check_takes(function: Any, arguments: int, message: str) -> None:
     try:
         signature.bind(*range(arguments))
     except TypeError:
-        raise InputError(f"{message} This one takes {signature}.") from None
+        raise InputError(f"{message} The signature of this one is {signature}.") from None
 
 
 def numbers(arm: Arm, value: ArrayLike, what: str) -> Floats:
@@ -200,11 +199,11 @@ def numbers(arm: Arm, value: ArrayLike, what: str) -> Floats:
 
 
 def periods(t: float, period: float) -> int:
-    """How many periods are over at t: the most k with k period <= t, as floats have it."""
+    """Number of whole periods before t: the largest k with k period <= t in floating point."""
     k = round(t / period)
     return k if period * k <= t else k - 1
 
 
 def converter_of(arm: Arm, dac: DAC) -> Converter:
-    """The converter with the gains of the arm's amplifiers; InputError where both have a say in the gain."""
+    """The converter with the gains of the arm's amplifiers; InputError if both define a gain."""
     return Converter(dac, amplifier_gains(arm, dac))

@@ -1,6 +1,4 @@
-"""Where friction that grows with the load leaves no acceleration:
-told from a motion that overflows.
-"""
+"""Jamming: load-dependent friction that admits no acceleration, diagnosed after an overflow."""
 
 from __future__ import annotations
 
@@ -20,8 +18,8 @@ Floats = NDArray[np.float64]
 
 
 def is_jammed(arm: Arm, q: Floats, qd: Floats, tau: Floats) -> bool:
-    """Of a state (n,) that has no acceleration: whether the rigid arm would have one there,
-    of a size that bodies can have.
+    """Whether, at a state (n,) without an acceleration, the rigid arm would have one of physical
+    magnitude.
     """
     if not depends_on_load(arm) or not all(np.isfinite(v).all() for v in (q, qd, tau)):
         return False
@@ -36,10 +34,10 @@ def is_jammed(arm: Arm, q: Floats, qd: Floats, tau: Floats) -> bool:
 def jams_within(
     simulator: Simulator, before: State, after: State, inputs: tuple[Floats, Floats], h: float
 ) -> bool:
-    """Whether a step from one state led to no numbers because one of its stages has no acceleration.
+    """Whether a step produced non-finite values because one of its stages has no acceleration.
 
-    `inputs` (n,) drive its start and its end. Joints move and stand as they do after the step,
-    which begins by loosening them.
+    `inputs` (n,) are those at its start and its end. The stick and slip state is that after the step, which
+    begins by breaking joints loose.
     """
     if not depends_on_load(simulator.arm) or not simulator.coordinates.is_plain:
         return False

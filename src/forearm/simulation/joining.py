@@ -1,4 +1,4 @@
-"""A simulation and the one that went on from its end, as one."""
+"""Join a simulation and its continuation."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from forearm.errors import InputError
 from forearm.simulation.npz import same_numbers
 from forearm.simulation.result import STATES, Array, Simulation
 
-COUNTED_ON = ("supplied", "lost")  # energies that add up over time
+COUNTED_ON = ("supplied", "lost")  # cumulative energies
 
 
 def joined(before: Simulation, after: Simulation) -> Simulation:
-    """Both as one simulation; the sample at which they meet is the later one's, whose input is already there.
+    """Join both into one simulation; the sample at which they meet is taken from the later one, with its
+    input.
 
     Args:
         before: the first simulation.
-        after: one that goes on from its end, simulated with `continued=before`.
+        after: its continuation, simulated with `continued=before`.
     """
     if (
         not same_numbers(before.arm, after.arm)
@@ -24,8 +25,7 @@ def joined(before: Simulation, after: Simulation) -> Simulation:
         or (before.q[-1] != after.q[0]).any()
     ):
         raise InputError(
-            f"joined: {after!r} does not go on from the end of {before!r}; simulate it with "
-            "continued= of the first."
+            f"joined: {after!r} does not continue {before!r}; simulate it with continued= the first."
         )
 
     def put_together(a: Array, b: Array) -> Array:

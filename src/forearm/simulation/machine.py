@@ -1,6 +1,4 @@
-"""Machine code of an arm, kept while the process lives: what simulations of the same
-arm need again and again.
-"""
+"""Machine code of an arm, cached for the lifetime of the process and shared by its simulations."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from forearm.simulation.stepping import pair_of
 def simulator_of(
     arm: Arm, voltage: bool, method: str, *, windings: bool = False, is_limited: bool = False
 ) -> Simulator:
-    """Runs of fixed steps by an explicit method, and the accelerations inside them."""
+    """Simulator for fixed steps by an explicit method, with its accelerations."""
     c, a, b = tableau_of(method).floats
     options = PlantOptions(voltage, windings, is_limited)
     return Simulator(arm, options, tuple(c), tuple(map(tuple, a)), tuple(b))
@@ -26,5 +24,5 @@ def simulator_of(
 
 @lru_cache(maxsize=MOST_KEPT)
 def adaptive_simulator_of(arm: Arm, options: PlantOptions, method: str) -> AdaptiveSimulator:
-    """Runs of steps that follow the error, by an explicit method with an error estimate."""
+    """Simulator for adaptive steps by an explicit method with an error estimate."""
     return AdaptiveSimulator(arm, options, pair_of(tableau_of(method)))

@@ -1,6 +1,4 @@
-"""Adaptive steps of an arm in machine code: as many at once as there are before something happens that Python
-must look at.
-"""
+"""Adaptive steps in machine code, in batches that return to Python at events."""
 
 from __future__ import annotations
 
@@ -14,14 +12,14 @@ from forearm.kernels.rollout import State
 from forearm.simulation.stepping import TakenSteps, Tolerance
 
 Floats = NDArray[np.float64]
-# from a stretch between two times, and the state at its start: inputs there (n,), and how fast they change
+# from an interval and the state at its start: the input there (n,) and its slope
 Line = Callable[[float, float, Floats, Floats], tuple[Floats, Floats]]
 
 
 class MachineSteps:
-    """An arm whose inputs go straight between breakpoints. Its steps end where a joint passes `limits`; and,
-    if any has dry friction, where these come to stand, break loose or pass the velocities `slow` (m,), or
-    where a drive meets or leaves a flank.
+    """An arm with inputs that are linear between breakpoints. A batch ends where a joint passes `limits`;
+    with dry friction, where a joint sticks, breaks loose or passes the velocity `slow` (m,); with backlash,
+    where a flank is met or left.
     """
 
     def __init__(
@@ -40,20 +38,20 @@ class MachineSteps:
         given["is_watched"][0] = limits is not None or is_switching
 
     def stand(self, state: State) -> None:
-        """Joints move and stand as they do in a state."""
+        """Adopt the stick and slip state of the joints."""
         given = self._run.given
         for name in ("friction_sign", "is_free", "contact"):
             given[name][:] = getattr(state, name)[0]
 
     def enter(self, start: float, end: float, y: Floats, shortest: float, tolerance: Tolerance) -> None:
-        """Begin a stretch between two breakpoints."""
+        """Begin the interval between two breakpoints."""
         given = self._run.given
         given["start"][0], given["end"][0], given["shortest"][0] = start, end, shortest
         given["rtol"][0], given["atol"][:] = tolerance.rtol, tolerance.atol.ravel()
         given["u"][:], given["slope"][:] = self._line(start, end, y[0], y[1])
 
     def take(self, t: float, y: Floats, rate: Floats, h: float, error_before: float, most: int) -> TakenSteps:
-        """So many steps at most, those that are rejected counted."""
+        """Take at most this many steps, rejected ones included."""
         given, n = self._run.given, self._n
         given["t"][0], given["h"][0], given["error_before"][0], given["is_retry"][0] = t, h, error_before, 0.0
         given["q"][:], given["qd"][:], given["qdd"][:] = y[0], y[1], rate[1]

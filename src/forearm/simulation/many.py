@@ -1,5 +1,5 @@
-"""Many simulations at once: rows that differ in state, input, parameters of the arm and gains of its
-controller, some thousands at a time in one call of machine code.
+"""Batched simulation: rows that differ in state, input, arm parameters and controller gains, thousands per
+call of machine code.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from forearm.values import check_choice, check_kind, check_number
 
 Floats = NDArray[np.float64]
 FIXED = ("rk3", "rk4", "gill")
-LOOKED_AT = 8  # of many states, where steps may be too long for some
-LONGEST = 100_000  # steps of one call, where the next can go on from states alone
-AT_ONCE = 4_000_000  # steps of all rows together in one call: between calls progress is told and Ctrl-C heard
-BLOCK, LEAST = 1 << 15, 64  # rows of one call, at most and at least
-BRAKING = (".friction.viscous", ".motor.gear_ratio", ".motor.torque_constant")  # numbers of drives
-ON_DEVICE = 1 << 20  # rows of one call of a GPU, which needs many
+LOOKED_AT = 8  # rows, where the step may be too long for some
+LONGEST = 100_000  # steps per call, if the next call can continue from states alone
+AT_ONCE = 4_000_000  # steps times rows per call; progress and Ctrl-C are handled between calls
+BLOCK, LEAST = 1 << 15, 64  # rows per call, at most and at least
+BRAKING = (".friction.viscous", ".motor.gear_ratio", ".motor.torque_constant")  # drive parameters
+ON_DEVICE = 1 << 20  # rows per call on a GPU, which needs many
 
 
 def simulate_many(
@@ -64,30 +64,30 @@ def simulate_many(
     check_steps: bool = True,
     progress: Progress | None = None,
 ) -> Rollout:
-    """Where many simulations end, and figures of each that are summed up on the way: rows may differ in
-    state, input, parameters of the arm and gains of the controller, by one compiled function.
+    """Final states of many simulations, and summaries accumulated during the runs: rows may differ in state,
+    input, arm parameters and controller gains, and share one compiled function.
 
     Args:
         arm: the arm.
         q0, qd0: joint coordinates and velocities at the start, (B, n), or (n,) for all rows.
         duration: length of every run, s.
-        torque: torques held, (n,) for all or (B, n), N m (N), or by step, (1, steps, n) or (B, steps, n); or
-            a `Schedule`; None: 0, unless there is a voltage or a controller.
-        voltage: voltages in the place of `torque`, V.
+        torque: held torques, (n,) for all or (B, n), N m (N), or per step, (1, steps, n) or (B, steps, n); or
+            a `Schedule`; None: 0, unless a voltage or a controller is given.
+        voltage: voltages instead of `torque`, V.
         controller: a law over symbols, a `TracedController`, or one of `fa.control.rollout_controller`.
         method: "rk3", "rk4" or "gill".
-        step: length of a step, s.
-        parameters: numbers of the arm by name that take the place of its own, one number or (B,): those that
-            `fa.compile` can leave open ("joint1.friction.viscous", "link3.mass", "joint2.motor.resistance"),
-            and "payload.mass", "payload.com.x", "payload.inertia.xx" of a body in the hand, in its frame, or
-            "counterweight.link2.mass" and so on of one on a link, in the link's.
-        record: steps between states that are kept; None: only the last is.
+        step: step size, s.
+        parameters: values by name, a number or (B,), that override the arm's own: those that `fa.compile` can
+            leave open ("joint1.friction.viscous", "link3.mass", "joint2.motor.resistance"), and
+            "payload.mass", "payload.com.x", "payload.inertia.xx" of a body in the hand, in the hand frame, or
+            "counterweight.link2.mass" and so on of a body on a link, in the link frame.
+        record: steps between recorded states; None: only the last state is recorded.
         summaries: figures of each run, by name (`forearm.simulation.SUMMARIES`) or as `fa.Summary`.
-        effort_limits: whether motors give no more than max_effort of their joints.
+        effort_limits: whether motor torques are limited to max_effort of their joints.
         dtype, device: of the kernel, as in `fa.compile`: "cuda" runs on a GPU.
-        threads: how many threads share the rows; None: one per processor.
-        check_steps: whether to warn (StepWarning) where steps are too long for the drives of some rows.
-        progress: function of (done, total, what) that is called now and then: rows.
+        threads: number of threads that share the rows; None: one per processor.
+        check_steps: whether to warn (StepWarning) if the step is too long for the drives of some rows.
+        progress: function of (done, total, what), called from time to time; counts rows.
     """
     check_arm(arm, "simulate_many, arm")
     check_choice(method, FIXED, "simulate_many, method")
@@ -100,26 +100,26 @@ def simulate_many(
     drive = drive.by_row(arm, len(q), steps)
     if not all(np.isfinite(x).all() for x in (q, qd, *drive.inputs)):
         raise InputError(
-            "simulate_many: every number of q0, qd0, torque and voltage must be finite; leave the others out."
+            "simulate_many: q0, qd0, torque and voltage must be finite; remove rows that are not."
         )
     is_plain = not (parameters or record is not None or figures or effort_limits) and drive.is_held
     is_single = is_plain and device == "cpu" and dtype == "float64"
     has_states = _has_own_states(arm, drive.by_voltage)
     if has_states and not is_single:
         raise InputError(
-            f"simulate_many: motors, bristles or currents of {arm.name!r} have states of their own; with "
-            "these only torque or voltage that is held is taken, in float64 on the CPU. Take fa.simulate, or "
+            f"simulate_many: motors, bristles or currents of {arm.name!r} are states; with these only held "
+            "torques or voltages are supported, in float64 on the CPU. Use fa.simulate, or "
             "the arm without elasticity, bristles and inductance."
         )
     if check_steps and not parameters:
         _warn(arm, method, step, q, drive.by_voltage)
-    has_loads = depends_on_load(arm)  # carried from step to step: calls cannot go on from states alone
+    has_loads = depends_on_load(arm)  # carried from step to step: calls cannot continue from states alone
     if has_states or (is_single and has_loads and (rest or steps > LONGEST)):
         return _by_single_code(arm, q, qd, drive, method, (steps, step, rest))
     if rest and (has_loads or not is_plain):
         raise InputError(
             f"simulate_many, duration: expected a whole number of steps of {step:g} s where a controller, "
-            "inputs by step, parameters, records, summaries or limits of effort are given, got "
+            "inputs by step, parameters, records, summaries or effort limits are given, got "
             f"{duration!r} s."
         )
     values = checked_rows(arm, parameters or {}, len(q))
@@ -133,7 +133,7 @@ def simulate_many(
     options = {"method": method, "record": record, "summaries": figures, "effort_limits": effort_limits}
     if device == "cpu":
         options["threads"] = threads
-    piece = LONGEST if is_plain and not has_loads else max(steps, 1)  # between calls a run is interrupted
+    piece = LONGEST if is_plain and not has_loads else max(steps, 1)  # interruptible between calls
     calls = _Calls(steps, step, piece, rest)
     return _Blocks(kernel, (q, qd), drive, values, options, calls).run(progress)
 
@@ -145,13 +145,13 @@ def _states(
     drive: RowInputs,
     steps: int,
 ) -> tuple[Floats, Floats]:
-    """States (B, n), by what there are rows of."""
+    """States (B, n), with the number of rows from all arguments."""
     named = dict(zip(("q0", "qd0"), states, strict=True))
     given = {name: as_array(x, f"simulate_many, {name}") for name, x in named.items()}
     for name, x in given.items():
         if x.ndim not in (1, 2) or x.shape[-1] != arm.n:
             raise InputError(
-                f"simulate_many, {name}: expected states ({arm.n},) or (B, {arm.n}) of {arm.name!r}, got "
+                f"simulate_many, {name}: expected shape ({arm.n},) or (B, {arm.n}) for {arm.name!r}, got "
                 f"{x.shape}."
             )
     counts = {name: x.shape[:-1] for name, x in given.items()}
@@ -168,7 +168,7 @@ def _states(
     if not found:
         raise InputError(
             f"simulate_many: expected states (B, {arm.n}), or rows of parameters, inputs or gains; got one "
-            f"state. Give it as (1, {arm.n}), or take fa.simulate."
+            f"state. Give it as (1, {arm.n}), or use fa.simulate."
         )
     count = next(iter(sizes.values()), 1)
     return np.broadcast_to(given["q0"], (count, arm.n)), np.broadcast_to(given["qd0"], (count, arm.n))
@@ -182,7 +182,7 @@ def _has_own_states(arm: Arm, by_voltage: bool) -> bool:
 def _warn(arm: Arm, method: str, step: float, q: Floats, by_voltage: bool) -> None:
     try:
         simulator = simulator_of(arm, by_voltage, method)
-    except ModelError:  # a voltage without motors: the kernel says so
+    except ModelError:  # a voltage without motors: the kernel raises the error
         return
     rows = q[:: max(len(q) // LOOKED_AT, 1)]
     warn_of_long_steps(
@@ -193,15 +193,16 @@ def _warn(arm: Arm, method: str, step: float, q: Floats, by_voltage: bool) -> No
 def long_steps_of_rows(
     arm: Arm, method: str, step: float, q: Floats, by_voltage: bool, values: Mapping[str, Floats]
 ) -> tuple[int, str] | None:
-    """A row for whose drives steps are too long, among those that brake most, and what is said of it.
+    """A row whose drives need shorter steps, among those with the strongest damping, and the warning about
+    it.
 
     Args:
         arm: the arm.
         method: of integration.
-        step: length of a step, s.
-        q: where rows begin, (B, n).
-        by_voltage: whether voltages drive.
-        values: numbers of the arm by name, one or (B,), as `checked_rows` leaves them.
+        step: step size, s.
+        q: initial configurations of the rows, (B, n).
+        by_voltage: whether the input is voltages.
+        values: arm parameters by name, one or (B,), as `checked_rows` returns them.
     """
     braking = {name: x for name, x in values.items() if name.endswith(BRAKING)}
     rows = {int(np.argmax(np.abs(x))) if x.ndim else 0 for x in braking.values()} or {0}
@@ -211,15 +212,15 @@ def long_steps_of_rows(
         if step > (most := longest_step(method, rate)):
             return k, (
                 f"steps of {step:g} s are too long for {arm.joints[freedom].name}, which its drive brakes "
-                f"within {1.0 / rate:.2g} s: what comes out is not its motion. Take steps of at most "
-                f"{0.99 * most:.2g} s, or leave such rows out."
+                f"within {1.0 / rate:.2g} s: the simulated motion would be spurious. Use steps of at most "
+                f"{0.99 * most:.2g} s, or remove such rows."
             )
     return None
 
 
 @dataclass(frozen=True)
 class _Calls:
-    """The calls of a kernel that make up a run: some steps (s) at a time, and a shorter rest."""
+    """The kernel calls of a run: some steps (s) each, and a shorter remainder."""
 
     steps: int
     step: float
@@ -235,7 +236,7 @@ class _Calls:
 
 @dataclass(frozen=True, eq=False)
 class _Blocks:
-    """All rows of a run, some at a time, so that nothing but what goes in and comes out is held for all."""
+    """The rows of a run in blocks, so that only inputs and outputs are held for all rows."""
 
     kernel: Kernel
     states: tuple[Floats, Floats]
@@ -245,7 +246,7 @@ class _Blocks:
     calls: _Calls
 
     def run(self, progress: Progress | None) -> Rollout:
-        """Where they end, and their figures."""
+        """Final states and summaries."""
         (count, n), steps = self.states[0].shape, self.calls.steps
         plan = plan_of(steps, self.calls.step, self.options["method"], self.options["record"])
         q, qd = (np.empty(plan.result((count,), n), self.kernel.dtype) for _ in range(2))
@@ -265,7 +266,7 @@ class _Blocks:
         return SummarisedRollout.of((q, qd), figures) if figures else Rollout(q, qd)
 
     def _some(self, rows: slice, out: tuple[Any, Any]) -> Rollout:
-        """Those of some rows."""
+        """Those of a slice of rows."""
         count, size = len(self.states[0]), rows.stop - rows.start
         given = {name: x if x.ndim == 0 else x[rows] for name, x in self.values.items()}
         own = opened_values(self.kernel.arm, given, size) if given else None
@@ -281,7 +282,7 @@ class _Blocks:
 def _by_single_code(
     arm: Arm, q: Floats, qd: Floats, drive: RowInputs, method: str, run: tuple[int, float, float]
 ) -> Rollout:
-    """Arms that carry more than joint states from step to step, by the code of single simulations."""
+    """Rows by the single-run simulator, for arms whose state is more than (q, qd)."""
     (steps, step, rest), by_voltage = run, drive.by_voltage
     u = drive.inputs[0] if drive.inputs else np.zeros(arm.n)
     u = u if u.ndim == 1 else np.broadcast_to(u, (len(q), 1, arm.n))

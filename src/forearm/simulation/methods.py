@@ -1,7 +1,7 @@
-"""Runge-Kutta methods as data: a tableau that checks itself, and one step of an explicit one.
+"""Runge-Kutta methods as data: a self-checking tableau, and one step of an explicit method.
 
-A system is q'' = f(t, q, qd); inside, y stacks q and qd along a first axis of two, so that
-y' = F(t, y) = (qd, f).
+A system is q'' = f(t, q, qd); internally y stacks q and qd along a first axis of length two, so that y' =
+F(t, y) = (qd, f).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Acceleration: TypeAlias = Callable[[float, Floats, Floats], ArrayLike]
 Rate: TypeAlias = Callable[[float, Floats], Floats]
 
-# What the sums of a tableau may miss: the rounding of coefficients that are no rational numbers.
+# Tolerance of the sums of a tableau: rounding of coefficients that are not rational.
 TABLEAU_ROUNDING = 1e-14
 
 
@@ -32,9 +32,9 @@ TABLEAU_ROUNDING = 1e-14
 class Tableau:
     """A Runge-Kutta method: K_i = F(t + c_i h, y + h sum_j a_ij K_j), y_new = y + h sum_i b_i K_i.
 
-    `a` has the whole square, or the rows below the diagonal for an explicit method; `b_embedded` are the
-    weights of the solution that the error is measured against, of order `order_embedded`; row i of `dense`
-    are the coefficients of theta, theta^2, ... in b_i(theta), the weights of y(t + theta h).
+    `a` is square, or the rows below the diagonal for an explicit method; `b_embedded` are the weights of the
+    embedded solution of order `order_embedded` that estimates the error; row i of `dense` holds the
+    coefficients of theta, theta^2, ... in b_i(theta), the weights of y(t + theta h).
     """
 
     name: str
@@ -51,7 +51,8 @@ class Tableau:
         rows = [len(row) for row in self.a]
         if len(self.b) != stages or rows not in ([stages] * stages, list(range(stages))):
             raise InputError(
-                f"tableau {self.name!r}: c and b need one number per stage, a a square or the "
+                f"tableau {self.name!r}: expected one number per stage in c and b, and a full matrix a or "
+                "its "
                 "rows below its diagonal."
             )
         sums: list[tuple[str, Number, Number]] = [
@@ -64,18 +65,19 @@ class Tableau:
         for what, total, wanted in sums:
             if abs(float(total) - float(wanted)) > TABLEAU_ROUNDING:
                 raise InputError(
-                    f"tableau {self.name!r}: {what} must sum to {float(wanted):g}, it "
-                    f"sums to {float(total):g}."
+                    f"tableau {self.name!r}: {what} must sum to {float(wanted):g}, got {float(total):g}."
                 )
 
     @cached_property
     def explicit(self) -> bool:
-        """Whether each stage needs only those before it."""
+        """Whether each stage depends only on earlier ones."""
         return all(not any(row[i:]) for i, row in enumerate(self.a))
 
     @cached_property
     def first_same_as_last(self) -> bool:
-        """Whether the last stage is the rate at the end of the step, where the next one starts."""
+        """Whether the last stage is the rate at the end of the step and thus the first of the next step
+        (FSAL).
+        """
         return (
             self.explicit
             and tuple(self.a[-1]) == self.b[: len(self.a[-1])]
@@ -84,20 +86,18 @@ class Tableau:
 
     @cached_property
     def floats(self) -> tuple[list[float], list[list[float]], list[float]]:
-        """c, a and b as floats, for stepping."""
+        """c, a and b as floats."""
         return _floats(self.c), [_floats(row) for row in self.a], _floats(self.b)
 
     @cached_property
     def error_weights(self) -> list[float]:
-        """b - b_embedded, of a method with an error estimate."""
+        """b - b_embedded, for a method with an error estimate."""
         assert self.b_embedded is not None
         return [float(b - other) for b, other in zip(self.b, self.b_embedded, strict=True)]
 
     @cached_property
     def dense_columns(self) -> list[list[float]] | None:
-        """For each power of theta its weights of the stages, or None for a method without
-        dense output of its own.
-        """
+        """Weights of the stages for each power of theta, or None for a method without dense output."""
         return None if self.dense is None else [_floats(column) for column in zip(*self.dense, strict=True)]
 
 
@@ -106,7 +106,7 @@ def _floats(row: Sequence[Number]) -> list[float]:
 
 
 def weighted(weights: Sequence[float], h: float, K: Sequence[Floats] | Floats) -> Floats:
-    """h sum_i w_i K_i, element by element: a batch gets the bits that its states get alone."""
+    """h sum_i w_i K_i, elementwise: a batch yields the same bits as its states one by one."""
     total = np.zeros_like(K[0])
     for weight, rate in zip(weights, K, strict=False):
         if weight != 0.0:
@@ -117,7 +117,7 @@ def weighted(weights: Sequence[float], h: float, K: Sequence[Floats] | Floats) -
 def explicit_stages(
     tableau: Tableau, rate: Rate, t: float, y: Floats, h: float, first: Floats | None = None
 ) -> list[Floats]:
-    """The rates K_i of an explicit step; `first` is K_1 where it is known already."""
+    """The rates K_i of an explicit step; `first` is K_1 if already known."""
     c, a, _ = tableau.floats
     K = [rate(t, y) if first is None else first]
     for i in range(1, len(c)):
@@ -130,10 +130,11 @@ def explicit_step(
 ) -> tuple[Floats, Floats]:
     """One step of q'' = f(t, q, qd) by an explicit method, for a state (n,) or a batch (..., n).
 
-    f is asked at t + c_i h, at the end too; a caller who holds an input over the step holds it there as well.
+    f is called at t + c_i h, including the end; a caller who holds an input over the step must hold it there
+    too.
     """
     if not tableau.explicit:
-        raise InputError(f"method {tableau.name!r} is implicit and explicit_step cannot take it.")
+        raise InputError(f"method {tableau.name!r} is implicit; explicit_step needs an explicit one.")
     y = stacked(q, qd)
     K = explicit_stages(tableau, rate_of(f), t, y, h)
     y = y + weighted(tableau.floats[2], h, K)
@@ -156,12 +157,12 @@ def stacked(q: ArrayLike, qd: ArrayLike) -> Floats:
     """The state y (2, ..., n) of positions and velocities of one shape."""
     q, qd = as_floats(q, "q"), as_floats(qd, "qd")
     if q.shape != qd.shape or q.ndim == 0:
-        raise InputError(f"q and qd must have one shape (..., n), got {q.shape} and {qd.shape}.")
+        raise InputError(f"q and qd: expected the same shape (..., n), got {q.shape} and {qd.shape}.")
     return np.stack([q, qd])
 
 
 def tableau_of(name: str) -> Tableau:
-    """The tableau of a name."""
+    """Look up a tableau by name."""
     return chosen(METHODS, name, "integration method")
 
 

@@ -1,4 +1,4 @@
-"""Simulations in .npz files: all that they hold, the arm with it, written and read to the last bit."""
+"""Simulations in .npz files: all fields and the arm, round-tripped bit for bit."""
 
 from __future__ import annotations
 
@@ -25,16 +25,17 @@ CONTROL = ("controller", "period", "operations")
 
 
 def write_simulation(simulation: Simulation, path: str | os.PathLike[str]) -> None:
-    """Write the file, whole or not at all."""
+    """Write the file atomically."""
     write_archive(path, _header(simulation), _arrays(simulation))
 
 
 def load_simulation(path: str | os.PathLike[str], arm: Arm | None = None) -> Simulation:
-    """The simulation in an .npz file, to the last bit.
+    """Load a simulation from an .npz file, bit for bit.
 
     Args:
         path: the file.
-        arm: arm that replaces the file's; its names and notes may differ, but no number. None: the file's.
+        arm: arm that replaces the one in the file; its name and notes may differ, its parameters may not.
+            None: the arm in the file.
     """
     name = Path(path).name
     check_ending(path, (".npz",), "a whole simulation (.csv and .parquet are tables for other programs)")
@@ -46,7 +47,7 @@ def load_simulation(path: str | os.PathLike[str], arm: Arm | None = None) -> Sim
     except ForearmError as error:
         raise InputError(f"{name}: {error}") from error
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise InputError(f"{name}: no simulation, or damaged: {shorten(str(error), 200)}.") from error
+        raise InputError(f"{name}: not a simulation, or damaged: {shorten(str(error), 200)}.") from error
     return loaded
 
 
@@ -77,7 +78,7 @@ def _simulation(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], a
 
 
 def _control(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
-    """What a run under a controller has besides."""
+    """Additional fields of a run under a controller."""
     return {
         **{name: header[name] for name in CONTROL},
         "wanted": tuple(arrays[f"wanted_{name}"] for name in ("q", "qd", "qdd")),
@@ -89,10 +90,10 @@ def _control(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> d
 
 
 def _arm(document: Any, given: Arm | None) -> Arm:
-    """The arm of the file, or the one given where its numbers are the same."""
+    """The arm in the file, or the given one if its parameters are the same."""
     check_kind(document, dict, "arm")
     if "parts" in document:
-        raise InputError("arm: expected its numbers here, not a file of parts.")
+        raise InputError("arm: expected its parameters here, not a file of parts.")
     kept = arm_from_document(document, "arm")
     if given is None:
         return kept
@@ -100,13 +101,13 @@ def _arm(document: Any, given: Arm | None) -> Arm:
     if not same_numbers(given, kept):
         raise InputError(
             f"it was computed with {kept.name!r}, {kept.n} joints, and {given.name!r}, {given.n} joints, "
-            "has other numbers. Leave the arm out to get the one it was computed with."
+            "has other parameters. Leave the arm out to get the one it was computed with."
         )
     return given
 
 
 def same_numbers(a: Arm, b: Arm) -> bool:
-    """Whether two arms are the same but for name, source, notes and deviations."""
+    """Whether two arms are equal up to name, source, notes and deviations."""
     plain = b.replace(deviations={})
     return a is b or a.replace(name=b.name, source=b.source, notes=b.notes, deviations={}) == plain
 

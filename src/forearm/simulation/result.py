@@ -1,5 +1,5 @@
-"""What a simulation leaves: states, torques and energies at sampled times, events,
-and what it takes to go on.
+"""The result of a simulation: states, torques and energies at sampled times, events, and the checkpoint to
+continue from.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ LATER = ("qdd", "tau", "voltage", "energy", "lost")
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened.
+    """An event of a simulation.
 
     Args:
-        t: when, s.
+        t: time, s.
         kind: "stop", "limit", "stick", "slip", "contact", "release", "condition", "diverged" or "jammed".
-        joint: name of the joint; None: of no joint.
-        text: a sentence.
+        joint: name of the joint; None: not related to a joint.
+        text: description, a sentence.
     """
 
     t: float
@@ -63,26 +63,27 @@ class Event:
 class Simulation:
     """A simulated motion: T samples of the n joints of an arm, in SI units.
 
-    Arrays are taken over as they are, and are read-only through it.
+    Arrays are stored without a copy, and are read-only through it.
 
     Attributes:
         arm: the arm.
-        method: the method of integration.
-        step: length of a fixed step, s; None: adaptive.
-        t: times (T,), non-decreasing; two samples of one time are before and after a jump.
+        method: integration method.
+        step: fixed step size, s; None: adaptive.
+        t: times (T,), non-decreasing; two samples at one time are before and after a jump.
         q, qd, qdd: the motion (T, n).
         tau: motor torques times gear ratio (T, n), N m (N).
-        voltage: motor voltages (T, n), or what torques that drive it need, V; None: a motor is not known.
+        voltage: motor voltages (T, n), applied or required for the torques, V; None: a motor is not
+            specified.
         energy: (T,) arrays such as kinetic, potential, supplied, lost, J.
-        lost: (T, n) arrays of what was lost so far in bearing, gear, friction, winding or spring of each
+        lost: (T, n) arrays of the cumulative losses in bearing, gear, friction, winding or spring of each
             joint, J.
-        events: what happened, in the order of time.
-        message: why it ended, in a sentence.
-        checkpoint: what going on needs; None: it cannot be continued.
-        status: why it ended.
-        drives: (T, n) arrays of what drives have of their own: motor_q and motor_qd, motor angles and speeds
-            over gear ratios, and spring, the torque of the springs, where joints are elastic; bristle,
-            motor_bristle and current where these are states. Empty for rigid drives.
+        events: events in order of time.
+        message: why the run ended, in a sentence.
+        checkpoint: data to continue from; None: the run cannot be continued.
+        status: why the run ended.
+        drives: (T, n) arrays of drive states: motor_q and motor_qd, motor angles and speeds over gear ratios,
+            and spring, the spring torque, if joints are elastic; bristle, motor_bristle and current if these
+            are states. Empty for rigid drives.
     """
 
     arm: Arm
@@ -110,8 +111,7 @@ class Simulation:
 
     @classmethod
     def of_motion(cls, later: Callable[[str], Any], **motion: Any) -> Self:
-        """A simulation whose torques, energies and the like (LATER) are computed when they are first asked
-        for.
+        """A simulation whose torques, energies and similar fields (LATER) are computed on first access.
 
         Args:
             later: function from the name of such a field to its value.
@@ -123,30 +123,32 @@ class Simulation:
         return self
 
     def __getattr__(self, name: str) -> Any:
-        """What is not there yet, made and kept."""
+        """Compute and cache a lazy field."""
         later = self.__dict__.get("_later")
-        if name in self.__dict__:  # another thread made it
+        if name in self.__dict__:  # computed by another thread
             return self.__dict__[name]
         if name not in LATER or later is None:
-            raise AttributeError(f"a simulation has no {name!r}")
+            raise AttributeError(f"a simulation has no attribute {name!r}")
         value = self._checked(name, later(name))
         object.__setattr__(self, name, value)
         if all(other in self.__dict__ for other in LATER):
-            self.__dict__.pop("_later", None)  # with all that it holds of the run
+            self.__dict__.pop("_later", None)  # releases what it holds of the run
         return value
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything, computed: what a pickle and a copy hold."""
+        """All fields, computed: the content of a pickle or a copy."""
         whole = {name: getattr(self, name) for name in LATER}
         return {name: value for name, value in self.__dict__.items() if name != "_later"} | whole
 
     @property
     def ok(self) -> bool:
-        """Whether the end, or an event that was to end it, was reached."""
+        """Whether the run reached its end or an event that was set to end it."""
         return self.status in (Status.END, Status.EVENT)
 
     def checked(self) -> Self:
-        """This simulation, or an error that says when, where and why it failed, and what to do."""
+        """Return this simulation, or raise an error that states when, where and why it failed, and the
+        remedy.
+        """
         if not self.ok:
             raise ForearmError(
                 f"simulation of {self.arm.name!r} by {self.method}: {self.message}; {self.status.value}."
@@ -177,18 +179,18 @@ class Simulation:
                 self.arm.joint(event.joint)
 
     def _checked(self, name: str, value: Any) -> Any:
-        """One of LATER as it is kept."""
+        """Validate the value of a LATER field."""
         samples, n = len(self.t), self.arm.n
         if name in ("energy", "lost"):
             return _taken_by_name(value, (samples,) if name == "energy" else (samples, n), name)
         return None if name == "voltage" and value is None else taken(value, (samples, n), name)
 
     def at(self, t: ArrayLike) -> tuple[Array, Array]:
-        """q and qd at a time, (n,) each, or at times (m,), (m, n) each: cubic between samples, exact at them.
+        """Interpolate q and qd at a time, (n,) each, or at times (m,), (m, n) each; exact at samples.
 
-        q is Hermite's cubic of the neighbours' q and qd, qd its derivative; both differ from a smooth
-        motion by a bound that falls as the third power of the distance of samples, q's by the fourth. At a
-        jump it is what comes after.
+        q is the cubic Hermite interpolant of the neighbouring samples' q and qd, and qd its derivative. For a
+        smooth motion the error of q is of fourth order in the sample spacing, that of qd of third order. At a
+        jump the value after it is returned.
         """
         asked = as_floats(t, "at")
         if asked.ndim > 1:
@@ -197,17 +199,17 @@ class Simulation:
         outside = ~((at >= self.t[0]) & (at <= self.t[-1]))
         if outside.any():
             raise InputError(
-                f"at: {float(at[outside][0])!r} s is outside of the simulation, which goes from "
-                f"{float(self.t[0])!r} to {float(self.t[-1])!r} s. Simulate for longer, or ask within."
+                f"at: {float(at[outside][0])!r} s is outside the simulation, which runs from "
+                f"{float(self.t[0])!r} to {float(self.t[-1])!r} s. Simulate for longer, or stay within it."
             )
         q, qd = self._between(at)
         return (q[0], qd[0]) if asked.ndim == 0 else (q, qd)
 
     def _between(self, at: Array) -> tuple[Array, Array]:
-        """Hermite's cubic and its derivative at times (m,) within the simulation."""
+        """The cubic Hermite interpolant and its derivative at times (m,) within the simulation."""
         k = np.searchsorted(self.t, at, side="right") - 1
         exact = self.t[k] == at
-        k = np.where(exact, 0, k)  # any place will do: what the samples say is put in below
+        k = np.where(exact, 0, k)  # any index will do: the sample values are inserted below
         after = np.minimum(k + 1, len(self.t) - 1)
         h = np.where(exact, 1.0, self.t[after] - self.t[k])[:, None]
         s = np.where(exact, 0.0, at - self.t[k])[:, None] / h
@@ -218,7 +220,7 @@ class Simulation:
 
     @property
     def log(self) -> MotionLog:
-        """The motion as the table that planning, control and measurements share."""
+        """The motion as a log, the table shared by planning, control and identification."""
         joints = tuple(joint.name for joint in self.arm.joints)
         return MotionLog(
             joints,
@@ -232,8 +234,8 @@ class Simulation:
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it whole or not at all: .npz holds everything and can be loaded,
-        .csv and .parquet the table, .json the motion.
+        """Write it atomically: .npz holds everything and can be loaded, .csv and .parquet the table, .json
+        the motion.
         """
         kind = check_ending(path, (".npz", *ENDINGS, ".json"), "a simulation (to_html writes pages)")
         if kind == ".npz":
@@ -246,7 +248,7 @@ class Simulation:
             write_table(path, self.columns())
 
     def columns(self) -> dict[str, Array]:
-        """The table of CSV and Parquet: t, q1.., qd1.., qdd1.., tau1.., voltage1.., motor_q1..,
+        """Columns of the CSV and Parquet tables: t, q1.., qd1.., qdd1.., tau1.., voltage1.., motor_q1..,
         energy_kinetic.., lost_gear1.. .
         """
         blocks = {name: getattr(self, name) for name in STATES}
@@ -261,8 +263,8 @@ class Simulation:
         return table
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
-        """A matplotlib figure of positions, velocities, torques, voltages, energies and events;
-        saved where a path is given.
+        """Plot positions, velocities, torques, voltages, energies and events with matplotlib; save the figure
+        if a path is given.
         """
         from forearm.plots.motion import motion_picture, save_figure
 
@@ -287,7 +289,7 @@ class Simulation:
         )
 
     def _repr_html_(self) -> str:
-        """How it ended: nothing that is not there yet is computed for it."""
+        """Summary of how the run ended; computes no lazy fields."""
         said = [repr(self)[1:-1], f"status {self.status.name}: {self.status.value}"]
         end = zip(self.arm.joints, self.q[-1], self.qd[-1], strict=True)
         rows = [
@@ -301,7 +303,7 @@ class Simulation:
 
 
 def taken(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
-    """A read-only view of float64 numbers of this shape; anything else that is numbers is converted."""
+    """Read-only float64 view of this shape; other numeric input is converted."""
     array = (
         value
         if isinstance(value, np.ndarray) and value.dtype == np.float64

@@ -1,4 +1,4 @@
-"""Numbers of many arms at once, refused where an arm with those of a row could not exist."""
+"""Check parameters of many arms at once: refuse rows that are not physically consistent."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from forearm.spatial import TENSOR
 from forearm.values import LARGEST
 
 Floats = NDArray[np.float64]
-AT_ONCE = 1 << 15  # rows whose principal moments are computed together
-# What the numbers of an arm must be, by how their names end.
+AT_ONCE = 1 << 15  # rows per batch of principal moments
+# Bounds of arm parameters, by the suffix of their names.
 AT_LEAST_0 = ("mass", "friction.viscous", "motor.rotor_inertia")
 ABOVE_0 = ("friction.stribeck_speed", "motor.torque_constant", "motor.resistance")
 
 
 def check_rows(arm: Arm, values: Mapping[str, Floats]) -> None:
-    """Refuse numbers that no arm has, (B,) or one for all, by name.
+    """Refuse parameters, (B,) or one for all, that no physical arm has.
 
     Args:
-        arm: the arm whose numbers they take the place of.
-        values: numbers by name.
+        arm: the arm whose parameters they override.
+        values: values by name.
     """
     for name, x in values.items():
         _refuse(name, x, ~(np.abs(x) <= LARGEST), f"must be finite and at most {LARGEST:g}")
@@ -57,10 +57,10 @@ def check_tensors(
     """Refuse inertias of a body that are not positive semidefinite, as `Link` does.
 
     Args:
-        body: what the names of its numbers begin with.
-        values: numbers by name, (B,) or one for all.
-        own: what it has where nothing is given; 0 where nothing is known.
-        needs_mass: whether it may have no inertia without mass.
+        body: prefix of its parameter names.
+        values: values by name, (B,) or one for all.
+        own: its values where none are given; 0 if unknown.
+        needs_mass: whether an inertia requires a mass.
     """
     names = [f"{body}.inertia.{key}" for key in TENSOR]
     given = [name for name in names if name in values]
@@ -85,7 +85,7 @@ def check_tensors(
             _say(
                 f"{body}.inertia",
                 first + k if mass.ndim else None,
-                f"must be positive semidefinite, but its principal moments are {listed} kg m^2.",
+                f"must be positive semidefinite, got principal moments {listed} kg m^2.",
             )
         if needs_mass and (wrong := (m == 0.0) & (scale > 0.0)).any():
             k = first + int(np.argmax(wrong))

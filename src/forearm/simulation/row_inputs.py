@@ -1,6 +1,4 @@
-"""What drives the rows of many simulations: torques, voltages, schedules or a controller, for all of them or
-for each.
-"""
+"""Inputs of batched simulations: torques, voltages, schedules or a controller, for all rows or per row."""
 
 from __future__ import annotations
 
@@ -23,8 +21,8 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class RowInputs:
-    """What drives the arms, by the names that `Kernel.simulate` has: inputs (n,), or (B or 1, steps or 1, n);
-    or a controller. `is_held` says that nothing changes from step to step.
+    """Inputs under the argument names of `Kernel.simulate`: (n,), or (B or 1, steps or 1, n); or a
+    controller. `is_held` means that the input is the same at every step.
     """
 
     torque: Floats | None = None
@@ -34,12 +32,12 @@ class RowInputs:
 
     @property
     def inputs(self) -> list[Floats]:
-        """Torques or voltages, if these drive."""
+        """Torques or voltages, if these are the input."""
         return [x for x in (self.torque, self.voltage) if x is not None]
 
     @property
     def rows(self) -> dict[str, int]:
-        """How many rows there are, by what has one for each arm."""
+        """Number of rows, for each argument that has one entry per arm."""
         found: dict[str, tuple[Any, int]] = {"torque": (self.torque, 3), "voltage": (self.voltage, 3)}
         if self.controller is not None:
             found |= {"controller, gains": (self.controller.gains, 2)}
@@ -48,12 +46,14 @@ class RowInputs:
 
     @property
     def by_voltage(self) -> bool:
-        """Whether voltages drive motors."""
+        """Whether the input is voltages."""
         is_law = self.controller is not None and self.controller.output == "voltage"
         return self.voltage is not None or is_law
 
     def by_row(self, arm: Arm, count: int, steps: int) -> RowInputs:
-        """It for so many rows, checked; what a controller reads has an axis for rows and one for steps."""
+        """Inputs for this many rows, checked; data read by a controller get an axis for rows and one for
+        steps.
+        """
         for name, x in (("torque", self.torque), ("voltage", self.voltage)):
             if x is not None:
                 strides_of(f"simulate_many, {name}", x.shape, arm.n, (count,), steps)
@@ -66,7 +66,7 @@ class RowInputs:
         return replace(self, controller=replace(law, reference=given[:, None] if row else given[None]))
 
     def of(self, rows: slice, count: int) -> dict[str, Any]:
-        """What drives some of the rows; what they share stays whole."""
+        """Inputs for a slice of rows; shared ones stay whole."""
 
         def some(x: Any, axes: int) -> Any:
             return x[rows] if x is not None and np.ndim(x) == axes and len(x) == count else x
@@ -78,7 +78,7 @@ class RowInputs:
 
 
 def row_inputs(arm: Arm, given: Mapping[str, Any], steps: int, step: float) -> RowInputs:
-    """What drives, as arrays: a schedule by step, where lines between its rows go on in steps."""
+    """Inputs as arrays: a schedule becomes values per step, its linear segments staircases."""
     named = {name: x for name, x in given.items() if x is not None}
     if len(named) > 1:
         raise InputError(
@@ -111,6 +111,6 @@ def _with_arrays(law: TracedController) -> TracedController:
 
 
 def as_array(given: ArrayLike, what: str) -> Floats:
-    """Numbers as an array, which is the one that was given where it can be: it may be large."""
+    """Convert to an array, without a copy where possible: it may be large."""
     is_plain = isinstance(given, np.ndarray) and given.dtype == np.float64
     return np.asarray(given) if is_plain else as_floats(given, what)

@@ -1,5 +1,5 @@
-"""Numbers of arms that differ from row to row, as the open parameters of one kernel: those by name, and
-bodies added to links, a payload in the hand and counterweights, which the links that carry them take over.
+"""Arm parameters that differ from row to row, as open parameters of one kernel: named values, and bodies
+added to links, a payload in the hand and counterweights, which are merged into the links that carry them.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ Floats = NDArray[np.float64]
 Bodies = tuple[Floats, Floats, Floats]  # masses (B,), centres (B, 3) and inertias (B, 3, 3) about them
 BODY = ("mass", *(f"com.{axis}" for axis in "xyz"), *(f"inertia.{key}" for key in TENSOR))
 PAYLOAD = tuple(f"payload.{key}" for key in BODY)
-SAME = 1e-12  # what rounding leaves of numbers near 1
+SAME = 1e-12  # rounding error of numbers near 1
 
 
 @lru_cache(maxsize=32)
 def added_bodies(arm: Arm) -> dict[str, tuple[str, Floats]]:
-    """What may be added to an arm: "payload", and "counterweight.LINK" of each link that moves; with the link
-    that carries it and its frame in that link's. Links and joints that are called so keep their names.
+    """Bodies that can be added to an arm: "payload", and "counterweight.LINK" for each moving link; with the
+    link that carries it and its frame in that link's. Links and joints with such names keep them.
     """
     named = {*(link.name for link in arm.links), *(joint.name for joint in arm.tree)}
     made = {} if "payload" in named else {"payload": (arm.hand.link, arm.hand.pose)}
@@ -40,24 +40,24 @@ def added_bodies(arm: Arm) -> dict[str, tuple[str, Floats]]:
 
 
 def added_body_names(arm: Arm) -> tuple[str, ...]:
-    """The names of all numbers of bodies that may be added to an arm."""
+    """Parameter names of all bodies that can be added to an arm."""
     return tuple(f"{body}.{key}" for body in added_bodies(arm) for key in BODY)
 
 
 def is_added_body(arm: Arm, name: str) -> bool:
-    """Whether a name says something of a payload or a counterweight."""
+    """Whether a name refers to a payload or a counterweight."""
     return name.partition(".")[0] in {body.partition(".")[0] for body in added_bodies(arm)}
 
 
 def open_names(arm: Arm, names: Iterable[str]) -> tuple[str, ...]:
-    """The parameters of an arm that must stay open for these to differ, in the arm's order."""
+    """The arm parameters that must be left open for these to differ, in the arm's order."""
     given = tuple(names)
     asked = [name for name in given if not is_added_body(arm, name)]
     chosen = chosen_parameters(arm, asked) if asked else {}
     for name in asked:
         if name not in chosen:
             raise InputError(
-                f"parameters: {name!r} is more than one number; name one of them, such as "
+                f"parameters: {name!r} is a group of parameters; name one of them, such as "
                 f"{next(x for x in chosen if x.startswith(name) or name in ('all', 'drives'))!r}."
             )
     for link in _loads(arm, given):
@@ -66,23 +66,23 @@ def open_names(arm: Arm, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def row_values(arm: Arm, given: Mapping[str, ArrayLike], count: int) -> dict[str, ArrayLike]:
-    """Values of open parameters by name, a number or (count,), of arms that can exist.
+    """Values of open parameters by name, a number or (count,), of physically consistent arms.
 
     Args:
         arm: the arm.
         given: values by name, each a number or (count,).
-        count: how many rows there are.
+        count: number of rows.
     """
     return opened_values(arm, checked_rows(arm, given, count), count)
 
 
 def opened_values(arm: Arm, given: Mapping[str, Floats], count: int) -> dict[str, ArrayLike]:
-    """Values of open parameters by name: added bodies become parts of their links.
+    """Values of open parameters by name, with added bodies merged into their links.
 
     Args:
         arm: the arm.
-        given: values by name, each a number or (count,), as `checked_rows` leaves them.
-        count: how many rows there are.
+        given: values by name, each a number or (count,), as `checked_rows` returns them.
+        count: number of rows.
     """
     values: dict[str, ArrayLike] = {name: x for name, x in given.items() if not is_added_body(arm, name)}
     for link, bodies in _loads(arm, given).items():
@@ -93,12 +93,13 @@ def opened_values(arm: Arm, given: Mapping[str, Floats], count: int) -> dict[str
 
 
 def checked_rows(arm: Arm, given: Mapping[str, ArrayLike], count: int) -> dict[str, Floats]:
-    """Values by name, each a number or (count,), of arms that can exist; InputError names the row of another.
+    """Values by name, each a number or (count,), of physically consistent arms; InputError names an invalid
+    row.
 
     Args:
         arm: the arm.
         given: values by name.
-        count: how many rows there are.
+        count: number of rows.
     """
     open_names(arm, given)
     values: dict[str, Floats] = {}
@@ -107,7 +108,7 @@ def checked_rows(arm: Arm, given: Mapping[str, ArrayLike], count: int) -> dict[s
         array = np.asarray(value) if is_plain else as_floats(value, f"parameters, {name}")
         if array.shape not in ((), (count,)):
             raise InputError(
-                f"parameters, {name}: expected a number, or {count} of them as there are rows, got shape "
+                f"parameters, {name}: expected a number, or one for each of the {count} rows, got shape "
                 f"{array.shape}."
             )
         values[name] = array
@@ -122,7 +123,7 @@ def checked_rows(arm: Arm, given: Mapping[str, ArrayLike], count: int) -> dict[s
 
 
 def row_arm(arm: Arm, values: Mapping[str, float]) -> Arm:
-    """The arm of one row by itself."""
+    """The arm of a single row."""
     numbers = {name: float(x) for name, x in checked_rows(arm, values, 1).items()}
     changed = arm.with_values({name: x for name, x in numbers.items() if not is_added_body(arm, name)})
     for link, bodies in _loads(arm, numbers).items():
@@ -136,7 +137,7 @@ def row_arm(arm: Arm, values: Mapping[str, float]) -> Arm:
 
 
 def _loads(arm: Arm, names: Iterable[str]) -> dict[str, list[str]]:
-    """The links that carry something, with the bodies that these names are about."""
+    """The links that carry added bodies, with the bodies that these names refer to."""
     known = added_bodies(arm)
     bodies: dict[str, set[str]] = {}
     for name in names:
@@ -145,7 +146,7 @@ def _loads(arm: Arm, names: Iterable[str]) -> dict[str, list[str]]:
         body = next((x for x in known if name.startswith(f"{x}.") and name[len(x) + 1 :] in BODY), None)
         if body is None:
             raise NameNotFound(
-                f"parameters: no payload or counterweight of {arm.name!r} has a number {name!r}; "
+                f"parameters: no payload or counterweight of {arm.name!r} has a parameter {name!r}; "
                 f"{suggest(name, added_body_names(arm))}"
             )
         bodies.setdefault(body, set()).add(name)
@@ -163,8 +164,8 @@ def _loads(arm: Arm, names: Iterable[str]) -> dict[str, list[str]]:
 
 @lru_cache(maxsize=256)
 def _changed(arm: Arm, link: str, names: frozenset[str]) -> tuple[str, ...]:
-    """The numbers of a link that are not always its own under these names, found with generic values: those
-    that stay what they are need not be open.
+    """The parameters of a link that these names can change, found with generic values: the others need not be
+    open.
     """
     draw = np.random.default_rng(1)
     trial = {name: draw.uniform(0.5, 1.5, 1) for name in sorted(names)}
@@ -176,7 +177,7 @@ def _changed(arm: Arm, link: str, names: frozenset[str]) -> tuple[str, ...]:
 def _carried(
     arm: Arm, link: str, bodies: Iterable[str], values: Mapping[str, ArrayLike], count: int
 ) -> Bodies:
-    """A link with the bodies that it carries, by the parallel-axis theorem for two at a time."""
+    """A link merged with the bodies that it carries, two at a time by the parallel-axis theorem."""
     m1, c1, I1 = _body(link, {**arm.named_values, **values}, count)
     for body in bodies:
         m2, com, inertia = _body(body, values, count)
@@ -192,13 +193,13 @@ def _carried(
 
 
 def _turned(R: Floats, matrices: Floats) -> Floats:
-    """R times each of (B, 3, k), summed in one order, however many there are."""
+    """R times each of (B, 3, k), with a summation order independent of B."""
     a, b, c = matrices[:, 0, None, :], matrices[:, 1, None, :], matrices[:, 2, None, :]
     return R[:, 0, None] * a + R[:, 1, None] * b + R[:, 2, None] * c
 
 
 def _body(prefix: str, known: Mapping[str, ArrayLike], count: int) -> Bodies:
-    """A body of each row, by the names of its numbers; what is not known is 0."""
+    """A body per row from its named parameters; missing ones are 0."""
     rows = [np.broadcast_to(np.asarray(known.get(f"{prefix}.{key}", 0.0)), (count,)) for key in BODY]
     inertia = np.empty((count, 3, 3))
     for row, (i, k) in zip(rows[4:], TENSOR.values(), strict=True):
@@ -207,7 +208,7 @@ def _body(prefix: str, known: Mapping[str, ArrayLike], count: int) -> Bodies:
 
 
 def _columns(bodies: Bodies) -> dict[str, Floats]:
-    """The way back."""
+    """The inverse: named parameters of the merged bodies."""
     m, c, inertia = bodies
     columns = [m, *c.T, *(inertia[:, i, k] for i, k in TENSOR.values())]
     return {key: np.ascontiguousarray(x) for key, x in zip(BODY, columns, strict=True)}

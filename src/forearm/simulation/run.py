@@ -1,6 +1,4 @@
-"""The front door: the motion of an arm from a state, driven by torques, voltages or a
-controller.
-"""
+"""`simulate`: the motion of an arm from a state under torques, voltages or a controller."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ from forearm.simulation.arguments import (
     condition_of,
     with_old,
 )
-from forearm.simulation.energy_balance import Books
+from forearm.simulation.energy_balance import EnergyBalance
 from forearm.simulation.fixed import fixed_run
 from forearm.simulation.inputs import Controller, Driving, input_of
 from forearm.simulation.machine import simulator_of
@@ -73,28 +71,27 @@ def simulate(
     progress: Progress | None = None,
     **old: Unpack[OldArguments],
 ) -> Simulation:
-    """The motion of an arm from a state, driven by torques, voltages, or a controller's torques: one of
-    them, or none.
+    """Simulate the motion of an arm from a state under torques, voltages or a controller: at most one of
+    them.
 
     Args:
         arm: the arm.
         q0, qd0: joint coordinates and velocities (n,) at the start; not used with `continued`.
         duration: length of the run, s.
         torque, voltage: a value (n,), a `Schedule`, or a function of time, in N m (N) or V.
-        controller: function of (t, q, qd) that gives torques (n,).
+        controller: function of (t, q, qd) that returns torques (n,).
         method: "rk3" (Swartz's), "rk4" and "gill" take fixed steps; "dp45", "dp87" and "radau" (for stiff
-            drives) follow the error; "midpoint" and "gauss4" are symplectic, for arms that nothing drives or
-            brakes.
-        step: length of a fixed or symplectic step, s.
-        sampling: the converter that samples and holds what drives the arm, and which fixed steps are kept.
-        accuracy: the error that steps of adaptive methods may make.
-        ending: what ends the run early, a joint's limit or a condition.
-        continued: a simulation from whose end it goes on as if it had not stopped.
-        motor0: positions and speeds of the motors over their gear ratios (n,) each, where joints are elastic;
-            None: springs carry what holds the links at q0 against gravity, and motors move with the joints.
-        effort_limits: whether motors give no more than max_effort of their joints.
-        progress: function of (done, total, what) that is called now and then: seconds of the run.
-        **old: fields of `sampling`, `accuracy` and `ending` as arguments of their own; deprecated.
+            drives) are adaptive; "midpoint" and "gauss4" are symplectic, for arms without input and friction.
+        step: size of a fixed or symplectic step, s.
+        sampling: the converter that samples and holds the input, and which fixed steps are recorded.
+        accuracy: error tolerance of adaptive methods.
+        ending: what ends the run early, a joint limit or a condition.
+        continued: a simulation to continue from its end as if it had not stopped.
+        motor0: positions and speeds of the motors over their gear ratios (n,) each, if joints are elastic;
+            None: springs hold the links at q0 against gravity, and motors move with the joints.
+        effort_limits: whether motor torques are limited to max_effort of their joints.
+        progress: function of (done, total, what), called from time to time; counts seconds of the run.
+        **old: fields of `sampling`, `accuracy` and `ending` as separate arguments; deprecated.
     """
     sampling, accuracy, ending = (
         with_old("simulate", old, sampling=sampling, accuracy=accuracy, ending=ending)
@@ -117,7 +114,8 @@ def simulate(
         check_function(progress, "simulate, progress", "(done, total, what)")
     if motor0 is not None and continued is not None:
         raise InputError(
-            "simulate, motor0: with continued= motors go on from where they were; leave one of the two out."
+            "simulate, motor0: with continued= the motors continue from their last state; give only one of "
+            "the two."
         )
     simulator = simulator_of(
         arm,
@@ -144,12 +142,12 @@ def simulate(
 
 
 def simulation_of(course: Course, kind: type[Result], **fields: Any) -> Result:
-    """What a run leaves, with other `fields` of its kind; what only some ask for is computed when they do."""
+    """The result of a run, with further `fields` of its kind; expensive fields are computed on demand."""
     track = course.track
 
     @cache
-    def books() -> Books:
-        return Books(course)
+    def books() -> EnergyBalance:
+        return EnergyBalance(course)
 
     found = [*track.events, *sticking(course.simulator, course.t, course.qd)]
     found += changing_flanks(course.simulator, course.t, course.q, course.qd)

@@ -1,6 +1,4 @@
-"""Voltages or torques over time: a table of times, from a file or by hand,
-held or joined by straight lines.
-"""
+"""Voltages or torques over time: a table from a file or from arrays, held or linearly interpolated."""
 
 from __future__ import annotations
 
@@ -28,9 +26,9 @@ Array: TypeAlias = NDArray[np.float64]
 How = Literal["hold", "linear"]
 Quantity = Literal["voltage", "torque"]
 
-MAX_NUMBERS = 50_000_000  # in a file or in what is sampled: 400 MB
+MAX_NUMBERS = 50_000_000  # in a file or a sampled table: 400 MB
 TIMES = ("t", "time")
-# The spellings of a column by the number of its joint; u is whatever the schedule is used for.
+# Column spellings by joint number; u stands for either quantity.
 LETTERS: Mapping[str, Quantity | None] = {
     "voltage": "voltage",
     "v": "voltage",
@@ -38,23 +36,24 @@ LETTERS: Mapping[str, Quantity | None] = {
     "tau": "torque",
     "u": None,
 }
-TABLE: Mapping[str, Quantity] = {"tau": "torque", "voltage": "voltage"}  # quantities of a motion that drive
-UNSAFE = ',;\t"'  # what has a meaning in a header
-# of a period: a time this little behind a sample counts as reached, for 3 * 0.1 is more than 0.3
+# quantities of a log that can be an input
+TABLE: Mapping[str, Quantity] = {"tau": "torque", "voltage": "voltage"}
+UNSAFE = ',;\t"'  # characters with a meaning in a header
+# of a period: a time this little after a sample counts as reached, since 3 * 0.1 exceeds 0.3
 REACHED = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """Values over time: each held until the next, or joined by straight lines. After the last time its values
-    hold; before the first there are none.
+    """Values over time, each held until the next or linearly interpolated. The last value holds after the
+    last time; before the first time the schedule is undefined.
 
     Args:
         times: times (K,), increasing, s.
         values: values (K, n) from these times on, N m (N) or V.
         how: "hold" or "linear".
-        joints: names of the n joints; empty: not known.
-        quantity: "voltage" or "torque"; None: not known.
+        joints: names of the n joints; empty: unknown.
+        quantity: "voltage" or "torque"; None: unknown.
     """
 
     times: Array
@@ -80,8 +79,8 @@ class Schedule:
         if late.size:
             k = int(late[0])
             raise InputError(
-                f"schedule, times: they must grow, but number {k + 2} is {float(times[k + 1])!r} s after "
-                f"{float(times[k])!r} s."
+                f"schedule, times: expected increasing times, got {float(times[k + 1])!r} s (number "
+                f"{k + 2}) after {float(times[k])!r} s."
             )
         joints = tuple(self.joints)
         for name in joints:
@@ -95,7 +94,7 @@ class Schedule:
 
     @classmethod
     def constant(cls, values: ArrayLike, start: float = 0.0) -> Schedule:
-        """The same values from a time on.
+        """Constant values from a time on.
 
         Args:
             values: values (n,).
@@ -115,18 +114,18 @@ class Schedule:
         quantity: Quantity | None = None,
         columns: Mapping[str, str] | None = None,
     ) -> Schedule:
-        """The schedule in a CSV or Parquet file with a column of times and one per joint, in any order.
+        """Read a schedule from a CSV or Parquet file with a column of times and one per joint, in any order.
 
-        The times are `t` or `time`; the column of a joint is its name, or a number from 1 behind voltage, v,
-        torque, tau or u. Every joint needs its column. Of a table of a motion, such as a plan or a log, one
-        quantity is taken and the rest is not read, which is said.
+        The times are `t` or `time`; the column of a joint is its name, or voltage, v, torque, tau or u
+        followed by its number from 1. Every joint needs its column. From the table of a motion, such as a
+        plan or a log, one quantity is read; a warning lists the ignored columns.
 
         Args:
             path: the file.
             arm: the arm whose joints it is for.
             how: "hold" or "linear".
-            quantity: "torque" or "voltage", where the file has both (default: what it has).
-            columns: what columns by other names are, theirs to ours, such as {"load": "tau"}.
+            quantity: "torque" or "voltage", if the file has both (default: the one it has).
+            columns: names of the file's columns mapped to ours, such as {"load": "tau"}.
         """
         check_arm(arm, "schedule, arm")
         check_choice(how, get_args(How), "schedule, how")
@@ -137,7 +136,8 @@ class Schedule:
         rows = np.concatenate(blocks) if blocks else np.empty((0, 1 + arm.n))
         if not len(rows):
             raise InputError(
-                f"{log.name}: no row of numbers behind the header; one time with its values is the least."
+                f"{log.name}: no row of numbers after the header; at least one time with its values is "
+                "needed."
             )
         try:
             return cls(times=rows[:, 0], values=rows[:, 1:], how=how, joints=names, quantity=quantity)
@@ -146,7 +146,7 @@ class Schedule:
 
     @classmethod
     def of_log(cls, log: MotionLog, quantity: Quantity) -> Schedule:
-        """The torques or voltages of a motion, joined by straight lines.
+        """The torques or voltages of a motion, linearly interpolated.
 
         Args:
             log: the motion.
@@ -155,29 +155,29 @@ class Schedule:
         values = log.tau if quantity == "torque" else log.voltage
         if values is None:
             raise InputError(
-                f"{log.name}: no {quantity} of the joints; there is {', '.join(log.blocks) or 'nothing'}."
+                f"{log.name}: no {quantity} of the joints; it has {', '.join(log.blocks) or 'nothing'}."
             )
         return cls(times=log.t, values=values, how="linear", joints=log.joints, quantity=quantity)
 
     @property
     def n(self) -> int:
-        """How many joints it is for."""
+        """Number of joints."""
         return int(self.values.shape[1])
 
     def check_for(self, arm: Arm, quantity: Quantity) -> None:
-        """Refuse to drive an arm of other joints, or with torques what is given in volts
-        and the other way round.
+        """Refuse to drive an arm with other joints, or with the wrong quantity (torques in place of voltages
+        or vice versa).
 
         Args:
             arm: the arm to drive.
-            quantity: what it is driven with, "voltage" or "torque".
+            quantity: the required input, "voltage" or "torque".
         """
         names = tuple(joint.name for joint in arm.joints)
         if self.n != arm.n or (self.joints and self.joints != names):
             found = ", ".join(self.joints[:12]) or f"{self.n} without names"
             raise InputError(
                 f"schedule: {arm.name!r} has {arm.n} joints ({', '.join(names[:12])}), the schedule is for "
-                f"{found}. Read it with this arm."
+                f"{found}. Read it for this arm."
             )
         if self.quantity not in (None, quantity):
             raise InputError(
@@ -204,17 +204,18 @@ class Schedule:
         before = np.searchsorted(self.times, at, side="right") - 1
         if self.how == "hold" or len(self.times) == 1:
             return np.ascontiguousarray(self.values[before])
-        after = np.minimum(before + 1, len(self.times) - 1)  # behind the last both are the last, and it holds
+        # after the last time both are the last, and its value holds
+        after = np.minimum(before + 1, len(self.times) - 1)
         span = np.where(after > before, self.times[after] - self.times[before], 1.0)
         part = ((at - self.times[before]) / span)[:, None]
         low = self.values[before]
         return low + np.where((after > before)[:, None], part, 0.0) * (self.values[after] - low)
 
     def held_at(self, ts: NDArray[np.floating], period: float) -> Array:
-        """The values (m, n) of a converter at times of its samples.
+        """Values (m, n) that a converter samples at these times.
 
         Args:
-            ts: times (m,), s; a time of the table that rounding alone puts behind one of them counts as
+            ts: times (m,), s; a time of the table that lies after one of them by rounding alone counts as
                 reached.
             period: period of the converter, s.
         """
@@ -223,11 +224,11 @@ class Schedule:
         return self.values_at(np.where(is_reached, next_, ts))
 
     def sampled(self, period: float, duration: float, start: float = 0.0) -> Array:
-        """What a converter puts out (K, n): the value at the start of each period that the duration touches.
+        """Output of a converter (K, n): the value at the start of each period within the duration.
 
         Args:
             period: period of the converter, s.
-            duration: time that is sampled, s.
+            duration: sampled time, s.
             start: time of the first sample, s.
         """
         period = check_number(period, "schedule, period", above=0.0)
@@ -237,20 +238,20 @@ class Schedule:
         if periods * max(self.n, 1) > MAX_NUMBERS:
             raise InputError(
                 f"schedule: {duration:g} s in periods of {period:g} s are {periods:.4g} samples of "
-                f"{self.n} joints; at most {MAX_NUMBERS} numbers are made at once. Take a longer "
-                "period or go in parts."
+                f"{self.n} joints; at most {MAX_NUMBERS} numbers are supported. Use a longer period, or "
+                "sample in parts."
             )
         return self.held_at(start + period * np.arange(max(math.ceil(periods - REACHED), 0)), period)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the file that `read` takes, .csv or .parquet, whole or not at all;
-        numbers read back to the same bits.
+        """Write a file that `read` accepts, .csv or .parquet, atomically; the numbers round-trip bit for
+        bit.
         """
         names = self._columns()
         write_table(path, {"t": self.times} | {name: self.values[:, i] for i, name in enumerate(names)})
 
     def _columns(self) -> list[str]:
-        """The joints' names where these read back as what they are, otherwise a letter and their numbers."""
+        """The joints' names if they read back unambiguously, otherwise a letter and their numbers."""
         joints = self.joints or ("",) * self.n
         meanings = _meanings(joints)
         by_number = [
@@ -282,12 +283,12 @@ class Schedule:
 
 
 def _meanings(joints: Sequence[str]) -> dict[str, set[tuple[int, Quantity | None]]]:
-    """What each column name may mean: (joint, quantity), and (-1, None) the time,
-    to which a joint's name gives way.
+    """Possible meanings of each column name: (joint, quantity), and (-1, None) for the time, which takes
+    precedence over a joint's name.
     """
     meanings: dict[str, set[tuple[int, Quantity | None]]] = {name: {(-1, None)} for name in TIMES}
     for i, name in enumerate(joints):
-        if name == name.strip() and name not in TIMES:  # a header's names are read without blanks around them
+        if name == name.strip() and name not in TIMES:  # names in a header are stripped
             meanings.setdefault(name, set()).add((i, None))
         for letter, quantity in LETTERS.items():
             meanings.setdefault(f"{letter}{i + 1}", set()).add((i, quantity))
@@ -301,7 +302,7 @@ def _places_in(
     quantity: Quantity | None,
     columns: Mapping[str, str] | None,
 ) -> tuple[int, list[int], Quantity | None]:
-    """Where the time and each joint stand in a row: of a schedule or of a quantity of a motion."""
+    """Columns of the time and of each joint, in a schedule or for one quantity of a motion."""
     try:
         return _places(header, joints, where)
     except InputError:
@@ -313,7 +314,8 @@ def _places_in(
             raise
     if len(asked) > 1:
         raise InputError(
-            f"{where}: there are torques and voltages; say which of them drive the arm: quantity 'torque' or "
+            f"{where}: the file has torques and voltages; choose which of them drive the arm: quantity "
+            "'torque' or "
             "'voltage' (--torque-file or --voltage-file)."
         )
     places = [found[asked[0], i].place for i in range(len(joints))]
@@ -325,39 +327,40 @@ def _places_in(
 def _places(
     header: Sequence[str], joints: Sequence[str], where: str
 ) -> tuple[int, list[int], Quantity | None]:
-    """Where the time and each joint stand in a row, and of which quantity the columns say they are."""
+    """Columns of the time and of each joint, and the quantity that the column names state."""
     meanings = _meanings(joints)
     found: dict[int, int] = {}
     quantities: dict[Quantity, str] = {}
     for place, name in enumerate(header):
         meant: dict[int, Quantity | None] = {}
         for joint, quantity in meanings.get(name, ()):
-            # a joint's own name says nothing of that
+            # a joint's own name states no quantity
             meant[joint] = None if (joint, None) in meanings[name] else quantity
         if not meant:
             known = suggest(name, dict.fromkeys([*joints, *meanings]))
             raise InputError(f"{where}, column {shorten(name)}: no such joint; {known} {_allowed(joints)}")
         if len(meant) > 1:
             raise InputError(
-                f"{where}, column {shorten(name)}: it may be either of two things, by name or by number. "
+                f"{where}, column {shorten(name)}: ambiguous: it may mean one joint by name and another by "
+                "number. "
                 f"Name all columns by number, such as {_spelled('u', joints)}, or rename the joint."
             )
         joint, quantity = meant.popitem()
         if joint in found:
             raise InputError(
-                f"{where}: {header[found[joint]]!r} and {name!r} are the same column; leave one out."
+                f"{where}: {header[found[joint]]!r} and {name!r} are the same column; remove one."
             )
         found[joint] = place
         if quantity:
             quantities[quantity] = name
     if len(quantities) > 1:
         raise InputError(
-            f"{where}: {' and '.join(map(repr, quantities.values()))}: a schedule is of "
-            "voltages or of torques."
+            f"{where}: {' and '.join(map(repr, quantities.values()))}: a schedule holds voltages or "
+            "torques, not both."
         )
     missing = [name for i, name in enumerate(joints) if i not in found]
     if -1 not in found:
-        raise InputError(f"{where}: no column of times; name it t, in s. {_allowed(joints)}")
+        raise InputError(f"{where}: no time column; name it t, in s. {_allowed(joints)}")
     if missing:
         more = f" and {len(missing) - 12} more" if len(missing) > 12 else ""
         raise InputError(
@@ -368,7 +371,7 @@ def _places(
 
 
 def _rows(log: Log, places: tuple[int, ...]) -> Iterator[Array]:
-    """Block after block of rows (B, 1 + n), time first; times must grow."""
+    """Blocks of rows (B, 1 + n), time first; checks that times increase."""
     columns = Columns({"row": places}, (), ("",) * len(places))
     last, count = -math.inf, 0
     for block in log.blocks(columns, whole=False):
@@ -379,8 +382,7 @@ def _rows(log: Log, places: tuple[int, ...]) -> Iterator[Array]:
             before = last if k == 0 else float(rows[k - 1, 0])
             raise InputError(
                 f"{log.name}, {_line(block, count, k)}, column {log.header[places[0]]!r}: times must "
-                f"increase, got {float(rows[k, 0])!r} after {before!r}. Sort the rows and leave "
-                "out what is there twice."
+                f"increase, got {float(rows[k, 0])!r} after {before!r}. Sort the rows and remove duplicates."
             )
         last = float(rows[-1, 0])
         count += len(rows)
@@ -392,7 +394,7 @@ def _rows(log: Log, places: tuple[int, ...]) -> Iterator[Array]:
 
 
 def _line(block: RowBlock, before: int, k: int) -> str:
-    """The place of row k of a block: a line of text, or a row of a Parquet file."""
+    """Location of row k of a block for a message: a line of text, or a row of a Parquet file."""
     return f"line {block.came.first + k}" if isinstance(block.came, TextRows) else f"row {before + k + 1}"
 
 

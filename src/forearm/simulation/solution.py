@@ -1,6 +1,4 @@
-"""What an integration gives back: the states it stepped through, all states between
-them, and how it ended.
-"""
+"""The result of an integration: its steps, dense output between them, and how it ended."""
 
 from __future__ import annotations
 
@@ -17,38 +15,38 @@ from forearm.values import as_floats
 
 
 class Status(Enum):
-    """How an integration ended; the value says what to do."""
+    """How an integration ended; the value states the remedy."""
 
     END = "the end was reached"
-    EVENT = "an event that was to end it was met; go on from there, or stop"
+    EVENT = "a terminal event occurred; continue from there, or stop"
     DIVERGED = (
-        "a component is no finite number any more; look at the input and the state at the last "
-        "step, or take smaller steps"
+        "a component became non-finite; inspect the input and the state at the last step, or use smaller "
+        "steps"
     )
     JAMMED = (
-        "no acceleration fits the torques; look at the friction that grows with the load, in bearings and "
-        "gears, and at the torques there"
+        "no acceleration satisfies the equations of motion; check the load-dependent friction of bearings "
+        "and gears, and the torques there"
     )
     STEP_TOO_SMALL = (
-        "the error stays too large however small the step; put an input that jumps into a schedule "
-        "or behind a dac, take method 'radau' where the system is stiff, loosen rtol and atol, or "
-        "see why the state grows"
+        "the error stays too large at any step size; pass an input that jumps as a schedule or through a "
+        "dac, use method 'radau' if the system is stiff, loosen rtol and atol, or find out why the state "
+        "grows"
     )
     STEP_TOO_LONG = (
-        "the equations of an implicit step were not solved; take a shorter step, or an adaptive method"
+        "the equations of an implicit step were not solved; use a shorter step, or an adaptive method"
     )
     TOO_MANY_STEPS = (
-        "more steps than one run may have; take method 'radau' where the system is stiff, loosen rtol and "
-        "atol, or simulate in parts with continued="
+        "more steps than one run may have; use method 'radau' if the system is stiff, loosen rtol and atol, "
+        "or simulate in parts with continued="
     )
 
 
 @dataclass(frozen=True)
 class DenseSolution:
-    """The steps t (k,), q and qd (k, n), and by calling it the states between them.
+    """The steps t (k,), q and qd (k, n); call it to interpolate between them.
 
-    `component` is the joint to blame where one is; `next_step` as first_step of a run from the last state
-    goes on as if there had been no end there but a breakpoint, bit for bit.
+    `component` is the joint responsible for a failure, if any; passing `next_step` as first_step of a run
+    from the last state continues as if there had been only a breakpoint, bit for bit.
     """
 
     t: Floats
@@ -61,7 +59,7 @@ class DenseSolution:
     next_step: float
     evaluations: int
     rejected: int
-    dense: Floats = field(repr=False)  # (k - 1, p, 2, n), of powers of the part of the step
+    dense: Floats = field(repr=False)  # (k - 1, p, 2, n), coefficients of powers of theta
     widths: Floats = field(repr=False)
 
     @property
@@ -76,13 +74,14 @@ class DenseSolution:
             wrong = times.min() if not self.t[0] <= times.min() else times.max()
             ending = "." if self.ok else f": {self.message}"
             raise InputError(
-                f"t = {wrong:.9g} is outside what was integrated, {self.t[0]:.9g} to {self.t[-1]:.9g}{ending}"
+                f"t = {wrong:.9g} is outside the integrated interval, {self.t[0]:.9g} to "
+                f"{self.t[-1]:.9g}{ending}"
             )
         flat = np.atleast_1d(times)
         index = np.clip(np.searchsorted(self.t, flat, side="right") - 1, 0, len(self.t) - 1)
         out = np.stack([self.q[index], self.qd[index]], axis=1)
         if len(self.dense):
-            step = np.minimum(index, len(self.dense) - 1)  # the last state is nobody's start
+            step = np.minimum(index, len(self.dense) - 1)  # no step begins at the last state
             theta = np.where(index == step, (flat - self.t[step]) / self.widths[step], 0.0)
             out += powers_of(self.dense[step].swapaxes(0, 1), theta[:, None, None])
         return out[:, 0].reshape(*times.shape, -1), out[:, 1].reshape(*times.shape, -1)

@@ -1,5 +1,5 @@
-"""How fast viscous friction and back-EMF wear velocities down, and springs swing, and whether steps of a
-fixed length can follow that.
+"""Stability of fixed steps: decay rates due to viscous friction and back-EMF, spring frequencies, and the
+longest stable step.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from forearm.kernels.rollout import Simulator
 from forearm.simulation.methods import tableau_of
 
 Floats = NDArray[np.float64]
-FARTHEST = 4.0  # no explicit method of four stages or fewer is stable with steps of so many decay times
-LEAST = 0.5  # and all are with this many, of whatever swings
-NEAR = 0.3  # the inertia that a drive feels seldom falls to less than this share of itself
+FARTHEST = 4.0  # no explicit method of up to four stages is stable with steps of so many decay times
+LEAST = 0.5  # all are stable with this many, at any phase angle
+NEAR = 0.3  # the inertia seen by a drive seldom falls below this share of its value
 ROUNDING = 1e-9
 OPPOSED = np.array([[1.0, -1.0], [-1.0, 1.0]])  # link and rotor
-LOOKED_AT = 200  # deflections along a curve
-PUSH = 1e-3  # V: no motor's limit is below it
+LOOKED_AT = 200  # deflections sampled along a curve
+PUSH = 1e-3  # V: every motor's limit is above it
 
 
 def fastest_decay(simulator: Simulator, q: Floats) -> tuple[complex, int]:
-    """The largest rate, 1/s, at which M(q) qdd = -B qd decays, and the freedom that does most of it. Where
-    springs swing it is complex, with their frequency as its imaginary part.
+    """The largest rate, 1/s, at which M(q) qdd = -B qd decays, and the degree of freedom that dominates that
+    mode. With springs the rate is complex; its imaginary part is the angular frequency.
     """
     damping, stiffness = _local_terms(simulator.coordinates, simulator.voltage)
     if not damping.any() and not stiffness.any():
@@ -49,7 +49,7 @@ def fastest_decay(simulator: Simulator, q: Floats) -> tuple[complex, int]:
 def _fastest_swing(
     stiffness: Floats, damping: Floats, W: Floats, coordinates: Coordinates
 ) -> tuple[complex, int]:
-    """Of x'' = -W (K x + D x')."""
+    """Eigenvalue of x'' = -W (K x + D x') of the largest magnitude, and its dominant coordinate."""
     m = len(W)
     if not np.isfinite(W).all():
         return 0.0, 0
@@ -71,15 +71,15 @@ def decay_at(arm: Arm, voltage: bool, q: Floats) -> tuple[float, int]:
 
 def _fastest(D: Floats, W: Floats) -> tuple[float, int]:
     root = np.sqrt(np.diagonal(D))
-    if not np.isfinite(W).all():  # a joint that moves no mass has no accelerations either
+    if not np.isfinite(W).all():  # a massless joint has no accelerations either
         return 0.0, 0
     rates, modes = np.linalg.eigh(root[:, None] * W * root)  # similar to M^-1 B, and symmetric
     return float(rates[-1]), int(np.argmax(np.abs(W @ (root * modes[:, -1]))))
 
 
 def _mobility(simulator: Simulator, q: Floats) -> Floats:
-    """M^-1 of links and rotors at a posture of the links, by the machine code where each motor moves its
-    link: the accelerations that a small input adds, without friction.
+    """M^-1 of links and rotors at a configuration, by the machine code where each motor moves its link: the
+    accelerations that a small input adds, without friction.
     """
     coordinates = simulator.coordinates
     if coordinates.rotors:
@@ -105,8 +105,8 @@ def _mobility(simulator: Simulator, q: Floats) -> Floats:
 
 @lru_cache(maxsize=MOST_KEPT)
 def _local_terms(coordinates: Coordinates, voltage: bool) -> tuple[Floats, Floats]:
-    """What drives add to links and rotors, (m, m) each: damping by viscous friction and back-EMF, and the
-    stiffness of springs at their stiffest, with their damping. Bristles are followed by steps of any length.
+    """Drive contributions to links and rotors, (m, m) each: damping by viscous friction and back-EMF, and the
+    maximum stiffness of springs, with their damping. Bristles are integrated stably at any step size.
     """
     m, arm = coordinates.bodies, coordinates.arm
     D, K = np.zeros((m, m)), np.zeros((m, m))
@@ -118,7 +118,7 @@ def _local_terms(coordinates: Coordinates, voltage: bool) -> tuple[Floats, Float
         c = constants_of(arm)
         back = c.K**2 / c.R
         for freedom in coordinates.windings:
-            back[freedom] = 0.0  # a current that is a state follows by itself
+            back[freedom] = 0.0  # a current that is a state is integrated by itself
         D[list(coordinates.motors), list(coordinates.motors)] += back
     for r in coordinates.rotors:
         if r.friction is not None and coordinates.alone and r.friction.bristle_stiffness is None:
@@ -132,7 +132,7 @@ def _local_terms(coordinates: Coordinates, voltage: bool) -> tuple[Floats, Float
 
 
 def longest_step(method: str, rate: complex) -> float:
-    """The longest step with which a decay at this rate, or a swing, does not grow."""
+    """The longest step for which a mode of this rate does not grow."""
     if not rate:
         return math.inf
     size = abs(rate)
@@ -141,8 +141,8 @@ def longest_step(method: str, rate: complex) -> float:
 
 @cache
 def _decay_times(method: str, angle: float) -> float:
-    """How many decay times a stable step may take: where |R(-x)| = 1 for the method's polynomial R, along
-    the direction of the rate. A swing that nothing damps is followed up to the angle where it would be.
+    """Stability limit in decay times: where |R(-x)| = 1 for the method's polynomial R, along the direction of
+    the rate, which is the imaginary axis for an undamped oscillation.
     """
     c, a, b = tableau_of(method).floats
     stages = len(c)
@@ -170,13 +170,11 @@ def warn_of_long_steps(
     instead: str = "",
     callers: int = 1,
 ) -> float:
-    """Say that steps of this length cannot follow a drive, whose motion would come out as nonsense
-    that may look like one.
+    """Warn if steps of this length are unstable for a drive, whose simulated motion would be spurious.
 
-    `instead` is another remedy than shorter steps, `callers` how many functions lie between the user and this
-    one. It is said once, of the first posture where it is so; they
-    are looked at until one leaves so much room that the inertia of no other takes it. The step as a share of
-    the longest that is left.
+    `instead` is a remedy other than shorter steps, `callers` the number of functions between the user and
+    this one. One warning is issued, for the first configuration concerned; configurations are checked until
+    one has so much margin that no other can lack it. Returns the step as a share of the longest stable one.
     """
     share = 0.0
     for q in postures:
@@ -191,7 +189,8 @@ def warn_of_long_steps(
             )
             warnings.warn(
                 f"{where}: steps of {step:g} s are too long for {simulator.arm.joints[freedom].name}, "
-                f"{does}: what comes out is not its motion. Take steps of at most {_below(most)} s{instead}.",
+                f"{does}: the simulated motion would be spurious. Use steps of at most {_below(most)} "
+                f"s{instead}.",
                 StepWarning,
                 stacklevel=2 + callers,
             )
@@ -201,11 +200,11 @@ def warn_of_long_steps(
 
 
 def _below(value: float) -> str:
-    """Two digits, not above the value."""
+    """Two digits, rounded down."""
     digits = 10.0 ** (math.floor(math.log10(value)) - 1)
     return f"{math.floor(value / digits * (1.0 - ROUNDING)) * digits:.2g}"
 
 
 def is_near(share: float) -> bool:
-    """Whether steps that are this share of the longest in one posture may be too long in another."""
+    """Whether a step that is this share of the stable limit in one configuration may exceed it in another."""
     return NEAR < share <= 1.0

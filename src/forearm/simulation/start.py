@@ -1,5 +1,5 @@
-"""Where a run begins, in state and time: as given, or at the end of another run, whose checkpoint may come
-from anywhere; and when its fixed steps are.
+"""Initial state and time of a run, given or from the end of another run, whose checkpoint is validated; and
+the clock of its fixed steps.
 """
 
 from __future__ import annotations
@@ -29,22 +29,25 @@ from forearm.simulation.track import Track
 from forearm.values import as_finite, check_kind
 
 Floats = NDArray[np.float64]
-MOST_STEPS = 10**12  # of one run: weeks of computing, and each still has a time of its own
-MOST_COUNTED = 2**53  # up to here floats are whole numbers
-OLD_FIELDS = {"way": "friction_sign", "free": "is_free", "felt": "load_guess"}  # of earlier files
-ROUNDING = 1e-9  # of a step: times this near are the same
+MOST_STEPS = 10**12  # per run: weeks of computing, and every step still has a distinct time
+MOST_COUNTED = 2**53  # floats represent whole numbers up to here
+# names in files of earlier versions
+OLD_FIELDS = {"way": "friction_sign", "free": "is_free", "felt": "load_guess"}
+ROUNDING = 1e-9  # of a step: times closer than this are equal
 
 
 @dataclass
 class Clock:
-    """Fixed steps are at origin + done step, also of the run that this one continues."""
+    """Clock of fixed steps at origin + done step, shared with the run that this one continues."""
 
     origin: float
     step: float
     done: int = 0
 
     def times(self, steps: int, held: int = 1) -> Floats:
-        """Of this step and those to come, (steps + 1,); with `held`, of when what is held there was set."""
+        """Times of this step and the next ones, (steps + 1,); with `held`, when the value held there was
+        set.
+        """
         ks = np.arange(self.done, self.done + steps + 1)
         return np.asarray(
             self.origin + np.asarray(ks if held == 1 else ks // held * held, dtype=np.float64) * self.step
@@ -53,8 +56,8 @@ class Clock:
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """A time and a state; the steps so far, currents and momenta of a run that is
-    continued, where it had them.
+    """A time and a state; the steps so far, currents and momenta of a run that is continued, if it had
+    them.
     """
 
     t: float
@@ -64,14 +67,14 @@ class Start:
     momentum: Floats | None = None
 
     def clock(self, step: float) -> Clock:
-        """Steps from here on, counted on where the run before had steps of the same length."""
+        """Clock of the steps from here, which continues that of a run with the same step size."""
         return self.steps if self.steps is not None and self.steps.step == step else Clock(self.t, step)
 
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """A run to be made, as fixed, adaptive and symplectic methods take it: from `start` on for `duration` s,
-    in steps of `step` s, of which every `record`-th is kept, or in those that an `accuracy` asks for.
+    """A run as fixed, adaptive and symplectic methods receive it: from `start` for `duration` s, in steps of
+    `step` s, every `record`-th recorded, or in adaptive steps if `accuracy` is given.
     """
 
     arm: Arm
@@ -87,19 +90,19 @@ class Setup:
     progress: Progress | None
 
     def tell(self, t: float | None = None) -> None:
-        """Say that the run has come to a time, that of its last sample unless one is given."""
+        """Report progress: the given time, or that of the last sample."""
         if self.progress is not None:
             done = (self.track.last if t is None else t) - self.start.t
             self.progress(done, self.duration, f"simulating {self.arm.name}")
 
     @property
     def state(self) -> State:
-        """Where it starts."""
+        """The initial state."""
         return self.start.state
 
     @cached_property
     def clock(self) -> Clock:
-        """Its fixed steps."""
+        """Clock of its fixed steps."""
         return self.start.clock(self.step)
 
 
@@ -114,12 +117,12 @@ def beginning(
     q, qd = states_of(arm, q0=q0, qd0=qd0)
     if q.ndim != 1 or not (np.isfinite(q).all() and np.isfinite(qd).all()):
         raise InputError(
-            f"simulate: expected one state of finite numbers, ({arm.n},); many go to simulate_many."
+            f"simulate: expected one state of finite numbers, ({arm.n},); use simulate_many for many."
         )
     if motor0 is None:
         return Start(0.0, simulator.at_rest_or_moving(*loaded(simulator, q[None], qd[None])))
     if not simulator.coordinates.rotors:
-        raise InputError(f"simulate, motor0: no joint of {arm.name!r} is elastic; leave it out.")
+        raise InputError(f"simulate, motor0: no joint of {arm.name!r} is elastic; omit it.")
     if not isinstance(motor0, tuple | list) or len(motor0) != 2:
         raise InputError(
             "simulate, motor0: expected a pair, positions and speeds of the motors over their gear ratios, "
@@ -136,7 +139,7 @@ def beginning(
 
 
 def loaded(simulator: Simulator, q: Floats, qd: Floats) -> tuple[Floats, Floats]:
-    """All coordinates (B, m) of links (B, n) whose springs carry what holds them against gravity."""
+    """All coordinates (B, m) of links (B, n) held against gravity by their springs."""
     x, xd = simulator.whole(q), simulator.bent(simulator.whole(qd))
     coordinates = simulator.coordinates
     if coordinates.rotors:
@@ -147,19 +150,19 @@ def loaded(simulator: Simulator, q: Floats, qd: Floats) -> tuple[Floats, Floats]
 
 
 def going_on(arm: Arm, simulator: Simulator, continued: Simulation) -> Start:
-    """The end of a run of the same arm that did not fail."""
+    """The end of a successful run of the same arm."""
     check_kind(continued, Simulation, "simulate, continued")
     kept = continued.checkpoint and {OLD_FIELDS.get(k, k): v for k, v in continued.checkpoint.items()}
     count = simulator.coordinates.count - len(simulator.coordinates.windings)
     if kept is None or np.shape(kept.get("q", ())) != (1, count):
         raise InputError(
-            "simulate, continued: expected a simulation of this arm with its checkpoint; .npz files keep it."
+            "simulate, continued: expected a simulation of this arm with its checkpoint; .npz files store it."
         )
     if not same_numbers(arm, continued.arm):
         raise InputError(
             "simulate, continued: expected a simulation of this arm with its checkpoint, got one of "
-            f"{continued.arm.name!r}, whose numbers are not those of {arm.name!r}. Start a new one "
-            "from its last q and qd."
+            f"{continued.arm.name!r}, whose parameters are not those of {arm.name!r}. Start a new one from "
+            "its last q and qd."
         )
     if not continued.ok:
         raise InputError(
@@ -186,7 +189,7 @@ def going_on(arm: Arm, simulator: Simulator, continued: Simulation) -> Start:
 def _with_currents(
     simulator: Simulator, kept: Mapping[str, Any], count: int, current: Floats | None
 ) -> list[Floats]:
-    """Positions and velocities (1, m) of a checkpoint, currents behind them where they are coordinates."""
+    """Positions and velocities (1, m) of a checkpoint, followed by currents if these are coordinates."""
     made = []
     windings = len(simulator.coordinates.windings)
     if windings and current is not None and current.shape != (windings,):
@@ -198,7 +201,7 @@ def _with_currents(
 
 
 def without_currents(simulator: Simulator, state: State) -> dict[str, Any]:
-    """A state as checkpoints have it: currents apart."""
+    """A state in checkpoint form, with currents separate."""
     windings = len(simulator.coordinates.windings)
     made: dict[str, Any] = dict(vars(state.copy()))
     if windings:
@@ -218,7 +221,7 @@ def _steps(kept: Mapping[str, Any], t: float) -> Clock | None:
 
 
 def _array(kept: Mapping[str, Any], name: str, shape: tuple[int, ...], usual: Floats | None = None) -> Floats:
-    """Finite numbers of this shape, a copy: machine code is given their address."""
+    """Finite numbers of this shape, copied, because machine code receives their address."""
     try:
         value = np.array(kept[name] if usual is None else kept.get(name, usual), dtype=np.float64)
     except (KeyError, TypeError, ValueError) as error:
@@ -242,17 +245,17 @@ def _damaged(name: str) -> InputError:
 
 
 def from_zero(clock: Clock) -> tuple[Clock, float]:
-    """The same steps counted from 0, as a converter's periods are, and how much of a step it
-    is to the next of them.
+    """The same steps counted from 0, as a converter's periods are, and the part of a step to the next of
+    them.
 
-    Where something is missing, the clock that comes stands at the step that is under way.
+    If a part is left, the returned clock is at the step in progress.
     """
     if clock.origin == 0.0:
         return clock, 0.0
     t, step = float(clock.times(0)[0]), clock.step
     if not abs(t / step) <= MOST_COUNTED:
         raise InputError(
-            f"simulate, step: {step:g} s is too short to be counted from 0 to {t:g} s; take a longer one."
+            f"simulate, step: {step:g} s is too short to be counted from 0 to {t:g} s; use a longer one."
         )
     nearest = round(t / step)
     if is_same(nearest * step, t, step):
@@ -267,14 +270,12 @@ def is_same(time: float, t: float, step: float) -> bool:
 
 
 def whole_steps(duration: float, step: float) -> tuple[int, float]:
-    """How many whole steps, and what is left of the duration after them;
-    more than can be made are refused.
-    """
+    """Number of whole steps, and the remainder of the duration; too many steps are refused."""
     count = duration / step
     if not count <= MOST_STEPS:
         raise InputError(
             f"simulate: {duration:g} s in steps of {step:g} s are {count:.3g} steps; at most {MOST_STEPS:g} "
-            "are made. Take longer steps, or a shorter time."
+            "are supported. Use longer steps, or a shorter duration."
         )
     steps = floor(count + min(1e-12 * count, 1e-3) + ROUNDING)
     rest = duration - steps * step
@@ -282,7 +283,7 @@ def whole_steps(duration: float, step: float) -> tuple[int, float]:
 
 
 def held_steps(period: float, step: float) -> int:
-    """For how many steps a converter holds."""
+    """Number of steps for which a converter holds."""
     held = round(min(period / step, MOST_COUNTED))
     if held < 1 or abs(held * step - period) > 1e-9 * period:
         raise InputError(

@@ -1,7 +1,8 @@
-"""What every method of integration shares: the counted system, tolerances, a trial step,
-polynomials between steps.
+"""Shared by all integration methods: the system with its evaluation count, tolerances, a trial step, and
+interpolating polynomials.
 
-A step's dense output is y(t + theta h) = y + sum_k theta^k D_k, the D_k stacked along the first axis.
+The dense output of a step is y(t + theta h) = y + sum_k theta^k D_k, with the D_k stacked along the first
+axis.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ PARTS = ("q", "qd")
 
 
 class System:
-    """y' = F(t, y) = (qd, f(t, q, qd)), counted, and asked at no time from `before` on.
+    """y' = F(t, y) = (qd, f(t, q, qd)), with its evaluations counted, never evaluated at `before` or later.
 
-    A step that ends at a breakpoint then sees the input from before it at every stage,
-    as a schedule that holds wants it.
+    All stages of a step that ends at a breakpoint then see the input from before it, as held schedules
+    require.
     """
 
     def __init__(self, f: Acceleration, n: int) -> None:
@@ -46,8 +47,8 @@ class System:
         qdd = np.asarray(self._f(t, y[0], y[1]), dtype=float)
         if qdd.shape != self._shape:
             raise InputError(
-                f"f(t, q, qd) must give accelerations of shape {self._shape}; at t = "
-                f"{t:.9g} it gave {qdd.shape}."
+                f"f(t, q, qd) must return accelerations of shape {self._shape}, got {qdd.shape} at t = "
+                f"{t:.9g}."
             )
         dy[1] = qdd
         return dy
@@ -55,19 +56,19 @@ class System:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """The error that one step may make in each component: atol + rtol |y|, atol (2, n)."""
+    """Local error tolerance of each component: atol + rtol |y|, atol (2, n)."""
 
     rtol: float
     atol: Floats
 
     def scale(self, y: Floats, other: Floats | None = None) -> Floats:
-        """The allowed error (2, n) of a step from one state to another."""
+        """Allowed error (2, n) of a step from one state to another."""
         size = np.abs(y) if other is None else np.maximum(np.abs(y), np.abs(other))
         return self.atol + self.rtol * size
 
 
 def tolerance(rtol: float, atol_q: ArrayLike, atol_qd: ArrayLike, n: int) -> Tolerance:
-    """Tolerances checked: rtol at least 1e-14, atol above 0, one number or one per component."""
+    """Validated tolerances: rtol at least 1e-14, atol above 0, one number or one per component."""
     if not 1e-14 <= rtol <= 0.1:
         raise InputError(
             f"rtol: must lie between 1e-14 and 0.1, got {rtol:g}; rounding alone makes errors of 1e-16."
@@ -86,9 +87,7 @@ def tolerance(rtol: float, atol_q: ArrayLike, atol_qd: ArrayLike, n: int) -> Tol
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a step leads nowhere, as the middle of a sentence, and the component that is
-    to blame where one is.
-    """
+    """Why a step failed, as the middle of a sentence, and the component responsible, if any."""
 
     reason: str
     component: int | None = None
@@ -97,9 +96,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class TrialStep:
-    """A step that was tried: where it leads, its error (2, n) in units of the tolerance,
-    or why it leads nowhere.
-    """
+    """A trial step: its result and error (2, n) in units of the tolerance, or why it failed."""
 
     h: float
     y: Floats
@@ -109,33 +106,33 @@ class TrialStep:
 
 
 class Stepper(Protocol):
-    """A method at work on one system: it tries steps, and finishes those that are accepted."""
+    """A method applied to one system: tries steps, and completes those that are accepted."""
 
-    exponent: float  # of the error in the next step's size: 1 / (order of the estimate + 1)
-    memory: float  # the exponent of the error of the step before, 0 for a controller without memory
-    deadband: float  # growth of the step below this factor is not worth having
-    sections: list[float]  # where within a step events are looked for
+    exponent: float  # exponent of the error in the step size control: 1 / (order of the estimate + 1)
+    memory: float  # exponent of the previous step's error, 0 for a controller without memory
+    deadband: float  # smaller growth factors of the step size are ignored
+    sections: list[float]  # theta within a step at which events are checked
     tolerance: Tolerance
 
     def attempt(self, t: float, y: Floats, rate: Floats, h: float) -> TrialStep:
-        """A step of h from y, where y' is `rate`."""
+        """Try a step of h from y, where y' is `rate`."""
         ...
 
     def finish(self, t: float, y: Floats, rate: Floats, trial: TrialStep) -> tuple[Floats, Floats]:
-        """The rate at the end of a step that is accepted, and its dense output."""
+        """Rate at the end of an accepted step, and its dense output."""
         ...
 
     def restart(self) -> None:
-        """Forget what earlier steps taught: the right-hand side changes here."""
+        """Discard information from earlier steps: the right-hand side changes here."""
         ...
 
 
 @dataclass(frozen=True)
 class TakenSteps:
-    """Steps that were taken at once: the times and states (k,) and (k, 2, n) they lead to, their lengths (k,)
-    and dense output (k, p, 2, n); how many were rejected; and the rate, the step and the error that the next
-    starts from. Where `is_over` that one must be taken, or refused, by others; `crossing` is its length and
-    dense output if its error is small enough, but something happens within it.
+    """A batch of steps: the times and states (k,) and (k, 2, n) they reach, their sizes (k,) and dense output
+    (k, p, 2, n); the number of rejections; and the rate, step size and error from which the next starts. If
+    `is_over`, the next step must be taken, or refused, by the caller; `crossing` is its size and dense output
+    if its error is acceptable but an event lies within it.
     """
 
     t: Floats
@@ -152,19 +149,19 @@ class TakenSteps:
 
 
 class StepsAtOnce(Protocol):
-    """Something that integrates the same system by the same pair, but never through an event."""
+    """Integrates the same system with the same pair, but never past an event."""
 
     def enter(self, start: float, end: float, y: Floats, shortest: float, tolerance: Tolerance) -> None:
-        """Begin a stretch between two breakpoints, in which steps are not to be shorter than that."""
+        """Begin the interval between two breakpoints, with a minimum step size."""
         ...
 
     def take(self, t: float, y: Floats, rate: Floats, h: float, error_before: float, most: int) -> TakenSteps:
-        """So many steps at most, those that are rejected counted."""
+        """Take at most this many steps, rejected ones included."""
         ...
 
 
 class Explicit:
-    """An explicit tableau with embedded weights at work."""
+    """Stepper for an explicit tableau with embedded weights."""
 
     memory = MEMORY
     deadband = 1.0
@@ -175,14 +172,16 @@ class Explicit:
         self.sections = sections(tableau)
 
     def attempt(self, t: float, y: Floats, rate: Floats, h: float) -> TrialStep:
-        """A step and its error, the difference of the two solutions of the tableau."""
+        """A step and its error, the difference of the tableau's two solutions."""
         K = explicit_stages(self.tableau, self.system, t, y, h, rate)
         y_new = y + weighted(self.tableau.floats[2], h, K)
         error = np.abs(weighted(self.tableau.error_weights, h, K)) / self.tolerance.scale(y, y_new)
         return TrialStep(h, y_new, K, error, unfinite(y_new, K, y))
 
     def finish(self, t: float, y: Floats, rate: Floats, trial: TrialStep) -> tuple[Floats, Floats]:
-        """The rate at the end, and the tableau's own dense output, or Hermite's with a step to the middle."""
+        """Rate at the end, and the tableau's own dense output, or a Hermite polynomial with an extra half
+        step.
+        """
         K, h, b = trial.stages, trial.h, self.tableau.floats[2]
         rate_end = K[-1] if self.tableau.first_same_as_last else self.system(t + h, trial.y)
         if self.tableau.dense_columns is not None:
@@ -192,7 +191,7 @@ class Explicit:
         return rate_end, hermite(rate, [middle, (1.0, weighted(b, h, K), rate_end)], h)
 
     def restart(self) -> None:
-        """Nothing is kept."""
+        """Nothing to discard."""
 
 
 def pair_of(tableau: Tableau) -> EmbeddedPair:
@@ -210,17 +209,16 @@ def pair_of(tableau: Tableau) -> EmbeddedPair:
 
 
 def sections(tableau: Tableau) -> list[float]:
-    """The stage points and the middle, inside the step: where an event that comes and goes
-    within a step is noticed.
+    """The stage points and the middle, inside the step, where events that come and go within it are
+    detected.
     """
     return sorted({c for c in tableau.floats[0] if 0.0 < c < 1.0} | {0.5})
 
 
 def unfinite(y: Floats, rates: Sequence[Floats], y_before: Floats) -> Failure | None:
-    """Which component of the rates, in their order, or of a state is no finite number any
-    more; None where all are.
+    """The component of the rates, in order, or of a state that became non-finite; None if all are finite.
 
-    Where several went at once, as the joints of an arm do, the one that was fastest before is named.
+    If several overflow at once, as coupled joints do, the one that was fastest before is named.
     """
     if np.isfinite(y).all() and np.isfinite(rates[-1]).all():
         return None
@@ -233,11 +231,11 @@ def unfinite(y: Floats, rates: Sequence[Floats], y_before: Floats) -> Failure | 
 
 
 def hermite(rate: Floats, nodes: Sequence[tuple[float, Floats, Floats]], h: float) -> Floats:
-    """The polynomial that meets q, qd and qdd at the start and at nodes (theta, increment of y, rate);
+    """The polynomial that interpolates q, qd and qdd at the start and at nodes (theta, increment of y, rate);
     its derivative for qd.
 
-    With the end as the only node its errors are of order h^6 in q and h^5 in qd; with the middle as well,
-    h^9 and h^8; for qd never above the order of the method. Increments, not states, keep it smooth down
+    With the end as the only node the errors are O(h^6) in q and O(h^5) in qd; with the middle as well, O(h^9)
+    and O(h^8); for qd never above the order of the method. Increments rather than states keep it smooth down
     to the smallest steps.
     """
     powers = np.arange(1, 3 * len(nodes) + 3)
@@ -260,5 +258,5 @@ def hermite(rate: Floats, nodes: Sequence[tuple[float, Floats, Floats]], h: floa
 
 
 def along(y: Floats, dense: Floats, theta: float) -> Floats:
-    """The state (2, n) a part of a step on."""
+    """The state (2, n) at a fraction theta of a step."""
     return y + powers_of(dense, theta)

@@ -1,5 +1,5 @@
-"""What switches in an adaptive run: coordinates that friction holds, when they come to stand and when they
-are driven hard enough to move; and drives with backlash, when they meet a flank and leave it.
+"""Mode switches of an adaptive run: joints that stick and break loose, and drives with backlash that meet or
+leave a flank.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from forearm.simulation.track import before_zero
 from forearm.simulation.windings import Motors
 
 Floats = NDArray[np.float64]
-SLOW = 4.0  # times Stribeck's speed: below it adaptive steps go carefully
+SLOW = 4.0  # times the Stribeck velocity: below it adaptive steps start small
 
 
 class DryFriction:
-    """The dry friction of an arm whose joints move or stand as `state` says."""
+    """Dry friction of an arm, with the stick and slip modes of `state`."""
 
     def __init__(self, motors: Motors, state: State) -> None:
         self.motors, self.simulator, self.state = motors, motors.simulator, state
@@ -29,17 +29,19 @@ class DryFriction:
 
     @property
     def stands(self) -> NDArray[np.bool_]:
-        """Which coordinates friction holds now, (m,)."""
+        """Which coordinates stick now, (m,)."""
         return np.asarray(self.simulator.dry & (self.state.is_free[0] == 0.0))
 
     @property
     def slow(self) -> Floats:
-        """Velocities below which steps go carefully, (m,), infinite where friction is the same at all."""
+        """Velocities below which steps start small, (m,), infinite where friction does not depend on
+        speed.
+        """
         return SLOW * self.stribeck
 
     def events(self) -> list[EventFunction]:
-        """Where a joint's velocity passes 0 or becomes slow, and where one that stands
-        is driven hard enough.
+        """Events at which a moving joint's velocity reaches 0 or becomes slow, or a sticking joint breaks
+        loose.
         """
         way, free, n = self.state.friction_sign[0].copy(), self.state.is_free[0].copy(), self.n
         dry = self.simulator.dry
@@ -57,7 +59,7 @@ class DryFriction:
             def excess(t: float, x: Floats, xd: Floats) -> Floats:
                 u = self.motors.u(t, x, xd)
                 over = self._excess(x[:n], xd[:n], u, way, free)[0]
-                # NaN: there are no accelerations, and the integration says so itself
+                # NaN: no acceleration exists, which the integration reports itself
                 return before_zero(np.where(np.isnan(over), -1.0, over))[standing]
 
             made.append(EventFunction("slip", excess, 1, terminal=True))
@@ -72,21 +74,21 @@ class DryFriction:
         return made
 
     def change_flank(self, component: int) -> None:
-        """The gap of a `flank` event meets a flank or leaves it."""
+        """Switch the contact of a gap at a `flank` event."""
         contact = self.state.contact[0]
         contact[component] = self.simulator.coordinates.next_contact(self.state.q[0], list(contact))[
             component
         ]
 
     def stick(self, component: int) -> int:
-        """The joint of a `stick` event stands from here on."""
+        """Let the joint of a `stick` event stick from here on."""
         j = int(self._moving[component])
         self.state.qd[0, j], self.state.friction_sign[0, j], self.state.is_free[0, j] = 0.0, 0.0, 0.0
         return j
 
     def loosen(self, u: Floats) -> None:
-        """Joints that stand and are driven hard enough begin to move, one after the other,
-        the hardest driven first.
+        """Break loose sticking joints that are driven beyond static friction, one at a time, the hardest
+        driven first.
         """
         q, qd, way, free = self._one()
         contact = self.state.contact[0]
@@ -95,7 +97,7 @@ class DryFriction:
         new = np.zeros(self.n, dtype=bool)
         for _ in range(3 * self.n):
             back = new & (way * self.simulator.accelerations(q, qd, u, way, free, contact) < 0.0)
-            if back.any():  # what another joint's beginning took along the wrong way
+            if back.any():  # a joint that another one's start accelerates in the wrong direction
                 way[back], free[back], new[back] = 0.0, 0.0, False
             stands = (free == 0.0) & self.simulator.dry
             if not stands.any():
@@ -108,8 +110,8 @@ class DryFriction:
             way[j], free[j], new[j] = 1.0 if is_forward[j] else -1.0, 1.0, True
 
     def careful(self, u: Floats, first: float | None) -> float | None:
-        """A first step that does not leap over Stribeck's friction, gone within a
-        hundredth of the steps before.
+        """An initial step that does not skip over the Stribeck effect, which decays within a hundredth of
+        earlier steps.
         """
         q, qd, way, free = self._one()
         slow = (np.abs(qd) <= SLOW * 1.01 * self.stribeck) & (free > 0.0) & np.isfinite(self.stribeck)
@@ -126,7 +128,7 @@ class DryFriction:
     def _excess(
         self, q: Floats, qd: Floats, u: Floats, way: Floats, free: Floats
     ) -> tuple[Floats, NDArray[np.bool_]]:
-        """How much more is given than either direction of motion would need, (m,), and whether forwards."""
+        """Effort beyond the static friction of either direction, (m,), and whether it is forwards."""
         simulator, contact = self.simulator, self.state.contact[0]
         qdd = simulator.accelerations(q, qd, u, way, free, contact)
         tau = simulator.given(q, qd, self.motors.torque(u, qd), contact)
@@ -136,7 +138,9 @@ class DryFriction:
 
 
 def _stribeck_speeds(coordinates: Coordinates) -> Floats:
-    """Of each coordinate, infinite where dry friction is the same at all speeds, or bristles have it."""
+    """Stribeck velocity of each coordinate, infinite where dry friction does not depend on speed or is
+    modelled by bristles.
+    """
     made = np.full(coordinates.count, np.inf)
     bristled = {b.body for b in coordinates.bristles}
     for k, drive in enumerate(drives_of(coordinates.mechanics)):

@@ -20,12 +20,12 @@ HALF = 0.5
 
 @dataclass(frozen=True)
 class Quantity:
-    """Something that each step or sample of a motion has, and how a motion's figure is made of it.
+    """A quantity at each step or sample of a motion, and its reduction over time.
 
     Args:
-        of: function of a `StepView` that gives (size,) symbols, or arrays of samples.
-        reduction: "peak" (largest magnitude), "rms", "sum", "least", or "first" (when it is first above 0).
-        size: how many; None: one per joint.
+        of: function of a `StepView` that returns (size,) symbols, or arrays of samples.
+        reduction: "peak" (largest magnitude), "rms", "sum", "least", or "first" (first time above 0).
+        size: number of values; None: one per joint.
         at_end: whether the state at the end of each step counts too, and so the last of a run.
     """
 
@@ -35,14 +35,14 @@ class Quantity:
     at_end: bool = False
 
     def summary(self, name: str) -> Summary:
-        """It as a figure that rollouts sum up."""
+        """The figure as a summary accumulated by rollouts."""
         made = REDUCTIONS[self.reduction](name, self.of, self.size)
         if not self.at_end:
             return made
         return replace(made, update=lambda step, sums: made.update(step.after, made.update(step, sums)))
 
     def over(self, samples: StepView) -> Floats:
-        """The figure of motions that are given as arrays (..., T) over time, (..., size)."""
+        """The figure of motions given as arrays (..., T) over time, (..., size)."""
         reduce = OVER_TIME[self.reduction]
         values = self.of(samples)
         if self.at_end:
@@ -53,12 +53,12 @@ class Quantity:
 
 
 def peak(name: str, of: Callable[[StepView], Any], size: int | None = None) -> Summary:
-    """The largest magnitude of something over the steps.
+    """Largest magnitude of a quantity over the steps.
 
     Args:
-        name: what it is called.
-        of: function of a `StepView` that gives (size,) symbols.
-        size: how many; None: one per joint.
+        name: name of the summary.
+        of: function of a `StepView` that returns (size,) symbols.
+        size: number of values; None: one per joint.
     """
 
     def update(step: StepView, sums: Any) -> list[Any]:
@@ -68,12 +68,12 @@ def peak(name: str, of: Callable[[StepView], Any], size: int | None = None) -> S
 
 
 def rms(name: str, of: Callable[[StepView], Any], size: int | None = None) -> Summary:
-    """The root mean square of something over the steps.
+    """Root mean square of a quantity over the steps.
 
     Args:
-        name: what it is called.
-        of: function of a `StepView` that gives (size,) symbols.
-        size: how many; None: one per joint.
+        name: name of the summary.
+        of: function of a `StepView` that returns (size,) symbols.
+        size: number of values; None: one per joint.
     """
 
     def update(step: StepView, sums: Any) -> list[Any]:
@@ -83,39 +83,40 @@ def rms(name: str, of: Callable[[StepView], Any], size: int | None = None) -> Su
 
 
 def total(name: str, of: Callable[[StepView], Any], size: int | None = 1) -> Summary:
-    """The sum of something over the steps.
+    """Sum of a quantity over the steps.
 
     Args:
-        name: what it is called.
-        of: function of a `StepView` that gives (size,) symbols, what a step adds.
-        size: how many; None: one per joint.
+        name: name of the summary.
+        of: function of a `StepView` that returns (size,) symbols, the increment per step.
+        size: number of values; None: one per joint.
     """
     return Summary(name, lambda step, sums: [now + x for now, x in zip(sums, of(step), strict=True)], size)
 
 
 def least(name: str, of: Callable[[StepView], Any], size: int | None = None) -> Summary:
-    """The least value of something over the steps.
+    """Minimum of a quantity over the steps.
 
     Args:
-        name: what it is called.
-        of: function of a `StepView` that gives (size,) symbols.
-        size: how many; None: one per joint.
+        name: name of the summary.
+        of: function of a `StepView` that returns (size,) symbols.
+        size: number of values; None: one per joint.
     """
 
     def update(step: StepView, sums: Any) -> list[Any]:
         values = zip(sums, of(step), strict=True)
-        return [now if x is math.inf else minimum(now, x) for now, x in values]  # no number on a graph
+        # infinity cannot be a constant of a graph
+        return [now if x is math.inf else minimum(now, x) for now, x in values]
 
     return Summary(name, update, size, start=math.inf)
 
 
 def first_time(name: str, of: Callable[[StepView], Any], size: int | None = 1) -> Summary:
-    """The start of the first step at which something is above 0, s; infinite where it never is.
+    """Start of the first step at which a quantity is above 0, s; infinite if it never is.
 
     Args:
-        name: what it is called.
-        of: function of a `StepView` that gives (size,) symbols.
-        size: how many; None: one per joint.
+        name: name of the summary.
+        of: function of a `StepView` that returns (size,) symbols.
+        size: number of values; None: one per joint.
     """
 
     def update(step: StepView, sums: Any) -> list[Any]:
@@ -126,12 +127,12 @@ def first_time(name: str, of: Callable[[StepView], Any], size: int | None = 1) -
 
 
 def last_time(name: str, of: Callable[[StepView], Any], size: int | None = 1) -> Summary:
-    """The start of the last step at which something is above 0, s; 0 where it never is.
+    """Start of the last step at which a quantity is above 0, s; 0 if it never is.
 
     Args:
-        name: what it is called.
-        of: function of a `StepView` that gives (size,) symbols.
-        size: how many; None: one per joint.
+        name: name of the summary.
+        of: function of a `StepView` that returns (size,) symbols.
+        size: number of values; None: one per joint.
     """
 
     def update(step: StepView, sums: Any) -> list[Any]:
@@ -160,13 +161,13 @@ OVER_TIME: dict[str, Callable[[Any], Any]] = {
 
 
 def _work(step: StepView) -> list[Any]:
-    """Of all motors over a step, J: exact where torques are held."""
+    """Work of all motors over a step, J: exact for held torques."""
     rows = zip(step.tau, step.tau_next, step.q, step.q_next, strict=True)
     return [(HALF * (a + b)) * (after - before) for a, b, before, after in rows]
 
 
 def _losses(step: StepView) -> list[Any]:
-    """R i^2 of each motor over a step, J."""
+    """R i^2 losses of each motor over a step, J."""
     return [step.constants(j)[1] * i * i * step.h for j, i in enumerate(step.current)]
 
 
@@ -178,12 +179,14 @@ def _total(values: list[Any]) -> list[Any]:
 
 
 def _drawn(step: StepView) -> list[Any]:
-    """What each motor takes from its supply over a step, J; what it would give back is lost."""
+    """Energy that each motor draws from its supply over a step, J; energy that it could regenerate counts as
+    lost.
+    """
     return _total([hinge(w + loss) for w, loss in zip(_work(step), _losses(step), strict=True)])
 
 
 def _hand_error(step: StepView) -> list[Any]:
-    """How far the hand is from where it is wanted, m."""
+    """Distance of the hand from its reference, m."""
     wanted = step.q + step.error
     here, there = (step.model.forward_kinematics(q)[:3, 3] for q in (step.q, wanted))
     away = there - here
@@ -191,7 +194,7 @@ def _hand_error(step: StepView) -> list[Any]:
 
 
 def _margins(step: StepView) -> list[Any]:
-    """How far each joint is from the nearer of its limits, rad (m); below 0 beyond it."""
+    """Distance of each joint from the nearer of its limits, rad (m); negative beyond it."""
     made = []
     for q, joint in zip(step.q, step.model.tracing.arm.joints, strict=True):
         bounds = (1.0, joint.limits.upper), (-1.0, joint.limits.lower)
@@ -233,7 +236,7 @@ SUMMARIES: dict[str, Summary] = {name: quantity.summary(name) for name, quantity
 
 
 def summaries_of(asked: object, where: str) -> tuple[Summary, ...]:
-    """Figures by name, or as they are, each once."""
+    """Summaries from names or `Summary` objects, without duplicates."""
     if isinstance(asked, str | Summary):
         asked = (asked,)
     if not isinstance(asked, list | tuple):
@@ -243,9 +246,9 @@ def summaries_of(asked: object, where: str) -> tuple[Summary, ...]:
         if not isinstance(one, str | Summary):
             raise InputError(f"{where}: expected a name or a fa.Summary, got {shorten(one)}.")
         if isinstance(one, str) and one not in SUMMARIES:
-            raise NameNotFound(f"{where}: there is no figure {shorten(one)}; {suggest(one, SUMMARIES)}")
+            raise NameNotFound(f"{where}: unknown figure {shorten(one)}; {suggest(one, SUMMARIES)}")
         figure = SUMMARIES[one] if isinstance(one, str) else one
         if figure.name in made:
-            raise InputError(f"{where}: {figure.name!r} is asked for twice.")
+            raise InputError(f"{where}: {figure.name!r} is listed twice.")
         made[figure.name] = figure
     return tuple(made.values())

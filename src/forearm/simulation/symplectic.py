@@ -1,8 +1,8 @@
-"""Runs of symplectic steps in positions and momenta, for arms that nothing drives and nothing brakes: their
-energy does not drift.
+"""Symplectic steps in positions and momenta, for arms without input and friction: their energy does not
+drift.
 
-The inertia matrix depends on q, so that H(q, p) = p' M(q)^-1 p / 2 + V(q) does not separate and (q, qd) is
-not canonical: the methods of Gauss are symplectic for every H, but in q and p = M(q) qd only.
+The inertia matrix depends on q, so that H(q, p) = p' M(q)^-1 p / 2 + V(q) is not separable and (q, qd) is not
+canonical: Gauss methods are symplectic for every H, but in q and p = M(q) qd only.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ Pairing: TypeAlias = Callable[[Floats, Floats], ArrayLike]
 
 SYMPLECTIC = (MIDPOINT, GAUSS4)
 ITERATIONS = 60
-# Iteration goes on until the next change would be below rounding;
-# a plateau above this part of the state is no convergence.
+# Iterate until the next change would be below rounding; a plateau above this share of the state is a failure
+# to converge.
 ROUNDING = 1e-17
 PLATEAU = 1e-11
 
 
 class StageError(InputError):
-    """A step whose stages were not found."""
+    """The stage iteration of a step did not converge."""
 
 
 def symplectic_step(
     tableau: Tableau, velocity: Pairing, force: Pairing, q: ArrayLike, p: ArrayLike, h: float
 ) -> tuple[Floats, Floats]:
-    """One step of q' = velocity(q, p) = M(q)^-1 p, p' = force(q, qd) = dT/dq - dV/dq at constant qd,
-    by midpoint or gauss4.
+    """One step of q' = velocity(q, p) = M(q)^-1 p, p' = force(q, qd) = dT/dq - dV/dq at constant qd, by
+    midpoint or gauss4.
 
-    Both functions take (..., n); the state may be a batch (..., n). The stages are iterated to
-    rounding, so that the step is symplectic and reversible (-h leads back) to rounding, and depends on
-    nothing but the state.
+    Both functions accept (..., n); the state may be a batch (..., n). The stages are iterated to rounding, so
+    that the step is symplectic and reversible (-h leads back) to rounding, and depends on nothing but the
+    state.
     """
     if tableau not in SYMPLECTIC:
         names = " or ".join(repr(m.name) for m in SYMPLECTIC)
-        raise InputError(f"method {tableau.name!r} is not symplectic here; use {names}.")
+        raise InputError(f"method {tableau.name!r} is not symplectic; use {names}.")
     y = stacked(q, p)
     with np.errstate(over="ignore", invalid="ignore"):
         K = _stage_rates(tableau, velocity, force, y, h)
@@ -83,14 +83,14 @@ def _stage_rates(tableau: Tableau, velocity: Pairing, force: Pairing, y: Floats,
             break
         before = change
     raise StageError(
-        f"symplectic_step: a step of {h:g} is too long for the stages to converge in this state; "
-        "take a shorter one, or an adaptive method."
+        f"symplectic_step: a step of {h:g} is too long for the stages to converge in this state; use a "
+        "shorter one, or an adaptive method."
     )
 
 
 def _relative(change: Floats, K: Floats, y: Floats, h: float) -> float:
-    """What a change of the rates does to the positions and to the momenta,
-    each as a part of the largest of its kind.
+    """Relative change of positions and momenta due to a change of the rates, each as a share of the largest
+    of its kind.
     """
     changes, rates, sizes = (np.abs(x).max(axis=(1, 2)).tolist() for x in (change, K, y))
     return max(
@@ -106,7 +106,7 @@ class Mechanics:
         self._heavy, self._weightless = kernel_of(arm), kernel_of(arm.replace(gravity=np.zeros(3)))
 
     def momentum(self, q: Floats, qd: Floats) -> Floats:
-        """p = M(q) qd: the torques of accelerations qd from rest, without weight."""
+        """p = M(q) qd: the torques of accelerations qd from rest, without gravity."""
         return np.asarray(self._weightless.inverse_dynamics(q, np.zeros_like(q), qd))
 
     def velocity(self, q: Floats, p: Floats) -> Floats:
@@ -114,14 +114,14 @@ class Mechanics:
         return np.asarray(self._weightless.forward_dynamics(q, np.zeros_like(q), p))
 
     def force(self, q: Floats, qd: Floats) -> Floats:
-        """qd' (dM/dq) qd / 2 - gravity, dM/dq qd being the slope of M a at a = qd; for states (B, n)."""
+        """qd' (dM/dq) qd / 2 - gravity, with dM/dq qd as the slope of M a at a = qd; for states (B, n)."""
         slope = self._weightless.inverse_dynamics_derivatives(q, np.zeros_like(q), qd)[0]
         return np.asarray(0.5 * np.einsum("bi,bik->bk", qd, slope) - self._heavy.gravity(q))
 
 
 def refuse_driven(arm: Arm, method: str, given: str | None) -> None:
-    """What is driven or braked has no Hamiltonian, so that symplectic steps would be
-    no better than others.
+    """Refuse arms with inputs or friction: they have no Hamiltonian, and symplectic steps would have no
+    advantage.
     """
     rubbing = [
         joint.name
@@ -130,26 +130,26 @@ def refuse_driven(arm: Arm, method: str, given: str | None) -> None:
     ]
     if given is not None:
         raise InputError(
-            f"simulate: {method!r} is for undriven arms, got {given}. Leave it out, or take 'dp87'."
+            f"simulate: {method!r} is for undriven arms, got {given}. Remove the input, or use 'dp87'."
         )
     if rubbing or any(d.friction or d.depends_on_load for d in drives_of(arm)):
         raise InputError(
             f"simulate: {method!r} is for arms without friction; {', '.join(rubbing) or arm.name} "
-            f"{'has' if len(rubbing) <= 1 else 'have'} some. Take arm.rigid(), or method 'rk4' or 'dp45'."
+            f"{'has' if len(rubbing) <= 1 else 'have'} friction. Use arm.rigid(), or method 'rk4' or 'dp45'."
         )
 
 
 def symplectic_run(setup: Setup) -> Course:
-    """Steps with every `record`-th kept and the last, and a shorter one at the end where the duration
-    asks for it.
+    """Symplectic steps, recording every `record`-th and the last, with a shorter last step if the duration
+    requires it.
     """
     refuse_driven(setup.arm, setup.method, setup.drive.name)
     refuse_drive_states(setup.arm, f"simulate, {setup.method}", "Methods 'dp87' and 'radau' do. ")
-    return Conserving(setup).run()
+    return SymplecticRun(setup).run()
 
 
-class Conserving:
-    """A run under way: positions and momenta."""
+class SymplecticRun:
+    """State of a symplectic run in progress: positions and momenta."""
 
     def __init__(self, setup: Setup) -> None:
         self.setup, self.track, self.clock = setup, setup.track, setup.clock
@@ -159,7 +159,7 @@ class Conserving:
         self.is_whole = True
 
     def run(self) -> Course:
-        """To the end, or to what ends it."""
+        """Simulate until the end, or until an event ends the run."""
         record, clock = self.setup.record, self.clock
         steps, rest = whole_steps(self.setup.duration, clock.step)
         check_record(self.setup.arm, steps, record)
@@ -173,7 +173,7 @@ class Conserving:
         return self._course()
 
     def _record(self, steps: int, h: float) -> None:
-        """So many steps, and a sample at the last."""
+        """Take this many steps, and record a sample at the last."""
         before, q, p = self.clock.times(0), self.state.q, self.p
         time = before + h if h != self.clock.step else self.clock.times(steps)[-1:]
         try:
@@ -186,7 +186,7 @@ class Conserving:
         qd = self.mechanics.velocity(q, p)
         both = np.vstack([self.state.q, q]), np.vstack([self.state.qd, qd])
         if not self.track.add_checked(np.concatenate([before, time]), *both):
-            self.track.diverged(float(time[0]), first_to_go(*both)[1], "; take shorter steps")
+            self.track.diverged(float(time[0]), first_to_go(*both)[1], "; use a shorter step")
             return
         self.state.q, self.state.qd, self.p = q, qd, p
         self.clock.done += steps

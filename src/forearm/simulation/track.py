@@ -1,5 +1,5 @@
-"""What a run leaves behind it: samples, what happened and whether it is over (`Track`), then the motion as a
-whole with what drove it (`Course`).
+"""The record of a run: samples, events and whether it is over (`Track`), then the whole motion with its input
+(`Course`).
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from forearm.simulation.solution import Status
 Floats = NDArray[np.float64]
 Condition = Callable[[float, Floats, Floats], float]
 TINY = 5e-324
-THERE = 1e-6  # of the way to the next sample: what switches here is at its instant
+THERE = 1e-6  # of the interval to the next sample: a switch this close is at its instant
 
 
 class Track:
-    """Samples of all coordinates from a first one on, until an event ends them: a limit where `stops`, or
-    `until` passing 0. `joint_of` has the freedom that each coordinate belongs to.
+    """Samples of all coordinates until an event ends the run: a limit if `stops`, or `until` crossing 0.
+    `joint_of` maps each coordinate to its degree of freedom.
     """
 
     def __init__(
@@ -52,12 +52,12 @@ class Track:
         self.arm, self.stops, self.until = arm, stops, until
         self._joint_of = tuple(range(arm.n)) if joint_of is None else tuple(joint_of)
         self.t, self.q, self.qd = [np.array([t])], [q[None].copy()], [qd[None].copy()]
-        self._times: list[float] = []  # of samples that came one by one,
+        self._times: list[float] = []  # of samples added one by one,
         self._rows: list[Floats] = []  # and their q and qd, (2 m,)
-        self.is_watching = stops or until is not None  # so that every sample is looked at
+        self.is_watching = stops or until is not None  # so that every sample is checked
         self.events: list[Event] = []
         self.status, self.message = Status.END, Status.END.value
-        self.is_over = False  # whether something ended the run before its time
+        self.is_over = False  # whether an event ended the run early
         self._is_armed = until is not None and until(t, q[: arm.n], qd[: arm.n]) < 0.0
         if stops:
             self._limits = limits_of(arm)
@@ -69,11 +69,11 @@ class Track:
 
     @property
     def last(self) -> float:
-        """The time of the last sample."""
+        """Time of the last sample."""
         return self._times[-1] if self._times else next(float(t[-1]) for t in reversed(self.t) if len(t))
 
     def beyond(self, q: Floats) -> Floats:
-        """How far each joint is beyond its limits, or those of what follows it; less than 0 within."""
+        """Distance of each joint, or its mimic joints, beyond its limits; negative within them."""
         low, high = self._limits
         return np.asarray(np.maximum(low - q, q - high))
 
@@ -85,7 +85,7 @@ class Track:
         return self.t[0], self.q[0], self.qd[0]
 
     def add(self, times: Floats, q: Floats, qd: Floats) -> None:
-        """Samples behind those there are; the first is the last of those, again."""
+        """Append samples; the first repeats the last one stored."""
         self._gather()
         if len(self.t) == 1 and len(self.t[0]) == 1:
             self.t[0], self.q[0], self.qd[0] = times, q, qd
@@ -95,12 +95,12 @@ class Track:
             self.qd.append(qd[1:])
 
     def put(self, t: float, motion: Floats) -> None:
-        """One sample behind those there are, q and qd (2 m,) as one row."""
+        """Append one sample, q and qd (2 m,) as one row."""
         self._times.append(t)
         self._rows.append(motion.copy())
 
     def _gather(self) -> None:
-        """Put samples that came one by one to the others."""
+        """Merge samples that were added one by one."""
         if self._rows:
             rows, m = np.array(self._rows), len(self._joint_of)
             self.t.append(np.array(self._times))
@@ -109,7 +109,9 @@ class Track:
             self._times, self._rows = [], []
 
     def add_checked(self, times: Floats, q: Floats, qd: Floats) -> int:
-        """The same up to where numbers end or the run should have ended; how many came behind the first."""
+        """Append samples up to an overflow or the end of the run; return how many were added after the
+        first.
+        """
         end = len(times)
         with np.errstate(all="ignore"):
             if not (isfinite(q.sum()) and isfinite(qd.sum())):
@@ -123,45 +125,43 @@ class Track:
         return end - 1
 
     def at_limit(self, t: float, joint: int) -> None:
-        """End: a joint is at its limit."""
+        """End the run: a joint is at its limit."""
         name = self.arm.joints[joint].name
         self.end(t, Status.EVENT, "stop", name, f"{name} is at its limit")
 
     def met(self, t: float) -> None:
-        """End: the user's condition was met."""
+        """End the run: the user's condition was met."""
         self.end(t, Status.EVENT, "condition", None, "the condition was met")
 
     def diverged(self, t: float, coordinate: int, remedy: str = "") -> None:
-        """End: a coordinate overflowed; its joint is named."""
+        """End the run: a coordinate overflowed; name its joint."""
         name = self.arm.joints[self._joint_of[coordinate]].name
-        jam = (
-            "; or friction that grows with the load leaves no motion at all"
-            if depends_on_load(self.arm)
-            else ""
-        )
+        jam = "; or load-dependent friction admits no motion" if depends_on_load(self.arm) else ""
         self.end(t, Status.DIVERGED, "diverged", name, f"{name} overflowed{remedy}{jam}")
 
     def lost(self) -> None:
-        """End: after the last sample the arm left all bounds; its fastest joint is named."""
+        """End the run: the arm diverged after the last sample; name its fastest joint."""
         fastest = int(np.argmax(np.abs(self.samples()[2][-1, : self.arm.n])))
         name = self.arm.joints[fastest].name
         text = f"diverged at t = {self.last:.6g} s; reduce the bandwidth or the sampling period"
         self.end(self.last, Status.DIVERGED, "diverged", name, text, text)
 
     def jammed(self, t: float) -> None:
-        """End: there is no acceleration, whatever the step."""
-        text = "no acceleration fits the torques: friction that grows with the load jams the arm"
+        """End the run: no acceleration exists, at any step size."""
+        text = "no acceleration exists: load-dependent friction jams the arm"
         self.end(t, Status.JAMMED, "jammed", None, text)
 
     def end(
         self, t: float, status: Status, kind: str, joint: str | None, text: str, message: str | None = None
     ) -> None:
-        """End with an event; the message of the run is its text with the time, unless given."""
+        """End the run with an event; the message of the run is its text with the time, unless one is
+        given.
+        """
         self.events.append(Event(t, kind, joint, text))
         self.fail(status, f"{text}, at {t:g} s" if message is None else message)
 
     def fail(self, status: Status, message: str) -> None:
-        """End without an event."""
+        """End the run without an event."""
         self.status, self.message, self.is_over = status, message, True
 
     def _ends(self, t: float, q: Floats, qd: Floats) -> bool:
@@ -181,11 +181,10 @@ class Track:
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """What drives an arm at states (T, m): `u` as the machine code takes it, torques, volts,
-    and the power put in, (T,).
+    """Inputs of an arm at states (T, m): `u` as machine code takes it, torques, voltages, and supplied power,
+    (T,).
 
-    `winding` (T, n) is the power lost there, `field` (T,) the energy in the windings'
-    inductance, where there are any.
+    `winding` (T, n) is the power lost in the windings, `field` (T,) the energy in their inductance, if any.
     """
 
     u: Floats
@@ -196,19 +195,20 @@ class Flow:
     field: Floats | None = None
 
 
-# At a share of each of the T - 1 intervals: q and qd (T - 1, m), and what drives the arm there, a row each.
+# At a fraction of each of the T - 1 intervals: q and qd (T - 1, m), and the input there, one row each.
 Between = Callable[[float], tuple[Floats, Floats, Floats]]
 Supply = Callable[[Floats, Floats], Flow]
 
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """A motion: samples t (T,), q and qd (T, m) of all coordinates, the motion between them, and what drove
-    it, asked for when it is needed.
+    """A motion: samples t (T,), q and qd (T, m) of all coordinates, interpolation between them, and the
+    input, computed on demand.
 
-    `supply(given, qd)` says what flows, `is_held` that nothing given changes between two samples, `is_asking`
-    that a function of the user's is asked for it, which must not be after the run. `current` (T, n) are those
-    that are states, but no coordinates.
+    `supply(given, qd)` returns the flow; `is_held`: the input is constant between two samples; `is_asking`:
+    it is
+    computed by a user's function, which must not be called after the run. `current` (T, n) are those that are
+    states but not coordinates.
     """
 
     simulator: Simulator
@@ -226,15 +226,15 @@ class Course:
 
 
 def before_zero(g: Floats) -> Floats:
-    """With the least number below 0 for 0: what is at its limit has not passed it yet,
-    and will be seen when it does.
+    """Replace 0 by the smallest negative number: a joint at its limit has not passed it, and is detected when
+    it does.
     """
     return np.where(g == 0.0, -TINY, g)
 
 
 def first_to_go(q: Floats, qd: Floats) -> tuple[int, int]:
-    """Of states (T, n) whose last is no finite number, the first such row and its joint;
-    of several the fastest before.
+    """The first non-finite row of states (T, n) whose last is non-finite, and its joint; of several, the
+    fastest before.
     """
     bad = ~(np.isfinite(q) & np.isfinite(qd))
     row = int(np.argmax(bad.any(axis=1)))
@@ -243,7 +243,7 @@ def first_to_go(q: Floats, qd: Floats) -> tuple[int, int]:
 
 
 def sticking(simulator: Simulator, t: Floats, qd: Floats) -> list[Event]:
-    """When joints came to stand, and began to move again; one that only turns round does neither."""
+    """Events of joints that stick and break loose; a mere reversal is neither."""
     if not simulator.dry.any():
         return []
     stands = (qd == 0.0) & simulator.dry
@@ -253,13 +253,13 @@ def sticking(simulator: Simulator, t: Floats, qd: Floats) -> list[Event]:
         kind, at = ("stick", k + 1) if stands[k + 1, j] else ("slip", k)
         name = simulator.arm.joints[simulator.coordinates.joint_of[int(j)]].name
         who = name if j < simulator.arm.n else f"the motor of {name}"
-        text = f"{who} {'stands' if kind == 'stick' else 'begins to move'}"
+        text = f"{who} {'sticks' if kind == 'stick' else 'breaks loose'}"
         made.append(Event(float(t[at]), kind, name, text))
     return made
 
 
 def changing_flanks(simulator: Simulator, t: Floats, q: Floats, qd: Floats) -> list[Event]:
-    """When drives with backlash met a flank, and left it: at the sample where they do, or the next."""
+    """Events of drives with backlash that meet or leave a flank: at the sample where they do, or the next."""
     coordinates, made = simulator.coordinates, []
     x, xd = list(q.T), list(qd.T)
     for rotor, side in zip(coordinates.gaps, coordinates.contacts(x, xd), strict=True):
@@ -274,10 +274,10 @@ def changing_flanks(simulator: Simulator, t: Floats, q: Floats, qd: Floats) -> l
 
 
 def drive_states(course: Course) -> dict[str, Floats]:
-    """What drives have of their own at the samples, (T, n) each: `motor_q` and `motor_qd`, motor angles over
-    gear ratios, and `spring`, what the springs carry, where joints are elastic; `bristle`, how far bristles
-    of the joint and `motor_bristle`, how far those of its rotor are bent; `current` where it is a state. What
-    a joint does not have is that of a rigid drive, or 0.
+    """Drive states at the samples, (T, n) each: `motor_q` and `motor_qd`, motor angles and speeds over gear
+    ratios, and `spring`, the spring torque, if joints are elastic; `bristle` and `motor_bristle`, the bristle
+    deflections of the joint and of its rotor; `current` if it is a state. Joints without such a state have
+    the value of a rigid drive, or 0.
     """
     c, q, qd = course.simulator.coordinates, course.q, course.qd
     made: dict[str, Floats] = {}
@@ -290,7 +290,7 @@ def drive_states(course: Course) -> dict[str, Floats]:
             made["spring"][:, rotor.freedom] = rotor.torque(x, xd, contact)
     for b in c.bristles:
         if b.body is not None and c.mechanics.moving.bodies[b.body].joint.mimic is not None:
-            continue  # of a joint that follows another, whose own is shown
+            continue  # a mimic joint: its source is shown
         name = "bristle" if b.on < c.n else "motor_bristle"
         made.setdefault(name, np.zeros((len(q), c.n)))[:, c.joint_of[b.place]] = qd[:, b.place]
     for freedom, place in c.currents.items():
@@ -299,7 +299,7 @@ def drive_states(course: Course) -> dict[str, Floats]:
 
 
 def passing_limits(simulator: Simulator, t: Floats, q: Floats) -> list[Event]:
-    """When joints, or those that follow them, passed their limits, or began beyond them."""
+    """Events of joints, or their mimic joints, that pass their limits or start beyond them."""
     (low, high), q = simulator.limits, q[:, : simulator.arm.n]
     if (low <= q).all() and (q <= high).all():
         return []
@@ -317,7 +317,7 @@ def passing_limits(simulator: Simulator, t: Floats, q: Floats) -> list[Event]:
 
 
 def at_once(simulator: Simulator) -> Supply:
-    """Torques, or voltages that the currents follow at once."""
+    """Torques, or voltages that the currents follow without delay."""
     arm, motors, voltage = simulator.arm, simulator.motors, simulator.voltage
     most = most_efforts(simulator)
 
@@ -336,14 +336,14 @@ def at_once(simulator: Simulator) -> Supply:
 
 
 def most_efforts(simulator: Simulator) -> Floats:
-    """The largest torque of each motor (n,): max_effort where that is respected, else infinite."""
+    """Largest torque of each motor (n,): max_effort if effort limits apply, else infinite."""
     efforts = [joint.max_effort if simulator.options.is_limited else None for joint in simulator.arm.joints]
     return np.array([np.inf if effort is None else effort for effort in efforts])
 
 
 def behind_windings(simulator: Simulator) -> Supply:
-    """Voltages on windings whose currents are coordinates. Power is what is lost and what moves the arm: the
-    rest of what is put in is the growth of the field.
+    """Voltages on windings whose currents are coordinates. The power is losses plus mechanical power; the
+    rest of the supply goes into the magnetic field.
     """
     arm, c = simulator.arm, constants_of(simulator.arm)
     freedoms, places = np.array(list(simulator.coordinates.currents.items()), dtype=np.intp).T

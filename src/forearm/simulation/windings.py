@@ -1,7 +1,7 @@
-"""Motors as an adaptive run sees them: currents that follow the voltages at once,
-or behind their windings' inductance.
+"""Motors in an adaptive run: currents follow the voltages without delay, or through the inductance of their
+windings.
 
-Such a current is a state of its own, L i' = V - R i - K qd, with its charge in the place of a position.
+Such a current is a state, L i' = V - R i - K qd, with its charge as the associated position.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ Asked = Callable[[float, Floats, Floats], Floats]
 
 
 class Motors(Protocol):
-    """What turns what is asked for into torques. States x, xd are the simulator's coordinates,
-    then charges and currents.
+    """Converts commands to torques. States x, xd are the simulator's coordinates, followed by charges and
+    currents.
     """
 
     simulator: Simulator
-    which: NDArray[np.intp]  # of the joints have currents that are states
-    current: Floats  # those
+    which: NDArray[np.intp]  # indices of joints whose currents are states
+    current: Floats  # their currents
 
     def supply(self, given: Floats, xd: Floats) -> Flow:
-        """What flows at states (T, m)."""
+        """Flow at states (T, m)."""
         ...
 
     def u(self, t: float, x: Floats, xd: Floats) -> Floats:
-        """What the machine code takes, (n,)."""
+        """Input of the machine code, (n,)."""
         ...
 
     def torque(self, u: Floats, qd: Floats) -> Floats:
-        """The torques of it, (n,)."""
+        """Torques of that input, (n,)."""
         ...
 
     def rates(self, t: float, xd: Floats) -> Floats:
@@ -54,24 +54,24 @@ class Motors(Protocol):
         ...
 
     def settle(self, t: float, xd: Floats) -> None:
-        """Let go of currents at their limits that nothing holds there."""
+        """Release currents from limits at which the voltage no longer holds them."""
         ...
 
     def events(self) -> list[EventFunction]:
-        """Where currents reach their limits, and leave them."""
+        """Events at which currents reach or leave their limits."""
         ...
 
     def take(self, current: Floats, hits: list[tuple[str, int]]) -> None:
-        """Go on from currents (m,) after events, each with its component."""
+        """Continue from currents (m,) after events, each with its component."""
         ...
 
     def giving(self) -> Asked:
-        """What `supply` needs of a state, as one row, while limits are as they are now."""
+        """What `supply` needs at a state, as one row, with the present limit modes."""
         ...
 
 
 class AtOnce:
-    """Torques, or voltages whose currents follow at once."""
+    """Torques, or voltages whose currents follow without delay."""
 
     def __init__(self, drive: Input, simulator: Simulator, asked: Asked) -> None:
         self.simulator, self._asked, self._supply, self._drive = (simulator, asked, at_once(simulator), drive)
@@ -79,15 +79,15 @@ class AtOnce:
         self._most = most_efforts(simulator)
 
     def supply(self, given: Floats, xd: Floats) -> Flow:
-        """Torques, and what windings take."""
+        """Torques, and the power of the windings."""
         return self._supply(given, xd)
 
     def u(self, t: float, x: Floats, xd: Floats) -> Floats:
-        """What is asked for."""
+        """The command."""
         return self._asked(t, x, xd)
 
     def torque(self, u: Floats, qd: Floats) -> Floats:
-        """By the motors' constants."""
+        """Torques by the motor constants."""
         torque = self._drive.torque(u, qd[self.simulator.motors])
         return np.clip(torque, -self._most, self._most)
 
@@ -96,23 +96,23 @@ class AtOnce:
         return self.current
 
     def settle(self, t: float, xd: Floats) -> None:
-        """Nothing to let go of."""
+        """Nothing to release."""
 
     def events(self) -> list[EventFunction]:
-        """None."""
+        """No events."""
         return []
 
     def take(self, current: Floats, hits: list[tuple[str, int]]) -> None:
-        """Nothing to keep."""
+        """Nothing to store."""
 
     def giving(self) -> Asked:
-        """What is asked for."""
+        """The command."""
         return self._asked
 
 
 class Wound:
-    """Voltages on windings with inductance; `is_limited` (m,) where a current is
-    held at its motor's limit.
+    """Voltages on windings with inductance; `is_limited` (m,) where a current is held at its motor's
+    limit.
     """
 
     def __init__(self, drive: Input, is_limited: bool, current: Floats | None) -> None:
@@ -136,7 +136,7 @@ class Wound:
         return self._c.K * self._currents(self._drive.at(t), xd[self._m :], xd[self._motors])
 
     def torque(self, u: Floats, qd: Floats) -> Floats:
-        """What drives the machine code are torques already."""
+        """The input of the machine code is torques already."""
         return u
 
     def rates(self, t: float, xd: Floats) -> Floats:
@@ -144,11 +144,11 @@ class Wound:
         return np.where(self.is_limited, 0.0, self._over(t, xd) / self._L)
 
     def settle(self, t: float, xd: Floats) -> None:
-        """A current stays at its limit only while the voltage would drive it further."""
+        """Keep a current at its limit only while the voltage would increase it further."""
         self.is_limited = self.is_limited & (np.sign(xd[self._m :]) * self._over(t, xd) > 0.0)
 
     def events(self) -> list[EventFunction]:
-        """A current reaches its limit; the voltage no longer holds one there."""
+        """Events: a current reaches its limit, or the voltage no longer holds it there."""
         m, limits = self._m, np.isfinite(self._most)
         rising, held = np.flatnonzero(limits & ~self.is_limited), np.flatnonzero(self.is_limited)
         made = []
@@ -171,7 +171,7 @@ class Wound:
         return made
 
     def take(self, current: Floats, hits: list[tuple[str, int]]) -> None:
-        """Go on from currents, those that reached a limit exactly there."""
+        """Continue from the given currents; those that reached a limit are set exactly to it."""
         self.current, self.is_limited = current.copy(), self.is_limited.copy()
         for name, component in hits:
             if name == "limit":
@@ -181,13 +181,13 @@ class Wound:
                 self.is_limited[self._held[component]] = False
 
     def giving(self) -> Asked:
-        """Voltages (n), currents (m) and where they are held at their limits (m)."""
+        """Voltages (n), currents (m) and whether they are at their limits (m)."""
         limited = self.is_limited
         return lambda t, x, xd: np.concatenate([self._drive.at(t), xd[self._m :], limited])
 
     def supply(self, given: Floats, xd: Floats) -> Flow:
-        """V i is put in, with the voltage that there is: less than asked where a
-        current is held at its limit.
+        """Supplied power V i with the effective voltage, which is below the command while a current is
+        limited.
         """
         n, m, c, qd = self._n, len(self.which), self._c, xd[:, self._motors]
         V, i, limited = given[:, :n], given[:, n : n + m], given[:, n + m :] > 0.0
@@ -199,7 +199,7 @@ class Wound:
         return Flow(tau, tau, V, np.sum(there * current, axis=1), c.R * current**2, field)
 
     def _currents(self, V: Floats, i: Floats, qd: Floats) -> Floats:
-        """All of them (..., n): those that are states, and those that follow at once."""
+        """All currents (..., n): states and algebraic ones."""
         if len(self.which) == self._n:
             return i
         made = np.clip(current_of(self._drive.arm, V, qd), -self._all, self._all)
@@ -207,12 +207,12 @@ class Wound:
         return made
 
     def _applied(self, V: Floats) -> Floats:
-        """What windings with inductance get, (..., m), within the motors' limits of voltage."""
+        """Voltages of windings with inductance, (..., m), within the motors' limits."""
         most = self._c.most_voltage[self.which]
         return np.asarray(np.clip(V[..., self.which], -most, most))
 
     def _over(self, t: float, xd: Floats) -> Floats:
-        """V - R i - K qd (m,), what is left over to change the currents."""
+        """V - R i - K qd (m,), the voltage left to change the currents."""
         w = self.which
         applied = self._applied(self._drive.at(t))
         return np.asarray(applied - self._c.R[w] * xd[self._m :] - self._c.K[w] * xd[self._motors[w]])
@@ -224,7 +224,7 @@ def has_inductance(arm: Arm) -> bool:
 
 
 def without_inductance(arm: Arm) -> Arm:
-    """The same arm with currents that follow the voltages at once."""
+    """The same arm with currents that follow the voltages without delay."""
 
     def plain(joint: Joint) -> Joint:
         motor: Motor | None = joint.motor

@@ -1,6 +1,6 @@
-"""Campaigns: studies over arms and their parameters, computed on anything from one core to a cluster.
+"""Studies over arms and their parameters, computed on anything from one core to a cluster.
 
-A row of a study depends on its number and the seed alone, never on how the rows are cut into parts.
+A row of a study depends only on its number and the seed, never on how rows are split into parts.
 """
 
 from forearm.studies.catalogue import CatalogueMotor

@@ -1,4 +1,4 @@
-"""Motors that a study chooses from: constants, limits and mass by name."""
+"""Catalogue of motors that a study chooses from: constants, limits and mass by name."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from forearm.errors import InputError, located, shorten, suggest
 from forearm.values import check_number
 
 NEEDED = ("torque_constant", "resistance")
-LIMITS = {"voltage": "max_voltage", "current": "max_current", "heat": "continuous_current"}  # by margins
-OPEN = (*NEEDED, "rotor_inertia")  # what the kernel is given by row
+LIMITS = {"voltage": "max_voltage", "current": "max_current", "heat": "continuous_current"}  # used by margins
+OPEN = (*NEEDED, "rotor_inertia")  # given to the kernel per row
 
 
 @dataclass(frozen=True)
 class CatalogueMotor:
-    """A motor that may take the place of a joint's own; the gear ratio stays the joint's.
+    """A motor that may replace a joint's own; the gear ratio remains the joint's.
 
     Args:
         torque_constant: N m / A, and V s / rad.
         resistance: of the winding, ohm.
         rotor_inertia: on the motor side, kg m^2.
-        max_voltage: V; None: any.
-        max_current: A; None: any.
-        continuous_current: that it bears for ever, A; None: any.
+        max_voltage: V; None: unlimited.
+        max_current: A; None: unlimited.
+        continuous_current: thermally permitted continuous current, A; None: unlimited.
         mass: kg, for the figure `motor_mass`; it is not added to a link.
     """
 
@@ -48,21 +48,21 @@ class CatalogueMotor:
 
     @property
     def fields(self) -> dict[str, float]:
-        """The table of a study file that says it."""
+        """The motor as a table of a study file."""
         return {f.name: x for f in fields(self) if (x := getattr(self, f.name)) is not None}
 
 
 def motor_of(name: str, given: Mapping[str, Any]) -> CatalogueMotor:
-    """The motor that a table of a study file says."""
+    """The motor described by a table of a study file."""
     known = [f.name for f in fields(CatalogueMotor)]
     where = f"motors, {shorten(name)}"
     if not isinstance(given, Mapping):
         raise InputError(f"{where}: expected a table of {', '.join(known)}, got {shorten(given)}.")
     for key in given:
         if key not in known:
-            raise InputError(f"{where}: there is no {shorten(key)}; {suggest(str(key), known)}")
+            raise InputError(f"{where}: unknown key {shorten(key)}; {suggest(str(key), known)}")
     for key in NEEDED:
         if key not in given:
-            raise InputError(f"{where}: the key {key!r} is missing.")
+            raise InputError(f"{where}: missing key {key!r}.")
     with located(where):
         return CatalogueMotor(**given)

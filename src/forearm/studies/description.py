@@ -1,5 +1,5 @@
-"""A study as plain data and back, to the last bit: what the folder of its results keeps, by which a changed
-study is told apart and a row can be simulated again.
+"""A study as plain data and back, bit-exact: stored in the results folder, to detect a changed study and to
+simulate a row again.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ FORMAT = "forearm-study/1"
 
 
 def described(study: Study) -> dict[str, Any]:
-    """Everything that decides what the rows are; arms as the lines of their files."""
+    """Everything that determines the rows; arms as the lines of their files."""
     run = {key: value for key, value in asdict(study.run).items() if value is not None}
     run["payload"] = dict(study.run.payload)
     design: dict[str, Any] = {"kind": study.design.kind, "rows": study.rows, "seed": study.design.seed}
     if study.design.kind == "grid":
         counts = zip(study.variables, study.design.levels, strict=True)
         design["levels"] = {v.name: n for v, n in counts if not isinstance(v.distribution, Choice)}
-    return {  # lists where the order matters, as tables of JSON have none
+    return {  # lists if the order matters, as JSON tables have none
         "name": study.name,
         "arms": [{"name": name, "lines": arm_text(arm).splitlines()} for name, arm in study.arms.items()],
         "vary": [{"name": v.name, **v.fields} for v in study.variables],
@@ -47,7 +47,7 @@ def described(study: Study) -> dict[str, Any]:
 
 
 def manifest_of(study: Study) -> dict[str, Any]:
-    """What the folder of its results is opened with."""
+    """The manifest of the results folder."""
     kinds = {v.name: "float64" if v.distribution.is_numeric else "string" for v in study.variables}
     return {
         "format": FORMAT,
@@ -60,12 +60,12 @@ def manifest_of(study: Study) -> dict[str, Any]:
 
 
 def with_motions_of(manifest: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
-    """A manifest with the samples of another one, where these are the same but for rounding, as of another
-    processor that planned them.
+    """A manifest with the samples of another one, if they agree up to rounding, as when another processor
+    planned them.
 
     Args:
         manifest: of a study.
-        found: that a folder has.
+        found: manifest in a folder.
     """
     made = copy.deepcopy(dict(manifest))
     try:
@@ -73,16 +73,16 @@ def with_motions_of(manifest: Mapping[str, Any], found: Mapping[str, Any]) -> di
         for one, other in pairs:
             if is_close(one, other):
                 one["q_qd_qdd"] = other["q_qd_qdd"]
-    except (KeyError, TypeError, ValueError, InputError):  # of another study, which is said in its own place
+    except (KeyError, TypeError, ValueError, InputError):  # of another study, reported elsewhere
         return dict(manifest)
     return made
 
 
 def study_of(manifest: Mapping[str, Any]) -> Study:
-    """The study that a manifest describes."""
+    """The study described by a manifest."""
     if manifest.get("format") != FORMAT:
         raise InputError(
-            f"study: expected results of format {FORMAT}, got {manifest.get('format')!r}; they may be of "
+            f"study: expected results of format {FORMAT}, got {manifest.get('format')!r}; they may come from "
             "another version of forearm."
         )
     with located("study.json"):

@@ -1,4 +1,4 @@
-"""Figures that the arms, the motion or the law of a study cannot give, refused when it is made."""
+"""Checks that arms, motion and law of a study can provide its figures of merit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ELECTRIC = {"peak_voltage", "rms_voltage", "peak_current", "rms_current", "coppe
 
 
 def check_figures(study: Study) -> None:
-    """Refuse figures that nothing gives."""
+    """Refuse figures that the study cannot provide."""
     for column in study.columns:
         _check_column(study, column)
         for arm in study.arms.values():
@@ -36,20 +36,19 @@ def check_figures(study: Study) -> None:
 def _check_column(study: Study, column: Column) -> None:
     name, is_run = column.figure.name, study.has_law or not study.motions
     if (column.figure.is_required or name in OF_MOTION) and not study.motions:
-        raise InputError(f"figures, {name}: it is one of a motion; give motion = ... too.")
+        raise InputError(f"figures, {name}: requires a motion; add motion = ...")
     if name in ERRORS and not (study.motions and is_run):
-        raise InputError(f"figures, {name}: errors are those of a law along a motion; give both.")
+        raise InputError(f"figures, {name}: requires a law and a motion; give both.")
     if column.figure.is_simulated and not is_run:
         raise InputError(
-            f"figures, {name}: nothing is simulated along a motion without a law; give law = "
-            f"'computed_torque', or take required_{name}."
+            f"figures, {name}: requires a simulation; give law = 'computed_torque', or use required_{name}."
         )
     if name == "motor_mass" and not study.motors:
-        raise InputError("figures, motor_mass: there is no catalogue of motors; give motors = ... too.")
+        raise InputError("figures, motor_mass: requires a catalogue of motors; add motors = ...")
 
 
 def _check_arm(study: Study, arm: Arm, column: Column) -> None:
-    """Refuse a figure of limits or motors that an arm does not have."""
+    """Refuse a figure of limits or motors that an arm lacks."""
     figure = column.figure
     name = figure.name.removeprefix(REQUIRED)
     if ELECTRIC.intersection(figure.needs):
@@ -57,8 +56,8 @@ def _check_arm(study: Study, arm: Arm, column: Column) -> None:
             if joint.motor is None or joint.motor.torque_constant is None or joint.motor.resistance is None:
                 raise InputError(
                     f"figures, {figure.name}: {joint.name} of {arm.name!r} has no motor with torque_constant "
-                    "and resistance, so there are no currents and voltages; give it one (arm.with_drives), "
-                    "or leave such figures out."
+                    "and resistance, which currents and voltages require; add one (arm.with_drives), or omit "
+                    "the figure."
                 )
     if name in OF_LIMITS:
         found = any(math.isfinite(x) for joint in arm.joints for x in joint.limits)
@@ -68,7 +67,7 @@ def _check_arm(study: Study, arm: Arm, column: Column) -> None:
         return
     if not found:
         raise InputError(
-            f"figures, {figure.name}: no joint of {arm.name!r} has such a limit; give one, or leave it out."
+            f"figures, {figure.name}: no joint of {arm.name!r} has such a limit; add one, or omit the figure."
         )
 
 
@@ -86,7 +85,7 @@ def _has_limit(study: Study, arm: Arm, what: str) -> bool:
 def _check_drives(arm: Arm, by_voltage: bool) -> None:
     if coordinates_of(arm, by_voltage and has_inductance(arm)).count > arm.n:
         raise InputError(
-            f"study, arm {arm.name!r}: motors, bristles or currents have states of their own, which rows of "
-            "a study do not; take the arm without elasticity, bristles and inductance, or figures that begin "
-            "with required_."
+            f"study, arm {arm.name!r}: elastic drives, bristle friction and inductance add states, which "
+            "studies do not simulate; remove them from the arm, or use only figures that begin with "
+            "required_."
         )

@@ -1,4 +1,4 @@
-"""Figures of merit of a study: what they are called, their units, and which columns they have."""
+"""Figures of merit of a study: names, units and columns."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Figure:
     """A figure of merit.
 
     Args:
-        name: by which it is asked for.
-        title: in words.
-        unit: of a turning joint; that of a sliding one behind a slash where it is another.
+        name: its identifier.
+        title: description.
+        unit: for revolute joints; for prismatic ones after a slash if different.
         better: "less" or "more".
-        by_joint: whether each joint has one.
-        needs: figures of `forearm.simulation` that it is made of.
+        by_joint: whether there is one per joint.
+        needs: quantities of `forearm.simulation` that it is computed from.
     """
 
     name: str
@@ -34,12 +34,12 @@ class Figure:
 
     @property
     def is_required(self) -> bool:
-        """Whether it is one of what a motion needs."""
+        """Whether it is required by a motion, without simulation."""
         return self.name.startswith(REQUIRED)
 
     @property
     def is_simulated(self) -> bool:
-        """Whether it is one of a run."""
+        """Whether it belongs to a simulated run."""
         return bool(self.needs) and not self.is_required
 
     def unit_of(self, arm: Arm, joint: int | None) -> str:
@@ -47,7 +47,7 @@ class Figure:
 
         Args:
             arm: the arm.
-            joint: its number, from 0; None: of all joints together.
+            joint: its index, from 0; None: all joints together.
         """
         turning, _, sliding = self.unit.partition("/ ")
         is_sliding = joint is not None and arm.joints[joint].kind == "prismatic"
@@ -58,7 +58,7 @@ def _made_of(name: str, title: str, unit: str = "", better: str = "less", by_joi
     return Figure(name, title, unit, better, by_joint, (name,))
 
 
-OF_MOTION = (  # those that a simulation has, and also what a motion requires by itself
+OF_MOTION = (  # available both from a simulation and from the motion alone
     _made_of("peak_torque", "peak torque", "N m/ N", by_joint=True),
     _made_of("rms_torque", "RMS torque", "N m/ N", by_joint=True),
     _made_of("peak_speed", "peak speed", "rad/s/ m/s", by_joint=True),
@@ -67,27 +67,27 @@ OF_MOTION = (  # those that a simulation has, and also what a motion requires by
     _made_of("peak_current", "peak current", "A", by_joint=True),
     _made_of("rms_current", "RMS current", "A", by_joint=True),
     _made_of("work", "mechanical work", "J"),
-    _made_of("copper_loss", "loss in windings", "J"),
-    _made_of("energy", "energy drawn", "J"),
-    Figure("torque_margin", "margin of torque to max_effort", "", "more", needs=("peak_torque",)),
-    Figure("speed_margin", "margin of speed to its limits", "", "more", needs=("peak_speed",)),
-    Figure("voltage_margin", "margin of voltage to its limits", "", "more", needs=("peak_voltage",)),
-    Figure("current_margin", "margin of current to its limits", "", "more", needs=("peak_current",)),
-    Figure("heat_margin", "margin of RMS current to the continuous one", "", "more", needs=("rms_current",)),
+    _made_of("copper_loss", "winding losses", "J"),
+    _made_of("energy", "electrical energy drawn", "J"),
+    Figure("torque_margin", "torque margin to max_effort", "", "more", needs=("peak_torque",)),
+    Figure("speed_margin", "speed margin to the limits", "", "more", needs=("peak_speed",)),
+    Figure("voltage_margin", "voltage margin to the limits", "", "more", needs=("peak_voltage",)),
+    Figure("current_margin", "current margin to the limits", "", "more", needs=("peak_current",)),
+    Figure("heat_margin", "RMS current margin to the continuous current", "", "more", needs=("rms_current",)),
 )
 OF_RUN = (
     *OF_MOTION,
-    _made_of("peak_error", "peak error of a joint", "rad/ m", by_joint=True),
-    _made_of("rms_error", "RMS error of a joint", "rad/ m", by_joint=True),
+    _made_of("peak_error", "peak joint error", "rad/ m", by_joint=True),
+    _made_of("rms_error", "RMS joint error", "rad/ m", by_joint=True),
     Figure("tracking_error", "RMS error of all joints", "rad", needs=("rms_error",)),
-    _made_of("hand_error", "largest error of the hand", "m"),
-    _made_of("limit_margin", "least distance of a joint to its limits", "rad", "more"),
-    _made_of("limit_time", "time at which a joint passes a limit", "s", "more"),
+    _made_of("hand_error", "peak hand position error", "m"),
+    _made_of("limit_margin", "smallest distance of a joint from its limits", "rad", "more"),
+    _made_of("limit_time", "time at which a joint exceeds a limit", "s", "more"),
 )
 OF_DESIGN = (
-    Figure("manipulability", "least manipulability along the motion", "", "more"),
-    Figure("time_optimal_duration", "shortest time along the motion's path", "s"),
-    Figure("motor_mass", "mass of the motors chosen", "kg"),
+    Figure("manipulability", "smallest manipulability along the motion", "", "more"),
+    Figure("time_optimal_duration", "minimum time along the path of the motion", "s"),
+    Figure("motor_mass", "total mass of the chosen motors", "kg"),
 )
 FIGURES: dict[str, Figure] = {
     **{figure.name: figure for figure in OF_RUN},
@@ -109,7 +109,7 @@ assert {need for figure in FIGURES.values() for need in figure.needs} <= set(QUA
 
 @dataclass(frozen=True)
 class Column:
-    """A column of results: a figure, and the joint that it is of."""
+    """A results column: a figure, and its joint."""
 
     figure: Figure
     joint: int | None
@@ -119,9 +119,7 @@ class Column:
 
 
 def columns_of(arm: Arm, asked: Iterable[str]) -> tuple[Column, ...]:
-    """The columns of figures that are asked for: "peak_torque" has one per joint, of which
-    "peak_torque.joint2" is one.
-    """
+    """The columns of the requested figures: "peak_torque" has one per joint, such as "peak_torque.joint2"."""
     names = [joint.name for joint in arm.joints]
     made: dict[str, Column] = {}
     for text in asked:
@@ -129,11 +127,11 @@ def columns_of(arm: Arm, asked: Iterable[str]) -> tuple[Column, ...]:
             raise InputError(f"figures: expected names, got {shorten(text)}.")
         name, _, joint = text.partition(".")
         if name not in FIGURES:
-            raise NameNotFound(f"figures: there is no {shorten(text)}; {suggest(name, FIGURES)}")
+            raise NameNotFound(f"figures: unknown figure {shorten(text)}; {suggest(name, FIGURES)}")
         figure = FIGURES[name]
         if joint and (not figure.by_joint or joint not in names):
             known = f"its joints are {', '.join(names)}" if figure.by_joint else f"{name} has no joints"
-            raise NameNotFound(f"figures: there is no {shorten(text)}; {known}.")
+            raise NameNotFound(f"figures: unknown figure {shorten(text)}; {known}.")
         for column in _columns(arm, figure, names, joint):
             made[column.name] = column
     if not made:

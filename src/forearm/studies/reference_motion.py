@@ -1,4 +1,6 @@
-"""A motion that the rows of a study share: its samples at every step, as text in the study's description."""
+"""The reference motion shared by rows of a study: samples at every step, stored as text in the study's
+description.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,14 @@ from forearm.spatial import Floats
 from forearm.trajectories.planning import plan
 
 MOST_SAMPLES = 200_000
-WHOLE = 1e-9  # of a step: what a duration may exceed a whole number of them by
+WHOLE = 1e-9  # of a step: tolerance of a duration to a whole number of steps
 AT_REST = 1e-9  # rad/s, m/s
-CLOSE = 1e-9  # relative to the largest: what rounding of another processor may make of a motion
+CLOSE = 1e-9  # relative to the largest value: allowed rounding differences between processors
 
 
 @dataclass(frozen=True, eq=False)
 class ReferenceMotion:
-    """Coordinates, velocities and accelerations wanted at every step and at the end, (steps + 1, n) each."""
+    """Reference coordinates, velocities and accelerations at every step and at the end, (steps + 1, n)."""
 
     q: Floats
     qd: Floats
@@ -32,12 +34,12 @@ class ReferenceMotion:
 
     @property
     def steps(self) -> int:
-        """How many steps it takes."""
+        """Number of steps."""
         return len(self.q) - 1
 
     @property
     def described(self) -> dict[str, Any]:
-        """It as JSON knows it, to the last bit."""
+        """The motion as JSON, bit-exact."""
         samples = np.stack([self.q, self.qd, self.qdd]).astype("<f8")
         return {
             "samples": len(self.q),
@@ -46,7 +48,7 @@ class ReferenceMotion:
         }
 
     def checked(self, arm: Arm, name: str) -> ReferenceMotion:
-        """The motion, refused where it is none of this arm.
+        """The motion, checked against this arm.
 
         Args:
             arm: the arm.
@@ -56,19 +58,19 @@ class ReferenceMotion:
             x.shape != (len(self.q), arm.n) or not np.isfinite(x).all() for x in (self.q, self.qd, self.qdd)
         ):
             raise InputError(
-                f"motion {name!r}: expected finite samples of {arm.n} joints, as {arm.name!r} has, got shape "
+                f"motion {name!r}: expected finite samples of the {arm.n} joints of {arm.name!r}, got shape "
                 f"{self.q.shape}."
             )
         return self
 
     def then_still(self, steps: int) -> ReferenceMotion:
-        """The motion, and so many steps more at its end, where it stands still."""
+        """The motion, extended by this many steps at rest at its end."""
         if not steps:
             return self
         _check_steps(self.steps + steps)
         if np.abs(self.qd[-1]).max() > AT_REST:
             raise InputError(
-                "study, settle: the motion does not end at rest, so its end cannot be held; leave it out."
+                "study, settle: the motion does not end at rest, so its end cannot be held; omit settle."
             )
         rest = np.zeros((steps, self.q.shape[1]))
         return ReferenceMotion(
@@ -79,14 +81,14 @@ class ReferenceMotion:
 
 
 def motion_for(arm: Arm, given: Any, step: float, name: str, limits: Mapping[str, Any]) -> ReferenceMotion:
-    """Whatever says where an arm is to go, sampled at every step.
+    """Sample a path, request or motion at every step.
 
     Args:
         arm: the arm.
-        given: what `fa.plan` takes, a motion, or samples (q, qd, qdd).
+        given: a request for `fa.plan`, a motion, or samples (q, qd, qdd).
         step: time between samples, s.
         name: of the motion.
-        limits: of `fa.plan`, by name, where it plans.
+        limits: limits for `fa.plan`, by name, if it plans.
     """
     with located(f"motion {name!r}"):
         motion = given
@@ -104,11 +106,13 @@ def motion_for(arm: Arm, given: Any, step: float, name: str, limits: Mapping[str
 
 def _check_steps(count: float) -> None:
     if not count <= MOST_SAMPLES:
-        raise InputError(f"motion: expected at most {MOST_SAMPLES} steps, got {count:.6g}; take longer ones.")
+        raise InputError(
+            f"motion: expected at most {MOST_SAMPLES} steps, got {count:.6g}; use a longer step."
+        )
 
 
 def is_close(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two descriptions are of one motion, but for the rounding of the processors that planned it."""
+    """Whether two descriptions are of one motion, up to rounding of the processors that planned it."""
     a, b = motion_of(one), motion_of(other)
     pairs = ((a.q, b.q), (a.qd, b.qd), (a.qdd, b.qdd))
     return all(
@@ -117,7 +121,7 @@ def is_close(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def motion_of(described: Mapping[str, Any]) -> ReferenceMotion:
-    """The motion of a description."""
+    """The motion from a description."""
     count, n = int(described["samples"]), int(described["joints"])
     data = base64.b64decode(described["q_qd_qdd"], validate=True)
     if len(data) != 24 * count * n or not 1 < count <= MOST_SAMPLES + 1:

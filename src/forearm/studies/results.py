@@ -30,27 +30,27 @@ from forearm.studies.variable_units import variable_unit
 from forearm.tables import Report, number
 from forearm.values import check_whole
 
-BLOCK = 50_000  # rows of a table that are written at a time
+BLOCK = 50_000  # rows of a table written per block
 
 
 class StudyResults:
-    """Rows of a study that are computed, in a folder of Parquet files; made by `fa.sweep` or `read`.
+    """Computed rows of a study in a folder of Parquet files; created by `fa.sweep` or `read`.
 
-    Columns are read when they are asked for, so that millions of rows need no memory. Other programs read
-    the folder `parts` as one Parquet table.
+    Columns are read on demand, so that millions of rows need little memory. Other programs can read the
+    folder `parts` as one Parquet table.
 
     Args:
-        folder: that holds them.
-        study: that they are of.
+        folder: the results folder.
+        study: the study.
     """
 
     def __init__(self, folder: ResultFolder, study: Study) -> None:
         self.folder, self.study = folder, study
-        self.is_temporary = False  # whether the folder goes away with these results
+        self.is_temporary = False  # whether the folder is deleted with these results
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> StudyResults:
-        """The results in a folder, also while others compute them."""
+        """Open the results in a folder, even while others compute them."""
         folder = ResultFolder.at(path)
         return cls(folder, study_of(folder.manifest))
 
@@ -61,39 +61,39 @@ class StudyResults:
 
     @property
     def name(self) -> str:
-        """Of the study."""
+        """Name of the study."""
         return self.study.name
 
     @property
     def rows(self) -> int:
-        """How many the study has, whether computed yet or not."""
+        """Number of rows of the study, computed or not."""
         return self.study.rows
 
     @property
     def done(self) -> int:
-        """How many are computed."""
+        """Number of computed rows."""
         return self.folder.rows_done
 
     @property
     def design(self) -> str:
-        """Which points of the variables' space the rows are."""
+        """Kind of the design."""
         return self.study.design.kind
 
     @cached_property
     def facts(self) -> list[tuple[str, str]]:
-        """What the study was made with, in words."""
+        """Properties of the study, in words."""
         study, run = self.study, self.study.run
         driving = "motion" if study.motions else "voltage" if run.voltage else "torque"
         facts = [("arm", ", ".join(study.arms)), ("design", self.design)]
         facts += [("seed", str(study.design.seed))] if self.design != "grid" else []
         facts += [("driven by", f"{run.law} along a motion" if run.law else driving)]
         facts += [("step", f"{run.step:g} s, {run.method}")]
-        kept = "not kept: give fa.sweep a folder for commands that show a row" if self.is_temporary else ""
+        kept = "temporary: give fa.sweep a folder for commands that show a row" if self.is_temporary else ""
         return [*facts, *([("folder", kept)] if kept else [])]
 
     @cached_property
     def variables(self) -> list[ReportVariable]:
-        """What differs from row to row."""
+        """The variables."""
         return [
             ReportVariable(v.name, variable_unit(v, self.study.arm), v.distribution.is_numeric)
             for v in self.study.variables
@@ -109,11 +109,11 @@ class StudyResults:
 
     @property
     def command(self) -> str:
-        """The command that goes on with these results; FOLDER stands for one that is not kept."""
+        """The command that continues these results; FOLDER stands for a temporary one."""
         return f"forearm sweep {'FOLDER' if self.is_temporary else shlex.quote(str(self.path))}"
 
     def column(self, name: str, /) -> NDArray[Any]:
-        """A variable, a figure or the "row" numbers at all rows that are done, in the order of rows."""
+        """A variable, a figure or the "row" numbers of all computed rows, in row order."""
         return self.folder.column(name)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
@@ -122,12 +122,12 @@ class StudyResults:
     def table(
         self, names: Sequence[str] | None = None, first: int = 0, last: int | None = None
     ) -> dict[str, NDArray[Any]]:
-        """Columns at the rows of a range that are done, by name.
+        """Columns of the computed rows in a range, by name.
 
         Args:
             names: the columns; None: all, "row" first.
             first: the first row.
-            last: the row behind the last one; None: up to the end.
+            last: one past the last row; None: up to the end.
         """
         return self.folder.table(names, first, last)
 
@@ -145,11 +145,11 @@ class StudyResults:
         return arm_of_row(self.study, number)
 
     def simulation(self, number: int) -> Simulation:
-        """The run of a row, simulated again with all that a `Simulation` knows."""
+        """The run of a row, simulated again as a full `Simulation`."""
         return simulate_row(self.study, number)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the rows that are done as a table for other programs, a block at a time."""
+        """Write the computed rows as a table for other programs, one block at a time."""
         with replacing(path) as stream:
             text = io.TextIOWrapper(stream, "utf-8", newline="", write_through=True)
             writer = csv.writer(text, lineterminator="\n")
@@ -167,15 +167,15 @@ class StudyResults:
         simulations: int = SIMULATIONS,
         progress: Progress | None = None,
     ) -> str:
-        """A page for a browser: statistics, distributions, Pareto front, sensitivities, worst rows with their
+        """An HTML report: statistics, distributions, Pareto front, sensitivities, worst rows with their
         simulations; returns its text.
 
         Args:
-            path: where it is written, .html; None: nowhere.
+            path: .html file to write; None: not written.
             worst: rows to show as the worst of each figure.
-            simulations: how many of these rows have their simulations in the page, the worst of each figure
-                first; each takes a second or two.
-            progress: function of (done, total, what) that is called now and then.
+            simulations: number of embedded simulations of these rows, the worst of each figure first; each
+                takes a second or two.
+            progress: function of (done, total, what) called from time to time.
         """
         is_run = any(c.figure.is_simulated for c in self.study.columns)
         play = self._simulation_page if is_run else None
@@ -187,7 +187,7 @@ class StudyResults:
         return text
 
     def _simulation_page(self, row: int) -> str | None:
-        """The page that plays a row; None where it has no run."""
+        """The page that plays a row; None if it has no run."""
         from forearm.viewer.door import recording_page
 
         try:
@@ -196,7 +196,7 @@ class StudyResults:
             return None
 
     def summary(self) -> Mapping[str, Mapping[str, float]]:
-        """Mean, deviation, extremes and quantiles of each figure over the rows that did not fail."""
+        """Mean, standard deviation, extremes and quantiles of each figure over the rows that did not fail."""
         made: dict[str, Mapping[str, float]] = {}
         for figure in self.figures:
             s = statistics(np.asarray(self.column(figure.name), dtype=np.float64))
@@ -218,7 +218,7 @@ class StudyResults:
         return Report(header if done else (), rows if done else (), "", [said], self._failed())
 
     def _failed(self) -> list[str]:
-        """A sentence about rows that have no figures, if there are any."""
+        """A sentence about failed rows, if any."""
         bad = np.zeros(self.done, dtype=bool)
         for figure in self.figures:
             bad |= ~np.isfinite(np.asarray(self.column(figure.name), dtype=np.float64))
@@ -226,8 +226,8 @@ class StudyResults:
             return []
         first = int(self.column("row")[int(np.argmax(bad))])
         return [
-            f"{int(bad.sum())} rows have a figure that is not a number, the first of them row {first}: runs "
-            "that diverged (take shorter steps or lower gains), or paths without a shortest time."
+            f"{int(bad.sum())} rows have a NaN or infinite figure, first row {first}: diverged runs (reduce "
+            "the step or the gains), or paths without a time-optimal motion."
         ]
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""How the rows of a study are run: the law or what is held, steps, payload, kernel."""
+"""Simulation settings of a study: law or constant inputs, steps, payload, kernel."""
 
 from __future__ import annotations
 
@@ -20,30 +20,29 @@ from forearm.spatial import Floats
 from forearm.values import as_finite, check_choice, check_kind, check_number, check_whole
 
 PER_JOINT = ("torque", "voltage", "start", "acceleration", "velocity")
-MOST_STEPS = 100_000_000  # of a run
+MOST_STEPS = 100_000_000  # steps of a run
 MOST_PERIOD = 1_000_000
 
 
 @dataclass(frozen=True)
 class RunSettings:
-    """How each row is run.
+    """Settings of the simulation of each row.
 
     Args:
-        law: the control law of a motion; None: the figures that a motion requires are computed, nothing is
-            simulated.
+        law: the control law that tracks the motion; None: no simulation, only figures required by the motion.
         bandwidth: of its gains, rad/s.
-        period: steps between two samples of the law.
-        friction: whether the law's model has friction.
-        torque, voltage: held throughout in the place of a motion.
-        acceleration, velocity: limits of a motion that is planned from configurations or a request; None:
-            what the drives can.
-        duration: of a run that has no motion, s: a whole number of steps.
-        settle: time for which the end of a motion is held, s.
-        step: of the simulation, s.
+        period: sampling period of the law, steps.
+        friction: whether the law's model includes friction.
+        torque, voltage: constant input instead of a motion.
+        acceleration, velocity: limits of a motion planned from configurations or a request; None: the drives'
+            limits.
+        duration: of a run without a motion, s: a whole number of steps.
+        settle: time for which the end of the motion is held, s.
+        step: integration step, s.
         method: "rk3", "rk4" or "gill".
-        effort_limits: whether motors give no more than max_effort.
-        start: joint coordinates at the start of a run that has no motion.
-        payload: what every hand carries, by name: "mass", "com.x", "inertia.xx".
+        effort_limits: whether motor torques saturate at max_effort.
+        start: initial joint coordinates of a run without a motion.
+        payload: load in the hand, by name: "mass", "com.x", "inertia.xx".
         dtype, device: of the kernel, as in `fa.compile`.
     """
 
@@ -67,22 +66,22 @@ class RunSettings:
 
     @property
     def steps(self) -> int:
-        """Of a run that has no motion."""
+        """Number of steps of a run without a motion."""
         return whole_steps(self.duration, self.step)[0]
 
 
 def settings_of(given: Mapping[str, Any], arm: Arm, has_motion: bool) -> RunSettings:
-    """The settings that a caller gave, checked.
+    """The settings given by a caller, checked.
 
     Args:
-        given: fields of `RunSettings` by name; None: not given.
-        arm: the arm, for how many joints there are.
+        given: fields of `RunSettings` by name; None: default.
+        arm: the arm, for its number of joints.
         has_motion: whether rows follow a motion.
     """
     known = RunSettings.__dataclass_fields__
     for key in given:
         if key not in known:
-            raise NameNotFound(f"study: there is no {shorten(key)}; {suggest(str(key), known)}")
+            raise NameNotFound(f"study: unknown setting {shorten(key)}; {suggest(str(key), known)}")
     values = {key: _checked(key, value, arm) for key, value in given.items() if value is not None}
     if not values.get("start"):
         values["start"] = (0.0,) * arm.n
@@ -90,7 +89,7 @@ def settings_of(given: Mapping[str, Any], arm: Arm, has_motion: bool) -> RunSett
     if sum((has_motion, run.torque is not None, run.voltage is not None)) > 1:
         raise InputError("study: expected one of motion, torque and voltage, got several.")
     if has_motion and run.duration:
-        raise InputError("study, duration: that of a motion is its own; leave it out, or take settle.")
+        raise InputError("study, duration: follows from the motion; omit it, or use settle.")
     if not has_motion and (run.duration <= 0.0 or run.law is not None or run.settle):
         raise InputError(
             "study: without a motion expected a duration above 0, and neither law nor settle; give motion = "

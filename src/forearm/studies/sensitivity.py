@@ -1,4 +1,4 @@
-"""Which parameters an output depends on: Sobol' indices, rank correlations and rank regression."""
+"""Sensitivity of an output to variables: Sobol' indices, rank correlations and rank regression."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from forearm.errors import InputError
 from forearm.spatial import Floats
 from forearm.values import as_floats, check_number, check_whole
 
-BLOCK = 2**22  # numbers that a block of resamples may take
-SAME = 1e-12  # of the values themselves: outputs that differ by less are rounded otherwise, no more
+BLOCK = 2**22  # values in a block of resamples
+SAME = 1e-12  # of the values themselves: smaller differences are rounding
 
 
 @dataclass(frozen=True, eq=False)
 class SobolIndices:
-    """Shares of an output's variance by parameter; NaN where the output does not vary.
+    """Sobol' indices of an output by variable; NaN if the output does not vary.
 
     Attributes:
-        first: share that a parameter explains by itself, (d,).
-        total: share that it has a part in, with all interactions, (d,).
+        first: first-order indices, explained by a variable alone, (d,).
+        total: total indices, including all interactions, (d,).
         first_interval, total_interval: confidence limits (d, 2).
-        samples: base samples that were used.
-        dropped: base samples left out because one of their values is not finite.
+        samples: number of base samples used.
+        dropped: number of base samples excluded for non-finite values.
     """
 
     first: Floats
@@ -47,9 +47,9 @@ def sobol_indices(
     Args:
         values: outputs in the order of the design's rows (rows,).
         d: dimensions of the design.
-        resamples: of the bootstrap.
+        resamples: number of bootstrap resamples.
         seed: of the bootstrap.
-        level: probability that an interval is to cover.
+        level: confidence level of the intervals.
     """
     d = check_whole(d, "sobol_indices, d", 1)
     check_whole(resamples, "sobol_indices, resamples", 2)
@@ -68,10 +68,10 @@ def sobol_indices(
 
 
 def rank_correlations(inputs: ArrayLike, values: ArrayLike) -> Floats:
-    """Spearman's rank correlation of each input with an output, (d,); NaN where one does not vary.
+    """Spearman's rank correlation of each input with an output, (d,); NaN if one does not vary.
 
     Args:
-        inputs: (rows, d); rows with a number that is not finite are left out.
+        inputs: (rows, d); rows with non-finite values are excluded.
         values: (rows,).
     """
     X, y = _standard_ranks(inputs, values)
@@ -99,10 +99,10 @@ def _varies(outputs: Floats) -> bool:
 
 
 def _terms(runs: Floats) -> Floats:
-    """What the estimators average over base samples, (n, 2 d + 2).
+    """Terms that the estimators average over base samples, (n, 2 d + 2).
 
-    By column: f_B (f_ABi - f_A), (f_A - f_ABi)^2 / 2, then mean and mean square of f_A and f_B; f is
-    centred and scaled, which changes no index, so that no square overflows.
+    By column: f_B (f_ABi - f_A), (f_A - f_ABi)^2 / 2, then mean and mean square of f_A and f_B; f is centred
+    and scaled, which leaves the indices unchanged and avoids overflow.
     """
     scaled = runs / np.abs(runs).max()
     scaled -= scaled[:, :2].mean()
@@ -117,7 +117,7 @@ def _indices(averages: Floats, d: int) -> Floats:
     """First-order and total indices from averages of the terms: (r, 2 d + 2) -> (r, 2 d)."""
     mean, square = averages[:, -2], averages[:, -1]
     variance = square - mean * mean
-    # A resample may hold one base sample alone, over and over.
+    # A resample may consist of one base sample only.
     variance = np.where(variance > 0.0, variance, np.nan)
     with np.errstate(over="ignore"):
         found = averages[:, : 2 * d] / variance[:, None]
@@ -125,7 +125,7 @@ def _indices(averages: Floats, d: int) -> Floats:
 
 
 def _resampled(terms: Floats, d: int, resamples: int, seed: int) -> Floats:
-    """The indices of base samples drawn anew with replacement, (resamples, 2 d)."""
+    """Indices of base samples resampled with replacement, (resamples, 2 d)."""
     generator = np.random.default_rng(seed)
     n = len(terms)
     size = max(1, BLOCK // n)
@@ -138,7 +138,7 @@ def _resampled(terms: Floats, d: int, resamples: int, seed: int) -> Floats:
 
 
 def _limits(resampled: Floats, level: float) -> Floats:
-    """The percentiles that leave out (1 - level) / 2 at either end, (2 d, 2)."""
+    """The percentiles that exclude (1 - level) / 2 at either end, (2 d, 2)."""
     finite = resampled[np.isfinite(resampled).all(axis=1)]
     if not len(finite):
         return np.full((resampled.shape[1], 2), np.nan)
@@ -147,7 +147,7 @@ def _limits(resampled: Floats, level: float) -> Floats:
 
 
 def _standard_ranks(inputs: ArrayLike, values: ArrayLike) -> tuple[Floats, Floats]:
-    """Ranks of inputs (n, d) and values (n,) of the finite rows, each of mean 0 and variance 1 or all NaN."""
+    """Ranks of inputs (n, d) and values (n,) of the finite rows, each standardised or all NaN."""
     X, y = as_floats(inputs, "inputs"), as_floats(values, "values")
     if X.ndim != 2 or y.shape != X.shape[:1]:
         raise InputError(
@@ -162,6 +162,6 @@ def _standard_rank(column: Floats) -> Floats:
     _, place, counts = np.unique(column, return_inverse=True, return_counts=True)
     if len(counts) < 2:
         return np.full(len(column), np.nan)
-    ranks = (np.cumsum(counts) - 0.5 * (counts - 1))[place]  # ties have the mean of their ranks
+    ranks = (np.cumsum(counts) - 0.5 * (counts - 1))[place]  # ties get their mean rank
     centred = ranks - ranks.mean()
     return np.asarray(centred / np.sqrt((centred * centred).mean()))

@@ -1,4 +1,4 @@
-"""A study: arms, what differs from row to row, what is done with each, and which figures are wanted of it."""
+"""A study: arms, variables, simulation settings and figures of merit."""
 
 from __future__ import annotations
 
@@ -25,32 +25,33 @@ from forearm.studies.targets import check_targets
 from forearm.studies.variable import Variable, variable_of
 from forearm.values import check_choice, check_kind, check_name, check_whole
 
-FEWEST, MOST, SHARES = 16, 4096, 64  # rows of a part: a share of all, within bounds
+FEWEST, MOST, SHARES = 16, 4096, 64  # rows per part: a fraction of all, within bounds
 MOST_PARTS = 1_000_000
 DEFAULT_LEVELS = 5
 DEFAULT_DESIGN = "latin-hypercube"
-MOST_NUMBERS = 1_500_000  # of all motions: coordinates of samples, which study.json must hold
+MOST_NUMBERS = 1_500_000  # of all motions: coordinates of samples, all of which study.json holds
 
 
 class Study:
-    """Many runs of arms that differ, and the figures of each: rows are points of a design, and each is
-    computed from the seed and its number alone.
+    """A study: many runs with varied parameters, and figures of merit of each; rows are points of a design,
+    each computed from the seed and its number alone.
 
     Args:
-        name: what it is called.
-        arm: an arm, its name or file, or several by names of your own, which "arm" then chooses from.
-        vary: what differs, by name: a distribution of `forearm.studies`, numbers or texts to choose from, or
+        name: its name.
+        arm: an arm, its name or file, or a mapping of names to several arms, which the variable "arm" chooses
+            from.
+        vary: the variables by name: a distribution of `forearm.studies`, numbers or texts to choose from, or
             a `Variable`.
-        figures: figures of merit, those of `forearm.studies.FIGURES`.
+        figures: figures of merit, from `forearm.studies.FIGURES`.
         design: "grid", "random", "latin-hypercube", "sobol" or "sobol-indices".
-        rows: how many; a grid has as many as its levels make.
-        seed: of what is drawn.
-        levels: of a grid, one count for all variables or by name.
-        correlation: of the normals behind two variables, by their names.
-        motion: what `fa.plan` takes, a motion, or samples (q, qd, qdd) at every step; or several by names of
-            your own, which "motion" then chooses from.
-        motors: a catalogue by name, which "JOINT.motor" chooses from.
-        rows_per_part: rows that are computed and kept together.
+        rows: number of rows; for a grid the product of its levels.
+        seed: random seed.
+        levels: for a grid, one count for all variables or by name.
+        correlation: correlation of the underlying normals of two variables, by their names.
+        motion: a request for `fa.plan`, a motion, or samples (q, qd, qdd) at every step; or a mapping of
+            names to several, which the variable "motion" chooses from.
+        motors: a catalogue by name, which variables "JOINT.motor" choose from.
+        rows_per_part: rows that are computed and stored together.
         **run: fields of `RunSettings`: law, bandwidth, torque, voltage, duration, step and others.
     """
 
@@ -83,15 +84,13 @@ class Study:
         self.figures = (figures,) if isinstance(figures, str) else tuple(figures)
         self.columns: tuple[Column, ...] = columns_of(self.arm, self.figures)
         for both in {v.name for v in self.variables} & {column.name for column in self.columns}:
-            raise InputError(
-                f"vary, {both}: a figure of the study is called so; give the variable another name."
-            )
+            raise InputError(f"vary, {both}: the study has a figure of this name; rename the variable.")
         self.correlation = Correlation([v.name for v in self.variables], dict(correlation or {}))
         self.design = _design(design, rows, seed, levels, self.variables)
         if self.correlation.pairs and design in ("grid", "sobol-indices"):
             raise InputError(
-                f"study, correlation: the variables of a {design} design are independent; take random, "
-                "latin-hypercube or sobol, or leave the correlation out."
+                f"study, correlation: the variables of a {design} design are independent; use random, "
+                "latin-hypercube or sobol, or omit the correlation."
             )
         self.rows_per_part = _part_size(rows_per_part, self.design.rows)
         check_targets(self)
@@ -106,20 +105,20 @@ class Study:
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """Number of rows."""
         return self.design.rows
 
     @cached_property
     def arm(self) -> Arm:
-        """The first of its arms, whose joints all others have."""
+        """The first arm, whose joints all others share."""
         return next(iter(self.arms.values()))
 
     def values(self, first: int = 0, last: int | None = None) -> dict[str, NDArray[Any]]:
-        """What variables are at rows first to last - 1, by name: float64, or texts as objects.
+        """Values of the variables in rows first to last - 1, by name: float64, or texts as objects.
 
         Args:
             first: the first row.
-            last: the row behind the last one; None: up to the end.
+            last: one past the last row; None: up to the end.
         """
         last = self.rows if last is None else last
         if self.design.kind == "grid":
@@ -133,14 +132,14 @@ class Study:
         return {v.name: v.distribution.quantile(u[:, k]) for k, v in enumerate(self.variables)}
 
     def row(self, number: int) -> dict[str, Any]:
-        """What variables are at one row."""
+        """Values of the variables in one row."""
         check_whole(number, "row", 0, self.rows - 1)
         made = {name: x[0] for name, x in self.values(number, number + 1).items()}
         return {name: x if isinstance(x, str) else float(x) for name, x in made.items()}
 
     @property
     def has_law(self) -> bool:
-        """Whether a controller drives the arms, in some rows at least."""
+        """Whether a controller drives the arms, at least in some rows."""
         return self.run.law is not None or any("law" in variable.of for variable in self.variables)
 
     def _sampled(self, given: Any) -> dict[str, dict[str, ReferenceMotion]]:
@@ -153,7 +152,7 @@ class Study:
         for name, one in named.items():
             made[name] = {}
             for key, arm in self.arms.items():
-                if isinstance(one, Mapping):  # sampled already, as a folder of results has them
+                if isinstance(one, Mapping):  # already sampled, as from a results folder
                     made[name][key] = one[key].checked(arm, name)
                 else:
                     motion = motion_for(arm, one, self.run.step, name, limits)
@@ -162,7 +161,7 @@ class Study:
         if total > MOST_NUMBERS:
             raise InputError(
                 f"study, motion: expected at most {MOST_NUMBERS} coordinates in all samples, got {total}; "
-                "take longer steps, or fewer motions."
+                "use a longer step, or fewer motions."
             )
         return made
 
@@ -181,7 +180,7 @@ def _arms(given: Any) -> dict[str, Arm]:
         if [joint.name for joint in arm.joints] != joints:
             raise InputError(
                 f"arms, {name}: expected the joints of the first arm, {', '.join(joints)}, got "
-                f"{', '.join(joint.name for joint in arm.joints)}; make a study of each."
+                f"{', '.join(joint.name for joint in arm.joints)}; use a separate study for each."
             )
     return made
 
@@ -193,8 +192,7 @@ def _variables(vary: Mapping[str, Any]) -> tuple[Variable, ...]:
         if isinstance(given, Variable):
             if given.name != name:
                 raise InputError(
-                    f"vary, {shorten(name)}: expected a Variable of this name, got one called "
-                    f"{shorten(given.name)}."
+                    f"vary, {shorten(name)}: expected a Variable of this name, got {shorten(given.name)}."
                 )
             made.append(given)
         elif isinstance(given, Mapping):
@@ -216,14 +214,14 @@ def _variables(vary: Mapping[str, Any]) -> tuple[Variable, ...]:
 
 
 def _part_size(given: int | None, rows: int) -> int:
-    """Rows of a part: as given, or a share of all within bounds."""
+    """Rows per part: as given, or a fraction of all within bounds."""
     if given is None:
         return max(min(MOST, max(FEWEST, -(-rows // SHARES))), -(-rows // MOST_PARTS))
     size = check_whole(given, "study, rows_per_part", 1, MAX_ROWS)
     if -(-rows // size) > MOST_PARTS:
         raise InputError(
-            f"study, rows_per_part: expected at most {MOST_PARTS} parts, got {-(-rows // size)}; take more "
-            "rows in each."
+            f"study, rows_per_part: expected at most {MOST_PARTS} parts, got {-(-rows // size)}; put more "
+            "rows into each."
         )
     return size
 
@@ -239,7 +237,7 @@ def _design(
     d = len(variables)
     if kind != "grid":
         if levels is not None:
-            raise InputError(f"study, levels: only a grid has them, this is {kind}; leave them out.")
+            raise InputError(f"study, levels: only a grid has levels, this is {kind}; omit them.")
         count = check_whole(1000 if rows is None else rows, "study, rows", 1, MAX_ROWS)
         if kind == "sobol-indices" and rows is None:
             count = 1024 * (d + 2)
@@ -253,7 +251,7 @@ def _design(
         usual = check_whole(levels, "study, levels", 1, MAX_ROWS)
     for v in variables:
         if isinstance(v.distribution, Choice) and v.name in by_name:
-            raise InputError(f"study, levels: {v.name} is a choice, which has its own values; leave it out.")
+            raise InputError(f"study, levels: {v.name} is a choice, which has its own values; remove it.")
     counts = tuple(
         len(v.distribution.values) if isinstance(v.distribution, Choice) else by_name.get(v.name, usual)
         for v in variables
@@ -262,5 +260,5 @@ def _design(
     for count in counts:
         total *= check_whole(count, "study, levels", 1, MAX_ROWS)
     if rows is not None and rows != total:
-        raise InputError(f"study, rows: the levels of this grid make {total}, got {rows}; leave rows out.")
+        raise InputError(f"study, rows: the levels of this grid yield {total}, got {rows}; omit rows.")
     return Design(kind, total, d, seed, counts)

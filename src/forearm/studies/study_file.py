@@ -1,4 +1,4 @@
-"""Studies in TOML files: the layout said once, and read without trust."""
+"""Study files in TOML: the format, and its reader."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MAX_PATH = 4096
 
 @dataclass(frozen=True)
 class AnyTable:
-    """A table whose own reader checks it: a distribution."""
+    """A table with its own reader: a distribution."""
 
     doc: str
 
@@ -53,7 +53,7 @@ class AnyTable:
 
 @dataclass(frozen=True)
 class OneOrNamed:
-    """One value, or a table of several by names of the user's own."""
+    """One value, or a table of several by user-defined names."""
 
     item: Field
     doc: str
@@ -63,13 +63,13 @@ class OneOrNamed:
         return (MapField(self.item) if isinstance(value, dict) else self.item).read(value, place)
 
     def schema(self) -> dict[str, Any]:
-        """Either of both."""
+        """The schema of either."""
         return {"oneOf": [self.item.schema(), MapField(self.item).schema()], "description": self.doc}
 
 
 @dataclass(frozen=True)
 class FileOrPoints:
-    """The file of a motion or a request, or configurations to go through."""
+    """A motion or request file, or configurations to pass through."""
 
     doc: str
 
@@ -80,44 +80,42 @@ class FileOrPoints:
         return TextField(max_length=MAX_PATH).read(value, place)
 
     def schema(self) -> dict[str, Any]:
-        """Either of both."""
+        """The schema of either."""
         points = ListField(ListField(AngleField())).schema()
         return {"oneOf": [TextField(max_length=MAX_PATH).schema(), points], "description": self.doc}
 
 
 DESIGN = TableField(
     {
-        "kind": ChoiceField(DESIGNS, "which points; latin-hypercube where not given"),
-        "rows": WholeField("how many; a grid has as many as its levels make", 1, MAX_ROWS),
-        "seed": WholeField("of what is drawn; 0 where not given", 0, MAX_SEED),
-        "levels": OneOrNamed(WholeField("", 1, MAX_ROWS), "of a grid: one count, or by variable"),
-        "rows_per_part": WholeField("rows that are computed and kept together", 1, MAX_ROWS),
+        "kind": ChoiceField(DESIGNS, "kind of design (default: latin-hypercube)"),
+        "rows": WholeField("number of rows; for a grid the product of its levels", 1, MAX_ROWS),
+        "seed": WholeField("random seed (default: 0)", 0, MAX_SEED),
+        "levels": OneOrNamed(WholeField("", 1, MAX_ROWS), "for a grid: one count, or counts by variable"),
+        "rows_per_part": WholeField("rows that are computed and stored together", 1, MAX_ROWS),
     },
-    doc="which rows there are",
+    doc="the design of the rows",
 )
 RUN = TableField(
     {
-        "law": ChoiceField(tuple(CONTROL_LAWS), "the control law that follows the motion"),
+        "law": ChoiceField(tuple(CONTROL_LAWS), "control law that tracks the motion"),
         "bandwidth": NumberField("of its gains, rad/s", above=0.0),
-        "period": WholeField("steps between two samples of the law", 1, 1_000_000),
-        "friction": FlagField("whether the law's model has friction; true where not given"),
-        "torque": OneOrMany(NumberField(), "held throughout, N m (N), in the place of a motion"),
-        "voltage": OneOrMany(NumberField(), "held throughout, V, in the place of a motion"),
-        "acceleration": OneOrMany(
-            NumberField(above=0.0), "limits of a motion that is planned, rad/s^2 (m/s^2)"
-        ),
-        "velocity": OneOrMany(NumberField(above=0.0), "limits of a motion that is planned, rad/s (m/s)"),
-        "start": OneOrMany(AngleField(), "joint coordinates at the start, rad (m), where there is no motion"),
+        "period": WholeField("sampling period of the law, steps", 1, 1_000_000),
+        "friction": FlagField("whether the law's model includes friction (default: true)"),
+        "torque": OneOrMany(NumberField(), "constant torque, N m (N), instead of a motion"),
+        "voltage": OneOrMany(NumberField(), "constant voltage, V, instead of a motion"),
+        "acceleration": OneOrMany(NumberField(above=0.0), "limits for planning the motion, rad/s^2 (m/s^2)"),
+        "velocity": OneOrMany(NumberField(above=0.0), "limits for planning the motion, rad/s (m/s)"),
+        "start": OneOrMany(AngleField(), "initial joint coordinates, rad (m), without a motion"),
         "duration": NumberField("of a run without a motion, s", above=0.0),
-        "settle": NumberField("time for which the end of a motion is held, s", minimum=0.0),
-        "step": NumberField("of the simulation, s; 0.001 where not given", above=0.0),
-        "method": ChoiceField(FIXED, "rk4 where not given"),
-        "effort_limits": FlagField("whether motors give no more than max_effort"),
-        "payload": MapField(NumberField(), "what every hand carries: mass, com.x, inertia.xx ..."),
+        "settle": NumberField("time for which the end of the motion is held, s", minimum=0.0),
+        "step": NumberField("integration step, s (default: 0.001)", above=0.0),
+        "method": ChoiceField(FIXED, "integration method (default: rk4)"),
+        "effort_limits": FlagField("whether motor torques saturate at max_effort"),
+        "payload": MapField(NumberField(), "load in the hand: mass, com.x, inertia.xx ..."),
         "dtype": ChoiceField(("float64", "float32"), "of the kernel"),
         "device": ChoiceField(("cpu", "cuda"), "of the kernel"),
     },
-    doc="how each row is run",
+    doc="simulation settings",
 )
 MOTOR = TableField(
     {key: NumberField(minimum=0.0) for key in CatalogueMotor.__dataclass_fields__},
@@ -127,28 +125,30 @@ MOTOR = TableField(
 PAIR = TableField(
     {
         "between": ListField(TextField(), 2, "two variables"),
-        "rho": NumberField("correlation of the normals behind them", -1.0, 1.0),
+        "rho": NumberField("correlation of the underlying normals", -1.0, 1.0),
     },
     ("between", "rho"),
 )
 STUDY = TableField(
     {
-        "schema": ChoiceField((SCHEMA,), "the layout of this file"),
-        "name": TextField("of the study; the file's where not given"),
+        "schema": ChoiceField((SCHEMA,), "version of the file format"),
+        "name": TextField("name of the study (default: the file's)"),
         "arm": OneOrNamed(TextField(max_length=MAX_PATH), "a built-in name or a file, or several by name"),
         "figures": ListField(TextField(), None, "figures of merit, such as peak_torque or energy"),
         "motion": OneOrNamed(
             FileOrPoints("a request or a planned motion, or configurations from rest to rest"),
-            "what the arm is to follow: a file, configurations, or several by name",
+            "the motion to track: a file, configurations, or several by name",
         ),
         "design": DESIGN,
         "run": RUN,
-        "vary": MapField(AnyTable("{ uniform = [0, 1] } or another distribution, with of and factor")),
-        "correlation": TableListField(PAIR, "correlation", "pairs of variables that are correlated"),
-        "motors": MapField(MOTOR, "a catalogue that JOINT.motor chooses from"),
+        "vary": MapField(
+            AnyTable("{ uniform = [0, 1] } or another distribution, optionally with of and factor")
+        ),
+        "correlation": TableListField(PAIR, "correlation", "correlated pairs of variables"),
+        "motors": MapField(MOTOR, "catalogue of motors for JOINT.motor"),
     },
     ("arm", "figures", "vary"),
-    "a study: arms, what differs from row to row, what is done with each, which figures are wanted",
+    "a study: arms, variables, simulation settings and figures of merit",
 )
 
 
@@ -158,7 +158,7 @@ def study_schema() -> dict[str, Any]:
 
 
 def read_study(path: str | os.PathLike[str]) -> Study:
-    """The study of a TOML file; other files that it names lie in its folder or below."""
+    """The study of a TOML file; files named in it are relative to its folder and must lie in it."""
     where = Path(path)
     given = STUDY.read(read_toml(where), where.name)
     design, run = given.get("design", {}), given.get("run", {})
@@ -179,7 +179,7 @@ def read_study(path: str | os.PathLike[str]) -> Study:
 
 
 def _each(given: Any, of: Callable[[Any], Any]) -> Any:
-    """One thing, or each of several that have names; None stays None."""
+    """Apply to one value, or to each of several named ones; None stays None."""
     if given is None:
         return None
     return {name: of(one) for name, one in given.items()} if isinstance(given, dict) else of(given)

@@ -1,4 +1,4 @@
-"""What variables of a study may be: which names there are, and what is refused."""
+"""Targets of a study's variables: their names, and checks."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from forearm.values import check_choice
 if TYPE_CHECKING:
     from forearm.studies.study import Study
 
-CHOSEN = ("arm", "motion", "law")  # what is chosen by name
+CHOSEN = ("arm", "motion", "law")  # chosen by name
 GAINS = ("controller.bandwidth", "controller.kp", "controller.kd", "controller.ki")
 START = "start."
 
 
 @lru_cache(maxsize=32)
 def open_values(arm: Arm) -> dict[str, float]:
-    """Every number of an arm that rows may differ in, with its own value."""
+    """Every parameter of an arm that rows may vary, with its nominal value."""
     return parameter_values(arm) | drive_values(arm) | motor_constant_values(arm)
 
 
 def motor_joint(arm: Arm, target: str) -> int | None:
-    """The joint whose motor a target names, None where it is something else."""
+    """The joint whose motor a target names, otherwise None."""
     names = [f"{joint.name}.motor" for joint in arm.joints]
     return names.index(target) if target in names else None
 
 
 def matching(own: Iterable[str], target: str) -> list[str]:
-    """The names that a target or a pattern means: itself, what begins with it, what matches."""
+    """The names that a target or pattern stands for: itself, by prefix, or by match."""
     known = list(own)
     if target in known:
         return [target]
@@ -49,7 +49,7 @@ def matching(own: Iterable[str], target: str) -> list[str]:
 
 
 def check_targets(study: Study) -> None:
-    """Refuse a variable that says nothing of some arm of the study, and two that say the same."""
+    """Refuse a variable without effect on some arm of the study, and two that set the same parameter."""
     for arm in study.arms.values():
         taken: dict[str, str] = {}
         for variable in study.variables:
@@ -58,14 +58,14 @@ def check_targets(study: Study) -> None:
                 for name in () if variable.factor else _replaced(arm, variable, target):
                     if name in taken:
                         raise InputError(
-                            f"vary, {variable.name}: {name} is what {taken[name]} says already; keep one of "
+                            f"vary, {variable.name}: {name} is already set by {taken[name]}; keep one of "
                             "them, or set factor = true to multiply it."
                         )
                     taken[name] = variable.name
 
 
 def _replaced(arm: Arm, variable: Variable, target: str) -> list[str]:
-    """What a variable puts its value in the place of."""
+    """What a variable's value replaces."""
     if motor_joint(arm, target) is not None and not variable.distribution.is_numeric:
         return [target, *(f"{target}.{key}" for key in OPEN)]
     return [target]
@@ -82,17 +82,17 @@ def _check_target(study: Study, arm: Arm, variable: Variable, target: str) -> No
         _check_gain(study, variable, target, where)
     elif target.startswith(START):
         check_choice(target[len(START) :], [joint.name for joint in arm.joints], f"{where}, start of a joint")
-        _refuse_factor(variable, "how far a joint begins from where it should has no value of its own", where)
+        _refuse_factor(variable, "the initial offset of a joint has no nominal value", where)
     elif is_added_body(arm, target):
         check_choice(target, added_body_names(arm), where)
         if target.removeprefix("payload.") not in study.run.payload:
-            _refuse_factor(variable, f"{target} has no value of its own; give payload = ... too", where)
+            _refuse_factor(variable, f"{target} has no nominal value; give payload = ... too", where)
     else:
         _check_parameter(arm, variable, target, where)
 
 
 def _names(study: Study, what: str) -> list[str]:
-    """What an arm, a motion or a law may be in a study."""
+    """Possible targets in an arm, a motion or a law."""
     if what == "arm":
         return [*study.arms]
     return [*study.motions] if what == "motion" else [*CONTROL_LAWS]
@@ -100,15 +100,15 @@ def _names(study: Study, what: str) -> list[str]:
 
 def _refuse_factor(variable: Variable, why: str, where: str) -> None:
     if variable.factor:
-        raise InputError(f"{where}: factor = true multiplies, and {why}.")
+        raise InputError(f"{where}: factor = true multiplies, but {why}.")
 
 
 def _check_gain(study: Study, variable: Variable, target: str, where: str) -> None:
     if not study.has_law:
-        raise InputError(f"{where}: there is no controller; give law = 'computed_torque' or another.")
-    _refuse_factor(variable, "gains of a controller are factors already, or its bandwidth itself", where)
+        raise InputError(f"{where}: no controller; give law = 'computed_torque' or another.")
+    _refuse_factor(variable, "controller gains are factors already, or the bandwidth itself", where)
     lowest = (variable.distribution.bounds or (0.0, 0.0))[0]
-    is_open = isinstance(variable.distribution, LogNormal)  # whose bound is never reached
+    is_open = isinstance(variable.distribution, LogNormal)  # its bound is never reached
     is_bandwidth = target == GAINS[0]
     if lowest < 0.0 or (lowest == 0.0 and is_bandwidth and not is_open):
         raise InputError(
@@ -122,8 +122,8 @@ def _check_motor(study: Study, arm: Arm, variable: Variable, target: str, where:
     if joint is None:
         names = ", ".join(one.name for one in arm.joints)
         raise InputError(
-            f"{where}: texts choose an arm, a motion, a law or the motor of a joint of {arm.name!r}, such as "
-            f"{arm.joints[0].name}.motor; got {target!r}. Its joints are {names}."
+            f"{where}: text values select an arm, a motion, a law or the motor of a joint of {arm.name!r}, "
+            f"such as {arm.joints[0].name}.motor; got {target!r}. Its joints are {names}."
         )
     for value in _texts(variable, where):
         check_choice(value, study.motors, where)
@@ -131,11 +131,11 @@ def _check_motor(study: Study, arm: Arm, variable: Variable, target: str, where:
     if motor is None or motor.torque_constant is None or motor.resistance is None:
         raise InputError(
             f"{where}: {arm.joints[joint].name} of {arm.name!r} has no motor with torque_constant and "
-            "resistance whose place another could take; give it one (arm.with_drives)."
+            "resistance to replace; add one (arm.with_drives)."
         )
     if study.run.voltage is not None:
         raise InputError(
-            f"{where}: motors are chosen where torques drive; give a law in the place of voltages."
+            f"{where}: motors can be chosen only with torque inputs; give a law instead of voltages."
         )
 
 
@@ -148,8 +148,8 @@ def _check_parameter(arm: Arm, variable: Variable, target: str, where: str) -> N
         raise NameNotFound(f"{where}: {arm.name!r} has no {shorten(target)}; {suggest(target, known)}")
     if not variable.factor and (len(found) > 1 or target not in own):
         raise InputError(
-            f"{where}: {target!r} is {len(found)} numbers, which one value cannot replace; name one of them, "
-            "such as " + found[0] + ", or set factor = true to multiply all of them."
+            f"{where}: {target!r} is {len(found)} parameters, which one value cannot replace; name one of "
+            "them, such as " + found[0] + ", or set factor = true to multiply all of them."
         )
 
 

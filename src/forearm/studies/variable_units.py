@@ -11,7 +11,7 @@ BY_LAST = {"a": "m", "d": "m", "alpha": "rad", "theta": "rad", "bandwidth": "rad
 
 
 def variable_unit(variable: Variable, arm: Arm) -> str:
-    """The unit that all numbers of a variable have; none of factors, names and numbers of several units."""
+    """The common unit of all parameters of a variable; none for factors, names and mixed units."""
     if variable.factor or not variable.distribution.is_numeric:
         return ""
     units = {_unit(target, arm) for target in variable.of}

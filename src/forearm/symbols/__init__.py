@@ -1,8 +1,8 @@
-"""The expression graph: values that remember how they were made, each once.
+"""The expression graph: hash-consed values, each expression stored once.
 
-Built by running a formulation on its `Expr` scalars; counted, differentiated, evaluated, refined,
-ordered, and written as code. It decides by `choose` and by `look_up` in a `LookupTable`,
-repeats by `iterate`, and holds a function that is called often once, as `Shared`.
+Built by running a formulation on its `Expr` scalars; counted, differentiated, evaluated, refined, ordered,
+and written as code. It branches by `choose` and by `look_up` in a `LookupTable`, loops by `iterate`, and
+stores a function that is called repeatedly once, as `Shared`.
 """
 
 from forearm.symbols.calculus import derivative, gradient, jacobian

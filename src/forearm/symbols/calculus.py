@@ -1,5 +1,5 @@
 """Derivatives of expressions, as expressions of the same graph:
-forwards along one direction, or backwards from one result.
+forward mode along one direction, or reverse mode from one result.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from forearm.symbols.scalars import Scalar, choose, is_zero, look_up
 
 
 def jacobian(graph: Graph, results: Sequence[Scalar], inputs: Sequence[Expr]) -> Any:
-    """d results[i] / d inputs[j] as an array (len(results), len(inputs)), backwards if there are
-    fewer results than inputs.
+    """d results[i] / d inputs[j] as an array (len(results), len(inputs)),
+    in reverse mode if there are fewer results than inputs.
     """
     if len(results) < len(inputs):
         return np.array([gradient(graph, r, inputs) for r in results], dtype=object).reshape(
@@ -49,9 +49,7 @@ def jacobian(graph: Graph, results: Sequence[Scalar], inputs: Sequence[Expr]) ->
 
 
 def derivative(graph: Graph, results: Sequence[Scalar], direction: dict[Expr, Scalar]) -> list[Scalar]:
-    """How the results change when the inputs change along a direction:
-    forward mode, one sweep for all results.
-    """
+    """Directional derivatives of all results for given rates of the inputs: forward mode, one sweep."""
     rate: dict[int, Scalar] = {x.node: -d if x.negative else d for x, d in direction.items()}
     for place in graph.needed(list(results)):
         if graph.kinds[place] < MUL or place in rate:
@@ -75,7 +73,7 @@ def derivative(graph: Graph, results: Sequence[Scalar], direction: dict[Expr, Sc
 
 
 def gradient(graph: Graph, result: Scalar, inputs: Sequence[Expr]) -> list[Scalar]:
-    """How one result depends on every input: reverse mode, one sweep for all inputs."""
+    """Derivatives of one result with respect to every input: reverse mode, one sweep."""
     if not isinstance(result, Expr):
         return [0.0] * len(inputs)
     pull: dict[int, Scalar] = {result.node: -1.0 if result.negative else 1.0}
@@ -101,7 +99,7 @@ def gradient(graph: Graph, result: Scalar, inputs: Sequence[Expr]) -> list[Scala
 
 
 def _pushed(graph: Graph, place: int, rate: dict[int, Scalar]) -> list[Scalar]:
-    """How the values of a region change, by a region that says so: of what is at its end if it iterates."""
+    """Forward mode through a region, by a derivative region: of the state at its end if it iterates."""
     region, operands = graph.calls[place]
     body, inputs, values, count = _opened(region)
     moved = [k for k, operand in enumerate(operands) if k >= count and not is_zero(rate.get(operand, 0.0))]
@@ -115,7 +113,7 @@ def _pushed(graph: Graph, place: int, rate: dict[int, Scalar]) -> list[Scalar]:
 
 
 def _pulled(graph: Graph, place: int, weights: dict[int, Scalar]) -> list[tuple[int, Scalar]]:
-    """For each operand of a region how weighted values of it depend on the operand: the same, backwards."""
+    """Reverse mode through a region: for each operand the derivative of the weighted values, likewise."""
     region, operands = graph.calls[place]
     body, inputs, values, count = _opened(region)
     symbols = [body.input(f"weight[{k}]") for k in range(len(values))]
@@ -132,8 +130,8 @@ def _pulled(graph: Graph, place: int, weights: dict[int, Scalar]) -> list[tuple[
 
 
 def _opened(region: Region) -> tuple[Graph, list[Expr], list[Scalar], int]:
-    """A graph to work on with a region's inputs, what is differentiated, and how many of the inputs are a
-    state that iterates: then the equations that hold at its end are differentiated.
+    """A graph with a region's inputs, the expressions to differentiate, and how many of the inputs are an
+    iterated state: then the equations that hold at its end are differentiated (implicit function theorem).
     """
     body = Graph()
     inputs = [body.input(f"x[{k}]") for k in range(len(region.inputs))]
@@ -157,15 +155,15 @@ def _left(body: Graph, values: Sequence[Scalar], inputs: Sequence[Expr]) -> Any:
 
 
 def _at_the_end(graph: Graph, place: int, count: int) -> list[Expr]:
-    """What a region is given; what it ends with in the place of the state that it iterates from."""
+    """A region's inputs, with the final state in place of the initial one."""
     region, operands = graph.calls[place]
     given = [Expr(graph, operand, False) for operand in operands]
     return [*graph.call(region, operands), *given[count:]] if count else given
 
 
 def _slopes(graph: Graph, place: int) -> list[tuple[int, Scalar]]:
-    """For each operand of an operation the derivative of the operation by it; constants are left out,
-    and choices and regions, which have the derivative of what is chosen or called.
+    """For each operand of an operation the derivative with respect to it; constants are omitted, and so are
+    choices and regions, which are differentiated through what is chosen or called.
     """
     kind, a, b = graph.kinds[place], graph.left[place], graph.right[place]
     x = Expr(graph, a, False)
@@ -177,7 +175,7 @@ def _slopes(graph: Graph, place: int) -> list[tuple[int, Scalar]]:
         slopes = [(a, 1.0), (b, 1.0 if kind == ADD else -1.0)]
     elif kind == DIV:
         y = Expr(graph, b, False)
-        inverse = made * (1.0 / graph.values[a]) if graph.values.get(a) else 1.0 / y  # c / y is there already
+        inverse = made * (1.0 / graph.values[a]) if graph.values.get(a) else 1.0 / y  # c / y exists already
         slopes = [(a, inverse), (b, -(made * inverse) if a in graph.values else -(made / y))]
     elif kind == ATAN2:
         y, square = Expr(graph, b, False), x * x + Expr(graph, b, False) * Expr(graph, b, False)
@@ -197,7 +195,7 @@ def _slopes(graph: Graph, place: int) -> list[tuple[int, Scalar]]:
     elif kind in (CHOOSE, PICK):
         slopes = []
     else:
-        assert kind in (SIGN, ROUND)  # flat wherever it has a slope
+        assert kind in (SIGN, ROUND)  # zero wherever the derivative exists
         slopes = [(a, 0.0)]
     return [(operand, number(slope)) for operand, slope in slopes if operand not in graph.values]
 

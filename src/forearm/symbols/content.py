@@ -1,4 +1,4 @@
-"""What a graph computes, as plain lists: equal only where every operation, number and name of an input is."""
+"""The computation of a graph as plain lists: equal only where every operation, number and input name is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from forearm.symbols.graph import Expr, Graph
 
 
 def content(graph: Graph, results: Mapping[str, Sequence[Any]]) -> list[Any]:
-    """The operations that results need, in order, and where the results are. Names of values say nothing."""
+    """The operations that results need, in order, and the places of the results.
+    Names of values are ignored.
+    """
     needed = graph.needed(dict(results))
     at = {place: k for k, place in enumerate(needed)}
     operations = [[graph.kinds[p], _own(graph, p), *(at[x] for x in graph.operands(p))] for p in needed]
@@ -21,7 +23,7 @@ def content(graph: Graph, results: Mapping[str, Sequence[Any]]) -> list[Any]:
 
 
 def _own(graph: Graph, place: int) -> Any:
-    """What an operation has beside its operands."""
+    """An operation's data besides its operands."""
     if place in graph.calls:
         region = graph.calls[place][0]
         inputs = [region.graph.leaves[x.node] for x in region.inputs]

@@ -1,4 +1,4 @@
-"""How many operations of each kind."""
+"""Operation counts by kind."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Counts:
 
     Args:
         mul: multiplications.
-        add: additions, subtractions too, and choices: each compares.
+        add: additions and subtractions; choices too, which compare.
         div: divisions.
-        sqrt: square roots (no formulation takes one).
+        sqrt: square roots (no formulation needs one).
         trig: sines and cosines.
-        lookup: look-ups in tables.
+        lookup: table look-ups.
     """
 
     mul: int = 0
@@ -31,7 +31,7 @@ class Counts:
 
     @property
     def operations(self) -> int:
-        """Multiplications and additions together."""
+        """Multiplications plus additions."""
         return self.mul + self.add
 
     def __add__(self, other: Counts) -> Counts:

@@ -1,4 +1,4 @@
-"""A graph computed with other values in the place of its leaves: arrays, numbers (then the same on every
+"""Evaluate a graph with other values for its leaves: arrays, numbers (then with the same result on every
 machine), or expressions of another graph.
 """
 
@@ -63,7 +63,8 @@ OPERATIONS: dict[int, Callable[..., Scalar]] = {
     ROUND: rounded,
     CHOOSE: choose,
 }
-# NumPy's own on numbers too: of 1 / 0, of the root of -1 and of NaN they say what arrays say.
+# NumPy's functions for numbers too: for 1 / 0, the root of -1 and NaN they return what they return for
+# arrays.
 IN_NUMPY: dict[int, Callable[..., Any]] = {
     MUL: np.multiply,
     ADD: np.add,
@@ -75,7 +76,7 @@ IN_NUMPY: dict[int, Callable[..., Any]] = {
 
 
 def evaluate(graph: Graph, results: Any, given: dict[str, Any]) -> Any:
-    """The results with a number or an array for each input and parameter; arrays share one shape."""
+    """The results for a number or an array per input and parameter; arrays have the same shape."""
     values: dict[int, Any] = {}
     for place in graph.needed(results):
         if place in graph.leaves:
@@ -122,16 +123,16 @@ def transplanted(
     into: Graph | None = None,
     written_out: bool = False,
 ) -> Any:
-    """The results made anew with these values in the place of leaves, or of whatever else has one; the
-    values may be of another graph. Sections and names go along `into` that graph. Functions that are called
-    may be `written_out`; what iterates stays.
+    """The results rebuilt with these values for leaves, or for any other node that has one; the values may
+    belong to another graph. Sections and names are copied `into` that graph. Called functions may be
+    `written_out` (inlined); iterations stay.
     """
     for place in graph.needed(results):
         operands = graph.operands(place)
         if place in graph.values:
             values[place] = graph.values[place]
         if place in values or not operands or any(operand not in values for operand in operands):
-            continue  # below what has a value already
+            continue  # below nodes that have a value already
         given = [values[operand] for operand in operands]
         if into is not None:
             into.section = graph.sections[place]
@@ -150,7 +151,7 @@ def transplanted(
 
 
 def substituted(graph: Graph, results: Any, table: dict[Expr, Scalar]) -> Any:
-    """The results with other values in the place of inputs; what does not depend on these inputs stays."""
+    """The results with other values for some inputs; what does not depend on these inputs stays."""
     values: dict[int, Scalar] = {x.node: -value if x.negative else value for x, value in table.items()}
     for place in graph.needed(results):
         operands = graph.operands(place)
@@ -165,7 +166,7 @@ def substituted(graph: Graph, results: Any, table: dict[Expr, Scalar]) -> Any:
 
 
 def called(region: Region, operands: Sequence[Scalar]) -> Sequence[Scalar]:
-    """What a region makes of its operands: a place in their graph, or numbers if they are such."""
+    """The values of a region: a place in the operands' graph, or numbers if they are numbers."""
     operands = [number(x) for x in operands]
     graph = next((x.graph for x in operands if isinstance(x, Expr)), None)
     if graph is None:
@@ -175,7 +176,7 @@ def called(region: Region, operands: Sequence[Scalar]) -> Sequence[Scalar]:
 
 
 def run(region: Region, operands: Sequence[Any]) -> Sequence[Any]:
-    """A region on numbers or arrays; where one entry of an array is done, it waits for the others."""
+    """A region on numbers or arrays; entries of an array that are done wait for the others."""
 
     def at(results: Any, state: Sequence[Any]) -> Any:
         given = [*state, *operands[len(state) :]]

@@ -38,7 +38,7 @@ class _Hoisted:
     region: Region
     online: tuple[int, ...]
     outside: Graph
-    parameters: dict[int, int]  # place of a parameter -> which input
+    parameters: dict[int, int]  # place of a parameter -> index of the input
     known: tuple[Expr, ...]
 
 

@@ -1,8 +1,9 @@
-"""The expression graph: every value once, signs outside, 0 and 1 and constants folded while it is built.
+"""The expression graph:
+every value stored once, signs kept outside nodes, 0, 1 and constants folded during construction.
 
-A `Graph` is a growing list of operations; an `Expr` is a place in it with a sign. The same operation on the
-same operands is the same place, so formulas shared during a recursion are shared for good and nothing swells.
-A change of sign costs nothing and makes no node: x - y and y - x are one node with two signs.
+A `Graph` is a growing list of operations; an `Expr` is a node of it with a sign. The same operation on the
+same operands is the same node, so values shared during a recursion stay shared and expressions do not swell.
+Negation is free and creates no node: x - y and y - x are one node with two signs.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from forearm.symbols.table import LookupTable
 if TYPE_CHECKING:
     from forearm.symbols.region import Region
 
-# Kinds of nodes. Operands of SUB, DIV are in order, those of MUL, ADD sorted. CHOOSE has four, a, b, x, y:
-# x where a < b, else y. LOOKUP has one, and a table. CALL has any number, and a region that makes several
-# values of them; PICK is one of these.
+# Kinds of nodes. Operands of SUB and DIV are ordered, those of MUL and ADD sorted. CHOOSE has four, a, b, x,
+# y: x where a < b, else y. LOOKUP has one, and a table. CALL has any number, and a region that computes
+# several values; PICK is one of these.
 CONSTANT, INPUT, PARAMETER, MUL, ADD, SUB, DIV, SQRT, COS, SIN, SIGN, ABS, EXP, ATAN2 = range(14)
 CHOOSE, LOOKUP, CALL, PICK, ROUND = range(14, 19)
-# A sign looked at or taken away costs nothing, as a change of sign does;
-# exponentials and angles count as sines do, a choice and a rounding as an addition.
+# Reading or removing a sign is free, as is negation; exponentials and angles count like sines, a choice and a
+# rounding like an addition.
 COUNTED = {
     MUL: "mul",
     ADD: "add",
@@ -48,25 +49,25 @@ REAL = (float, int)
 
 
 class Graph:
-    """Operations in the order in which they were made; operands always come before what is made of them."""
+    """Operations in order of creation; operands always precede the operations that use them."""
 
-    interned = True  # each value once: the same operation is the same place, multiples of one value meet
+    interned = True  # hash-consing: the same operation is the same node, multiples of one value share one
 
     def __init__(self) -> None:
         self.kinds: list[int] = []
         self.left: list[int] = []
         self.right: list[int] = []
-        self.branches: dict[int, tuple[int, int]] = {}  # what a choice is between
-        self.tables: dict[int, LookupTable] = {}  # what is looked up
-        self.calls: dict[int, tuple[Region, tuple[int, ...]]] = {}  # regions, and what they are given
-        self.picks: dict[int, int] = {}  # which of a region's values
-        # known before any state is: constants, parameters, what is made of them alone
+        self.branches: dict[int, tuple[int, int]] = {}  # operands of choices
+        self.tables: dict[int, LookupTable] = {}  # tables of look-ups
+        self.calls: dict[int, tuple[Region, tuple[int, ...]]] = {}  # regions, and their operands
+        self.picks: dict[int, int] = {}  # index of a region's value
+        # offline: constants, parameters, and what is computed from them alone
         self.offline: list[bool] = []
-        self.values: dict[int, float] = {}  # of constants, positive but for those between which is chosen
+        self.values: dict[int, float] = {}  # of constants, positive except for operands of choices
         self.leaves: dict[int, str] = {}  # names of inputs and parameters
-        self.names: dict[int, str] = {}  # names given to what was computed
-        self.section = ""  # what is being computed now, such as "link 3, outwards"
-        self.sections: list[str] = []  # the section in which each node was made
+        self.names: dict[int, str] = {}  # names given to computed values
+        self.section = ""  # the current section, such as "link 3, outwards"
+        self.sections: list[str] = []  # the section in which each node was created
         self._places: dict[tuple[Any, ...], int] = {}
         self._constants: dict[float, int] = {}
 
@@ -74,17 +75,17 @@ class Graph:
         return len(self.kinds)
 
     def input(self, name: str) -> Expr:
-        """A value that comes new with each evaluation."""
+        """A value that changes with each evaluation."""
         return Expr(self, self._leaf(INPUT, name), False)
 
     def parameter(self, name: str) -> Expr:
-        """A value that is known before the evaluations begin:
-        what is computed from such values alone is offline.
-        """
+        """A value known before any evaluation: what is computed from parameters alone is offline."""
         return Expr(self, self._leaf(PARAMETER, name), False)
 
     def constant(self, value: float) -> Expr:
-        """A number as an expression. Plain floats need not be wrapped: they meet expressions as they are."""
+        """A number as an expression.
+        Plain floats need not be wrapped: they combine with expressions directly.
+        """
         return Expr(self, self._constant(abs(float(value))), math.copysign(1.0, value) < 0.0)
 
     def name(self, symbol: str, value: Any) -> None:
@@ -100,12 +101,12 @@ class Graph:
                 self.name(symbol + "".join("xyz"[i] if i < 3 else str(i) for i in index), entry)
 
     def name_again(self, name: str, value: Any) -> None:
-        """Give a value the name that it had in another graph, where it may have had another sign."""
+        """Give a value the name that it had in another graph, where it may have had the opposite sign."""
         plain = name.removeprefix("neg_")
         self.name(plain, value if plain == name else -value)
 
     def operation(self, kind: int, left: int, right: int = NOTHING, key: tuple[Any, ...] = ()) -> int:
-        """The place of an operation, made now if it was not there; what it is known by, if not these."""
+        """The node of an operation, created if it does not exist; `known_by` overrides its key."""
         key = key or (kind, left, right)
         place = self._places.get(key)
         if place is None:
@@ -118,20 +119,20 @@ class Graph:
         return place
 
     def choice(self, a: int, b: int, x: int, y: int) -> int:
-        """The place of x where a < b, else y."""
+        """The node of x where a < b, else y."""
         place = self.operation(CHOOSE, a, b, (CHOOSE, a, b, x, y))
         self.branches[place] = (x, y)
         self.offline[place] = all(self.offline[operand] for operand in (a, b, x, y))
         return place
 
     def look_up(self, table: LookupTable, x: int) -> int:
-        """The place of a table's value at x."""
+        """The node of a table's value at x."""
         place = self.operation(LOOKUP, x, NOTHING, (LOOKUP, x, table))
         self.tables[place] = table
         return place
 
     def call(self, region: Region, operands: tuple[int, ...]) -> list[Expr]:
-        """The values that a region makes of what is at these places."""
+        """The values of a region for these operands."""
         place = self._places.get((CALL, operands, region))
         if place is None:
             place = self._places[CALL, operands, region] = self._append_leaf(
@@ -144,7 +145,7 @@ class Graph:
         return [Expr(self, pick, False) for pick in made]
 
     def operands(self, place: int) -> tuple[int, ...]:
-        """What an operation is made of: one place, two, four, or as many as a region is given."""
+        """The operands of a node: one place, two, four, or as many as its region takes."""
         if place in self.calls:
             return self.calls[place][1]
         a, b = self.left[place], self.right[place]
@@ -153,13 +154,11 @@ class Graph:
         return (a, b, *self.branches[place]) if place in self.branches else (a, b)
 
     def needed(self, results: Any) -> list[int]:
-        """The places that the results need, operands first."""
+        """The nodes that the results need, operands first."""
         marks = bytearray(len(self.kinds))
         for result in expressions(results):
             if result.graph is not self:
-                raise InputError(
-                    "symbols: a result belongs to another graph; ask the graph that it was made in."
-                )
+                raise InputError("symbols: a result belongs to another graph; use the graph that created it.")
             marks[result.node] = 1
         for place in range(len(marks) - 1, -1, -1):
             if marks[place] and self.kinds[place] >= CHOOSE:
@@ -172,7 +171,7 @@ class Graph:
         return [place for place, mark in enumerate(marks) if mark]
 
     def forget(self, size: int) -> None:
-        """Go back to when there were so many nodes: what was made since is not there."""
+        """Remove all nodes created since the graph had this many."""
         for nodes in (self.kinds, self.left, self.right, self.offline, self.sections):
             del nodes[size:]
         for places in (self._places, self._constants):
@@ -185,9 +184,7 @@ class Graph:
                 del about[place]
 
     def known_before(self, results: Any) -> list[Expr]:
-        """What is known before any state is, and used by what is not, or is a result itself;
-        plain numbers are left out.
-        """
+        """Offline nodes that online ones use, or that are results themselves; plain numbers are left out."""
         used = {e.node for e in expressions(results)}
         for place in self.needed(results):
             if not self.offline[place]:
@@ -199,12 +196,12 @@ class Graph:
         ]
 
     def counts(self, results: Any) -> Counts:
-        """The operations that the results need at each evaluation: what is offline costs nothing."""
+        """The operations that the results need per evaluation: offline operations are not counted."""
         return self.counts_of(place for place in self.needed(results) if not self.offline[place])
 
     def counts_of(self, places: Iterable[int]) -> Counts:
-        """The operations at these places; 0 - x changes a sign and costs nothing. What iterates counts as
-        one round of it.
+        """The operations at these places;
+        0 - x only changes a sign and is not counted. An iteration counts as one round.
         """
         some = list(places)
         count = dict.fromkeys(("mul", "add", "div", "sqrt", "trig", "lookup"), 0)
@@ -247,8 +244,8 @@ class Graph:
 
 
 class Expr:
-    """A value of the graph with its sign. Adds, multiplies and divides with others of its graph
-    and with plain numbers.
+    """A value of the graph with a sign.
+    Adds, multiplies and divides with other expressions of its graph and with plain numbers.
     """
 
     __slots__ = ("graph", "negative", "node")
@@ -332,16 +329,16 @@ class Expr:
         return power
 
     def cos(self) -> Any:
-        """The cosine: even, so the sign of the angle falls away."""
+        """The cosine: even, so the sign of the angle is dropped."""
         return self._function(COS, cos, odd=False)
 
     def sin(self) -> Any:
-        """The sine: odd, so the sign of the angle comes out."""
+        """The sine: odd, so the sign of the angle is moved outside."""
         return self._function(SIN, sin, odd=True)
 
     def sqrt(self) -> Any:
-        """The square root. A sign in front says nothing of the value, y - x may be -(x - y):
-        it goes inside, as 0 - x.
+        """The square root. The sign of an expression does not determine that of its value, y - x may be -(x -
+        y): it is moved inside, as 0 - x.
         """
         return self._sign_inside()._function(SQRT, square_root, odd=False)
 
@@ -350,19 +347,19 @@ class Expr:
         return self._function(SIGN, lambda x: math.copysign(1.0, x) if x else 0.0, odd=True)
 
     def rint(self) -> Any:
-        """The nearest whole number, of two the even one: odd, so that the sign comes out."""
+        """The nearest integer, ties to even: odd, so the sign is moved outside."""
         return self._function(ROUND, lambda x: float(np.rint(x)), odd=True)
 
     def __abs__(self) -> Any:
         return self._function(ABS, abs, odd=False)
 
     def exp(self) -> Any:
-        """The exponential. A sign in front goes inside, as 0 - x."""
+        """The exponential. A sign is moved inside, as 0 - x."""
         return self._sign_inside()._function(EXP, exp, odd=False)
 
     def arctangent(self, x: Any) -> Any:
-        """The angle of (x, y), y being this value: odd in y, so that its sign comes out;
-        a sign of x goes inside, as 0 - x.
+        """The angle of (x, y), y being this value: odd in y, so its sign is moved outside; a sign of x is
+        moved inside, as 0 - x.
         """
         y, across = number(self), number(x)
         if isinstance(y, REAL) and isinstance(across, REAL):
@@ -373,7 +370,7 @@ class Expr:
         return Expr(graph, graph.operation(ATAN2, self.node, across.node), self.negative)
 
     def looked_up(self, table: LookupTable) -> Any:
-        """A table's value here. A sign in front goes inside, as 0 - x."""
+        """A table's value at this expression. A sign is moved inside, as 0 - x."""
         value = number(self)
         if isinstance(value, float):
             return table.at(value)
@@ -422,20 +419,22 @@ def chosen(graph: Graph, a: Any, b: Any, x: Any, y: Any) -> Any:
 
 
 def unsigned(x: Expr) -> Expr:
-    """A value as a node without a sign, for choices and regions; only for these constants are negative."""
+    """A value as a node without a sign, for choices and regions;
+    only for these are negative constants stored.
+    """
     if x.negative and x.node in x.graph.values:
         return Expr(x.graph, x.graph._constant(-x.graph.values[x.node]), False)
     return _subtracted_from_zero(x) if x.negative else x
 
 
 def _subtracted_from_zero(x: Expr) -> Expr:
-    """-x as a node of its own, for functions that are neither even nor odd."""
+    """-x as a node, for functions that are neither even nor odd."""
     graph = x.graph
     return Expr(graph, graph.operation(SUB, graph.constant(0.0).node, x.node), False)
 
 
 def scaled(x: Expr, factor: float) -> Any:
-    """factor x with 0, 1 and -1 folded, and a constant factor of x taken in."""
+    """factor x with 0, 1 and -1 folded, and a constant factor of x absorbed."""
     if factor == 0.0:
         return 0.0
     if (factor == 1.0 or factor == -1.0) and x.node not in x.graph.values:
@@ -449,7 +448,7 @@ def scaled(x: Expr, factor: float) -> Any:
     if isinstance(inner, Expr):
         return scaled(Expr(graph, inner.node, negative), factor) * Expr(graph, node, False)
     factor *= inner
-    if factor == 0.0:  # perhaps because it is too small for a number
+    if factor == 0.0:  # possibly zero by underflow
         return 0.0
     if factor == 1.0:
         return Expr(graph, node, negative)
@@ -458,7 +457,7 @@ def scaled(x: Expr, factor: float) -> Any:
 
 
 def total(x: Expr, y: Expr) -> Any:
-    """x + y: multiples of one value meet, and the sign of a sum is that of its earlier operand."""
+    """x + y: multiples of one value are combined, and a sum takes the sign of its earlier operand."""
     graph = x.graph if x.graph is y.graph else graph_of(x, y)
     a, b, values = x.node, y.node, graph.values
     if a in values or b in values:
@@ -481,7 +480,7 @@ def total(x: Expr, y: Expr) -> Any:
 
 
 def _without(graph: Graph, whole: Expr, part: Expr) -> Expr | None:
-    """whole + part where the whole is a sum with -part in it: what else is in the sum."""
+    """whole + part where the whole is a sum that contains -part: the rest of the sum."""
     if not graph.interned:
         return None
     kind = graph.kinds[whole.node]
@@ -495,18 +494,14 @@ def _without(graph: Graph, whole: Expr, part: Expr) -> Expr | None:
 
 
 def known_times(k: Expr, node: int) -> Expr:
-    """k x for a k that is known beforehand; a factor of x that is known too is taken in,
-    so that one product is left.
-    """
+    """k x for an offline k; an offline factor of x is absorbed, so that one product remains."""
     inner, node = multiple(k.graph, node)
     k = k * inner
     return Expr(k.graph, k.graph.operation(MUL, min(k.node, node), max(k.node, node)), k.negative)
 
 
 def multiple(graph: Graph, node: int) -> tuple[Any, int]:
-    """(c, x) with the node being c x: c a constant, or an expression that is known
-    beforehand while x is not.
-    """
+    """(c, x) with the node equal to c x: c a constant, or an offline expression while x is online."""
     if graph.kinds[node] == MUL and graph.interned:
         for c, x in ((graph.left[node], graph.right[node]), (graph.right[node], graph.left[node])):
             if c in graph.values:
@@ -517,14 +512,14 @@ def multiple(graph: Graph, node: int) -> tuple[Any, int]:
 
 
 def square_root(x: float) -> float:
-    """The root of a plain number."""
+    """The square root of a plain number."""
     if x < 0.0:
         raise InputError(f"symbols: the square root of {x} is not a real number.")
     return math.sqrt(x)
 
 
 def number(x: Any) -> Any:
-    """A constant as the plain number it is; everything else as it came."""
+    """A constant as a plain number; everything else unchanged."""
     if isinstance(x, Expr) and x.node in x.graph.values:
         value = x.graph.values[x.node]
         return -value if x.negative else value
@@ -532,16 +527,16 @@ def number(x: Any) -> Any:
 
 
 def graph_of(x: Expr, y: Expr) -> Graph:
-    """The graph of both."""
+    """The common graph of both."""
     if x.graph is not y.graph:
         raise InputError(
-            "symbols: two expressions of different graphs met; only those of one graph can be computed with."
+            "symbols: expected expressions of one graph, got expressions of two different graphs."
         )
     return x.graph
 
 
 def mapped(results: Any, change: Callable[[Expr], Any]) -> Any:
-    """Nested lists, tuples, dictionaries and arrays with each expression changed; plain numbers stay."""
+    """Nested lists, tuples, dictionaries and arrays with each expression mapped; plain numbers stay."""
     if isinstance(results, Expr):
         return change(results)
     if isinstance(results, np.ndarray):
@@ -558,7 +553,7 @@ def mapped(results: Any, change: Callable[[Expr], Any]) -> Any:
 
 def expressions(results: Any) -> Iterator[Expr]:
     """The expressions in nested lists, tuples, dictionaries and arrays;
-    plain numbers among them are left out.
+    plain numbers among them are omitted.
     """
     if isinstance(results, Expr):
         yield results

@@ -13,8 +13,8 @@ Array = np.ndarray[Any, Any]
 
 
 def solve_general(A: Array, b: Array) -> Array:
-    """x with A x = b over any scalar, by elimination without exchanges:
-    for matrices near a symmetric positive definite one.
+    """x with A x = b over any scalar, by elimination without pivoting:
+    for matrices close to a symmetric positive definite one.
     """
     n = len(b)
     U, x = np.array(A, dtype=A.dtype), np.array(b, dtype=A.dtype)
@@ -34,17 +34,17 @@ def solve_general(A: Array, b: Array) -> Array:
 
 
 def solve_symmetric(M: Array, b: Array) -> Array:
-    """x with M x = b for a symmetric positive definite M, by L D L^T over any scalar,
-    with one division per unknown.
+    """x with M x = b for a symmetric positive definite M,
+    by L D L^T over any scalar, with one division per unknown.
     """
     L, r = factor_symmetric(M)
     return solve_upper(L, r, solve_lower(L, np.array(b, dtype=M.dtype)))
 
 
 def factor_symmetric(M: Array, least: Sequence[Scalar] | None = None) -> tuple[Array, list[Scalar]]:
-    """L, whose entries below its diagonal of ones alone are used, and 1 / D with M = L D L^T.
+    """L, of which only the entries below its unit diagonal are used, and 1 / D with M = L D L^T.
 
-    Where an entry of D is below `least` (n,) it is raised to it, as if the diagonal of M were larger by that.
+    An entry of D below `least` (n,) is raised to it, as if the diagonal of M were larger by the difference.
     """
     n = len(M)
     V = np.array(M, dtype=M.dtype)  # becomes L D
@@ -61,7 +61,7 @@ def factor_symmetric(M: Array, least: Sequence[Scalar] | None = None) -> tuple[A
 
 
 def solve_lower(L: Array, b: Array) -> Array:
-    """x with L x = b, (n,) or (n, k), written over b."""
+    """x with L x = b, (n,) or (n, k), overwriting b."""
     for i in range(len(b)):
         for k in range(i):
             b[i] = b[i] - L[i, k] * b[k]
@@ -69,7 +69,7 @@ def solve_lower(L: Array, b: Array) -> Array:
 
 
 def solve_upper(L: Array, r: list[Scalar], b: Array) -> Array:
-    """x with D L^T x = b, (n,) or (n, k), written over b."""
+    """x with D L^T x = b, (n,) or (n, k), overwriting b."""
     for i in range(len(b) - 1, -1, -1):
         b[i] = b[i] * r[i]
         for k in range(i + 1, len(b)):
@@ -78,12 +78,12 @@ def solve_upper(L: Array, r: list[Scalar], b: Array) -> Array:
 
 
 def inverse_symmetric(M: Array) -> Array:
-    """M^-1 for a symmetric positive definite M, (L^-1)^T D^-1 L^-1: each entry above the diagonal is the one
-    below it.
+    """M^-1 for a symmetric positive definite M, (L^-1)^T D^-1 L^-1:
+    each entry above the diagonal mirrors the one below it.
     """
     L, r = factor_symmetric(M)
     n = len(M)
-    W = np.zeros((n, n), dtype=M.dtype)  # L^-1, below its diagonal of ones
+    W = np.zeros((n, n), dtype=M.dtype)  # L^-1, below its unit diagonal
     for i in range(n):
         for j in range(i - 1, -1, -1):
             W[i, j] = -L[i, j]

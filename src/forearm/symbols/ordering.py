@@ -1,4 +1,4 @@
-"""An order of computation in which few values are alive at once, for machines with few registers."""
+"""An order of computation with few live values, for machines with few registers."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 
 from forearm.symbols.graph import MUL, Graph, expressions
 
-NEAR = 100  # operations by which one may be done later than another that was made after it
+NEAR = 100  # an operation may be postponed past this many that were created after it
 
 
 def order(graph: Graph, results: Any) -> list[int]:
-    """The operations that the results need, operands first, in the best of some orders:
-    as made, depth first, or greedy.
+    """The operations that the results need, operands first, in the best of several orders:
+    of creation, depth first, or greedy.
 
-    Depth first goes to the operand that needs more values at once before the other.
-    Sethi and Ullman's rule for trees.
+    Depth first evaluates the operand that needs more live values before the other: Sethi and Ullman's rule
+    for trees.
     """
     made = [place for place in graph.needed(results) if graph.kinds[place] >= MUL]
     orders = (
@@ -30,10 +30,11 @@ def order(graph: Graph, results: Any) -> list[int]:
 
 
 def grouped_order(graph: Graph, groups: Sequence[Any]) -> list[int]:
-    """The operations that groups of results need, operands first, in the better of two orders: as they were
-    made, or so for one group after the other; in either each is done as late as that leaves fewer alive.
+    """The operations that groups of results need, operands first, in the better of two orders: of creation,
+    or of creation within one group after the other; in both, each operation is postponed while that reduces
+    the number of live values.
 
-    For many results, of which those of a group share most.
+    For many results, where those of a group have most in common.
     """
     made = [place for place in graph.needed(list(groups)) if graph.kinds[place] >= MUL]
     by_group: dict[int, None] = {}
@@ -44,9 +45,9 @@ def grouped_order(graph: Graph, groups: Sequence[Any]) -> list[int]:
 
 
 def most_live(graph: Graph, places: list[int], results: Any) -> int:
-    """How many computed values must be kept at once, at most, when the operations are done in this order.
+    """The maximum number of live computed values when the operations are done in this order.
 
-    Results leave as they are computed; inputs, parameters and constants stay where they are and do not count.
+    Results are stored as they are computed; inputs, parameters and constants are not counted.
     """
     uses: Counter[int] = Counter()
     for place in places:
@@ -90,10 +91,10 @@ def _depth_first(graph: Graph, results: Any) -> list[int]:
 
 
 def _greedy(graph: Graph, places: list[int], oldest: bool) -> list[int]:
-    """Of the operations that can be done, always the one after which fewest values are alive.
+    """Always choose the ready operation after which fewest values are live.
 
-    Among equals the one whose consumer is nearest to being done, then the one with fewest consumers; then as
-    made, or what uses the oldest value first.
+    Ties: the one whose consumer is nearest to being ready, then the one with fewest consumers; then in order
+    of creation, or the one that uses the oldest value.
     """
     operands = {place: _operands(graph, place) for place in places}
     users: dict[int, list[int]] = {place: [] for place in places}
@@ -102,13 +103,11 @@ def _greedy(graph: Graph, places: list[int], oldest: bool) -> list[int]:
             users[operand].append(place)
     missing = {place: len(operands[place]) for place in places}
     left = {place: len(users[place]) for place in places}
-    done: dict[int, int] = {}  # place -> when
+    done: dict[int, int] = {}  # place -> position in the order
     ready: list[tuple[int, ...]] = []
 
     def offer(place: int) -> None:
-        """Put it among the ready ones; again when it has become more urgent,
-        which is all that can happen to it.
-        """
+        """Add it to the ready operations; again when it becomes more urgent, the only change possible."""
         if missing[place] == 0 and place not in done:
             growth = (left[place] > 0) - sum(left[p] == 1 for p in operands[place])
             nearest = min((missing[u] for u in users[place]), default=0)
@@ -136,8 +135,8 @@ def _greedy(graph: Graph, places: list[int], oldest: bool) -> list[int]:
 
 
 def _delayed(graph: Graph, places: list[int]) -> list[int]:
-    """From the last operation to the first: of those whose results are not needed any more, always one before
-    which fewest values are alive; among equals, and but for NEAR operations, in the order given.
+    """From the last operation to the first: of those whose results are no longer needed, always one before
+    which fewest values are live; ties, and differences within NEAR operations, keep the given order.
     """
     operands = {place: _operands(graph, place) for place in places}
     when = {place: k for k, place in enumerate(places)}

@@ -1,4 +1,4 @@
-"""A graph that keeps every operation as it is written, which is how formulations are counted."""
+"""A graph that keeps every operation as written, used for counting formulations."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from forearm.symbols.graph import DIV, NOTHING, Graph
 
 
 class Recorder(Graph):
-    """A graph in which an operation done twice stands twice, however equal its operands.
+    """A graph in which an operation done twice is counted twice, even on equal operands.
 
-    What still folds is 0, 1, -1 and x - x; functions, such as cosine and sine, are made once per value.
+    Only 0, 1, -1 and x - x are folded; functions, such as cosine and sine, are created once per value.
     """
 
     interned = False
 
     def operation(self, kind: int, left: int, right: int = NOTHING, key: tuple[Any, ...] = ()) -> int:
-        """The place of an operation: a new one for each product, sum and quotient."""
+        """The node of an operation: a new one for each product, sum and quotient."""
         if kind > DIV:
             return super().operation(kind, left, right, key)
         place = self._append_leaf(kind, self.offline[left] and (right < 0 or self.offline[right]))
@@ -26,7 +26,7 @@ class Recorder(Graph):
         return place
 
     def inputs(self, name: str, *shape: int) -> Any:
-        """An array of inputs, each named after its place in it, such as q[0]."""
+        """An array of inputs, each named after its index, such as q[0]."""
         made = np.empty(shape, dtype=object)
         for index in np.ndindex(shape):
             made[index] = self.input(f"{name}{list(index)}")

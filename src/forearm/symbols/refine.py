@@ -1,9 +1,9 @@
-"""Fewer operations for the same values: common factors outside, common sums and products
-shared, constants gathered.
+"""Fewer operations for the same values:
+common factors outside, common sums and products shared, constants collected.
 
-The graph is read as sums and products of many terms, as far as nobody else needs what lies between. Then, as
-long as it saves something: a factor that several terms of one sum share goes outside, x y + x z = x (y + z);
-a pair of terms that several sums share, up to a factor, becomes a value of its own; and so does a pair of
+The graph is read as n-ary sums and products, merged where no other node needs the intermediate value. Then,
+as long as this saves operations: a factor common to several terms of a sum is factored out, x y + x z = x (y
++ z); a pair of terms that several sums share, up to a factor, becomes a separate value; and so does a pair of
 factors that several products share.
 """
 
@@ -21,14 +21,12 @@ from forearm.symbols.evaluate import again, called
 from forearm.symbols.graph import ADD, DIV, MUL, NOTHING, PARAMETER, SUB, Expr, Graph, expressions, mapped
 from forearm.symbols.region import Region
 
-ONE = -1  # stands for the number 1 in a sum
+ONE = -1  # represents the number 1 in a sum
 Sum = dict[int, float]  # place -> coefficient
 
 
 def refined(graph: Graph, results: Any) -> tuple[Graph, Any]:
-    """A graph and the same results in it, with fewer operations;
-    the one given where no other is found, or none with fewer.
-    """
+    """A graph with the same results and fewer operations; the given one if none is found."""
     refinement = Refinement(graph, results)
     refinement.search()
     return min((refinement.rebuilt(), (graph, results)), key=_cost)
@@ -36,7 +34,9 @@ def refined(graph: Graph, results: Any) -> tuple[Graph, Any]:
 
 @lru_cache(maxsize=64)
 def _refined_region(region: Region, live: tuple[int, ...]) -> Region:
-    """With these results alone; entries of a state that are not among them are no inputs either."""
+    """The region reduced to these results;
+    state entries that are not among them are removed from the inputs too.
+    """
     states = range(len(region.results)) if region.condition else ()
     inputs = [x for k, x in enumerate(region.inputs) if k not in states or k in live]
     results = [region.results[k] for k in live]
@@ -59,7 +59,7 @@ def _cost(traced: tuple[Graph, Any]) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Rewrite:
-    """Something that saves operations, the definitions that it changes, and how to do it."""
+    """A rewrite that saves operations, the definitions that it changes, and how to apply it."""
 
     gain: int
     key: tuple[Any, ...]
@@ -68,9 +68,7 @@ class Rewrite:
 
 
 class Refinement:
-    """What is computed, by place: `sums` and `products` of many terms;
-    everything else stays as the graph has it.
-    """
+    """Definitions by place: `sums` and `products` of many terms; everything else as in the graph."""
 
     def __init__(self, graph: Graph, results: Any) -> None:
         self.graph, self.results = graph, results
@@ -79,7 +77,7 @@ class Refinement:
         self.fresh = len(graph)
         online = [place for place in graph.needed(results) if not graph.offline[place]]
         self.others = [place for place in online if graph.kinds[place] >= DIV]
-        # what is needed as it is, by results and functions
+        # values needed as they are, by results and functions
         self.held = Counter(e.node for e in expressions(results))
         for place in self.others:
             self.held.update(graph.operands(place))
@@ -112,8 +110,8 @@ class Refinement:
         return uses
 
     def _flatten(self) -> bool:
-        """Sums in sums and products in products become one where nobody else needs the inner
-        one; constants go outside.
+        """Merge sums into sums and products into products where no other node needs the inner one;
+        move constants outside.
         """
         uses, changed = self._uses(), False
         for place in list(self.products):
@@ -152,15 +150,13 @@ class Refinement:
         return changed
 
     def search(self) -> None:
-        """Take the findings, the best first, as long as there are any."""
+        """Apply the rewrites, the best first, until none is left."""
         self._settle()
         while self._pass():
             self._settle()
 
     def _settle(self) -> None:
-        """Equal definitions become one, and what only one other needs goes into it,
-        as long as there are any.
-        """
+        """Merge equal definitions, and inline those with a single user, until nothing changes."""
         self._merge_equal()
         while self._flatten():
             self._merge_equal()
@@ -177,8 +173,8 @@ class Refinement:
         return bool(findings)
 
     def _common_factors(self, uses: Counter[int]) -> Iterator[Rewrite]:
-        """In each sum: constants that several terms share, and factors of products
-        that only this sum needs.
+        """In each sum:
+        constants common to several terms, and factors of products that only this sum needs.
         """
         for place, entry in self.sums.items():
             if len(entry) < 2:
@@ -230,7 +226,7 @@ class Refinement:
         entry[product] = 1.0
 
     def _common_terms(self) -> Iterator[Rewrite]:
-        """Pairs of terms that several sums have in the same ratio."""
+        """Pairs of terms that several sums contain in the same ratio."""
         where: dict[tuple[int, int, float], list[int]] = defaultdict(list)
         for place, entry in self.sums.items():
             items = sorted(entry.items())
@@ -245,8 +241,8 @@ class Refinement:
                     yield Rewrite(gain, (2, a, b, ratio), frozenset(places), do)
 
     def _best_shared(self, a: int, b: int, places: list[int]) -> tuple[int, int]:
-        """The sum whose coefficients the shared pair takes over (that pair itself, if it is
-        there), and what it saves.
+        """The sum whose coefficients the shared pair takes (that pair itself, if it exists),
+        and the operations saved.
         """
         cost = {p: 1 + sum(node != ONE and abs(self.sums[p][node]) != 1.0 for node in (a, b)) for p in places}
         alike = Counter(abs(self.sums[p][a]) for p in places)
@@ -265,7 +261,7 @@ class Refinement:
                 _add(self.sums[p], shared, c)
 
     def _common_products(self) -> Iterator[Rewrite]:
-        """Pairs of factors that several products have."""
+        """Pairs of factors that several products contain."""
         where: dict[tuple[int, int], set[int]] = defaultdict(set)
         for place, factors in self.products.items():
             for i, a in enumerate(factors):
@@ -290,7 +286,7 @@ class Refinement:
                 factors.sort()
 
     def _merge_equal(self) -> None:
-        """Of equal definitions one stays; so does each that a result or a function asks for."""
+        """Keep one of equal definitions, and each that a result or a function needs."""
         while True:
             seen: dict[Any, int] = {}
             renamed: dict[int, int] = {}
@@ -315,7 +311,7 @@ class Refinement:
         return self.fresh - 1
 
     def rebuilt(self) -> tuple[Graph, Any]:
-        """The graph again, made from the definitions in the order of the old one; names and sections stay."""
+        """The graph rebuilt from the definitions in their old order; names and sections are kept."""
         old, new = self.graph, Graph()
         made: dict[int, Any] = {}
         for place, name in old.leaves.items():
@@ -360,7 +356,7 @@ class Refinement:
             ends += reversed(missing)
 
     def _called_again(self, place: int, operands: list[Any]) -> list[Any]:
-        """A region refined, without the entries of its state that nothing asks for: 0 stands for them."""
+        """A region refined, without the state entries that nothing uses: 0 takes their place."""
         region, graph = self.graph.calls[place][0], self.graph
         picks = (p for p in self._reached_places if p in graph.picks and graph.left[p] == place)
         live = _live(region, frozenset(graph.picks[p] for p in picks))
@@ -386,7 +382,7 @@ class Refinement:
 
 
 def _live(region: Region, used: frozenset[int]) -> tuple[int, ...]:
-    """The results that are used; of a state all that those, or the condition, depend on."""
+    """The results in use; of a state everything that those, or the condition, depend on."""
     if region.condition is None:
         return tuple(sorted(used))
     live = set(used)
@@ -400,14 +396,12 @@ def _live(region: Region, used: frozenset[int]) -> tuple[int, ...]:
 
 
 def _gain_of_factor(entry: Sum, factor: int, nodes: list[int]) -> int:
-    """What x y + x z = x (y + z) saves, and 3 x + x y = x (3 + y)."""
+    """Operations saved by x y + x z = x (y + z), and 3 x + x y = x (3 + y)."""
     return sum(n != factor for n in nodes) - 1 + (factor in nodes and abs(entry[factor]) != 1.0)
 
 
 def _age(x: Any) -> tuple[bool, int]:
-    """Sorts what is known beforehand first, then what was made early:
-    it meets its like and need not wait for the rest.
-    """
+    """Sort key: offline values first, then in order of creation, so that like terms are adjacent."""
     return (not x.graph.offline[x.node], x.node) if isinstance(x, Expr) else (False, NOTHING)
 
 

@@ -1,7 +1,7 @@
-"""Regions: computations that a graph holds as a whole. One that iterates goes through its step again and
-again; one that does not is a function, traced once and called wherever it is used.
+"""Regions: computations that a graph holds as a unit. One with a condition iterates its step; one without is
+a function, traced once and called wherever it is used.
 
-A region has a graph of its own. What its step uses and does not change is computed outside, once.
+A region has its own graph. Loop invariants of its step are computed outside, once.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ State = list[Scalar]
 @dataclass(frozen=True, eq=False)
 class Region:
     """Results from inputs on a graph. One with a condition (a, b) iterates: its first inputs are the state,
-    its results the next state; it goes on while a < b, `most` rounds at most.
+    its results the next state; it continues while a < b, at most `most` rounds.
 
-    `zero` gives what is 0 at the end, of as many of the state's first entries: that is how an iteration is
-    differentiated. One of a single round is differentiated as the choice that it is.
+    `zero` are equations for as many of the first state entries that hold at the end: an iteration is
+    differentiated through them. A region of a single round is differentiated like a choice.
     """
 
     graph: Graph
@@ -40,16 +40,16 @@ class Region:
 
     @property
     def wanted(self) -> list[Scalar]:
-        """The results, and what the condition compares."""
+        """The results, and the operands of the condition."""
         return [*self.results, *(self.condition or ())]
 
     @property
     def counts(self) -> Counts:
-        """The operations of one round, the comparison of the condition with them."""
+        """The operations of one round, including the comparison of the condition."""
         return self.graph.counts(self.wanted) + Counts(add=int(self.condition is not None))
 
     def written_out(self) -> Region:
-        """The same with the functions that it calls written out where they are called."""
+        """The same with called functions inlined."""
         body = Graph()
         inputs = [body.input(self.graph.leaves[x.node]) for x in self.inputs]
         values: dict[int, Scalar] = {x.node: e for x, e in zip(self.inputs, inputs, strict=True)}
@@ -62,7 +62,7 @@ class Region:
 
     @cached_property
     def _key(self) -> tuple[Any, ...]:
-        """All that decides what it computes."""
+        """Everything that determines what it computes."""
         g = self.graph
         ends = tuple((e.node, e.negative) if isinstance(e, Expr) else e for e in self.wanted)
         return (
@@ -94,11 +94,11 @@ def iterate(
     zero: Callable[[State], Sequence[Scalar]] | None = None,
     title: str = "",
 ) -> State:
-    """The state after rounds of step(state), as long as a < b of condition(state), `most` at most.
+    """The state after rounds of step(state), as long as a < b of condition(state), at most `most`.
 
-    Numbers and arrays are iterated now, entries that are done waiting for the others; of expressions a region
-    is made. `zero` are equations for the first entries of the state that hold at the end: what derivatives
-    are taken of (default: that a step changes nothing).
+    Numbers and arrays are iterated immediately, entries that are done waiting for the others; for expressions
+    a region is created. `zero` are equations for the first entries of the state that hold at the end, used
+    for derivatives (default: the step changes nothing).
     """
     state = list(start)
     for _ in range(most):
@@ -122,8 +122,8 @@ def when(
     otherwise: Sequence[Scalar],
     title: str = "",
 ) -> State:
-    """function(given) where a flag is above 0, and else as many other values: computed only where they are
-    asked for, as far as they depend on what is given.
+    """function(given) where a flag is above 0, else the alternative values: computed only if needed, as far
+    as it depends on what is given.
     """
     first = next(expressions([flag, *given]), None)
     if first is not None:
@@ -150,7 +150,7 @@ def _iterated(
     zero: Callable[[State], Sequence[Scalar]] | None,
     title: str,
 ) -> State:
-    """Traced with symbols for the state; entries that no round changes are no state."""
+    """Traced with symbols for the state; entries that no round changes are not part of the state."""
     found = next(expressions([start, condition(start)]), None) or next(expressions(list(step(start))))
     graph = found.graph
     symbols = stand_ins(graph, len(start))
@@ -175,14 +175,14 @@ def _iterated(
 
 
 class Shared:
-    """A function from scalars to scalars that a graph holds once, however often it is called."""
+    """A function from scalars to scalars that a graph stores once, however often it is called."""
 
     def __init__(self, function: Callable[[State], Sequence[Scalar]], title: str = "") -> None:
         self.function, self.title = function, title
         self._made: tuple[Graph, Region, list[Expr]] | None = None
 
     def __call__(self, values: Sequence[Scalar]) -> State:
-        """The function's values; of expressions as those of a region."""
+        """The function's values; for expressions those of a region."""
         first = next(expressions(list(values)), None)
         if first is None:
             return list(self.function(list(values)))
@@ -194,7 +194,7 @@ class Shared:
 
 
 def stand_ins(graph: Graph, count: int) -> list[Expr]:
-    """Inputs without a name, for values that are put in their place before anything is computed."""
+    """Unnamed inputs, placeholders for values that are substituted before anything is computed."""
     made = [graph.input(f"stand-in {len(graph)}") for _ in range(count)]
     for x in made:
         del graph.leaves[x.node]
@@ -204,7 +204,7 @@ def stand_ins(graph: Graph, count: int) -> list[Expr]:
 def extracted(
     graph: Graph, symbols: Sequence[Expr], results: Sequence[Scalar], title: str = ""
 ) -> tuple[Region, list[Expr]]:
-    """What of the results depends on the symbols, as a function; and what else it must be given."""
+    """The part of the results that depends on the symbols, as a function; and its additional inputs."""
     moving = {x.node for x in symbols}
     needed = graph.needed(list(results))
     for place in needed:

@@ -1,6 +1,4 @@
-"""Functions of any scalar: floats, arrays of floats entry by entry, expressions,
-and whatever else computes.
-"""
+"""Functions of any scalar: floats, arrays entry by entry, expressions, and other types with arithmetic."""
 
 from __future__ import annotations
 
@@ -13,11 +11,11 @@ from forearm.symbols.graph import REAL, Expr, chosen, square_root
 from forearm.symbols.table import LookupTable
 
 Scalar = Any
-ARRAYS = (np.ndarray, np.floating)  # not made anew at every call
+ARRAYS = (np.ndarray, np.floating)  # imported once, not at every call
 
 
 def same(x: Any, y: Any) -> bool:
-    """Whether two scalars are known to be equal, be they numbers or expressions."""
+    """Whether two scalars, numbers or expressions, are known to be equal."""
     if isinstance(x, Expr) and isinstance(y, Expr):
         return x.node == y.node and x.negative is y.negative
     return isinstance(x, REAL) and isinstance(y, REAL) and x == y
@@ -36,7 +34,7 @@ def sign(x: Scalar) -> Scalar:
 
 
 def rounded(x: Scalar) -> Scalar:
-    """The nearest whole number, of two the even one."""
+    """The nearest integer, ties to even."""
     return x.rint() if isinstance(x, Expr) else np.rint(x)
 
 
@@ -76,21 +74,21 @@ def choose(a: Scalar, b: Scalar, x: Scalar, y: Scalar) -> Scalar:
 
 
 def maximum(x: Scalar, y: Scalar) -> Scalar:
-    """The greater of two; of arrays with NaN where either is."""
+    """The greater of two; for arrays NaN where either is."""
     if type(x) is float and type(y) is float:
         return x if y < x else y
     return np.maximum(x, y) if isinstance(x, ARRAYS) or isinstance(y, ARRAYS) else choose(y, x, x, y)
 
 
 def minimum(x: Scalar, y: Scalar) -> Scalar:
-    """The smaller of two; of arrays with NaN where either is."""
+    """The smaller of two; for arrays NaN where either is."""
     if type(x) is float and type(y) is float:
         return x if x < y else y
     return np.minimum(x, y) if isinstance(x, ARRAYS) or isinstance(y, ARRAYS) else choose(x, y, x, y)
 
 
 def quantised(x: Scalar, step: Scalar, lowest: float | None = None, highest: float | None = None) -> Scalar:
-    """The nearest multiple of a step, from `lowest` to `highest` times it if these are given."""
+    """The nearest multiple of a step, clamped to `lowest` to `highest` times the step if given."""
     level = rounded(x / step)
     if lowest is not None and highest is not None:
         level = minimum(maximum(level, lowest), highest)

@@ -1,6 +1,6 @@
-"""A function of one value by pieces: polynomials between any number of breaks, evenly spaced or not.
+"""A piecewise polynomial of one variable, with any number of breaks, evenly spaced or not.
 
-The piece that x lies on is found by halving, so that the cost of a look-up hardly grows with the table.
+The piece is found by binary search, so the cost of a look-up hardly grows with the table.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from forearm.errors import InputError
 class LookupTable:
     """Piece k, from breaks[k - 1] on, is c[0] + c[1] u + c[2] u^2 ... with u = x - breaks[k - 1].
 
-    There is one piece more than breaks: the first lies before all of them and has u = x - breaks[0]. All
-    have as many coefficients, at least two, so that no table forgets that x is not a number.
+    There is one more piece than breaks: the first lies before all of them and has u = x - breaks[0]. All have
+    the same number of coefficients, at least two, so that every table propagates NaN.
     """
 
     breaks: tuple[float, ...]
@@ -35,17 +35,17 @@ class LookupTable:
                 f"2 or more, for each; got {len(self.breaks)} breaks and {len(self.pieces)} pieces."
             )
         if not all(np.isfinite(numbers)) or any(a >= b for a, b in pairwise(self.breaks)):
-            raise InputError("table: expected finite numbers and breaks that rise.")
+            raise InputError("table: expected finite numbers and increasing breaks.")
 
     @property
     def order(self) -> int:
-        """How many coefficients each piece has."""
+        """The number of coefficients per piece."""
         return len(self.pieces[0])
 
     @property
     def numbers(self) -> tuple[float, ...]:
-        """All of it in one row: the breaks, then where u begins and the coefficients from the highest
-        power down, piece by piece.
+        """The table as one row:
+        the breaks, then for each piece its origin of u and its coefficients from the highest power down.
         """
         starts = (self.breaks[0], *self.breaks)
         pieces = ((start, *piece[::-1]) for start, piece in zip(starts, self.pieces, strict=True))
@@ -57,7 +57,7 @@ class LookupTable:
         return LookupTable(self.breaks, tuple(piece if len(piece) > 1 else (*piece, 0.0) for piece in pieces))
 
     def at(self, x: Any) -> Any:
-        """The value at x: a float, an array entry by entry, or whatever else compares and computes."""
+        """The value at x: a float, an array entry by entry, or any other scalar."""
         if isinstance(x, np.ndarray):
             place = np.searchsorted(self.breaks, x, side="right")
             u = x - np.array((self.breaks[0], *self.breaks))[place]
@@ -74,20 +74,20 @@ class LookupTable:
 
 
 def straight(x: tuple[float, ...], y: tuple[float, ...]) -> LookupTable:
-    """Straight lines through points, constant beyond them."""
+    """Linear interpolation through points, constant beyond them."""
     slopes = [(b - a) / (q - p) for (p, q), (a, b) in zip(pairwise(x), pairwise(y), strict=True)]
     return LookupTable(x, ((y[0], 0.0), *zip(y[:-1], slopes, strict=True), (y[-1], 0.0)))
 
 
 def spline(x: tuple[float, ...], y: tuple[float, ...]) -> LookupTable:
-    """The natural cubic spline through points, constant beyond them; straight through fewer than three."""
+    """The natural cubic spline through points, constant beyond them; linear for fewer than three."""
     if len(x) < 3:
         return straight(x, y)
     return LookupTable(x, ((y[0], 0.0, 0.0, 0.0), *natural_spline(x, y), (y[-1], 0.0, 0.0, 0.0)))
 
 
 def natural_spline(x: tuple[float, ...], y: tuple[float, ...]) -> list[tuple[float, ...]]:
-    """The pieces of the natural cubic spline between points, of which there are three or more."""
+    """The pieces of the natural cubic spline through three or more points."""
     h = [b - a for a, b in pairwise(x)]
     slopes = [(b - a) / w for (a, b), w in zip(pairwise(y), h, strict=True)]
     m = _bends(h, slopes)
@@ -98,7 +98,7 @@ def natural_spline(x: tuple[float, ...], y: tuple[float, ...]) -> list[tuple[flo
 
 
 def _bends(h: list[float], slopes: list[float]) -> list[float]:
-    """Second derivatives at the points, none at the ends: three diagonals, eliminated from above."""
+    """Second derivatives at the points, zero at the ends: a tridiagonal system, eliminated from above."""
     diagonal = [2.0 * (a + b) for a, b in pairwise(h)]
     right = [6.0 * (b - a) for a, b in pairwise(slopes)]
     for i in range(1, len(diagonal)):

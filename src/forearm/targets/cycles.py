@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from forearm.targets.listing import Instruction, Listing
 
-REFILL = 2  # cycles of a branch beyond its own: the pipeline is filled again
+REFILL = 2  # extra cycles of a taken branch: the pipeline is refilled
 REGISTER = re.compile(r"\b(?:[rsd]\d+|sp|lr)\b")
 SEVERAL = ("push", "pop", "vpush", "vpop", "ldm", "stm", "vldm", "vstm")
 WITHOUT_RESULT = ("vstr", "str", "cmp", "cmn", "tst", "teq", "vcmp", "push", "vpush", "stm", "vstm", "it")
@@ -77,7 +77,7 @@ def cycles(functions: dict[str, Listing], name: str, table: CycleTable) -> Cycle
     listing = functions[name]
     inside = {k for first, last in listing.loops() for k in range(first, last + 1)}
     now = again = 0
-    ready: dict[str, int] = {}  # when the value of a register is there
+    ready: dict[str, int] = {}  # cycle at which a register's value is available
     for k, i in enumerate(listing.instructions):
         issue, result = table.of(i)
         made, needed = _registers(i)

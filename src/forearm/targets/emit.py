@@ -50,7 +50,7 @@ def _module(text: str, name: str, machine: TargetMachine) -> tuple[Any, Any]:
 
 
 def llvm_version() -> str:
-    """The version of LLVM in llvmlite: other versions choose other instructions."""
+    """The version of LLVM in llvmlite; other versions may select other instructions."""
     with making():
         return ".".join(map(str, llvm_library().llvm_version_info))
 
@@ -62,8 +62,8 @@ def _llvm_machine(llvm: Any, machine: TargetMachine) -> Any:
         target = llvm.Target.from_triple(machine.triple)
     except RuntimeError:
         raise ForearmError(
-            f"generate, target: this llvmlite was built without LLVM's target for {machine.name}; the "
-            "wheels on PyPI have it: pip install --force-reinstall llvmlite."
+            f"generate, target: this llvmlite was built without LLVM's target for {machine.name}; the wheels "
+            "on PyPI include it: pip install --force-reinstall llvmlite."
         ) from None
     return target.create_target_machine(
         cpu=machine.cpu,

@@ -14,9 +14,7 @@ LABEL = re.compile(r"([\w.$]+):")
 FUNCTION = re.compile(r"\s*\.type\s+([\w.$]+)\s*,\s*[@%]function")
 NUMBER = r"(-?(?:0x[0-9a-f]+|\d+))"
 SPACE = re.compile(r"\s+")
-BRANCH = re.compile(
-    r"b(l|x|lx)?(eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le)?(\.[nw])?|cbn?z"
-)  # of Thumb
+BRANCH = re.compile(r"b(l|x|lx)?(eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le)?(\.[nw])?|cbn?z")  # Thumb
 
 
 @dataclass(frozen=True)
@@ -40,9 +38,7 @@ class Listing:
     labels: dict[str, int] = field(default_factory=dict)
 
     def loops(self) -> list[tuple[int, int]]:
-        """(first, last) instruction of each loop of Thumb code: what lies between a label and a
-        branch back.
-        """
+        """(first, last) instruction of each loop of Thumb code: from a label to a branch back to it."""
         found = []
         for k, instruction in enumerate(self.instructions):
             to = instruction.operands.rpartition(",")[2].strip()
@@ -103,9 +99,10 @@ def _arm(_: Listing, __: int, i: Instruction, ___: dict[str, int]) -> int:
         return (8 if "d" in i.operands else 4) * _registers(i.operands)
     if moved := re.search(rf"\[sp, #{NUMBER}\]!", i.operands):
         return max(0, -int(moved[1], 0))
-    if not i.operands.startswith(("sp,", "sp!")) or name in ("add", "mov"):  # which lead back up
+    if not i.operands.startswith(("sp,", "sp!")) or name in ("add", "mov"):  # backward branches
         return 0
-    if name.startswith(("ldm", "vldm", "stm", "vstm")) and i.operands.startswith("sp,"):  # it stays
+    # the stack pointer is unchanged
+    if name.startswith(("ldm", "vldm", "stm", "vstm")) and i.operands.startswith("sp,"):
         return 0
     if name == "sub" and (moved := re.fullmatch(rf"sp, (?:sp, )?#{NUMBER}", i.operands)):
         return int(moved[1], 0)
@@ -178,11 +175,11 @@ def _wasm(listing: Listing, k: int, i: Instruction, _: dict[str, int]) -> int:
 
 def _unknown(i: Instruction) -> ForearmError:
     return ForearmError(
-        f"generate, target: {i.name} {i.operands} moves the stack pointer in a way that is not known here, "
-        "so that the stack cannot be stated; please report the arm and the function."
+        f"generate, target: {i.name} {i.operands} moves the stack pointer in an unknown way, so that stack "
+        "use cannot be determined; please report the arm and the function."
     )
 
 
-RETURN = {ARM: 0, AARCH64: 0, RISCV: 0, X86: 8, WASM: 0}  # bytes that a call leaves on the stack
+RETURN = {ARM: 0, AARCH64: 0, RISCV: 0, X86: 8, WASM: 0}  # bytes that a call pushes on the stack
 Frame = Callable[[Listing, int, Instruction, dict[str, int]], int]
 READERS: dict[str, Frame] = {ARM: _arm, AARCH64: _aarch64, RISCV: _riscv, X86: _x86, WASM: _wasm}

@@ -1,11 +1,12 @@
-"""The machines that object files are made for, in the terms of LLVM and of linkers."""
+"""Target machines for object files, in the terms of LLVM and of linkers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 ARM, AARCH64, RISCV, X86, WASM = "arm", "aarch64", "riscv", "x86", "wasm"
-# Of four parts: from "thumbv7em-none-eabihf" LLVM does not see that floats are passed in registers.
+# All four parts are needed: from "thumbv7em-none-eabihf" LLVM does not infer that floats are passed in
+# registers.
 CORTEX_M = "thumbv7em-unknown-none-eabihf"
 CORTEX_M_FILE = (
     "ELF, 32 bits, little-endian, EABI 5, hard-float arguments, static: link with -mthumb "

@@ -1,4 +1,4 @@
-"""Checks and figures of a finished object file: that it has no undefined symbols, its sizes, stack and
+"""Checks and measurements of a finished object file: that it has no undefined symbols, its sizes, stack and
 cycles; and the lines of its header that state them.
 """
 
@@ -23,8 +23,8 @@ HOW = {
 
 @dataclass(frozen=True)
 class ObjectFacts:
-    """Sizes in bytes, the stack of each function by name, and cycles if there is a table for the
-    machine.
+    """Sizes in bytes, the stack of each function by name,
+    and cycles if there is a table for the machine.
     """
 
     sizes: ObjectSizes
@@ -47,7 +47,7 @@ class ObjectFacts:
 
 
 def measured(code: bytes, assembly: str, names: list[str], machine: TargetMachine) -> ObjectFacts:
-    """The figures of an object file with these functions; cycles are those of the last one."""
+    """The measurements of an object file with these functions; cycles are those of the last one."""
     check_whole(code, machine)
     functions = listings(assembly)
     table = TABLES.get(machine.name)

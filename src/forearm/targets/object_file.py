@@ -9,7 +9,7 @@ from forearm.errors import ForearmError
 
 SYMTAB, NOBITS = 2, 8
 WRITTEN, ALLOCATED, EXECUTABLE = 0x1, 0x2, 0x4
-EXCEPTION_TABLE = ".ARM.exidx"  # two words for each function, which say that it throws nothing
+EXCEPTION_TABLE = ".ARM.exidx"  # two words per function, which declare that it does not unwind
 LITTLE = 1
 
 
@@ -55,7 +55,7 @@ def sections(code: bytes) -> list[ObjectSection]:
 
 
 def undefined_symbols(code: bytes) -> list[str]:
-    """The names that a linker would have to find elsewhere."""
+    """The names of symbols that a linker would have to find elsewhere."""
     table = sections(code)
     is_wide = code[4] == 2
     found = []

@@ -1,5 +1,5 @@
-"""From an arm to an object file for another machine: traced, written as LLVM IR, compiled, checked, with a
-C header.
+"""From an arm to an object file for another machine:
+traced, written as LLVM IR, compiled, checked, with a C header.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def object_source(
     except InputError as error:
         if "float64" in str(error) and "float64" not in machine.dtypes:
             raise InputError(
-                f"generate: {machine.name} computes in float32 only; take cortex-m7 or another target. In "
+                f"generate: {machine.name} computes in float32 only; use cortex-m7 or another target. In "
                 f"float32: {error}"
             ) from None
         raise
@@ -87,7 +87,7 @@ def object_of(made: TracedProgram, machine: TargetMachine) -> Source:
 
 
 def _prepared(traced: Traced) -> Traced:
-    """The same with everything that depends only on parameters moved out of the functions that it calls."""
+    """The same with everything that depends only on parameters hoisted out of called functions."""
     graph, results = with_functions(traced.graph, traced.results)
     return replace(traced, graph=graph, results=results)
 
@@ -110,6 +110,6 @@ def target_dtype(machine: TargetMachine, dtype: str | None) -> str:
     if dtype not in machine.dtypes:
         raise InputError(
             f"generate: the FPU of {machine.name} computes in {machine.dtypes[0]} only, got dtype {dtype}, "
-            "which would take a library; leave dtype out, or take cortex-m7 or another target."
+            "which would need a library; leave dtype out, or use cortex-m7 or another target."
         )
     return dtype

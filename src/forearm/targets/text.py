@@ -1,5 +1,5 @@
-"""LLVM IR of the functions of an object file: one state, C's calling convention, no external
-calls.
+"""LLVM IR of the functions of an object file:
+one state, C's calling convention, no external calls.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def _arguments(traced: Traced, has_parameters: bool) -> list[str]:
 def _prepare(
     name: str, traced: Traced, target: Target, parameters: Sequence[str], kept: Sequence[int]
 ) -> str:
-    """What depends only on parameters, as entries of k; the last is 0, or NaN if a parameter is not
-    finite.
+    """What depends only on parameters, as entries of k;
+    the last is 0, or NaN if a parameter is not finite.
     """
     f = IRFunction(name, {"at.p": "ptr", "at.k": "ptr"})
     body = Body(target, f=f)
@@ -59,7 +59,7 @@ def _prepare(
 
 
 def _offline(traced: Traced, kept: Sequence[int]) -> dict[int, Any]:
-    """What is known before any state: entries of k, and no value for what only they were computed from."""
+    """Offline values: entries of k; others are dropped."""
     graph = traced.graph
     made = (p for p in graph.needed(traced.results) if graph.offline[p] and p not in graph.values)
     return dict.fromkeys(made, "") | {place: InMemory("%at.k", k) for k, place in enumerate(kept)}

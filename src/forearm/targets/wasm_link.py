@@ -1,5 +1,5 @@
-"""A WebAssembly object file linked by itself: a module that exports its memory and functions, and imports
-nothing.
+"""A WebAssembly object file linked by itself:
+a module that exports its memory and functions, and imports nothing.
 
 Memory layout, from address 0: the stack, which grows down and traps below 0; the constants; and, from
 `heap_base`, the caller's data.
@@ -33,7 +33,7 @@ from forearm.targets.wasm_object import (
     read_object,
 )
 
-PAGE, FREE = 65536, 16  # bytes of a page; at address 0, which is no array's
+PAGE, FREE = 65536, 16  # bytes of a page; address 0 is reserved, so that no array has it
 STACK_ALIGNMENT = 16
 OWN = ("memory", "heap_base")  # names of exports besides the functions
 STACK_POINTER = "__stack_pointer"
@@ -58,7 +58,7 @@ def linked(code: bytes, stack: int, room: int) -> bytes:
     names = [s.name for s in made.symbols if s.kind == FUNCTION_SYMBOL and not s.flags & LOCAL]
     for name in (name for name in names if name in OWN):
         raise InputError(
-            f"generate, name: {shorten(name)} is the name of another export of the module; give another."
+            f"generate, name: {shorten(name)} is the name of another export of the module; choose another."
         )
     top = _rounded(FREE + stack, STACK_ALIGNMENT)
     places, end = _laid_out(made, top)
@@ -100,14 +100,15 @@ def _relocated(made: WasmObject, section: int, places: list[int]) -> bytes:
         elif r.kind in (FUNCTION_LEB, MEMORY_LEB, TYPE_LEB, GLOBAL_LEB):
             content[r.offset : r.offset + 5] = _padded(value)
         elif r.kind == MEMORY_SLEB:
-            content[r.offset : r.offset + 5] = _padded(value)  # below 2^31: the same bytes
+            # below 2^31: the same bytes in signed and unsigned LEB128
+            content[r.offset : r.offset + 5] = _padded(value)
         else:
-            raise ForearmError(f"generate, target: wasm32 has a relocation of kind {r.kind}, unknown here.")
+            raise ForearmError(f"generate, target: unknown relocation type {r.kind} in a wasm32 object.")
     return bytes(content)
 
 
 def _value(made: WasmObject, r: WasmRelocation, places: list[int]) -> int:
-    """Functions, types and the one global that is imported keep their numbers."""
+    """Functions, types and the only imported global keep their numbers."""
     if r.kind == TYPE_LEB:
         return r.symbol
     symbol = made.symbols[r.symbol]
@@ -159,7 +160,7 @@ def leb(value: int) -> bytes:
 
 
 def signed_leb(value: int) -> bytes:
-    """A number that is not negative in signed LEB128: its last byte has no bit of a sign."""
+    """A non-negative number in signed LEB128: the sign bit of its last byte is clear."""
     made = leb(value)
     return made if not made[-1] & 0x40 else bytes([*made[:-1], made[-1] | 0x80, 0])
 

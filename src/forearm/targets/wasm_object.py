@@ -1,7 +1,7 @@
-"""A WebAssembly object file as LLVM makes it, taken apart: sections, symbols, segments, relocations.
+"""A parser for WebAssembly object files from LLVM: sections, symbols, segments, relocations.
 
-The format is the WebAssembly core specification's with the sections "linking" and "reloc.*" of the tool
-conventions (Linking.md).
+The format is that of the WebAssembly core specification, with the sections "linking" and "reloc.*" of the
+tool conventions (Linking.md).
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ WITH_ADDEND = (3, 4, 5)  # relocations to memory
 
 @dataclass(frozen=True)
 class WasmSymbol:
-    """A symbol: `index` is that of its function, global or segment, `offset` where it begins in
-    the segment.
-    """
+    """A symbol: `index` is that of its function, global or segment, `offset` its offset in the segment."""
 
     kind: int
     flags: int
@@ -34,7 +32,7 @@ class WasmSymbol:
 
 @dataclass(frozen=True)
 class WasmRelocation:
-    """Where in a section's content the address or number of a symbol belongs."""
+    """Where in a section's content the address or number of a symbol is to be written."""
 
     kind: int
     offset: int
@@ -81,7 +79,7 @@ class WasmReader:
                 return value - (1 << shift) if signed and byte & 0x40 else value
 
     def bytes(self, count: int) -> bytes:
-        """So many bytes."""
+        """This many bytes."""
         self.at += count
         return self.data[self.at - count : self.at]
 
@@ -91,7 +89,7 @@ class WasmReader:
 
 
 def read_object(code: bytes) -> WasmObject:
-    """An object file taken apart."""
+    """Parse an object file."""
     if code[: len(MAGIC)] != MAGIC:
         raise ForearmError("generate, target: expected a WebAssembly object from LLVM.")
     made, reader, order = WasmObject(), WasmReader(code, len(MAGIC)), list[int]()
@@ -119,7 +117,7 @@ def _imports(made: WasmObject, reader: WasmReader) -> None:
             reader.number()
         elif kind == OF_GLOBAL:
             reader.bytes(2)
-        else:  # a table has a type before its limits, as a memory has
+        else:  # a table has a type before its limits, a memory does not
             reader.bytes(1 if kind == OF_TABLE else 0)
             for _ in range(1 + (reader.number() & 1)):
                 reader.number()
@@ -127,7 +125,7 @@ def _imports(made: WasmObject, reader: WasmReader) -> None:
 
 def _segments(made: WasmObject, reader: WasmReader) -> None:
     for _ in range(reader.number()):
-        reader.bytes(2)  # of memory 0, at a constant
+        reader.bytes(2)  # of memory 0, at a constant address
         reader.number(signed=True)
         reader.bytes(1)
         count = reader.number()

@@ -1,7 +1,8 @@
-"""Motions between states: bang-bang through points, straight hand lines; kept as what specifies them.
+"""Trajectories: bang-bang motions through points, straight Cartesian lines and more, each stored by its
+defining parameters.
 
-A request says where to go; what comes back can be asked for q, qd, qdd at any time.
-Only `planning` knows forces.
+A request states the goal; the resulting motion is evaluated as q, qd, qdd at any time. Only `planning`
+involves torques.
 """
 
 from typing import Any

@@ -1,8 +1,8 @@
-"""Motion of all joints from one state to another by constant maximal accelerations,
-synchronised: one plan or many.
+"""Synchronised bang-bang motions of all joints between two states at maximum acceleration: one plan or many.
 
-Each joint accelerates fully, holds a velocity, accelerates fully; all take the same time. Waters III. A joint
-that starts faster than its limit holds none above it: the first phase brakes it to the limit or below.
+Each joint accelerates at its limit, holds a velocity, and accelerates at its limit again; all take the same
+time. Waters III. A joint that starts above its velocity limit brakes to the limit or below in the first
+phase.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from forearm.trajectories.synchronise import accelerations
 from forearm.values import as_floats, as_shape, check_kind, check_number, frozen_array
 
 Array = NDArray[np.float64]
-ROWS = 1024  # plans computed together: what is between the steps stays in the nearest caches
+ROWS = 1024  # plans per block, so that intermediate results fit into the cache
 
 
 @dataclass(frozen=True, eq=False)
 class Plans:
     """Many plans. The first phase of a joint goes from qd0 to the velocity held, the last from there to qd1,
-    both at full acceleration.
+    both at maximum acceleration.
 
     Attributes:
-        q0, qd0, q1, qd1: states (B, n) from which and to which they go.
-        limits: what they were planned within.
-        status: (B,), 0 where there is a plan; elsewhere all that follows is NaN.
+        q0, qd0, q1, qd1: start and end states (B, n).
+        limits: limits of the plans.
+        status: (B,), 0 if planned; otherwise all following fields are NaN.
         duration: of the motions (B,), s.
         held: velocities (B, n) of the second phase.
-        phases: times of the three phases of each joint, (B, n, 3), s.
+        phases: durations of the three phases of each joint, (B, n, 3), s.
     """
 
     q0: Array
@@ -67,7 +67,7 @@ class Plans:
         return made
 
     def __getitem__(self, index: int) -> Switching:
-        """One of them as a motion; an error with the reason where it was not planned."""
+        """One plan as a motion; an error with the reason if it failed."""
         if self.status[index] != PlanStatus.PLANNED:
             raise InputError(f"plans[{index}]: {PlanStatus(int(self.status[index])).reason}.")
         return Switching(
@@ -88,14 +88,14 @@ def bang_bang(
 ) -> Switching:
     """The fastest synchronised motion from (q0, qd0) to (q1, qd1), or one of a given duration.
 
-    All joints take the smallest duration that is possible for every one of them. A joint that starts faster
-    than its limit brakes first. Refused with the joint and the reason where there is no motion. Waters III.
+    All joints take the shortest duration feasible for every one of them. A joint that starts above its
+    velocity limit brakes first. An infeasible motion is refused with the joint and the reason. Waters III.
 
     Args:
         q0, qd0: joint coordinates and velocities (n,) at the start.
         q1, qd1: those at the end.
         limits: range, velocity and acceleration of the joints.
-        duration: of the motion, s; None: the smallest.
+        duration: of the motion, s; None: the shortest.
     """
     check_kind(limits, MotionLimits, "bang_bang, limits")
     limits.check_one("bang_bang")
@@ -108,7 +108,7 @@ def bang_bang(
     if duration is not None:
         asked = np.array([check_number(duration, "bang_bang, duration", minimum=0.0)])
     status, _, _, phases, rates = planned((*states, *limits.arrays), asked)
-    if status[0] != 0.0:  # also where it is NaN
+    if status[0] != 0.0:  # also if it is NaN
         for name, row in zip(STATES, states, strict=True):
             frozen_array(row, (n,), f"bang_bang, {name}")
         refuse(states, limits, duration, "bang_bang")
@@ -123,16 +123,16 @@ def bang_bang_many(
     limits: MotionLimits,
     duration: ArrayLike | None = None,
 ) -> Plans:
-    """Plans from states to states, each the fastest or of its duration.
+    """Plans between many pairs of states, each the fastest or of its given duration.
 
-    A joint that starts faster than its limit brakes first. What cannot be planned is said in the status of
-    that plan.
+    A joint that starts above its velocity limit brakes first. The status of each plan reports why it failed,
+    if it did.
 
     Args:
         q0, qd0: joint coordinates and velocities (B, n) at the start.
         q1, qd1: those at the end.
-        limits: range, velocity and acceleration of the joints, of all plans or a row for each, (B, n).
-        duration: of the motions (B,), s; None: the smallest of each.
+        limits: range, velocity and acceleration of the joints, for all plans or one row each, (B, n).
+        duration: of the motions (B,), s; None: the shortest of each.
     """
     check_kind(limits, MotionLimits, "bang_bang_many, limits")
     x0, v0, x1, v1 = states = [
@@ -151,13 +151,13 @@ def bang_bang_many(
         x0, v0, x1, v1, limits, np.zeros(B, np.int8), np.empty(B), np.empty((B, n)), np.empty((B, n, 3))
     )
     if asked is not None:
-        asked = np.where(np.isfinite(asked), asked, -1.0)[:, None]  # no joint takes less than no time
+        asked = np.where(np.isfinite(asked), asked, -1.0)[:, None]  # an infeasible duration for any joint
     _fill(plans, asked)
     return plans
 
 
 def _fill(plans: Plans, asked: Array | None) -> None:
-    """Plan all rows, in blocks; limits for all are repeated once, for the rows of one block."""
+    """Plan all rows, in blocks; shared limits are repeated once, for the rows of one block."""
     limits, most = plans.limits, min(len(plans), ROWS)
     shared = None
     if limits.count is None:
@@ -180,7 +180,7 @@ def _fill(plans: Plans, asked: Array | None) -> None:
 
 
 def _refuse_rows(status: NDArray[np.int8], codes: Array, results: tuple[Array, ...]) -> None:
-    """Say which rows are not planned; a number that is none makes the code NaN."""
+    """Set the status of failed rows; a NaN input makes the code NaN."""
     status[:] = np.where(np.isnan(codes), PlanStatus.NO_NUMBER, codes)
     for array in results:
         array[status != PlanStatus.PLANNED] = np.nan

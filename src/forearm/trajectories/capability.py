@@ -1,5 +1,5 @@
-"""What each joint could do by itself along the way: how hard it can accelerate up to each velocity, and the
-top velocity with which it would be there first.
+"""Capability of each joint by itself along a path: its acceleration up to each velocity, and the top velocity
+that minimises its duration.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from forearm.trajectories.demands import MOST_ROWS, Demands
 from forearm.trajectories.drive_limits import WORDS, DriveLimits
 
 Array = NDArray[np.float64]
-BETWEEN = 20  # postures looked at between two points
-LEVELS = 12  # velocities looked at, beside one near 0
-SLOW = 1e-9  # of the top velocity: as good as breaking loose
-NO_INERTIA = 1e-15  # kg m^2 or kg: less is rounding
-SAME = 1e-12  # relative: times that differ by rounding
+BETWEEN = 20  # configurations sampled between two points
+LEVELS = 12  # velocities sampled, in addition to one near 0
+SLOW = 1e-9  # of the top velocity: equivalent to breaking loose
+NO_INERTIA = 1e-15  # kg m^2 or kg: smaller values are rounding
+SAME = 1e-12  # relative: equal times up to rounding
 GIVE = (
-    "give an acceleration (acceleration= of fa.plan and fa.Request, [limits] of a request file, "
+    "set an acceleration (acceleration= of fa.plan and fa.Request, [limits] of a request file, "
     "--acceleration of forearm plan)"
 )
 
 
 @dataclass(frozen=True, eq=False)
 class JointCapability:
-    """Of each joint: accelerations (l, n) that it can have up to velocities (l, n), rising from near 0."""
+    """Accelerations (l, n) that each joint can sustain up to velocities (l, n), increasing from near 0."""
 
     demands: Demands
-    way: Array  # (k, n): of each stretch
+    way: Array  # (k, n): direction in each segment
     velocity: Array  # (l, n)
-    acceleration: Array  # (l, n), not rising, 0 or less where the drive is too weak
+    acceleration: Array  # (l, n), non-increasing, 0 or less if the drive is too weak
     gravity: Array  # (p, n)
     plain: Array  # (n,): accelerations without friction
 
     @staticmethod
     def of(q: Array, velocity: Array, demands: Demands) -> JointCapability:
-        """Along the lines between points (k, n), up to these velocities (n,);
-        an error where gravity alone is too much, or nothing bounds a joint.
+        """Capability along the lines between points (k, n), up to these velocities (n,); an error if gravity
+        alone exceeds a limit, or a joint has no limit.
         """
         arm, kernel, limits = demands.arm, demands.kernel, demands.limits
         _check_bounded(arm, limits)
@@ -57,7 +57,7 @@ class JointCapability:
         inertia = np.diagonal(kernel.inertia_matrix(postures), axis1=1, axis2=2)
         _check_inertia(arm, inertia)
         plain = ((limits.at_rest - np.abs(gravity)) / inertia).min(axis=0)
-        # no joint gets faster than by full acceleration over half of its longest way
+        # upper bound: full acceleration over half of the longest displacement
         top = np.minimum(velocity, np.sqrt(plain * np.maximum(np.abs(way).max(axis=0), SLOW)))
         levels = np.concatenate([[SLOW], np.linspace(0.0, 1.0, LEVELS + 1)[1:]])[:, None] * top
         ahead = np.where(way < 0.0, -1.0, 1.0)
@@ -68,7 +68,9 @@ class JointCapability:
 
     @cached_property
     def best_velocities(self) -> Array:
-        """(n,): with which each joint alone would take the least time; infinite where none is too high."""
+        """(n,): the velocity with which each joint alone takes the least time; infinite if no velocity is too
+        high.
+        """
         v, a = self.velocity[:, None, :], np.maximum(self.acceleration, 0.0)[:, None, :]
         d = np.abs(self.way)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -80,8 +82,8 @@ class JointCapability:
         return np.where(level == len(time) - 1, np.inf, chosen)
 
     def accelerations(self, velocity: Array) -> Array:
-        """What each joint can have up to these velocities (n,); where friction leaves nothing, what
-        it could have without.
+        """Acceleration of each joint up to these velocities (n,); without friction where friction leaves
+        none.
         """
         tables = zip(velocity, self.velocity.T, self.acceleration.T, strict=True)
         found = np.array([np.interp(v, x, a) for v, x, a in tables])
@@ -89,11 +91,11 @@ class JointCapability:
 
     @cached_property
     def share_at_rest(self) -> float:
-        """The largest share of a limit that gravity takes."""
+        """Largest share of a limit used by gravity."""
         return float((np.abs(self.gravity) / self.demands.limits.at_rest).max())
 
     def speed_shares(self, velocity: Array) -> Array:
-        """The share of a limit that velocities (n,) take: by viscous friction, and against a voltage."""
+        """Share of a limit used by velocities (n,): by viscous friction, and by back-EMF."""
         viscous = np.zeros(self.demands.arm.n)
         for drive in drives_of(self.demands.arm):
             viscous[drive.freedom] += drive.multiplier**2 * drive.at_joint.viscous
@@ -101,7 +103,7 @@ class JointCapability:
 
 
 def _needs(demands: Demands, postures: Array, ahead: Array, levels: Array) -> Array:
-    """The torques (l, p, n), forwards, that each joint needs to move by itself at its velocities (l, n)
+    """Torques (l, p, n), positive forwards, that each joint needs to move by itself at its velocities (l, n)
     in its directions (p, n).
     """
     count, n = postures.shape
@@ -113,18 +115,19 @@ def _needs(demands: Demands, postures: Array, ahead: Array, levels: Array) -> Ar
 
 
 def _check_bounded(arm: Arm, limits: DriveLimits) -> None:
-    """An error where nothing bounds the torque of a joint, or it has none."""
+    """Refuse joints without a torque limit, or with a limit of 0."""
     unknown = [name for name, most in zip(limits.names, limits.at_rest, strict=True) if np.isinf(most)]
     if unknown:
         raise InputError(
-            f"plan: the request gives no acceleration, and none can be chosen as {', '.join(unknown)} of "
-            f"{arm.name!r} {'has' if len(unknown) == 1 else 'have'} no max_effort, nor a motor with a "
-            f"largest current or voltage; {GIVE}, or write max_effort into the arm file."
+            f"plan: the request gives no acceleration, and there is no default because {', '.join(unknown)} "
+            "of "
+            f"{arm.name!r} {'has' if len(unknown) == 1 else 'have'} neither max_effort nor a motor with a "
+            f"current or voltage limit; {GIVE}, or write max_effort into the arm file."
         )
     weak = [name for name, most in zip(limits.names, limits.effort, strict=True) if most == 0.0]
     if weak:
         raise InputError(
-            "plan: the request gives no acceleration, and none can be chosen as the max_effort of "
+            "plan: the request gives no acceleration, and there is no default because the max_effort of "
             f"{', '.join(weak)} of {arm.name!r} is 0; {GIVE}, or write max_effort into the arm file."
         )
 
@@ -134,8 +137,8 @@ def _check_gravity(limits: DriveLimits, gravity: Array) -> None:
     if (share >= 1.0).any():
         k, j = (int(i) for i in np.argwhere(share >= 1.0)[0])
         raise InputError(
-            f"plan: gravity alone takes {_at_rest(limits, j, abs(float(gravity[k, j])))} on the way; take "
-            "other points, or a lighter load."
+            f"plan: gravity alone takes {_at_rest(limits, j, abs(float(gravity[k, j])))} on the path; use "
+            "other points, or a lighter payload."
         )
 
 
@@ -144,14 +147,14 @@ def _check_inertia(arm: Arm, inertia: Array) -> None:
     if idle.any():
         name = arm.joints[int(idle.argmax())].name
         raise InputError(
-            f"plan: the request gives no acceleration, and none can be chosen as {name} of "
-            f"{arm.name!r} moves no mass, so that no torque bounds it; {GIVE}, or give what it moves "
-            "a mass and an inertia."
+            f"plan: the request gives no acceleration, and there is no default because {name} of "
+            f"{arm.name!r} moves no mass, so that no torque bounds it; {GIVE}, or give its links mass and "
+            "inertia."
         )
 
 
 def _at_rest(limits: DriveLimits, j: int, torque: float) -> str:
-    """What a torque of a joint takes at rest of the limit that binds there."""
+    """Share of the tightest limit that a torque at rest uses, for a message."""
     uses = limits.uses(np.zeros(1), torque * np.eye(len(limits.names))[[j]], np.zeros((1, len(limits.names))))
     most = max((use for use in uses if use.joint == limits.names[j]), key=lambda use: use.share)
     return f"{most.needed:.4g} of the {most.allowed:g} {WORDS[most.quantity][0]} of {most.joint}"

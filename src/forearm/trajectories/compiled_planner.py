@@ -1,4 +1,4 @@
-"""Plans in machine code, from the cache or made now: the formula of `synchronise`, traced."""
+"""The formula of `synchronise` as machine code, cached or compiled on demand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from forearm.codegen.functions import Traced
 
 Array = NDArray[np.float64]
-MOST_JOINTS = 64  # more are computed by NumPy: code for them would take seconds to compile
+MOST_JOINTS = 64  # more are planned by NumPy, as compilation would take seconds
 STATES = ("q0", "qd0", "q1", "qd1")
 LIMITS = ("acceleration", "velocity", "lower", "upper")
 
@@ -24,8 +24,8 @@ LIMITS = ("acceleration", "velocity", "lower", "upper")
 def planned(
     given: Sequence[Array], asked: Array | None = None, out: tuple[Array, ...] | None = None
 ) -> tuple[Array, ...]:
-    """Status, duration, held, phases and accelerations of one plan or of many, as `planner` has them, in new
-    arrays or in `out`, from states and limits, and the duration asked for, if any.
+    """Status, duration, held velocities, phases and accelerations of one or many plans, as in `planner`, in
+    new arrays or in `out`, from states and limits, and the requested duration, if any.
     """
     n = given[0].shape[-1]
     arrays = given if asked is None else (*given, asked)
@@ -40,7 +40,7 @@ def planned(
 
 
 def _by_numpy(arrays: Sequence[Array], out: tuple[Array, ...]) -> None:
-    """The formula on arrays of one entry per plan, or on numbers."""
+    """The formula on arrays with one entry per plan, or on numbers."""
     columns = [list(np.moveaxis(x, -1, 0)) for x in arrays]
     with np.errstate(over="ignore", invalid="ignore"):
         made = synchronised(columns[:4], columns[4:8], columns[8][0] if len(columns) > 8 else None)
@@ -55,11 +55,12 @@ def _by_numpy(arrays: Sequence[Array], out: tuple[Array, ...]) -> None:
 
 @lru_cache(maxsize=32)
 def planner(n: int, has_duration: bool) -> TracedFunction:
-    """The plan of n joints: states q0, qd0, q1, qd1 and limits (n,) each, and a duration (1,) where one is
-    asked for, to status (1,), duration (1,), held (n,), phases and accelerations (n, 3). For many plans all
-    have one row per plan.
+    """Compiled plan of n joints: from states q0, qd0, q1, qd1 and limits (n,) each, and a duration (1,) if
+    `has_duration`, to status (1,), duration (1,), held (n,), phases and accelerations (n, 3). For many plans
+    all have one row per plan.
 
-    The status is a number of `PlanStatus`, NaN where a number is not finite. Bits are those of floats.
+    The status is a number of `PlanStatus`, NaN for non-finite input. Results equal the float computation bit
+    for bit.
     """
 
     key = ("bang_bang", n, has_duration)
@@ -67,7 +68,7 @@ def planner(n: int, has_duration: bool) -> TracedFunction:
 
 
 def traced_planner(n: int, has_duration: bool) -> Traced:
-    """What `planner` compiles, on the graph."""
+    """The graph that `planner` compiles."""
     from forearm.codegen.functions import traced_formula
 
     def formula(*given: Any) -> dict[str, Any]:

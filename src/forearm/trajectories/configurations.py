@@ -1,5 +1,5 @@
-"""What a request's waypoints are in joint coordinates: poses by inverse kinematics,
-hand velocities by the Jacobian.
+"""Waypoints of a request in joint coordinates: poses by inverse kinematics, hand velocities by the
+Jacobian.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from forearm.kinematics.poses import forward
 from forearm.trajectories.requests import Request, Waypoint
 
 Array = NDArray[np.float64]
-POSITION_ONLY = 3  # joints: of such an arm a pose's place counts, its attitude follows
-TURNED = 1e-6  # rad: of an attitude that is not the one asked for
+POSITION_ONLY = 3  # joints: with so few, only the position of a pose is reached, and its orientation follows
+TURNED = 1e-6  # rad: larger orientation errors are reported
 
 
 @dataclass(frozen=True, eq=False)
 class Configurations:
-    """Waypoints as q and qd (k, n), NaN where a velocity is open, and what is not as the
-    request has it, in sentences.
+    """Waypoints as q and qd (k, n), NaN where a velocity is open, and sentences on deviations from the
+    request.
     """
 
     q: Array
@@ -35,7 +35,9 @@ class Configurations:
 
 
 def configurations(arm: Arm, request: Request) -> Configurations:
-    """The waypoints in joint coordinates; a pose's posture is the branch nearest to the one before it."""
+    """The waypoints in joint coordinates; of the solutions for a pose, the one nearest to the previous
+    waypoint.
+    """
     request.check_for(arm)
     near = middle(arm)
     q, qd = np.empty((2, len(request.waypoints), arm.n))
@@ -47,8 +49,8 @@ def configurations(arm: Arm, request: Request) -> Configurations:
         turned = 0.0 if waypoint.pose is None else _turned(arm, q[k], waypoint.pose)
         if turned > TURNED:
             notes.append(
-                f"waypoint[{k + 1}]: {arm.n} joints bring the hand to its place but cannot choose its "
-                f"attitude, which differs from the pose by {turned:.3g} rad."
+                f"waypoint[{k + 1}]: with {arm.n} joints the hand reaches the position but not the "
+                f"orientation, which differs from the pose by {turned:.3g} rad."
             )
     if np.nan_to_num(qd[1:]).any():
         notes += _slowed(arm, qd, request.limits(arm, 1.0).velocity)
@@ -56,16 +58,16 @@ def configurations(arm: Arm, request: Request) -> Configurations:
 
 
 def _slowed(arm: Arm, qd: Array, fastest: Array) -> list[str]:
-    """Cut the velocities (k, n) of all waypoints but the first to the limits, and say so:
-    what a joint does at the start it cannot help, later it need not.
+    """Clamp the velocities (k, n) of all waypoints but the first to the limits, and report it: the start
+    velocity is a fact, later ones are choices.
     """
     notes = []
     for k, i in np.argwhere(np.abs(qd) > fastest):
         if k > 0:
             unit = "rad/s" if arm.joints[i].kind == "revolute" else "m/s"
             notes.append(
-                f"waypoint[{k + 1}]: {arm.joints[i].name} passes it at {fastest[i]:.4g} {unit}, its limit, "
-                f"where {abs(qd[k, i]):.4g} was asked for."
+                f"waypoint[{k + 1}]: {arm.joints[i].name} passes at its limit of {fastest[i]:.4g} {unit} "
+                f"instead of the requested {abs(qd[k, i]):.4g}."
             )
             qd[k, i] = np.copysign(fastest[i], qd[k, i])
     return notes
@@ -93,8 +95,8 @@ def _turned(arm: Arm, q: Array, pose: Array) -> float:
 
 
 def _velocity(arm: Arm, waypoint: Waypoint, q: Array, place: str) -> Array:
-    """Joint rates that give the hand its velocity; three joints give the linear one,
-    and a turn only if it comes with that.
+    """Joint rates for the hand velocity; three joints realise the linear part, and an angular part only if it
+    is consistent with that.
     """
     if waypoint.hand_velocity is None:
         return np.broadcast_to(np.nan if waypoint.qd is None else waypoint.qd, (arm.n,))
@@ -105,9 +107,9 @@ def _velocity(arm: Arm, waypoint: Waypoint, q: Array, place: str) -> Array:
         return np.asarray(rates.rates)
     if rates.singular:
         raise InputError(
-            f"{place}, hand_velocity: the pose is singular, so it cannot be had. Leave the velocity open."
+            f"{place}, hand_velocity: not feasible, as the pose is singular. Leave the velocity open."
         )
     raise InputError(
-        f"{place}, hand_velocity: the {arm.n} joints of {arm.name!r} cannot give it; the hand would miss it "
-        f"by {np.abs(rates.error).max():.3g} m/s or rad/s. Leave the velocity open, or give q and qd."
+        f"{place}, hand_velocity: not feasible with the {arm.n} joints of {arm.name!r}; the error would be "
+        f"{np.abs(rates.error).max():.3g} m/s or rad/s. Leave the velocity open, or give q and qd."
     )

@@ -1,5 +1,5 @@
-"""What a motion asks of an arm's drives at every moment that matters: on both sides of each jump of an
-acceleration or of friction, where Stribeck friction falls, and evenly between.
+"""Demands of a motion on an arm's drives, sampled on both sides of each jump of acceleration or friction,
+where Stribeck friction falls, and evenly in between.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from forearm.trajectories.switching import Switching
 Array = NDArray[np.float64]
 States = tuple[Array, Array, Array]
 Pieced = Switching | SmoothMotion
-PER_PIECE = 16  # moments between two jumps
-QUARTERS = 4  # of a polynomial of ninth degree, as between jumps
-MOST_ROWS = 200_000  # of such moments in all: long requests have fewer between two jumps
-MOST_FINE = 2_000_000  # of moments of the last look
-INSIDE = 1e-9  # of a piece: so near to its ends nothing has jumped yet
-TOGETHER = 1e-12  # of the duration: jumps so near to each other are one, apart by rounding
-FINER = 10  # times the grid of a plan, for the last look
-GRID = 1e-3  # s: of plans whose own is coarser
-FALLING = np.array([0.15, 0.3, 0.5, 0.7, 0.9, 1.15, 1.5, 2.0, 2.7])  # of the Stribeck speed
-BLOCK = 8192  # states at once: they stay in the caches
+PER_PIECE = 16  # samples between two jumps
+QUARTERS = 4  # parts of a ninth-degree polynomial, each sampled like an interval between jumps
+MOST_ROWS = 200_000  # limit of such samples: long requests have fewer between two jumps
+MOST_FINE = 2_000_000  # samples of the final check
+INSIDE = 1e-9  # of a piece: offset from its ends, inside any jump
+TOGETHER = 1e-12  # of the duration: closer jumps are one, separated by rounding
+FINER = 10  # times the grid of a plan, in the final check
+GRID = 1e-3  # s: maximum step of that grid
+FALLING = np.array([0.15, 0.3, 0.5, 0.7, 0.9, 1.15, 1.5, 2.0, 2.7])  # of the Stribeck velocity
+BLOCK = 8192  # states per block, which fits into the cache
 
 
 @dataclass(frozen=True, eq=False)
 class Demands:
-    """Of motions of one arm: what they need, by its kernel, of what its drives have."""
+    """Demands of motions of one arm, from its kernel, relative to its drive limits."""
 
     arm: Arm
     kernel: Kernel
@@ -45,7 +45,9 @@ class Demands:
 
     @cached_property
     def stribeck(self) -> Array:
-        """Velocities (s, n) at which the Stribeck friction of a freedom falls, NaN where it has none."""
+        """Velocities (s, n) at which the Stribeck friction of a degree of freedom falls, NaN if it has
+        none.
+        """
         falls: list[list[float]] = [[] for _ in range(self.arm.n)]
         for drive in drives_of(self.arm):
             speed = drive.at_joint.stribeck_speed
@@ -57,8 +59,8 @@ class Demands:
         return np.vstack([rows, -rows])
 
     def largest_share(self, motion: Pieced) -> float:
-        """The largest share of a limit that is used: at moments between jumps, and where parabolas through
-        three of them have their tops.
+        """Largest share of a limit used at samples between jumps, and at the vertices of parabolas through
+        three of them.
         """
         even, count, single = self._moments(motion)
         used = self._shares(motion.at(np.concatenate([even, single])))
@@ -75,7 +77,7 @@ class Demands:
         return most
 
     def finest_share(self, motion: Pieced, step: float) -> float:
-        """The same at every moment of the last look."""
+        """The same at all samples of the final check."""
         times = self.fine_times(motion, step)
         most = float(self._shares(_arrivals(motion)).max())
         for first in range(0, len(times), BLOCK):
@@ -83,7 +85,7 @@ class Demands:
         return most
 
     def uses(self, motion: Pieced, step: float) -> tuple[LimitUse, ...]:
-        """The largest use of each limit at every moment of the last look."""
+        """Largest use of each limit over all samples of the final check."""
         t, (q, qd, qdd) = self.fine_times(motion, step), _arrivals(motion)
         found = self.limits.uses(_ends(motion)[1:], self.kernel.inverse_dynamics(q, qd, qdd), qd)
         for first in range(0, len(t), BLOCK):
@@ -93,7 +95,7 @@ class Demands:
         return found
 
     def uses_at(self, motion: SampledMotion, times: Array) -> tuple[LimitUse, ...]:
-        """The largest use of each limit at these times."""
+        """Largest use of each limit at these times."""
         found: tuple[LimitUse, ...] = ()
         for first in range(0, len(times), BLOCK):
             t = times[first : first + BLOCK]
@@ -104,14 +106,14 @@ class Demands:
         return found
 
     def fine_times(self, motion: Pieced, step: float) -> Array:
-        """Ten times as many as a plan has with this step, and all that `largest_share` looks at."""
+        """Ten times as many times as a plan with this step has, and all those of `largest_share`."""
         grid = max(min(step, GRID) / FINER, motion.duration / MOST_FINE)
         even, _, single = self._moments(motion)
         return np.concatenate([np.arange(0.0, motion.duration, grid), even, single])
 
     def _moments(self, motion: Pieced) -> tuple[Array, int, Array]:
-        """Even moments between jumps, so many of each, and single ones besides:
-        the jumps themselves, and falling friction.
+        """Evenly spaced times between jumps, their number per piece, and additional ones: jumps and falling
+        friction.
         """
         jumps = np.unique(np.concatenate([_pieces(motion), _passages(motion, np.zeros((1, motion.n)))]))
         apart = np.diff(jumps) > TOGETHER * motion.duration
@@ -127,14 +129,14 @@ class Demands:
 
 
 def even_times(motion: JerkMotion | SeriesMotion, step: float) -> Array:
-    """Ten times as many as a plan has with this step, and every switch."""
+    """Ten times as many times as a plan with this step has, and every switch."""
     grid = max(min(step, GRID) / FINER, motion.duration / MOST_FINE)
     return np.concatenate([np.arange(0.0, motion.duration, grid), motion.switches])
 
 
 def _arrivals(motion: Pieced) -> States:
-    """At the end of every segment with the acceleration before it: a joint that comes to rest there has no
-    friction to brake it.
+    """States at the end of every segment with the acceleration before it: a joint that comes to rest there
+    has no friction to help braking.
     """
     if isinstance(motion, SmoothMotion):
         return motion.states[1:, 0], motion.states[1:, 1], motion.states[1:, 2]
@@ -142,12 +144,12 @@ def _arrivals(motion: Pieced) -> States:
 
 
 def _ends(motion: Pieced) -> Array:
-    """When segments or polynomials end, from 0 on."""
+    """Times at which segments or polynomials end, from 0."""
     return motion.times if isinstance(motion, Switching) else motion.switches
 
 
 def _pieces(motion: Pieced) -> Array:
-    """Times between which accelerations do not jump, in pieces that a few moments tell."""
+    """Times between which accelerations do not jump, in pieces that a few samples resolve."""
     if isinstance(motion, Switching):
         return motion.switches
     shares = np.linspace(0.0, 1.0, QUARTERS, endpoint=False)
@@ -156,7 +158,7 @@ def _pieces(motion: Pieced) -> Array:
 
 
 def _passages(motion: Pieced, velocities: Array) -> Array:
-    """The times at which a joint has one of its velocities (s, n) while it speeds up or brakes, unsorted."""
+    """Times at which a joint has one of its velocities (s, n) while accelerating or braking, unsorted."""
     if isinstance(motion, SmoothMotion):
         return motion.passages(velocities)
     t1, t3 = motion.phases[..., 0], motion.phases[..., 2]

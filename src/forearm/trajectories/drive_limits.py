@@ -1,4 +1,4 @@
-"""What the drives of an arm can give, torque, current and voltage, and the share that a motion uses."""
+"""Drive limits of an arm, torque, current and voltage, and the share that a motion uses."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from forearm.drives.motor import DAC, amplifier_gains, constants_of
 
 Array = NDArray[np.float64]
 Quantity = Literal["torque", "current", "voltage", "DAC", "position", "velocity", "acceleration", "box"]
-# The unit, and whose it is.
+# Unit, and description of the limit.
 WORDS: dict[Quantity, tuple[str, str]] = {
-    "torque": ("N m (N)", "that it has"),
-    "current": ("A", "that its motor takes"),
-    "voltage": ("V", "that its motor takes"),
-    "DAC": ("V", "that its DAC and amplifier give"),
-    "position": ("rad (m)", "that it may go from the middle of its range"),
-    "velocity": ("rad/s (m/s)", "that it may move at"),
-    "acceleration": ("rad/s^2 (m/s^2)", "that it may have"),
-    "box": ("m", "that it may go from the middle of its box"),
+    "torque": ("N m (N)", "available"),
+    "current": ("A", "limit of its motor"),
+    "voltage": ("V", "limit of its motor"),
+    "DAC": ("V", "limit of its DAC and amplifier"),
+    "position": ("rad (m)", "allowed from the middle of its range"),
+    "velocity": ("rad/s (m/s)", "allowed"),
+    "acceleration": ("rad/s^2 (m/s^2)", "allowed"),
+    "box": ("m", "allowed from the middle of its box"),
 }
 
 
 @dataclass(frozen=True)
 class LimitUse:
-    """How much of one limit of one joint, of its drive or of the hand's box a motion uses at most.
+    """Largest use of one limit by a motion: of a joint, of its drive or of the hand's box.
 
     Attributes:
         joint: its name; of a box "hand x", "hand y" or "hand z".
         quantity: "torque", "current" or "voltage"; of exciting motions "position" to "box" too.
-        needed, allowed: what the motion needs, and the limit, in its SI unit.
-        time: when it needs most, s.
+        needed, allowed: demand of the motion and the limit, in SI units.
+        time: time of the largest demand, s.
     """
 
     joint: str
@@ -58,10 +58,10 @@ class LimitUse:
 
 @dataclass(frozen=True, eq=False)
 class DriveLimits:
-    """Of each freedom, (n,): the largest torque, current and voltage, infinite where none is known.
+    """Limits of each degree of freedom, (n,): torque, current and voltage, infinite where undefined.
 
-    `converter` is what a DAC can ask for, through the amplifiers. K = N Kt and R are 1 and 0 where a motor
-    is not known. Inductance is not in the voltages: accelerations jump.
+    `converter` is the voltage range of a DAC with its amplifiers. K = N Kt and R are 1 and 0 for undefined
+    motors. Inductance is not included in the voltages, as accelerations jump.
     """
 
     names: tuple[str, ...]
@@ -74,7 +74,7 @@ class DriveLimits:
 
     @staticmethod
     def of(arm: Arm, dac: DAC | None = None) -> DriveLimits:
-        """Those of an arm behind a DAC; ModelError where the DAC's voltages would mean nothing."""
+        """Limits of an arm behind a DAC; ModelError if the DAC's voltages are undefined."""
         n = arm.n
         effort, current, voltage, converter = np.full((4, n), np.inf)
         K, R = np.ones(n), np.zeros(n)
@@ -90,43 +90,43 @@ class DriveLimits:
                 voltage[i] = np.inf if motor.max_voltage is None else motor.max_voltage
         if dac is not None and dac.span is not None:
             constants_of(arm)
-            # 0 is one of its levels, so that half a step is missing at the upper end
+            # 0 is one of its levels, so that the upper end is half a step lower
             most = dac.span if dac.bits is None else dac.span * (1.0 - 0.5**dac.bits)
             converter = most * np.abs(dac.gain * amplifier_gains(arm, dac))
         return DriveLimits(tuple(j.name for j in arm.joints), effort, current, voltage, converter, K, R)
 
     @cached_property
     def torque(self) -> Array:
-        """The largest torque by effort and current."""
+        """Torque limit by effort and current."""
         return np.minimum(self.effort, np.abs(self.K) * self.current)
 
     @cached_property
     def volts(self) -> Array:
-        """The largest voltage by motor and DAC."""
+        """Voltage limit by motor and DAC."""
         return np.minimum(self.voltage, self.converter)
 
     @cached_property
     def by_voltage(self) -> bool:
-        """Whether a voltage bounds any joint."""
+        """Whether any joint has a voltage limit."""
         return bool(np.isfinite(self.volts).any())
 
     @cached_property
     def at_rest(self) -> Array:
-        """The largest torque of a joint that stands: there all of the voltage drives a current."""
+        """Torque limit at rest, where the full voltage drives the current."""
         K = np.abs(self.K)
         by_voltage = np.divide(K * self.volts, self.R, out=np.full_like(K, np.inf), where=self.R > 0.0)
         return np.minimum(self.torque, by_voltage)
 
     def shares(self, tau: Array, qd: Array) -> Array:
-        """The largest of |needed| / allowed over all limits, of torques and velocities (..., n)."""
+        """Largest of |needed| / allowed over all limits, for torques and velocities (..., n)."""
         used: Array = np.abs(tau) / self.torque
         if self.by_voltage:
             np.maximum(used, np.abs(self.R / self.K * tau + self.K * qd) / self.volts, out=used)
         return used
 
     def spare(self, need: Array, speed: Array) -> Array:
-        """The torque left for speeding up and for braking, where moving at a speed takes `need` in its
-        direction, (..., n) each.
+        """Torque left for accelerating and for braking, if moving at a speed takes `need` in its direction,
+        (..., n) each.
         """
         left: Array = self.torque - np.abs(need)
         if self.by_voltage:
@@ -139,7 +139,7 @@ class DriveLimits:
         return left
 
     def uses(self, t: Array, tau: Array, qd: Array) -> tuple[LimitUse, ...]:
-        """The largest use of each limit by each joint that has it, at times (m,); NaN counts as nothing."""
+        """Largest use of each limit by each joint that has one, at times (m,); NaN is ignored."""
         needs: dict[Quantity, tuple[Array, Array]] = {
             "torque": (tau, self.effort),
             "current": (tau / self.K, self.current),

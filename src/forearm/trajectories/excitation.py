@@ -1,4 +1,4 @@
-"""How well a motion shows the parameters of an arm: what a fit to its torques would leave open."""
+"""Identifiability of an arm's parameters from a motion: the information in its torques."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from forearm.tables import Report, number
 from forearm.trajectories.drive_limits import LimitUse
 
 Array = NDArray[np.float64]
-POOR = 0.3  # of a parameter's value: a standard deviation above makes it poorly excited
-UNSEEN = 1e-12  # of the largest eigenvalue of the scaled information: a direction below is not seen
-TAKES_PART = 1e-6  # of a direction: what a parameter must share in to be counted to it
+POOR = 0.3  # of a parameter's value: a larger standard deviation counts as poorly excited
+UNSEEN = 1e-12  # of the largest eigenvalue of the scaled information: directions below are unobservable
+TAKES_PART = 1e-6  # of a direction: share above which a parameter is part of it
 
 
 @dataclass(frozen=True, eq=False)
 class Excitation:
-    """How well torques along a motion, measured with noise, would tell the parameters of an arm.
+    """Expected accuracy of an arm's parameters from noisy torques along a motion.
 
     Attributes:
         names: of the p parameters: base inertial ones ("link2.Izz"), then those of drives
             ("joint2.friction.viscous").
-        labels: what each is: of a base parameter the combination.
-        values: in the arm as it is (p,); NaN where it does not say.
-        information: sum of W^T W / noise^2 over all samples (p, p), W the torques' columns.
-        start_information: the same of the random motion that the search began with, within the same limits.
-        scale: what each parameter is multiplied by for `condition` and `log_det` (p,): the inverse of its
-            column's usual size over the noise.
-        noise: standard deviation of one sample of each torque (n,), N m (N), without correlation.
-        noise_note: where the noise was assumed, how; else empty.
-        samples: how many the motion has.
-        earlier: how many motions before it are counted in.
+        labels: description of each; for a base parameter the combination.
+        values: values in the arm (p,); NaN where undefined.
+        information: sum of W^T W / noise^2 over all samples (p, p), W the torque regressor.
+        start_information: the same for the random motion that the search began with, within the same limits.
+        scale: factor of each parameter for `condition` and `log_det` (p,): the inverse of the typical size of
+            its column over the noise.
+        noise: standard deviation of one sample of each torque (n,), N m (N), uncorrelated.
+        noise_note: how the noise was assumed, if it was; else empty.
+        samples: number of samples.
+        earlier: number of earlier motions included.
         criterion: "d" or "condition".
         torque_side: "motor" or "link".
-        uses: the largest use of each limit.
-        never_seen: sentences on parameters that no motion can tell from the others.
+        uses: largest use of each limit.
+        never_seen: sentences on parameters that no motion can distinguish.
     """
 
     names: tuple[str, ...]
@@ -58,27 +58,27 @@ class Excitation:
 
     @cached_property
     def std(self) -> Array:
-        """Expected standard deviation of each parameter (p,); infinite where it is not seen."""
+        """Expected standard deviation of each parameter (p,); infinite if unobservable."""
         return _deviations(self.information, self.scale)
 
     @cached_property
     def start_std(self) -> Array:
-        """The same after the random motion."""
+        """The same for the random motion."""
         return _deviations(self.start_information, self.scale)
 
     @cached_property
     def eigenvalues(self) -> Array:
-        """Of the scaled information (p,), rising."""
+        """Eigenvalues of the scaled information (p,), ascending."""
         return _eigenvalues(self.information, self.scale)
 
     @property
     def condition(self) -> float:
-        """Condition number of the scaled columns: largest over least singular value."""
+        """Condition number of the scaled columns: largest over smallest singular value."""
         return _condition(self.eigenvalues)
 
     @property
     def start_condition(self) -> float:
-        """The same of the random motion."""
+        """The same for the random motion."""
         return _condition(_eigenvalues(self.start_information, self.scale))
 
     @property
@@ -88,33 +88,34 @@ class Excitation:
 
     @property
     def start_log_det(self) -> float:
-        """The same of the random motion."""
+        """The same for the random motion."""
         return _log_det(_eigenvalues(self.start_information, self.scale))
 
     @property
     def gain(self) -> float:
-        """How many times smaller deviations are than after the random motion, in the geometric mean of all
+        """Ratio of the deviations from the random motion to those from this one, geometric mean over all
         directions.
         """
         return float(np.exp((self.log_det - self.start_log_det) / (2.0 * len(self.names))))
 
     @cached_property
     def poor(self) -> tuple[str, ...]:
-        """Sentences on parameters that stay poorly excited: not seen, or with an expected deviation of more
-        than 30 % of the value in the arm.
+        """Sentences on poorly excited parameters: unobservable, or with an expected deviation above 30 % of
+        the value in the arm.
         """
         found = []
         for name, value, std in zip(self.names, self.values.tolist(), self.std.tolist(), strict=True):
             if not np.isfinite(std):
-                found.append(f"{name} is not seen by this motion.")
+                found.append(f"{name} is not excited by this motion.")
             elif value != 0.0 and std > POOR * abs(value):
                 found.append(
-                    f"{name} is expected to +-{std:.2g}, {std / abs(value):.0%} of the arm's {value:.3g}."
+                    f"{name} has an expected deviation of +-{std:.2g}, {std / abs(value):.0%} of the arm's "
+                    f"{value:.3g}."
                 )
         return tuple(found)
 
     def report(self) -> Report:
-        """Expected deviations, and how much of each limit is used."""
+        """Expected deviations, and use of each limit."""
         columns = (self.values.tolist(), self.std.tolist(), self.start_std.tolist())
         rows = [
             [
@@ -128,15 +129,16 @@ class Excitation:
         ]
         noise = ", ".join(number(x, 3) for x in self.noise.tolist())
         more = f"{self.earlier} earlier motion{'s' if self.earlier > 1 else ''}"
-        earlier = f", {more} counted in" if self.earlier else ""
+        earlier = f", including {more}" if self.earlier else ""
         return Report(
             ["parameter", "in the arm", "expected std", "share", "std if random"],
             rows,
-            f"what {self.samples} samples of the torques at the {self.torque_side} side would tell{earlier}",
+            f"expected accuracy from {self.samples} samples of the torques at the {self.torque_side} "
+            f"side{earlier}",
             after=[
                 f"noise of one sample: {noise} N m (N){self.noise_note and f'; {self.noise_note}'}",
-                f"condition number {self.condition:.4g} (random motion: {self.start_condition:.4g}); in the "
-                f"mean deviations are {self.gain:.3g} times smaller than after that",
+                f"condition number {self.condition:.4g} (random motion: {self.start_condition:.4g}); "
+                f"deviations are {self.gain:.3g} times smaller in the geometric mean",
                 *self.poor,
                 *self.never_seen,
             ],
@@ -151,7 +153,7 @@ class Excitation:
         return Report(["limit", "largest", "allowed", "used"], rows, "limits")
 
     def document(self) -> dict[str, Any]:
-        """Everything that a JSON document says of it."""
+        """Fields for a JSON document."""
         return {
             "criterion": self.criterion,
             "torque_side": self.torque_side,
@@ -188,7 +190,7 @@ class Excitation:
 
 
 def _sized(std: float) -> str:
-    return f"{std:.3g}" if np.isfinite(std) else "not seen"
+    return f"{std:.3g}" if np.isfinite(std) else "unobservable"
 
 
 def _eigenvalues(information: Array, scale: Array) -> Array:
@@ -201,7 +203,7 @@ def _condition(eigenvalues: Array) -> float:
 
 
 def _log_det(eigenvalues: Array) -> float:
-    """Directions that are not seen count with the least that can be told from nothing."""
+    """Unobservable directions count with the smallest resolvable value."""
     return float(np.log(np.maximum(eigenvalues, UNSEEN * eigenvalues[-1])).sum())
 
 

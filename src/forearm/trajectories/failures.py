@@ -1,4 +1,4 @@
-"""Why planning one motion failed: a sentence with the joint."""
+"""Why planning a bang-bang motion failed: a sentence that names the joint."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 def refuse(
     states: tuple[Array, Array, Array, Array], limits: MotionLimits, asked: float | None, what: str
 ) -> NoReturn:
-    """Raise the error that says which joint of one plan stands in the way, and how."""
+    """Raise the error that names the infeasible joint of one plan, and the reason."""
     x0, v0, x1, v1 = states
     a = limits.acceleration
     spans = joint_span([*states, *limits.arrays])
@@ -27,29 +27,29 @@ def refuse(
     low, high, fastest = float(limits.lower[i]), float(limits.upper[i]), float(limits.velocity[i])
     shortest, start, end = (float(span[i]) for span in spans)
     if status == PlanStatus.TOO_FAST:
-        said = f"{float(v1[i])!r}, allowed {fastest!r}. Give a lower velocity."
+        said = f"{float(v1[i])!r}, allowed {fastest!r}. Use a lower velocity."
     elif status == PlanStatus.OUT_OF_RANGE:
         said = (
             f"{float(x0[i])!r} and {float(x1[i])!r}, allowed {low!r} to {high!r}, in rad "
-            "(m). Give other points."
+            "(m). Use other points."
         )
     elif status == PlanStatus.NO_ROOM:
         first, last = x0[i] + 0.5 * v0[i] * abs(v0[i]) / a[i], x1[i] - 0.5 * v1[i] * abs(v1[i]) / a[i]
         said = (
-            f"it stops at {first:.6g} and starts back from {last:.6g}, allowed {low!r} to {high!r}. "
-            "Give lower velocities."
+            f"it stops at {first:.6g} and returns from {last:.6g}, allowed {low!r} to {high!r}. "
+            "Use lower velocities."
         )
     elif status == PlanStatus.DURATION:
         gap = (
             ""
             if end <= start
-            else f" but not from {start:.6g} to {end:.6g} s"
+            else f" except {start:.6g} to {end:.6g} s"
             if end < NEVER
             else f" to {start:.6g} s only"
         )
-        said = f"got {asked!r} s; possible from {shortest:.6g} s on{gap}."
+        said = f"got {asked!r} s; feasible from {shortest:.6g} s{gap}."
     else:
-        said = f"at most {start:.6g} s, another needs {float(spans[0].max()):.6g} s. Give lower velocities."
+        said = f"at most {start:.6g} s, another needs {float(spans[0].max()):.6g} s. Use lower velocities."
     raise InputError(f"{what}, joint {i + 1}: {status.reason}: {said}")
 
 

@@ -1,30 +1,30 @@
-"""One joint under constant maximal acceleration: the durations it can take, and its phases for one of them.
+"""One joint at constant maximum acceleration: its feasible durations, and its phases for one of them.
 
-Every function takes floats, or arrays of many joints at once. Waters III gives the method without
-velocity limit: from each end two lines of extremal acceleration in the plane of x and v^2, and the
-switch where they meet.
+Every function accepts floats, or arrays of many joints. Waters III gives the method without velocity limit:
+from each
+end two lines of extremal acceleration in the plane of x and v^2, and the switch where they meet.
 
-Of all motions from (x0, v0) to (x1, v1) with |x''| <= a and |x'| <= v that take a time T, one goes by full
-acceleration to a velocity c, holds it, and goes by full acceleration to v1. The way it covers grows with c,
-as its slope is the time at c; so a distance can be covered in T exactly if it lies between the ways of the
-smallest and the largest c, and then by one c.
+Of all motions from (x0, v0) to (x1, v1) with |x''| <= a and |x'| <= v that take a time T, one accelerates
+fully to a velocity c, holds it, and accelerates fully to v1. Its distance increases with c, the slope being
+the time at c; so a distance can be covered in T exactly if it lies between those of the smallest and the
+largest c, and then by one c.
 """
 
 from __future__ import annotations
 
 from forearm.symbols.scalars import Scalar, choose, hinge, maximum, minimum, root
 
-NEVER = 1e100  # s: stands for a duration that does not exist; finite, so that differences are numbers
+NEVER = 1e100  # s: stands for a duration that does not exist; finite, so that differences are finite
 TINY = 1e-150  # keeps 0 / 0 at 0
-ROUNDING = 2.0**-50  # relative: what a few operations may lose
+ROUNDING = 2.0**-50  # relative: rounding of a few operations
 
 
 def direct_motion(x0: Scalar, v0: Scalar, x1: Scalar, v1: Scalar, a: Scalar) -> tuple[Scalar, Scalar]:
-    """The time of the change from v0 to v1 at full acceleration, and the way that is left
-    beyond what it covers.
+    """The time of the change from v0 to v1 at full acceleration, and the remaining distance beyond what it
+    covers.
 
-    What is left within rounding is 0, unless the joint stands at both ends: otherwise one that has to brake
-    as hard as it can would, for a lost bit, have to come back.
+    A remainder within rounding is 0, unless the joint is at rest at both ends: otherwise a joint that must
+    brake at its limit would have to return because of a lost bit.
     """
     time = abs(v1 - v0) / a
     way = 0.5 * (v0 + v1) * time
@@ -36,8 +36,8 @@ def direct_motion(x0: Scalar, v0: Scalar, x1: Scalar, v1: Scalar, a: Scalar) -> 
 def braked(
     x0: Scalar, v0: Scalar, a: Scalar, v: Scalar, lower: Scalar, upper: Scalar
 ) -> tuple[Scalar, Scalar, Scalar]:
-    """(place, velocity, time) when a joint that starts faster than v has braked to v; the start where it does
-    not. A start outside of the range stays where it is, to be refused.
+    """(position, velocity, time) when a joint that starts faster than v has braked to v; otherwise the start.
+    A start outside the range is left unchanged, to be refused.
     """
     within = maximum(-v, minimum(v, v0))
     time = abs(v0 - within) / a
@@ -46,7 +46,7 @@ def braked(
 
 
 def later(spans: tuple[Scalar, Scalar, Scalar], braking: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """Durations that begin after so much braking."""
+    """Durations shifted by a preceding braking time."""
     shortest, start, end = spans
     return shortest + braking, start + braking, end + braking
 
@@ -54,24 +54,25 @@ def later(spans: tuple[Scalar, Scalar, Scalar], braking: Scalar) -> tuple[Scalar
 def durations(
     x0: Scalar, v0: Scalar, x1: Scalar, v1: Scalar, a: Scalar, v: Scalar, lower: Scalar, upper: Scalar
 ) -> tuple[Scalar, Scalar, Scalar]:
-    """(shortest, gap_start, gap_end): every duration from the shortest on is possible but those between
+    """(shortest, gap_start, gap_end): every duration from the shortest on is feasible, except those between
     gap_start and gap_end.
 
-    A gap is there where both velocities point the same way and the way is short: a bit slower is possible by
-    braking and speeding up, much slower by turning round twice, nothing between. Without a gap its ends are
-    equal. A gap that ends at NEVER says that turning round would leave lower <= x <= upper; a shortest that
-    is NEVER, that no motion is possible. In the direction s of the way left beyond the direct motion, with
-    r = a |left|, l and h the smaller and the larger of s v0 and s v1, t the time of the direct motion:
+    There is a gap if both velocities have the same sign and the distance is short: slightly longer durations
+    are feasible by braking and accelerating, much longer ones by reversing twice, nothing in between. Without
+    a gap its ends are equal. A gap that ends at NEVER means that reversing would violate lower <= x <= upper;
+    a shortest of NEVER means that no motion is feasible. In the direction s of the distance left beyond the
+    direct motion, with r = a |left|, l and h the smaller and the larger of s v0 and s v1, t the time of the
+    direct motion:
         shortest = t + 2 (min(p, v) - h) / a + max(0, r - v^2 + h^2) / (a v),   p = sqrt(h^2 + r)
         gap = t + 2 (l -+ sqrt(l^2 - r)) / a where l > 0 and l^2 > r.
     """
     time, left = direct_motion(x0, v0, x1, v1, a)
-    # where nothing is left, the way that it moves already
+    # with nothing left, the present direction
     s = choose(0.0, -choose(0.0, abs(left), left, v0 + v1), -1.0, 1.0)
     low, high = minimum(s * v0, s * v1), maximum(s * v0, s * v1)
     r = a * abs(left)
     p = root(high * high + r)
-    # p - high, without a difference of near numbers
+    # p - high, without cancellation
     rise = choose(0.0, -high, p - high, r / (p + abs(high) + TINY))
     room = v - high
     shortest = time + (2.0 * minimum(rise, room) + hinge(r - room * (v + high)) / v) / a
@@ -93,7 +94,7 @@ def durations(
 def ends_room(
     x0: Scalar, v0: Scalar, x1: Scalar, v1: Scalar, v: Scalar, lower: Scalar, upper: Scalar
 ) -> Scalar:
-    """Negative where an end lies outside of the range or is faster than v."""
+    """Negative if an end lies outside the range or is faster than v."""
     places = minimum(minimum(upper - x0, x0 - lower), minimum(upper - x1, x1 - lower))
     return minimum(places, v - maximum(abs(v0), abs(v1)))
 
@@ -101,11 +102,10 @@ def ends_room(
 def turning_room(
     x0: Scalar, v0: Scalar, x1: Scalar, v1: Scalar, a: Scalar, lower: Scalar, upper: Scalar
 ) -> Scalar:
-    """Negative where the joint cannot stop after the start and before the end within its
-    range, but for rounding.
+    """Negative if the joint cannot stop after the start and before the end within its range, up to rounding.
 
-    It stops first at x0 + v0 |v0| / 2a at the earliest, and last at x1 - v1 |v1| / 2a at the latest; a motion
-    of three phases that turns round does so in these two points and nowhere else.
+    It first stops at x0 + v0 |v0| / 2a at the earliest, and last at x1 - v1 |v1| / 2a at the latest; a
+    three-phase motion that reverses does so at these two points and nowhere else.
     """
     before, after = 0.5 * v0 * abs(v0) / a, 0.5 * v1 * abs(v1) / a
     first, last = x0 + before, x1 - after
@@ -116,12 +116,12 @@ def turning_room(
 def phases(
     x0: Scalar, v0: Scalar, x1: Scalar, v1: Scalar, a: Scalar, v: Scalar, T: Scalar
 ) -> tuple[Scalar, Scalar, Scalar, Scalar]:
-    """(t1, t2, t3, c): the times of going to the velocity c, of holding it, and of going to v1,
-    for a possible duration T.
+    """(t1, t2, t3, c): the durations of accelerating to the velocity c, of holding it, and of accelerating to
+    v1, for a feasible duration T.
 
-    With R the time beyond the direct motion's and `left` the way beyond its way: c = left / R where this lies
-    between the two velocities; beyond the larger one, h, c = h + u with u (a R - u) = a (left - h R), below
-    the smaller one likewise.
+    With R the time beyond the direct motion's and `left` the distance beyond its distance: c = left / R if
+    this lies between the two velocities; beyond the larger one, h, c = h + u with u (a R - u) = a (left - h
+    R), below the smaller one likewise.
     """
     time, left = direct_motion(x0, v0, x1, v1, a)
     low, high = minimum(v0, v1), maximum(v0, v1)

@@ -1,4 +1,4 @@
-"""Arrays in JSON files of paths and motions, read without trust."""
+"""Arrays in JSON files of paths and motions, from untrusted input."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ Array = NDArray[np.float64]
 def shaped_arrays(
     data: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]], name: str, least: str
 ) -> dict[str, Array]:
-    """Arrays of these shapes, none of them empty; `least` says what there must be at least."""
+    """Arrays of these shapes, none of them empty; `least` names the minimum content."""
     arrays = {key: _array(data[key]) for key in shapes}
     for key, shape in shapes.items():
         if arrays[key].shape != shape or 0 in shape:
             raise InputError(
-                f"{name}, {key}: expected {' x '.join(map(str, shape))} numbers, of {least} at least, got "
+                f"{name}, {key}: expected {' x '.join(map(str, shape))} numbers, with at least {least}, got "
                 f"{shorten(data[key])}."
             )
     return arrays
 
 
 def even_arrays(data: Mapping[str, Any], dimensions: Mapping[str, int], name: str) -> dict[str, Array]:
-    """Arrays of so many dimensions, of those that are there, none of them empty."""
+    """Arrays with these numbers of dimensions, for the keys present, none of them empty."""
     arrays = {key: _array(data[key]) for key in dimensions if key in data}
     for key, array in arrays.items():
         if array.ndim != dimensions[key] or not array.size:
-            raise InputError(f"{name}, {key}: rows must be equally long, got {shorten(data[key])}.")
+            raise InputError(f"{name}, {key}: rows must have equal lengths, got {shorten(data[key])}.")
     return arrays
 
 
 def _array(value: Any) -> Array:
-    """Numbers in lists; an empty array where rows differ in length."""
+    """Numbers in nested lists; an empty array if rows differ in length."""
     try:
         return np.array(value, dtype=np.float64)
     except ValueError:

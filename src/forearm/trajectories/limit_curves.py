@@ -1,4 +1,4 @@
-"""What a plan may use at each of its samples: velocity, acceleration, torque and voltage of each joint."""
+"""Limits of a plan at each of its samples: velocity, acceleration, torque and voltage of each joint."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 def limit_curves(plan: Plan) -> dict[str, Array]:
-    """The limits (m, n) by quantity, infinite where there is none: those of the path, or the arm's."""
+    """The limits (m, n) by quantity, infinite if unlimited: those of the path, or the arm's."""
     drives, shape = DriveLimits.of(plan.arm, plan.dac), plan.q.shape
     if plan.timing is not None and isinstance(plan.motion, PathMotion):
         limits, (s, _, _) = plan.timing.problem.limits, plan.motion.along(plan.t)

@@ -1,4 +1,4 @@
-"""What a motion may use of each joint: its range, its velocity, its acceleration, its jerk, its snap."""
+"""Limits of a motion for each joint: range, velocity, acceleration, jerk and snap."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from forearm.kinematics.limits import limits_of
 from forearm.values import LARGEST, as_floats
 
 Array = NDArray[np.float64]
-FAR = 1e100  # of a range that has no end: farther than any joint needs to stop
-SLACK = 1e-9  # rad, m, and relative of velocities: what rounding may put beyond a limit
-SMALLEST = 1e-30  # of a velocity or an acceleration: products of a few such numbers are still no 0
+FAR = 1e100  # bound of an unlimited range: farther than any joint needs to stop
+SLACK = 1e-9  # rad, m, and relative for velocities: tolerance of rounding
+SMALLEST = 1e-30  # of a velocity or an acceleration: products of a few such numbers do not underflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,15 +24,16 @@ class MotionLimits:
     """Range, velocity, acceleration, jerk and snap of n joints: lower <= q <= upper, |qd| <= velocity, |qdd|
     <= acceleration, |qddd| <= jerk, |qdddd| <= snap.
 
-    Each is (n,), or a number for all joints. For many plans at once they may be (B, n), a row for each; where
-    one is, all are kept so. Infinite velocities, jerks and snaps are kept as 1e30, infinite ranges as 1e100.
+    Each is (n,), or a number for all joints. For many plans at once they may be (B, n), a row for each; if
+    one is, all are stored that way. Infinite velocities, jerks and snaps are stored as 1e30, infinite ranges
+    as 1e100.
 
     Args:
         acceleration: largest |qdd|, rad/s^2 (m/s^2), finite.
         velocity: largest |qd|, rad/s (m/s).
         lower, upper: range of q, rad or m.
-        jerk: largest |qddd|, rad/s^3 (m/s^3); motions that are `jerk_limited` or `smooth` keep it.
-        snap: largest |qdddd|, rad/s^4 (m/s^4); motions that are `smooth` keep it.
+        jerk: largest |qddd|, rad/s^3 (m/s^3); respected by `jerk_limited` and `smooth`.
+        snap: largest |qdddd|, rad/s^4 (m/s^4); respected by `smooth`.
     """
 
     acceleration: Array
@@ -73,7 +74,7 @@ class MotionLimits:
 
     def _check(self, infinite: bool) -> None:
         if infinite:
-            raise InputError("limits, acceleration: must be finite; a joint without one would need no time.")
+            raise InputError("limits, acceleration: must be finite; otherwise a motion would take no time.")
         for name in ("acceleration", "velocity", "jerk", "snap"):
             wrong = getattr(self, name) < SMALLEST
             if wrong.any():
@@ -85,7 +86,7 @@ class MotionLimits:
         if wrong.any():
             raise InputError(
                 f"limits, {_joint(wrong)}: lower {float(self.lower[wrong][0])!r} lies above upper "
-                f"{float(self.upper[wrong][0])!r}; change them round."
+                f"{float(self.upper[wrong][0])!r}; swap them."
             )
 
     @property
@@ -100,36 +101,36 @@ class MotionLimits:
 
     @property
     def count(self) -> int | None:
-        """For how many plans, B, there is a row each; None where one is for all."""
+        """Number of plans, B, with a row each; None if one is for all."""
         return len(self.acceleration) if self.acceleration.ndim == 2 else None
 
     @cached_property
     def has_jerk(self) -> bool:
-        """Whether the jerk of every joint is bounded."""
+        """Whether the jerk of every joint is limited."""
         return bool((self.jerk < LARGEST).all())
 
     def with_jerk(self, jerk: ArrayLike) -> MotionLimits:
-        """The same with this limit of jerk."""
+        """The same with this jerk limit."""
         return MotionLimits(self.acceleration, self.velocity, self.lower, self.upper, jerk, self.snap)
 
     @cached_property
     def of_derivatives(self) -> Array:
-        """Velocities, accelerations, jerks and snaps, one below the other, (4, n)."""
+        """Velocities, accelerations, jerks and snaps, stacked, (4, n)."""
         return np.stack([self.velocity, self.acceleration, self.jerk, self.snap])
 
     @cached_property
     def columns(self) -> tuple[Array, Array, Array]:
-        """Velocities, accelerations and jerks of all joints one below the other, (n, 1) each."""
+        """Velocities, accelerations and jerks of all joints as columns, (n, 1) each."""
         v, a, j = (x.reshape(-1, 1) for x in (self.velocity, self.acceleration, self.jerk))
         return v, a, j
 
     @cached_property
     def is_bounded(self) -> bool:
-        """Whether the range of some joint has an end."""
+        """Whether the range of some joint is limited."""
         return bool((self.lower > -FAR).any() or (self.upper < FAR).any())
 
     def check_one(self, what: str) -> None:
-        """Refuse limits of many plans where one is made."""
+        """Refuse limits of many plans where one plan is made."""
         if self.count is not None:
             raise InputError(
                 f"{what}, limits: expected those of one plan, {self.n} numbers each, got {self.count} rows; "
@@ -143,7 +144,7 @@ class MotionLimits:
 
 
 def _joint(wrong: NDArray[np.bool_]) -> str:
-    """The first joint that is wrong, and its row where there are many."""
+    """The first invalid joint, and its row if there are many."""
     *row, i = np.argwhere(wrong)[0]
     return f"joint {i + 1}" + "".join(f" in row {k}" for k in row)
 
@@ -155,9 +156,9 @@ def arm_limits(
     jerk: ArrayLike = np.inf,
     snap: ArrayLike = np.inf,
 ) -> MotionLimits:
-    """The limits of an arm's joints with accelerations given.
+    """The limits of an arm's joints with the given accelerations.
 
-    Joints that follow one (mimic) count: their range and velocity bound those of the joint that they follow.
+    Mimic joints count: their range and velocity limit those of their source joint.
 
     Args:
         arm: the arm.
@@ -176,7 +177,7 @@ def arm_limits(
         ]
         if stuck:
             raise InputError(
-                f"arm {arm.name!r}, joint {stuck[0]!r}: its max_speed is 0; give velocities for the motion."
+                f"arm {arm.name!r}, joint {stuck[0]!r}: its max_speed is 0; set velocities for the motion."
             )
     limits = MotionLimits(acceleration, velocity, lower, upper, jerk, snap)
     if limits.n != arm.n:
@@ -185,9 +186,7 @@ def arm_limits(
 
 
 def fastest_of(arm: Arm) -> Array:
-    """The largest velocity of each freedom, (n,), that of what follows it included;
-    infinite where none is known.
-    """
+    """Velocity limit of each degree of freedom, (n,), including its mimic joints; infinite if undefined."""
     fastest = np.full(arm.n, np.inf)
     for body in arm.moving.bodies:
         if body.joint.max_speed is not None and body.multiplier != 0.0:
@@ -196,8 +195,8 @@ def fastest_of(arm: Arm) -> Array:
 
 
 def beyond_arm(arm: Arm, least: Array, most: Array, fastest: Array) -> list[str]:
-    """Where a motion between these positions, up to these velocities, (n,) each,
-    leaves what the arm's own joints may do.
+    """Violations by a motion between these positions, up to these velocities, (n,) each, of the arm's own
+    limits.
     """
     found = []
     for body in arm.moving.bodies:
@@ -210,6 +209,6 @@ def beyond_arm(arm: Arm, least: Array, most: Array, fastest: Array) -> list[str]
         speed = abs(body.multiplier) * float(fastest[i])
         if joint.max_speed is not None and speed > joint.max_speed * (1.0 + SLACK):
             found.append(
-                f"{joint.name} moves at {speed:.4g}, beyond the {joint.max_speed:.4g} {unit}/s that it may."
+                f"{joint.name} moves at {speed:.4g}, above its limit of {joint.max_speed:.4g} {unit}/s."
             )
     return found

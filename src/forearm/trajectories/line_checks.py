@@ -1,5 +1,5 @@
-"""What stands in the way of a hand line, found before it is run:
-places out of reach, singular postures, limits of joints.
+"""Feasibility checks of a Cartesian line before it is executed: unreachable positions, singular
+configurations, joint limits.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ Motion = Callable[[Array], tuple[Array, Array, Array]]
 Excess = Callable[[Array], Array]
 Kind = Literal["unreachable", "singular", "position limit", "velocity limit"]
 
-NEAR = 1e-3  # smallest over largest singular value: below it joints go a thousand times faster than at best
-SAMPLES = 240  # times in each stretch at which limits are looked at
-AHEAD = 24  # places beyond the end of a branch at which the hand is tried
-TRIALS = 8  # postures from which each of them is tried
-FULL = 6  # joints that place and attitude together need
-FINER = 64  # parts of a sample in which the first moment beyond a limit is looked for, twice
+NEAR = 1e-3  # smallest over largest singular value: below it joints move a thousand times faster than at best
+SAMPLES = 240  # times per segment at which limits are checked
+AHEAD = 24  # positions beyond the end of a branch at which the hand is tried
+TRIALS = 8  # configurations from which each of them is tried
+FULL = 6  # joints that position and orientation together need
+FINER = 64  # subdivisions of a sample, twice, to locate the first moment beyond a limit
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One obstacle to a line of the hand.
+    """One obstacle to a Cartesian line.
 
     Attributes:
         kind: "unreachable", "singular", "position limit" or "velocity limit".
-        time, until: from when until when, s.
-        place: where the hand is then, base frame, m.
-        joint: name of the joint that it is about.
-        text: a sentence.
+        time, until: interval, s.
+        place: position of the hand then, base frame, m.
+        joint: name of the joint concerned.
+        text: description, a sentence.
     """
 
     kind: Kind
@@ -53,8 +53,8 @@ class Problem:
 def end_of_branch(
     task: LineTask, stretch: Stretch, when: Callable[[float], float], unit: str = "s"
 ) -> Problem:
-    """Why a stretch could not be followed to its end: singular if the hand can be had beyond it,
-    otherwise out of reach. `unit` is that of what `when` gives.
+    """Why a segment could not be followed to its end: singular if positions beyond it are reachable,
+    otherwise out of reach. `unit` is that of the result of `when`.
     """
     s, q = float(stretch.ways[-1]), stretch.q[-1]
     joint = _weak_joint(task, q)
@@ -68,37 +68,35 @@ def end_of_branch(
     there = np.asarray(tried.solved)
     time = when(s)
     if there[0]:
-        text = "the branch ends in a singular posture; beyond it the hand needs another one, or a jump"
+        text = "the branch ends in a singular configuration; beyond it another branch, or a jump, is needed"
         return _problem("singular", time, time, stretch, s, joint, text, unit)
     back = float(ahead[there.argmax()]) if there.any() else stretch.length
     text = (
-        "no posture puts the hand farther along the "
-        f"line{' until' if there.any() else ', to its end at'} {when(back):.4g} {unit}"
+        f"no configuration reaches farther along the line{' until' if there.any() else ', to its end at'} "
+        f"{when(back):.4g} {unit}"
     )
     if task.attitude and task.arm.n < FULL:
-        text += (
-            f"; {task.arm.n} joints cannot keep an attitude along most lines: leave it "
-            "free with attitude='free'"
-        )
+        text += f"; {task.arm.n} joints rarely keep an orientation along a line: use attitude='free'"
     return _problem("unreachable", time, when(back), stretch, s, joint, text, unit)
 
 
 def singular_places(
     task: LineTask, stretch: Stretch, when: Callable[[float], float], unit: str = "s"
 ) -> list[Problem]:
-    """Where the way comes near singular postures or through them, where knots are dense:
-    the worst place of each. `unit` is that of what `when` gives.
+    """Passages near or through singular configurations, where knots are dense: the worst of each. `unit` is
+    that of the result of `when`.
     """
     ratio = task.closeness(stretch.q)
     found = []
     for first, last in _runs(ratio < NEAR):
         if last == len(ratio) - 1 and not stretch.whole:
-            continue  # the end of the branch, which has its own word
+            continue  # the end of the branch, which is reported separately
         s, q = _worst(task, stretch, max(first - 1, 0), min(last + 1, len(ratio) - 1))
         closest = float(task.closeness(q[None])[0])
         begins, ends = when(float(stretch.ways[first])), when(float(stretch.ways[last]))
         text = (
-            f"a singular posture at {when(s):.4g} {unit} (smallest over largest singular value {closest:.2g})"
+            f"a singular configuration at {when(s):.4g} {unit} (smallest over largest singular value "
+            f"{closest:.2g})"
         )
         found.append(_problem("singular", begins, ends, stretch, s, _weak_joint(task, q), text, unit))
     return found
@@ -107,12 +105,12 @@ def singular_places(
 def limits_passed(
     task: LineTask, motion: Motion, hand: Callable[[Array], Array], times: Array
 ) -> list[Problem]:
-    """Each joint's first moment beyond its range and beyond its velocity, and the last
-    sample at which it still is.
+    """Each joint's first moment beyond its range and beyond its velocity limit, and the last sample of the
+    violation.
     """
     q, qd, _ = motion(times)
     found = []
-    for body in task.arm.moving.bodies:  # those that follow another joint too
+    for body in task.arm.moving.bodies:  # mimic joints included
         joint, i = body.joint, body.freedom
         low, high = joint.limits
         fastest = np.inf if joint.max_speed is None else joint.max_speed
@@ -134,7 +132,7 @@ def limits_passed(
                 x, y, z = _place(hand(np.array([first]))[0])
                 text = (
                     f"from {first:.4g} s, hand at ({x:.4g}, {y:.4g}, {z:.4g}) m: "
-                    f"{joint.name} leaves {allowed} by up to {np.nanmax(over):.3g}."
+                    f"{joint.name} exceeds {allowed} by up to {np.nanmax(over):.3g}."
                 )
                 found.append(Problem(kind, first, float(times[above[-1]]), (x, y, z), joint.name, text))
     return found
@@ -155,8 +153,8 @@ def _too_fast(body: MovingBody, fastest: float, qd: Array) -> Array:
 
 
 def _first_above(excess: Excess, times: Array, first: int) -> float:
-    """The first time at which an excess is above 0, to a 4096th of a sample;
-    `first` is the first sample at which it is.
+    """The first time at which an excess is above 0, to a 4096th of a sample; `first` is the first sample at
+    which it is.
     """
     if first == 0:
         return float(times[0])
@@ -169,7 +167,7 @@ def _first_above(excess: Excess, times: Array, first: int) -> float:
 
 
 def _worst(task: LineTask, stretch: Stretch, first: int, last: int) -> tuple[float, Array]:
-    """The way and posture nearest to singular between two knots, by looking ever closer."""
+    """The arc length and configuration nearest to singular between two knots, by successive refinement."""
     low, high = float(stretch.ways[first]), float(stretch.ways[last])
     best, posture = low, stretch.q[first]
     for _ in range(4):
@@ -182,7 +180,7 @@ def _worst(task: LineTask, stretch: Stretch, first: int, last: int) -> tuple[flo
 
 
 def _weak_joint(task: LineTask, q: Array) -> str:
-    """The joint with most of the motion that does least at the hand."""
+    """The joint with the largest share of the motion that moves the hand least."""
     direction = np.linalg.svd(task.rows(q[None])[0])[2][-1]
     return task.arm.joints[int(np.argmax(np.abs(direction)))].name
 
@@ -202,5 +200,5 @@ def _problem(
 
 
 def _place(p: Array) -> tuple[float, float, float]:
-    x, y, z = (round(float(v), 9) + 0.0 for v in p)  # nm: what rounding left of a 0 is no place
+    x, y, z = (round(float(v), 9) + 0.0 for v in p)  # nm: removes rounding errors around 0
     return x, y, z

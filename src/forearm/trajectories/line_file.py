@@ -1,4 +1,4 @@
-"""Lines of the hand as JSON: what was asked for, from which the same line is made again."""
+"""Cartesian lines in JSON: the request, from which the line is recomputed."""
 
 from __future__ import annotations
 
@@ -35,12 +35,10 @@ FORMAT = "forearm-hand-line/1"
 HAND_LINE = TableField(
     {
         "format": ChoiceField((FORMAT,)),
-        "q0": ListField(NumberField(), doc="the posture that the line starts from, rad (m)"),
-        "to": ListField(
-            ListField(NumberField(), 3), doc="places of the hand one after another, base frame, m"
-        ),
+        "q0": ListField(NumberField(), doc="the configuration at the start of the line, rad (m)"),
+        "to": ListField(ListField(NumberField(), 3), doc="successive positions of the hand, base frame, m"),
         "speed": NumberField("m / s", above=0.0),
-        "acceleration": NumberField("m / s^2; none for a profile without", above=0.0),
+        "acceleration": NumberField("m / s^2; absent for profiles without one", above=0.0),
         "profile": ChoiceField(PROFILES),
         "attitude": ChoiceField(ATTITUDES),
     },
@@ -49,7 +47,7 @@ HAND_LINE = TableField(
 
 
 def write_line(line: HandLine, path: str | os.PathLike[str]) -> None:
-    """Write the file whole or not at all."""
+    """Write the file atomically."""
     asked = line.asked
     document: dict[str, Any] = {
         "format": FORMAT,
@@ -62,14 +60,14 @@ def write_line(line: HandLine, path: str | os.PathLike[str]) -> None:
 
 
 def _kind(written: object) -> str:
-    """A format without its version."""
+    """A format name without its version."""
     return str(written).partition("/")[0]
 
 
 def load_motion(arm: Arm, path: str | os.PathLike[str]) -> LoadedMotion:
-    """The motion in a .json file that `save` wrote: switching points, phases of constant jerk, polynomials of
-    continuous snap, a line of the hand, made anew for the arm, a motion along a path, one that repeats,
-    or samples.
+    """Load a motion from a .json file written by `save`: switching points, phases of constant jerk,
+    polynomials of continuous snap, a Cartesian line (recomputed for the arm), a motion along a path, a
+    periodic motion, or samples.
 
     Args:
         arm: the arm.
@@ -81,7 +79,7 @@ def load_motion(arm: Arm, path: str | os.PathLike[str]) -> LoadedMotion:
         return recorded(read_motion(arm, where))
     kind = _kind(document.get("format")) if isinstance(document, dict) else ""
     if kind == _kind(PATH_FORMAT):
-        raise InputError(f"{where.name}: it holds a path, which has no time; fa.time_optimal gives it one.")
+        raise InputError(f"{where.name}: it holds a path without timing; use fa.time_optimal to time it.")
     if kind == _kind(PATH_MOTION):
         return path_motion_from_document(document, where.name)
     if kind == _kind(SERIES):

@@ -1,5 +1,5 @@
-"""Joints where the hand has gone a way s along a line: q, dq/ds and d2q/ds2,
-in singular postures by what is beside them.
+"""Joint coordinates along a Cartesian line by arc length s: q, dq/ds and d2q/ds2, at singular configurations
+by interpolation from both sides.
 """
 
 from __future__ import annotations
@@ -11,23 +11,24 @@ from forearm.trajectories.line_path import LineTask, Stretch
 
 Array = NDArray[np.float64]
 
-# Smallest over largest singular value. Rounding of q, divided by its cube, is what d2q/ds2 loses: about 1e-7
+# Smallest over largest singular value. d2q/ds2 loses the rounding error of q divided by the cube of it: about
+# 1e-7
 # of it at the first of these, all of it at the second.
 CLEAR, HOPELESS = 1e-4, 1e-6
-WELL_CLEAR = 1e-3  # of the neighbours that a singular posture is judged by
-SPACINGS = 2.0 ** -np.arange(10.0, 2.0, -1.0)  # of neighbours, in parts of the way
-# the latter at the ends of the way
+WELL_CLEAR = 1e-3  # of the neighbours used around a singular configuration
+SPACINGS = 2.0 ** -np.arange(10.0, 2.0, -1.0)  # of neighbours, as a fraction of the length
+# the latter at the ends of the line
 BOTH_SIDES, ONE_SIDE = np.array([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0]), np.arange(1.0, 7.0)
-SMOOTH = 1e-6  # rad, m: what a posture may differ by from the curve through its neighbours
-MET = 1e-6  # of a slope that the hand may miss where joints have to do without a direction
+SMOOTH = 1e-6  # rad, m: largest deviation of a configuration from the curve through its neighbours
+MET = 1e-6  # of a slope: admissible error of the hand where joints lose a direction
 
 
 def joints_along(task: LineTask, stretch: Stretch, s: Array) -> tuple[Array, Array, Array]:
-    """q, dq/ds, d2q/ds2 at ways s (m,), (m, n) each, NaN beyond what can be followed.
+    """q, dq/ds, d2q/ds2 at arc lengths s (m,), (m, n) each, NaN beyond the reachable part.
 
-    J dq/ds = (u; 0) and J d2q/ds2 = (c; 0) - dJ/ds dq/ds on a way of direction u and curvature c. Where it
-    goes through a singular posture both are the limits, by the polynomial of fifth degree through six places
-    beside it. Where there is no limit the derivatives are NaN.
+    J dq/ds = (u; 0) and J d2q/ds2 = (c; 0) - dJ/ds dq/ds on a path of direction u and curvature c. At a
+    singular configuration both are limits, from the polynomial of fifth degree through six neighbouring
+    points. Where there is no limit the derivatives are NaN.
     """
     q, slopes, bends = np.full((3, len(s), task.arm.n), np.nan)
     near = stretch.guess(s)
@@ -36,7 +37,7 @@ def joints_along(task: LineTask, stretch: Stretch, s: Array) -> tuple[Array, Arr
     missed = np.flatnonzero(~converged)
     if (
         missed.size
-    ):  # a hair beside a singular posture rounding may lead astray; what lies on either side does not
+    ):  # close to a singular configuration rounding may mislead; the neighbourhood on either side does not
         found[missed], converged[missed] = _from_beside(task, stretch, s[rows[missed]])
     rows, found = rows[converged], found[converged]
     q[rows] = found
@@ -45,7 +46,7 @@ def joints_along(task: LineTask, stretch: Stretch, s: Array) -> tuple[Array, Arr
     closeness = task.closeness(found)
     slopes[rows], bends[rows] = _derivatives(task, stretch.way.at(s[rows]), found, closeness)
     near_singular = rows[closeness < CLEAR]
-    # otherwise nothing beside it is better
+    # otherwise no neighbour is better
     if near_singular.size and task.closeness(stretch.q).max() >= CLEAR:
         limits = _limits(task, stretch, s[near_singular], q[near_singular])
         known = np.isfinite(limits[0]).all(axis=1)
@@ -56,7 +57,9 @@ def joints_along(task: LineTask, stretch: Stretch, s: Array) -> tuple[Array, Arr
 
 
 def _from_beside(task: LineTask, stretch: Stretch, s: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Postures at ways s, begun from the curve through neighbours, and whether there are any."""
+    """Configurations at arc lengths s, started from the curve through neighbours, and whether they were
+    found.
+    """
     offsets = np.broadcast_to(SPACINGS[0] * stretch.length * BOTH_SIDES, (len(s), len(BOTH_SIDES)))
     ways = np.clip(s[:, None] + offsets, 0.0, float(stretch.ways[-1]))
     beside, there = _postures(task, stretch, ways.ravel())
@@ -67,15 +70,15 @@ def _from_beside(task: LineTask, stretch: Stretch, s: Array) -> tuple[Array, NDA
 
 
 def _postures(task: LineTask, stretch: Stretch, s: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """q (m, n) at ways s (m,) by Newton's iteration from the knots, and where it converged."""
+    """q (m, n) at arc lengths s (m,) by Newton's method from the knots, and where it converged."""
     return task.solve(stretch.way.at(s)[0], stretch.guess(s))
 
 
 def _derivatives(
     task: LineTask, hand: tuple[Array, Array, Array], q: Array, closeness: Array
 ) -> tuple[Array, Array]:
-    """What the equations give for the hand's place, direction and curvature, (m, 3) each;
-    NaN where they mean nothing or the hand would not go along its line.
+    """Derivatives for the hand's position, direction and curvature, (m, 3) each; NaN where they are undefined
+    or the hand would leave its line.
     """
     _, along, curvature = hand
     slopes = task.slopes(q, along)
@@ -90,8 +93,8 @@ def _derivatives(
 
 
 def _limits(task: LineTask, stretch: Stretch, s: Array, q: Array) -> tuple[Array, Array]:
-    """dq/ds and d2q/ds2 (m, n) from places beside each, the nearest that are clear of the posture;
-    NaN where q is no limit.
+    """dq/ds and d2q/ds2 (m, n) from points beside each, the nearest that are clear of the singularity; NaN
+    where q is not a limit.
     """
     slopes, bends = np.full((2, *q.shape), np.nan)
     rows, end = np.arange(len(s)), float(stretch.ways[-1])
@@ -110,8 +113,8 @@ def _limits(task: LineTask, stretch: Stretch, s: Array, q: Array) -> tuple[Array
         beside = beside.reshape(*ways.shape, -1)[clear]
         curve = np.einsum("mk,mkn->mn", weights, beside)
         smooth = np.abs(curve - q[rows[clear]]).max(axis=1) <= SMOOTH
-        # In the posture itself joints that share an axis turn against each other as rounding has it;
-        # what the curve says is an answer as well.
+        # In the configuration itself joints with a common axis are undetermined against each other; the
+        # result of the curve is a valid choice.
         again, solved = task.solve(stretch.way.at(s[rows[clear]])[0], curve)
         smooth |= solved & (np.abs(again - curve).max(axis=1) <= SMOOTH)
         if smooth.any():
@@ -131,12 +134,12 @@ def _has_room(s: Array, spacing: float, end: float) -> NDArray[np.bool_]:
 
 
 def _inward(s: Array, end: float) -> Array:
-    """Which way leads away from the nearer end."""
+    """Direction away from the nearer end."""
     return np.where(s < 0.5 * end, 1.0, -1.0)[:, None]
 
 
 def _lagrange(offsets: Array) -> Array:
-    """How much values at these offsets (m, 6) count in the value at 0, (m, 6)."""
+    """Weights of values at these offsets (m, 6) for the value at 0, (m, 6)."""
     same = np.eye(offsets.shape[1], dtype=bool)
     apart = np.where(same, 1.0, offsets[:, None, :] - offsets[:, :, None])
     weights: Array = np.where(same, 1.0, offsets[:, None, :] / apart).prod(axis=2)

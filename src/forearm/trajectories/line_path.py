@@ -1,6 +1,4 @@
-"""Joint coordinates along one way of the hand, straight or curved, followed step by step
-without leaving their branch.
-"""
+"""Joint coordinates along one Cartesian path, straight or curved, followed step by step on one branch."""
 
 from __future__ import annotations
 
@@ -16,23 +14,23 @@ from forearm.trajectories.hand_way import HandWay
 
 Array = NDArray[np.float64]
 
-STEPS = 48  # at least, over the whole way
-# How far a posture may lie from where its slope pointed (rad, m): other branches are farther away than that.
+STEPS = 48  # minimum number, over the whole path
+# Largest distance of a configuration from its linear prediction (rad, m): other branches are farther away.
 SURPRISE = 0.02
-STRIDE = 0.2  # rad, m: the longest step of a joint, so that a cubic between knots comes near
-# Of the way: where not even such a step can be followed the branch has ended;
-# only so short a one may pass a singular posture.
+STRIDE = 0.2  # rad, m: the longest step of a joint, so that a cubic between knots is accurate
+# Of the path: if not even such a step can be followed the branch has ended; only a step this short may pass a
+# singular configuration.
 SHORTEST = 1e-7
-# of the longest lever of a joint: a longer way is followed as one of that length, for no arm goes farther
+# times the longest lever of a joint: longer paths count as this long, as no arm reaches farther
 LEVERS = 10.0
-# of the largest singular value: below it a direction of the joints is taken not to move the hand
+# of the largest singular value: joint directions below it count as not moving the hand
 NOTHING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class LineTask:
-    """What is followed: the arm, the pose whose rotation counts if `attitude` says so,
-    combinations of joints held, (k, n).
+    """The tracking task: the arm, the pose whose rotation is kept if `attitude` requires it, held joint
+    combinations, (k, n).
     """
 
     arm: Arm
@@ -41,39 +39,41 @@ class LineTask:
     held: Array
 
     def rows(self, q: Array) -> Array:
-        """The Jacobian's rows that count and the combinations held below: (m, r, n) for q (m, n)."""
+        """Relevant rows of the Jacobian with the held combinations below: (m, r, n) for q (m, n)."""
         J = jacobian(self.arm, q)[:, : 6 if self.attitude else 3]
         return np.concatenate([J, np.broadcast_to(self.held, (len(q), *self.held.shape))], axis=1)
 
     def side(self, q: Array) -> float:
-        """On which side of singular postures q (n,) lies: the sign of the determinant,
-        1 where the rows are not square.
+        """Side of the singularity on which q (n,) lies: the sign of the determinant, 1 if the rows are not
+        square.
         """
         A = self.rows(q[None])[0]
         return float(np.sign(np.linalg.det(A))) if A.shape[0] == A.shape[1] else 1.0
 
     def solve(self, places: Array, near: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """Postures (m, n) that put the hand at places (m, 3), and whether there are any near those given."""
+        """Configurations (m, n) that put the hand at positions (m, 3), and whether there are any near the
+        given ones.
+        """
         poses = np.repeat(self.pose[None], len(places), axis=0)
         poses[:, :3, 3] = places
         found = solve_nearby(self.arm, poses, near, self.attitude, self.held)
         return found.q, found.converged
 
     def closeness(self, q: Array) -> Array:
-        """Smallest over largest singular value of the rows, (m,): 0 at singular postures."""
+        """Smallest over largest singular value of the rows, (m,): 0 at singular configurations."""
         values = np.linalg.svd(self.rows(q), compute_uv=False)
         ratio: Array = values[:, -1] / np.where(values[:, 0] > 0.0, values[:, 0], 1.0)
         return ratio
 
     def slopes(self, q: Array, along: Array) -> Array:
-        """dq/ds (m, n) where the hand goes along unit vectors u (3,) or (m, 3): J dq/ds = (u; 0),
-        and what is held at rest.
+        """dq/ds (m, n) for the hand moving along unit vectors u (3,) or (m, 3): J dq/ds = (u; 0), and zero
+        for held combinations.
         """
         return least_solution(self.rows(q), self._wanted(along, len(q)))
 
     def bends(self, q: Array, slopes: Array, curvature: Array) -> Array:
-        """d2q/ds2 (m, n) on a way of curvature c (m, 3), 0 if straight: J d2q/ds2 = (c; 0) - dJ/ds dq/ds,
-        and what is held at rest.
+        """d2q/ds2 (m, n) on a path of curvature c (m, 3), 0 if straight: J d2q/ds2 = (c; 0) - dJ/ds dq/ds,
+        and zero for held combinations.
         """
         wanted = self._wanted(curvature, len(q))
         rows = 6 if self.attitude else 3
@@ -83,9 +83,7 @@ class LineTask:
         return least_solution(self.rows(q), wanted)
 
     def scale(self, q: Array, length: float) -> float:
-        """How long a way from q (n,) is taken to be, m: its length, but no more than
-        some levers of the joints.
-        """
+        """Effective length of a path from q (n,), m: its length, but at most some levers of the joints."""
         lever = float(np.linalg.norm(jacobian(self.arm, q)[:3], axis=0).max())
         return min(length, LEVERS * lever) if lever > 0.0 else length
 
@@ -97,9 +95,9 @@ class LineTask:
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """The joints along one way of the hand, with knots at ways (k,): q and dq/ds (k, n) each.
+    """Joint coordinates along one Cartesian path, with knots at arc lengths (k,): q and dq/ds (k, n) each.
 
-    `way.length` is the whole of it, `ways[-1]` how far it could be followed.
+    `way.length` is its total length, `ways[-1]` the length that could be followed.
     """
 
     way: HandWay
@@ -109,7 +107,7 @@ class Stretch:
 
     @property
     def length(self) -> float:
-        """Of the whole way, m."""
+        """Total length, m."""
         return self.way.length
 
     @property
@@ -118,7 +116,7 @@ class Stretch:
         return bool(self.ways[-1] == self.length)
 
     def guess(self, s: Array) -> Array:
-        """q (m, n) near the way, by a cubic between knots; NaN beyond the last."""
+        """Approximate q (m, n), by a cubic between knots; NaN beyond the last."""
         k = np.clip(np.searchsorted(self.ways, s, side="right") - 1, 0, max(len(self.ways) - 2, 0))
         if len(self.ways) == 1:
             return np.where((s <= self.ways[0])[:, None], self.q[k], np.nan)
@@ -131,13 +129,12 @@ class Stretch:
 
 
 def follow_way(task: LineTask, q: Array, way: HandWay) -> Stretch:
-    """The postures of a way from q (n,), each by Newton's iteration from where the slope
-    of the last one points.
+    """Configurations along a path from q (n,), each by Newton's method from the linear prediction of the last
+    one.
 
-    A step is halved until the posture found is the one expected, on the same side of singular
-    postures, so the branch is kept: beside a singular posture the joints swing round as they must.
-    Where the way goes through one, the shortest step passes it. Where no step is short enough the
-    branch has ended, and so do the knots.
+    A step is halved until the configuration found is the predicted one, on the same side of singularities, so
+    that the branch is kept: near a singularity the joints move fast as they must. If the path goes through
+    one, the shortest step passes it. If no step is short enough the branch has ended, and so do the knots.
     """
     length = way.length
     scale = task.scale(q, length)
@@ -164,8 +161,8 @@ def follow_way(task: LineTask, q: Array, way: HandWay) -> Stretch:
 
 
 def least_solution(J: Array, wanted: Array) -> Array:
-    """The least x (m, n) with J x = wanted, J (m, r, n) finite;
-    directions that do not move the hand are left out.
+    """The minimum-norm x (m, n) with J x = wanted, J (m, r, n) finite; directions that do not move the hand
+    are left out.
     """
     inverse, regular = _inverses(J)
     if not regular.all():
@@ -174,8 +171,8 @@ def least_solution(J: Array, wanted: Array) -> Array:
 
 
 def _inverses(J: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Inverses of square J (m, n, n), and for which |J| |J^-1| >= s_max / s_min makes sure that
-    nothing is to be left out.
+    """Inverses of square J (m, n, n), and for which |J| |J^-1| >= s_max / s_min proves that nothing has to be
+    left out.
     """
     none = np.zeros(len(J), dtype=bool)
     if J.shape[-2] != J.shape[-1]:

@@ -1,6 +1,4 @@
-"""How the hand goes along a straight way: at constant speed, by a trapezoid of speed,
-or smoothly by a quintic.
-"""
+"""Speed profiles along a straight Cartesian path: constant, trapezoidal or quintic."""
 
 from __future__ import annotations
 
@@ -21,8 +19,8 @@ QUINTIC_SPEED, QUINTIC_ACCELERATION = 1.875, 10.0 / math.sqrt(3.0)
 
 @dataclass(frozen=True)
 class Speed:
-    """The way s over time from 0 to `length` in `duration`;
-    `peak` is the largest s', `ramp` the time to it of a trapezoid.
+    """Arc length s over time from 0 to `length` in `duration`; `peak` is the largest s', `ramp` the
+    acceleration time of a trapezoid.
     """
 
     profile: str
@@ -32,7 +30,7 @@ class Speed:
     ramp: float
 
     def at(self, t: Array) -> tuple[Array, Array, Array]:
-        """s, s', s'' at times (m,) from 0 to the duration; at a switch s'' is what comes after it."""
+        """s, s', s'' at times (m,) from 0 to the duration; at a switch s'' is the value after it."""
         if self.profile == "constant":
             return self.peak * t, np.full_like(t, self.peak), np.zeros_like(t)
         return self._quintic(t) if self.profile == "quintic" else self._trapezoid(t)
@@ -43,7 +41,7 @@ class Speed:
         return (self.ramp, self.duration - self.ramp) if self.profile == "trapezoidal" else ()
 
     def when(self, ways: Array) -> Array:
-        """The times at which ways (m,) are reached, by halving: s never falls."""
+        """The times at which arc lengths (m,) are reached, by bisection: s is monotonic."""
         low, high = np.zeros_like(ways), np.full_like(ways, self.duration)
         for _ in range(60):
             middle = 0.5 * (low + high)
@@ -71,10 +69,9 @@ class Speed:
 
 
 def speed_along(length: float, speed: float, acceleration: float | None, profile: str) -> Speed:
-    """The profile over a way of that length, as fast as speed (m/s) and acceleration (m/s^2)
-    allow, from rest to rest.
+    """The rest-to-rest profile over this length, as fast as speed (m/s) and acceleration (m/s^2) allow.
 
-    The constant one has its speed from the first moment to the last, as in Mata 5.2.
+    The constant profile has its speed from the first moment to the last, as in Mata 5.2.
     """
     check_choice(profile, PROFILES, "profile")
     if profile == "constant":
@@ -85,7 +82,7 @@ def speed_along(length: float, speed: float, acceleration: float | None, profile
         return Speed(profile, length, duration, QUINTIC_SPEED * length / duration, 0.0)
     if acceleration is None:
         raise InputError(
-            "acceleration: a trapezoid of speed needs one, in m/s^2; profile='quintic' goes without."
+            "acceleration: required for a trapezoidal profile, in m/s^2; profile='quintic' needs none."
         )
     peak = min(speed, math.sqrt(acceleration * length))
     return Speed(profile, length, length / peak + peak / acceleration, peak, peak / acceleration)

@@ -1,5 +1,5 @@
-"""Straight lines of the hand with constant attitude, and joints that follow exactly.
-Mata 5.2, Dhanaraj 3.5.
+"""Straight Cartesian lines with constant orientation, followed exactly by the joints. Mata 5.2, Dhanaraj
+3.5.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from forearm.values import as_finite, as_floats, check_choice, check_ending, che
 
 Array = NDArray[np.float64]
 ATTITUDES = ("constant", "free")
-CORNERS = 1000  # ends a line may have
-AROUND = 0.3  # rad, m: far enough to leave a singular posture
+CORNERS = 1000  # corners per line
+AROUND = 0.3  # rad, m: far enough to leave a singular configuration
 
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What a line was asked for, as `hand_line` takes it: q0 (n,), to (m, 3)."""
+    """The request of a line, as arguments of `hand_line`: q0 (n,), to (m, 3)."""
 
     q0: Array
     to: Array
@@ -44,18 +44,17 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class HandLine:
-    """A motion of the hand along straight lines, at rest at every corner (but for a constant
-    speed); made by `hand_line`.
+    """A motion of the hand along straight lines, at rest at every corner (except at constant speed); made by
+    `hand_line`.
 
-    Beyond a place that cannot be reached q, qd and qdd are NaN.
+    Beyond an unreachable position q, qd and qdd are NaN.
 
     Attributes:
-        asked: what was asked of `hand_line`.
-        task: what is followed: the arm, the pose whose rotation counts, and combinations of joints that are
-            held.
-        stretches: the joints along each line.
-        speeds: the way along each line over time.
-        problems: what stands in its way, in the order of time; without any it is `feasible`.
+        asked: arguments of `hand_line`.
+        task: the arm, the pose whose rotation is kept, and held combinations of joints.
+        stretches: joint coordinates along each line.
+        speeds: speed profile along each line.
+        problems: obstacles in order of time; without any it is `feasible`.
     """
 
     asked: Asked
@@ -66,12 +65,12 @@ class HandLine:
 
     @cached_property
     def times(self) -> Array:
-        """When the hand is at its corners, from 0 on."""
+        """Times at the corners, from 0."""
         return np.concatenate([[0.0], np.cumsum([speed.duration for speed in self.speeds])])
 
     @cached_property
     def switches(self) -> Array:
-        """Every time at which accelerations may jump, rising, the ends included."""
+        """All times at which accelerations may jump, increasing, the ends included."""
         inside = [
             begin + x
             for begin, speed in zip(self.times[:-1], self.speeds, strict=True)
@@ -81,12 +80,12 @@ class HandLine:
 
     @property
     def duration(self) -> float:
-        """From the first moment to the last, s."""
+        """Duration, s."""
         return float(self.times[-1])
 
     @property
     def feasible(self) -> bool:
-        """Whether nothing stands in the way."""
+        """Whether there is no obstacle."""
         return not self.problems
 
     @property
@@ -94,12 +93,12 @@ class HandLine:
         """The problems in sentences, or that there are none."""
         return (
             " ".join(p.text for p in self.problems)
-            or "Reachable, within limits and away from singular postures throughout."
+            or "Reachable, within limits and away from singular configurations throughout."
         )
 
     def hand(self, t: ArrayLike) -> tuple[Array, Array, Array]:
-        """Position, velocity and acceleration of the hand's origin, base frame, at a time, (3,) each,
-        or times, (m, 3) each.
+        """Position, velocity and acceleration of the hand's origin, base frame, at a time, (3,) each, or
+        times, (m, 3) each.
         """
         single, times = times_within(t, self.duration)
         k, s, rate, second = self._way(times)
@@ -113,9 +112,9 @@ class HandLine:
     def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
         """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each.
 
-        q puts the hand on its line to 1e-12; J qd = (v; 0), J qdd = (a; 0) - J' qd. At a switch of the
-        speed's profile qdd is what comes after it. In a singular posture that the line goes through qd and
-        qdd are the limits from both sides, NaN where there are none.
+        q puts the hand on its line to 1e-12; J qd = (v; 0), J qdd = (a; 0) - J' qd. At a switch of the speed
+        profile qdd is the value after it. In a singular configuration on the line qd and qdd are the limits
+        from both sides, NaN if there are none.
         """
         single, times = times_within(t, self.duration)
         k, s, rate, second = self._way(times)
@@ -137,10 +136,10 @@ class HandLine:
         return k, s, rate, second
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write what it was asked for as .json, whole or not at all; `fa.plan` takes the file."""
+        """Write its request as .json, atomically; `fa.plan` accepts the file."""
         from forearm.trajectories.line_file import write_line
 
-        check_ending(path, (".json",), "a line of the hand (fa.plan(arm, line).save writes samples)")
+        check_ending(path, (".json",), "a Cartesian line (fa.plan(arm, line).save writes samples)")
         write_line(self, path)
 
     def __repr__(self) -> str:
@@ -156,19 +155,18 @@ def hand_line(
     profile: str = "trapezoidal",
     attitude: str = "constant",
 ) -> HandLine:
-    """The hand goes from where q0 puts it straight to a place, or to several one after another.
+    """Move the hand from its position at q0 straight to a position, or through several.
 
-    Of an arm with more joints than needed the combinations that do not move the hand at q0 are held. Mata
-    5.2.
+    Redundant arms hold the joint combinations that do not move the hand at q0. Mata 5.2.
 
     Args:
         arm: the arm.
         q0: joint coordinates (n,) at the start, rad or m.
-        to: place (3,) or places (m, 3) in the base frame, m.
+        to: position (3,) or positions (m, 3) in the base frame, m.
         speed: largest speed of the hand, m/s.
-        acceleration: largest acceleration of the hand, m/s^2; None: any ("trapezoidal" needs one).
+        acceleration: largest acceleration of the hand, m/s^2; None: unlimited ("trapezoidal" needs one).
         profile: "trapezoidal", "quintic", or "constant" (one line only).
-        attitude: "constant", that of q0, or "free" where an arm has too few joints to keep it.
+        attitude: "constant", that of q0, or "free" if the arm has too few joints to keep it.
     """
     check_arm(arm, "arm", moves=True)
     q = q0 = as_finite(q0, (arm.n,), "q0")
@@ -177,7 +175,7 @@ def hand_line(
     acceleration = None if acceleration is None else check_number(acceleration, "acceleration", above=0.0)
     if profile == "constant" and len(corners) > 2:
         raise InputError(
-            "profile: a constant speed goes along one line only, as it cannot turn a corner; take 'quintic'."
+            "profile: 'constant' supports one line only, as it cannot turn a corner; use 'quintic'."
         )
     speeds: list[Speed] = []
     stretches: list[Stretch] = []
@@ -194,7 +192,7 @@ def hand_line(
 
 
 def line_task(arm: Arm, q: Array, attitude: str) -> LineTask:
-    """What is followed from a posture q (n,) on: the attitude that it has, or none."""
+    """The task from a configuration q (n,): keep its orientation, or leave it free."""
     check_choice(attitude, ATTITUDES, "attitude")
     rows = 6 if attitude == "constant" else 3
     held = np.linalg.svd(jacobian(arm, q)[:rows])[2][_most_rank(arm, q, rows) :]
@@ -202,8 +200,8 @@ def line_task(arm: Arm, q: Array, attitude: str) -> LineTask:
 
 
 def _most_rank(arm: Arm, q: Array, rows: int) -> int:
-    """In how many directions joints can move the hand at once, at postures about q:
-    fewer than rows for an arm in a plane.
+    """Number of directions in which joints can move the hand, in configurations around q: fewer than `rows`
+    for a planar arm.
     """
     around = q + np.random.default_rng(0).uniform(-AROUND, AROUND, (8, arm.n))
     values = np.linalg.svd(jacobian(arm, around)[:, :rows], compute_uv=False)
@@ -211,7 +209,7 @@ def _most_rank(arm: Arm, q: Array, rows: int) -> int:
 
 
 def hand_corners(arm: Arm, q: Array, to: ArrayLike) -> Array:
-    """The places (m + 1, 3) between which the hand goes: where q (n,) puts it, and those given."""
+    """Positions (m + 1, 3) between which the hand moves: that of q (n,), and the given ones."""
     ends = np.atleast_2d(as_floats(to, "to"))
     if (
         ends.ndim != 2
@@ -220,7 +218,7 @@ def hand_corners(arm: Arm, q: Array, to: ArrayLike) -> Array:
         or not np.isfinite(ends).all()
     ):
         raise InputError(
-            f"to: expected a place (3,) in m or up to {CORNERS} of them, (m, 3), finite, got shape "
+            f"to: expected a position (3,) in m or up to {CORNERS} of them, (m, 3), finite, got shape "
             f"{ends.shape}."
         )
     corners = np.concatenate([forward(arm, q)[None, :3, 3], ends])
@@ -228,7 +226,7 @@ def hand_corners(arm: Arm, q: Array, to: ArrayLike) -> Array:
     if short.any():
         k = int(short.argmax())
         raise InputError(
-            f"to: place {k + 1} is where the hand is already, {shorten(corners[k].tolist())}; leave it out."
+            f"to: position {k + 1} equals the one before, {shorten(corners[k].tolist())}; remove it."
         )
     return corners
 

@@ -1,4 +1,4 @@
-"""Whatever says where the joints are to go, as a path of an arm."""
+"""Conversion of points, motions and files to a joint path."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from forearm.trajectories.recorded import read_motion
 
 
 def as_path(arm: Arm, given: Any, continuity: int = 2) -> JointPath:
-    """The path that something given for an arm says.
+    """Convert the input to a path of an arm.
 
     Args:
         arm: the arm, whose number of joints it must have.
-        given: a path; points (m, n), which a `spline` goes through; a motion, plan or log, as `from_motion`
-            takes; or the file of a path, motion or log (.json, .csv, .parquet, .npz).
+        given: a path; points (m, n), interpolated by a `spline`; a motion, plan or log, as in `from_motion`;
+            or the file of a path, motion or log (.json, .csv, .parquet, .npz).
         continuity: of the spline through points.
     """
     check_arm(arm, "arm", moves=True)
     path = _path(arm, given, continuity)
     if path.n != arm.n:
-        raise InputError(f"{path.name}: it is of {path.n} joints, {arm.name!r} has {arm.n}.")
+        raise InputError(f"{path.name}: it is for {path.n} joints, {arm.name!r} has {arm.n}.")
     return path
 
 
@@ -44,8 +44,8 @@ def _path(arm: Arm, given: Any, continuity: int) -> JointPath:
         return from_motion(given)
     if callable(given):
         raise InputError(
-            f"path: a function alone does not say how long it is, got {shorten(given)}; make a path of it "
-            "with from_function(f, length)."
+            f"path: the length of a function is unknown, got {shorten(given)}; make a path with "
+            "from_function(f, length)."
         )
     if isinstance(given, Arm | Mapping) or not hasattr(given, "__len__"):
         raise InputError(
@@ -54,7 +54,7 @@ def _path(arm: Arm, given: Any, continuity: int) -> JointPath:
         )
     points = checked_points(given, "path")
     if points.shape[1] != arm.n:
-        raise InputError(f"path: its points are of {points.shape[1]} joints, {arm.name!r} has {arm.n}.")
+        raise InputError(f"path: its points have {points.shape[1]} joints, {arm.name!r} has {arm.n}.")
     return spline(points, continuity, name="waypoints")
 
 

@@ -1,4 +1,4 @@
-"""How a time-optimal request goes through its points."""
+"""Options of time-optimal motion through points."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ POINTS = 1000  # intervals of the grid
 
 @dataclass(frozen=True)
 class PathOptions:
-    """What a time-optimal request asks for beside points and limits, as the arguments of `fa.time_optimal`.
+    """Options of a time-optimal request besides points and limits, as in `fa.time_optimal`.
 
     Attributes:
         continuity: of the spline through the waypoints: 0 (straight lines, stopping at corners), 1, 2 or 4.
-        tolerance: largest distance from the straight lines between waypoints, rad (m); None: any. Waters III.
+        tolerance: largest distance from the straight lines between waypoints, rad (m); None: unlimited.
+            Waters III.
         duration: of the motion, s; None: the shortest.
-        points: about how many intervals of the path the speed is computed for.
+        points: approximate number of intervals of the path for which the speed is computed.
         start_speed, end_speed: ds/dt at the ends; 0: at rest.
-        payload: (least, most) mass in the hand, kg; None: none.
+        payload: (least, most) mass in the hand, kg; None: no payload.
         payload_com: its centre of mass in the hand frame, m.
     """
 

@@ -1,4 +1,4 @@
-"""What `fa.plan` is given: a motion that fits the arm, or what a request is made of."""
+"""Arguments of `fa.plan`: a motion that fits the arm, or input for a request."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from forearm.trajectories.switching import Switching
 from forearm.values import as_floats
 
 PlannedMotion = Switching | JerkMotion | SmoothMotion | HandLine | RecordedMotion | PathMotion | SeriesMotion
-SAME = 1e-9  # m: what two arms' hands may be apart at the ends of a line that is taken from one to the other
+SAME = 1e-9  # m: admissible distance of two arms' hands at the ends of a line transferred between them
 
 
 def check_for(arm: Arm, motion: PlannedMotion) -> None:
-    """Refuse a motion of another number of joints, and a line of an arm whose hand is
-    elsewhere at its ends.
+    """Refuse a motion with another number of joints, and a line of an arm whose hand is elsewhere at its
+    ends.
     """
     n = motion.task.arm.n if isinstance(motion, HandLine) else motion.n
     if n != arm.n:
-        raise InputError(f"plan: the motion is one of {n} joints, {arm.name!r} has {arm.n}.")
+        raise InputError(f"plan: the motion has {n} joints, {arm.name!r} has {arm.n}.")
     if isinstance(motion, HandLine) and motion.task.arm is not arm:
         followed = np.vstack(
             [stretch.q[[0, -1]] for stretch in motion.stretches if np.isfinite(stretch.q[0]).all()]
@@ -46,9 +46,7 @@ def check_for(arm: Arm, motion: PlannedMotion) -> None:
 
 
 def as_request(arm: Arm, given: Any) -> Request:
-    """The request that something given for an arm is: itself, the path of its file, configurations or
-    waypoints.
-    """
+    """Convert the input to a request: a request, the path of its file, configurations or waypoints."""
     if isinstance(given, Request):
         return given
     if isinstance(given, str | os.PathLike):

@@ -1,6 +1,4 @@
-"""A plan as one HTML page that fetches nothing: what limits it, its phase plane, its curves against their
-limits.
-"""
+"""A plan as a self-contained HTML page: binding limits, phase plane, curves against their limits."""
 
 from __future__ import annotations
 
@@ -29,15 +27,15 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 STYLE = Path(__file__).with_name("plan_page.css")
 ENDINGS = (".html", ".htm")
-POINTS = 400  # of a curve
-NAMED = len(COLOURS) - 1  # limits that have a colour of their own in the phase plane
-FAR = 1.6  # times the largest of all curves: limits beyond that are not drawn
+POINTS = 400  # per curve
+NAMED = len(COLOURS) - 1  # limits with their own colour in the phase plane
+FAR = 1.6  # times the largest of all curves: higher limits are not drawn
 LIGHT = INKS | {"start": GREEN, "end": RED}
 DARK = INKS_ON_DARK | {"start": ON_DARK[2], "end": ON_DARK[1]}
 
 
 def write_plan_page(plan: Plan, path: str | os.PathLike[str]) -> None:
-    """Write the page, whole or not at all."""
+    """Write the page atomically."""
     check_ending(path, ENDINGS, "a page for a browser")
     write_text(path, plan_page(plan))
 
@@ -69,7 +67,7 @@ def _wide(table: str) -> str:
 
 
 def _limits(timing: PathTiming) -> list[str]:
-    """The phase plane, its key, and what more of each limit would save."""
+    """The phase plane, its legend, and the savings from raising each limit."""
     parts = ["<h2>What limits it</h2>", f"<figure>{_phase_plane(timing)}</figure>", _limits_key(timing)]
     report = timing.report()
     if report.rows:
@@ -80,12 +78,7 @@ def _limits(timing: PathTiming) -> list[str]:
 def _phase_plane(timing: PathTiming) -> str:
     plane = phase_plane(timing)
     drawing = Drawing(
-        1000.0,
-        380.0,
-        (0.0, float(timing.s[-1])),
-        (0.0, plane.height),
-        "s, place along the path",
-        "ds/dt, 1/s",
+        1000.0, 380.0, (0.0, float(timing.s[-1])), (0.0, plane.height), "s, path parameter", "ds/dt, 1/s"
     )
     top = np.where(np.isnan(plane.maximum), plane.height, np.minimum(plane.maximum, plane.height))
     drawn = [drawing.area(plane.s, top, np.full(len(top), plane.height), "beyond")]
@@ -96,11 +89,11 @@ def _phase_plane(timing: PathTiming) -> str:
     drawn += [drawing.mark(float(s), 0.0, "stop") for s in plane.stops]
     for (s, speed), kind in zip(plane.ends.tolist(), ("start", "end"), strict=True):
         drawn.append(drawing.mark(s, speed, kind))
-    return drawing.text(f"Phase plane of {timing.problem.path.name}: ds/dt over s, and what bounds it", drawn)
+    return drawing.text(f"Phase plane of {timing.problem.path.name}: ds/dt over s, with its limits", drawn)
 
 
 def _look(k: int, name: str) -> tuple[str, str]:
-    """The colour of the k-th limit in the phase plane, and its colour with dashes."""
+    """Colour of the k-th limit in the phase plane, and its colour with dashes."""
     if not name:
         return "none", "none"
     return (f"c{k}", look_of(k)) if k < NAMED else ("rest", "rest")
@@ -124,7 +117,7 @@ def _limits_key(timing: PathTiming) -> str:
 
 
 def _named(shares: dict[str, float]) -> list[tuple[int, tuple[str, float]]]:
-    """The limits with a colour of their own, and none, with their places in the order."""
+    """Limits with a colour of their own, and none, with their indices."""
     return [(k, pair) for k, pair in enumerate(shares.items()) if k < NAMED or not pair[0]]
 
 

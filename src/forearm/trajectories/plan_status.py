@@ -1,4 +1,4 @@
-"""Whether planning succeeded, or why it failed: a number for each plan."""
+"""Planning status: success or the reason of failure, a number for each plan."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BEYOND = math.nextafter(LARGEST, math.inf)  # the smallest number that is too la
 
 
 class PlanStatus(IntEnum):
-    """Whether planning succeeded, or why it failed."""
+    """Planning status: success or the reason of failure."""
 
     PLANNED = 0
     NO_NUMBER = 1
@@ -34,13 +34,11 @@ class PlanStatus(IntEnum):
 REASONS = {
     PlanStatus.PLANNED: "planned",
     PlanStatus.NO_NUMBER: "a number of the request is not finite, or above 1e30",
-    PlanStatus.TOO_FAST: "the end is faster than the joint may move",
-    PlanStatus.OUT_OF_RANGE: "the start or the end lies outside of the joint's range",
-    PlanStatus.NO_ROOM: "the joint would have to turn round outside of its range",
-    PlanStatus.NOTHING_COMMON: (
-        "no duration is possible for all joints: this one cannot be so slow within its range"
-    ),
-    PlanStatus.DURATION: "the duration asked for is not possible",
+    PlanStatus.TOO_FAST: "the end velocity exceeds the joint's limit",
+    PlanStatus.OUT_OF_RANGE: "the start or the end lies outside the joint's range",
+    PlanStatus.NO_ROOM: "the joint would have to reverse outside its range",
+    PlanStatus.NOTHING_COMMON: ("no common duration: this joint cannot be that slow within its range"),
+    PlanStatus.DURATION: "the requested duration is not feasible",
     PlanStatus.TOO_HARD: (
         "the end accelerates more than the joint may, or comes from a velocity at which it may not move"
     ),
@@ -54,9 +52,9 @@ def status_of(
     T: Scalar,
     impossible: Scalar,
 ) -> Scalar:
-    """The status as a number, given joint by joint states (q0, qd0, q1, qd1), limits (acceleration, velocity,
-    lower, upper) and shortest durations, the shortest duration T of all, NEVER where there is none, and
-    whether the one asked for is `impossible` (1, else 0).
+    """The status as a number, from joint states (q0, qd0, q1, qd1), limits (acceleration, velocity, lower,
+    upper) and shortest durations, one per joint, the shortest common duration T, NEVER if there is none, and
+    whether the requested one is `impossible` (1, else 0).
     """
     unknown = too_fast = outside = longest = 0.0
     for x0, v0, x1, v1, (_, v, lower, upper), least in zip(

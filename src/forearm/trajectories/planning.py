@@ -1,5 +1,5 @@
-"""The motion controller of Waters Fig. 1 as one call: a request becomes a trajectory, then
-torques, then voltages.
+"""The motion controller of Waters Fig. 1 as one call: a request becomes a trajectory, then torques, then
+voltages.
 """
 
 from __future__ import annotations
@@ -49,29 +49,29 @@ from forearm.values import LARGEST, check_ending, check_kind, check_number
 Array = NDArray[np.float64]
 Wanted = Request | PlannedMotion | MotionLog | HasLog | str | os.PathLike[str] | Sequence[Any] | NDArray[Any]
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".npz")
-# Limits that a report tells of these motions: the power of time in their units.
+# Limits of these motions that a report lists: the power of time in their units.
 LIMITED = (
     ("acceleration", 2, PlannedMotion),
     ("jerk", 3, JerkMotion | SmoothMotion),
     ("snap", 4, SmoothMotion),
 )
-MOST_SAVINGS = 8  # that a report tells
+MOST_SAVINGS = 8  # listed in a report
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A motion and what it asks of the motors at times t (m,); states are (m, n).
+    """A motion and its motor demands at times t (m,); states are (m, n).
 
     Attributes:
         arm: the arm.
         motion: q, qd, qdd at any time.
-        limits: what it was planned within, 1e30 where nothing bounds it; None: a line of the hand, whose own
-            `problems` say what stands in its way, or a motion that was planned before.
-        step: t are every `step` s, and the end.
-        notes: which waypoints could not be met as they were given.
-        dac: what the motors' voltages come from; None: nothing that bounds them.
-        timing: of a time-optimal plan what bounds its speed along the path; None: another plan.
-        excitation: of an exciting plan how well it shows the arm's parameters; None: another plan.
+        limits: limits it was planned within, 1e30 where unlimited; None: a Cartesian line, whose `problems`
+            list its obstacles, or a motion that was planned before.
+        step: t is sampled every `step` s, and at the end.
+        notes: waypoints that could not be met as requested.
+        dac: source of the motors' voltages; None: no DAC limits.
+        timing: for a time-optimal plan, what limits its speed along the path; else None.
+        excitation: for an exciting plan, the identifiability of the arm's parameters; else None.
     """
 
     arm: Arm
@@ -86,7 +86,7 @@ class Plan:
 
     @property
     def duration(self) -> float:
-        """In s."""
+        """Duration, s."""
         return self.motion.duration
 
     def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
@@ -114,17 +114,17 @@ class Plan:
 
     @property
     def qdd(self) -> Array:
-        """Joint accelerations; where they jump, what comes after."""
+        """Joint accelerations; at a jump, the value after it."""
         return self._states[2]
 
     @cached_property
     def tau(self) -> Array:
-        """The torques that the motion needs, drives included."""
+        """Torques required by the motion, drives included."""
         return self._compiled.inverse_dynamics(*self._states)
 
     @cached_property
     def voltage(self) -> Array | None:
-        """The voltages that these torques need, None where a motor is not known."""
+        """Voltages required by these torques, None if a motor is undefined."""
         known = all(
             j.motor is not None and j.motor.torque_constant and j.motor.resistance for j in self.arm.joints
         )
@@ -132,8 +132,8 @@ class Plan:
 
     @cached_property
     def limit(self) -> NDArray[np.str_] | None:
-        """The name of the limit that binds at each sample, such as "joint2 torque", (m,), "" where none does;
-        None where the plan is not time-optimal.
+        """The name of the binding limit at each sample, such as "joint2 torque", (m,), "" if none binds; None
+        if the plan is not time-optimal.
         """
         return None if self.timing is None else self.timing.limit_at(self.t)
 
@@ -147,15 +147,15 @@ class Plan:
 
     @cached_property
     def deviation(self) -> Deviation | None:
-        """How far joints go from the straight lines between the points;
-        None for a line of the hand, which has none, and for a motion with limits of jerk or snap.
+        """Deviation of the joints from the straight lines between the points; None for a Cartesian line, and
+        for a motion with limits of jerk or snap.
         """
         return deviation(self.motion) if isinstance(self.motion, Switching) else None
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """What is not as it should be: waypoints, places of a line, and positions to voltages
-        beyond what the arm has.
+        """Warnings: unmet waypoints, obstacles of a line, and positions to voltages beyond the arm's
+        limits.
         """
         found = [
             *self.notes,
@@ -168,7 +168,7 @@ class Plan:
 
     @property
     def log(self) -> MotionLog:
-        """The plan as a table with torques, and voltages and currents where motors are known."""
+        """The plan as a log with torques, and voltages and currents if motors are defined."""
         joints = tuple(joint.name for joint in self.arm.joints)
         current = None if self.voltage is None else self.tau / constants_of(self.arm).K
         blocks = (self.q, self.qd, self.qdd, self.tau, self.voltage, current)
@@ -176,12 +176,11 @@ class Plan:
 
     @cached_property
     def uses(self) -> tuple[LimitUse, ...]:
-        """The largest use of each joint's torque, current and voltage, where it is bounded.
+        """The largest use of each limited torque, current and voltage of the joints.
 
-        By inverse dynamics with rigid joints. Looked at between jumps of accelerations and of friction, on
-        both sides of them, and at ten times the samples; for a motion with limits of jerk, or one that
-        repeats, where jerk jumps and at ten times the samples, along a path at ten moments of each interval,
-        for a line of the hand at the samples.
+        By rigid inverse dynamics, evaluated between jumps of acceleration and friction, on both sides of
+        them, and at ten times the samples; for a jerk-limited or periodic motion, at jumps of jerk and at ten
+        times the samples; along a path, at ten times per interval; for a Cartesian line, at the samples.
         """
         limits = DriveLimits.of(self.arm, self.dac)
         demands = Demands(self.arm, self._compiled, limits)
@@ -195,25 +194,23 @@ class Plan:
 
     @property
     def limited_by(self) -> LimitUse | None:
-        """The limit of a drive of which most is used; None where no drive has one."""
+        """The drive limit with the largest use; None if no drive has one."""
         return max(self.uses, key=lambda use: use.share, default=None)
 
     def columns(self) -> dict[str, Array]:
-        """The plan as a table: t, q1.., qd1.., qdd1.., tau1.., and voltage1.., current1.. where motors are
-        known.
+        """The plan as a table: t, q1.., qd1.., qdd1.., tau1.., and voltage1.., current1.. if motors are
+        defined.
         """
         return self.log.columns()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it whole or not at all: .csv, .parquet and .npz hold the table, .json what
-        makes the motion again.
-        """
+        """Write it atomically: .csv, .parquet and .npz hold the table, .json the parameters of the motion."""
         kind = check_ending(path, ALL_ENDINGS, "a plan")
         (self.motion if kind == ".json" else self.log).save(path)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
-        """A matplotlib figure of the joints' motion, the torques and the hand's path;
-        saved where a path is given.
+        """Plot the joints' motion, the torques and the hand's path with matplotlib; save the figure if a path
+        is given.
         """
         from forearm.plots.plans import plan_figure, save_figure
 
@@ -223,8 +220,8 @@ class Plan:
         return figure
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
-        """Write one page for a browser, without network: curves against their limits, and of a time-optimal
-        plan what limits it.
+        """Write one self-contained page for a browser: curves against their limits, and for a time-optimal
+        plan the binding limits.
         """
         from forearm.trajectories.plan_page import write_plan_page
 
@@ -238,18 +235,18 @@ class Plan:
         if isinstance(self.motion, PathMotion):
             return f"{self.motion.path.name}, {self.motion.path.length:.4g} long"
         if isinstance(self.motion, SeriesMotion):
-            return f"a {self.motion.basis} series that repeats"
+            return f"a {self.motion.basis} series, periodic"
         if isinstance(self.motion, RecordedMotion):
             return f"{len(self.motion.t)} samples of {self.motion.name}"
         corners = self.motion.hand(self.motion.times)[0]
         length = np.linalg.norm(np.diff(corners, axis=0), axis=1).sum()
-        return f"a line of the hand, {length:.4g} m"
+        return f"a Cartesian line, {length:.4g} m"
 
     def __repr__(self) -> str:
         return f"<Plan of {self.arm.name!r}: {self._kind()} in {self.duration:.4g} s>"
 
     def report(self) -> Report:
-        """Where each joint goes, and the largest size of everything at the sampled times."""
+        """The motion of each joint, and the largest magnitude of each quantity at the sampled times."""
         blocks = {"speed": self.qd, "acceleration": self.qdd, "torque": self.tau}
         blocks |= {} if self.voltage is None else {"voltage": self.voltage}
         columns = [self.q[0], self.q[-1], *map(_peaks, blocks.values())]
@@ -262,11 +259,13 @@ class Plan:
             ]
             for i, joint in enumerate(self.arm.joints)
         ]
-        header = ["joint", "from", "to", *(f"largest {name}" for name in blocks), "torque it has", "unit"]
+        header = ["joint", "from", "to", *(f"largest {name}" for name in blocks), "torque limit", "unit"]
         after = []
         if self.deviation is not None:
             off = number(float(self.deviation))
-            after.append(f"joints leave the straight lines between the points by {off} rad (m) at most")
+            after.append(
+                f"joints deviate from the straight lines between the points by at most {off} rad (m)"
+            )
         if self.limits is not None:
             for name, power, kinds in LIMITED:
                 most = getattr(self.limits, name)
@@ -275,12 +274,13 @@ class Plan:
                     after.append(f"largest {name}s: {', '.join(map(number, most))} {unit}")
         if (use := self.limited_by) is not None:
             after.append(
-                f"used most: {use.share:.1%} of the {use.quantity} of {use.joint}, at {use.time:.4g} s"
+                f"largest use of a limit: {use.share:.1%} of the {use.quantity} of {use.joint}, at "
+                f"{use.time:.4g} s"
             )
         if is_elastic(self.arm):
             after.append(
-                "torques and voltages are those of rigid joints; fa.dynamics.elastic_inverse_along has what "
-                "motors behind springs need"
+                "torques and voltages assume rigid joints; fa.dynamics.elastic_inverse_along computes those "
+                "of motors behind springs"
             )
         title = f"{self.arm.name}: {self._kind()}, {self.duration:.6g} s"
         parts = [] if self.timing is None else [self.timing.report(MOST_SAVINGS)]
@@ -293,7 +293,7 @@ class Plan:
 
 
 def _peaks(block: Array) -> Array:
-    """The largest size in each column, where a line can be followed; NaN where it never can."""
+    """Largest magnitude in each column where the line can be followed; NaN if it never can."""
     return np.where(
         np.isnan(block).all(axis=0), np.nan, np.abs(np.where(np.isnan(block), 0.0, block)).max(axis=0)
     )
@@ -311,28 +311,28 @@ def plan(
     dac: DAC | None = None,
     step: float = 1e-3,
 ) -> Plan:
-    """From a request to a motion, its torques and voltages. Waters Fig. 1.
+    """Plan a motion from a request, with its torques and voltages. Waters Fig. 1.
 
-    Poses of the hand become the posture nearest to the one before. Accelerations that are left open, and with
-    them top velocities, are chosen so that over the whole motion torques stay within the joints' max_effort,
-    currents and voltages within the motors' and the DAC's. A start above its velocity limit brakes first; a
-    later waypoint is passed at the limit. With a limit of jerk, velocities that are left open are 0, and no
-    joint accelerates at a waypoint. With one of snap, q to qdddd are continuous, as arms with elastic joints
-    need; torques are still those of rigid joints. Of a time-optimal request it is the plan of
+    For poses of the hand, the configuration nearest to the previous one is chosen. Open accelerations, and
+    with them top velocities, are chosen so that over the whole motion torques stay within the joints'
+    max_effort, currents and voltages within the motors' and the DAC's limits. A start above its velocity
+    limit brakes first; a later waypoint is passed at the limit. With a jerk limit, open velocities are 0, and
+    accelerations are 0 at waypoints. With a snap limit, q to qdddd are continuous, as arms with elastic
+    joints need; torques are still those of rigid joints. A time-optimal request yields the plan of
     `fa.time_optimal`.
 
     Args:
         arm: the arm.
-        request: a `Request`, the path of its file, configurations (k, n) or waypoints to go through, from
-            rest to rest where nothing else is said, or a motion planned already: itself, its .json file, or a
-            table of samples, such as a log in memory or in a .csv, .parquet or .npz file.
-        acceleration, velocity: largest |qdd| and |qd|, (n,) or one number, in the place of the request's.
-        jerk: largest |qddd|, likewise; None: the request's, or accelerations that jump.
-        snap: largest |qdddd|, likewise, or True for a snap that is continuous and not limited; None: the
-            request's, or jerks that jump.
-        duration: of a motion with a continuous snap, s, in the place of the request's; None: the shortest
-            found, unless the request has one.
-        dac: the converter in front of the motors, in the place of the request's.
+        request: a `Request`, the path of its file, configurations (k, n) or waypoints, by default from rest
+            to rest, or a planned motion: an object, its .json file, or a table of samples, such as a log in
+            memory or in a .csv, .parquet or .npz file.
+        acceleration, velocity: largest |qdd| and |qd|, (n,) or one number, instead of the request's.
+        jerk: largest |qddd|, likewise; None: the request's, or unlimited (accelerations jump).
+        snap: largest |qdddd|, likewise, or True for a continuous, unlimited snap; None: the request's, or
+            unlimited (jerks jump).
+        duration: of a motion of continuous snap, s, instead of the request's; None: the request's, or the
+            shortest found.
+        dac: the converter in front of the motors, instead of the request's.
         step: time between samples of the plan, s.
     """
     check_arm(arm, "plan, arm")
@@ -344,16 +344,16 @@ def plan(
         check_for(arm, request)
         if acceleration is not None or velocity is not None:
             raise InputError(
-                "plan, acceleration and velocity: expected none with a motion planned already, which has its "
-                "own; give the points to plan it anew."
+                "plan, acceleration and velocity: not allowed for a motion that is already planned; pass "
+                "its points to plan it again."
             )
         for name, value in (("jerk", jerk), ("snap", snap), ("duration", duration)):
             if value is not None:
                 raise InputError(
-                    f"plan, {name}: expected none with a motion planned already, which has its own; give the "
-                    "points to plan it anew."
+                    f"plan, {name}: not allowed for a motion that is already planned; pass its points to "
+                    "plan it again."
                 )
-        DriveLimits.of(arm, dac)  # an error now rather than when it is asked what is used
+        DriveLimits.of(arm, dac)  # raise errors now rather than when `uses` is evaluated
         return Plan(arm, request, None, step, (), dac, kernel)
     wanted = as_request(arm, request).changed(acceleration, velocity, dac, jerk, snap, duration)
     if wanted.time_optimal is not None:
@@ -379,7 +379,7 @@ def plan(
 
 
 def _planned(arm: Arm, request: Any) -> Any:
-    """The motion where one is given, as itself, as a table or as a file; otherwise the request."""
+    """The motion, if one is given, as an object, a table or a file; otherwise the request."""
     kind = Path(request).suffix.lower() if isinstance(request, str | os.PathLike) else None
     if kind == ".json":
         return load_motion(arm, request)

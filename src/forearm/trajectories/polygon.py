@@ -1,7 +1,6 @@
-"""How far a motion goes from the straight lines between its points, and whether it stays within an envelope.
+"""Deviation of a motion from the straight lines between its points, and whether it stays within an envelope.
 
-Waters III: the intended trajectory may be taken as the piecewise linear one,
-closeness as an envelope around it.
+Waters III: the intended trajectory may be taken as piecewise linear, and closeness as an envelope around it.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from forearm.trajectories.switching import Switching
 from forearm.values import as_floats, check_number
 
 Array = NDArray[np.float64]
-ROWS = 4096  # pieces looked at together
-SAMPLES = 201  # a segment, where places are measured by a function
+ROWS = 4096  # pieces per block
+SAMPLES = 201  # per segment, if a function measures places
 Measure = Callable[[Array], Array]
 
 
 @dataclass(frozen=True, eq=False)
 class Deviation:
-    """How far a motion of k segments goes from the straight lines between its points.
+    """Deviation of a motion of k segments from the straight lines between its points.
 
     Attributes:
         largest: largest distance in each segment, (k,).
@@ -42,19 +41,19 @@ class Deviation:
 def deviation(motion: Switching, place: Measure | None = None, samples: int = SAMPLES) -> Deviation:
     """The largest distance of each segment from the line between its two points.
 
-    In joint space it is exact: between switches q is a quadratic of time and the square of the distance one
-    of fourth degree, which is taken where its derivative vanishes.
+    In joint space it is exact: between switches q is quadratic in time and the squared distance a quartic,
+    evaluated at its stationary points.
 
     Args:
         motion: a motion through points.
-        place: function from q (m, n) to places (m, d), whose distance is taken at samples, and so a little
-            too small; None: the norm of joint space.
-        samples: times in each segment, where there is a `place`.
+        place: function from q (m, n) to positions (m, d), whose distance is sampled, and so slightly
+            underestimated; None: the norm of joint space.
+        samples: times in each segment, if a `place` is given.
     """
     if not isinstance(motion, Switching):
         raise InputError(
-            f"deviation: expected a motion through points (Switching), got {shorten(motion)}; a line of "
-            "the hand is straight by itself."
+            f"deviation: expected a motion through points (Switching), got {shorten(motion)}; a Cartesian "
+            "line is straight by construction."
         )
     if place is not None:
         return _sampled(
@@ -62,7 +61,7 @@ def deviation(motion: Switching, place: Measure | None = None, samples: int = SA
         )
     starts, widths = _pieces(motion)
     k, pieces = starts.shape
-    # where no rounding says that another phase holds
+    # clear of rounding at the switches
     middle = np.minimum(starts + 0.5 * widths, motion.duration)
     q, qd, qdd = (x.reshape(k, pieces, motion.n) for x in motion.at(middle.ravel()))
     origin, chord = motion.points[:-1, None], np.diff(motion.points, axis=0)[:, None]
@@ -101,11 +100,12 @@ def _pieces(motion: Switching) -> tuple[Array, Array]:
 
 
 def largest_distances(V: Array, chord: Array) -> tuple[Array, Array]:
-    """How far V0 + V1 x + .., 0 <= x <= 1, goes from the line from 0 to `chord`, and at which x:
+    """Largest distance of V0 + V1 x + .., 0 <= x <= 1, from the line from 0 to `chord`, and the x where it
+    occurs:
     (r, d+1, n) and (r, n) -> (r,) each.
 
-    The distance is that from the line's direction, from one end or from the other; the square of each is a
-    polynomial, taken where its derivative vanishes.
+    The distance is that from the infinite line, or from either end; the square of each is a polynomial,
+    evaluated at its stationary points.
     """
     distance, where = np.empty(len(V)), np.empty(len(V))
     for first in range(0, len(V), ROWS):
@@ -132,7 +132,9 @@ def _largest(V: Array, chord: Array) -> tuple[Array, Array]:
 
 
 def _turning(W: Array) -> Array:
-    """Where |W0 + W1 x + ..| may be largest within 0 <= x <= 1: (r, d+1, n) -> (r, 2 d - 1), the rest 0."""
+    """Candidates for the maximum of |W0 + W1 x + ..| within 0 <= x <= 1: (r, d+1, n) -> (r, 2 d - 1), padded
+    with 0.
+    """
     degree = W.shape[1] - 1
     c = np.zeros((len(W), 2 * degree))  # half of the derivative of the square
     for i in range(degree + 1):
@@ -142,7 +144,7 @@ def _turning(W: Array) -> Array:
 
 
 def from_segment(y: Array, u: Array, length: Array) -> Array:
-    """The distance of y, measured from the first end, from a line of this direction and length."""
+    """The distance of y, relative to the first end, from a segment of this direction and length."""
     along = np.clip((y * u).sum(axis=-1, keepdims=True), 0.0, length)
     distance: Array = np.linalg.norm(y - along * u, axis=-1)
     return distance

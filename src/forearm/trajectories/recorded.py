@@ -1,4 +1,4 @@
-"""Motions from a table: of a plan, a simulation or a measurement, as a file or in memory."""
+"""Motions from tables: of a plan, a simulation or a measurement, from a file or in memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from forearm.trajectories.sampling import times_within
 from forearm.values import check_kind
 
 Array = NDArray[np.float64]
-# Words for units: what they are units of, and how many are one of ours.
+# Unit names: their quantity, and the factor to our unit.
 UNITS: Mapping[str, tuple[str, float]] = {
     "rad": ("angles", 1.0),
     "deg": ("angles", 180.0 / math.pi),
@@ -29,18 +29,19 @@ UNITS: Mapping[str, tuple[str, float]] = {
     "ns": ("times", 1e9),
 }
 ANGULAR = tuple(x for x in BLOCKS if x.endswith(("q", "qd", "qdd")))
-SLOW = 0.5  # s between rows: no log of a motion is that slow, but one in milliseconds looks like it
-NEAR = 2.0  # a factor within which velocities and differences of positions agree
+SLOW = 0.5  # s between rows: no log of a motion is that slow, but one in milliseconds appears to be
+NEAR = 2.0  # factor within which velocities and differences of positions agree
 
 
 @dataclass(frozen=True, eq=False)
 class RecordedMotion:
-    """A motion through samples: between them q is Hermite's cubic, qd its derivative, and qdd goes straight.
+    """A motion through samples: between them q is the cubic Hermite interpolant, qd its derivative, and qdd
+    is linear.
 
     Args:
-        t: times (m,) from 0 on, s.
+        t: times (m,) from 0, s.
         q, qd, qdd: positions, velocities and accelerations (m, n).
-        name: where it is from.
+        name: its source.
     """
 
     t: Array
@@ -56,7 +57,7 @@ class RecordedMotion:
 
     @property
     def duration(self) -> float:
-        """In s."""
+        """Duration, s."""
         return float(self.t[-1])
 
     @property
@@ -65,7 +66,9 @@ class RecordedMotion:
         return self.t[[0, -1]]
 
     def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
-        """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each; the samples to the bit."""
+        """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each; exactly the samples at their
+        times.
+        """
         single, times = times_within(t, self.duration)
         k = np.minimum(np.searchsorted(self.t, times, side="right") - 1, len(self.t) - 2)
         h = (self.t[k + 1] - self.t[k])[:, None]
@@ -78,7 +81,7 @@ class RecordedMotion:
         return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
 
     def extremes(self) -> tuple[Array, Array, Array]:
-        """The least q, the largest q and the largest |qd| of the samples, (n,) each."""
+        """Minimum q, maximum q and maximum |qd| of the samples, (n,) each."""
         return self.q.min(axis=0), self.q.max(axis=0), np.abs(self.qd).max(axis=0)
 
     @cached_property
@@ -96,16 +99,16 @@ class RecordedMotion:
 
 
 def recorded(log: MotionLog) -> RecordedMotion:
-    """The motion of a table: what was wanted where a controller drove, and what was reached elsewhere.
+    """The motion of a table: the reference if a controller drove the arm, and the actual motion otherwise.
 
-    Velocities and accelerations that it does not have are differences of its positions.
+    Missing velocities and accelerations are differences of the positions.
     """
     x = "wanted_" if log.wanted_q is not None else ""
     q, qd, qdd = (getattr(log, x + name) for name in ("q", "qd", "qdd"))
     if q is None:
-        raise InputError(f"{log.name}: a motion needs q of every joint; there is {', '.join(log.blocks)}.")
+        raise InputError(f"{log.name}: a motion needs q of every joint, got {', '.join(log.blocks)}.")
     if len(log.t) < 2:
-        raise InputError(f"{log.name}: a motion needs two rows at least, got {len(log.t)}.")
+        raise InputError(f"{log.name}: a motion needs at least two rows, got {len(log.t)}.")
     qd = _slopes(q, log.t) if qd is None else qd
     qdd = _slopes(qd, log.t) if qdd is None else qdd
     return RecordedMotion(log.t - log.t[0], q, qd, qdd, log.name)
@@ -124,17 +127,17 @@ def read_motion(
     period: float | None = None,
     used: Sequence[str] = BLOCKS,
 ) -> MotionLog:
-    """The motion of an arm's joints in a file, in arrays by name, or in what a plan or a simulation left.
+    """Read the motion of an arm's joints from a file, from arrays by name, or from a plan or simulation.
 
-    Where positions look like degrees or times like milliseconds and nothing is said of units, it is refused
-    with that question.
+    If positions look like degrees or times like milliseconds and no units are given, it is refused, and the
+    error asks for the units.
 
     Args:
-        arm: the arm, whose joints the columns are found by.
-        source: the path of a .csv, .parquet, .npz or .json file, arrays by name, or what has a `log`.
-        columns: what columns by names that are not known are, theirs to ours: {"angle": "q", "load": "tau"}.
+        arm: the arm, whose joint names identify the columns.
+        source: the path of a .csv, .parquet, .npz or .json file, arrays by name, or an object with a `log`.
+        columns: names of the file's columns mapped to ours: {"angle": "q", "load": "tau"}.
         units: "deg" or "rad", and "s", "ms", "us" or "ns", in one text or a list (default: rad and s).
-        period: between rows, s, where there are no times.
+        period: between rows, s, if there are no times.
         used: the quantities that are read (default: all).
     """
     check_kind(arm, Arm, "read_motion, arm")
@@ -151,18 +154,18 @@ def read_motion(
             f"{shorten(source)}."
         )
     if len(log.joints) != arm.n:
-        raise InputError(f"{log.name}: it is of {len(log.joints)} joints, {arm.name!r} has {arm.n}.")
+        raise InputError(f"{log.name}: it has {len(log.joints)} joints, {arm.name!r} has {arm.n}.")
     given = units_of(units)
     _ask(arm, log, given)
     return _in_our_units(arm, log, given)
 
 
 def units_of(units: str | Sequence[str], known: Mapping[str, tuple[str, float]] = UNITS) -> dict[str, float]:
-    """How many of the units given for angles, times and whatever else is known are one of ours."""
+    """Factors from the given units of angle, time and other known quantities to ours."""
     found: dict[str, float] = {}
     for word in units.replace(",", " ").split() if isinstance(units, str) else units:
         if word not in known:
-            raise NameNotFound(f"units: there is no {shorten(word)}; {suggest(str(word), known)}")
+            raise NameNotFound(f"units: unknown unit {shorten(word)}; {suggest(str(word), known)}")
         of, size = known[word]
         if of in found:
             raise InputError(f"units: {of} have two units in {shorten(units)}; give one.")
@@ -171,7 +174,7 @@ def units_of(units: str | Sequence[str], known: Mapping[str, tuple[str, float]] 
 
 
 def _ask(arm: Arm, log: MotionLog, given: Mapping[str, float]) -> None:
-    """Refuse numbers that look like degrees or milliseconds, unless that was said."""
+    """Refuse numbers that look like degrees or milliseconds, unless units are given."""
     if "angles" not in given and log.q is not None:
         ask_about_degrees(arm, log.q, log.name)
     if "times" not in given and len(log.t) > 2:
@@ -179,30 +182,30 @@ def _ask(arm: Arm, log: MotionLog, given: Mapping[str, float]) -> None:
 
 
 def ask_about_degrees(arm: Arm, q: Array, name: str) -> None:
-    """Refuse positions (T, n), a row at least, that are beyond limits by more than a turn from 0."""
+    """Refuse positions (T, n), with at least one row, that are beyond limits by more than a turn from 0."""
     for joint, column in zip(arm.joints, q.T, strict=True):
         worst = float(column[np.argmax(np.abs(column))])
         low, high = joint.limits
         if joint.kind == "revolute" and abs(worst) > 2.0 * math.pi and not low <= worst <= high:
             raise InputError(
                 f"{name}: {joint.name} is at {worst:.6g}, beyond its limits, {low:.4g} to {high:.4g} "
-                "rad. Are these degrees? Say so by units: deg, or rad if they are right (--units deg)."
+                "rad. Are these degrees? Set units to deg, or to rad if the values are right (--units deg)."
             )
 
 
 def ask_about_times(t: Array, q: Array | None, qd: Array | None, name: str) -> None:
-    """Refuse times (T,), three at least, that look like milliseconds or less."""
+    """Refuse times (T,), at least three, that look like milliseconds or less."""
     factor, why = _time_doubt(t, q, qd)
     if why:
         unit = {1e3: "ms", 1e6: "us", 1e9: "ns"}[factor]
         raise InputError(
-            f"{name}: {why}. Are times in {unit}? Say so by units: {unit}, or s if they are right "
+            f"{name}: {why}. Are times in {unit}? Set units to {unit}, or to s if the values are right "
             f"(--units {unit})."
         )
 
 
 def _time_doubt(t: Array, q: Array | None, qd: Array | None) -> tuple[float, str]:
-    """A factor that times may be too large by, and what tells so."""
+    """Factor by which times may be too large, and the reason."""
     apart = np.diff(t)
     median = float(np.median(apart))
     if q is not None and qd is not None:
@@ -212,7 +215,7 @@ def _time_doubt(t: Array, q: Array | None, qd: Array | None) -> tuple[float, str
         ratio = told[k] / moved[k] if moved[k] > 0.0 else 1.0
         for factor in (1e3, 1e6, 1e9):
             if factor / NEAR < ratio < factor * NEAR:
-                return factor, f"positions change {ratio:.4g} times more slowly than velocities say"
+                return factor, f"positions change {ratio:.4g} times more slowly than the velocities"
         return 1.0, ""
     for factor in (1e9, 1e6, 1e3):
         if median >= SLOW * factor / 1e3:
@@ -230,10 +233,10 @@ def _in_our_units(arm: Arm, log: MotionLog, given: Mapping[str, float]) -> Motio
 
 
 def cubic(q0: Array, v0: Array, q1: Array, v1: Array, h: Array, s: float | Array) -> tuple[Array, Array]:
-    """Hermite's cubic from q0 with velocity v0 to q1 with v1, a time h later, and its
-    derivative, at the share s of it.
+    """Cubic Hermite interpolant from q0 with velocity v0 to q1 with v1 a time h later, and its derivative, at
+    a fraction s of it.
 
-    Where h is 0 the derivative is v0.
+    If h is 0 the derivative is v0.
     """
     d = q1 - q0
     q = q0 + s * (h * v0 + s * (3.0 * d - h * (2.0 * v0 + v1) + s * (h * (v0 + v1) - 2.0 * d)))

@@ -1,4 +1,4 @@
-"""What only request files hold: limits of joints, limits at places of a path, open velocities."""
+"""Field types used in request files only: joint limits, limits along a path, open velocities."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class OneOrMany:
         )
 
     def schema(self) -> dict[str, Any]:
-        """Either of both."""
+        """A number or a list."""
         return {"oneOf": [self.item.schema(), ListField(self.item).schema()], "description": self.doc}
 
 
@@ -47,7 +47,7 @@ class LimitOrFlag:
         return OneOrMany(NumberField(above=0.0, infinite=True))
 
     def read(self, value: Any, place: str) -> Any:
-        """Whether, a number, or a tuple of them."""
+        """A flag, a number, or a tuple of numbers."""
         return value if isinstance(value, bool) else self._limit.read(value, place)
 
     def schema(self) -> dict[str, Any]:
@@ -57,8 +57,8 @@ class LimitOrFlag:
 
 @dataclass(frozen=True)
 class LimitAlongPath:
-    """A limit: one value, a list with one per joint where there may be many, or a list of places along the
-    path with such values, to go straight between.
+    """A limit: one value, a list with one per joint if it is per joint, or a list of places along the path
+    with such values, linearly interpolated.
     """
 
     doc: str = ""
@@ -81,9 +81,11 @@ class LimitAlongPath:
         entries = ListField(self._place).read(value, place)
         places, values = (tuple(entry[key] for entry in entries) for key in ("s", "value"))
         if len(places) < 2 or any(a >= b for a, b in pairwise(places)):
-            raise InputError(f"{place}: expected two places or more, each s above the one before.")
+            raise InputError(f"{place}: expected at least two places with increasing s.")
         if len({np.shape(v) for v in values}) > 1:
-            raise InputError(f"{place}: expected as many values at each place, got {shorten(value)}.")
+            raise InputError(
+                f"{place}: expected the same number of values at each place, got {shorten(value)}."
+            )
         return places, values
 
     def schema(self) -> dict[str, Any]:
@@ -124,27 +126,27 @@ class WholeField:
 
 @dataclass(frozen=True)
 class FlagOrTable:
-    """true or false, or a table that says true and how."""
+    """true or false, or a table that implies true and holds options."""
 
     table: TableField
 
     def read(self, value: Any, place: str) -> Any:
-        """Whether, or the table."""
+        """A flag, or the table."""
         return (self.table if isinstance(value, dict) else FlagField()).read(value, place)
 
     def schema(self) -> dict[str, Any]:
-        """Either of both."""
+        """A flag or a table."""
         return {"oneOf": [FlagField().schema(), self.table.schema()], "description": self.table.doc}
 
 
 @dataclass(frozen=True)
 class NumberOrOpen:
-    """A number, or the word open for a velocity that may be chosen: NaN."""
+    """A number, or the word "open" for a velocity that the planner chooses: NaN."""
 
     def read(self, value: Any, place: str) -> float:
         """The number."""
         return math.nan if value == OPEN else NumberField().read(value, place)
 
     def schema(self) -> dict[str, Any]:
-        """Either of both."""
+        """A number or the word."""
         return {"oneOf": [NumberField().schema(), {"const": OPEN}]}

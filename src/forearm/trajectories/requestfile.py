@@ -1,4 +1,4 @@
-"""Requests in TOML files: the layout said once, and read without trust."""
+"""Requests in TOML files: the schema, and validated reading of untrusted files."""
 
 from __future__ import annotations
 
@@ -44,9 +44,7 @@ WAYPOINT = TableField(
         "name": TextField("for messages"),
         "q": ListField(AngleField(), None, "joint coordinates, rad (m)"),
         "qd": ListField(
-            NumberOrOpen(),
-            None,
-            "joint velocities, rad / s (m / s), or 'open' for a joint; open where not given",
+            NumberOrOpen(), None, "joint velocities, rad / s (m / s), or 'open' for a joint; default: open"
         ),
         "xyz": ListField(NumberField(), 3, "the hand's origin in the base frame, m, instead of q"),
         "rpy": ListField(AngleField(), 3, "its roll, pitch, yaw: R = Rz(yaw) Ry(pitch) Rx(roll)"),
@@ -54,55 +52,51 @@ WAYPOINT = TableField(
             ListField(NumberField(), 4), 4, "the hand's whole 4x4 pose, instead of xyz and rpy"
         ),
         "hand_velocity": ListField(
-            NumberField(), 6, "linear (m / s) then angular (rad / s), base axes; open where not given"
+            NumberField(), 6, "linear (m / s) then angular (rad / s), base axes; default: open"
         ),
     },
     doc="a configuration to pass: q, or xyz and rpy, or matrix",
 )
 LIMITS = TableField(
     {
-        "acceleration": LimitAlongPath("rad / s^2 (m / s^2); for the planner to choose where not given"),
-        "velocity": LimitAlongPath("rad / s (m / s); the arm's where not given"),
-        "lower": OneOrMany(AngleField(infinite=True), "rad (m); the arm's where not given"),
-        "upper": OneOrMany(AngleField(infinite=True), "rad (m); the arm's where not given"),
-        "torque": LimitAlongPath("N m (N), time-optimal; the arm's max_effort where not given"),
-        "current": LimitAlongPath("A, time-optimal; the motors' where not given"),
-        "voltage": LimitAlongPath("V, time-optimal; the motors' where not given"),
-        "jerk": LimitAlongPath("rad / s^3 (m / s^3); accelerations may jump where not given"),
-        "snap": LimitOrFlag(
-            "rad / s^4 (m / s^4), or true: continuous, not limited; jerks may jump where not given"
-        ),
-        "path_jerk": NumberField("d3s/dt3, time-optimal; none where not given", above=0.0),
-        "hand_speed": LimitAlongPath("m / s, time-optimal; none where not given", many=False),
-        "hand_acceleration": LimitAlongPath("m / s^2, time-optimal; none where not given", many=False),
+        "acceleration": LimitAlongPath("rad / s^2 (m / s^2); default: chosen by the planner"),
+        "velocity": LimitAlongPath("rad / s (m / s); default: the arm's"),
+        "lower": OneOrMany(AngleField(infinite=True), "rad (m); default: the arm's"),
+        "upper": OneOrMany(AngleField(infinite=True), "rad (m); default: the arm's"),
+        "torque": LimitAlongPath("N m (N), time-optimal; default: the arm's max_effort"),
+        "current": LimitAlongPath("A, time-optimal; default: the motors'"),
+        "voltage": LimitAlongPath("V, time-optimal; default: the motors'"),
+        "jerk": LimitAlongPath("rad / s^3 (m / s^3); default: unlimited, accelerations may jump"),
+        "snap": LimitOrFlag("rad / s^4 (m / s^4), or true: continuous, not limited; default: jerks may jump"),
+        "path_jerk": NumberField("d3s/dt3, time-optimal; default: unlimited", above=0.0),
+        "hand_speed": LimitAlongPath("m / s, time-optimal; default: unlimited", many=False),
+        "hand_acceleration": LimitAlongPath("m / s^2, time-optimal; default: unlimited", many=False),
     }
 )
 TOLERANCE = NumberField("largest distance from the straight lines between waypoints, rad (m)", above=0.0)
 TIME_OPTIMAL = FlagOrTable(
     TableField(
         {
-            "continuity": WholeField(
-                "of the spline through the points; 2 where not given", 0, 4, CONTINUITIES
-            ),
+            "continuity": WholeField("of the spline through the points; default: 2", 0, 4, CONTINUITIES),
             "tolerance": TOLERANCE,
-            "duration": NumberField("of the motion, s; the shortest where not given", above=0.0),
-            "points": WholeField("intervals of the path; 1000 where not given", 10, MOST_POINTS),
-            "start_speed": NumberField("ds/dt at the start; at rest where not given", minimum=0.0),
-            "end_speed": NumberField("ds/dt at the end; at rest where not given", minimum=0.0),
+            "duration": NumberField("of the motion, s; default: the shortest", above=0.0),
+            "points": WholeField("intervals of the path; default: 1000", 10, MOST_POINTS),
+            "start_speed": NumberField("ds/dt at the start; default: at rest", minimum=0.0),
+            "end_speed": NumberField("ds/dt at the end; default: at rest", minimum=0.0),
             "payload": ListField(NumberField(minimum=0.0), 2, "least and most mass in the hand, kg"),
             "payload_com": ListField(NumberField(), 3, "its centre of mass in the hand frame, m"),
         },
-        doc="whether the motion is the fastest along a path through the points, and how",
+        doc="whether to plan the fastest motion along a path through the points, or its options",
     )
 )
 CONVERTER = TableField(
     {
-        "span": NumberField("it gives from -span to span, V", above=0.0),
-        "bits": WholeField("it has 2^bits steps, which divide the span; none where not given", 1, MOST_BITS),
-        "gain": NumberField("voltage / what it gives, other than 0; 1 where not given"),
+        "span": NumberField("output range from -span to span, V", above=0.0),
+        "bits": WholeField("2^bits steps over the span; default: not quantised", 1, MOST_BITS),
+        "gain": NumberField("voltage / converter output, other than 0; default: 1"),
     },
     required=("span",),
-    doc="the converter whose range voltages must stay in",
+    doc="the converter whose range limits the voltages",
 )
 REQUEST = TableField(
     {
@@ -111,7 +105,7 @@ REQUEST = TableField(
         "time_optimal": TIME_OPTIMAL,
         "tolerance": TOLERANCE,
         "duration": NumberField(
-            "of a motion with a limit of snap, s; the shortest found where not given", above=0.0
+            "of a motion with a limit of snap, s; default: the shortest found", above=0.0
         ),
         "limits": LIMITS,
         "dac": CONVERTER,
@@ -122,7 +116,7 @@ REQUEST = TableField(
 
 
 def read_request(path: str | os.PathLike[str]) -> Request:
-    """The request that a TOML file describes."""
+    """Read a request from a TOML file."""
     where = Path(path)
     return request_from_document(read_toml(where), where.name)
 
@@ -165,17 +159,17 @@ def request_schema() -> dict[str, Any]:
 
 
 def _path_options(data: dict[str, Any]) -> PathOptions | None:
-    """What a time-optimal request asks for; None where it is another."""
+    """The options of a time-optimal request; None for other requests."""
     given = data.get("time_optimal", False)
     said = dict(given) if isinstance(given, dict) else {}
     if "tolerance" in data:
         if given is False:
             raise InputError(
-                "tolerance: it is the envelope of a time-optimal plan about the straight lines between "
-                "waypoints; add time_optimal = true, or leave it out."
+                "tolerance: only for time-optimal plans, as the envelope around the straight lines between "
+                "waypoints; add time_optimal = true, or omit it."
             )
         if "tolerance" in said:
-            raise InputError("tolerance: it stands under [time_optimal] too; write it once.")
+            raise InputError("tolerance: also set under [time_optimal]; set it once.")
         said["tolerance"] = data["tolerance"]
     return None if given is False else PathOptions(**said)
 
@@ -184,7 +178,7 @@ def _waypoint(block: dict[str, Any]) -> Waypoint:
     ways = [key for key in ("q", "xyz", "matrix") if key in block]
     if len(ways) != 1 or ("rpy" in block) != (ways == ["xyz"]):
         got = ", ".join(key for key in ("q", "xyz", "rpy", "matrix") if key in block) or "none of them"
-        raise InputError(f"give q, or xyz and rpy, or matrix; got {got}.")
+        raise InputError(f"expected q, or xyz and rpy, or matrix, got {got}.")
     pose = None
     if ways == ["xyz"]:
         pose = pose_xyz_rpy(np.array(block["xyz"]), np.array(block["rpy"], dtype=float))

@@ -1,5 +1,4 @@
-"""What a user asks for: configurations to pass, in joint or hand coordinates, velocities given or
-open, limits of its own.
+"""Motion requests: waypoints in joint or hand coordinates, velocities given or open, and limits.
 
 Waters III: a list of position-velocity configurations, some of the velocities left unspecified.
 """
@@ -26,7 +25,7 @@ Along = tuple[Array, Array]  # places along the path, and limits there
 OVERRIDES = ("acceleration", "velocity", "lower", "upper")
 OF_PATHS = ("torque", "current", "voltage", "jerk", "path_jerk", "hand_speed", "hand_acceleration")
 OF_TIME_OPTIMAL = tuple(kind for kind in OF_PATHS if kind != "jerk")
-ALONG = ("velocity", "acceleration", *OF_PATHS[:4], *OF_PATHS[5:])  # those that may change along a path
+ALONG = ("velocity", "acceleration", *OF_PATHS[:4], *OF_PATHS[5:])  # those that may vary along a path
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +33,9 @@ class Waypoint:
     """One configuration, in joint coordinates or as the hand's pose; its velocity is None where open.
 
     Args:
-        q: joint coordinates (n,), rad or m, or one number for all joints; None: by `pose`.
+        q: joint coordinates (n,), rad or m, or one number for all joints; None: given by `pose`.
         qd: joint velocities at q likewise, NaN for a joint where it is open; None: all open.
-        pose: the hand (4, 4) in the base frame; None: by `q`.
+        pose: the hand (4, 4) in the base frame; None: given by `q`.
         hand_velocity: linear, then angular velocity (6,) of the hand at `pose`, base axes; None: open.
     """
 
@@ -53,13 +52,11 @@ class Waypoint:
         hand_velocity: ArrayLike | None = None,
     ) -> None:
         if (q is None) == (pose is None):
-            raise InputError(
-                "a waypoint has either q, joint coordinates, or pose, the hand's; give one of them."
-            )
+            raise InputError("a waypoint needs either q (joint coordinates) or pose (of the hand), not both.")
         if q is None and qd is not None:
-            raise InputError("qd: goes with q; a waypoint with a pose takes hand_velocity.")
+            raise InputError("qd: only with q; use hand_velocity for a waypoint with a pose.")
         if pose is None and hand_velocity is not None:
-            raise InputError("hand_velocity: goes with a pose; a waypoint with q takes qd.")
+            raise InputError("hand_velocity: only with a pose; use qd for a waypoint with q.")
         checked = {
             "q": None if q is None else _coordinates(q),
             "qd": None if q is None or qd is None else _velocities(qd, as_floats(q, "q").shape),
@@ -73,32 +70,32 @@ class Waypoint:
 
     @property
     def is_open(self) -> bool:
-        """Whether the velocity of some joint may be chosen."""
+        """Whether the velocity of some joint is open."""
         return self.hand_velocity is None and (self.qd is None or bool(np.isnan(self.qd).any()))
 
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """Waypoints in order, and limits that take the place of the arm's, (n,) or one number for all.
+    """Waypoints in order, and limits that override the arm's, (n,) or one number for all.
 
-    Of a time-optimal request a limit may be a pair (places, values) as well, to go straight between along the
-    path, whose places are counted from 0 by the distances between waypoints, rad (m).
+    In a time-optimal request a limit may also be a pair (places, values), linearly interpolated along the
+    path, whose places are measured from 0 by the distances between waypoints, rad (m).
 
     Args:
         waypoints: at least two; one may be given by its coordinates alone.
-        acceleration: largest |qdd|, rad/s^2 (m/s^2); None: for the planner to choose.
+        acceleration: largest |qdd|, rad/s^2 (m/s^2); None: chosen by the planner.
         velocity: largest |qd|, rad/s (m/s); None: the arm's.
         lower, upper: range of q, rad or m; None: the arm's.
-        name: what messages call it.
-        dac: the converter whose range voltages must stay in; None: none.
+        name: used in messages.
+        dac: the converter whose range limits the voltages; None: not used.
         torque, current, voltage: of a time-optimal plan, as in `fa.time_optimal`.
-        jerk: largest |qddd|, rad/s^3 (m/s^3); None: accelerations may jump.
-        snap: largest |qdddd|, rad/s^4 (m/s^4), or True for a snap that is continuous and not limited (as
-            infinity); None: jerks may jump.
-        duration: of a motion with a continuous snap, s; None: the shortest found.
+        jerk: largest |qddd|, rad/s^3 (m/s^3); None: unlimited (accelerations may jump).
+        snap: largest |qdddd|, rad/s^4 (m/s^4), or True (or infinity) for a continuous, unlimited snap; None:
+            jerks may jump.
+        duration: of a motion of continuous snap, s; None: the shortest found.
         path_jerk, hand_speed, hand_acceleration: of a time-optimal plan, as in `fa.time_optimal`.
-        time_optimal: whether the motion is to be the fastest along a path through the waypoints, and
-            how: True, or `PathOptions`; False: bang-bang.
+        time_optimal: whether to plan the fastest motion along a path through the waypoints: True, or
+            `PathOptions`; False: bang-bang.
     """
 
     waypoints: tuple[Waypoint, ...]
@@ -167,32 +164,30 @@ class Request:
                     "limits that change along a path are" if key not in OF_TIME_OPTIMAL else "it is a limit"
                 )
                 raise InputError(
-                    f"{what}: {kind} for time-optimal plans; add time_optimal = true, or leave it out."
+                    f"{what}: {kind} for time-optimal plans; add time_optimal = true, or omit it."
                 )
             object.__setattr__(self, key, None if value is None else _override(value, what, key in ALONG))
         self._keep_snap(snap, duration)
 
     def _keep_snap(self, snap: ArrayLike | bool | None, duration: float | None) -> None:
-        """Take over what makes a motion of continuous snap, or refuse it with its reason."""
+        """Store the options of a motion of continuous snap, or refuse them with the reason."""
         what = f"request {self.name!r}"
         asked = None if snap is None or snap is False else np.inf if snap is True else snap
         if asked is not None and self.time_optimal is not None:
             raise InputError(
-                f"{what}, snap: a time-optimal motion has no continuous snap; leave out one of both."
+                f"{what}, snap: a time-optimal motion has no continuous snap; omit one of the two."
             )
         if duration is not None and asked is None:
             where = (
-                "PathOptions(duration=...)"
-                if self.time_optimal is not None
-                else "snap = true, or leave it out"
+                "PathOptions(duration=...)" if self.time_optimal is not None else "snap = true, or omit it"
             )
-            raise InputError(f"{what}, duration: it is for motions with a continuous snap; give {where}.")
+            raise InputError(f"{what}, duration: only for motions of continuous snap; set {where}.")
         object.__setattr__(self, "snap", None if asked is None else _override(asked, f"{what}, snap", False))
         seconds = None if duration is None else check_number(duration, f"{what}, duration", above=0.0)
         object.__setattr__(self, "duration", seconds)
 
     def check_for(self, arm: Arm) -> None:
-        """Refuse waypoints and limits that are not for an arm of so many joints."""
+        """Refuse waypoints and limits that do not match the arm's number of joints."""
         for k, waypoint in enumerate(self.waypoints):
             for key, value in (("q", waypoint.q), ("qd", waypoint.qd)):
                 if value is not None and value.shape not in ((), (arm.n,)):
@@ -217,7 +212,7 @@ class Request:
         snap: ArrayLike | bool | None = None,
         duration: float | None = None,
     ) -> Request:
-        """The request with these in the place of its own, where they are not None.
+        """The request with these values instead of its own, where they are not None.
 
         Args:
             acceleration, velocity: largest |qdd| and |qd|.
@@ -232,18 +227,17 @@ class Request:
         return replace(self, **changes) if changes else self
 
     def limits(self, arm: Arm, acceleration: ArrayLike | None = None) -> MotionLimits:
-        """The arm's limits with those of the request in their place.
+        """The arm's limits, overridden by those of the request.
 
         Args:
             arm: the arm.
-            acceleration: largest |qdd|, (n,) or one number, for a request that has none.
+            acceleration: largest |qdd|, (n,) or one number, for a request without one.
         """
         self.check_for(arm)
         chosen = self.acceleration if self.acceleration is not None else acceleration
         if chosen is None:
             raise InputError(
-                f"request {self.name!r}: it gives no acceleration; write one under "
-                "[limits], or give one here."
+                f"request {self.name!r}: it gives no acceleration; set one under [limits], or pass one here."
             )
         base = arm_limits(arm, chosen, self.velocity)
         lower = base.lower if self.lower is None else self.lower
@@ -271,7 +265,7 @@ def _velocities(qd: ArrayLike, shape: tuple[int, ...]) -> Array:
     """Velocities for coordinates of this shape, one number or (n,), NaN where they are open."""
     given = as_floats(qd, "qd")
     given = np.broadcast_to(given, shape).copy() if given.ndim == 0 else given
-    # for its shape and bounds
+    # validates shape and bounds
     frozen_array(np.where(np.isnan(given), 0.0, given), shape or given.shape[-1:], "qd")
     given.flags.writeable = False
     return given

@@ -9,19 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-HALVINGS = 60  # of an interval: a float has 53 bits
+HALVINGS = 60  # bisections of an interval: a float has 53 bits
 ROUNDING = 2.0**-52
-NOTHING = (
-    1e-13  # of the sum of |coefficients|: a smaller value is rounding, and so a root where it is extreme
-)
+NOTHING = 1e-13  # of the sum of |coefficients|: an extremum smaller than this counts as a root
 
 
 def roots_within(c: Array) -> Array:
-    """Roots of c[:, 0] + c[:, 1] x + .. within 0 <= x <= 1, (r, d+1) -> (r, d) rising, NaN where there are
-    fewer.
+    """Roots of c[:, 0] + c[:, 1] x + .. within 0 <= x <= 1, (r, d+1) -> (r, d) increasing, padded with NaN.
 
-    Between the roots of its derivative, found in the same way, a polynomial has one root at most. Where it
-    touches 0, the root of the derivative is its root. One that is 0 throughout has none.
+    Between the roots of its derivative, found recursively, a polynomial has at most one root. Where it
+    touches 0, the root of the derivative is its root. The zero polynomial has none.
     """
     found = np.full((len(c), c.shape[1] - 1), np.nan)
     rows = np.flatnonzero(_may_vanish(c))
@@ -38,7 +35,7 @@ def roots_within(c: Array) -> Array:
     places = np.full((len(c), 2 * edges.shape[1] - 1), np.nan)
     places[:, ::2] = np.where(values == 0.0, edges, np.nan)
     places[row, 2 * k + 1] = roots
-    first = np.ones_like(places, dtype=bool)  # 1.0 stands for every bend that there is not
+    first = np.ones_like(places, dtype=bool)  # 1.0 is the padding for missing roots of the derivative
     first[:, 2::2] = edges[:, 1:] > edges[:, :-1]
     places = np.sort(np.where(first, places, np.nan), axis=1)[:, : found.shape[1]]
     found[rows] = places
@@ -46,8 +43,8 @@ def roots_within(c: Array) -> Array:
 
 
 def _between(c: Array, low: Array, high: Array, below: NDArray[np.bool_]) -> Array:
-    """The root (r,) of each polynomial between two places at which it has different signs, `below` 0 at the
-    lower: Newton's steps, halving where one leaves the bracket.
+    """The root (r,) of each polynomial between two places with values of opposite sign, `below` 0 at the
+    lower: Newton steps with bisection as a safeguard.
     """
     x = 0.5 * (low + high)
     slopes, size = c[:, 1:] * np.arange(1.0, c.shape[1]), np.abs(c).sum(axis=1)
@@ -75,7 +72,7 @@ def _values(c: Array, x: Array) -> Array:
 
 
 def _may_vanish(c: Array) -> NDArray[np.bool_]:
-    """Whether coefficients by Bernstein's polynomials, between which the values lie, have both signs."""
+    """Whether the Bernstein coefficients, which bound the values, have both signs."""
     lattice = c @ to_bernstein(c.shape[1]).T
     slack = NOTHING * np.abs(c).sum(axis=1)
     both = (lattice.min(axis=1) <= slack) & (lattice.max(axis=1) >= -slack)
@@ -84,7 +81,7 @@ def _may_vanish(c: Array) -> NDArray[np.bool_]:
 
 @cache
 def to_bernstein(size: int) -> Array:
-    """Coefficients by Bernstein's polynomials of degree size - 1 from those by powers: (size, size)."""
+    """The matrix from power to Bernstein coefficients of degree size - 1: (size, size)."""
     top = size - 1
     return np.array(
         [[comb(i, j) / comb(top, j) if j <= i else 0.0 for j in range(size)] for i in range(size)]

@@ -1,6 +1,4 @@
-"""The times at which motions are looked at: those asked for, checked, and even ones for a table; and motions
-as files.
-"""
+"""Sample times of motions, validated or evenly spaced for a table; and motion files."""
 
 from __future__ import annotations
 
@@ -16,23 +14,23 @@ from forearm.logs.table import ENDINGS, write_table
 from forearm.values import as_floats, check_ending, check_number
 
 Array = NDArray[np.float64]
-ROWS = 10_000_000  # a table may have
-ROUNDING = 1e-12  # of the duration: a time so little behind the end is the end
+ROWS = 10_000_000  # limit of a table
+ROUNDING = 1e-12  # of the duration: a time this little after the end counts as the end
 
 
 class SampledMotion(Protocol):
-    """What a table of a motion is made from."""
+    """A motion that can be tabulated."""
 
     @property
     def duration(self) -> float:
-        """In s."""
+        """Duration, s."""
 
     def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
         """q, qd, qdd at a time, or at times."""
 
 
 def times_within(t: ArrayLike, duration: float) -> tuple[bool, Array]:
-    """Whether one time was asked for, and the times (m,); an error where any is outside of the motion."""
+    """Whether a single time was given, and the times (m,); an error for times outside the motion."""
     asked = as_floats(t, "at")
     if asked.ndim > 1:
         raise InputError(f"at: expected a time or times (m,), got shape {asked.shape}.")
@@ -41,18 +39,17 @@ def times_within(t: ArrayLike, duration: float) -> tuple[bool, Array]:
     outside = ~((times >= 0.0) & (times <= duration))
     if outside.any():
         raise InputError(
-            f"at: {float(times[outside][0])!r} s is outside of the motion, which goes "
-            f"from 0 to {duration!r} s."
+            f"at: {float(times[outside][0])!r} s is outside the motion, which runs from 0 to {duration!r} s."
         )
     return asked.ndim == 0, times
 
 
 def ticks(duration: float, step: float, what: str) -> Array:
-    """Times every `step` s from 0 on, and the end; `what` names the step in errors."""
+    """Times every `step` s from 0, and the end; `what` names the step in errors."""
     step = check_number(step, what, above=0.0)
     if duration / step > ROWS:
         raise InputError(
-            f"{what}: {step!r} s gives more than {ROWS} rows of {duration:g} s; take a longer one."
+            f"{what}: {step!r} s gives more than {ROWS} rows for {duration:g} s; use a longer one."
         )
     even = np.arange(int(duration / step) + 1) * step
     return np.append(even[even < duration], duration).astype(np.float64)
@@ -73,7 +70,7 @@ def save_motion(
     step: float,
     write_json: Callable[[Any, str | os.PathLike[str]], None],
 ) -> None:
-    """Write a motion whole or not at all: what makes it again (.json), or its table (.csv, .parquet)."""
+    """Write a motion atomically: its parameters (.json), or its table (.csv, .parquet)."""
     if check_ending(path, (".json", *ENDINGS), "a motion") == ".json":
         write_json(motion, path)
     else:

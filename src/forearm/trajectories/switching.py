@@ -1,6 +1,4 @@
-"""A motion kept as its switching points: through which states, and the phases of constant
-acceleration between them.
-"""
+"""A motion stored as its switching points: states, and phases of constant acceleration between them."""
 
 from __future__ import annotations
 
@@ -22,12 +20,12 @@ Array = NDArray[np.float64]
 class Switching:
     """Motion of n joints through k + 1 points in k segments; made by the planners or `load_switching`.
 
-    All joints pass each point at one time. Waters III: the switching points specify the trajectory.
+    All joints pass each point at the same time. Waters III: the switching points specify the trajectory.
 
     Attributes:
         points: joint coordinates (k + 1, n), rad or m.
         velocities: joint velocities (k + 1, n) at the points.
-        phases: times of the three phases of each joint in each segment, (k, n, 3), s.
+        phases: durations of the three phases of each joint in each segment, (k, n, 3), s.
         accelerations: joint accelerations (k, n, 3) in them.
     """
 
@@ -55,7 +53,7 @@ class Switching:
 
     @cached_property
     def times(self) -> Array:
-        """When the points are passed, (k + 1,), from 0 on."""
+        """Times at the points, (k + 1,), from 0."""
         passed = np.zeros(len(self.segments) + 1)
         np.add.accumulate(self.segments, out=passed[1:])
         return passed
@@ -67,7 +65,7 @@ class Switching:
 
     @cached_property
     def switches(self) -> Array:
-        """Every time at which an acceleration may change, rising, the ends included."""
+        """All times at which an acceleration may change, increasing, the ends included."""
         T = self.segments[:, None]
         inside = np.concatenate(
             [self.phases[..., 0], np.maximum(T - self.phases[..., 2], self.phases[..., 0])], axis=1
@@ -82,11 +80,11 @@ class Switching:
         return self.velocities[:-1] + self.accelerations[..., 0] * self.phases[..., 0]
 
     def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
-        """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each:
-        at the points they are the points, to the bit.
+        """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each: exactly the points at their times,
+        to the last bit.
 
-        The first phases are counted from the start of a segment and the last one back from its end. At a
-        switch qdd is what comes after it.
+        The first phases are evaluated from the start of a segment and the last one from its end. At a switch
+        qdd is the value after it.
         """
         single, times = times_within(t, self.duration)
         q, qd, qdd = self._states(times)
@@ -95,7 +93,7 @@ class Switching:
     def _states(self, times: Array) -> tuple[Array, Array, Array]:
         k = np.minimum(np.searchsorted(self.times, times, side="right") - 1, len(self.segments) - 1)
         since = (times - self.times[k])[:, None]
-        # The end of a segment is met where the time says so, not where a sum of rounded times does.
+        # The end of a segment is decided by its stored time, not by a sum of rounded durations.
         until = np.where(times == self.times[k + 1], 0.0, self.segments[k] - since[:, 0])[:, None]
         ends = self.points[k], self.velocities[k], self.points[k + 1], self.velocities[k + 1]
         times_of = self.phases[k, :, 0], self.phases[k, :, 2]
@@ -104,14 +102,14 @@ class Switching:
         return made
 
     def extremes(self) -> tuple[Array, Array, Array]:
-        """The least q, the largest q and the largest |qd| on the way, (n,) each."""
+        """Minimum q, maximum q and maximum |qd|, (n,) each."""
         places = np.vstack([self.points, *self.turning()])
         least, most = np.nanmin(places, axis=0), np.nanmax(places, axis=0)
         return least, most, np.maximum(np.abs(self.velocities).max(axis=0), np.abs(self.held).max(axis=0))
 
     def turning(self) -> tuple[Array, Array]:
-        """Where joints turn round in the first and in the last phase of each segment, (k, n) each,
-        NaN where they do not.
+        """Where joints reverse in the first and in the last phase of each segment, (k, n) each, NaN if they
+        do not.
         """
         v0, v1, held = self.velocities[:-1], self.velocities[1:], self.held
         a1, a3 = (
@@ -126,10 +124,10 @@ class Switching:
         return motion_columns(self, step)
 
     def save(self, path: str | os.PathLike[str], step: float = 1e-3) -> None:
-        """Write it whole or not at all.
+        """Write it atomically.
 
         Args:
-            path: .json holds the switching points and can be loaded, .csv and .parquet the table.
+            path: .json stores the switching points and can be loaded, .csv and .parquet the table.
             step: time between rows of the table, s.
         """
         from forearm.trajectories.switching_file import write_switching
@@ -151,7 +149,7 @@ def segment_state(
     first = minimum(since, t1)
     held = v0 + a1 * first
     q = x0 + 0.5 * (v0 + held) * first + held * (since - first)
-    ending = choose(t3, until, 0.0, 1.0)  # in the last phase; at the start only of a segment that is over
+    ending = choose(t3, until, 0.0, 1.0)  # in the last phase; at the start only if the segment is over
     last = choose(0.0, since, ending, choose(0.0, until, 0.0, ending))
     qd = choose(0.0, last, v1 - a3 * until, held)
     q = choose(0.0, last, x1 - 0.5 * (v1 + qd) * until, q)

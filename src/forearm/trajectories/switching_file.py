@@ -1,4 +1,4 @@
-"""Switching points as JSON, to the last bit and back."""
+"""Switching points in JSON, round-tripped bit for bit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from forearm.trajectories.switching import Switching
 
 FORMAT = "forearm-switching/1"
-AGREEMENT = 1e-9  # relative: farther from its points no file is that `write_switching` wrote
+AGREEMENT = 1e-9  # relative: no file written by `write_switching` misses its points by more
 
 STATE = ListField(NumberField())
 SWITCHING = TableField(
@@ -36,7 +36,7 @@ SWITCHING = TableField(
 
 
 def write_switching(motion: Switching, path: str | os.PathLike[str]) -> None:
-    """Write the file whole or not at all."""
+    """Write the file atomically."""
     names = ("points", "velocities", "phases", "accelerations")
     write_text(
         path, json.dumps({"format": FORMAT} | {name: getattr(motion, name).tolist() for name in names}) + "\n"
@@ -44,13 +44,13 @@ def write_switching(motion: Switching, path: str | os.PathLike[str]) -> None:
 
 
 def load_switching(path: str | os.PathLike[str]) -> Switching:
-    """The motion in a .json file; refused where its phases do not lead from point to point."""
+    """Load a motion from a .json file; refused if its phases miss a point."""
     where = Path(path)
     return switching_from_document(read_json(where), where.name)
 
 
 def switching_from_document(document: Any, name: str) -> Switching:
-    """The motion in what a file called `name` holds."""
+    """The motion in a document read from a file called `name`."""
     from forearm.trajectories.switching import Switching
 
     data = SWITCHING.read(document, name)
@@ -75,6 +75,5 @@ def _check_joined(motion: Switching, where: str) -> None:
     if missed.any() or uneven.any():
         k = int(np.argmax(missed.any(axis=1) | uneven))
         raise InputError(
-            f"{where}, segment {k + 1}: its phases do not lead to the next point, or "
-            "joints take different times."
+            f"{where}, segment {k + 1}: its phases miss the next point, or joints take different times."
         )

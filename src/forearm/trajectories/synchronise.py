@@ -1,5 +1,5 @@
-"""A plan of all joints in step, once over any scalar: the shortest duration that all can take, their phases,
-and whether there is a plan.
+"""A synchronised plan of all joints, once over any scalar: the shortest common duration, the phases, and the
+status.
 
 Floats, and arrays of many plans, give the reference; expressions the machine code of `compiled_planner`.
 """
@@ -14,13 +14,13 @@ from forearm.symbols.scalars import Scalar, choose, maximum, sign
 from forearm.trajectories.joint import NEVER, ROUNDING, braked, durations, later, phases
 from forearm.trajectories.plan_status import status_of
 
-ROUNDED = 8.0 * ROUNDING  # relative: a sum of phases that is asked for again as a duration
+ROUNDED = 8.0 * ROUNDING  # relative: a sum of phases that is passed again as a duration
 Scalars = Sequence[Scalar]  # one per joint
 Three = tuple[Scalar, Scalar, Scalar]
 
 
 class SynchronisedPlan(NamedTuple):
-    """One plan, or many; where the status is not 0, the rest means nothing."""
+    """One plan, or many; if the status is not 0, the other fields are undefined."""
 
     status: Scalar  # a number of `PlanStatus`
     duration: Scalar
@@ -32,7 +32,7 @@ class SynchronisedPlan(NamedTuple):
 def synchronised(
     states: Sequence[Scalars], limits: Sequence[Scalars], asked: Scalar | None = None
 ) -> SynchronisedPlan:
-    """The fastest plan between states (q0, qd0, q1, qd1), or one of the duration asked for, within limits
+    """The fastest plan between states (q0, qd0, q1, qd1), or one of the requested duration, within limits
     (acceleration, velocity, lower, upper).
     """
     joints = list(zip(*states, *limits, strict=True))
@@ -51,8 +51,8 @@ def synchronised(
 
 
 def joint_span(joint: State) -> Three:
-    """(shortest, gap_start, gap_end) of a joint with states and limits as `synchronised` has them, what it
-    brakes first included.
+    """(shortest, gap_start, gap_end) of a joint with states and limits as in `synchronised`, initial braking
+    included.
     """
     x0, v0, x1, v1, a, v, lower, upper = joint
     place, speed, braking = braked(x0, v0, a, v, lower, upper)
@@ -60,7 +60,7 @@ def joint_span(joint: State) -> Three:
 
 
 def _motion(joint: State) -> tuple[Scalar, ...]:
-    """(velocity held, times of the three phases, accelerations in them) of a joint, given T behind its
+    """(velocity held, durations of the three phases, accelerations in them) of a joint, given T after its
     limits.
     """
     x0, v0, x1, v1, a, v, lower, upper, T = joint
@@ -71,15 +71,15 @@ def _motion(joint: State) -> tuple[Scalar, ...]:
 
 
 def accelerations(v0: Scalar, held: Scalar, v1: Scalar, a: Scalar) -> tuple[Scalar, Scalar]:
-    """Those of the first phase, from v0 to the velocity held, and of the last, from there to v1."""
+    """Acceleration of the first phase, from v0 to the velocity held, and of the last, from there to v1."""
     return sign(held - v0) * a, sign(v1 - held) * a
 
 
 def common_duration(spans: Sequence[Sequence[Scalar]]) -> Scalar:
-    """The smallest duration possible for every joint, given (shortest, gap_start, gap_end) of each.
+    """The shortest duration feasible for every joint, given (shortest, gap_start, gap_end) of each.
 
-    A duration within a gap has to grow to the gap's end. Each pass over the joints moves past one more gap at
-    least, so as many passes as joints are enough.
+    A duration within a gap has to increase to the gap's end. Each pass over the joints moves past at least
+    one more gap, so as many passes as joints suffice.
     """
     T = spans[0][0]
     for shortest, _, _ in spans[1:]:
@@ -95,7 +95,7 @@ def common_duration(spans: Sequence[Sequence[Scalar]]) -> Scalar:
 
 
 def is_possible(T: Scalar, shortest: Scalar, start: Scalar, end: Scalar) -> Any:
-    """Whether a joint, or which of several, can take this duration, but for rounding."""
+    """Whether a joint, or which of several, can take this duration, up to rounding."""
     return _impossible(T, shortest, start, end) == 0.0
 
 

@@ -1,5 +1,5 @@
-"""Motion through several points: velocities that were left open are chosen so that no joint goes
-back and the time falls.
+"""Motion through several points: open velocities are chosen so that no joint overshoots and the duration
+falls.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from forearm.values import LARGEST, as_floats, as_shape, check_kind
 Array = NDArray[np.float64]
 ROUNDS = 40  # of improvement; each tries every point once
 FINEST = 2.0**-12  # of a step of improvement, relative to the first one
-GAIN = 1e-9  # relative: less is no improvement
+GAIN = 1e-9  # relative: smaller gains do not count
 SAME = 1e-12  # relative: times that differ by rounding
-WORTH = 1e-4  # relative: a round that gains less is followed by one with finer steps
+WORTH = 1e-4  # relative: a round that gains less is followed by finer steps
 SHARES = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)  # of the mean velocity that are tried
 MAX_POINTS = 10_000
 
@@ -34,18 +34,17 @@ def through(
 ) -> Switching:
     """A motion through points in order.
 
-    Between two points each joint moves as `bang_bang` has it. An open velocity is 0 at the first and the last
-    point, and where the joint turns round or rests. Elsewhere the search starts from the fastest velocities
-    that each joint could have there alone (reached from the neighbour before, braked to the neighbour after),
-    from shares of them, and from rest, whichever is the shortest of those that can be planned. Then each
-    point in turn takes a changed velocity where that shortens the two segments beside it, and at last one
-    nearer to the mean velocities of these where that costs nothing. A change by which a joint would go
-    farther outside of what lies between two points is not taken, so that the motion stays near the polygon.
-    The same request gives the same motion. Waters III.
+    Between two points each joint moves as in `bang_bang`. An open velocity is 0 at the first and the last
+    point, and where the joint reverses or rests. Elsewhere the search starts from the fastest velocities that
+    each joint could have there alone (reached from the previous neighbour, braked to the next), from shares
+    of them, and from rest, whichever is the shortest feasible one. Then each point in turn takes a changed
+    velocity if that shortens the two segments beside it, and finally one nearer to their mean velocities if
+    that costs nothing. Changes that increase the overshoot beyond the interval between two points are
+    rejected, so that the motion stays near the polygon. The result is deterministic. Waters III.
 
     Args:
         points: joint coordinates (k + 1, n), rad or m.
-        velocities: joint velocities (k + 1, n), open where NaN; None for a point or at all: open.
+        velocities: joint velocities (k + 1, n), open where NaN; None for a point, or as a whole: open.
         limits: range, velocity and acceleration of the joints.
     """
     check_kind(limits, MotionLimits, "through, limits")
@@ -61,11 +60,11 @@ def through(
 
 @dataclass(frozen=True)
 class _Course:
-    """Velocities at all points, and what they make of the segments between."""
+    """Velocities at all points, and the resulting segments."""
 
     velocities: Array
     plans: Plans
-    beyond: Array  # (k,): how far joints go outside of what lies between the ends of a segment
+    beyond: Array  # (k,): overshoot of joints beyond the interval between the ends of a segment
 
     @property
     def duration(self) -> float:
@@ -103,8 +102,8 @@ def _planned(q: Array, qd: Array, limits: MotionLimits) -> _Course:
 
 
 def _beyond(plans: Plans) -> Array:
-    """How far joints go outside of what lies between the ends, (B,), each relative to the way
-    that its top speed needs.
+    """Overshoot of joints beyond the interval between the ends, (B,), relative to the distance needed to
+    reach top speed.
     """
     a = plans.limits.acceleration
     least, most = np.minimum(plans.q0, plans.q1), np.maximum(plans.q0, plans.q1)
@@ -117,7 +116,7 @@ def _beyond(plans: Plans) -> Array:
 
 
 def _best_start(q: Array, given: Array, limits: MotionLimits) -> _Course:
-    """The shortest of a few choices of the open velocities, or an error where none can be planned."""
+    """The shortest of a few choices of the open velocities, or an error if none is feasible."""
     is_open, fastest = np.isnan(given), _fastest(q, given, limits)
     courses = [
         _planned(q, np.where(is_open, share * fastest, given), limits)
@@ -136,8 +135,9 @@ def _best_start(q: Array, given: Array, limits: MotionLimits) -> _Course:
 
 
 def _fastest(q: Array, given: Array, limits: MotionLimits) -> Array:
-    """What each joint alone could have at each open point where it moves on:
-    v^2 = v'^2 + 2 a |way| from both sides.
+    """Velocity that each joint alone could have at each open point where it moves on: v^2 = v'^2 + 2 a
+    |distance| from both
+    sides.
     """
     ways = np.diff(q, axis=0)
     before, after = np.vstack([0.0 * ways[:1], ways]), np.vstack([ways, 0.0 * ways[:1]])
@@ -154,9 +154,7 @@ def _fastest(q: Array, given: Array, limits: MotionLimits) -> Array:
 
 
 def _improved(course: _Course, is_open: NDArray[np.bool_], limits: MotionLimits) -> _Course:
-    """Rounds over the points, every second one at a time as they do not touch,
-    with steps that shrink when nothing helps.
-    """
+    """Rounds over the points, every second one at a time as they do not interact, with decreasing steps."""
     step = 1.0
     for _ in range(ROUNDS):
         before = course.duration
@@ -170,9 +168,7 @@ def _improved(course: _Course, is_open: NDArray[np.bool_], limits: MotionLimits)
 
 
 def _settled(course: _Course, is_open: NDArray[np.bool_], limits: MotionLimits) -> _Course:
-    """Velocities drawn to the mean ones where that costs no time:
-    what a joint need not hurry for, it does not.
-    """
+    """Velocities moved towards the mean ones where that costs no time."""
     for share in (1.0, 0.5, 1.0, 0.5, 0.25, 0.125):
         for rows in _apart(is_open):
             now, mean = course.velocities[rows], _mean(course, rows)
@@ -184,7 +180,7 @@ def _settled(course: _Course, is_open: NDArray[np.bool_], limits: MotionLimits) 
 
 
 def _apart(is_open: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
-    """The points with something open, in two groups of which no two points share a segment."""
+    """The points with open velocities, in two groups without a common segment."""
     inner = np.flatnonzero(is_open.any(axis=1))
     return [rows for rows in (inner[inner % 2 == 0], inner[inner % 2 == 1]) if rows.size]
 
@@ -192,8 +188,8 @@ def _apart(is_open: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
 def _with_better(
     course: _Course, rows: NDArray[np.intp], tries: Array, is_open: NDArray[np.bool_], settle: bool
 ) -> _Course:
-    """The course with the best of the velocities tried (C, rows, n):
-    what takes least, or what is nearest to the mean.
+    """The course with the best of the velocities tried (C, rows, n): the shortest, or the nearest to the
+    mean.
     """
     plans, limits = course.plans, course.plans.limits
     q = np.vstack([plans.q0, plans.q1[-1:]])
@@ -211,7 +207,7 @@ def _with_better(
     time, far = (x.reshape(2, *tries.shape[:2]).sum(axis=0) for x in (both.duration, _beyond(both)))
     now = plans.duration[rows - 1] + plans.duration[rows]
     allowed = course.beyond[rows - 1] + course.beyond[rows]
-    time[~(far <= allowed * (1.0 + GAIN))] = np.inf  # also where it is NaN, as nothing was planned
+    time[~(far <= allowed * (1.0 + GAIN))] = np.inf  # also if it is NaN, as planning failed
     if settle:
         roughness, rough = (_roughness(course, rows, x) for x in (tries, course.velocities[rows]))
         cost = np.where(time <= now * (1.0 + SAME), roughness, np.inf)
@@ -227,8 +223,8 @@ def _with_better(
 
 
 def _mean(course: _Course, rows: NDArray[np.intp]) -> Array:
-    """Between the mean velocities of the two segments beside each point, 0 where a joint turns
-    round: their harmonic mean.
+    """Harmonic mean of the mean velocities of the two segments beside each point, 0 where a joint
+    reverses.
     """
     plans = course.plans
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -237,14 +233,14 @@ def _mean(course: _Course, rows: NDArray[np.intp]) -> Array:
 
 
 def _roughness(course: _Course, rows: NDArray[np.intp], velocities: Array) -> Array:
-    """How far velocities (..., rows, n) are from the mean ones, (..., rows)."""
+    """Distance of velocities (..., rows, n) from the mean ones, (..., rows)."""
     rough: Array = (((velocities - _mean(course, rows)) / course.plans.limits.velocity) ** 2).sum(axis=-1)
     return rough
 
 
 def _tries(course: _Course, rows: NDArray[np.intp], step: float, limits: MotionLimits) -> Array:
-    """Velocities to try at these points, (C, rows, n): shares of the mean one, all a bit faster or
-    slower, each joint alone.
+    """Velocities to try at these points, (C, rows, n): shares of the mean one, all slightly faster or slower,
+    each joint alone.
     """
     now, mean = course.velocities[rows], _mean(course, rows)
     alone = np.eye(limits.n)[:, None, :] * (0.5 * step * np.maximum(np.abs(mean), np.abs(now)))

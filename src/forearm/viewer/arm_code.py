@@ -37,13 +37,13 @@ LAWS = {
     "pd_gravity": "PD + gravity",
     "pid_gravity": "PID + gravity",
 }
-MOST_JOINTS = 30  # beyond that a page would be megabytes of code
-MOST_FOR_INVERSE = 9  # joints: inverse kinematics of more takes more code than all the rest
+MOST_JOINTS = 30  # more joints would make a page of megabytes of code
+MOST_FOR_INVERSE = 9  # joints: inverse kinematics of more needs more code than all the rest
 
 
 def open_parameters(arm: Arm) -> dict[str, float]:
-    """The parameters that users can change in the page, with the arm's own values: gravity, the link that
-    carries the hand, friction.
+    """The parameters that users can change in the page, with the arm's values: gravity, the link that carries
+    the hand, friction.
     """
     joints = [body.joint for body in arm.moving.bodies]
     friction = [f"{joint.name}.friction" for joint in joints if joint.friction is not None]
@@ -61,14 +61,14 @@ def arm_code(arm: Arm) -> str:
 
 @cache
 def why_still(arm: Arm) -> str | None:
-    """Why an arm cannot be simulated in the page; None: it can."""
+    """Why an arm cannot be simulated in the page; None if it can."""
     if arm.n > MOST_JOINTS:
         return f"more than {MOST_JOINTS} joints"
     if not coordinates_of(arm).is_plain:
-        return "elastic joints or LuGre friction, whose states the page does not have"
+        return "elastic joints or LuGre friction, whose states the page does not simulate"
     try:
         TracedPlant(arm, voltage=False).cold  # noqa: B018
-    except ForearmError as error:  # masses that allow no accelerations
+    except ForearmError as error:  # masses too small for accelerations
         return str(error)
     return None
 
@@ -81,7 +81,7 @@ def _kinematics(arm: Arm) -> Iterator[tuple[str, Program]]:
     yield "jacobian", program_for(arm, "jacobian", name="jacobian_of")
     if arm.n <= MOST_FOR_INVERSE:
         yield "reach", _program(traced_reach(arm), "reach")
-        with suppress(ForearmError):  # where there is no closed form
+        with suppress(ForearmError):  # without a closed form
             yield "branches", program_for(arm, "inverse_kinematics", name="branches")
 
 
@@ -119,7 +119,7 @@ def _compact(text: str) -> str:
         close = re.sub(r" ?([*/+=?:<,{}()]) ?", r"\1", line)
         close = re.sub(r" - (?=[^-])", "-", close)
         if not is_whole:
-            made[-1] += f" {close}"  # of a long statement
+            made[-1] += f" {close}"  # for splitting long statements
         elif close.startswith("const ") and made and made[-1].startswith("const "):
             made[-1] = f"{made[-1][:-1]},\n{close[6:]}"
         else:

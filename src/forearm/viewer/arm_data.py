@@ -1,5 +1,5 @@
-"""What the page shows of an arm, as JSON: joints with their limits, what users can change, and the initial
-state of the simulation.
+"""The page's data of an arm, as JSON: joints with their limits, adjustable parameters, and the initial state
+of the simulation.
 """
 
 from __future__ import annotations
@@ -19,10 +19,13 @@ from forearm.errors import ModelError
 from forearm.kinematics.limits import limits_of
 from forearm.viewer.arm_code import LAWS, open_parameters, why_still
 
-ACCELERATION, VELOCITY = 5.0, 2.0  # rad/s^2 and rad/s (m/s^2, m/s) of plans where the arm has no limit
+ACCELERATION, VELOCITY = (
+    5.0,
+    2.0,
+)  # rad/s^2 and rad/s (m/s^2, m/s): defaults for plans if the arm has no limits
 SHARES = (0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0)
 POSTURES, GOLDEN = 24, 0.6180339887498949
-STEP = 5e-4  # s: longest simulation step; the energy of a fall of 60 s then drifts by less than 1e-6
+STEP = 5e-4  # s: longest simulation step; the energy then drifts by less than 1e-6 in a fall of 60 s
 
 
 def arm_data(arm: Arm, python: str, command: str) -> dict[str, Any]:
@@ -52,7 +55,7 @@ def arm_data(arm: Arm, python: str, command: str) -> dict[str, Any]:
         "state": {
             "sticks": any(held_by_friction(coordinates_of(arm), opened)),
             "dry": dry,
-            "rough": held_freedoms(arm.scale_friction(0.0)),  # by what else rubs
+            "rough": held_freedoms(arm.scale_friction(0.0)),  # by other friction
             "loads": 2 * count_of_loads(arm),
         },
         "step": STEP,
@@ -99,13 +102,13 @@ def _open(arm: Arm, opened: dict[str, float]) -> dict[str, Any]:
 
 
 def _home(lower: float, upper: float) -> float:
-    """0, or the middle of a range that does not hold it."""
+    """0, or the middle of a range that excludes it."""
     return 0.0 if lower < 0.0 < upper else round(0.5 * (lower + upper), 3)
 
 
 def _stable(arm: Arm, lower: Sequence[float], upper: Sequence[float]) -> list[dict[str, Any]]:
-    """What gains of joints may be multiplied by, `stable_inertias`, for rising bandwidths times the period of
-    a loop without delay: an entry holds up to its `most`. In postures spread over the ranges.
+    """Permitted factors of joint gains, `stable_inertias`, for increasing bandwidth times period of a loop
+    without delay: an entry holds up to its `most`. Sampled at configurations over the ranges.
     """
     spread = [
         [
@@ -116,7 +119,7 @@ def _stable(arm: Arm, lower: Sequence[float], upper: Sequence[float]) -> list[di
     ]
     rows = np.clip(np.nan_to_num(np.array(spread), nan=0.0), -np.pi, np.pi)
     made = []
-    for share in SHARES:  # rounded, so that the page is the same wherever it is written
+    for share in SHARES:  # rounded, so that the page is the same on every machine
         d = stable_inertias(arm, rows, share, 1.0)
         made.append({"most": share, "inertias": [float(f"{0.999 * x:.3g}") for x in d]})
     return made
@@ -125,7 +128,7 @@ def _stable(arm: Arm, lower: Sequence[float], upper: Sequence[float]) -> list[di
 def _range(arm: Arm) -> tuple[list[float], list[float]]:
     try:
         lower, upper = limits_of(arm)
-    except ModelError:  # limits that leave nothing
+    except ModelError:  # limits without any room
         lower, upper = np.full(arm.n, -np.inf), np.full(arm.n, np.inf)
     return lower.tolist(), upper.tolist()
 

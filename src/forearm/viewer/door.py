@@ -31,7 +31,7 @@ from forearm.visuals.visual import VisualSet
 ENDINGS = (".html", ".htm")
 TRIANGLES = 6000  # of all mesh files of a page together
 MOST_ARMS = 2
-SLACK = 1e-9  # rad, m: what rounding may put beyond a limit
+SLACK = 1e-9  # rad, m: tolerance for rounding at limits
 HEIGHT = 640  # px in a notebook
 ArmLike = Arm | str | os.PathLike[str]
 
@@ -41,7 +41,7 @@ class StudioPage:
     """A page that was written.
 
     Attributes:
-        path: where it is.
+        path: its location.
         missing: mesh files that could not be shown, with the reason.
     """
 
@@ -53,7 +53,7 @@ class StudioPage:
         return f"<studio page {str(self.path)!r}{said}; open it in a browser>"
 
     def _repr_html_(self) -> str:
-        """The page itself, in a frame of its own."""
+        """The page itself, in an iframe."""
         text = html.escape(self.path.read_text(encoding="utf-8"))
         return f'<iframe srcdoc="{text}" style="width:100%;height:{HEIGHT}px;border:0"></iframe>'
 
@@ -99,9 +99,9 @@ def studio(
     and show what the program sends.
 
     Args:
-        arm: an arm, or the name or file that `fa.load` takes; two of them are shown side by side.
+        arm: an arm, or a name or file for `fa.load`; two of them are shown side by side.
         path: the page to write, .html; None: a `LiveStudio` serves it.
-        meshes: whether to include the meshes that a URDF, MJCF or parts file names; for an Arm, that file.
+        meshes: whether to include the meshes of a URDF, MJCF or parts file; for an Arm, that file's name.
             Without meshes the arm is drawn as a skeleton.
         packages: folders of `package://` by name, as for `fa.load`.
         triangles: upper limit for all meshes together.
@@ -132,7 +132,7 @@ def write_studio(
     triangles: int = TRIANGLES,
     q: ArrayLike | None = None,
 ) -> StudioPage:
-    """Write a page for arms that are ready to be shown, atomically."""
+    """Write a page for prepared arms, atomically."""
     check_ending(path, ENDINGS, "a page for a browser")
     ask = _checked_ask(shown, triangles, q)
     write_text(path, page_text(shown, triangles=triangles, ask=ask))
@@ -141,7 +141,7 @@ def write_studio(
 
 
 def _checked_ask(shown: Sequence[ShownArm], triangles: int, q: ArrayLike | None) -> dict[str, Any]:
-    """What the page starts with."""
+    """The initial state of the page."""
     if not 1 <= len(shown) <= MOST_ARMS:
         raise InputError(f"studio: expected one arm or two, got {len(shown)}.")
     check_whole(triangles, "studio, triangles", 100, 1_000_000)
@@ -151,13 +151,13 @@ def _checked_ask(shown: Sequence[ShownArm], triangles: int, q: ArrayLike | None)
 
 
 def _within_limits(arm: Arm, q: ArrayLike) -> list[float]:
-    """A posture that the page can show: its sliders end at the limits."""
+    """A configuration that the page can show: its sliders end at the limits."""
     (posture,) = one_state(arm, "studio", q=q)
     for joint, value in zip(arm.joints, posture.tolist(), strict=True):
         low, high = joint.limits
         if not low - SLACK <= value <= high + SLACK:
             raise InputError(
-                f"studio, q: {joint.name} cannot stand at {value:g}; its limits are {low:g} to {high:g}."
+                f"studio, q: {joint.name}: expected {low:g} to {high:g}, its limits, got {value:g}."
             )
     return [float(x) for x in posture]
 
@@ -169,7 +169,7 @@ def write_recording(simulation: Simulation, path: str | os.PathLike[str]) -> Non
 
 
 def recording_page(simulation: Simulation, plays: bool = False) -> str:
-    """The text of a page that contains a simulation, and `plays` it when it opens."""
+    """The text of a page that contains a simulation and plays it when opened (`plays`)."""
     return page_text(
         [ShownArm(simulation.arm, *origin_of(simulation.arm))],
         summary=summary_of(simulation),
@@ -193,11 +193,11 @@ def shown_arm(
     meshes: bool | str | os.PathLike[str] = False,
     packages: Mapping[str, str | os.PathLike[str]] | None = None,
 ) -> ShownArm:
-    """An arm, given as such or by name or file, ready to be shown."""
+    """An arm, given as such or by name or file, prepared for display."""
     if isinstance(given, Arm):
         if meshes is True:
             raise InputError(
-                "studio, meshes: an Arm holds no meshes; pass the file that it was loaded from: "
+                "studio, meshes: an Arm contains no meshes; pass the file it was loaded from: "
                 "meshes='robot.urdf'."
             )
         check_arm(given, "studio", moves=True)
@@ -215,11 +215,11 @@ def shown_arm(
 
 
 def _warn_of_drive_states(arm: Arm) -> None:
-    """Say that a page does not simulate an arm whose drives have states of their own."""
+    """Report that a page does not simulate an arm whose drives have states of their own."""
     if not coordinates_of(arm).is_plain:
         warnings.warn(
             f"studio: {arm.name!r} has elastic joints or LuGre friction, which the page does not simulate: "
-            "it shows postures, and plays simulations (Simulation.to_html).",
+            "it shows poses, and plays simulations (Simulation.to_html).",
             ModelWarning,
             stacklevel=3,
         )

@@ -1,4 +1,4 @@
-"""The engine of the page without the page, run by Node.js: for benchmarks and tests."""
+"""The page's engine without the page, run by Node.js, for benchmarks and tests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def in_node(arm: Arm, script: str, python: str = "", command: str = "") -> Any:
     Args:
         arm: the arm.
         script: JavaScript that returns something JSON can represent; typed arrays become lists.
-        python, command: how Python and the command line load the arm, for the code that the page shows.
+        python, command: how Python and the command line load the arm, for the code shown in the page.
     """
     data = arm_data(arm, python, command)
     data["bodies"] = [{"name": body.joint.child} for body in arm.moving.bodies]

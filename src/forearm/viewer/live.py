@@ -1,4 +1,4 @@
-"""A studio that shows what a running program sends: `fa.studio(arm)` without a path."""
+"""A studio that shows data from a running program: `fa.studio(arm)` without a path."""
 
 from __future__ import annotations
 
@@ -29,11 +29,15 @@ from forearm.viewer.live_server import StudioServer
 
 Floats = NDArray[np.float64]
 SCRIPT = Path(__file__).with_name("page") / "live.js"
-POLICY = "; connect-src 'self'"  # what a served page may do beyond one in a file
+POLICY = "; connect-src 'self'"  # additional permissions of a served page
 EVERYWHERE = ("0.0.0.0", "::")
 TOKEN_BYTES = 24
 HEIGHT = 640  # px in a notebook
-PLAN_RATE, LEAST_ROWS, MOST_ROWS = 250.0, 50, 2000  # rows of a plan: 1/s, and how many at least and at most
+PLAN_RATE, LEAST_ROWS, MOST_ROWS = (
+    250.0,
+    50,
+    2000,
+)  # sampling of a plan: 1/s, least and largest number of rows
 
 
 def live_studio(
@@ -54,10 +58,10 @@ def live_studio(
 
 
 class LiveStudio:
-    """A page on this machine that shows what the program sends, in every tab that is open.
+    """A local page that shows what the program sends, in every open tab.
 
     Tabs may come and go, and so may the program: tabs reconnect to the same port. `send` and `plan` never
-    wait for a tab. All methods may be called from any thread.
+    wait for a tab. All methods are thread-safe.
 
     Args:
         page: the text of the page, with `live.js` among its scripts.
@@ -75,7 +79,7 @@ class LiveStudio:
         self._began = time.monotonic()
         self._joints: list[Floats | None] = [None] * len(arms)
         self._lock = threading.Lock()
-        self._end = ""  # why nothing can be sent any more
+        self._end = ""  # why sending is no longer possible
         self._feed = LiveFeed(len(arms))
         token = None if host is None else secrets.token_urlsafe(TOKEN_BYTES)
         try:
@@ -117,7 +121,8 @@ class LiveStudio:
             q: joint coordinates (n,), rad or m.
             qd: joint velocities (n,), rad/s or m/s; None: 0.
             tau: torques (n,), N m or N; None: computed from q and qd at zero acceleration.
-            t: time, s; one before the last starts new curves; None: time since the start of the studio.
+            t: time, s; an earlier time than the last starts new curves; None: time since the start of the
+                studio.
             arm: which arm on the page, from 0.
         """
         self._check_open("send")
@@ -157,7 +162,7 @@ class LiveStudio:
         with self._lock:
             if self._end:
                 return
-            self._end = "is closed; make another with fa.studio"
+            self._end = "is closed; create another with fa.studio"
         _open.discard(self)
         self._server.close()
 
@@ -175,7 +180,7 @@ class LiveStudio:
         return f"<LiveStudio of {shorten(self._name)}: {said}>"
 
     def _repr_html_(self) -> str:
-        """The page itself, in a frame."""
+        """The page itself, in an iframe."""
         if self._end:
             return f"<p>{html.escape(repr(self))}</p>"
         address = html.escape(self._url)
@@ -194,7 +199,7 @@ class LiveStudio:
         given = content if isinstance(content, dict) else {}
         arm, q = given.get("arm"), given.get("q")
         if not isinstance(arm, int) or isinstance(arm, bool) or not 0 <= arm < len(self._sizes):
-            raise RequestRefused(400, "There is no such arm.")
+            raise RequestRefused(400, "No such arm.")
         if not isinstance(q, list) or len(q) != self._sizes[arm] or not all(map(is_number, q)):
             raise RequestRefused(400, f"The joints must be {self._sizes[arm]} numbers.")
         if not all(abs(x) <= LARGEST for x in q):
@@ -202,8 +207,8 @@ class LiveStudio:
         self._joints[arm] = np.array([float(x) for x in q])
 
     def _leave_to_parent(self) -> None:
-        self._lock = threading.Lock()  # the old one may be held by a thread of the parent
-        self._end = "belongs to the process that this one was forked from; send from there"
+        self._lock = threading.Lock()  # a thread of the parent may hold the old one
+        self._end = "belongs to the process that this one was forked from; send from that process"
         self._server.abandon()
 
 
@@ -228,7 +233,7 @@ def _rows(motion: Any, n: int) -> tuple[Floats, Floats]:
         )
     t = as_floats(pair[0], "plan, t")
     if t.ndim != 1 or len(t) < 2:
-        raise InputError(f"plan, t: expected two times or more, (m,), got shape {t.shape}.")
+        raise InputError(f"plan, t: expected at least two times, (m,), got shape {t.shape}.")
     t, q = as_finite(t, t.shape, "plan, t"), as_finite(pair[1], (len(t), n), "plan, q")
     if (np.diff(t) < 0.0).any():
         raise InputError("plan, t: times must be non-decreasing.")
@@ -238,7 +243,9 @@ def _rows(motion: Any, n: int) -> tuple[Floats, Floats]:
 
 def _times(start: float, end: float) -> Floats:
     if not end > start:
-        raise InputError(f"plan: expected a motion that takes time, got one from {start:g} to {end:g} s.")
+        raise InputError(
+            f"plan: expected a motion of positive duration, got one from {start:g} to {end:g} s."
+        )
     rows = math.ceil(min(max((end - start) * PLAN_RATE, LEAST_ROWS), MOST_ROWS - 1.0))
     return np.clip(np.linspace(start, end, rows + 1), start, end)
 

@@ -1,7 +1,7 @@
-"""What a program sent, kept for the tabs that show it: the last states, the last plans.
+"""Messages sent by a program, stored for the tabs: the last states, the last plans.
 
-Every message has a number. A tab asks for everything after the last number that it knows, whenever it is
-ready: the program never waits for a tab, and memory does not grow with the number of tabs.
+Every message has a number. A tab requests everything after the last number it knows, whenever it is ready:
+the program never waits for a tab, and memory does not grow with the number of tabs.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
-HISTORY = 4096  # states that are kept, of all arms together: 4 s at 1 kHz
-PLANS = 8  # plans that are kept
+HISTORY = 4096  # stored states of all arms together: 4 s at 1 kHz
+PLANS = 8  # stored plans
 MOST_ROWS = 512  # states of an arm in one message; beyond that, states are dropped evenly
 NAME_BYTES = 6
 
 
 @dataclass(frozen=True)
 class SentState:
-    """A state of an arm; its text is made when the first tab asks for it."""
+    """A state of an arm; its text is generated when the first tab requests it."""
 
     number: int
     arm: int
@@ -50,7 +50,7 @@ class LiveFeed:
     """Numbered states and plans; one lock, held only while references are copied."""
 
     def __init__(self, arms: int) -> None:
-        self.name = secrets.token_hex(NAME_BYTES)  # numbers of another run of the program are not valid here
+        self.name = secrets.token_hex(NAME_BYTES)  # numbers of an earlier run of the program are invalid here
         self.is_closed = False
         self._news = threading.Condition()
         self._number = 0
@@ -82,9 +82,9 @@ class LiveFeed:
             self._news.notify_all()
 
     def after(self, last: int | None, patience: float) -> tuple[int, list[str]]:
-        """Messages after number `last`, or what a new tab needs (None): the latest state of each arm and the
-        latest plan. Waits for the first of them, at most `patience` s. Also returns the number to
-        continue from.
+        """Messages after number `last`, or the initial ones of a new tab (None): the latest state of each arm
+        and the latest plan. Waits at most `patience` s for the first. Also returns the number to continue
+        from.
         """
         with self._news:
             if last is None:
@@ -110,7 +110,7 @@ class LiveFeed:
 
 
 def _behind(last: int, kept: deque[Sent]) -> list[Sent]:
-    """Those after a number, newest first: entries already sent are not visited."""
+    """Entries after a number, newest first, without visiting those already sent."""
     found = []
     for each in reversed(kept):
         if each.number <= last:
@@ -140,7 +140,7 @@ def _batches(states: dict[int, list[SentState]]) -> list[str]:
 
 
 def _thinned(rows: list[SentState]) -> list[SentState]:
-    """At most MOST_ROWS of the states, evenly spaced, the last one included."""
+    """At most MOST_ROWS of the states, evenly spaced, including the last."""
     if len(rows) <= MOST_ROWS:
         return rows
     last = len(rows) - 1

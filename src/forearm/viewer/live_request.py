@@ -1,8 +1,8 @@
 """Browser requests to a live studio: read within limits, refused unless they come from its own page.
 
-A browser sends requests on behalf of any page that it shows, hostile ones included. They are told apart by
-the host name in the request (Host; against DNS rebinding, only our own names are accepted), the page that
-asks (Origin, Sec-Fetch-Site), and the token, if there is one.
+A browser sends requests on behalf of any page, including hostile ones. They are distinguished by the host
+name in the request (Host; against DNS rebinding, only our own names are accepted), the requesting page
+(Origin, Sec-Fetch-Site), and the token, if there is one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class RequestRefused(Exception):
 
 @dataclass(frozen=True)
 class BrowserRequest:
-    """A request of a browser; `begun` are the bytes of its body that came with the head."""
+    """A browser request; `begun` are the bytes of its body that came with the head."""
 
     method: str
     path: str
@@ -44,7 +44,7 @@ class BrowserRequest:
     begun: bytes
 
     def header(self, name: str) -> str | None:
-        """A header's text; a repeated header is refused, as servers disagree on its meaning."""
+        """A header's value; a repeated header is refused, as servers disagree on its meaning."""
         found = self.headers.get_all(name, [])
         if len(found) > 1:
             raise RequestRefused(400, f"{name} is given more than once.")

@@ -1,4 +1,4 @@
-"""The server of a live studio: its page, a stream of events to each tab, joints sent back by tabs.
+"""The server of a live studio: its page, an event stream to each tab, joint values sent back by tabs.
 
     GET  /         the page
     GET  /events   Server-Sent Events: states and plans as they are sent, for as long as the tab is open
@@ -35,13 +35,13 @@ from forearm.viewer.live_request import (
 PERIOD = 1.0 / 60.0  # s between messages to a tab
 BEAT = 5.0  # s between heartbeats to a tab
 LOOK = 1.0  # s between checks whether an idle tab is still connected
-PATIENCE = 10.0  # s that a request or a message may take
+PATIENCE = 10.0  # s limit of a request or a message
 LINGER, MOST_LEFT = 0.5, 1 << 20  # s and bytes that a refused client may still send
 MOST_CONNECTIONS, MOST_TABS = 64, 32
 MOST_BODY = 65_536  # bytes of joints sent back by a tab
-BUFFER = 1 << 17  # bytes in flight to a tab: a slow one gets recent states, not a backlog
-PIECE = 1 << 16  # bytes of an answer that are sent at a time
-RETRY = 1000  # ms until a browser tries again
+BUFFER = 1 << 17  # bytes in flight to a tab: a slow one gets recent states instead of a backlog
+PIECE = 1 << 16  # bytes of a response per write
+RETRY = 1000  # ms until a browser reconnects
 HEADERS = (
     "Connection: close",
     "Cache-Control: no-store",
@@ -49,17 +49,17 @@ HEADERS = (
     "Referrer-Policy: same-origin",
     "Cross-Origin-Resource-Policy: same-origin",
 )
-# Who may embed the page in a frame when there is no token: notebooks on this machine.
+# Who may embed the page when there is no token: notebooks on this machine.
 FRAMES = "frame-ancestors 'self' http://localhost:* http://127.0.0.1:* vscode-webview: vscode-file:"
 METHODS = {"/": "GET", "/events": "GET", "/joints": "POST"}
 
 
 class StudioServer(socketserver.TCPServer):
-    """Serves from construction until `close`; `taken` gets what tabs send back, and raises RequestRefused
-    if that is invalid.
+    """Serves from construction until `close`; `taken` receives what tabs send back, and raises RequestRefused
+    if it is invalid.
     """
 
-    allow_reuse_address = os.name != "nt"  # on Windows it would let others take over the port
+    allow_reuse_address = os.name != "nt"  # on Windows it would let other processes take over the port
     request_queue_size = 32
 
     def __init__(
@@ -84,7 +84,7 @@ class StudioServer(socketserver.TCPServer):
 
     @property
     def port(self) -> int:
-        """The port that it listens on."""
+        """The port it listens on."""
         return int(self.server_address[1])
 
     def close(self) -> None:
@@ -96,7 +96,7 @@ class StudioServer(socketserver.TCPServer):
             still = dict(self._open)
         for connection in still:
             with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)  # wakes threads that wait on it
+                connection.shutdown(socket.SHUT_RDWR)  # wakes threads waiting on it
         for thread in (self._thread, *still.values()):
             thread.join(PATIENCE)
 
@@ -105,10 +105,10 @@ class StudioServer(socketserver.TCPServer):
         for connection in (self.socket, *self._open):
             connection.close()
 
-    # ---- what socketserver calls -------------------------------------------------------------------------
+    # ---- called by socketserver --------------------------------------------------------------------------
 
     def get_request(self) -> tuple[socket.socket, Any]:
-        """The next connection; out of file descriptors, it waits before the next attempt."""
+        """The next connection; if file descriptors run out, it waits before the next attempt."""
         try:
             return self.socket.accept()
         except OSError:
@@ -116,7 +116,7 @@ class StudioServer(socketserver.TCPServer):
             raise
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """A thread for each connection, up to MOST_CONNECTIONS."""
+        """One thread per connection, up to MOST_CONNECTIONS."""
         thread = threading.Thread(
             target=self._converse, args=(request,), name="forearm studio client", daemon=True
         )
@@ -133,7 +133,7 @@ class StudioServer(socketserver.TCPServer):
         request.close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Print nothing: errors of a connection do not belong in the program's terminal."""
+        """Print nothing: connection errors do not belong in the program's terminal."""
 
     # ---- a connection ------------------------------------------------------------------------------------
 
@@ -185,7 +185,9 @@ class StudioServer(socketserver.TCPServer):
         feed = self._feed
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER)
         last = feed.number_of(request.header("Last-Event-ID") or request.query.get("after", ""))
-        last, messages = feed.after(last, 0.0)  # before the tab hears anything: it misses nothing from here
+        last, messages = feed.after(
+            last, 0.0
+        )  # before the first event, so that the tab misses nothing from here
         hello = f'retry: {RETRY}\nevent: hello\ndata: {{"page":"{self._digest}"}}\n\n'
         connection.sendall(_head(200, "text/event-stream", None) + hello.encode())
         beaten = time.monotonic()
@@ -232,7 +234,7 @@ def _send(connection: socket.socket, status: int, kind: str, body: bytes, *more:
 
 
 def _let_finish(connection: socket.socket) -> None:
-    """Read some of what is still arriving: closing at once would discard our answer to the sender."""
+    """Drain some pending input: closing at once would discard our response."""
     connection.shutdown(socket.SHUT_WR)
     connection.settimeout(LINGER)
     until, left = time.monotonic() + LINGER, MOST_LEFT
@@ -244,7 +246,7 @@ def _let_finish(connection: socket.socket) -> None:
 
 
 def _has_gone(connection: socket.socket) -> bool:
-    """Whether a tab, which sends nothing after its request, has closed its side."""
+    """Whether a tab, which sends nothing after its request, has disconnected."""
     with selectors.DefaultSelector() as selector:
         selector.register(connection, selectors.EVENT_READ)
         return bool(selector.select(0))

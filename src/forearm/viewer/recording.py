@@ -13,7 +13,7 @@ from forearm.simulation.result import Simulation
 
 Floats = NDArray[np.float64]
 MAX_FRAMES = 2000
-MAX_EVENTS = 500  # that are listed; the page states the total
+MAX_EVENTS = 500  # listed events; the page states the total
 RATE = 60.0  # least number of frames per second
 
 
@@ -34,14 +34,14 @@ def recording_of(simulation: Simulation) -> dict[str, Any]:
 
 
 def summary_of(simulation: Simulation) -> str:
-    """How it was made, and how it ended."""
+    """Method, span and outcome of the simulation."""
     span = f"{simulation.t[0]:g} to {simulation.t[-1]:g} s, {len(simulation.t)} samples"
     return f"{simulation.method}, {span}. {simulation.message}"
 
 
 def frame_times(simulation: Simulation) -> Floats:
-    """Equally spaced times from first to last: as many as there are samples, more where these are far
-    apart, at most MAX_FRAMES.
+    """Equally spaced times from first to last: as many as there are samples, more if these are far apart, at
+    most MAX_FRAMES.
     """
     t = simulation.t
     wanted = max(len(t), math.ceil(min(float(t[-1] - t[0]) * RATE, MAX_FRAMES)) + 1)
@@ -66,7 +66,7 @@ def _panels(simulation: Simulation, times: Floats) -> list[dict[str, Any]]:
     q, qd = simulation.at(times)
     blocks = [(f"position, {words('rad', 'm')}", q), (f"velocity, {words('rad/s', 'm/s')}", qd)]
     blocks.append((f"{words('torque', 'force')}, {words('N m', 'N')}", straight(simulation.tau)))
-    error = getattr(simulation, "error", None)  # of a run under a controller
+    error = getattr(simulation, "error", None)  # of a controlled run
     if error is not None:
         blocks.append((f"error, {words('rad', 'm')}", straight(error)))
     if simulation.voltage is not None:

@@ -22,7 +22,7 @@ from forearm.visuals.visual import VisualSet
 
 FOLDER = Path(__file__).with_name("page")
 POLICY = f"{SCRIPTS}; img-src data: blob:"
-# What curves and the arm are drawn in: in the style sheet as variables, and for the scripts.
+# Colours of curves and the arm: as variables in the style sheet, and for the scripts.
 INKS = {f"curve{k}": colour for k, colour in enumerate(COLOURS)} | {
     "haze": "#eef3f7",
     "floor": "#d3dbe1",
@@ -68,8 +68,8 @@ def studio_page(
     policy: str = "",
     more_script: str = "",
 ) -> str:
-    """The text of the page for one arm or two; `origins` are how Python and the command line load each of
-    them, `visuals` what each looks like.
+    """The text of the page for one arm or two; `origins` tell how Python and the command line load each,
+    `visuals` its shapes.
     """
     meshes: list[Any] = []
     shown = [
@@ -152,6 +152,6 @@ def scripts() -> str:
 
 
 def inside_script(document: Mapping[str, Any]) -> str:
-    """JSON that is safe inside a script element, whatever names are in it."""
+    """JSON that is safe inside a script element, whatever names it contains."""
     text = json.dumps(document, allow_nan=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

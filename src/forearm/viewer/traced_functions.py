@@ -1,4 +1,4 @@
-"""What the page computes, on the expression graph: no formula is written a second time in JavaScript."""
+"""The page's functions, traced on the expression graph: no formula is duplicated in JavaScript."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from forearm.symbols import refined
 from forearm.symbols.scalars import choose, quantised
 from forearm.trajectories.switching import segment_state
 
-FULL = 6  # joints that place a hand in every attitude
+FULL = 6  # joints needed for any hand orientation
 
 
 def traced_poses(arm: Arm) -> Traced:
@@ -39,7 +39,7 @@ def traced_poses(arm: Arm) -> Traced:
 
 
 def traced_reach(arm: Arm) -> Traced:
-    """Newton's inverse kinematics from q to a pose T; of arms with fewer than six joints to its place."""
+    """Newton's inverse kinematics from q to a pose T; with fewer than six joints to its position."""
     t = Tracing(arm, {})
     found, left = t.numeric_inverse(attitude=arm.n >= FULL)
     results = {"q_found": np.array(found, dtype=object), "error": np.array([*left, 0.0][:2], dtype=object)}
@@ -49,7 +49,7 @@ def traced_reach(arm: Arm) -> Traced:
 
 
 def traced_torques(arm: Arm, parameters: dict[str, float]) -> Traced:
-    """Torques of a motion, and the part of them that is friction."""
+    """Torques of a motion, and their friction part."""
     t = Tracing(arm, parameters)
     tau = t.inverse(t.qd, t.qdd)
     rates, accelerations = t.rates(t.qd), t.rates(t.qdd)
@@ -81,7 +81,7 @@ def traced_voltage(arm: Arm) -> Traced:
 
 
 def traced_encoder(n: int) -> Traced:
-    """Positions as encoders with the given step measure them."""
+    """Positions measured by encoders with the given step."""
 
     def formula(q: list[Scalar], step: list[Scalar]) -> dict[str, Any]:
         return {"seen": [quantised(x, h) for x, h in zip(q, step, strict=True)]}

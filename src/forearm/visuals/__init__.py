@@ -1,4 +1,4 @@
-"""What an arm looks like, as triangles: read from its file, or drawn from its joints alone.
+"""Visual shapes of an arm as triangles: read from its file, or generated from its joints.
 
 `load` reads shapes, `mesh_files` and `collada` read meshes, `reduction` simplifies them, `skeleton_shapes`
 draws arms without shapes, `scene` assembles everything for a page.

@@ -24,7 +24,7 @@ from forearm.visuals.mesh import transformed
 
 MOST_NODES = 20_000
 MOST_DEPTH = 100
-# From the axis that is up in the file to z.
+# Rotation from the file's up axis to z.
 TO_Z_UP = {
     "Y_UP": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]),
     "X_UP": np.array([[0.0, -1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]]),
@@ -43,7 +43,7 @@ class ColladaFile:
 
 
 def read_dae(path: Path, z_up: bool = False) -> ColladaFile:
-    """What a Collada file shows, in metres.
+    """The visible geometry of a Collada file, in metres.
 
     Args:
         path: the file.
@@ -57,7 +57,7 @@ def read_dae(path: Path, z_up: bool = False) -> ColladaFile:
 
 @dataclass
 class _ColladaDocument:
-    """One file: its elements by id, what is shown so far, and how much."""
+    """A file being read: its elements by id, and the triangles found so far."""
 
     root: Element
     name: str
@@ -78,12 +78,12 @@ class _ColladaDocument:
         scenes = list(self._scene_nodes())
         for node in scenes:
             self._node(node, outer, 0)
-        if not scenes:  # without a scene every geometry is shown as it is
+        if not scenes:  # without a scene every geometry is shown once
             for geometry in self._all("library_geometries", "geometry"):
                 self._show(geometry, outer, {})
         colours = {colour: np.concatenate(found) for colour, found in self.shown.items()}
         if not colours:
-            raise InputError(f"{self.name}: no triangles; export a mesh with triangles.")
+            raise InputError(f"{self.name}: no triangles; export a triangle mesh.")
         for found in colours.values():
             check_triangles(found, self.name)
         return ColladaFile(colours, up, tuple(self.notes))
@@ -129,12 +129,12 @@ class _ColladaDocument:
         self.nodes += 1
         if self.nodes > MOST_NODES or depth > MOST_DEPTH:
             raise InputError(
-                f"{self.name}: more than {MOST_NODES} nodes, or {MOST_DEPTH} inside one another."
+                f"{self.name}: more than {MOST_NODES} nodes, or nested deeper than {MOST_DEPTH}."
             )
         T = outer
         for child in node.children:
             if child.tag in ("matrix", "translate", "rotate", "scale"):
-                with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused at the end
+                with np.errstate(over="ignore", invalid="ignore"):  # overflow is refused at the end
                     T = matmul(T, self._step(child))
             elif child.tag in ("lookat", "skew"):
                 self.notes[f"<{child.tag}> of a node was ignored"] = None
@@ -157,7 +157,7 @@ class _ColladaDocument:
         given = numbers(element, self.name)
         if len(given) != count or not np.isfinite(given).all():
             raise InputError(
-                f"{self.name}, line {element.line}: <{element.tag}> takes {count} finite numbers."
+                f"{self.name}, line {element.line}, <{element.tag}>: expected {count} finite numbers."
             )
         if element.tag == "matrix":
             return given.reshape(4, 4)
@@ -171,7 +171,7 @@ class _ColladaDocument:
         )
 
     def _bound_colours(self, instance: Element) -> dict[str, str | None]:
-        """The colours that the symbols of a geometry's materials stand for."""
+        """The colours of the material symbols of a geometry."""
         found: dict[str, str | None] = {}
         for bind in instance.all("bind_material"):
             for common in bind.all("technique_common"):
@@ -181,7 +181,7 @@ class _ColladaDocument:
         return found
 
     def _colour(self, material: Element | None) -> str | None:
-        """The diffuse colour of a material as #rrggbb; None where it has a texture or nothing."""
+        """The diffuse colour of a material as #rrggbb; None if textured or missing."""
         instance = None if material is None else material.first("instance_effect")
         effect = None if instance is None else self._target(instance)
         for profile in effect.all("profile_COMMON") if effect is not None else ():
@@ -212,7 +212,7 @@ class _ColladaDocument:
 
 
 def _moved(T: Floats, corners: Floats) -> Floats:
-    """Triangles (m, 3, 3) moved by an affine; a mirroring one also reverses their orientation."""
+    """Triangles (m, 3, 3) moved by an affine transform; a mirroring one also reverses their orientation."""
     made = transformed(T, corners.reshape(-1, 3)).reshape(-1, 3, 3)
     mirrors = float((np.cross(T[:3, 0], T[:3, 1]) * T[:3, 2]).sum()) < 0.0
     return made[:, ::-1] if mirrors else made

@@ -1,4 +1,4 @@
-"""The <mesh> of a Collada geometry as triangles: sources, inputs with offsets, polygons cut into fans."""
+"""The <mesh> of a Collada geometry as triangles: sources, inputs with offsets, polygons split into fans."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def numbers(element: Element, name: str) -> Floats:
         return np.array(element.text.split(), dtype=np.float64)
     except ValueError:
         raise InputError(
-            f"{name}, line {element.line}: <{element.tag:.40}> takes numbers, got {shorten(element.text)}."
+            f"{name}, line {element.line}, <{element.tag:.40}>: expected numbers, "
+            f"got {shorten(element.text)}."
         ) from None
 
 
@@ -39,7 +40,8 @@ def _indices(element: Element, name: str) -> Indices:
         found = np.array(element.text.split(), dtype=np.int64)
     except (ValueError, OverflowError):
         raise InputError(
-            f"{name}, line {element.line}: <{element.tag}> takes whole numbers, got {shorten(element.text)}."
+            f"{name}, line {element.line}, <{element.tag}>: expected whole numbers, got "
+            f"{shorten(element.text)}."
         ) from None
     if (found < 0).any():
         raise InputError(f"{name}, line {element.line}: <{element.tag}> has an index below 0.")
@@ -61,7 +63,7 @@ def parts_of_geometry(geometry: Element, by_id: Mapping[str, Element], name: str
                     raise InputError(f"{where}: more than {MOST_TRIANGLES} triangles; export a coarser mesh.")
                 if len(corners) and int(corners.max()) >= len(points):
                     raise InputError(
-                        f"{where}: there is no vertex {int(corners.max())}, only {len(points)} of them."
+                        f"{where}: vertex {int(corners.max())} does not exist, there are {len(points)}."
                     )
                 if len(corners):
                     yield GeometryPart(points[corners], primitive.attributes.get("material", ""))
@@ -73,7 +75,7 @@ _NONE = np.zeros((0, 3), dtype=np.intp)
 def _positions(
     primitive: Element, by_id: Mapping[str, Element], where: str
 ) -> tuple[Floats, int, int] | None:
-    """The points of a primitive, where their index stands among its inputs, and how many inputs it has."""
+    """The points of a primitive, the offset of their index among its inputs, and the number of inputs."""
     offsets = [_count(e.attributes.get("offset", "0"), where) for e in primitive.all("input")]
     stride = max(offsets, default=0) + 1
     for element, offset in zip(primitive.all("input"), offsets, strict=True):
@@ -88,7 +90,7 @@ def _positions(
             return _points(source, where), offset, stride
     if next(primitive.all("input"), None) is None:
         return None  # an empty primitive, as some exporters leave
-    raise InputError(f"{where}: <{primitive.tag}> names no positions; export the mesh again.")
+    raise InputError(f"{where}: <{primitive.tag}> has no positions; export the mesh again.")
 
 
 def _points(source: Element, where: str) -> Floats:
@@ -99,7 +101,7 @@ def _points(source: Element, where: str) -> Floats:
     said = accessor.attributes if accessor is not None else {}
     stride, start = _count(said.get("stride", "3"), where), _count(said.get("offset", "0"), where)
     if stride < 3:
-        raise InputError(f"{where}: positions need a stride of at least 3, got {stride}.")
+        raise InputError(f"{where}: expected a stride of at least 3 for positions, got {stride}.")
     whole = (
         values[start : start + (len(values) - start) // stride * stride]
         if len(values) > start
@@ -115,12 +117,12 @@ def _count(text: str, where: str) -> int:
 
 
 def _corners(primitive: Element, offset: int, stride: int, name: str, where: str) -> Iterator[Indices]:
-    """Indices (T, 3) of the corners, one block for each <p>."""
+    """Corner indices (T, 3), one block per <p>."""
     sizes = primitive.first("vcount")
     for p in _polygons(primitive):
         index = _indices(p, name)
         if len(index) % stride:
-            raise InputError(f"{where}: {len(index)} indices are no multiple of the {stride} inputs.")
+            raise InputError(f"{where}: {len(index)} indices are not a multiple of the {stride} inputs.")
         index = index[offset::stride]
         if primitive.tag == "triangles":
             yield index[: len(index) // 3 * 3].reshape(-1, 3)
@@ -138,7 +140,7 @@ def _corners(primitive: Element, offset: int, stride: int, name: str, where: str
 
 
 def _polygons(primitive: Element) -> Iterator[Element]:
-    """The <p> of a primitive; of a polygon with holes (<ph>) the outline."""
+    """The <p> of a primitive; for a polygon with holes (<ph>) the outline."""
     for child in primitive.children:
         if child.tag == "p":
             yield child
@@ -147,7 +149,7 @@ def _polygons(primitive: Element) -> Iterator[Element]:
 
 
 def _fans(index: Indices, counts: Indices) -> Indices:
-    """Triangles of polygons, each a fan about its first corner."""
+    """Triangles of polygons, each as a fan about its first corner."""
     each = np.maximum(counts - 2, 0)
     start = np.repeat(np.cumsum(counts) - counts, each)
     k = np.arange(int(each.sum())) - np.repeat(np.cumsum(each) - each, each)

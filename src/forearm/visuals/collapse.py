@@ -1,4 +1,6 @@
-"""Edges collapsed one by one, cheapest first, by Garland and Heckbert's cost; the topology is kept."""
+"""Mesh simplification by single edge collapses, cheapest first, with Garland and Heckbert's cost; the
+topology is preserved.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,10 @@ from forearm.visuals.mesh import TriangleMesh, cleaned
 from forearm.visuals.quadrics import LONG, Quadric, least_point, of_vertices, value
 from forearm.visuals.thinning import edges_of
 
-STAY_NEAR = 1.5  # of an edge's length from its middle: points of the least cost beyond it are not taken
-FLIP = 0.2  # cosine of the largest turn of a face
-SLIVER = 0.02  # twice the area over the longest side squared: triangles below may not get much worse
-WORSE = 0.25  # of what it was: much worse
+STAY_NEAR = 1.5  # of an edge's length from its middle: optimal points beyond are not used
+FLIP = 0.2  # cosine of the largest rotation of a face
+SLIVER = 0.02  # twice the area over the longest side squared: triangles below this may not get much worse
+WORSE = 0.25  # of the previous value: much worse
 
 Point = tuple[float, float, float]
 Candidate = tuple[float, int, int, int, int, Point]
@@ -43,7 +45,7 @@ class _Collapsing:
         self.heap: list[Candidate] = []
 
     def candidate(self, u: int, v: int) -> Candidate:
-        """The edge with its cost and the point that it would become."""
+        """An edge with its cost and the point that it would become."""
         q: Quadric = tuple(a + b for a, b in zip(self.quadrics[u], self.quadrics[v], strict=True))  # type: ignore[assignment]
         a, b = self.points[u], self.points[v]
         middle = (0.5 * (a[0] + b[0]), 0.5 * (a[1] + b[1]), 0.5 * (a[2] + b[2]))
@@ -55,7 +57,7 @@ class _Collapsing:
         return cost, u, v, self.version[u], self.version[v], best
 
     def run(self, wanted: int) -> None:
-        """Collapse edges until `wanted` triangles are left; rejected edges are tried again after others."""
+        """Collapse edges until `wanted` triangles are left; rejected edges are retried after others."""
         before = self.count + 1
         while wanted < self.count < before:
             before = self.count
@@ -66,7 +68,7 @@ class _Collapsing:
             self.sweep(wanted)
 
     def sweep(self, wanted: int) -> None:
-        """Empty the heap, cheapest edge first."""
+        """Process the heap, cheapest edge first."""
         while self.count > wanted and self.heap:
             _, u, v, seen_u, seen_v, point = heapq.heappop(self.heap)
             if self.version[u] != seen_u or self.version[v] != seen_v:
@@ -81,14 +83,14 @@ class _Collapsing:
         return found
 
     def may_go(self, u: int, v: int, point: Point) -> bool:
-        """Whether the surface keeps its topology: no hole closes, no sheet folds, no face flips."""
+        """Whether the topology is preserved: no hole closes, no sheet folds, no face flips."""
         shared = self.at[u] & self.at[v]
         if not 1 <= len(shared) <= 2:
             return False
         common = self.neighbours(u) & self.neighbours(v)
         if len(common) != len(shared) or len(self.at[u]) + len(self.at[v]) - 2 * len(shared) < 2:
             return False
-        if len(shared) == 2 and self.is_open(u) and self.is_open(v):  # would pinch two rims together
+        if len(shared) == 2 and self.is_open(u) and self.is_open(v):  # would merge two boundary loops
             return False
         return all(self.stays_upright(t, u, v, point) for t in (self.at[u] | self.at[v]) - shared)
 
@@ -131,7 +133,7 @@ class _Collapsing:
             heapq.heappush(self.heap, self.candidate(min(u, w), max(u, w)))
 
     def result(self) -> TriangleMesh:
-        """What is left."""
+        """The remaining mesh."""
         left = [corners for corners in self.triangles if corners is not None]
         return cleaned(TriangleMesh(np.array(self.points), np.array(left, dtype=np.intp).reshape(-1, 3)))
 

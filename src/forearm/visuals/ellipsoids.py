@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from forearm.spatial import Floats, pseudo_from_inertia
 from forearm.values import check_number, frozen_array
 
-ROUNDING = 1e-12  # of the largest: a square below this is 0
-SWEEPS = 12  # of Jacobi's rotations; five are enough for doubles
+ROUNDING = 1e-12  # of the largest: a square below this counts as 0
+SWEEPS = 12  # Jacobi sweeps; five suffice for doubles
 
 
 class Ellipsoid(NamedTuple):
@@ -48,7 +48,8 @@ def ellipsoid(mass: float, inertia: ArrayLike) -> Ellipsoid | None:
 
 
 def principal_axes(J: Floats) -> tuple[Floats, Floats]:
-    """The eigenvalues of a symmetric matrix (3, 3), ascending, and a rotation with their axes as columns.
+    """The eigenvalues of a symmetric matrix (3, 3), ascending, and a rotation with the eigenvectors as
+    columns.
 
     Jacobi rotations, which give the same result on every machine, even with repeated eigenvalues.
     """
@@ -59,14 +60,14 @@ def principal_axes(J: Floats) -> tuple[Floats, Floats]:
                 _rotate(A, V, p, q)
     order = sorted(range(3), key=lambda k: A[k][k])
     axes = np.array([[row[k] for k in order] for row in V])
-    for k in range(2):  # one sign: the largest entry of an axis is positive
+    for k in range(2):  # fixed sign: the largest entry of an axis is positive
         axes[:, k] *= np.copysign(1.0, axes[np.argmax(np.round(np.abs(axes[:, k]), 6)), k])
     axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
     return np.array([A[k][k] for k in order]), axes + 0.0
 
 
 def _rotate(A: list[list[float]], V: list[list[float]], p: int, q: int) -> None:
-    """Turn the axes p and q so that A[p][q] becomes 0."""
+    """Rotate the axes p and q so that A[p][q] becomes 0."""
     ratio = (A[q][q] - A[p][p]) / (2.0 * A[p][q])
     tangent = (1.0 if ratio >= 0.0 else -1.0) / (abs(ratio) + math.sqrt(ratio * ratio + 1.0))
     c = 1.0 / math.sqrt(tangent * tangent + 1.0)

@@ -1,4 +1,4 @@
-"""Meshes and poses as JSON: little-endian numbers in base64, decimals rounded for drawing."""
+"""Meshes and poses as JSON: little-endian base64, decimals rounded for drawing."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from forearm.spatial import Floats
 from forearm.visuals.mesh import CREASE, TriangleMesh, split_at_creases
 
 DIGITS = 7
-MOST_NARROW = 1 << 16  # points that two bytes can number
+MOST_NARROW = 1 << 16  # points that two bytes can index
 
 
 class MeshTable:
-    """The meshes of a scene, each once: the same bytes give the same index."""
+    """The meshes of a scene, each once: equal bytes have equal indices."""
 
     def __init__(self) -> None:
         self.meshes: list[dict[str, Any]] = []
@@ -24,7 +24,7 @@ class MeshTable:
         self._by_bytes: dict[tuple[str, ...], int] = {}
 
     def index(self, mesh: TriangleMesh, crease: float = CREASE) -> int:
-        """The index of a mesh, which is added if new."""
+        """The index of a mesh, added if new."""
         known = self._by_object.get(id(mesh))
         if known is None:
             encoded = encoded_mesh(mesh, crease)
@@ -35,7 +35,7 @@ class MeshTable:
             known = self._by_object[id(mesh)] = (
                 self._by_bytes[key],
                 mesh,
-            )  # kept alive: ids are not used again
+            )  # kept alive so that ids are not reused
         return known[0]
 
 
@@ -64,12 +64,12 @@ def base64_of(values: Any, kind: str) -> str:
 
 
 def short(value: float) -> float:
-    """A number with as many digits as a drawing needs."""
+    """A number with the precision that a drawing needs."""
     return float(f"{float(value):.{DIGITS}g}") + 0.0
 
 
 def shorts(values: Floats | Iterable[float]) -> list[float]:
-    """Numbers with as many digits as a drawing needs; rounding residues next to larger values become 0."""
+    """Numbers with the precision that a drawing needs; rounding residues next to larger values become 0."""
     given = [float(v) for v in np.asarray(values, dtype=float).ravel()]
     size = max((abs(v) for v in given), default=0.0)
     return [0.0 if abs(v) < 1e-12 * size else short(v) for v in given]

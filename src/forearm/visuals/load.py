@@ -1,4 +1,4 @@
-"""`fa.load_visuals`: what an arm looks like, from the names and files that `fa.load` takes."""
+"""`fa.load_visuals`: the visual shapes of an arm, from the names and files that `fa.load` accepts."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def load_visuals(
     root: str | None = None,
     packages: Mapping[str, str | os.PathLike[str]] | None = None,
 ) -> VisualSet:
-    """What the links of an arm look like, from the name or file that `fa.load` takes.
+    """The visual shapes of an arm's links, from a name or file that `fa.load` accepts.
 
-    The <visual> shapes of a URDF, the geoms of an MJCF file that MuJoCo's viewer shows, or the solids of the
-    parts file that an arm file names; empty if there are none. Meshes that cannot be read are listed in
+    They are the <visual> shapes of a URDF, the geoms of an MJCF file that MuJoCo's viewer shows, or the
+    solids of the parts file of an arm file; empty if there are none. Meshes that cannot be read are listed in
     `missing` and raise no error.
 
     Args:

@@ -1,4 +1,4 @@
-"""Triangles with shared vertices: welding, areas, volumes, and normals that stop at creases."""
+"""Triangles with shared vertices: welding, areas, volumes, and normals with creases."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from forearm.spatial import Floats
 
 Indices = NDArray[np.intp]
 
-CREASE = 0.5235987755982988  # rad, 30 degrees: faces that meet at more keep their edge
-MOST_FACES_AT_POINT = 128  # where more meet, as in the fan of a cap, each keeps its own normal
+CREASE = 0.5235987755982988  # rad, 30 degrees: faces at larger angles keep a sharp edge
+MOST_FACES_AT_POINT = 128  # faces at a point: beyond this, as in the fan of a cap, each keeps its own normal
 
 
 @dataclass(frozen=True, eq=False)
 class TriangleMesh:
-    """A surface of triangles that share their points.
+    """A triangle mesh with shared vertices.
 
     Args:
         vertices: points (V, 3), m.
@@ -53,13 +53,13 @@ class TriangleMesh:
         return np.asarray(0.5 * (used.min(axis=0) + used.max(axis=0)))
 
     def moved(self, T: Floats) -> TriangleMesh:
-        """The mesh moved by an affine (4, 4); a mirroring one also reverses the triangles."""
+        """The mesh moved by an affine transform (4, 4); a mirroring one also reverses the triangles."""
         points = transformed(T, self.vertices)
         flips = float((np.cross(T[:3, 0], T[:3, 1]) * T[:3, 2]).sum()) < 0.0
         return TriangleMesh(points, self.triangles[:, ::-1] if flips else self.triangles)
 
     def scaled(self, factors: Floats) -> TriangleMesh:
-        """The mesh with its coordinates multiplied, axis by axis."""
+        """The mesh scaled along each axis."""
         flips = float(factors[0]) * float(factors[1]) * float(factors[2]) < 0.0
         return TriangleMesh(self.vertices * factors, self.triangles[:, ::-1] if flips else self.triangles)
 
@@ -68,7 +68,7 @@ NOTHING = TriangleMesh(np.zeros((0, 3)), np.zeros((0, 3), dtype=np.intp))
 
 
 def transformed(T: Floats, points: Floats) -> Floats:
-    """Points (m, 3) moved by an affine (4, 4), summed in the same order on every machine."""
+    """Points (m, 3) moved by an affine transform (4, 4), summed in the same order on every machine."""
     x, y, z = points[:, 0], points[:, 1], points[:, 2]
     return np.stack([T[i, 0] * x + T[i, 1] * y + T[i, 2] * z + T[i, 3] for i in range(3)], axis=1)
 
@@ -86,7 +86,7 @@ def unit(vectors: Floats) -> Floats:
 
 
 def face_vectors(mesh: TriangleMesh) -> Floats:
-    """A vector (T, 3) along the normal of each triangle, twice its area long."""
+    """Normal vectors (T, 3) of the triangles, of twice the area in length."""
     a, b, c = mesh.corners[:, 0], mesh.corners[:, 1], mesh.corners[:, 2]
     return np.asarray(np.cross(b - a, c - a))
 
@@ -111,7 +111,7 @@ def cleaned(mesh: TriangleMesh) -> TriangleMesh:
     triangles = triangles[(a != b) & (b != c) & (c != a)]
     if not len(triangles):
         return NOTHING
-    # the smallest index first: the same triangle is written one way only
+    # smallest index first, so that equal triangles have one representation
     turn = (triangles.argmin(axis=1)[:, None] + np.arange(3)) % 3
     same = np.take_along_axis(triangles, turn, axis=1)
     _, first = np.unique(same, axis=0, return_index=True)
@@ -121,11 +121,12 @@ def cleaned(mesh: TriangleMesh) -> TriangleMesh:
 
 
 def corner_normals(mesh: TriangleMesh, crease: float = CREASE) -> Floats:
-    """Normals (T, 3, 3) per corner: the mean of the faces at its point within `crease` of its own, by area.
+    """Normals (T, 3, 3) per corner: the area-weighted mean of the faces at its point within `crease` of its
+    own.
 
     Args:
         mesh: the triangles.
-        crease: the largest angle between two faces that are shaded as one, rad.
+        crease: the largest angle between two smoothly shaded faces, rad.
     """
     weighted = face_vectors(mesh)
     own = unit(weighted)
@@ -151,11 +152,11 @@ def corner_normals(mesh: TriangleMesh, crease: float = CREASE) -> Floats:
 
 
 def split_at_creases(mesh: TriangleMesh, crease: float = CREASE) -> tuple[Floats, Floats, Indices]:
-    """Points (V, 3), normals (V, 3) and triangles (T, 3) for a renderer: a point is repeated per normal.
+    """Points (V, 3), normals (V, 3) and triangles (T, 3) for a renderer: points are duplicated per normal.
 
     Args:
         mesh: the triangles.
-        crease: the largest angle between two faces that are shaded as one, rad.
+        crease: the largest angle between two smoothly shaded faces, rad.
     """
     normals = corner_normals(mesh, crease).reshape(-1, 3)
     points = mesh.triangles.ravel()

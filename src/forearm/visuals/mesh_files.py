@@ -1,4 +1,4 @@
-"""Mesh files by suffix, each read once, within a total limit: STL, OBJ, Collada, MuJoCo's MSH."""
+"""Mesh files by suffix, each read once, with a limit on the total: STL, OBJ, Collada, MuJoCo's MSH."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forearm.spatial import Floats
 from forearm.visuals.collada import read_dae
 from forearm.visuals.mesh import TriangleMesh, welded
 
-MOST_IN_ALL = 4_000_000  # triangles of all mesh files of an arm
+MOST_IN_ALL = 4_000_000  # triangles in all mesh files of an arm
 ENDINGS = (".stl", ".obj", ".dae", ".msh")
 
 Pieces = tuple[tuple[TriangleMesh, str | None], ...]
@@ -28,7 +28,7 @@ def check_size(mesh: TriangleMesh, name: str) -> None:
 
 
 class MeshFiles:
-    """The mesh files of one arm: what each holds, by colour, or why it cannot be read."""
+    """The mesh files of one arm: their contents by colour, or why they cannot be read."""
 
     def __init__(self) -> None:
         self.left = MOST_IN_ALL
@@ -37,7 +37,9 @@ class MeshFiles:
         self._scaled: dict[tuple[Path, tuple[float, ...]], Pieces] = {}
 
     def pieces(self, path: Path, scale: Floats) -> Pieces:
-        """The triangles of a file by colour, scaled along each axis; repeated requests give the same one."""
+        """The triangles of a file by colour, scaled along each axis; repeated requests return the same
+        object.
+        """
         if path not in self._read:
             self._read[path] = self._attempt(path)
         found = self._read[path]
@@ -47,7 +49,7 @@ class MeshFiles:
             return found
         key = path, tuple(scale.tolist())
         if key not in self._scaled:
-            with np.errstate(over="ignore"):  # what overflows is refused
+            with np.errstate(over="ignore"):  # overflow is refused
                 scaled = [(mesh.scaled(scale), colour) for mesh, colour in found]
             for mesh, _ in scaled:
                 check_size(mesh, path.name)
@@ -60,7 +62,7 @@ class MeshFiles:
         except ForearmError as error:
             return str(error).removeprefix(f"{path}: ")
         made = tuple((mesh, colour) for mesh, colour in made if len(mesh.triangles))
-        return made or "every triangle is a line or a point."
+        return made or "every triangle is degenerate."
 
     def _triangles(self, path: Path) -> dict[str | None, Floats]:
         ending = path.suffix.lower()
@@ -75,10 +77,10 @@ class MeshFiles:
         elif ending == ".msh":
             found = {None: check_triangles(read_msh(path), str(path))}
         else:
-            raise InputError(f"{path}: only {', '.join(ENDINGS)} are read; convert the mesh.")
+            raise InputError(f"{path}: expected a suffix of {', '.join(ENDINGS)}; convert the mesh.")
         count = int(np.sum([len(corners) for corners in found.values()]))
         if count > self.left:
-            raise InputError(f"{path}: more than {MOST_IN_ALL} triangles with the meshes before it.")
+            raise InputError(f"{path}: more than {MOST_IN_ALL} triangles including earlier meshes.")
         self.left -= count
         return found
 
@@ -96,5 +98,5 @@ def read_msh(path: Path) -> Floats:
     corners = np.frombuffer(data, "<i4", 3 * faces, size - 12 * faces).reshape(-1, 3)
     if not 0 <= int(corners.min()) <= int(corners.max()) < points:
         raise InputError(f"{path}: a face refers to a vertex that does not exist.")
-    with np.errstate(invalid="ignore"):  # a signalling NaN warns when it is widened
+    with np.errstate(invalid="ignore"):  # widening a signalling NaN warns
         return np.asarray(vertices[corners], dtype=np.float64)

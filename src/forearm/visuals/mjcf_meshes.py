@@ -24,7 +24,7 @@ Piece = tuple[TriangleMesh, str | None, str]  # triangles, colour, source
 
 
 class MjcfMeshes:
-    """Meshes by name, read when a geom asks for them."""
+    """Meshes by name, read on first use by a geom."""
 
     def __init__(
         self, mujoco: Element, defaults: Defaults, settings: MjcfSettings, folder: Path, files: MeshFiles
@@ -42,15 +42,13 @@ class MjcfMeshes:
         """The triangles of the mesh of a geom, in the geom's frame."""
         name = geom.text("mesh")
         if name not in self.elements:
-            raise NameNotFound(
-                f"{geom.where}: there is no mesh {shorten(name)}; {suggest(name, self.elements)}"
-            )
+            raise NameNotFound(f"{geom.where}: unknown mesh {shorten(name)}; {suggest(name, self.elements)}")
         if name not in self.made:
             self.made[name] = self._made(self.elements[name])
         return self.made[name]
 
     def _made(self, element: MjcfElement) -> tuple[Piece, ...]:
-        """MuJoCo's order: first the reference pose is removed, then the mesh is scaled."""
+        """MuJoCo's order: remove the reference pose first, then scale the mesh."""
         shift = element.numbers("refpos", 3, default="0 0 0")
         quat = element.numbers("refquat", 4, default="1 0 0 0")
         scale = element.numbers("scale", 3, default=ONES)
@@ -61,7 +59,7 @@ class MjcfMeshes:
         moves = bool(shift.any()) or not np.array_equal(R, np.eye(3))
         made = []
         for mesh, colour, source in self._raw(element):
-            with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused
+            with np.errstate(over="ignore", invalid="ignore"):  # overflow is refused
                 moved = mesh.moved(back) if moves else mesh
                 moved = moved if (scale == 1.0).all() else moved.scaled(scale)
             check_size(moved, element.where)
@@ -89,5 +87,5 @@ class MjcfMeshes:
         except ValueError:
             raise InputError(f"{element.where}: {key} must be numbers.") from None
         if len(values) % 3 or not np.isfinite(values).all():
-            raise InputError(f"{element.where}: {key} must be finite numbers, three by three.")
+            raise InputError(f"{element.where}: {key} must be finite numbers, three per item.")
         return values.reshape(-1, 3)

@@ -25,15 +25,15 @@ from forearm.visuals.collada import hex_colour
 from forearm.visuals.mjcf_meshes import MjcfMeshes
 from forearm.visuals.visual import Collector, VisualSet, capsule, stretched, unit_solid
 
-SHOWN_GROUPS = (0, 1, 2)  # what MuJoCo's viewers show unless told otherwise
+SHOWN_GROUPS = (0, 1, 2)  # groups that MuJoCo's viewers show by default
 FLAT = ("plane", "hfield")
-GREY = (0.5, 0.5, 0.5, 1.0)  # what MuJoCo takes where a geom has no colour
+GREY = (0.5, 0.5, 0.5, 1.0)  # MuJoCo's default colour of a geom
 
 Geom = tuple[MjcfElement, Placed]
 
 
 def mjcf_visuals(mujoco: Element, name: str, path: Path, root: str | None = None) -> VisualSet:
-    """What the bodies of the arm in an MJCF file look like; `root` is its base, as for `fa.load`."""
+    """The visual shapes of the bodies in an MJCF file; `root` is the arm's base, as for `fa.load`."""
     mujoco = with_includes(mujoco, path)
     settings, defaults = settings_of(mujoco), Defaults(mujoco)
     reader = BodyReader(settings, defaults, Ignored(name), (f"body{i}" for i in count(1)))
@@ -44,7 +44,7 @@ def mjcf_visuals(mujoco: Element, name: str, path: Path, root: str | None = None
     meshes = MjcfMeshes(mujoco, defaults, settings, path.parent, found.files)
     materials = _materials(mujoco, defaults)
     shown = {link: list(_shown(reader.geoms[link])) for link in links}
-    if not any(shown.values()):  # an arm of nothing but other groups is shown whole
+    if not any(shown.values()):  # an arm with only other groups is shown completely
         shown = {link: reader.geoms[link] for link in links}
     for link, geoms in shown.items():
         for geom, frame in geoms:
@@ -55,7 +55,7 @@ def mjcf_visuals(mujoco: Element, name: str, path: Path, root: str | None = None
 
 
 def _shown(geoms: list[Geom]) -> Iterator[Geom]:
-    """Geoms in groups that viewers show; only the visual-only ones, if these have groups of their own."""
+    """Geoms in visible groups; only the visual-only ones, if these have groups of their own."""
     visible = [pair for pair in geoms if pair[0].number("group", 0.0) in SHOWN_GROUPS]
     looks = [pair for pair in visible if _is_for_looks(pair[0])]
     groups = {pair[0].number("group", 0.0) for pair in looks}
@@ -90,7 +90,7 @@ def _add(
             found.add(link, pose, mesh, colour or own, source)
         return
     if geom.has("mesh"):
-        raise InputError(f"{geom.where}: a {kind} fitted to a mesh is not drawn; write its size out.")
+        raise InputError(f"{geom.where}: a {kind} fitted to a mesh is not drawn; give its size explicitly.")
     sizes, here = size_and_place(geom, kind, SOLIDS[kind], settings)
     pose = here.on(frame).pose
     if kind == "capsule":
@@ -116,7 +116,7 @@ def _materials(mujoco: Element, defaults: Defaults) -> dict[str, MjcfElement]:
 
 
 def _rgba(geom: MjcfElement, materials: dict[str, MjcfElement]) -> Floats | None:
-    """The colour of a geom, else of its material, else None; the default grey counts as none."""
+    """The colour of a geom, or of its material, or None; the default grey counts as none."""
     own = geom.numbers("rgba", 4, default="0.5 0.5 0.5 1")
     if not np.array_equal(own, GREY):
         return own
@@ -124,5 +124,5 @@ def _rgba(geom: MjcfElement, materials: dict[str, MjcfElement]) -> Floats | None
     if not name:
         return None
     if name not in materials:
-        raise NameNotFound(f"{geom.where}: there is no material {shorten(name)}; {suggest(name, materials)}")
+        raise NameNotFound(f"{geom.where}: unknown material {shorten(name)}; {suggest(name, materials)}")
     return materials[name].numbers("rgba", 4, default="1 1 1 1")

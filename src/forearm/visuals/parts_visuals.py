@@ -1,4 +1,4 @@
-"""Links made of parts: the plain solids and meshes of a parts file, in the frames of their links."""
+"""Links composed of parts: the solids and meshes of a parts file, in the frames of their links."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forearm.visuals.mesh import TriangleMesh
 from forearm.visuals.solids import OF_PARTS
 from forearm.visuals.visual import Collector, VisualSet, stretched, unit_solid
 
-# What some materials look like, by the words in their names; others have no colour of their own.
+# Colours of common materials, by words in their names; others have none.
 LOOKS = {
     "alumin": "#c3c9ce",
     "steel": "#8f979e",
@@ -29,13 +29,13 @@ LOOKS = {
 
 
 def armfile_visuals(path: Path) -> VisualSet:
-    """What the parts of an arm file look like; empty if it names no parts."""
+    """The visual shapes of an arm file's parts; empty if it names no parts file."""
     parts = read_toml(path).get("parts")
     return parts_visuals(beside(path, parts)) if isinstance(parts, str) else VisualSet(())
 
 
 def parts_visuals(path: Path) -> VisualSet:
-    """What the links of a parts file look like. Holes are not cut."""
+    """The visual shapes of a parts file. Holes are not cut."""
     found = Collector()
     holes = 0
     for link in parts_tables(path)["link"]:
@@ -63,7 +63,9 @@ def _add(found: Collector, link: str, T: Floats, section: dict[str, Any], path: 
 
 
 def _solid(kind: str, section: dict[str, Any], T: Floats) -> tuple[TriangleMesh, Floats]:
-    """The triangles and the affine; boxes, cylinders and balls are the same triangles at another scale."""
+    """The triangles and the affine transform; boxes, cylinders and balls share triangles at different
+    scales.
+    """
     T = T.copy()
     if kind == "sphere":
         return unit_solid("sphere"), stretched(T, *(section["radius"],) * 3)
@@ -71,7 +73,7 @@ def _solid(kind: str, section: dict[str, Any], T: Floats) -> tuple[TriangleMesh,
         return OF_PARTS[kind](section), T
     radius, length = section.get("radius", 0.0), section.get("length", 0.0)
     x, y, z = (section[k] for k in "xyz") if kind == "box" else (radius, radius, length)
-    T[:3, 3] += 0.5 * z * T[:3, 2]  # parts stand on their base face
+    T[:3, 3] += 0.5 * z * T[:3, 2]  # parts stand on their base
     return unit_solid(kind), stretched(T, x, y, z)
 
 

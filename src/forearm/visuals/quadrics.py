@@ -1,6 +1,6 @@
-"""Garland and Heckbert's quadrics: the squared distance from planes as ten numbers, and its minimum.
+"""Garland and Heckbert's quadrics: squared distances from planes as ten numbers, and their minimum.
 
-Q(x) = x^T A x + 2 b^T x + c, kept as (xx, xy, xz, yy, yz, zz, bx, by, bz, c). All arithmetic is
+Q(x) = x^T A x + 2 b^T x + c, stored as (xx, xy, xz, yy, yz, zz, bx, by, bz, c). All arithmetic is
 elementwise, so that every machine gets the same result.
 """
 
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from forearm.spatial import Floats
 from forearm.visuals.mesh import Indices, TriangleMesh, face_vectors, lengths, unit
 
-BOUNDARY = 10.0  # weight of the planes that hold an open edge, relative to those of faces
-LONG = 1e-5  # cost of an edge's length: among edges of flat faces the short ones go first
-FLAT = 1e-4  # of the trace cubed: determinants below leave a direction free
+BOUNDARY = 10.0  # weight of the planes that preserve an open edge, relative to faces
+LONG = 1e-5  # cost of an edge's length: short edges of flat regions go first
+FLAT = 1e-4  # of the trace cubed: for smaller determinants the minimum is not unique
 
 Quadric = tuple[float, float, float, float, float, float, float, float, float, float]
 
@@ -28,7 +28,9 @@ def of_planes(normals: Floats, points: Floats, weights: Floats) -> Floats:
 
 
 def of_vertices(mesh: TriangleMesh) -> Floats:
-    """The quadrics (V, 10) of the points of a mesh: planes of their faces by area, and at open edges."""
+    """The quadrics (V, 10) of the points of a mesh: planes of their faces weighted by area, and of open
+    edges.
+    """
     double = face_vectors(mesh)
     normals = unit(double)
     planes = of_planes(normals, mesh.corners[:, 0], 0.5 * lengths(double))
@@ -51,7 +53,7 @@ def _add_rows(made: Floats, places: Indices, rows: Floats) -> None:
 
 
 def open_edges(triangles: Indices) -> tuple[Indices, Indices, Indices]:
-    """Edges with only one triangle: start, end and the triangle."""
+    """Edges of only one triangle: start, end and the triangle."""
     start, end = triangles.ravel(), np.roll(triangles, -1, axis=1).ravel()
     key = np.minimum(start, end) * (int(triangles.max(initial=0)) + 1) + np.maximum(start, end)
     _, first, count = np.unique(key, return_index=True, return_counts=True)
@@ -70,7 +72,7 @@ def value(q: Quadric, x: float, y: float, z: float) -> float:
 
 
 def least_point(q: Quadric) -> tuple[float, float, float] | None:
-    """The point of least value, by Cramer's rule; None if it is not unique."""
+    """The minimising point, by Cramer's rule; None if it is not unique."""
     xx, xy, xz, yy, yz, zz, bx, by, bz, _ = q
     cx, cy, cz = yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy
     determinant = xx * cx + xy * cy + xz * cz
@@ -90,7 +92,7 @@ def values(q: Floats, points: Floats) -> Floats:
 
 
 def least_points(q: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """`least_point` of quadrics (m, 10), and where there is one."""
+    """`least_point` of quadrics (m, 10), and where it is unique."""
     xx, xy, xz, yy, yz, zz, bx, by, bz, _ = q.T
     cx, cy, cz = yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy
     determinant = xx * cx + xy * cy + xz * cz

@@ -1,4 +1,4 @@
-"""Mesh simplification: edges collapsed, many at a time, then one by one."""
+"""Mesh simplification: edge collapses, many at a time, then one by one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from forearm.visuals.collapse import collapsed
 from forearm.visuals.mesh import Indices, TriangleMesh, cleaned, face_vectors, lengths, welded
 from forearm.visuals.thinning import thinned
 
-ONE_BY_ONE = 3  # times the wanted triangles from which on edges go one by one, within these bounds
+ONE_BY_ONE = 3  # times the target: below this, edges are collapsed one by one, within these bounds
 LEAST_ONE_BY_ONE, MOST_ONE_BY_ONE = 3_000, 24_000
 LEAST_TRIANGLES = 40  # of a mesh that takes part in a budget
 
@@ -19,8 +19,9 @@ LEAST_TRIANGLES = 40  # of a mesh that takes part in a budget
 def reduced(mesh: TriangleMesh, triangles: int = 2000) -> TriangleMesh:
     """The mesh simplified by quadric-error edge collapse (Garland and Heckbert 1997).
 
-    A mesh with few enough triangles is only welded. In large ones, many edges are first collapsed at a time.
-    If no further collapse is possible, as with many small closed pieces, the smallest pieces are removed.
+    A mesh with few enough triangles is only welded. In large meshes, many edges are first collapsed at a
+    time. If no further collapse is possible, as with many small closed pieces, the smallest pieces are
+    removed.
 
     Args:
         mesh: the mesh to simplify.
@@ -42,7 +43,7 @@ def reduced(mesh: TriangleMesh, triangles: int = 2000) -> TriangleMesh:
 
 
 def largest_pieces(mesh: TriangleMesh, triangles: int) -> TriangleMesh:
-    """The mesh, or its pieces of largest area within the limit; always at least the largest piece."""
+    """The mesh, or its largest pieces by area within the limit; always at least the largest piece."""
     if len(mesh.triangles) <= triangles:
         return mesh
     piece = _pieces(mesh)[mesh.triangles[:, 0]]
@@ -73,7 +74,7 @@ def _pieces(mesh: TriangleMesh) -> Indices:
 def shares(meshes: Sequence[TriangleMesh], triangles: int) -> list[int]:
     """The share of each mesh in a common budget of triangles: by area, none more than it has.
 
-    What small meshes do not use goes to the others.
+    The unused share of small meshes goes to the others.
     """
     counts = [len(mesh.triangles) for mesh in meshes]
     areas = [mesh.area for mesh in meshes]

@@ -1,4 +1,4 @@
-"""An arm as shapes for a renderer: its own if it has any, else a skeleton, on the moving bodies."""
+"""An arm as shapes for a renderer: its own if it has any, otherwise a skeleton, on the moving bodies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from forearm.visuals.visual import Visual, VisualSet
 
 TRIANGLES = 24_000
 LEAST, MOST = 100, 2_000_000
-MOST_MISSING = 100  # that are listed
+MOST_MISSING = 100  # listed entries
 REDUCED_CREASE = 0.7853981633974483  # rad, 45 degrees: faces of coarse meshes meet at larger angles
 
 
@@ -34,11 +34,10 @@ def scene(arm: Arm, visuals: VisualSet | None = None, triangles: int = TRIANGLES
     "wide"), all little-endian in base64. A shape has the index of its "mesh", a "pose" of 16 numbers, row by
     row, in the frame of its body, and a "colour": "#rrggbb", null, or the role of a piece of the skeleton:
     "drum" (of a "joint", by its body), "tube", "hand" or "base". A pose may scale differently along its axes,
-    so normals are turned by the inverse transpose. Bodies have "frames" of their links, "mass", "com" and the
-    "ellipsoid" of their inertia about it ("radii", and "rotation" row by row, or null); "reach" is the length
-    of the arm, m.
-    Bodies without shapes are drawn as a skeleton if no body of the arm has shapes, or if their meshes are
-    missing. The same arm gives the same bytes.
+    so normals are transformed by the inverse transpose. Bodies have "frames" of their links, "mass", "com"
+    and the "ellipsoid" of their inertia about it ("radii", and "rotation" row by row, or null); "reach" is
+    the length of the arm, m. Bodies without shapes are drawn as a skeleton if no body of the arm has shapes,
+    or if their meshes are missing. The result is reproducible byte by byte.
 
     Args:
         arm: the arm.
@@ -77,7 +76,7 @@ def scene(arm: Arm, visuals: VisualSet | None = None, triangles: int = TRIANGLES
 
 
 def _missing(visuals: VisualSet | None) -> list[str]:
-    """What could not be read, as text, and the number of entries not listed."""
+    """Text of unreadable files, and the number of entries not listed."""
     entries = visuals.missing if visuals is not None else ()
     more = [f"{len(entries) - MOST_MISSING} more"] if len(entries) > MOST_MISSING else []
     return [str(entry) for entry in entries[:MOST_MISSING]] + more
@@ -99,7 +98,7 @@ def _own_shapes(
 
 
 def _reduced(shown: list[Visual], triangles: int) -> dict[int, TriangleMesh]:
-    """Simplified meshes by the identity of their originals, where the budget requires them."""
+    """Simplified meshes by the identity of their originals, if the budget requires it."""
     large = {id(v.mesh): v.mesh for v in shown if v.source.lower().endswith(ENDINGS)}
     given = shares(list(large.values()), triangles)
     return {

@@ -1,7 +1,7 @@
 """Layout of the skeleton of an arm without shapes: the common normals of its axes, and radii.
 
 A link runs along the common normal from its own axis to the next one; offsets between two normals run along
-the axis. So tubes meet axes at right angles, and every drum is centred on its joint's axis.
+the axis. Thus tubes meet axes at right angles, and every drum is centred on its joint's axis.
 """
 
 from __future__ import annotations
@@ -16,23 +16,24 @@ from forearm.arm.moving import MovingBody
 from forearm.portable import dot, matmul, norm
 from forearm.spatial import Floats, inverse_pose
 
-PARALLEL = 0.05  # sine squared of the angle between axes below which their normal is not looked for
-OVERSHOOT = 1.2  # of the distance of two joints: normals further away are not followed
+PARALLEL = 0.05  # squared sine of the angle between axes below which they count as parallel
+OVERSHOOT = 1.2  # of the distance of two joints: normals farther away are not used
 THICKEST = 0.045  # radius of the first drum, of the length of the whole arm
 OF_SEGMENT = 0.33  # and of the mean length of its segments
 TIP = 0.5  # radius of the last drum, of the first
 DRUM = 2.1  # length of a drum, of its radius
 TUBE = 0.66  # radius of a tube, of the drum's
 JOINED = 1.5  # of a drum's length: an offset along the axis up to this is covered by a longer drum
-LONGEST_SLIDE = 100.0  # m: limits from here on are none
-SMALL = 1e-6  # of the arm's length: shorter is nothing
+LONGEST_SLIDE = 100.0  # m: larger limits count as none
+SMALL = 1e-6  # of the arm's length: shorter pieces are dropped
 
 
 @dataclass
 class JointAxis:
-    """A joint's axis: point and direction in the parent's and in its own body's frame, with places along it.
+    """A joint's axis: point and direction in the parent's and in its own body's frame, with positions along
+    it.
 
-    Places are lengths from the joint's origin, the same in both frames if the joint is revolute.
+    Positions are lengths from the joint's origin, the same in both frames for a revolute joint.
     """
 
     turns: bool
@@ -48,12 +49,12 @@ class JointAxis:
 
     @property
     def low(self) -> float:
-        """The lowest place that something reaches."""
+        """The lowest position reached."""
         return min([self.reached_at, self.drum_at, *self.left_at])
 
     @property
     def high(self) -> float:
-        """The highest place that something reaches."""
+        """The highest position reached."""
         return max([self.reached_at, self.drum_at, *self.left_at])
 
     def at(self, place: float) -> Floats:
@@ -77,7 +78,7 @@ class LinkPiece:
 
 @dataclass
 class SkeletonLayout:
-    """The axes of an arm by body, the pieces between them, and the length of it all, m."""
+    """The axes of an arm by body, the pieces between them, and the total length, m."""
 
     axes: list[JointAxis]
     segments: list[LinkPiece]
@@ -87,7 +88,7 @@ class SkeletonLayout:
     radius: float  # of the first drum
 
     def radius_of(self, body: int) -> float:
-        """The radius of the drum that moves a body; of the base, that of the first."""
+        """The drum radius of a body's joint; for the base, that of the first."""
         return self.radius if body < 0 else self.axes[body].radius
 
 
@@ -118,7 +119,7 @@ def _axis(body: MovingBody) -> JointAxis:
 
 
 def _joined(axes: list[JointAxis], i: int, j: int) -> LinkPiece:
-    """The piece of body i from its own axis to that of joint j; both axes record where it touches them."""
+    """The piece of body i from its own axis to that of joint j; both axes record its end points."""
     next_ = axes[j]
     s, t = 0.0, 0.0
     if i < 0:
@@ -161,7 +162,7 @@ def _to_hand(axes: list[JointAxis], carrier: int, tip: Floats) -> LinkPiece:
 
 
 def _measure(made: SkeletonLayout, bodies: tuple[MovingBody, ...]) -> None:
-    """Lengths from each joint to the farthest tip, and radii that shrink with them."""
+    """Lengths from each joint to the farthest tip, and radii that decrease with them."""
     pieces = [norm(s.end - s.start) for s in made.segments]
     spans = [
         axis.high - axis.low if axis.turns else _slide(body)
@@ -201,7 +202,7 @@ def _slide(body: MovingBody) -> float:
 
 
 def _place_drum(made: SkeletonLayout, bodies: tuple[MovingBody, ...], j: int) -> None:
-    """Place the drum in the middle of what it joins; shifted along its axis if another drum is there."""
+    """Centre the drum on what it connects; shifted along its axis if it would overlap another drum."""
     axis = made.axes[j]
     if not axis.turns:
         return
@@ -220,7 +221,7 @@ def _place_drum(made: SkeletonLayout, bodies: tuple[MovingBody, ...], j: int) ->
 
 
 def _outwards(made: SkeletonLayout, j: int) -> float:
-    """The direction along an axis in which the rest of the arm lies."""
+    """The direction along an axis towards the rest of the arm."""
     axis = made.axes[j]
     ends = [dot(axis.along, s.end - axis.point) for s in made.segments if s.body == j]
     hand = dot(axis.along, made.hand[:3, 2]) if made.hand_body == j else 0.0

@@ -1,4 +1,4 @@
-"""An arm drawn only from its joints: drums on its axes, tubes along its links, a base and a hand."""
+"""An arm drawn from its joints alone: drums on its axes, tubes along its links, a base and a hand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forearm.visuals.mesh import TriangleMesh
 from forearm.visuals.skeleton_layout import SMALL, TUBE, LinkPiece, SkeletonLayout, layout, slide_range
 
 AROUND = 24  # segments of a drum or tube
-TAPERS = 20  # steps between tubes that end in a point and those that do not taper
+TAPERS = 20  # steps of tapering, from a point to a cylinder
 PALM, FINGER = 0.7, 2.2  # lengths, of the radius of the last tube
 STRAIGHT = 0.9  # cosine between the last link and the fingers
 ROLES = ("drum", "tube", "hand", "base")
@@ -23,8 +23,8 @@ ROLES = ("drum", "tube", "hand", "base")
 
 @dataclass(frozen=True, eq=False)
 class SkeletonShape:
-    """A shape on a moving body (-1: the base): an affine (4, 4) of a shared mesh, its role, and of which
-    body it is the joint, if of any.
+    """A shape on a moving body (-1: the base): an affine transform (4, 4) of a shared mesh, its role, and the
+    body whose joint it is, if any.
     """
 
     body: int
@@ -35,7 +35,7 @@ class SkeletonShape:
 
 
 def skeleton_shapes(arm: Arm) -> list[SkeletonShape]:
-    """The shapes of an arm that has none of its own, sized by its links."""
+    """The skeleton shapes of an arm, sized by its links."""
     made = layout(arm)
     drawn = [*_base(arm, made)]
     hand = _hand_place(made)
@@ -72,7 +72,7 @@ def box_mesh() -> TriangleMesh:
 
 
 def _along(start: Floats, z: Floats, sizes: tuple[float, float, float]) -> Floats:
-    """An affine that puts the origin at a point, z along a unit vector, and scales."""
+    """The affine transform that maps the origin to a point and z to a unit vector, and scales."""
     return np.asarray(pose(rotation_from_z(z), start) * np.array([*sizes, 1.0]))
 
 
@@ -143,7 +143,7 @@ def _base(arm: Arm, made: SkeletonLayout) -> list[SkeletonShape]:
     up = np.array([0.0, 0.0, 1.0])
     size = norm(arm.gravity)
     up = -arm.gravity / size if size > 0.0 else up
-    stands = False  # whether the arm goes up from the origin by itself
+    stands = False  # whether the arm rises from the origin by itself
     lowest = 0.0
     for j in firsts[:1]:
         axis = made.axes[j]
@@ -173,7 +173,7 @@ def _post(foot: Floats, r: float) -> list[SkeletonShape]:
 def _hand_place(made: SkeletonLayout) -> Floats:
     """The palm (4, 4): z points forwards along the axis of the hand's frame nearest to the last link.
 
-    The fingertips are at the hand's origin if there is room behind it, else the palm is.
+    The fingertips are at the hand's origin if there is room behind it, otherwise the palm is.
     """
     tip, incoming = _tip_outside_drum(made)
     R = made.hand[:3, :3]
@@ -189,7 +189,7 @@ def _hand_place(made: SkeletonLayout) -> Floats:
 
 
 def _tip_outside_drum(made: SkeletonLayout) -> tuple[Floats, Floats]:
-    """Where the hand is drawn, and the direction to it: outside its own drum if it would be inside."""
+    """Position and direction of the drawn hand, outside its own drum."""
     tip = made.hand[:3, 3]
     way = tip - made.segments[-1].start
     if made.hand_body < 0 or norm(way) > SMALL * made.size:
@@ -198,7 +198,7 @@ def _tip_outside_drum(made: SkeletonLayout) -> tuple[Floats, Floats]:
     if not axis.turns:
         return tip, way
     offset = dot(axis.along, tip - axis.point) - axis.drum_at
-    aside = -1.0 if axis.drum_at < axis.reached_at else 1.0  # to where the drum was moved, if it was
+    aside = -1.0 if axis.drum_at < axis.reached_at else 1.0  # to the shifted position of the drum
     half = 0.5 * axis.drum_length
     if abs(offset) > half and offset * aside > 0.0:
         return tip, offset * axis.along

@@ -13,8 +13,8 @@ from forearm.portable import cos_sin
 from forearm.spatial import Floats
 from forearm.visuals.mesh import Indices, TriangleMesh, cleaned
 
-SEGMENTS = 32  # around a circle
-RINGS = 12  # from pole to pole of a sphere
+SEGMENTS = 32  # segments of a circle
+RINGS = 12  # segments from pole to pole of a sphere
 
 Outline = Sequence[tuple[float, float]]
 
@@ -25,7 +25,7 @@ def _circle(segments: int) -> tuple[tuple[float, float], ...]:
 
 
 def revolved(profile: Outline, segments: int = SEGMENTS, closed: bool = False) -> TriangleMesh:
-    """The solid that a profile of (radius, z) sweeps about z; it runs upwards outside, so that it turns left.
+    """The solid swept about z by a profile of (radius, z), which runs upwards on the outside.
 
     Args:
         profile: points from a radius of 0 to a radius of 0, or a ring where `closed`.
@@ -68,13 +68,13 @@ def extruded(outline: Outline, low: float, high: float) -> TriangleMesh:
 
 
 def _ears(flat: Floats) -> Indices:
-    """Triangles of a simple polygon that runs counter-clockwise, one convex corner after the other."""
+    """Triangles of a simple counter-clockwise polygon, by ear clipping."""
     left = list(range(len(flat)))
     made = []
     while len(left) > 3:
         turns = range(len(left))
         cut = next((k for k in turns if _is_ear(flat, left, k)), None)
-        if cut is None:  # rounding hides every ear: the least harm is a fan
+        if cut is None:  # rounding may hide every ear: a fan does the least harm
             break
         made.append((left[cut - 1], left[cut], left[(cut + 1) % len(left)]))
         del left[cut]
@@ -164,7 +164,7 @@ def _wedge(x: float, y: float, z: float) -> TriangleMesh:
 
 
 def around(radius: float) -> int:
-    """How many corners a circle of a part needs: small circles need fewer."""
+    """Number of segments of a circle of a part: small circles need fewer."""
     return 32 if radius > 0.1 else 24 if radius > 0.03 else 16
 
 

@@ -1,7 +1,7 @@
-"""Many edges collapsed at a time, for meshes too large to process one by one; the topology is kept.
+"""Mesh simplification by many simultaneous edge collapses, for large meshes; the topology is preserved.
 
-Each round collapses a set of edges no two of which touch the same triangle, so that what holds for each alone
-holds for all of them: Garland and Heckbert's cost, the link condition, no face that flips.
+Each round collapses a set of edges no two of which touch the same triangle, so the conditions can be checked
+for each alone: Garland and Heckbert's cost, the link condition, no flipped face.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from forearm.spatial import Floats
 from forearm.visuals.mesh import Indices, TriangleMesh, cleaned, lengths
 from forearm.visuals.quadrics import LONG, least_points, of_vertices, values
 
-CHEAPEST = 0.6  # share of the edges that are looked at in a round
-FLIP = 0.3  # cosine of the largest turn of a face
-LEAST_PROGRESS = 0.01  # of the triangles; a round that takes fewer is the last
+CHEAPEST = 0.6  # fraction of the edges considered in a round
+FLIP = 0.3  # cosine of the largest rotation of a face
+LEAST_PROGRESS = 0.01  # of the triangles; a round that removes fewer is the last
 
 Flags = NDArray[np.bool_]
 
@@ -47,7 +47,7 @@ def thinned(mesh: TriangleMesh, triangles: int) -> TriangleMesh:
 
 
 def edges_of(faces: Indices) -> tuple[Indices, Indices]:
-    """The edges (E, 2) of triangles, smaller point first, and how many triangles each is in."""
+    """The edges (E, 2) of triangles, smaller index first, and the number of triangles of each."""
     start, end = faces.ravel(), np.roll(faces, -1, axis=1).ravel()
     width = int(faces.max(initial=0)) + 1
     key, count = np.unique(np.minimum(start, end) * width + np.maximum(start, end), return_counts=True)
@@ -55,7 +55,7 @@ def edges_of(faces: Indices) -> tuple[Indices, Indices]:
 
 
 def _targets(points: Floats, q: Floats, edges: Indices) -> tuple[Floats, Floats]:
-    """The point that each edge would become, and the cost."""
+    """The merged point of each edge, and the cost."""
     a, b = points[edges[:, 0]], points[edges[:, 1]]
     both = q[edges[:, 0]] + q[edges[:, 1]]
     length = lengths(b - a)
@@ -65,13 +65,13 @@ def _targets(points: Floats, q: Floats, edges: Indices) -> tuple[Floats, Floats]
     best[far] = middle[far]
     trace = both[:, 0] + both[:, 3] + both[:, 5]
     cost = values(both, best) + LONG * length * length * trace
-    # Scattered, or edges of equal cost in a row would leave one of them to a round.
+    # Scattered: otherwise only one of a row of edges of equal cost could be collapsed per round.
     scatter = (edges[:, 0] * 7919 + edges[:, 1] * 104729) % 1021
     return best, cost * (1.0 + scatter / 2042.0)
 
 
 def _is_refused(faces: Indices, edges: Indices, shared: Indices, refused: Indices, count: int) -> Flags:
-    """Edges that were rejected before, and those at open edges: they are left to the collapses one by one."""
+    """Edges that were rejected before, and those at open edges: they are left to single collapses."""
     open_point = np.zeros(count, dtype=bool)
     open_point[edges[shared != 2].ravel()] = True
     is_open = open_point[edges[:, 0]] | open_point[edges[:, 1]]
@@ -86,7 +86,7 @@ def _keeps_topology(edges: Indices, chosen: Indices, count: int) -> Flags:
     first = np.concatenate([[0], np.cumsum(degree)])
     u, v = edges[chosen].T
     common = np.zeros(len(chosen), dtype=np.intp)
-    known = edges[:, 0] * count + edges[:, 1]  # rising, as edges are
+    known = edges[:, 0] * count + edges[:, 1]  # sorted, like the edges
     for k in range(int(degree[u].max(initial=0))):  # the k-th neighbour of u: is it one of v?
         at = np.flatnonzero(k < degree[u])
         w = neighbours[first[u[at]] + k, 1]
@@ -106,7 +106,7 @@ def _keeps_sides(points: Floats, faces: Indices, edges: Indices, target: Floats)
         edge_at[edges[:, end]] = np.arange(len(edges))
     has = edge_at >= 0
     ends = has[faces[:, 0]].astype(np.int8) + has[faces[:, 1]] + has[faces[:, 2]]
-    touched = ends == 1  # of those with both ends nothing is left
+    touched = ends == 1  # triangles with both ends vanish
     corners = faces[touched]
     which = edge_at[corners]
     old = points[corners]
@@ -119,7 +119,7 @@ def _keeps_sides(points: Floats, faces: Indices, edges: Indices, target: Floats)
 
 
 def _apart(faces: Indices, edges: Indices, count: int) -> Flags:
-    """Edges, cheapest first, of which no two touch the same triangle; found in a few sweeps."""
+    """Edges, cheapest first, no two of which touch the same triangle; found in a few sweeps."""
     chosen = np.zeros(len(edges), dtype=bool)
     waiting = np.ones(len(edges), dtype=bool)
     taken = np.zeros(count, dtype=bool)

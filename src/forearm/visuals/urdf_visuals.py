@@ -17,7 +17,7 @@ from forearm.visuals.visual import Collector, VisualSet, capsule, stretched, uni
 
 
 def urdf_visuals(robot: Element, name: str, folder: Path, packages: Mapping[str, Path]) -> VisualSet:
-    """What the links of a URDF look like; its files are located as by `fa.load`."""
+    """The visual shapes of a URDF; its files are located as by `fa.load`."""
     found = Collector()
     named: dict[str, str | None] = {}
     materials = [*robot.all("material")]
@@ -81,7 +81,7 @@ def _colour(visual: Element, named: Mapping[str, str | None], name: str) -> str 
 
 
 def _own_colour(material: Element, name: str) -> str | None:
-    """The colour given in a material; None if there is none that can be read."""
+    """The colour given in a material; None if missing or unreadable."""
     element = material.first("color")
     words = element.attributes.get("rgba", "").split() if element is not None else []
     if len(words) not in (3, 4):

@@ -1,4 +1,4 @@
-"""Records of what links look like, and how readers collect them."""
+"""Records of visual shapes, and how readers collect them."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Visual:
 
     Attributes:
         link: name of the link that carries it.
-        pose: affine (4, 4) from the mesh's frame to the link's; it includes the sizes of solids, so it may
-            scale along its axes.
+        pose: affine transform (4, 4) from the mesh's frame to the link's, including the size of solids, so
+            possibly scaling.
         mesh: the triangles, m; equal shapes share one.
         colour: "#rrggbb", or None if the file gives none.
         source: its origin, such as "box" or the name of a file.
@@ -45,8 +45,8 @@ class MissingVisual:
     """A shape that could not be loaded.
 
     Attributes:
-        link: name of the link that it is for.
-        file: the file or element that was asked for.
+        link: name of its link.
+        file: the requested file or element.
         reason: why it is missing.
     """
 
@@ -60,12 +60,12 @@ class MissingVisual:
 
 @dataclass(frozen=True, eq=False)
 class VisualSet:
-    """What the links of an arm look like, according to its files.
+    """The visual shapes of an arm's links, according to its files.
 
     Attributes:
-        visuals: every shape that was read, in the order of the file.
+        visuals: the shapes, in file order.
         missing: shapes that could not be read, with the reason.
-        notes: what was left out on purpose, such as holes and textures.
+        notes: intentional omissions, such as holes and textures.
     """
 
     visuals: tuple[Visual, ...]
@@ -88,7 +88,7 @@ class Collector:
             raise InputError(f"more than {MOST_VISUALS} shapes.")
         pose = np.array(pose, dtype=np.float64)
         if not (np.abs(pose) <= LONGEST).all():
-            raise InputError(f"its place and size must be within {LONGEST:g} m.")
+            raise InputError(f"its position and size must be within {LONGEST:g} m.")
         pose.flags.writeable = False
         self.visuals.append(Visual(link, pose, mesh, colour, source))
 
@@ -114,7 +114,7 @@ class Collector:
 
 @cache
 def unit_solid(name: str) -> TriangleMesh:
-    """A box or cylinder of sides, radius and length 1, or a ball of radius 1, centred at the origin."""
+    """A box or cylinder with sides, radius and length 1, or a ball of radius 1, centred at the origin."""
     made = {"box": lambda: solids.box(1.0, 1.0, 1.0), "cylinder": lambda: solids.cylinder(1.0, 1.0)}
     return made.get(name, lambda: solids.sphere(1.0))()
 
@@ -127,13 +127,13 @@ def capsule(radius: float, length: float) -> TriangleMesh:
 
 
 def check_sizes(*sizes: float) -> None:
-    """Raise for sizes that no solid can have."""
+    """Raise for invalid sizes of a solid."""
     for size in sizes:
         if not 0.0 < size <= LONGEST:
             raise InputError(f"sizes must be above 0 and at most {LONGEST:g} m, got {size:g}.")
 
 
 def stretched(pose: Floats, x: float, y: float, z: float) -> Floats:
-    """The affine that scales a unit solid and then places it."""
+    """The affine transform that scales a unit solid and then places it."""
     check_sizes(x, y, z)
     return np.asarray(pose * np.array([x, y, z, 1.0]))

@@ -75,7 +75,7 @@ def test_arrays_of_the_host_go_there_and_back(fake: FakeLibrary) -> None:
     check_same(there.inverse_numeric(T[1], start=START[1], **told), truth)
     emulate(fake, False)
     check_same(there.inverse_numeric(T, seed=3, **told), kernel.inverse_numeric(T, seed=3, **told))
-    with pytest.raises(InputError, match="threads: a GPU shares states among its own"):
+    with pytest.raises(InputError, match="threads: a GPU distributes states over its own"):
         there.inverse_numeric(T, seed=3, threads=2, **told)
 
 
@@ -100,9 +100,9 @@ def test_poses_on_a_device_stay_there(fake: FakeLibrary, monkeypatch: pytest.Mon
             {"T": torch.array(T[:, :3])},
             r"T: expected poses of shape \(4, 4\) or \(B, 4, 4\), got \(7, 3, 4\)",
         ),
-        ({"T": torch.array(T), "start": START}, "start: T lies on device 0"),
-        ({"T": T, "start": torch.array(START)}, "start: T lies in the host's memory, expected start there"),
-        ({"T": FakeInterface(fake, monkeypatch).array(T)}, "T: expected an array of NumPy, PyTorch, CuPy or"),
+        ({"T": torch.array(T), "start": START}, "start: T is on device 0"),
+        ({"T": T, "start": torch.array(START)}, "start: T is in host memory; expected start there"),
+        ({"T": FakeInterface(fake, monkeypatch).array(T)}, "T: expected a NumPy, PyTorch, CuPy or"),
     ):
         with pytest.raises(InputError, match=message):
             there.inverse_numeric(**wrong, **told)

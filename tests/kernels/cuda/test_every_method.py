@@ -133,10 +133,10 @@ def test_a_motion_that_sticks_and_kernels_of_float32_are_refused(
         return cupy.array(np.zeros(shape))
 
     loaded = fa.compile(loaded_arm("turning", 3, 1), device="cuda")
-    with pytest.raises(InputError, match="a motion that sticks has no gradient"):
+    with pytest.raises(InputError, match="stick-slip motion has no gradient"):
         gradient(loaded, zeros)
     single = fa.compile(fa.load("ascher2"), "float32", device="cuda")
-    with pytest.raises(InputError, match=r"^inverse_kinematics: .* which takes float64"):
+    with pytest.raises(InputError, match=r"^inverse_kinematics: .* which needs float64"):
         single.inverse_kinematics(zeros(B, 4, 4))
     with pytest.raises(InputError, match=r"^inverse_numeric: expected a kernel for float64"):
         single.inverse_numeric(zeros(B, 4, 4))

@@ -78,7 +78,7 @@ def test_what_was_lent_is_given_back_once(
         with pytest.raises(InputError, match="out: expected a writeable"):
             run(function, (x, y), Call({}, out))
         lending.major = 2
-        with pytest.raises(InputError, match=r"^x: DLPack of version 2, expected 1"):
+        with pytest.raises(InputError, match=r"^x: expected DLPack version 1, got 2"):
             run(function, (x, y), NONE)
         assert lending.lent == lending.returned
 
@@ -92,7 +92,7 @@ def test_a_lender_on_the_host_gives_numpy(
     lending.device_type = 2
     x = lending.array(X)
     monkeypatch.setattr(type(x), "__dlpack__", lambda self, stream: 1 / 0)
-    with pytest.raises(InputError, match=r"^x: Lent refused to give its array \(division by zero\)"):
+    with pytest.raises(InputError, match=r"^x: Lent refused to export its array \(division by zero\)"):
         run(function, (x, x), NONE)
 
 
@@ -100,17 +100,20 @@ def test_addresses_of_unknown_arrays_are_looked_up(fake: FakeLibrary, function: 
     arrays = FakeInterface(fake, pytest.MonkeyPatch())
     x, y, pinned = arrays.array(X), arrays.array(Y), driver().device(0).pinned(960)
     for data, said in (
-        ((64, False), "nothing of CUDA's lies at its address 0x40"),
+        ((64, False), "its address 0x40 is not memory known to CUDA"),
         ((x.view.ctypes.data + 8, False), "it has 960 bytes, but only 952 are allocated"),
-        ((pinned.address, False), "it lies in memory of the host"),
-        ((fake.allocate(960, 0, fake.foreign_context()), False), "its memory belongs to another context"),
+        ((pinned.address, False), "expected device memory, got host memory"),
+        (
+            (fake.allocate(960, 0, fake.foreign_context()), False),
+            "its memory does not belong to the device's primary CUDA context",
+        ),
     ):
         bad = arrays.array(Y)
         bad.__cuda_array_interface__["data"] = data
         with pytest.raises(InputError, match=f"^y: {said}"):
             run(function, (x, bad), NONE)
     del fake.blocks[y.view.ctypes.data]
-    with pytest.raises(InputError, match=r"^y: nothing of CUDA's lies at its address .* freed"):
+    with pytest.raises(InputError, match=r"^y: its address .* is not memory known to CUDA; was it freed"):
         run(function, (x, y), NONE)
     assert fake.launches == []
 
@@ -119,7 +122,7 @@ def test_addresses_of_unknown_arrays_are_looked_up(fake: FakeLibrary, function: 
     ("change", "said"),
     [
         ({"mask": 1}, "without a mask"),
-        ({"typestr": ">f8"}, "order of bytes"),
+        ({"typestr": ">f8"}, "byte order"),
         ({"typestr": "what"}, "no usable __cuda_array_interface__"),
         ({"shape": None}, "no usable __cuda_array_interface__"),
     ],

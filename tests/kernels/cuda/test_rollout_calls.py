@@ -288,8 +288,8 @@ def test_what_does_not_fit_is_refused(fake: FakeLibrary, monkeypatch: pytest.Mon
         with pytest.raises(InputError, match=why):
             kernel.simulate(*states, **{**TOLD, **others})
 
-    refused("^threads: a GPU shares arms among its own; leave it out", q, qd, threads=2)
-    refused("^q0: expected an array on a device, as others are, got ndarray in the host's memory", Q, qd)
+    refused("^threads: a GPU distributes arms over its own threads; leave it out", q, qd, threads=2)
+    refused("^q0: expected a device array like the others, got ndarray in host memory", Q, qd)
     refused(r"^qd0: expected float64 on the device, got float32", q, torch.array(QD.astype("f4")))
     refused(r"^qd0: .* has 2 joints, expected shape \(2,\) or \(B, 2\), got \(5, 3\)", q, np.zeros((B, 3)))
     refused("^torque: expected an array of real numbers, got 'much'", q, qd, torque="much")
@@ -297,12 +297,12 @@ def test_what_does_not_fit_is_refused(fake: FakeLibrary, monkeypatch: pytest.Mon
         r"^torque: expected shape \(2,\) held, \(6, 2\) by step", q, qd, torque=torch.array(np.zeros((3, 2)))
     )
     refused("^simulate: expected one of torque, voltage and controller", q, qd, torque=q, voltage=q)
-    refused("^qd0: q0 lies on device 0, expected qd0 there too, got PyTorch, device 1", q, torch.array(QD, 1))
-    refused("^out: q0 lies on device 0 .* got ndarray in the host's memory", q, qd, out=(Q.copy(), QD.copy()))
-    refused("^out: the states lie in the host's memory", Q, QD, out=(q, qd))
+    refused("^qd0: q0 is on device 0; expected qd0 there too, got PyTorch, device 1", q, torch.array(QD, 1))
+    refused("^out: q0 is on device 0 .* got ndarray in host memory", q, qd, out=(Q.copy(), QD.copy()))
+    refused("^out: the states are in host memory", Q, QD, out=(q, qd))
     refused(r"^out: expected a writeable C-contiguous array \(5, 2\)", q, qd, out=(q, torch.array(Q[0])))
-    refused("^parameters: the states lie in the host's memory", Q, QD, parameters=q)
-    refused(r"^simulate: expected the same number of arms everywhere", q, torch.array(QD[:3]))
+    refused("^parameters: the states are in host memory", Q, QD, parameters=q)
+    refused(r"^simulate: expected the same number of arms in all arguments", q, torch.array(QD[:3]))
 
 
 def test_gradients_that_do_not_fit_are_refused(fake: FakeLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,15 +314,15 @@ def test_gradients_that_do_not_fit_are_refused(fake: FakeLibrary, monkeypatch: p
         with pytest.raises(InputError, match=why):
             kernel.simulate_gradient(states, weights, **{**TOLD, "record": RECORD, **others})
 
-    refused("^threads: a GPU shares arms", there, there, threads=2)
-    refused(r"^simulate_gradient, states: expected q and qd as simulate leaves them", there, there, record=3)
+    refused("^threads: a GPU distributes arms", there, there, threads=2)
+    refused(r"^simulate_gradient, states: expected q and qd as simulate returns them", there, there, record=3)
     refused(
         r"^simulate_gradient, weights: expected a pair of arrays \(5, 2\)", there, (torch.array(Q), there[0])
     )
-    refused(r"^states, q: expected an array on a device, as others are, got ndarray", (kept, kept), there)
+    refused(r"^states, q: expected a device array like the others, got ndarray", (kept, kept), there)
     short = there[0], torch.array(kept.astype("f4"))
     refused("^states, qd: expected float64 on the device, got float32", short, there)
-    refused("^weights, q: states, q lies on device 0", there, (torch.array(Q, 1), torch.array(QD)))
+    refused("^weights, q: states, q is on device 0", there, (torch.array(Q, 1), torch.array(QD)))
     refused(
         r"^simulate: expected the same number of arms",
         there,
@@ -330,7 +330,7 @@ def test_gradients_that_do_not_fit_are_refused(fake: FakeLibrary, monkeypatch: p
         torque=torch.array(np.zeros((3, STEPS, N))),
     )
     stuck = fa.compile(ARM.with_drives(friction=fa.Friction(coulomb=1.0)), device="cuda")
-    with pytest.raises(InputError, match="a motion that sticks has no gradient"):
+    with pytest.raises(InputError, match="stick-slip motion has no gradient"):
         stuck.simulate_gradient(there, there, record=RECORD, **TOLD)
 
 

@@ -1,7 +1,6 @@
-"""Other packages doing the same work, each in a module of its own, imported only when a
-benchmark asks for it.
+"""Other packages doing the same work, each in a separate module, imported only when a benchmark needs it.
 
-A peer is a class made from an arm and states, whose methods return `Work`.
+A peer is a class constructed from an arm and states, whose methods return `Work`.
 """
 
 from __future__ import annotations
@@ -21,25 +20,25 @@ PACKAGES = {
     "Ruckig": "ruckig",
     "SciPy": "scipy",
     "toppra": "toppra",
-}  # name: what is imported
+}  # name: module to import
 
 
 @cache
 def problem(peer: str) -> str | None:
-    """Why a peer cannot be asked, and what to do; None if it can."""
+    """Why a peer is unavailable, and what to do; None if it is available."""
     if peer == "CasADi":
         if not any(FOLDER.glob("*.c")):
-            return "CasADi's C is not there: make bench-peers lets Pinocchio and CasADi write it"
-        return None if shutil.which("cc") else "CasADi's C needs a C compiler called cc, which is not there"
+            return "CasADi's C is missing: run make bench-peers to have Pinocchio and CasADi write it"
+        return None if shutil.which("cc") else "CasADi's C needs a C compiler called cc, which was not found"
     if find_spec(PACKAGES[peer]) is None:
         return f"{peer} is not installed: pip install 'forearm[bench]'"
     try:
         import_module(PACKAGES[peer])
-    except Exception as error:  # of whatever kind: packages made for an older NumPy fail in many ways
+    except Exception as error:  # any exception: packages built for an older NumPy fail in many ways
         return f"{peer} is installed but does not import ({type(error).__name__}: {error})"
     return None
 
 
 def problems() -> list[str]:
-    """A line for each peer that cannot be asked."""
+    """A line for each unavailable peer."""
     return [said for peer in (*PACKAGES, "CasADi") if (said := problem(peer)) is not None]

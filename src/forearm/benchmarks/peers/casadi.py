@@ -1,8 +1,8 @@
-"""Pinocchio through CasADi to C, the strongest rival: the C that tests/write_casadi.py let
-them write, compiled here.
+"""Pinocchio through CasADi to C, the strongest peer:
+the C code that tests/write_casadi.py has them write, compiled here.
 
-No package that pip installs has `pinocchio.casadi`, and building what writes this C takes minutes; so it is
-written once, by `make bench-peers`, into the environment that the peers are installed in.
+No pip package includes `pinocchio.casadi`, and building the writer takes minutes; so the C code is written
+once, by `make bench-peers`, into the environment of the peers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ void loop(const double *q, const double *qd, const double *third, double *out, l
 
 
 class CasADi:
-    """The C of an arm, called in a loop in C."""
+    """The C code of an arm, called in a loop in C."""
 
     def __init__(self, arm: Arm, states: NDArray[np.float64]) -> None:
         self.arm = arm
@@ -68,6 +68,6 @@ def compiled(source: Path, name: str, n: int) -> Any:
         subprocess.run(
             ["cc", *FLAGS, "-o", "loop.so", "loop.c", "-lm"], cwd=folder, check=True, capture_output=True
         )
-        loop = ctypes.CDLL(str(Path(folder, "loop.so"))).loop  # stays in memory when the file is gone
+        loop = ctypes.CDLL(str(Path(folder, "loop.so"))).loop  # stays in memory when the file is deleted
     loop.argtypes, loop.restype = [ctypes.c_void_p] * 4 + [ctypes.c_int64], None
     return loop

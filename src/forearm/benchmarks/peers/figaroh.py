@@ -1,9 +1,9 @@
-"""figaroh's linear stage: a regressor row by row from Pinocchio, columns that are zero left out, base
-parameters by two QR decompositions, all samples in memory at once.
+"""figaroh's linear stage: a regressor row by row from Pinocchio, zero columns removed, base parameters by two
+QR decompositions, all samples in memory at once.
 
-figaroh brings 300 MB of packages, so it is no part of the extra `bench`; `PinocchioFit` does the same
-arithmetic with Pinocchio and NumPy alone. `python -m forearm.benchmarks.peers.figaroh` prints time and
-peak memory of either in a fresh process.
+figaroh installs 300 MB of packages, so it is not part of the extra `bench`; `PinocchioFit` does the same
+arithmetic with Pinocchio and NumPy only. `python -m forearm.benchmarks.peers.figaroh` prints time and peak
+memory of either in a fresh process.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from forearm.benchmarks.timing import Work
 from forearm.files.urdf_write import urdf_text
 
 Floats = NDArray[np.float64]
-EXTRAS = ("fv", "fs", "ia", "off")  # viscous, Coulomb, rotor inertia, offset: a column each per joint
+EXTRAS = ("fv", "fs", "ia", "off")  # viscous, Coulomb, rotor inertia, offset: one column each per joint
 ZERO = 1e-6  # figaroh's bound of a column's squared norm
 SAMPLES = 100_000
 
@@ -57,7 +57,7 @@ class PinocchioFit:
         self.measured, self.extras = measured, extras
 
     def predicted(self) -> Floats:
-        """Efforts of the fit (N, n), which do not depend on the choice of base parameters."""
+        """Efforts of the fit (N, n), independent of the choice of base parameters."""
         whole, tau = self.regressor(), self.measured.tau.T.ravel()
         kept = whole[:, np.einsum("ij,ij->j", whole, whole) >= ZERO]
         q, r = np.linalg.qr(kept)
@@ -82,7 +82,7 @@ class PinocchioFit:
         return whole.reshape(n * count, -1)
 
     def work(self) -> Work:
-        """To be timed; the answer is the predicted efforts."""
+        """The work to be timed; the result is the predicted efforts."""
         kept: dict[str, Floats] = {}
 
         def run() -> None:

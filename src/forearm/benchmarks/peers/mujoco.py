@@ -1,5 +1,5 @@
-"""MuJoCo from Python: kinematics and Newton-Euler for inverse dynamics, the whole
-mj_forward for forward dynamics.
+"""MuJoCo from Python:
+kinematics and Newton-Euler for inverse dynamics, the complete mj_forward for forward dynamics.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from forearm.files.urdf_write import urdf_text
 
 
 class MuJoCo:
-    """An arm as MuJoCo reads it from URDF, in the first state. Arms with a massless link
-    it refuses: ValueError.
+    """An arm as MuJoCo reads it from URDF, in the first state.
+    Arms with a massless link are rejected: ValueError.
     """
 
     def __init__(self, arm: Arm, states: NDArray[np.float64]) -> None:
         self.mujoco = import_module("mujoco")
         self.model = self.mujoco.MjModel.from_xml_string(urdf_text(arm))
-        # the states may lie beyond limits
+        # the states may exceed limits
         self.model.opt.disableflags |= self.mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
         self.state = [v[0].copy() for v in states]
 

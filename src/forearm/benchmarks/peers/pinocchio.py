@@ -1,4 +1,4 @@
-"""Pinocchio: a call from Python, and its batch functions by one thread."""
+"""Pinocchio: a call from Python, and its batch functions on one thread."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Pinocchio:
         return calls(who, f"f(model, data, {given})", names, _whole)
 
     def batch(self, name: str) -> Work:
-        """All states by one thread; Pinocchio's columns are our rows, so nothing is copied."""
+        """All states on one thread; Pinocchio's columns are our rows, so nothing is copied."""
         function, pool = getattr(self.pin, BATCHES[name]), self.pin.ModelPool(self.model, 1)
         out = np.zeros_like(self.states[0])
         given = [v.T for v in (*self.states, out)]
@@ -51,8 +51,8 @@ class Pinocchio:
 
 
 def with_limits(arm: Arm) -> Arm:
-    """Limits on every joint: one without is read as a circle, whose coordinate is two
-    numbers, cosine and sine.
+    """Limits on every joint:
+    a joint without limits is read as continuous, with two coordinates, cosine and sine.
     """
     tree = (
         dataclasses.replace(j, limits=Limits(-10.0, 10.0), max_effort=1e3, max_speed=1e2) for j in arm.tree
@@ -61,7 +61,7 @@ def with_limits(arm: Arm) -> Arm:
 
 
 def _whole(answer: Any) -> NDArray[np.float64]:
-    """Matrices of which Pinocchio fills only the upper triangle, filled."""
+    """Symmetric matrices of which Pinocchio fills only the upper triangle, completed."""
     if isinstance(answer, tuple):
         return np.stack([*answer[:2], _whole(answer[2])])
     array = np.array(answer)

@@ -1,4 +1,4 @@
-"""SciPy's solve_ivp with RK45, the same pair as dp45, asking our compiled forward dynamics."""
+"""SciPy's solve_ivp with RK45, the same pair as dp45, on our compiled forward dynamics."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ Floats = NDArray[np.float64]
 
 
 class SolveIVP:
-    """An arm under held torques from a state on; friction as forward dynamics has it, without sticking."""
+    """An arm under constant torques from an initial state;
+    friction as in forward dynamics, without sticking.
+    """
 
     def __init__(self, arm: Arm, q: Floats, qd: Floats, torque: Floats) -> None:
         self.solve_ivp = import_module("scipy.integrate").solve_ivp
@@ -32,7 +34,7 @@ class SolveIVP:
         return q
 
     def work(self, duration: float, accuracy: Accuracy, compared: tuple[float, Accuracy]) -> Work:
-        """To be timed; answers are compared after another time to another accuracy."""
+        """The work to be timed; results are compared after another duration at another accuracy."""
         return Work("SciPy RK45", lambda: self.at(duration, accuracy), 1, lambda: self.at(*compared))
 
     def _rate(self, t: float, y: Floats) -> Floats:

@@ -14,7 +14,7 @@ from forearm.benchmarks.work import calls
 
 
 class Toolbox:
-    """A rigid chain of turning joints, link by link."""
+    """A rigid chain of revolute joints, link by link."""
 
     def __init__(self, arm: Arm, states: NDArray[np.float64]) -> None:
         toolbox = import_module("roboticstoolbox")

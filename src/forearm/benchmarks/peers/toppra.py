@@ -1,6 +1,6 @@
 """TOPP-RA (Pham and Pham 2018) along the same path: velocities, accelerations and torques without friction.
 
-It is given our compiled inverse dynamics, so that what is compared is the planning.
+It uses our compiled inverse dynamics, so that only the planning is compared.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Toppra:
         arm: the arm.
         path: the spline, continuity 2.
         velocity, torque: limits (n,), rad/s and N m.
-        acceleration: limits (n,), rad/s^2; None: none.
+        acceleration: limits (n,), rad/s^2; None: unlimited.
     """
 
     arm: Arm
@@ -39,8 +39,8 @@ class Toppra:
     acceleration: Floats | None = None
 
     def trajectory(self, intervals: int, interpolation: bool) -> Any:
-        """Its trajectory on an even grid of so many intervals, by its interpolation scheme, which enforces
-        limits at both ends of each, or by collocation, its default.
+        """Its trajectory on an even grid with this many intervals, by its interpolation scheme, which
+        enforces limits at both ends of each, or by collocation, its default.
         """
         toppra, algorithm = import_module("toppra"), import_module("toppra.algorithm")
         logging.getLogger("toppra").setLevel(logging.ERROR)
@@ -66,11 +66,11 @@ class Toppra:
         return found
 
     def duration(self, intervals: int, interpolation: bool) -> float:
-        """Of the trajectory, s."""
+        """Duration of the trajectory, s."""
         return float(self.trajectory(intervals, interpolation).duration)
 
     def work(self, intervals: int) -> Work:
-        """To be timed, by its interpolation scheme; the answer is the duration."""
+        """The work to be timed, by its interpolation scheme; the result is the duration."""
         kept = {"duration": 0.0}
 
         def run() -> None:

@@ -93,6 +93,6 @@ def studied(arm: Arm) -> Studied:
     results = sweep(study)
     table = []
     for figure in results.figures:
-        values = results[figure.name]
-        table.append((figure.name, figure.unit, *map(float, np.quantile(values, (0.05, 0.5, 0.95, 1.0)))))
+        low, median, high, largest = map(float, np.quantile(results[figure.name], (0.05, 0.5, 0.95, 1.0)))
+        table.append((figure.name, figure.unit, low, median, high, largest))
     return Studied(ROWS, tuple(table), float(np.mean(results["torque_margin"] < 0.0)))

@@ -1,9 +1,8 @@
-"""Closed forms of small arms: what a program computes, multiplied out, shortened and
-grouped for people to read.
+"""Closed forms of small arms: a program's results expanded, shortened and grouped for readers.
 
-`closed_form` is the way in: a program is multiplied out (`expansion`, of `angles` and `polynomial`) into a
-normal form, that is shortened by the identities of cosines and sines (`shortening`) and grouped
-(`collecting`) as it is written (`writing`).
+`closed_form` is the entry point: a program is expanded (`expansion`, with `angles` and `polynomial`) into a
+normal form, which is shortened by trigonometric identities (`shortening`) and grouped (`collecting`) as it is
+written (`writing`).
 """
 
 from forearm.codegen.closed_form.expansion import closed_form

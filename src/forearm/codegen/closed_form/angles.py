@@ -1,6 +1,4 @@
-"""Angles: sums of inputs and parameters with constant coefficients, and the offsets
-that joints have in them.
-"""
+"""Angles: sums of inputs and parameters with constant coefficients, and the joints' offsets in them."""
 
 from __future__ import annotations
 
@@ -13,18 +11,18 @@ from forearm.portable import cos_sin as exact_cos_sin
 from forearm.portable import total
 
 QUARTER = 0.5 * math.pi
-SAME_ANGLE = 1e-14  # what an offset may differ by from a quarter turn, or from the sum of its joints' offsets
+SAME_ANGLE = 1e-14  # tolerance for multiples of a quarter turn, and for sums of joint offsets
 
 
 @dataclass(frozen=True)
 class Affine:
-    """Coefficients times variables plus a number."""
+    """Coefficients times variables plus a constant."""
 
     coefficients: dict[Ref, Fraction]
     offset: float
 
     def beyond(self, offsets: dict[Ref, float]) -> float:
-        """What the number has beyond the offsets of the variables."""
+        """The constant minus the offsets of the variables."""
         known = total(float(c) * offsets.get(v, 0.0) for v, c in self.coefficients.items())
         return self.offset - float(known)
 
@@ -33,7 +31,7 @@ NOTHING = Affine({}, 0.0)
 
 
 def affine_values(statements: tuple[Statement, ...]) -> dict[Ref, Affine | None]:
-    """Each statement as a sum of inputs and parameters; None where it is none."""
+    """Each statement as a sum of inputs and parameters; None if it is not one."""
     known: dict[Ref, Affine | None] = {}
     for statement in statements:
         known[statement.target] = affine(statement.value, known)
@@ -41,7 +39,7 @@ def affine_values(statements: tuple[Statement, ...]) -> dict[Ref, Affine | None]
 
 
 def affine(tree: Tree, known: dict[Ref, Affine | None]) -> Affine | None:
-    """A tree as a sum of variables, if it is one; `known` are the statements before it."""
+    """A tree as a sum of variables, if it is one; `known` are the preceding statements."""
     if isinstance(tree, float | int):
         return Affine({}, float(tree))
     if isinstance(tree, Ref):
@@ -73,7 +71,7 @@ def _plus(x: Affine, y: Affine, factor: Fraction) -> Affine:
 
 
 def cos_sin(angle: float) -> tuple[float, float]:
-    """Cosine and sine, those of quarter turns exactly."""
+    """Cosine and sine, exact for multiples of a quarter turn."""
     quarters = _quarters(angle)
     if quarters is None:
         return exact_cos_sin(angle)
@@ -81,7 +79,7 @@ def cos_sin(angle: float) -> tuple[float, float]:
 
 
 def offsets_in(angles: list[Affine]) -> dict[Ref, float]:
-    """An offset for each variable whose angle always comes with one;
+    """An offset for each variable whose angle always contains one;
     quarter turns need none, they swap cos and sin.
     """
     known: dict[Ref, float] = {}

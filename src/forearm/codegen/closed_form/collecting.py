@@ -1,4 +1,4 @@
-"""What terms share, outside a bracket."""
+"""Factor common parts of terms out of a bracket."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def collected(factors: Factors, terms: Sum) -> Sum:
 
 
 def over_common(terms: Sum) -> Sum:
-    """A denominator that all terms have goes outside."""
+    """Factor out a denominator common to all terms."""
     common = (
         {f: p for f, p in terms[0].factors if isinstance(f, FunctionCall) and f.name == "inverse"}
         if len(terms) > 1
@@ -42,10 +42,10 @@ def over_common(terms: Sum) -> Sum:
 
 
 def factored(terms: list[Term], squared: set[Symbol]) -> Sum:
-    """What terms share outside a bracket, the most frequent first: g (m (x^2 + y^2) + I).
+    """Factor out what terms have in common, the most frequent first: g (m (x^2 + y^2) + I).
 
-    Only functions, and parameters that are nowhere squared, such as masses:
-    x^2 + 2 a x reads better than x (x + 2 a).
+    Only functions, and parameters that are nowhere squared, such as masses: x^2 + 2 a x reads better than x
+    (x + 2 a).
     """
     held = Counter(f for t in terms for f, p in t.factors if p > 0 and _is_outer(f) and f not in squared)
     for factor, _ in sorted(held.items(), key=lambda item: -item[1]):
@@ -78,5 +78,5 @@ def _taken_out(terms: list[Term], squared: set[Symbol]) -> Term:
 
 
 def _main_sign(terms: Iterable[Term]) -> float:
-    """The sign that most terms have."""
+    """The sign of most terms."""
     return -1.0 if sum(math.copysign(1.0, t.coefficient) for t in terms) < 0.0 else 1.0

@@ -1,4 +1,4 @@
-"""From a program to closed forms: its values multiplied out, each once, and only those that are asked for."""
+"""From a program to closed forms: its values expanded, each once, and only those that are needed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def closed_form(program: Program) -> SymbolicClosedForm:
 
 
 def all_statements(program: Program) -> tuple[Statement, ...]:
-    """Those that prepare and the others; parameters are called PARAMETER, since an
+    """The preparing and the evaluating statements together; parameters are called PARAMETER, since an
     argument may be called p.
     """
 
@@ -40,7 +40,7 @@ def all_statements(program: Program) -> tuple[Statement, ...]:
 
 
 def needed(statements: tuple[Statement, ...], targets: Iterable[Ref], leaves: Iterable[Ref] = ()) -> set[Ref]:
-    """The values that the targets need; what `leaves` are made of is not followed."""
+    """The values that the targets need, without following the operands of `leaves`."""
     wanted, ends = set(targets), set(leaves)
     for group in reversed(grouped(statements)):
         targets = {statement.target for statement in group}
@@ -111,9 +111,7 @@ class Expansion:
         return ring.symbol(_function(tree.operator, x, ring))
 
     def _quotient(self, a: Polynomial, b: Polynomial) -> Polynomial:
-        """a / b: divided out where that goes without remainder, otherwise a times the
-        inverse of b as a symbol.
-        """
+        """a / b: divided out if the remainder is zero, otherwise a times the inverse of b as a symbol."""
         if not b:
             raise NoClosedForm
         if len(b) == 1:
@@ -128,7 +126,7 @@ class Expansion:
         )
 
     def _root(self, a: Polynomial) -> Polynomial:
-        """The square root, whose square is a again."""
+        """The square root as a symbol whose square is a."""
         if not a:
             return {}
         if set(a) == {ONE} and a[ONE] > 0.0:
@@ -138,8 +136,8 @@ class Expansion:
         return self.ring.symbol(symbol)
 
     def _wave(self, tree: Op) -> Polynomial:
-        """cos or sin: a wave for a sum of variables; what its offset has beyond those of its
-        variables is multiplied out.
+        """cos or sin: a wave for a sum of variables;
+        what its offset has beyond those of its variables is expanded.
         """
         angle, sine = self._angle(tree), tree.operator == "sin"
         if angle is None:
@@ -155,7 +153,7 @@ class Expansion:
         return made
 
     def _angle(self, tree: Op) -> Affine | None:
-        """What a cosine or sine is of, if it is a sum of variables."""
+        """The argument of a cosine or sine, if it is a sum of variables."""
         return affine(tree.operands[0], self.affine) if tree.operator in ("cos", "sin") else None
 
 

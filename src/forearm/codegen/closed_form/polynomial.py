@@ -1,10 +1,10 @@
-"""The normal form: polynomials in numbered symbols whose terms have at most one wave,
-cos or sin of a sum of joint angles.
+"""The normal form:
+polynomials in numbered symbols whose terms have at most one wave, cos or sin of a sum of joint angles.
 
-Products of waves become sums, 2 cos u cos v = cos(u + v) + cos(u - v). Waves of different angles are
-independent functions, so equal values have equal normal forms, as long as they have no quotients or roots
-that do not cancel; those are symbols, as inputs and parameters are. Angles have whole coefficients: a
-variable that comes with others counts in units of their greatest common divisor.
+Products of waves become sums, 2 cos u cos v = cos(u + v) + cos(u - v). Waves of different angles are linearly
+independent, so equal values have equal normal forms, unless they contain quotients or roots that do not
+cancel; those are symbols, like inputs and parameters. Angles have integer coefficients: a variable with a
+common divisor is counted in units of it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Any
 from forearm.codegen.closed_form.sums import MOST_TERMS, NOISE, NoClosedForm, Symbol
 from forearm.codegen.program import Ref
 
-MOST_STORED = 12 * MOST_TERMS  # terms of a normal form on the way
+MOST_STORED = 12 * MOST_TERMS  # terms of an intermediate normal form
 MOST_WORK = 30_000  # products of terms for one output, a fraction of a second
-CACHED = 1 << 16  # results that a function remembers
+CACHED = 1 << 16  # results that a function memoises
 
 Angle = tuple[tuple[int, int], ...]
-Wave = tuple[bool, Angle]  # is it a sine, and of what
-FLAT: Wave = (False, ())  # the cosine of nothing: no wave
+Wave = tuple[bool, Angle]  # whether it is a sine, and its angle
+FLAT: Wave = (False, ())  # the cosine of zero: no wave
 Powers = tuple[tuple[int, int], ...]
 Monomial = tuple[Wave, Powers]
 Polynomial = dict[Monomial, float]
@@ -32,7 +32,7 @@ ONE: Monomial = (FLAT, ())
 
 
 class Ring:
-    """Polynomials over symbols that are numbered as they come, and the work spent on them."""
+    """Polynomials over symbols numbered in order of appearance, and the work spent on them."""
 
     def __init__(self, symbols: Iterable[Ref]) -> None:
         self.symbols: list[Symbol] = list(symbols)
@@ -42,7 +42,7 @@ class Ring:
         self.work = 0
 
     def number(self, symbol: Symbol) -> int:
-        """The number of a symbol, new if it was not there."""
+        """The number of a symbol, new if it does not exist."""
         if symbol not in self.numbers:
             self.numbers[symbol] = len(self.symbols)
             self.symbols.append(symbol)
@@ -72,7 +72,7 @@ class Ring:
         return _checked(self._without_squares(made) if self.squares else made)
 
     def divided(self, a: Polynomial, b: Polynomial) -> Polynomial | None:
-        """a / b by long division, for polynomials without waves; None where something remains."""
+        """a / b by long division, for polynomials without waves; None if there is a remainder."""
         if any(wave != FLAT or any(p < 0 for _, p in powers) for x in (a, b) for wave, powers in x):
             return None
         symbols = sorted({s for x in (a, b) for _, powers in x for s, _ in powers})
@@ -95,7 +95,7 @@ class Ring:
         return made
 
     def _without_squares(self, a: Polynomial) -> Polynomial:
-        """Squares of roots as what they are squares of."""
+        """Replace squares of roots by their radicands."""
         made: Polynomial = {}
         for (wave, powers), c in a.items():
             square = next((s for s, p in powers if s in self.squares and p >= 2), None)
@@ -112,7 +112,7 @@ class Ring:
 
 
 def add(made: Polynomial, key: Monomial, c: float) -> None:
-    """One more term, in place."""
+    """Add a term, in place."""
     value = made.get(key, 0.0) + c
     if value == 0.0:
         made.pop(key, None)
@@ -130,7 +130,7 @@ def _checked(a: Polynomial) -> Polynomial:
 def combined(
     a: tuple[tuple[Any, int], ...], b: tuple[tuple[Any, int], ...], sign: int = 1
 ) -> tuple[tuple[Any, int], ...]:
-    """a + sign b, for the coefficients of angles and for the powers of a product."""
+    """a + sign b, for the coefficients of angles and for the exponents of a product."""
     made = Counter(dict(a))
     for key, many in b:
         made[key] += sign * many
@@ -151,8 +151,8 @@ def _waves(a: Wave, b: Wave) -> tuple[tuple[Wave, float], ...]:
 
 
 def signed(sine: bool, angle: Angle, c: float) -> tuple[Wave, float]:
-    """c times cos or sin of an angle, with the first coefficient of the angle positive;
-    the sine of nothing is 0.
+    """c times cos or sin of an angle,
+    with the first coefficient of the angle positive; the sine of zero is 0.
     """
     if not angle:
         return FLAT, 0.0 if sine else c

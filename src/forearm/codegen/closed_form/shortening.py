@@ -1,7 +1,7 @@
-"""Sums of waves as shorter sums of products, by identities that are applied as long as they shorten.
+"""Sums of waves as shorter sums of products, by identities applied as long as they shorten.
 
-cos u + cos v = 2 cos a cos b with a, b = (u + v) / 2, (u - v) / 2, likewise for sines and
-differences, and c^2 + s^2 = 1.
+cos u + cos v = 2 cos a cos b with a, b = (u + v) / 2, (u - v) / 2, likewise for sines and differences, and
+c^2 + s^2 = 1.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from functools import lru_cache
 from forearm.codegen.closed_form.polynomial import CACHED, FLAT, Angle, Wave, combined, signed
 from forearm.portable import total
 
-Product = tuple[tuple[Wave, int], ...]  # waves with their powers
+Product = tuple[tuple[Wave, int], ...]  # waves with their exponents
 Writing = dict[Product, float]
-# what a term costs to read, and in it an angle like q2 + q3, or one like 2 q2 - q3
+# reading cost of a term, and of an angle in it like q2 + q3, or like 2 q2 - q3
 TERM, PLAIN, ODD, EACH = 10, 4, 10, 1
 
 
 def shortest(waves: dict[Wave, float], noise: float) -> Writing:
-    """A sum of waves in as few and as plain products of waves as the identities give."""
+    """A sum of waves with as few and as simple products of waves as the identities yield."""
     made: Writing = {(((wave, 1),) if wave != FLAT else ()): c for wave, c in waves.items()}
     while True:
         trades = sorted(_trades(made, noise), key=lambda trade: trade.key)
@@ -40,15 +40,15 @@ def shortest(waves: dict[Wave, float], noise: float) -> Writing:
 
 @dataclass(frozen=True)
 class Trade:
-    """What the coefficients of some products become; the smaller the key, the better."""
+    """New coefficients of some products; the smaller the key, the better."""
 
     after: Writing
     key: tuple[int, float, tuple[Product, ...]]
 
 
 def _trades(made: Writing, noise: float) -> Iterator[Trade]:
-    """All uses of an identity that make the writing cheaper, on one term or on two
-    that differ in one factor.
+    """All uses of an identity that make the result shorter,
+    on one term or on two that differ in one factor.
     """
     alike: dict[tuple[object, ...], list[tuple[Product, Product]]] = defaultdict(list)
     for product in made:
@@ -80,7 +80,7 @@ def _trade(made: Writing, change: Writing, noise: float) -> Trade | None:
 
 @lru_cache(maxsize=CACHED)
 def _zeros(f: Product, g: Product) -> tuple[Writing, ...]:
-    """Identities between two waves, or a wave and 1, or their squares, as sums that are zero."""
+    """Identities between two waves, or a wave and 1, or their squares, as sums equal to zero."""
     ((sine, u), power), ((_, v), _) = f[0], g[0] if g else (FLAT, 1)
     if power == 2:
         return ({(((False, u), 2),): 1.0, (((True, u), 2),): 1.0, (): -1.0},)

@@ -1,4 +1,4 @@
-"""What a closed form is made of: sums of terms, for people to read."""
+"""The parts of a closed form: sums of terms, for readers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from fractions import Fraction
 
 from forearm.codegen.program import Ref
 
-MOST_TERMS = 120  # of one equation: beyond, nobody reads it as a closed form
-# coefficients below this, relative to the largest of their output, are rounding and are dropped
+MOST_TERMS = 120  # terms of one equation: longer ones are not readable as a closed form
+# coefficients below this, relative to the largest of their output, are rounding errors and are dropped
 NOISE = 1e-13
-PARAMETER = "prepare.p"  # what the parameters are called in a closed form
+PARAMETER = "prepare.p"  # name of the parameters in a closed form
 
 
 @dataclass(frozen=True)
@@ -23,20 +23,20 @@ class Trig:
 
 @dataclass(frozen=True)
 class FunctionCall:
-    """inverse, sqrt, sign, abs, exp, cos or sin of something that does not multiply out."""
+    """inverse, sqrt, sign, abs, exp, cos or sin of an expression that cannot be expanded."""
 
     name: str
     argument: Sum
 
 
 Factor = Ref | Trig | FunctionCall
-Factors = tuple[tuple[Factor, int], ...]  # each with its power
+Factors = tuple[tuple[Factor, int], ...]  # each with its exponent
 Symbol = Ref | FunctionCall
 
 
 @dataclass(frozen=True)
 class Term:
-    """coefficient times powers of factors times the sum in the bracket, if there is one."""
+    """A coefficient times powers of factors times the sum in the bracket, if there is one."""
 
     coefficient: float
     factors: Factors = ()
@@ -48,7 +48,7 @@ Sum = tuple[Term, ...]
 
 @dataclass(frozen=True)
 class SymbolicClosedForm:
-    """The entries of each output as sums; outputs that are too long are not there.
+    """The entries of each output as sums; outputs that are too long are missing.
 
     In the angles of `Trig` a variable stands for itself plus its offset, if it has one; elsewhere for itself.
     Terms are collected by products of `rates`, which are all inputs but q.
@@ -60,4 +60,4 @@ class SymbolicClosedForm:
 
 
 class NoClosedForm(Exception):
-    """Multiplying out takes more terms than anybody would read, or ends in a division by zero."""
+    """The expansion has too many terms to be readable, or divides by zero."""

@@ -1,5 +1,5 @@
-"""From polynomials to sums for people: first what goes with the rates, collected by their
-products, then the rest.
+"""From polynomials to sums for readers:
+first the terms with rates, collected by their products, then the rest.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from forearm.codegen.closed_form.shortening import shortest
 from forearm.codegen.closed_form.sums import MOST_TERMS, NOISE, Factors, NoClosedForm, Sum, Symbol, Term, Trig
 from forearm.codegen.program import Ref
 
-# terms of the normal form of an equation, which is longer than what is written of it
+# terms of the normal form of an equation, which is longer than its written form
 MOST_WAVES = 4 * MOST_TERMS
-MOST_ALIKE = 2 * MOST_TERMS  # those of them that differ in nothing but their wave
+MOST_ALIKE = 2 * MOST_TERMS  # those of them that differ only in their wave
 
 
 def written(ring: Ring, values: list[Polynomial], rates: set[str]) -> tuple[Sum, ...]:
-    """Polynomials as sums; `rates` are the names of inputs by whose products terms are collected."""
+    """Polynomials as sums; terms are collected by products of `rates`, names of inputs."""
     noise = NOISE * max((abs(c) for value in values for c in value.values()), default=0.0)
     kept = [{key: c for key, c in value.items() if abs(c) > noise} for value in values]
     squared = {ring.symbols[s] for value in kept for _, powers in value for s, p in powers if p > 1}
     outer = {i for i, symbol in enumerate(ring.symbols) if isinstance(symbol, Ref) and symbol.name in rates}
-    largest_first = sorted(range(len(kept)), key=lambda i: -len(kept[i]))  # what is too long is found soon
+    # equations that are too long are detected early
+    largest_first = sorted(range(len(kept)), key=lambda i: -len(kept[i]))
     made = {i: _written(ring, kept[i], noise, outer, squared) for i in largest_first}
     return tuple(made[i] for i in range(len(kept)))
 
@@ -54,7 +55,7 @@ def _written(ring: Ring, value: Polynomial, noise: float, outer: set[int], squar
 
 
 def _rank(ring: Ring, powers: Powers) -> tuple[object, ...]:
-    """qdd before other inputs before qd before nothing, then by joints."""
+    """qdd before other inputs before qd before none, then by joints."""
     names = {ring.symbols[s].name for s, _ in powers}
     kind = 3 if not names else 0 if "qdd" in names else 2 if names == {"qd"} else 1
     return kind, _reading_order(powers)

@@ -1,4 +1,4 @@
-"""One small file a language: a program in, text out.
+"""One small file per language: a program in, text out.
 
-A language is a `Language`: its name, the endings of its files, and a function that writes a `Program`.
+A language is a `Language`: its name, its file extensions, and a function that writes a `Program`.
 """

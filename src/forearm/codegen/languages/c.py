@@ -1,4 +1,4 @@
-"""C99: a header and a source, no allocation, nothing but math.h."""
+"""C99: a header and a source, no allocation, no dependency but math.h."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def write(program: Program) -> tuple[str, str]:
 
 
 def header(program: Program) -> str:
-    """Declarations with all that a caller must know."""
+    """Declarations with everything that a caller must know."""
     guard = f"{program.name.upper()}_H"
     about = c_family.description(program, arithmetic(program))
     lines = [*c_family.comment(about), f"#ifndef {guard}", f"#define {guard}", ""]
@@ -67,7 +67,7 @@ def header(program: Program) -> str:
 
 
 def arithmetic(program: Program) -> str:
-    """What a caller is told of the numbers."""
+    """A note for callers about the scalar type."""
     bits = 32 if program.single else 64
     return f"all {program.scalar}, float{bits} arithmetic throughout"
 
@@ -80,8 +80,8 @@ def source(program: Program) -> str:
 
 
 def bodies(programs: Sequence[Program], before: str = "") -> list[str]:
-    """The functions of programs of one scalar, and the tables and functions that they share; `before` stands
-    above each.
+    """The functions of programs of one scalar, and the tables and functions that they share;
+    `before` precedes each.
     """
     scalar = programs[0].scalar
     statements = tuple(s for program in programs for s in program.every_statement)
@@ -105,14 +105,14 @@ def bodies(programs: Sequence[Program], before: str = "") -> list[str]:
 
 
 def called(name: str, scalar: str) -> str:
-    """What math.h calls a function of this scalar; C's own abs is for whole numbers."""
+    """The name of a function in math.h for this scalar; C's own abs is for integers."""
     if name in OWN:
         return name
     return ("fabs" if name == "abs" else name) + ("f" if scalar == "float" else "")
 
 
 def of_scalar(text: str, scalar: str) -> str:
-    """The text of a function over double, over the scalar."""
+    """The text of a function on double, converted to the scalar."""
     if scalar == "double":
         return text
     return re.sub(r"\b\d+\.\d+\b", r"\g<0>f", text.replace("double", scalar))

@@ -1,4 +1,4 @@
-"""What C and C++ write alike: comments, signatures, statements, the example of a call."""
+"""What C and C++ have in common: comments, signatures, statements, the example of a call."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from forearm.codegen.program import (
 from forearm.codegen.text import Dialect, expression, folded, number, paragraphs, read, rounds, sectioned
 from forearm.symbols.table import LookupTable
 
-# Where a comment would end or begin, or a trigraph stand.
+# What would end or begin a comment, or form a trigraph.
 MARKS = re.compile(r"(?<=\*)(?=/)|(?<=/)(?=\*)|(?<=\?)(?=\?)")
 INDENT = "    "
 Statements = tuple[Statement, ...]
@@ -51,22 +51,22 @@ def constant_array(name: str, table: LookupTable, indent: str = "", scalar: str 
 
 
 def literal(value: float, scalar: str) -> str:
-    """A number of the scalar: 0.5, or 0.5f."""
+    """A number of the scalar type: 0.5, or 0.5f."""
     return f"{number(value)}f" if scalar == "float" else number(value)
 
 
 def comment(lines: Iterable[str]) -> list[str]:
-    """A comment of its own lines, which no text can end."""
+    """A comment on its own lines, which no text can close."""
     return ["/*", *(f" * {harmless(line)}".rstrip() for line in paragraphs(lines)), " */"]
 
 
 def harmless(text: str) -> str:
-    """Text that neither ends a comment nor begins one."""
+    """Text that neither closes nor opens a comment."""
     return MARKS.sub(" ", text)
 
 
 def description(program: Program, arithmetic: str) -> list[str]:
-    """The lines at the head of what a caller includes."""
+    """The lines at the head of the file that a caller includes."""
 
     def array(a: Argument) -> str:
         order = f"  ({' x '.join(map(str, a.shape))}, row by row)" if len(a.shape) > 1 else ""
@@ -92,12 +92,12 @@ def _example(program: Program) -> list[str]:
 
 
 def _array(argument: Argument) -> str:
-    """q[6]; an array of nothing still has the one entry that C asks for."""
+    """q[6]; an empty array still has the one entry that C requires."""
     return f"{argument.name}[{max(argument.size, 1)}]"
 
 
 def declarations(program: Program, scalar: str) -> list[str]:
-    """The functions of the program, without what they do."""
+    """The functions of the program, without comments."""
     return [f"{signature};" for signature, _, _ in _functions(program, scalar)]
 
 
@@ -109,8 +109,8 @@ def definitions(
     opening: Callable[[Statements], list[str]] = lambda _: [],
     inside: str = "static ",
 ) -> list[str]:
-    """The functions of the program. `before` stands above each, the lines of
-    `opening` at the start of each; `inside` stands in front of routines.
+    """The functions of the program. `before` precedes each, the lines of `opening` are at the start of each;
+    `inside` precedes routines.
     """
     lines: list[str] = []
     routines = [(f"{inside}{head}", arguments, body) for head, arguments, body in _routines(program, scalar)]
@@ -139,7 +139,7 @@ def _routines(program: Program, scalar: str) -> list[tuple[str, tuple[Argument, 
 
 
 def routine_name(program: Program, routine: Routine) -> str:
-    """A routine's name in a file of its own."""
+    """A routine's name in a separate file."""
     return f"{program.name}_{routine.name}"
 
 
@@ -162,7 +162,7 @@ def _signature(name: str, taken: tuple[Argument, ...], made: tuple[Argument, ...
 
 
 def _unused(statements: Statements, arguments: tuple[Argument, ...]) -> list[str]:
-    """What nothing depends on is said to be so, as compilers ask."""
+    """Mark unused arguments, as compilers require."""
     used = read(statements) | {s.target.name for s in statements}
     return [f"{INDENT}(void){a.name};" for a in arguments if a.name not in used]
 

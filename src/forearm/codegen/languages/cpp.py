@@ -1,6 +1,4 @@
-"""C++: one header of templates on the scalar, for double, float and the numbers of automatic
-differentiation alike.
-"""
+"""C++: one header of templates on the scalar, for double, float and automatic differentiation types alike."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from forearm.symbols.table import LookupTable
 
 
 def write(program: Program) -> tuple[str, str]:
-    """The header, as the text."""
+    """Write the header, as the text."""
     program = legal(program)
     guard, scalar = f"{program.name.upper()}_HPP", _scalar(program)
     arithmetic = (
@@ -48,14 +46,14 @@ def write(program: Program) -> tuple[str, str]:
 
 
 def _scalar(program: Program) -> str:
-    """T, which is also what a pose likes to be called."""
+    """T, unless that is the name of a pose."""
     names = {program.name, *(a.name for a in (*program.inputs, *program.outputs))}
     names |= {s.target.name for s in program.every_statement}
     return "Scalar" if "T" in names else "T"
 
 
 def _look_up(name: str, scalar: str) -> list[str]:
-    """The function that finds the piece of a table, and its value."""
+    """The function that finds the piece of a table, and evaluates it."""
     T = scalar
     return [
         *c_family.comment(c_family.LAYOUT),
@@ -76,7 +74,7 @@ def _look_up(name: str, scalar: str) -> list[str]:
 
 
 def _opening(statements: tuple[Statement, ...], scalar: str, named: Mapping[LookupTable, str]) -> list[str]:
-    """The functions called: those of std for plain numbers, those beside the type for others."""
+    """The functions called: std's for plain numbers, by argument-dependent lookup for other types."""
     called = functions(statements)
     lines = [f"    using std::{name};" for name in sorted(called - {"sign", "choose", "lookup"})]
     for table in tables(statements):

@@ -11,14 +11,14 @@ from forearm.codegen.program import Argument, Program, Statement
 from forearm.codegen.text import Dialect, folded, functions, tables
 
 BEFORE = "static inline __host__ __device__"
-THREADS = 128  # in a block of the example
-# Without regard to case: what CUDA has beside C++, and what the kernel itself uses.
+THREADS = 128  # per block in the example
+# Case-insensitive: names that CUDA adds to C++, and those that the kernel itself uses.
 WORDS = frozenset("blockdim blockidx dim3 griddim row rows size_t threadidx warpsize".split())  # noqa: SIM905
 OWN = ("sign", "look_up")  # functions that the file defines
 
 
 def write(program: Program) -> tuple[str, str]:
-    """The kernel, and the header with the functions that it calls."""
+    """Write the kernel, and the header with the functions that it calls."""
     program = _legal(program)
     return _kernel(program), _header(program)
 

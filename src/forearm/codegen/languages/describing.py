@@ -1,4 +1,4 @@
-"""What a caller must know of a program, in lines that every language puts into its comment:
+"""What a caller must know of a program, as lines for the head comment in every language:
 arguments, units, parameters.
 """
 
@@ -15,22 +15,22 @@ Shapes = dict[str, tuple[int, ...]]
 
 
 def parameters(program: Program) -> Argument:
-    """The array p that the program's `prepare` takes."""
+    """The array p, input of the program's `prepare`."""
     return Argument("p", (len(program.parameters),), "parameters, listed below")
 
 
 def kept(program: Program) -> Argument:
-    """The array k that `prepare` makes of p."""
+    """The array k, computed by `prepare` from p."""
     return Argument("k", (program.kept,), f"what {program.name}_prepare made of the parameters")
 
 
 def given(program: Program) -> tuple[Argument, ...]:
-    """What goes into an evaluation: the inputs, then k if there are parameters."""
+    """Inputs of an evaluation: those of the program, then k if there are parameters."""
     return (*program.inputs, *([kept(program)] if program.parameters else []))
 
 
 def routine_arguments(program: Program, routine: Routine) -> tuple[Argument, ...]:
-    """What a routine is given: its array, then k if it reads that."""
+    """Inputs of a routine: its array, then k if it reads that."""
     return (routine.taken, *([kept(program)] if routine.needs_kept else []))
 
 
@@ -40,12 +40,12 @@ def shapes(*arguments: Argument) -> Shapes:
 
 
 def subscripts(ref: Ref, known: Shapes) -> tuple[int, ...]:
-    """The subscripts, from 0, of an entry that has a flat index; none for a single value."""
+    """The subscripts, from 0, of an entry given by its flat index; none for a scalar."""
     return () if ref.index is None else tuple(int(i) for i in np.unravel_index(ref.index, known[ref.name]))
 
 
 def local_shapes(statements: Iterable[Statement]) -> Shapes:
-    """The shapes of the arrays that statements make for routines and by them."""
+    """The shapes of local arrays that routines read and write."""
     return {s.target.name: (s.size,) for s in statements if s.role in (ARRAY, CALL)}
 
 
@@ -61,7 +61,7 @@ def argument_lines(program: Program, array: Callable[[Argument], str]) -> list[s
 
 
 def parameter_lines(program: Program, entry: Callable[[Ref], str]) -> list[str]:
-    """A line for each parameter: its place in p, its name, the arm's own value."""
+    """A line for each parameter: its index in p, its name, the arm's own value."""
     pairs = zip(program.parameters, program.defaults, strict=True)
     return [f"  {entry(Ref('p', i))}  {name} = {number(value)}" for i, (name, value) in enumerate(pairs)]
 
@@ -73,7 +73,7 @@ def full_description(
     entry: Callable[[Ref], str],
     example: list[str],
 ) -> list[str]:
-    """All that the head of a file says: about the program, arguments, parameters and how it is called."""
+    """The complete head of a file: the program, its arguments, parameters and how to call it."""
     lines = [*program.about, "", f"Arguments, {arithmetic}:", *argument_lines(program, array)]
     if program.parameters:
         lines += [

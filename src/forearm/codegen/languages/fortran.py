@@ -64,7 +64,7 @@ LOOK_UP = """
 
 
 def write(program: Program) -> tuple[str, str]:
-    """The module."""
+    """Write the module."""
     program = legal(program, LONGEST_IN_FORTRAN)
     name, given = program.name, describing.given(program)
     p, k = describing.parameters(program), describing.kept(program)
@@ -123,7 +123,7 @@ def _subroutine(
 def _idle(
     taken: tuple[Argument, ...], made: tuple[Argument, ...], statements: tuple[Statement, ...], kind: str
 ) -> list[str]:
-    """Arguments on which nothing depends are named once, and those of no entries set, as compilers ask."""
+    """Mention unused arguments once, and set those without entries, as compilers require."""
     used, filled = read(statements), {s.target.name for s in statements}
     unused = [a.name for a in taken if a.name not in used]
     pairs = ", ".join(f"unused_{i} => {name}" for i, name in enumerate(unused, 1))
@@ -132,7 +132,7 @@ def _idle(
 
 
 def _declared(names: Iterable[str], kind: str) -> list[str]:
-    """Declarations in as many statements as lines, since continuation lines are limited."""
+    """Declarations in several statements, since continuation lines are limited."""
     lines: list[str] = []
     for name in names:
         if lines and len(lines[-1]) + 2 + len(name) <= CODE_WIDTH:
@@ -190,7 +190,7 @@ def _body(
 
 
 def _filled(name: str, numbers: list[str]) -> list[str]:
-    """Statements that fill an array, some entries in each, since continuation lines are limited."""
+    """Statements that fill an array, a few entries each, since continuation lines are limited."""
     lines: list[str] = []
     for start in range(0, len(numbers), ROW):
         part = numbers[start : start + ROW]

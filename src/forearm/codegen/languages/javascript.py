@@ -82,8 +82,8 @@ def _function(
     named: Mapping[LookupTable, str],
     exported: bool = True,
 ) -> list[str]:
-    """A function that fills and returns its output arrays, new ones if none are given; arrays for routines
-    are kept between calls.
+    """A function that fills and returns its output arrays, new ones if none are given;
+    routines' arrays are reused between calls.
     """
     own = describing.local_shapes(statements)
     lines = ["", *(f"const {name}_{array} = new Float64Array({size});" for array, (size,) in own.items())]

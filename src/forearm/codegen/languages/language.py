@@ -1,4 +1,4 @@
-"""What a language is."""
+"""The definition of a language."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from forearm.codegen.program import Program
 
 @dataclass(frozen=True)
 class Language:
-    """`write` gives the text and the header ("" where the language has none) of a program;
-    endings are those of their files. `others` are further files of a program by name, such as a wrapper.
+    """`write` returns the text and the header ("" if the language has none) of a program, with their file
+    extensions. `others` returns further files of a program by name, such as a wrapper.
     """
 
     name: str

@@ -1,6 +1,4 @@
-"""LaTeX: the equations for people to read, in closed form for small arms, as a list of
-statements for others.
-"""
+"""LaTeX: the equations for readers, in closed form for small arms, as a list of statements for others."""
 
 from __future__ import annotations
 
@@ -33,9 +31,9 @@ def write(program: Program) -> tuple[str, str]:
 
 
 def document(program: Program, digits: int = DIGITS) -> str:
-    """A document that compiles by itself: what it is about, arguments, notation, equations."""
+    """A complete document: subject, arguments, notation, equations."""
     page = Page(Names(program), closed_form(program), digits)
-    # before the notation, which tells what they use
+    # before the notation, which explains what they use
     body = [*equations(program, page), *statements(program, page)]
     lines = [
         "% A LaTeX document for amsmath; it compiles by itself.",
@@ -52,7 +50,7 @@ def document(program: Program, digits: int = DIGITS) -> str:
 
 
 def _arguments(program: Program, page: Page) -> list[str]:
-    """What goes in and comes out, and the parameters with the values of the arm."""
+    """Inputs and outputs, and the parameters with the arm's values."""
     rows = [(a, "in") for a in program.inputs] + [(a, "out") for a in program.outputs]
     lines = [r"\begin{longtable}[l]{@{}llp{0.7\textwidth}@{}}", r"& size & meaning \\ \hline"]
     for a, way in rows:

@@ -24,8 +24,8 @@ from forearm.codegen.text import (
 )
 from forearm.symbols.table import LookupTable
 
-LONGEST_NAME = LONGEST - len("_prepare")  # characters: MATLAB takes 63
-# Without regard to case: words of MATLAB and Octave beside those of other languages, and what the code uses.
+LONGEST_NAME = LONGEST - len("_prepare")  # characters: MATLAB allows 63
+# Case-insensitive: words of MATLAB and Octave besides those of other languages, and names that the code uses.
 WORDS = frozenset(
     """
     all ans assert block case choose continue do double e elseif end end_try_catch end_unwind_protect
@@ -35,7 +35,7 @@ WORDS = frozenset(
     unwind_protect_cleanup varargin varargout while zeros
     """.split()  # noqa: SIM905
 )
-OWN = {"sqrt": "root"}  # functions whose name is another function in MATLAB
+OWN = {"sqrt": "root"}  # functions with a different name in MATLAB
 CHOOSE = """
 function value = choose(condition, x, y)
 if condition
@@ -89,7 +89,7 @@ end
 
 
 def write(program: Program) -> tuple[str, str]:
-    """The file of the function; `others` gives the further files."""
+    """Write the file of the function; `others` writes the further files."""
     program = legal(program, LONGEST_NAME, WORDS)
     scalar = _scalar(program)
     about = describing.full_description(
@@ -100,7 +100,7 @@ def write(program: Program) -> tuple[str, str]:
 
 
 def others(program: Program) -> dict[str, str]:
-    """The function that prepares parameters, which MATLAB requires in its own file, and the S-function."""
+    """The function that prepares parameters, which MATLAB requires in a separate file, and the S-function."""
     program = legal(program, LONGEST_NAME, WORDS)
     made = {f"{program.name}_sfun.m": matlab_block.s_function(program, _scalar(program), _comment)}
     if not program.parameters:

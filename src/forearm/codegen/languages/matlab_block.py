@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from forearm.codegen.languages import describing
 from forearm.codegen.program import Argument, Program
 
-# How the types are numbered that data of a block have.
+# Simulink's type numbers for block data.
 TYPES = {"double": 0, "single": 1}
 INDENT = "    "
 
@@ -64,7 +64,7 @@ def _setup(program: Program, inputs: list[Argument], outputs: list[Argument], sc
 
 
 def _prepared(program: Program, scalar: str) -> list[str]:
-    """Values that do not depend on the state, kept in a work vector."""
+    """Values that do not depend on the state, stored in a work vector."""
     work, size = f"{INDENT}block.Dwork(1)", max(program.kept, 1)
     lines = ["function PostPropagationSetup(block)", f"{INDENT}block.NumDworks = 1;", f"{work}.Name = 'k';"]
     lines += [f"{work}.Dimensions = {size};", f"{work}.DatatypeID = {TYPES[scalar]};"]

@@ -1,4 +1,4 @@
-"""Names that every language takes: a value may be called after a word of C, or too long for Fortran."""
+"""Names that are legal in every language: a value's name may be a keyword of C, or too long for Fortran."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from forearm.errors import InputError, shorten
 LONGEST = 63  # characters of a name in Fortran 2008
 SUFFIXES = ("", "_prepare", "_module", "_look_up")
 LONGEST_IN_FORTRAN = LONGEST - max(map(len, SUFFIXES))
-LONGEST_ELSEWHERE = 200  # characters: it is the name of a file, too
-# Without regard to case, as Fortran reads them. Words of C and C++, what the generated code itself uses,
-# and functions of the C library that compilers know.
+LONGEST_ELSEWHERE = 200  # characters: it is also the name of a file
+# Case-insensitive, as in Fortran. Keywords of C and C++, names that the generated code itself uses, and C
+# library functions that compilers know.
 RESERVED = frozenset(word.lower() for word in keyword.kwlist) | frozenset(
     """
     alignas alignof and_eq asm auto bitand bitor bool case catch char char8_t char16_t char32_t co_await co_return co_yield
@@ -40,16 +40,15 @@ def legal(
     also: frozenset[str] = frozenset(),
     shaped: Callable[[str], str] = str,
 ) -> Program:
-    """The program with its values and arguments under names that are legal, and mean nothing
-    else, in every language; `also` are words of one language, in lower case, whose names are as `shaped`
-    leaves them.
+    """The program with its values and arguments renamed to be legal and unambiguous in every language; `also`
+    are words of one language, in lower case, for names in the form that `shaped` returns.
 
-    The name of the program itself, of at most `longest` characters, is the caller's to choose and stays: one
-    that cannot be used is an InputError.
+    The name of the program itself, of at most `longest` characters, is chosen by the caller and stays: an
+    illegal one raises InputError.
     """
     _check(program.name, longest, also)
     arguments = (*program.inputs, *program.outputs)
-    # Beside the prepared k, Fortran takes no K.
+    # Besides the prepared k, Fortran cannot have a K.
     reserved = (
         RESERVED
         | also
@@ -79,13 +78,13 @@ def legal(
 
 
 def _values(statements: Iterable[Statement]) -> list[str]:
-    """The names of values and arrays of a function's own."""
+    """The names of a function's local values and arrays."""
     return [s.target.name for s in statements if s.target.index is None]
 
 
 @dataclass(frozen=True)
 class _Renaming:
-    """Names by those that they take the place of, and routines likewise."""
+    """New names by old ones, likewise for routines."""
 
     names: dict[str, str]
     routines: dict[Routine, Routine]
@@ -118,8 +117,9 @@ class _Renaming:
 def _check(name: str, longest: int, also: frozenset[str]) -> None:
     if not _fits(name, longest) or name.lower() in RESERVED | also:
         raise InputError(
-            f"codegen: the program cannot be called {shorten(name)}; a letter and then letters, digits and "
-            f"underscores are allowed, {longest} at most, and no word of a language. Give it another name."
+            f"codegen: the program cannot be called {shorten(name)}; expected a letter followed by letters, "
+            f"digits and underscores, at most {longest} characters, and no keyword of a language. Choose "
+            "another name."
         )
 
 
@@ -128,7 +128,7 @@ def _fits(name: str, longest: int = LONGEST) -> bool:
 
 
 def _renamed(names: Iterable[str], reserved: frozenset[str], shaped: Callable[[str], str]) -> dict[str, str]:
-    """New names for those that cannot stay."""
+    """New names for those that are not legal."""
     all_names = list(dict.fromkeys(names))
     bad = [n for n in all_names if not _fits(n) or n.lower() in reserved or shaped(n) != n]
     taken = reserved | {name.lower() for name in all_names}

@@ -1,4 +1,4 @@
-"""Python: one module that needs NumPy and nothing else, for one state or a batch of them."""
+"""Python: one module that needs only NumPy, for one state or a batch."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def _body(statements: tuple[Statement, ...], known: Shapes, named: Mapping[Looku
 
 
 def _loops(statements: tuple[Statement, ...]) -> dict[Ref, str]:
-    """For each variable the counter of the loop that changes it."""
+    """For each variable the counter of the loop that updates it."""
     found: dict[Ref, str] = {}
     inside: list[str] = []
     for s in statements:
@@ -176,7 +176,7 @@ def _loops(statements: tuple[Statement, ...]) -> dict[Ref, str]:
 
 
 def _docstring(lines: Iterable[str], indent: str) -> list[str]:
-    """A docstring that no text can end, and in which no text is an example to run."""
+    """A docstring that no text can close, and in which no text is a doctest."""
     words = [line.replace('"', "'").replace(">>>", "> > >") for line in paragraphs(lines)]
     return [f'{indent}"""{words[0]}', *(f"{indent}{line}".rstrip() for line in words[1:]), f'{indent}"""']
 

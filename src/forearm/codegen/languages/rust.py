@@ -37,7 +37,7 @@ from forearm.codegen.text import (
 from forearm.symbols.table import LookupTable
 
 INDENT = "    "
-# Without regard to case: words of Rust beside those of other languages, and what the module itself uses.
+# Case-insensitive: words of Rust besides those of other languages, and names that the module itself uses.
 WORDS = frozenset(
     """
     abstract become box choose core crate dyn edge edges extern f32 f64 fn impl let libm loop macro
@@ -45,7 +45,7 @@ WORDS = frozenset(
     static std super trait type unsafe unsized use usize value where yield
     """.split()  # noqa: SIM905
 )
-# What core has not: its name in std, and in the crate libm.
+# Functions missing in core: their names in std, and in the crate libm.
 FUNCTIONS = {
     "sin": ("sin", "sin"),
     "cos": ("cos", "cos"),
@@ -231,7 +231,7 @@ def _array(statement: Statement, dialect: Dialect, scalar: str) -> list[str]:
 
 
 def _entry(ref: Ref, known: Shapes, single: set[str]) -> str:
-    """q[2], M[0][1], or the name alone; an output that is one number is behind its reference."""
+    """q[2], M[0][1], or the name alone; a scalar output is dereferenced."""
     places = "".join(f"[{i}]" for i in describing.subscripts(ref, known))
     return f"*{ref.name}" if ref.name in single else f"{ref.name}{places}"
 
@@ -257,7 +257,7 @@ def _parameter(ref: Ref) -> str:
 
 
 def _comment(lines: Iterable[str]) -> list[str]:
-    """Lines of a plain comment: in documentation rustdoc would look for examples to run."""
+    """Lines of a plain comment: in a doc comment rustdoc would look for examples to run."""
     return [f"// {line}".rstrip() for line in paragraphs(lines)]
 
 

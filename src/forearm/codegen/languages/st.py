@@ -24,10 +24,10 @@ from forearm.codegen.text import (
 from forearm.symbols.table import LookupTable
 
 INDENT = "    "
-# Where a comment would end or begin.
+# What would end or begin a comment.
 MARKS = re.compile(r"(?<=\*)(?=\))|(?<=\()(?=\*)|(?<=/)(?=[*/])|(?<=\*)(?=/)")
 SUFFIXES = ("atan2", "methods", "rint", "sign")
-# Without regard to case: words of IEC 61131-3, its types and functions, and what CODESYS adds.
+# Case-insensitive: words of IEC 61131-3, its types and functions, and CODESYS extensions.
 WORDS = frozenset(
     """
     abstract acos action add adr and and_then any any_int any_num any_real array array_of asin at atan

@@ -12,7 +12,7 @@ from forearm.symbols.table import LookupTable
 
 INDENT = "    "
 OWN = ("sign", "atan2", "rint")
-WHOLE = {"LREAL": 4503599627370496.0, "REAL": 8388608.0}  # from here on every number is whole
+WHOLE = {"LREAL": 4503599627370496.0, "REAL": 8388608.0}  # from here on every number is an integer
 NUMBER = re.compile(r"\b\d+\.\d+")
 SIGN = """
 FUNCTION NAME_sign : LREAL
@@ -28,7 +28,7 @@ END_VAR
         NAME_sign := x;
     END_IF;
 END_FUNCTION"""
-# The larger of the two stands below, so that the quotient is at most 1.
+# The larger of the two is the denominator, so that the quotient is at most 1.
 ATAN2 = """
 FUNCTION NAME_atan2 : LREAL
 VAR_INPUT
@@ -50,7 +50,8 @@ END_VAR
     END_IF;
     NAME_atan2 := angle;
 END_FUNCTION"""
-# Adding and taking away a number of that size leaves no digits behind the point; each is rounded when stored.
+# Adding and subtracting a number of that size removes the fractional digits; each result is rounded when
+# stored.
 RINT = """
 FUNCTION NAME_rint : LREAL
 VAR_INPUT

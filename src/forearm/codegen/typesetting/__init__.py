@@ -1,5 +1,4 @@
-"""What a LaTeX document is made of: texts that mean themselves, names of values, sums in lines,
-equations, statements.
+"""The parts of a LaTeX document: escaped texts, names of values, sums in lines, equations, statements.
 
-`Page` writes formulas and remembers what it used that a reader has to be told.
+`Page` writes formulas and records the notation that readers need explained.
 """

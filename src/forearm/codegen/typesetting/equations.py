@@ -10,12 +10,14 @@ from forearm.codegen.typesetting.formulas import Page, width
 from forearm.codegen.typesetting.names import letter
 from forearm.portable import total
 
-WIDTH = 91.0  # of an equation, in digits
-MOST_COLUMNS = 10  # of a matrix, as amsmath has it
+WIDTH = 91.0  # width of an equation, in digits
+MOST_COLUMNS = 10  # columns of a matrix, the maximum of amsmath
 
 
 def equations(program: Program, page: Page) -> list[str]:
-    """The outputs that have a closed form, then the arguments that got a name; they may need further ones."""
+    """The outputs that have a closed form, then the arguments that were given names;
+    they may need further ones.
+    """
     lines: list[str] = []
     for output in program.outputs:
         if output.name in page.form.outputs:
@@ -28,7 +30,7 @@ def equations(program: Program, page: Page) -> list[str]:
 
 
 def aligned(rows: list[tuple[str, list[str]]], apart: str = "[1ex]", relation: str = "=") -> list[str]:
-    """Equations one below the other, each of a name and the lines of its value."""
+    """Equations one below the other, each with a name and the lines of its value."""
     texts = [f"  {name} &{relation} " + " \\\\\n  &\\quad {}".join(lines) for name, lines in rows]
     return [r"\begin{align*}", f" \\\\{apart}\n".join(texts), r"\end{align*}"] if texts else []
 
@@ -70,7 +72,7 @@ def _is_symmetric(output: Argument, entries: tuple[Sum, ...]) -> bool:
 
 
 def _alike(a: Sum, b: Sum) -> bool:
-    """Whether two sums are the same but for rounding."""
+    """Whether two sums are the same up to rounding."""
     return len(a) == len(b) and all(
         x.factors == y.factors
         and math.isclose(x.coefficient, y.coefficient, rel_tol=1e-12)

@@ -1,4 +1,4 @@
-"""Text from outside, such as the name of an arm, as text that means itself and nothing else to LaTeX."""
+"""Escape text from outside, such as the name of an arm, for LaTeX."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ ACCENTS = {
 
 
 def escape(text: str) -> str:
-    """Text that means itself and nothing else to LaTeX; characters that its fonts lack are
-    named by their number.
-    """
+    """Text escaped for LaTeX; characters that its fonts lack are replaced by their code points."""
     return "".join(_escaped(c) for c in unicodedata.normalize("NFC", text))
 
 
 def _escaped(c: str) -> str:
-    if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp"):  # controls, among them all ends of lines
+    # control characters, including all line endings
+    if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
         return " "
     if c in SPECIAL:
         return SPECIAL[c]

@@ -1,4 +1,4 @@
-"""Sums and their terms as LaTeX, broken into lines where they are long."""
+"""Sums and their terms as LaTeX, broken into lines if long."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from forearm.codegen.typesetting.names import Names, indices
 from forearm.portable import total
 from forearm.symbols.table import LookupTable
 
-INDENT = 6.0  # of lines that go on, in digits
-TOGETHER = 75.0  # a bracket in a bracket is broken only if it is wider
-SHORT = 24.0  # of an argument of a function; longer ones get a name
+INDENT = 6.0  # of continuation lines, in digits
+TOGETHER = 75.0  # a nested bracket is broken only if it is wider
+SHORT = 24.0  # of a function's argument; longer ones get a name
 FUNCTIONS = {
     "cos": r"\cos",
     "sin": r"\sin",
@@ -22,25 +22,25 @@ FUNCTIONS = {
     "exp": r"\exp",
     "rint": r"\operatorname{round}",
 }
-BRACKETS = (("(", ")"), (r"\bigl[", r"\bigr]"), (r"\Bigl\{", r"\Bigr\}"))  # by how many are nested inside
+BRACKETS = (("(", ")"), (r"\bigl[", r"\bigr]"), (r"\Bigl\{", r"\Bigr\}"))  # by nesting depth
 
 
 class Page:
-    """The formulas of one program, and what has to be explained of them."""
+    """The formulas of one program, and the notation to be explained."""
 
     def __init__(self, names: Names, form: SymbolicClosedForm, digits: int) -> None:
         self.names, self.form, self.digits = names, form, digits
         self.short: dict[str, Trig] = {}  # abbreviations in use
         self.rounded = False
         self.named: dict[Sum, str] = {}  # long arguments of functions
-        self.tables: dict[LookupTable, str] = {}  # in which statements look things up
+        self.tables: dict[LookupTable, str] = {}  # in statements with look-ups
 
     def text(self, terms: Sum) -> str:
         """A sum in one line."""
         return " ".join(self._pieces(terms, 0.0))
 
     def lines(self, terms: Sum, room: float) -> list[str]:
-        """A sum in lines: broken between its terms, and inside their brackets where these are long."""
+        """A sum in lines: broken between its terms, and inside long brackets."""
         whole = self.text(terms)
         if width(whole) <= room:
             return [whole]
@@ -65,7 +65,7 @@ class Page:
         return [lines[0].removeprefix("+ "), *lines[1:]]
 
     def factor(self, factor: Factor, power: int = 1) -> str:
-        """A factor to a power; where it stands says whether above or below."""
+        """A factor to a power; the sign of its exponent is handled by the caller."""
         up = "" if abs(power) == 1 else f"^{{{abs(power)}}}"
         if isinstance(factor, Ref):
             return self.names[factor] + up
@@ -101,13 +101,13 @@ class Page:
         return f"{FUNCTIONS['sin' if trig.sine else 'cos']}{up}({text.removeprefix(' + ')})"
 
     def angle(self, variable: Ref) -> str:
-        """A joint's angle: its coordinate, or that with its offset if there are any offsets."""
+        """A joint's angle: its coordinate, or the coordinate plus its offset if there are offsets."""
         if self.form.offsets and variable.name == "q":
             return rf"\theta_{{{(variable.index or 0) + 1}}}"
         return self.names[variable]
 
     def number(self, value: float) -> str:
-        """A number in as many digits as the document has."""
+        """A number with the document's number of digits."""
         text = f"{value:.{self.digits}g}"
         self.rounded = self.rounded or float(text) != value
         mantissa, _, exponent = text.partition("e")
@@ -117,9 +117,7 @@ class Page:
         return power if mantissa == "1" else rf"{mantissa} \times {power}"
 
     def _pieces(self, terms: Sum, together: float) -> list[str]:
-        """The pieces of a sum, without the sign of the first if it is plus;
-        terms up to the width `together` are one piece.
-        """
+        """The pieces of a sum, without a leading plus; terms up to the width `together` are one piece."""
         pieces: list[str] = []
         for term in terms:
             run = self._term(term)
@@ -127,7 +125,7 @@ class Page:
         return [pieces[0].removeprefix("+ "), *pieces[1:]] if pieces else ["0"]
 
     def _term(self, term: Term) -> list[str]:
-        """A term with its sign in front; a bracket comes as one piece for each of its own."""
+        """A term preceded by its sign; a bracket is returned as one piece per term inside."""
         below = [x for x in term.factors if _is_below(*x)]
         rates = self._rates(term)
         others = [x for x in term.factors if x not in below and x not in rates]
@@ -155,16 +153,16 @@ class Page:
         return [(f, p) for f, p in term.factors if isinstance(f, Ref) and f.name in self.form.rates]
 
     def _kind(self, term: Term) -> list[str]:
-        """With what inputs a term goes: accelerations, products of rates, none."""
+        """The inputs that a term multiplies: accelerations, products of rates, none."""
         return sorted(f.name for f, p in self._rates(term) for _ in range(abs(p)))
 
     def _named(self, terms: Sum) -> str:
-        """The name of a sum that is written elsewhere."""
+        """The name of a sum that is defined elsewhere."""
         return self.named.setdefault(terms, rf"\Delta_{{{len(self.named) + 1}}}")
 
 
 def _is_below(factor: Factor, power: int) -> bool:
-    """Whether a factor stands below the line of a fraction."""
+    """Whether a factor is in the denominator."""
     return (power < 0) is not (isinstance(factor, FunctionCall) and factor.name == "inverse")
 
 
@@ -176,12 +174,12 @@ def _class(factor: Factor) -> int:
 
 
 def _height(terms: Sum) -> int:
-    """How deep brackets are nested in a sum."""
+    """The nesting depth of brackets in a sum."""
     return max((1 + _height(t.bracket) for t in terms if t.bracket), default=0)
 
 
 def width(text: str) -> float:
-    """About how wide a formula is, in digits."""
+    """Approximate width of a formula, in digits."""
     text = re.sub(r"\\(frac|mathrm|dot|ddot|bar|bigl|bigr|Bigl|Bigr|operatorname|quad|,)", "", text)
     small: float = total(
         0.75 * len(re.sub(r"\\[A-Za-z]+|[{}]", "x", inner)) for inner in re.findall(r"[_^]\{([^{}]*)\}", text)

@@ -1,4 +1,4 @@
-"""What values are called in formulas."""
+"""Names of values in formulas."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ LETTERS = {
     "kinetic": "K", "potential": "P", "w": r"\omega", "wd": r"\dot{\omega}", "vd": r"\dot{v}", "O": r"\Omega",
     "Omega": r"\Omega", "alpha": r"\alpha", "lambda": r"\lambda", "theta": r"\vartheta",
 }  # fmt: skip
-ENERGIES = ("kinetic", "potential")  # arrays of one entry, which needs no index
+ENERGIES = ("kinetic", "potential")  # arrays of one entry, which need no index
 MASSES = {"mass": "m", "com": "r", "inertia": "I", "a": "a", "d": "d", "alpha": r"\alpha"}
 
 
 class Names:
-    """What each value is called, each name once."""
+    """The name of each value, each name used once."""
 
     def __init__(self, program: Program) -> None:
         arguments = {a.name: a for a in (*program.inputs, *program.outputs)}
@@ -41,7 +41,7 @@ class Names:
         return self.made[ref]
 
     def temporary(self, ref: Ref, same_as: Ref | None = None) -> None:
-        """A name for a value on the way; it may have that of an output which is this value."""
+        """A name for an intermediate value; it may have that of an output equal to it."""
         wanted = self._temporary(ref.name)
         if same_as is not None and wanted == self.made[same_as]:
             self.made[ref] = self.made[same_as]
@@ -49,7 +49,7 @@ class Names:
             self._take(ref, wanted, _word(ref.name))
 
     def share(self, ref: Ref, name: str) -> None:
-        """A name that several values may have: they are the same."""
+        """A name shared by several values, because they are the same."""
         self.taken.add(name)
         self.made[ref] = name
 
@@ -62,7 +62,7 @@ class Names:
 
     def _temporary(self, name: str) -> str | None:
         """w3x, t12, f_in3x, and w3xn for the negative of w3x;
-        a copy of a name, w3x_2, has its number behind a comma.
+        a copy of a name, w3x_2, has its number after a comma.
         """
         match = re.fullmatch(r"([A-Za-z]+?)(?:_([A-Za-z]+))?(\d+)([xyz]*)(n?)(?:_(\d+))?", name)
         if match is None:
@@ -95,12 +95,12 @@ def letter(name: str) -> str:
 
 
 def _word(name: str) -> str:
-    """A name in upright letters; what is no letter or digit becomes an underscore."""
+    """A name in upright letters; other characters than letters and digits become underscores."""
     return rf"\mathrm{{{re.sub('[^A-Za-z0-9]', lambda _: chr(92) + '_', name)}}}"
 
 
 def indices(places: Iterable[int]) -> str:
-    """12 for 1 and 2; with commas where one has two digits."""
+    """12 for 1 and 2; with commas if one has two digits."""
     texts = [str(i) for i in places]
     return ("" if all(len(t) == 1 for t in texts) else ",").join(texts)
 

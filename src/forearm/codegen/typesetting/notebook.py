@@ -1,4 +1,6 @@
-"""Of a LaTeX document what a notebook can set: MathJax knows formulas, and takes all else for text."""
+"""The parts of a LaTeX document that a notebook can typeset:
+MathJax knows formulas, and treats all else as text.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ PLAIN = {r"\_": "_", "{-}": "-", "{[}": "[", "{]}": "]", r"\&": "&", r"\#": "#",
 
 
 def formulas(document: str) -> str:
-    """Notation and equations, behind the tables of arguments; headings and paragraphs as plain lines."""
+    """Notation and equations, without the tables of arguments; headings and paragraphs as plain lines."""
     body = document.rpartition(r"\end{longtable}")[2].partition(r"\end{document}")[0]
     body = re.sub(r"\\subsubsection\*\{(.*)\}", lambda heading: f"\n{_plain(heading[1])}:", body)
     return body.replace(r"\par", "\n").strip()

@@ -1,4 +1,4 @@
-"""The statements of a program as they are, for outputs without a closed form."""
+"""The statements of a program, for outputs without a closed form."""
 
 from __future__ import annotations
 
@@ -66,7 +66,9 @@ def statements(program: Program, page: Page) -> list[str]:
 
 
 def _line(s: Statement, page: Page) -> tuple[str, str, str] | None:
-    """How a statement is shown, and its two sides, or the words of a loop; None for what says nothing."""
+    """The display form of a statement, and its two sides, or the words of a loop;
+    None for one without content.
+    """
     if s.role == REPEAT:
         return REPEAT, f"Repeat at most {rounds(s)} times:", ""
     if s.role == END:
@@ -99,7 +101,7 @@ def _table(k: int, table: LookupTable, page: Page) -> list[str]:
 
 
 def _listed(program: Program, targets: list[Ref], page: Page) -> list[Statement]:
-    """What the targets need but for cosines and sines with an abbreviation; all of them get their names."""
+    """What the targets need except abbreviated cosines and sines; all of them get their names."""
     everything = all_statements(program)
     short = _short_ones(everything, page)
     wanted = needed(everything, targets, short)
@@ -115,8 +117,8 @@ def _listed(program: Program, targets: list[Ref], page: Page) -> list[Statement]
 
 
 def _short_ones(everything: tuple[Statement, ...], page: Page) -> dict[Ref, Trig]:
-    """The statements that are cosines and sines with an abbreviation, of angles whose offset
-    is that of their joints.
+    """The statements that are abbreviated cosines and sines,
+    of angles whose offset is that of their joints.
     """
     known = affine_values(everything)
     found: dict[Ref, Trig] = {}
@@ -132,12 +134,12 @@ def _short_ones(everything: tuple[Statement, ...], page: Page) -> dict[Ref, Trig
 
 
 def _says_nothing(statement: Statement, page: Page) -> bool:
-    """Whether it only gives a value the name that it has."""
+    """Whether it only renames a value."""
     return isinstance(statement.value, Ref) and page.names[statement.value] == page.names[statement.target]
 
 
 def _text(tree: Tree, page: Page) -> tuple[str, int]:
-    """The text of an expression, and what binds it."""
+    """The text of an expression, and its precedence."""
     if isinstance(tree, float | int):
         return page.number(tree), ATOM if tree >= 0.0 else SUM
     if isinstance(tree, Ref):

@@ -1,5 +1,4 @@
-"""The classical controllers: what is computed from the model, what from the error,
-and what is left out of either.
+"""The classical controllers, which differ in what they compute from the model and what from the error.
 
-Each is made as `Name(arm, ...)` from the arm that it believes in, and asked for torques by the loop.
+Each is constructed as `Name(arm, ...)` with its model of the arm, and called by the loop for torques.
 """

@@ -1,5 +1,5 @@
-"""Admittance: a measured force moves the reference as it would a mass on a spring and a damper, and a
-position loop in the hand's space goes there. Hogan 1985.
+"""Admittance control: a measured force moves the reference like a mass on a spring and a damper, and a
+position loop in operational space tracks it. Hogan 1985.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ MEANINGS = {
     "state": "how far the force has moved the reference, m and rad, and the rates of that",
     "state_next": "the same a period later",
 }
-SOFT = 0.2  # of the bandwidth: that of what the force moves, unless it is given
-OFF = 1e-6  # of a period: times are rounded
-TERMS = 20  # of the exponential's series, for matrices no longer than 1
+SOFT = 0.2  # of the bandwidth: default bandwidth of the admittance
+OFF = 1e-6  # of a period: rounding of times
+TERMS = 20  # terms of the exponential series, for matrices of norm at most 1
 
 
 class Admittance:
-    """M xdd + D xd + K x = F moves the reference by x in the directions `axes`, F being the measured force on
-    the hand, base axes; `OperationalSpace` goes there, and takes the force off itself.
+    """M xdd + D xd + K x = F moves the reference by x in the directions `axes`, with F the measured force on
+    the hand, base axes; `OperationalSpace` tracks it, and compensates the force itself.
 
     Without a force sensor in the loop (`control.run(..., hand_force=)`) F is 0.
 
     Args:
-        arm: what the controller believes in.
-        mass, damping, stiffness: M, D, K of each direction, one number or (m,); kg, N s/m, N/m, of turns
-            kg m^2, N m s/rad, N m/rad; None: what the hand weighs in mid-range, critically damped with a
-            fifth of the bandwidth.
-        period: of the samples, s, over which a force is held.
+        arm: the controller's model of the arm.
+        mass, damping, stiffness: M, D, K of each direction, one number or (m,); kg, N s/m, N/m, for rotations
+            kg m^2, N m s/rad, N m/rad; None: the apparent mass of the hand in mid-range, critically damped
+            with a fifth of the bandwidth.
+        period: sampling period, s, over which a force is held.
         bandwidth, axes, posture, avoid_limits, friction, near: as in `OperationalSpace`.
     """
 
@@ -90,26 +90,28 @@ class Admittance:
 
     @property
     def operations(self) -> float:
-        """Those of the law and of what moves its reference, with the forward kinematics of what is wanted."""
+        """Operations of the law and of the reference motion, including the forward kinematics of the
+        reference.
+        """
         return self.law.operations
 
     @property
     def offset(self) -> Floats:
-        """How far the reference is moved now, (m,), m and rad."""
+        """Present displacement of the reference, (m,), m and rad."""
         return self.state[: len(self.state) // 2].copy()
 
     def reset(self) -> None:
-        """The reference is where it was."""
+        """Reset the displacement to 0."""
         self.state = np.zeros(self.law.reads["state"])
-        self.last: float | None = None  # when it was asked
+        self.last: float | None = None  # time of the last call
 
     def command(self, sample: Sample) -> Floats:
-        """Torques to the moved reference, which then moves on."""
+        """Torques towards the displaced reference, whose state is then advanced."""
         apart = self.period if self.last is None else sample.t - self.last
         if abs(apart - self.period) > OFF * self.period:
             raise InputError(
-                f"Admittance, period: expected samples {self.period:g} s apart, got {apart:g} s; give it the "
-                "period of the loop."
+                f"Admittance, period: expected samples {self.period:g} s apart, got {apart:g} s; set it to "
+                "the period of the loop."
             )
         self.last = sample.t
         force = np.zeros(6) if sample.force is None else sample.force
@@ -120,8 +122,8 @@ class Admittance:
 
 
 def held_response(mass: Floats, damping: Floats, stiffness: Floats, period: float) -> Floats:
-    """What a period does to x and xd of M xdd + D xd + K x = F with F held, (6 m,): the factors of x, xd and
-    F in the next x, and in the next xd.
+    """Discrete transition of x and xd of M xdd + D xd + K x = F over a period with F held, (6 m,): the
+    factors of x, xd and F in the next x, and in the next xd.
     """
     parts = []
     for M, D, K in zip(mass, damping, stiffness, strict=True):
@@ -131,7 +133,7 @@ def held_response(mass: Floats, damping: Floats, stiffness: Floats, period: floa
 
 
 def _exponential(A: Floats) -> Floats:
-    """e^A by its series, A halved until it is short and the result squared as often."""
+    """e^A by scaling and squaring of its Taylor series."""
     halvings = max(0, math.ceil(math.log2(max(float(np.linalg.norm(A)), 1.0))))
     small, term = A / 2.0**halvings, np.eye(len(A))
     total = term.copy()
@@ -147,5 +149,5 @@ def _each(value: ArrayLike, m: int, what: str) -> Floats:
     array = as_floats(value, f"Admittance, {what}")
     made = frozen_array(np.full(m, array) if array.ndim == 0 else array, (m,), f"Admittance, {what}")
     if (made < 0.0).any():
-        raise InputError(f"Admittance, {what}: expected no negative number, got {made.tolist()}.")
+        raise InputError(f"Admittance, {what}: expected numbers of at least 0, got {made.tolist()}.")
     return made

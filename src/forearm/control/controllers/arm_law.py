@@ -1,6 +1,4 @@
-"""A law ready for an arm: what it reads at a sample, the numbers that it is set to, and its torques, as
-machine code.
-"""
+"""A control law bound to an arm: its inputs per sample, its gains, and its torques as machine code."""
 
 from __future__ import annotations
 
@@ -29,11 +27,11 @@ JOINTS = ("q", "qd", "q_wanted", "qd_wanted", "qdd_wanted", "qd_ahead")
 
 @dataclass(frozen=True, eq=False)
 class ArmLaw:
-    """A law on the arm that it believes in: `reads` has the lengths of what a sample brings, by name,
-    `numbers` its gains, (k,) each.
+    """A law for the controller's model of an arm: `reads` maps each input of a sample to its length,
+    `numbers` holds its gains, (k,) each.
 
-    `form` is all else that its torques depend on, `about` what it says of itself. A law with a state has
-    `state_next`; `meanings` are of what others do not read.
+    `form` identifies everything else its torques depend on, `about` describes it. A law with a state has
+    `state_next`; `meanings` describe inputs that other laws do not read.
     """
 
     name: str
@@ -48,22 +46,22 @@ class ArmLaw:
 
     @cached_property
     def compiled(self) -> TracedFunction:
-        """Torques, and the next state where there is one, from what it reads and its numbers, in order."""
+        """Torques, and the next state if there is one, from its inputs and gains, in order."""
         lengths = tuple((name, len(x)) for name, x in self.numbers.items())
         key = ("arm law", self.name, self.form, lengths, self.arm)
         return compile_function(self._traced, self.name, key=key, arm=self.arm)
 
     def meaning(self, name: str) -> str:
-        """What an array is, with its unit."""
+        """Description of an array, with its unit."""
         return self.meanings.get(name, SAID.get(name, ""))
 
     @property
     def operations(self) -> float:
-        """Multiplications and additions a sample, exact."""
+        """Multiplications and additions per sample, exact."""
         return self.compiled.counts.operations
 
     def command(self, *sample: Floats) -> Any:
-        """Torques (n,), or these and the next state, from what it reads in order."""
+        """Torques (n,), or torques and the next state, from its inputs in order."""
         return self.compiled.call(*sample, *self.numbers.values())
 
     def _traced(self) -> Traced:
@@ -75,7 +73,7 @@ class ArmLaw:
 
 
 def entries(tracing: Tracing, name: str, length: int) -> Vector:
-    """An array of inputs of the graph; q and qd are there already."""
+    """An array of inputs of the graph; q and qd exist already."""
     known = {"q": tracing.q, "qd": tracing.qd}
     found = known.get(name) or [tracing.graph.input(f"{name}[{i}]") for i in range(length)]
     return np.array(found, dtype=object)
@@ -88,7 +86,9 @@ def traced_law(
     inputs: tuple[Argument, ...],
     drive: Callable[[Vector], tuple[str, Vector]] = lambda tau: ("tau", tau),
 ) -> Traced:
-    """A law on a tracing's graph, refined: what `drive` makes of its torques by name, and its next state."""
+    """Trace a law on a graph, refined: the named output that `drive` makes of its torques, and its next
+    state.
+    """
     x = HandInputs(**given)
     results = {} if law.state_next is None else {"state_next": law.state_next(x)}
     tau = law.torques(x, TracedModel(tracing))

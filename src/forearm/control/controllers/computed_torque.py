@@ -1,5 +1,5 @@
-"""Computed torque: the model turns the arm into independent double integrators, and gains
-do the rest. Dhanaraj 1.
+"""Computed torque: inverse dynamics turns the arm into independent double integrators, which gains then
+control. Dhanaraj 1.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ Floats = NDArray[np.float64]
 
 
 class ComputedTorque:
-    """tau = inverse dynamics at the measured q, qd and the acceleration qdd + kd e' + kp e:
-    e'' + kd e' + kp e = 0.
+    """tau = inverse dynamics at the measured q, qd and the acceleration qdd + kd e' + kp e: e'' + kd e' + kp
+    e = 0.
 
-    With less in its model it computes less, and the errors are no longer free of each other. Joints with dry
-    friction that stand are taken to move as wanted.
+    A reduced model takes fewer operations, but the errors become coupled. Joints at rest with dry friction
+    are assumed to move as the reference does.
 
     Args:
-        arm: the arm that the controller believes in.
-        bandwidth: of critically damped errors, rad/s.
-        friction: whether friction is in its model.
-        dropped: terms left out: "no-velocity-terms", "no-gravity" or "own-link-only"; None: none.
+        arm: the controller's model of the arm.
+        bandwidth: of the critically damped error dynamics, rad/s.
+        friction: whether friction is in the model.
+        dropped: terms left out: "no-velocity-terms", "no-gravity" or "own-link-only"; None: full model.
     """
 
     def __init__(
@@ -39,14 +39,14 @@ class ComputedTorque:
 
     @property
     def operations(self) -> float:
-        """Those of the inverse dynamics, of the acceleration that it is asked for, and of directions."""
+        """Operations of the inverse dynamics, of the commanded acceleration, and of friction directions."""
         return self._law.counts.operations
 
     def reset(self) -> None:
-        """Nothing is kept."""
+        """No state to reset."""
 
     def command(self, sample: Sample) -> Floats:
-        """Torques for an acceleration that brings the error to 0."""
+        """Torques for an acceleration that makes the error decay."""
         gains = self.gains
         tau: Floats = self._law.call(sample.q, sample.qd, *sample.wanted, sample.ahead[1], gains.kp, gains.kd)
         return tau

@@ -1,5 +1,5 @@
-"""Controllers of arms with elastic joints, which know of motors behind springs: PD on the motors, torques of
-the elastic model along a motion, and feedback of links and motors together.
+"""Controllers for arms with elastic joints: PD on the motors, feedforward of the elastic model along a
+motion, and state feedback of links and motors.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from forearm.drives.elasticity import deflection_of
 from forearm.errors import InputError
 
 Floats = NDArray[np.float64]
-POSTURES = 9  # of the motion, in which feedback must be stable
+POSTURES = 9  # configurations along the motion in which feedback must be stable
 MEASURED = {
     "q": "measured: motor angles over gear ratios, rad (m)",
     "qd": "measured: motor speeds over gear ratios, rad/s (m/s)",
@@ -33,8 +33,8 @@ MEASURED = {
 
 
 def motor_pd(x: HandInputs, model: LawModel, springs: tuple[Elasticity | None, ...]) -> Vector:
-    """tau = kp (theta_d - theta) + kd (qd_d - thetad) + g(q_d), where theta_d is how far the motor must turn
-    for its spring to carry g at q_d; measured q and qd are those of the motors. Tomei 1991.
+    """tau = kp (theta_d - theta) + kd (qd_d - thetad) + g(q_d), with theta_d the motor position at which its
+    spring holds g(q_d); measured q and qd are those of the motors. Tomei 1991.
     """
     held = model.gravity(x.q_wanted)
     pairs = zip(springs, held, strict=True)
@@ -43,15 +43,15 @@ def motor_pd(x: HandInputs, model: LawModel, springs: tuple[Elasticity | None, .
 
 
 class MotorPD:
-    """tau = M_jj (kp e + kd e') + g(q_d), with the errors of the motors from where their springs carry g(q_d)
-    at the posture wanted: the links come to it without an error. Tomei 1991.
+    """tau = M_jj (kp e + kd e') + g(q_d), with e the error of the motors from where their springs hold g(q_d)
+    in the reference configuration: the links reach it without steady-state error. Tomei 1991.
 
     It needs sensors on the motors alone, and is stable for any gains stiff enough to hold the arm up.
 
     Args:
-        arm: the arm that the controller believes in.
-        bandwidth: of critically damped errors, rad/s.
-        inertias: what gains are multiplied by (n,), kg m^2 (kg); None: M_jj in mid-range, rotors included.
+        arm: the controller's model of the arm.
+        bandwidth: of the critically damped error dynamics, rad/s.
+        inertias: factors of the gains (n,), kg m^2 (kg); None: M_jj in mid-range, rotors included.
     """
 
     name = "PD on motors"
@@ -72,33 +72,33 @@ class MotorPD:
 
     @property
     def operations(self) -> float:
-        """Those of gravity, of the springs and of the errors."""
+        """Operations of gravity, springs and errors."""
         return self.law.operations
 
     def reset(self) -> None:
-        """Nothing is kept."""
+        """No state to reset."""
 
     def command(self, sample: Sample) -> Floats:
-        """Spring and damper at the motors, and what holds the arm."""
+        """PD on the motors plus gravity torques."""
         q, qd, _ = sample.wanted
         tau: Floats = self.law.command(*motors_of(sample, self.name), q, qd)
         return tau
 
 
 class ElasticFeedForward:
-    """tau = what the motors must give for the links to follow the motion, springs and rotors included, + M_jj
-    (kp e + kd e') with the errors of the motors from where they must be.
+    """tau = motor torques that make the links follow the motion, springs and rotors included, + M_jj (kp e +
+    kd e') with e the error of the motors from their reference.
 
-    All of it is computed beforehand, torques for the middle of the period in which they act. The motion needs
-    four derivatives. It needs sensors on the motors, unless there is no feedback.
+    The feedforward is computed in advance, for the middle of the period in which each torque acts. The motion
+    needs four derivatives. Sensors on the motors are required, unless there is no feedback.
 
     Args:
-        arm: the arm that the controller believes in, without backlash and rotor_axis.
-        motion: the wanted motion, of continuous snap.
+        arm: the controller's model of the arm, without backlash and rotor_axis.
+        motion: the reference motion, of continuous snap.
         period: sampling period, s.
         delay: periods until a command acts, 0 or 1.
-        bandwidth: of the feedback, rad/s; None: none.
-        inertias: what its gains are multiplied by (n,), kg m^2 (kg); None: M_jj in mid-range.
+        bandwidth: of the feedback, rad/s; None: no feedback.
+        inertias: factors of its gains (n,), kg m^2 (kg); None: M_jj in mid-range.
     """
 
     name = "elastic feed-forward"
@@ -118,14 +118,14 @@ class ElasticFeedForward:
 
     @property
     def operations(self) -> float:
-        """Those of the errors and of adding them; what is computed beforehand is not counted."""
+        """Operations of the errors and of adding them; feedforward computed in advance is not counted."""
         return 0.0 if self.gains is None else float(pull_operations() * len(self.gains.kp))
 
     def reset(self) -> None:
-        """Nothing is kept."""
+        """No state to reset."""
 
     def command(self, sample: Sample) -> Floats:
-        """The torques of this period, corrected."""
+        """Torques of this period, corrected."""
         _, _, theta, thetad, tau = self.reference.at(sample, self.name)
         if self.gains is None:
             return tau
@@ -135,23 +135,23 @@ class ElasticFeedForward:
 
 
 class StateFeedback:
-    """tau = that of `ElasticFeedForward` without feedback + gains on the errors of position and speed of link
-    and motor, which put the poles of each joint by itself, two masses with a spring in mid-range, sampled.
+    """tau = `ElasticFeedForward` without feedback + gains on position and speed errors of link and motor, by
+    pole placement for each joint separately, as two sampled masses with a spring in mid-range.
 
-    Two are at -w, the bandwidth; the spring's are left as fast as they are, and damped. To slow them down to
-    w as well (`elastic_bandwidth`) takes a torque against the spring, and makes arms of several joints
-    unstable. w is held back to half of what sampling bears, and until the whole arm is stable in nine
-    postures of the motion, linearised. It needs sensors on both sides.
+    Two poles are at -w, the bandwidth; those of the spring keep their frequency and are damped. Slowing them
+    down to w as well (`elastic_bandwidth`) takes a torque against the spring, and makes arms of several
+    joints unstable. w is limited to half of the sampling limit, and until the whole arm is stable in nine
+    configurations along the motion, linearised. Sensors on both sides are required.
 
     Args:
-        arm: the arm that the controller believes in, without backlash and rotor_axis.
-        motion: the wanted motion, of continuous snap.
+        arm: the controller's model of the arm, without backlash and rotor_axis.
+        motion: the reference motion, of continuous snap.
         period: sampling period, s.
         delay: periods until a command acts, 0 or 1.
         bandwidth: w, rad/s.
-        elastic_bandwidth: how fast the poles of springs are, rad/s; None: as fast as each joint swings by
-            itself, sqrt(K / M + K / B), but no slower than w.
-        damping: damping ratio of these poles, at least; 1: both at one place.
+        elastic_bandwidth: natural frequency of the spring poles, rad/s; None: that of the separate joint,
+            sqrt(K / M + K / B), but at least w.
+        damping: minimum damping ratio of these poles; 1: a double pole.
     """
 
     name = "state feedback"
@@ -183,20 +183,20 @@ class StateFeedback:
 
     @property
     def operations(self) -> float:
-        """Those of four errors and of adding them, and of what waits under a delay."""
+        """Operations of four errors and of adding them, and of the pending command with a delay."""
         n = len(self.gains.link)
         return float(2 * pull_operations() * n + (2 * n if self._is_late else 0))
 
     def reset(self) -> None:
-        """Nothing waits to act."""
+        """Clear the pending command."""
         self._waiting = np.zeros(len(self.gains.link))
 
     def command(self, sample: Sample) -> Floats:
-        """The torques of this period, corrected."""
+        """Torques of this period, corrected."""
         q, qd, theta, thetad, tau = self.reference.at(sample, self.name)
         if not sample.sees_links:
             raise InputError(
-                f"{self.name}: expected sensors on links and motors, got those on motors alone; run it with "
+                f"{self.name}: expected sensors on links and motors, got motor sensors alone; run it with "
                 "sensors=Sensors(side='both')."
             )
         g, (motor, speed) = self.gains, motors_of(sample, self.name)
@@ -209,10 +209,10 @@ class StateFeedback:
 
 
 def motors_of(sample: Sample, name: str) -> tuple[Floats, Floats]:
-    """Measured positions and speeds of the motors (n,); an error where sensors do not tell them."""
+    """Measured motor positions and speeds (n,); an error without sensors on motors."""
     if sample.motor is None:
         raise InputError(
-            f"{name}: expected sensors on the motors, got those on links alone; run it with "
+            f"{name}: expected sensors on the motors, got link sensors alone; run it with "
             "sensors=Sensors(side='motor') or 'both'."
         )
     return sample.motor

@@ -1,5 +1,5 @@
-"""Feed-forward: the torques that the wanted motion needs, whatever the arm does.
-Swartz's use of the Inverse Arm.
+"""Feedforward: the torques of the reference motion, regardless of the actual state. Swartz's use of the
+Inverse Arm.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ Floats = NDArray[np.float64]
 
 
 class FeedForward:
-    """tau = inverse dynamics of the wanted motion; nothing is measured, so that every error stays.
+    """tau = inverse dynamics of the reference motion; nothing is measured, so that errors persist.
 
     Args:
-        arm: the arm that the controller believes in.
-        friction: whether friction is in its model.
-        dropped: terms left out: "no-velocity-terms", "no-gravity" or "own-link-only"; None: none.
+        arm: the controller's model of the arm.
+        friction: whether friction is in the model.
+        dropped: terms left out: "no-velocity-terms", "no-gravity" or "own-link-only"; None: full model.
     """
 
     def __init__(self, arm: Arm, *, friction: bool = True, dropped: str | None = None) -> None:
@@ -31,27 +31,27 @@ class FeedForward:
 
     @property
     def operations(self) -> float:
-        """Those of the inverse dynamics, and of directions of friction."""
+        """Operations of the inverse dynamics, and of friction directions."""
         return self._law.counts.operations
 
     def reset(self) -> None:
-        """Nothing is kept."""
+        """No state to reset."""
 
     def command(self, sample: Sample) -> Floats:
-        """The wanted motion's torques."""
+        """Torques of the reference motion."""
         tau: Floats = self._law.call(*sample.wanted, sample.ahead[1])
         return tau
 
 
 class FeedForwardPD:
-    """tau = inverse dynamics of the wanted motion + M_jj (kp e + kd e'), each joint's own inertia.
+    """tau = inverse dynamics of the reference motion + M_jj (kp e + kd e'), with each joint's own inertia.
 
     Args:
-        arm: the arm that the controller believes in.
-        bandwidth: of critically damped errors, rad/s.
-        inertias: what gains are multiplied by (n,), kg m^2 (kg); None: M_jj in mid-range.
-        friction: whether friction is in its model.
-        dropped: terms left out: "no-velocity-terms", "no-gravity" or "own-link-only"; None: none.
+        arm: the controller's model of the arm.
+        bandwidth: of the critically damped error dynamics, rad/s.
+        inertias: factors of the gains (n,), kg m^2 (kg); None: M_jj in mid-range.
+        friction: whether friction is in the model.
+        dropped: terms left out: "no-velocity-terms", "no-gravity" or "own-link-only"; None: full model.
     """
 
     def __init__(
@@ -69,14 +69,14 @@ class FeedForwardPD:
 
     @property
     def operations(self) -> float:
-        """Those of the inverse dynamics, of directions of friction, of the errors and of adding them."""
+        """Operations of the inverse dynamics, of friction directions, and of the errors and adding them."""
         return self._law.counts.operations
 
     def reset(self) -> None:
-        """Nothing is kept."""
+        """No state to reset."""
 
     def command(self, sample: Sample) -> Floats:
-        """The wanted motion's torques, corrected."""
+        """Torques of the reference motion, corrected."""
         gains = self.gains
         tau: Floats = self._law.call(sample.q, sample.qd, *sample.wanted, sample.ahead[1], gains.kp, gains.kd)
         return tau

@@ -1,6 +1,4 @@
-"""Control laws on a model as machine code, with exact counts of what each takes; which way joints with dry
-friction are taken to move.
-"""
+"""Control laws on a model as machine code, with exact operation counts; directions of dry friction."""
 
 from __future__ import annotations
 
@@ -34,8 +32,8 @@ SAID = {
 
 @lru_cache(maxsize=64)
 def law_of_model(arm: Arm, law: str, dropped: str | None = None) -> TracedFunction:
-    """The torques of a law of CONTROL_LAWS, with its inputs as arguments, and the next sum of errors where
-    it has one; with terms dropped from the model.
+    """Torques of a law of CONTROL_LAWS with its inputs as arguments, and the next sum of errors if it has
+    one; optionally with terms dropped from the model.
     """
     model = believed(arm, dropped)
     key = ("law", law, dropped, model)
@@ -43,14 +41,14 @@ def law_of_model(arm: Arm, law: str, dropped: str | None = None) -> TracedFuncti
 
 
 def forces_of(arm: Arm, dropped: str | None = None) -> TracedFunction:
-    """Torques from q, qd, qdd and the velocities to take friction at where joints stand or go astray; exact,
-    or without velocity terms, gravity, or the links behind each joint's own.
+    """Torques from q, qd, qdd and the velocities that set the direction of friction for joints at rest or
+    drifting; exact, or without velocity terms, gravity, or the links after each joint's own.
     """
     return law_of_model(arm, "feedforward", dropped)
 
 
 def traced_law(arm: Arm, law: str, dropped: str | None = None) -> Traced:
-    """A law of CONTROL_LAWS on a graph of its own, with what it reads as inputs."""
+    """A law of CONTROL_LAWS on a graph of its own, with its inputs."""
     tracing, formula = Tracing(arm, {}), CONTROL_LAWS[law]
     x = LawInputs(**{name: inputs_named(tracing, name) for name in formula.inputs})
     results = {"tau": formula.torques(x, TracedModel(tracing, dropped))}
@@ -60,20 +58,20 @@ def traced_law(arm: Arm, law: str, dropped: str | None = None) -> Traced:
 
 
 def traced_vectors(tracing: Tracing, inputs: Iterable[str], results: dict[str, Vector]) -> Traced:
-    """Results (n,) by name from inputs (n,), refined."""
+    """Named results (n,) from inputs (n,), refined."""
     both = ([Argument(name, (tracing.arm.n,), SAID.get(name, "")) for name in x] for x in (inputs, results))
     return Traced(*refined(tracing.graph, results), *map(tuple, both))
 
 
 def inputs_named(tracing: Tracing, name: str) -> Vector:
-    """An array (n,) of inputs of the graph; q and qd are there already."""
+    """An array (n,) of inputs of the graph; q and qd exist already."""
     known = {"q": tracing.q, "qd": tracing.qd}
     found = known.get(name) or [tracing.graph.input(f"{name}[{i}]") for i in range(tracing.arm.n)]
     return np.array(found, dtype=object)
 
 
 def named(name: str, friction: bool, dropped: str | None) -> str:
-    """The name of a controller with what its model leaves out."""
+    """Name of a controller including what its model omits."""
     return ", ".join(
         [name, *([dropped.replace("-", " ")] if dropped else []), *([] if friction else ["no friction"])]
     )
@@ -81,18 +79,18 @@ def named(name: str, friction: bool, dropped: str | None) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Directions:
-    """Which way joints with dry friction are taken to move:
-    as measured, or as wanted where they stand or go astray.
+    """Direction of motion assumed for dry friction: as measured, or that of the reference for joints at rest
+    or moving the wrong way.
     """
 
     dry: NDArray[np.bool_]
 
     @staticmethod
     def of(arm: Arm) -> Directions | None:
-        """None where no joint has dry friction, so that velocities are taken as measured."""
+        """None if no joint has dry friction, so that measured velocities are used."""
         dry = np.array(held_freedoms(arm), dtype=bool)
         return Directions(dry) if dry.any() else None
 
     def moving(self, qd: Floats, ahead: Floats) -> Floats:
-        """Velocities (n,) to compute friction with."""
+        """Velocities (n,) for computing friction."""
         return np.asarray(np.where(self.dry, moving(qd, ahead)[0], qd))

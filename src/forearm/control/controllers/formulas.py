@@ -1,5 +1,5 @@
-"""The control laws, each written once: over arrays of numbers, and over arrays of symbols, from which
-machine code, C and fixed point are made.
+"""Joint-space control laws, each written once for numbers and symbols, the source of machine code, C and
+fixed point.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ Vector = Any  # (n,): numbers or symbols
 
 
 class LawModel(Protocol):
-    """What a law asks of the arm that it believes in."""
+    """What a law needs from the controller's model of the arm."""
 
     def inverse(self, q: Vector, qd: Vector, qdd: Vector, ahead: Vector) -> Vector:
-        """Torques of a motion; where dry joints stand or go astray, friction is that of moving `ahead`."""
+        """Inverse dynamics; for dry joints at rest or moving the wrong way, friction is that of moving
+        `ahead`.
+        """
         ...
 
     def gravity(self, q: Vector) -> Vector:
@@ -28,8 +30,8 @@ class LawModel(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class LawInputs:
-    """What a law may read, (n,) each: measured, wanted now, the velocity wanted next, gains, and what was
-    summed up of the errors.
+    """Inputs of a law, (n,) each: measurement, reference, the next reference velocity, gains, and the sum of
+    errors.
     """
 
     q: Vector = None
@@ -45,26 +47,27 @@ class LawInputs:
 
 
 def pull(kp: Scalar, kd: Scalar, q: Scalar, qd: Scalar, q_wanted: Scalar, qd_wanted: Scalar) -> Scalar:
-    """kp e + kd e': a spring and a damper towards what is wanted."""
+    """kp e + kd e': a spring and a damper towards the reference."""
     return kp * (q_wanted - q) + kd * (qd_wanted - qd)
 
 
 def moving(qd: Scalar, ahead: Scalar) -> tuple[Scalar, Scalar]:
-    """Velocity and direction to take dry friction at: as measured, or as wanted where a joint stands or goes
-    astray. It must be overcome before it is seen.
+    """Velocity and direction for dry friction: as measured, or those of the reference if a joint is at rest
+    or moves the wrong way. Static friction must be overcome before motion is measured.
     """
     way, other = sign(qd), sign(ahead)
-    agrees = way * (way + other)  # 0 where it stands or goes astray, else at least 1: exact in fixed point
+    # 0 if at rest or moving the wrong way, else at least 1: exact in fixed point
+    agrees = way * (way + other)
     return choose(agrees, 1.0, ahead, qd), choose(agrees, 1.0, other, way)
 
 
 def clamped(x: Scalar, most: float) -> Scalar:
-    """x within +-most."""
+    """x limited to +-most."""
     return maximum(minimum(x, most), -most) if math.isfinite(most) else x
 
 
 def state_next(x: LawInputs) -> Vector:
-    """The sum of the errors with this sample's."""
+    """The sum of the errors including this sample."""
     return x.state + (x.q_wanted - x.q)
 
 
@@ -86,7 +89,7 @@ def _computed_torque(x: LawInputs, model: LawModel) -> Vector:
 
 @dataclass(frozen=True)
 class ControlLaw:
-    """A law: the names of what it reads, and its torques."""
+    """A law: the names of its inputs, and its torques."""
 
     inputs: tuple[str, ...]
     torques: Callable[[LawInputs, LawModel], Vector]

@@ -16,10 +16,10 @@ Floats = NDArray[np.float64]
 
 
 class GravityCompensation:
-    """tau = g(q) - d qd, whatever is wanted.
+    """tau = g(q) - d qd, independent of the reference.
 
     Args:
-        arm: what the controller believes in.
+        arm: the controller's model of the arm.
         damping: d, one number or one per joint, N m s/rad (N s/m); None: 0.
     """
 
@@ -40,14 +40,14 @@ class GravityCompensation:
 
     @property
     def operations(self) -> float:
-        """Those of gravity, and 2 a joint for the damping."""
+        """Operations of gravity, and 2 per joint for the damping."""
         return self.law.operations
 
     def reset(self) -> None:
-        """Nothing is kept."""
+        """No state to reset."""
 
     def command(self, sample: Sample) -> Floats:
-        """What holds the arm, less what slows it down."""
+        """Gravity torques minus damping."""
         tau: Floats = self.law.command(*((sample.q, sample.qd) if self._is_damped else (sample.q,)))
         return tau
 

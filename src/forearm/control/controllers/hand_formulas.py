@@ -1,5 +1,5 @@
-"""Control laws in the hand's space, each written once: over arrays of numbers, and over arrays of symbols,
-from which machine code and C are made. Khatib 1987, Hogan 1985.
+"""Operational-space control laws, each written once for numbers and symbols, the source of machine code and
+C. Khatib 1987, Hogan 1985.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from forearm.control.controllers.hand_inertia import HandInertia, HandTask
 from forearm.model import Array
 from forearm.symbols.scalars import Scalar, arctangent, maximum, minimum, root
 
-TINY = 1e-150  # the sine of an angle that is 0
+TINY = 1e-150  # the sine below which an angle counts as 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,26 +32,26 @@ class HandState:
 
 
 class HandModel(LawModel, Protocol):
-    """What a law in the hand's space asks of the arm that it believes in."""
+    """What an operational-space law needs from the controller's model of the arm."""
 
     def inertia_matrix(self, q: Vector) -> Array:
         """M (n, n)."""
         ...
 
     def hand(self, q: Vector, qd: Vector, qdd: Vector | None = None) -> HandState:
-        """The hand's motion; without qdd its acceleration is J' qd."""
+        """The motion of the hand; without qdd its acceleration is J' qd."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class HandInputs:
-    """What a law in the hand's space may read: measured and wanted joints, (n,) each; the measured `force` on
-    the hand (6,); gains of the m directions that are controlled and of the posture; the state of a law.
+    """Inputs of an operational-space law: measured and reference joints, (n,) each; the measured `force` on
+    the hand (6,); gains of the m controlled directions and of the posture; the state of a law.
 
-    `stiffness` and `damping` are (m,) or, row by row, (m m,). The posture is that of the wanted joints unless
-    `posture` (n,) is another; joints are pushed back from beyond `lower` and `upper` by `push` (n,), 1/s^2.
-    `mobility`, `spring` and `damper` are 1 / M, K / M and D / M of an admittance, `transition` (6 m,) is what
-    a period does to its state.
+    `stiffness` and `damping` are (m,) or, row by row, (m m,). The posture is that of the reference joints
+    unless `posture` (n,) is given; joints beyond `lower` and `upper` are pushed back by `push` (n,), 1/s^2.
+    `mobility`, `spring` and `damper` are 1 / M, K / M and D / M of an admittance, `transition` (6 m,)
+    advances its state by a period.
     """
 
     q: Vector = None
@@ -81,8 +81,8 @@ class HandInputs:
 
 @dataclass(frozen=True)
 class ImpedanceTerms:
-    """What an impedance has beside spring and damper: Lambda (xdd - J' qd), velocity terms and friction of
-    the model beside gravity, a posture in the null space.
+    """Optional terms of an impedance: Lambda (xdd - J' qd), velocity terms and friction of the model, a
+    posture in the null space.
     """
 
     feedforward: bool = False
@@ -97,12 +97,12 @@ def gravity_compensation(x: HandInputs, model: LawModel) -> Vector:
 
 
 def impedance(x: HandInputs, model: HandModel, task: HandTask, terms: ImpedanceTerms) -> Vector:
-    """tau = J^T (K e + D e' [+ Lambda (xdd - J' qd)]) + g(q), or all of the bias, and in the null space of
-    the hand torques M a of the posture. Hogan 1985.
+    """tau = J^T (K e + D e' [+ Lambda (xdd - J' qd)]) + g(q), or the full bias, plus torques M a of the
+    posture in the null space of the hand. Hogan 1985.
     """
     here, there, rows = _here(x, model), _there(x, model), list(task.rows)
     J, rate = here.J[rows], (there.velocity - here.velocity)[rows]
-    # What a law does not have is 0 here, and costs nothing over symbols.
+    # Terms that a law omits are 0 here, and cost nothing over symbols.
     M = model.inertia_matrix(x.q)
     inertia = HandInertia.of(M, J, task)
     a = posture_acceleration(x) if terms.posture else np.zeros(len(x.q))
@@ -115,11 +115,11 @@ def impedance(x: HandInputs, model: HandModel, task: HandTask, terms: ImpedanceT
 
 
 def operational_space(x: HandInputs, model: HandModel, task: HandTask) -> Vector:
-    """Torques that give the hand xdd + kd e' + kp e, and the joints in its null space the posture's
-    acceleration a: inverse dynamics at a + M^-1 J^T Lambda (xdd + kd e' + kp e - J' qd - J a).
+    """Torques that accelerate the hand by xdd + kd e' + kp e, and the joints in its null space by the
+    posture's acceleration a: inverse dynamics at a + M^-1 J^T Lambda (xdd + kd e' + kp e - J' qd - J a).
 
-    That is J^T (Lambda (xdd + kd e' + kp e) + mu + p) + (1 - J^T Jbar^T) (M a + C qd + g) with
-    Jbar = M^-1 J^T Lambda. Khatib 1987.
+    That is J^T (Lambda (xdd + kd e' + kp e) + mu + p) + (1 - J^T Jbar^T) (M a + C qd + g) with Jbar = M^-1
+    J^T Lambda. Khatib 1987.
     """
     here, there, rows = _here(x, model), _there(x, model), list(task.rows)
     e, rate = hand_error(there, here)[rows], (there.velocity - here.velocity)[rows]
@@ -128,8 +128,8 @@ def operational_space(x: HandInputs, model: HandModel, task: HandTask) -> Vector
 
 
 def admittance(x: HandInputs, model: HandModel, task: HandTask) -> Vector:
-    """The torques of `operational_space` to a reference that a measured force has moved by the `state`, an
-    offset and its rate, (m,) each, with M xdd + D xd + K x = F; the force itself is taken off, -J^T F.
+    """Torques of `operational_space` for a reference displaced by the measured force: `state`, an offset and
+    its rate, (m,) each, follows M xdd + D xd + K x = F; the force itself is compensated, -J^T F.
     """
     here, there, rows = _here(x, model), _there(x, model), list(task.rows)
     offset, speed = x.state[: len(rows)], x.state[len(rows) :]
@@ -142,7 +142,7 @@ def admittance(x: HandInputs, model: HandModel, task: HandTask) -> Vector:
 
 
 def admittance_next(x: HandInputs, task: HandTask) -> Vector:
-    """The state a period later, exact for a force that is held."""
+    """The state one period later, exact for a held force."""
     m = len(task.rows)
     parts = [x.transition[i * m : (i + 1) * m] for i in range(6)]
     known = (x.state[:m], x.state[m:], x.force[list(task.rows)])
@@ -151,7 +151,7 @@ def admittance_next(x: HandInputs, task: HandTask) -> Vector:
 
 
 def posture_acceleration(x: HandInputs) -> Vector:
-    """Accelerations (n,) towards a posture, and back from the limits."""
+    """Accelerations (n,) towards a posture, and away from the limits."""
     if x.posture is None:
         a = x.qdd_wanted + pull(x.kp, x.kd, x.q, x.qd, x.q_wanted, x.qd_wanted)
     else:
@@ -163,12 +163,12 @@ def posture_acceleration(x: HandInputs) -> Vector:
 
 
 def hand_error(there: HandState, here: HandState) -> Array:
-    """From here to there, (6,): the way, and the turn as a rotation vector, base axes."""
+    """Pose error from here to there, (6,): translation, and rotation vector, base axes."""
     return np.concatenate([there.p - here.p, rotation_vector(there.R @ here.R.T)])
 
 
 def rotation_vector(R: Array) -> Array:
-    """Axis times angle of a rotation over any scalar; 0 for a half turn, whose axis R does not tell."""
+    """Axis times angle of a rotation over any scalar; 0 for a half turn, whose axis R does not determine."""
     s = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
     sine, cosine = root(s[0] * s[0] + s[1] * s[1] + s[2] * s[2]), 0.5 * (R[0, 0] + R[1, 1] + R[2, 2] - 1.0)
     return s * (arctangent(sine, cosine) / maximum(sine, TINY))
@@ -183,13 +183,15 @@ def _there(x: HandInputs, model: HandModel) -> HandState:
 
 
 def _resolved(x: HandInputs, model: HandModel, J: Array, asked: Array, task: HandTask) -> Array:
-    """Accelerations of the joints, the nearest to the posture's by kinetic energy that the hand's allow."""
+    """Joint accelerations closest to the posture's in the kinetic-energy metric among those that produce the
+    hand acceleration.
+    """
     a, inertia = posture_acceleration(x), HandInertia.of(model.inertia_matrix(x.q), J, task)
     return a + inertia.accelerations(inertia.force(asked - J @ a))
 
 
 def _damped(x: HandInputs, inertia: HandInertia, rate: Array) -> Array:
-    """2 ratio sqrt(K_jj Lambda_j) e', Lambda_j being felt while the other directions are free."""
+    """2 ratio sqrt(K_jj Lambda_j) e', with Lambda_j the apparent mass while the other directions are free."""
     m = len(rate)
     own = x.stiffness if len(x.stiffness) == m else x.stiffness[:: m + 1]
     pairs = zip(own, inertia.directions, rate, strict=True)
@@ -197,12 +199,12 @@ def _damped(x: HandInputs, inertia: HandInertia, rate: Array) -> Array:
 
 
 def _within(q: Scalar, lower: Scalar, upper: Scalar) -> Scalar:
-    """q within its limits; one that is known to be infinite needs no comparison."""
+    """q clamped to its limits; an infinite limit needs no comparison."""
     low, high = (isinstance(x, float) and math.isinf(x) for x in (lower, upper))
     q = q if low else maximum(q, lower)
     return q if high else minimum(q, upper)
 
 
 def _times(K: Vector, v: Array) -> Scalar:
-    """K v of a matrix that is diagonal, (m,), or whole, (m m,)."""
+    """K v for a diagonal (m,) or full (m m,) matrix."""
     return K * v if len(K) == len(v) else K.reshape(len(v), len(v)) @ v

@@ -1,5 +1,5 @@
-"""What laws in the hand's space are set to: the directions that they control, the inertia that is felt there,
-the posture that redundant joints take.
+"""Parameters of operational-space laws: controlled directions, apparent inertia, and the posture of redundant
+joints.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from forearm.kinematics.limits import limits_of, middle
 from forearm.values import as_floats, check_number, frozen_array
 
 Floats = NDArray[np.float64]
-NEAR = 1e-3  # of the mean mobility: what is damped
+NEAR = 1e-3  # of the mean mobility: damping threshold
 MARGIN = 0.1  # of a joint's range, at either end
 
 
 def task_of(arm: Arm, axes: Iterable[str] | None, near: float) -> HandTask:
-    """The directions named, x, y, z and rx, ry, rz about these; by default all six where six joints can serve
-    them, else x, y, z.
+    """The named directions, x, y, z and rx, ry, rz about these; by default all six if at least six joints can
+    serve them, else x, y, z.
     """
     check_arm(arm)
     given = AXES[: 6 if arm.n >= 6 else 3] if axes is None else tuple(axes)
@@ -38,8 +38,8 @@ def task_of(arm: Arm, axes: Iterable[str] | None, near: float) -> HandTask:
 
 
 def hand_inertia(arm: Arm, q: ArrayLike, axes: Iterable[str] | None = None, near: float = NEAR) -> Floats:
-    """Lambda = (J M^-1 J^T)^-1 (m, m) at a posture (n,), rotors included: the force, N, or moment, N m, for
-    each acceleration of the hand; damped where it is nearly singular. Khatib 1987.
+    """Operational-space inertia Lambda = (J M^-1 J^T)^-1 (m, m) in a configuration (n,), rotors included: the
+    force, N, or moment, N m, per unit acceleration of the hand; damped where nearly singular. Khatib 1987.
 
     Args:
         arm: the arm.
@@ -52,8 +52,8 @@ def hand_inertia(arm: Arm, q: ArrayLike, axes: Iterable[str] | None = None, near
 
 
 def usual_masses(arm: Arm, task: HandTask) -> Floats:
-    """What the hand weighs in mid-range, (m,), kg and of turns kg m^2: 1 over the mean of (J M^-1 J^T)_jj, in
-    which light directions count most, so that no posture is much lighter.
+    """Apparent mass of the hand in mid-range, (m,), kg and for rotations kg m^2: 1 over the mean of (J M^-1
+    J^T)_jj, which weights light directions most, so that no configuration is much lighter.
     """
     return np.asarray(task.near / _inertia_at(arm, middle(arm), task).least)
 
@@ -61,8 +61,8 @@ def usual_masses(arm: Arm, task: HandTask) -> Floats:
 def posture_numbers(
     arm: Arm, bandwidth: float, posture: ArrayLike | None, avoid_limits: float | None
 ) -> dict[str, Floats]:
-    """The gains of the posture, the posture where it is given, and what pushes joints back from limits: from
-    a tenth of the range before them on, with w^2 of a bandwidth of its own.
+    """Gains of the posture, the posture if given, and the gains that push joints back from limits: within a
+    tenth of the range from a limit, with w^2 of a separate bandwidth.
     """
     gains = critically_damped(arm.n, bandwidth)
     made = {"kp": gains.kp, "kd": gains.kd}
@@ -78,16 +78,16 @@ def posture_numbers(
 
 
 def directions_given(value: ArrayLike, m: int, what: str) -> Floats:
-    """Of the m directions: (m,), or a symmetric matrix (m, m) without negative eigenvalues row by row."""
+    """Values of the m directions: (m,), or a positive semidefinite matrix (m, m) row by row."""
     array = as_floats(value, what)
     array = np.full(m, array) if array.ndim == 0 else array
     if array.shape not in ((m,), (m, m)):
         raise InputError(f"{what}: expected {m} numbers or a matrix ({m}, {m}), got shape {array.shape}.")
     square = np.diag(array) if array.ndim == 1 else array
     if not np.isfinite(square).all() or not np.allclose(square, square.T, rtol=1e-9, atol=0.0):
-        raise InputError(f"{what}: expected finite numbers, a matrix to be symmetric, got {shorten(value)}.")
+        raise InputError(f"{what}: expected finite numbers, or a symmetric matrix, got {shorten(value)}.")
     if np.linalg.eigvalsh(square).min() < -1e-9 * np.abs(square).max():
-        raise InputError(f"{what}: expected no negative number or eigenvalue, got {shorten(value)}.")
+        raise InputError(f"{what}: expected numbers or eigenvalues of at least 0, got {shorten(value)}.")
     return array.ravel()
 
 

@@ -1,5 +1,5 @@
-"""The inertia that is felt at the hand, Lambda = (J M^-1 J^T)^-1, over any scalar, damped near singular
-postures. Khatib 1987.
+"""Operational-space inertia of the hand, Lambda = (J M^-1 J^T)^-1, over any scalar, damped near singular
+configurations. Khatib 1987.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ AXES = ("x", "y", "z", "rx", "ry", "rz")
 
 @dataclass(frozen=True)
 class HandTask:
-    """Which of the hand's six velocities a law controls, by their rows, and how near a singular posture it is
-    damped: where an entry of D in J M^-1 J^T = L D L^T falls below `near` times the mean of the diagonal.
+    """The rows of the hand's six velocities that a law controls, and the threshold of damping near
+    singularities: where an entry of D in J M^-1 J^T = L D L^T falls below `near` times the mean of the
+    diagonal.
 
-    Rows before have priority: it is the last of those that depend on each other that gives way.
+    Earlier rows have priority: of linearly dependent directions the last one is given up.
     """
 
     rows: tuple[int, ...]
@@ -30,8 +31,8 @@ class HandTask:
 
 @dataclass(frozen=True, eq=False)
 class HandInertia:
-    """M = L D L^T from the last joint to the first, W = L^-1 J^T, and mobility = J M^-1 J^T = Lambda^-1 with
-    factors of its own.
+    """M = L D L^T from the last joint to the first, W = L^-1 J^T, and mobility = J M^-1 J^T = Lambda^-1,
+    factored likewise.
     """
 
     L: Array
@@ -44,7 +45,7 @@ class HandInertia:
 
     @staticmethod
     def of(M: Array, J: Array, task: HandTask) -> HandInertia:
-        """From the inertia matrix (n, n) and the rows of the Jacobian that are controlled, (m, n)."""
+        """From the inertia matrix (n, n) and the controlled rows of the Jacobian, (m, n)."""
         L, r = factor_symmetric(M[::-1, ::-1])
         W = solve_lower(L, np.array(J[:, ::-1].T))
         A = mirrored(W.T @ (W * np.array(r)[:, None]))
@@ -52,22 +53,22 @@ class HandInertia:
         return HandInertia(L, r, W, A, least, *factor_symmetric(A, least))
 
     def force(self, acceleration: Array) -> Array:
-        """Lambda a, (m,): what gives the hand that acceleration."""
+        """Lambda a, (m,): the force that accelerates the hand by a."""
         right = np.array(acceleration, dtype=self.mobility.dtype)
         return solve_upper(self.L_hand, self.r_hand, solve_lower(self.L_hand, right))
 
     def accelerations(self, force: Array) -> Array:
-        """M^-1 J^T f, (n,): what a force on the hand does to the joints."""
+        """M^-1 J^T f, (n,): joint accelerations due to a force on the hand."""
         return solve_upper(self.L, self.r, self.W @ force)[::-1]
 
     @property
     def directions(self) -> Array:
-        """1 / mobility_jj, (m,): what is felt in each direction while the others are free."""
+        """1 / mobility_jj, (m,): the apparent mass in each direction while the others are free."""
         return 1.0 / _maxima(np.diagonal(self.mobility), self.least)
 
 
 def _least(A: Array, task: HandTask) -> Array:
-    """The smallest entries of D, (m,): lengths and angles have means of their own."""
+    """Lower bounds of the entries of D, (m,): translations and rotations have separate means."""
     turns = [row >= 3 for row in task.rows]
     means = {kind: _mean(A, turns, kind) for kind in set(turns)}
     return np.array([task.near * means[turn] for turn in turns])

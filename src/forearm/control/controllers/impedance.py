@@ -1,4 +1,4 @@
-"""Cartesian impedance: a spring and a damper between the hand and where it should be. Hogan 1985."""
+"""Cartesian impedance: a spring and a damper between the hand and its reference. Hogan 1985."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ Floats = NDArray[np.float64]
 
 
 class Impedance:
-    """tau = J^T (K e + D e') + g(q), e being the way and the rotation vector from the hand to where it should
-    be, base axes: pushed by a force F it gives way by K^-1 F.
+    """tau = J^T (K e + D e') + g(q), with e the translation and rotation vector from the hand to its
+    reference, base axes: a force F displaces the hand by K^-1 F.
 
-    With `feedforward` and `velocity_terms` Lambda e'' + D e' + K e = F. Joints have a posture where they are
-    more than the directions, with `feedforward`, and where one is given; of as many joints as directions it
-    shows near singular postures alone.
+    With `feedforward` and `velocity_terms` Lambda e'' + D e' + K e = F. A posture acts in the null space of
+    redundant arms, with `feedforward`, and where `posture` is given; for as many joints as directions it
+    shows only near singular configurations.
 
     Args:
-        arm: what the controller believes in.
+        arm: the controller's model of the arm.
         stiffness: K of the directions `axes`, (m,) or (m, m), N/m and N m/rad; None: w^2 of the `bandwidth`
-            times what the hand weighs in mid-range, the mean of its directions.
+            times the mean apparent mass of the hand in mid-range.
         damping: D likewise, N s/m and N m s/rad; None: 2 `ratio` sqrt(K_jj Lambda_j) at each sample, with
             Lambda_j = 1 / (J M^-1 J^T)_jj.
-        ratio: of damping, 1 where it is critical.
+        ratio: damping ratio, 1 is critical.
         bandwidth: w, rad/s.
         feedforward: whether Lambda (xdd - J' qd) is added to the force.
         velocity_terms: whether C qd and friction are added to g(q).
@@ -94,14 +94,14 @@ class Impedance:
 
     @property
     def operations(self) -> float:
-        """Those of the law, with the forward kinematics of what is wanted."""
+        """Operations of the law, with the forward kinematics of the reference."""
         return self.law.operations
 
     def reset(self) -> None:
-        """Nothing is kept."""
+        """No state to reset."""
 
     def command(self, sample: Sample) -> Floats:
-        """The spring's and the damper's force at the joints, and what holds the arm."""
+        """Joint torques of the spring and damper force, plus gravity torques."""
         tau: Floats = self.law.command(sample.q, sample.qd, *sample.wanted, sample.ahead[1])
         return tau
 

@@ -1,4 +1,4 @@
-"""Operational space control: the hand as a unit mass in every direction, redundant joints in its null space.
+"""Operational-space control: the hand as a unit mass in every direction, redundant joints in its null space.
 Khatib 1987.
 """
 
@@ -21,18 +21,18 @@ Floats = NDArray[np.float64]
 
 
 class OperationalSpace:
-    """The hand has the acceleration xdd + kd e' + kp e in the directions `axes`, so that e'' + kd e' + kp e =
-    0 there; what joints are left take a posture, by default that of the wanted motion.
+    """The hand accelerates by xdd + kd e' + kp e in the directions `axes`, so that e'' + kd e' + kp e = 0
+    there; redundant joints take a posture, by default that of the reference motion.
 
     Args:
-        arm: what the controller believes in.
+        arm: the controller's model of the arm.
         bandwidth: of critically damped gains, rad/s.
         axes: of x, y, z, rx, ry, rz, base axes; None: all for six joints and more, else x, y, z.
-        posture: joints (n,) to stay near to; None: those of the wanted motion.
-        avoid_limits: a bandwidth, rad/s, with which joints are pushed back from the last tenth of their
-            range; None: they are not.
+        posture: preferred joint coordinates (n,); None: those of the reference motion.
+        avoid_limits: bandwidth, rad/s, with which joints are pushed back from the last tenth of their range;
+            None: disabled.
         friction: whether friction is in the model.
-        near: how near to a singular posture it is damped, as a share of the mean mobility of the hand.
+        near: damping threshold near singular configurations, as a share of the mean mobility of the hand.
     """
 
     def __init__(
@@ -62,13 +62,13 @@ class OperationalSpace:
 
     @property
     def operations(self) -> float:
-        """Those of the law, with the forward kinematics of what is wanted."""
+        """Operations of the law, with the forward kinematics of the reference."""
         return self.law.operations
 
     def reset(self) -> None:
-        """Nothing is kept."""
+        """No state to reset."""
 
     def command(self, sample: Sample) -> Floats:
-        """Torques that accelerate the hand as it should be."""
+        """Torques that accelerate the hand as the law requires."""
         tau: Floats = self.law.command(sample.q, sample.qd, *sample.wanted, sample.ahead[1])
         return tau

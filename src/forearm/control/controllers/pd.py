@@ -1,4 +1,4 @@
-"""Each joint by itself: position and velocity errors, gravity carried or not, the error summed up or not."""
+"""Independent joint control: PD or PID on the joint errors, with or without gravity compensation."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class PD:
     """tau = M_jj (kp e + kd e') + g(q): a spring and a damper at every joint.
 
     Args:
-        arm: the arm that the controller believes in.
-        bandwidth: of critically damped errors, rad/s.
-        inertias: what gains are multiplied by (n,), kg m^2 (kg); None: M_jj in mid-range.
+        arm: the controller's model of the arm.
+        bandwidth: of the critically damped error dynamics, rad/s.
+        inertias: factors of the gains (n,), kg m^2 (kg); None: M_jj in mid-range.
         gravity: whether g(q) is added.
     """
 
@@ -38,22 +38,22 @@ class PD:
 
     @property
     def operations(self) -> float:
-        """Those of the errors, and of gravity with adding it."""
+        """Operations of the errors, and of gravity and adding it."""
         return self._law.counts.operations
 
     def reset(self) -> None:
-        """Nothing is kept."""
+        """No state to reset."""
 
     def command(self, sample: Sample) -> Floats:
-        """Spring, damper, and what holds the arm."""
+        """Spring, damper and gravity torques."""
         q, qd, _ = sample.wanted
         tau: Floats = self._law.call(sample.q, sample.qd, q, qd, self.gains.kp, self.gains.kd)
         return tau
 
 
 class PID:
-    """tau = M_jj (kp e + kd e' + ki sum of e T) + g(q): what stays of the error is worked
-    off, at some swinging.
+    """tau = M_jj (kp e + kd e' + ki sum of e T) + g(q): the integral removes steady-state errors, at the cost
+    of some oscillation.
 
     Args:
         arm, bandwidth, inertias, gravity: as in `PD`.
@@ -74,16 +74,16 @@ class PID:
 
     @property
     def operations(self) -> float:
-        """Those of the errors and their sum, and of gravity with adding it."""
+        """Operations of the errors and their sum, and of gravity and adding it."""
         return self._law.counts.operations
 
     def reset(self) -> None:
-        """Begin to sum up anew."""
+        """Clear the sum of errors."""
         self.sum = np.zeros(len(self.gains.kp))
         self.last: tuple[float, Floats] | None = None
 
     def command(self, sample: Sample) -> Floats:
-        """Spring, damper, what was summed up before this sample, and what holds the arm."""
+        """Spring, damper, integral up to the previous sample, and gravity torques."""
         q, qd, _ = sample.wanted
         gains = self.gains
         if self.last is not None:

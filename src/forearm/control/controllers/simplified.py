@@ -1,6 +1,4 @@
-"""Arms built, and equations cut, so that there is less to compute: what each saves, and
-what it costs. Waters IV.
-"""
+"""Simplified arms and equations: operations saved, and the cost. Waters IV."""
 
 from __future__ import annotations
 
@@ -21,20 +19,20 @@ from forearm.kernels.kept import kernel_of
 
 Floats = NDArray[np.float64]
 States = tuple[Floats, Floats, Floats]
-PERIOD = 1e-2  # s between the places at which torques are compared
+PERIOD = 1e-2  # s between the samples at which torques are compared
 
 
 @dataclass(frozen=True)
 class Saving:
-    """One way to compute less, and what it costs.
+    """One simplification, its savings and its cost.
 
     Attributes:
-        name: what is done.
-        operations: operations of the inverse dynamics left.
-        saved: share of them saved.
-        torque_error: rms error of the torques along a motion over their rms; 0 where the arm is built for it.
-        torque: rms torque itself over that of the arm as it was.
-        cost: its cost in words.
+        name: the simplification.
+        operations: remaining operations of the inverse dynamics.
+        saved: share of operations saved.
+        torque_error: rms torque error along a motion over the rms torque; 0 if the arm is built that way.
+        torque: rms torque over that of the original arm.
+        cost: the cost in words.
     """
 
     name: str
@@ -48,12 +46,12 @@ class Saving:
 def savings(
     arm: Arm, motion: object = None, locked: int | None = None, distance: float = 0.2
 ) -> list[Saving]:
-    """What dropping terms, locking the last joints and counterbalancing save on an arm, rigid.
+    """Savings from dropping terms, locking the last joints and counterbalancing a rigid arm.
 
     Args:
         arm: the arm.
-        motion: the wanted motion; None: `default_motion`.
-        locked: how many of the last joints are locked, where the motion begins; None: half of them.
+        motion: the reference motion; None: `default_motion`.
+        locked: number of last joints locked at the start of the motion; None: half of them.
         distance: of counterweights from the axes, m.
     """
     rigid = arm.rigid()
@@ -81,12 +79,12 @@ def savings(
 
 
 def locked_arm(arm: Arm, still: ArrayLike, q: Floats) -> Arm:
-    """The arm with joints held by pins: fewer joints to compute for.
+    """The arm with pinned joints, which leaves fewer joints to compute.
 
     Args:
         arm: the arm.
-        still: (n,), which joints are held.
-        q: joint coordinates (n,) at which they are.
+        still: (n,), which joints are locked.
+        q: joint coordinates (n,) at which they are locked.
     """
     try:
         chosen = np.asarray(still, dtype=bool)
@@ -94,7 +92,8 @@ def locked_arm(arm: Arm, still: ArrayLike, q: Floats) -> Arm:
         raise InputError(f"still: expected one truth value per joint, got {shorten(still)}.") from None
     if chosen.shape != (arm.n,) or chosen.all():
         raise InputError(
-            f"locked_arm: which of the {arm.n} joints are locked must be said for each, and one must move."
+            f"locked_arm: expected one truth value for each of the {arm.n} joints, and at least one joint "
+            "that moves."
         )
     return arm.lock(
         {joint.name: float(x) for joint, x, is_held in zip(arm.joints, q, chosen, strict=True) if is_held}
@@ -102,7 +101,7 @@ def locked_arm(arm: Arm, still: ArrayLike, q: Floats) -> Arm:
 
 
 def counterbalanced(arm: Arm, distance: float = 0.2) -> Arm:
-    """The arm with counterweights that take gravity off its joints, where fixed weights can.
+    """The arm with counterweights that balance gravity at its joints, where fixed weights can.
 
     Args:
         arm: the arm.
@@ -112,8 +111,8 @@ def counterbalanced(arm: Arm, distance: float = 0.2) -> Arm:
 
 
 def weights_of(arm: Arm, distance: float) -> Balance:
-    """Its counterweights, which do not depend on the ranges of the joints;
-    the worst postures, which are long to find, do.
+    """Its counterweights, which do not depend on joint ranges; the slow search for worst configurations is
+    skipped.
     """
     held = (dataclasses.replace(j, limits=Limits(0.0, 0.0)) if j.kind != "fixed" else j for j in arm.tree)
     return balance(arm.replace(tree=tuple(held)), distance)

@@ -1,4 +1,4 @@
-"""The model of control laws: the arm on the graph, whole or with terms left out. Waters IV."""
+"""The model of control laws: the arm on the graph, complete or with terms left out. Waters IV."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ DROPPED = ("no-velocity-terms", "no-gravity", "own-link-only")
 
 
 def believed(arm: Arm, dropped: str | None) -> Arm:
-    """The arm that is traced where these terms are dropped. Friction that depends on the load needs what was
-    dropped: it is left out with it.
+    """The arm to trace when these terms are dropped. Load-dependent friction needs the dropped terms, and is
+    left out with them.
     """
     if dropped is not None:
         check_choice(dropped, DROPPED, "dropped")
@@ -34,7 +34,7 @@ def believed(arm: Arm, dropped: str | None) -> Arm:
 
 
 class TracedModel:
-    """Torques on a tracing's graph, without velocity terms or the links behind each joint's own if these are
+    """Torques on a tracing's graph, without velocity terms or the links after each joint's own if these are
     `dropped`; friction and rotors stay.
     """
 
@@ -52,8 +52,8 @@ class TracedModel:
         return self.tracing.inertia_matrix()
 
     def hand(self, q: Vector, qd: Vector, qdd: Vector | None = None) -> HandState:
-        """The hand's motion; without qdd its acceleration is J' qd. q, and qd with qdd, are inputs of the
-        graph.
+        """The motion of the hand; without qdd its acceleration is J' qd. q, and qd with qdd, are inputs of
+        the graph.
         """
         t = self.tracing
         t.q = list(q)
@@ -65,7 +65,9 @@ class TracedModel:
         return HandState(T[:3, :3], T[:3, 3], J, velocity, acceleration)
 
     def inverse(self, q: Vector, qd: Vector, qdd: Vector, ahead: Vector) -> Vector:
-        """Torques of a motion; where dry joints stand or go astray, friction is that of moving `ahead`."""
+        """Inverse dynamics; for dry joints at rest or moving the wrong way, friction is that of moving
+        `ahead`.
+        """
         t, a = self.tracing, list(qdd)
         t.q = list(q)
         rates, ways = self._moving(qd, ahead)
@@ -78,8 +80,8 @@ class TracedModel:
         return made
 
     def _moving(self, qd: Vector, ahead: Vector) -> tuple[list[Scalar], list[Scalar]]:
-        """Velocities of the freedoms, and directions of the joints, of which a follower may turn the other
-        way.
+        """Velocities of the degrees of freedom, and directions of the joints; a mimic joint may turn the
+        other way.
         """
         dry = held_freedoms(self.tracing.arm)
         pairs = [
@@ -89,7 +91,7 @@ class TracedModel:
         return rates, [sign(way) for way in model.rates(ways)] if model.has_followers else model.rates(ways)
 
     def _own_links(self, qd: list[Scalar], qdd: list[Scalar]) -> Vector:
-        """F_i of an arm on which link i alone has mass: one outward recursion for all, and nothing inward."""
+        """F_i of an arm on which link i alone has mass: one outward recursion for all, and no inward one."""
         t = self.tracing
         refuse_tree(t.model, "own-link-only")
         states = (t.model.coordinates(t.q), t.model.rates(qd), t.model.rates(qdd))
@@ -97,7 +99,7 @@ class TracedModel:
         return np.array([x + a * J for x, a, J in zip(own, qdd, t.rotor, strict=True)], dtype=object)
 
     def _friction(self, qd: list[Scalar], ways: list[Scalar]) -> Vector:
-        """At the freedoms."""
+        """Friction torques at the degrees of freedom."""
         t, rates = self.tracing, self.tracing.model.rates(qd)
         torques = driven(t.drives, [0.0] * len(rates), None, rates, ways)
         return np.array(t.model.gathered(torques), dtype=object)

@@ -1,3 +1,3 @@
-"""Geometry from measured poses or points of the hand: what is unknown, the fit with its intervals, and what
-the postures cannot tell.
+"""Kinematic calibration from measured poses or points of the hand: the unknowns, the fit with confidence
+intervals, and which parameters the data cannot determine.
 """

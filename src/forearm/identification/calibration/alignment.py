@@ -1,5 +1,4 @@
-"""Where the measuring device stands, and where its target sits on the hand, in closed form: the start of a
-fit.
+"""Closed-form initial estimate of where the measuring device stands and where its target sits on the hand.
 
 Measured poses are Z = B F H with the base B in the device's frame, F the hand in the base by the file, H the
 target in the hand; measured points are z = B (F h).
@@ -16,13 +15,13 @@ STILL = 1e-12
 
 
 def base_of_poses(Z: Floats, F: Floats) -> Floats:
-    """B (4, 4) of Z = B F: the rotation that fits all best, then the mean of what is left."""
+    """B (4, 4) of Z = B F: the best-fitting rotation, then the mean of the remaining offsets."""
     R = nearest_rotation(np.einsum("bij,bkj->ik", Z[:, :3, :3], F[:, :3, :3]))
     return pose(R, np.median(Z[:, :3, 3] - F[:, :3, 3] @ R.T, axis=0))
 
 
 def base_and_hand_of_poses(Z: Floats, F: Floats) -> tuple[Floats, Floats]:
-    """B and H of Z = B F H: by rotations first, or by positions where all rotations have one axis."""
+    """B and H of Z = B F H: rotations first, or positions first if all rotations share one axis."""
     at, h = base_and_point(Z[:, :3, 3], F)
     R_H = nearest_rotation(np.einsum("bji,bjk->ik", at[:3, :3] @ F[:, :3, :3], Z[:, :3, :3]))
     tried = [_by_rotations(Z, F), (at, pose(R_H, h))]

@@ -1,4 +1,4 @@
-"""Geometry of an arm from measured poses or points of its hand."""
+"""Kinematic calibration of an arm from measured poses or points of its hand."""
 
 from __future__ import annotations
 
@@ -38,27 +38,30 @@ def calibrate(
     noise: float | Sequence[float] | None = None,
     confidence: float = 0.95,
 ) -> Calibration:
-    """The geometry of an arm from poses or points of its hand, measured at joint coordinates.
+    """Calibrate the geometry of an arm from poses or points of its hand, measured at known joint coordinates.
 
-    What the data do not show stays at the file's values, and is said. A row that does not belong to the
-    others is left out, and said.
+    Parameters that the data do not determine keep the file's values and are reported. Outliers are excluded
+    and reported.
 
     Args:
-        arm: the arm as its file has it.
-        q: joint coordinates (B, n), rad (m), or what `read_measurements` gave, poses or points included.
-        poses: of the hand in the frame of the measuring device (B, 4, 4); None: points are given.
-        points: of the hand in the frame of the measuring device (B, 3), m; None: poses are given.
-        hand_point: where the measured point is in the hand frame (3,), m; None: unknown, and estimated.
+        arm: the arm as in its file.
+        q: joint coordinates (B, n), rad (m), or the result of `read_measurements`, which includes poses or
+            points.
+        poses: poses (B, 4, 4) of the hand in the frame of the measuring device; None if points are given.
+        points: positions (B, 3) of the hand point in the frame of the measuring device, m; None if poses are
+            given.
+        hand_point: the measured point (3,) in the hand frame, m; None: unknown, estimated.
         unknowns: names ("joint2.a"), joints ("joint2"), "hand", or groups: "offsets" (the zeros of the
             joints), "dh", "frames", "all" (default: "all").
-        base: True: where the device stands is unknown; False: it measures in the base frame; or the base
-            frame (4, 4) in the device's, known.
-        prior: how far the file's values are off, standard deviations in m and rad, or by name; None: open.
-        noise: standard deviation of a measured coordinate, m, and of a turn, rad; None: from what is left.
-        confidence: probability that an interval is to hold.
+        base: True: the pose of the device is unknown; False: it measures in the base frame; or the known base
+            frame (4, 4) in the device's frame.
+        prior: standard deviations of the errors in the file's values, (m, rad) or by name; None: no prior.
+        noise: standard deviation of a measured coordinate, m, and of a rotation, rad; None: estimated from
+            the residuals.
+        confidence: probability that an interval contains the true value.
     """
     if isinstance(q, Measurements) and not (poses is None and points is None):
-        raise InputError("calibrate: what was read has its poses or points already; give no others.")
+        raise InputError("calibrate: these measurements already contain poses or points; do not pass others.")
     return calibrated(
         arm,
         q if isinstance(q, Measurements) else measurements_of(arm, q, poses, points),
@@ -82,11 +85,13 @@ def calibrated(
     noise: float | Sequence[float] | None = None,
     confidence: float = 0.95,
 ) -> Calibration:
-    """The same from measurements that were read; arguments as those of `calibrate`."""
+    """Calibrate from measurements that are already read; arguments as for `calibrate`."""
     confidence = check_number(confidence, "calibrate, confidence", above=0.0, maximum=1.0 - 1e-12)
     is_pose = found.poses is not None
     if is_pose and hand_point is not None:
-        raise InputError("calibrate, hand_point: it is for points; poses are of the hand frame itself.")
+        raise InputError(
+            "calibrate, hand_point: applies to points only; poses are those of the hand frame itself."
+        )
     setting = setting_of(arm, is_pose, hand_point, unknowns, base)
     has_point = not is_pose and "hand.x" in setting.unknowns.names
     refuse_mistaken_columns(setting.arm, found, setting.base, has_point, setting.reach)
@@ -98,12 +103,12 @@ def calibrated(
 
 
 def _check_count(setting: CalibrationSetting, task: CalibrationTask, count: int) -> None:
-    """Refuse fewer equations than unknowns that can be told."""
+    """Refuse fewer equations than identifiable unknowns."""
     told = most_shown(setting.arm, setting.unknowns.names, setting.is_pose)
     needed = -(-told // task.size)
     if count < needed and not np.isfinite(task.prior).all():
         raise InputError(
-            f"calibrate: {count} rows of {task.size} numbers are too few for {told} unknowns "
-            f"that can be told; at least {needed} are needed, {3 * needed} are good. Measure more, or name "
-            "fewer unknowns, such as 'offsets'."
+            f"calibrate: {count} rows of {task.size} values are too few for {told} identifiable unknowns; "
+            f"expected at least {needed} rows, better {3 * needed}. Measure more, or select fewer unknowns, "
+            "such as 'offsets'."
         )

@@ -1,5 +1,5 @@
-"""Nonlinear least squares of geometry: Gauss-Newton with damping on exact Jacobians, only along what the data
-show; what is left tells the noise of positions and turns.
+"""Nonlinear least squares for geometry: damped Gauss-Newton with exact Jacobians, restricted to the
+directions that the data determine; the residuals give the noise of positions and rotations.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from forearm.kernels.traced_function import TracedFunction
 from forearm.spatial import Floats
 
 ROUNDS = 60
-TRIES = 16  # of one step, each with ten times the damping
+TRIES = 16  # attempts per step, each with ten times the damping
 FIRST_DAMPING = 1e-8  # of the largest singular value squared
-STILL = 1e-12  # of rad, of the reach: shorter steps end the descent
-FLAT = 1e-12  # of what is left: a smaller gain ends it too
-ROUNDING = 1e-6  # of what is left: a gain that may be promised and not come
-RANK = 1e-9  # of the largest singular value: smaller ones are directions that nothing shows
-LOOSE = 0.02  # rad, of the reach: a direction known worse than this stays where the file has it
+STILL = 1e-12  # rad, of the reach: shorter steps end the descent
+FLAT = 1e-12  # of the residual: a smaller decrease ends it too
+ROUNDING = 1e-6  # of the residual: a predicted decrease that need not be realised
+RANK = 1e-9  # of the largest singular value: directions below this are unobservable
+LOOSE = 0.02  # rad, of the reach: a direction known less precisely than this keeps the file's value
 NOISE_ROUNDS = 20
 SETTLED = 1e-3  # relative change of the noise
-EXACT = 1e-13  # of the reach: noise of data without any
+EXACT = 1e-13  # of the reach: noise assumed for exact data
 LOPSIDED = 1e4
 ROBUST_ROUNDS = 25
 MEDIAN = 2.366, 5.348  # of chi^2 with 3 and 6 degrees of freedom
@@ -30,10 +30,10 @@ MEDIAN = 2.366, 5.348  # of chi^2 with 3 and 6 degrees of freedom
 
 @dataclass(frozen=True, eq=False)
 class CalibrationTask:
-    """Measurements as equations: what is left (B, k) and its slopes (B, k, m) at values (m,).
+    """Measurements as equations: residuals (B, k) and their Jacobian (B, k, m) at values (m,).
 
-    `scale` (m,) brings unknowns to one size: the reach for lengths, 1 for angles; `prior` (m,) is how far the
-    file's values are off, infinite where that is open.
+    `scale` (m,) brings unknowns to a common size: the reach for lengths, 1 for angles; `prior` (m,) holds the
+    standard deviations of errors in the file's values, infinite without a prior.
     """
 
     function: TracedFunction
@@ -46,37 +46,37 @@ class CalibrationTask:
 
     @property
     def size(self) -> int:
-        """Numbers of one measurement: 3 of a point, 6 of a pose."""
+        """Values per measurement: 3 for a point, 6 for a pose."""
         return 6 if self.measured.shape[1] == 12 else 3
 
     def left(self, values: Floats) -> tuple[Floats, Floats]:
-        """What is left and its slopes."""
+        """Residuals and their Jacobian."""
         found = self.function(
             self.q, np.broadcast_to(values, (len(self.q), len(values))).copy(), self.measured
         )
         return found[0], found[1]
 
     def rows(self, kept: NDArray[np.bool_]) -> CalibrationTask:
-        """The same for some of the rows."""
+        """The same equations for a subset of the rows."""
         return replace(self, q=self.q[kept], measured=self.measured[kept])
 
 
 @dataclass(frozen=True, eq=False)
 class GeometryFit:
-    """Values that fit, and how well.
+    """Fitted values and the quality of the fit.
 
     Attributes:
         values: (m,).
-        left: measured less predicted (B, k).
-        slopes: of it (B, k, m).
-        sigma: standard deviations of what is left (k,).
+        left: residuals, measured minus predicted (B, k).
+        slopes: their Jacobian (B, k, m).
+        sigma: standard deviations of the residuals (k,).
         shown: directions (m, r) in scaled unknowns that were fitted.
-        singular: values of all directions that the data alone have (m,), over sigma.
-        hidden: directions (m, h) in scaled unknowns that the data alone do not show.
-        covariance: (m, m), for the directions shown.
-        leverage: H of each row (B, k, k), over sigma.
-        freedom: equations beyond those that were used up.
-        settled: whether the descent came to rest.
+        singular: values of all directions from the data alone (m,), over sigma.
+        hidden: directions (m, h) in scaled unknowns that the data alone do not determine.
+        covariance: (m, m), for the fitted directions.
+        leverage: leverage matrix H of each row (B, k, k), over sigma.
+        freedom: degrees of freedom left over.
+        settled: whether the descent converged.
     """
 
     values: Floats
@@ -93,10 +93,11 @@ class GeometryFit:
 
 
 def fit_geometry(task: CalibrationTask, values: Floats, noise: Floats | None, reach: float) -> GeometryFit:
-    """The fit from these values on; `noise` (k,) where it is known."""
+    """Fit from these starting values; `noise` (k,) where it is known."""
     rows = np.array([reach] * 3 + [1.0] * (task.size - 3))
     sigma = 1e-3 * rows if noise is None else noise
-    # first held near the start by a spring, so that what hardly shows does not run away
+    # start with a prior that keeps values near the start, so that poorly determined directions do not run
+    # away
     held = replace(task, prior=np.minimum(task.prior, LOOSE * task.scale), file=task.start)
     everything = np.eye(len(values))
     values, _ = descended(held, values, np.diag(task.scale), sigma)
@@ -124,17 +125,19 @@ def fit_geometry(task: CalibrationTask, values: Floats, noise: Floats | None, re
 
 
 def descended(task: CalibrationTask, values: Floats, basis: Floats, sigma: Floats) -> tuple[Floats, bool]:
-    """The least squares along the columns of the basis (m, r), and whether steps came to rest."""
+    """Least squares within the columns of the basis (m, r), and whether it converged."""
     left, slopes = task.left(values)
     damping, cost = 0.0, _cost(task, values, left, sigma)
     for _ in range(ROUNDS):
         A = _equations(task, slopes, basis, sigma)
         b = np.concatenate([(left / sigma).ravel(), _of_prior(task, values)])
-        small = np.asarray(np.linalg.qr(np.column_stack([A, b]), mode="r"))  # the same equations, few of them
+        small = np.asarray(
+            np.linalg.qr(np.column_stack([A, b]), mode="r")
+        )  # an equivalent, smaller set of equations
         U, s, Vt = np.linalg.svd(small[:, :-1], full_matrices=False)
         s = np.where(s > RANK * max(float(s.max(initial=0.0)), 1e-300), s, 0.0)
         wanted = np.where(s > 0.0, U.T @ small[:, -1], 0.0)
-        if wanted @ wanted <= FLAT * cost:  # what a whole step would gain
+        if wanted @ wanted <= FLAT * cost:  # predicted gain of a full step
             return values, True
         for _ in range(TRIES):
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -158,8 +161,8 @@ def descended(task: CalibrationTask, values: Floats, basis: Floats, sigma: Float
 
 
 def robust_values(task: CalibrationTask, values: Floats) -> tuple[Floats, Floats]:
-    """Values that rows which fit badly hardly pull at (Cauchy's weights), and the distance of each row (B,)
-    in deviations of what the better half leaves.
+    """Robust values from Cauchy weights, which suppress badly fitting rows, and each row's distance (B,) in
+    standard deviations estimated from the better half.
     """
     groups = [slice(0, 3), slice(3, 6)][: task.size // 3]
     for _ in range(ROBUST_ROUNDS):
@@ -188,16 +191,18 @@ def _of_prior(task: CalibrationTask, values: Floats) -> Floats:
 
 
 def _equations(task: CalibrationTask, slopes: Floats, basis: Floats, sigma: Floats) -> Floats:
-    """Slopes along the basis over sigma (rows, r), and those of the prior."""
+    """Jacobian within the basis over sigma (rows, r), and that of the prior."""
     held = np.isfinite(task.prior)
     data = (slopes / sigma[:, None]).reshape(-1, slopes.shape[2]) @ basis
     return np.concatenate([data, basis[held] / task.prior[held, None]]) if held.any() else data
 
 
 def _directions(task: CalibrationTask, slopes: Floats, sigma: Floats) -> tuple[Floats, Floats, Floats]:
-    """Directions to fit (m, r), the singular values (m,) of the data alone, and what these do not show."""
+    """Directions to fit (m, r), the singular values (m,) of the data alone, and the directions that the data
+    do not determine.
+    """
     A = _equations(task, slopes, np.diag(task.scale), sigma)
-    # whoever says how far the file is off wants that weighed against the data, however little these say
+    # a prior is weighed against the data, however little these determine
     shown, _ = _split(A, np.inf if np.isfinite(task.prior).any() else LOOSE)
     data = A[: slopes.shape[0] * slopes.shape[1]]
     values = np.linalg.svd(np.linalg.qr(data, mode="r"), compute_uv=False)
@@ -206,7 +211,7 @@ def _directions(task: CalibrationTask, slopes: Floats, sigma: Floats) -> tuple[F
 
 
 def _split(A: Floats, loose: float) -> tuple[Floats, Floats]:
-    """Directions that equations show, and those that they do not, or know worse than `loose`."""
+    """Split directions into those that the equations determine, and the rest, known worse than `loose`."""
     _, s, Vt = np.linalg.svd(np.linalg.qr(A, mode="r"))
     s = np.concatenate([s, np.zeros(len(Vt) - len(s))])
     keep = (s > RANK * max(float(s.max(initial=0.0)), 1e-300)) & (s >= 1.0 / loose)
@@ -214,7 +219,7 @@ def _split(A: Floats, loose: float) -> tuple[Floats, Floats]:
 
 
 def _leverage(task: CalibrationTask, slopes: Floats, shown: Floats, sigma: Floats) -> Floats:
-    """H (B, k, k) of each row: how far a measurement pulls its own prediction, over sigma."""
+    """Leverage H (B, k, k) of each row: how strongly a measurement pulls its own prediction, over sigma."""
     basis = task.scale[:, None] * shown
     if not shown.shape[1]:
         return np.zeros((len(slopes), slopes.shape[1], slopes.shape[1]))
@@ -224,8 +229,8 @@ def _leverage(task: CalibrationTask, slopes: Floats, shown: Floats, sigma: Float
 
 
 def _noise(left: Floats, H: Floats, rows: Floats) -> Floats:
-    """Standard deviations of positions and turns from what is left of them, each by its degrees of freedom;
-    neither is taken for more than LOPSIDED times as exact as the other.
+    """Standard deviations of positions and rotations from their residuals, each with its degrees of freedom;
+    neither is assumed more than LOPSIDED times as exact as the other.
     """
     made = []
     for g in [slice(0, 3), slice(3, 6)][: left.shape[1] // 3]:

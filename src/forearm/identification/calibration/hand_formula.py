@@ -1,5 +1,5 @@
-"""The measured pose or point as a formula of q and of the unknown geometry, once over any scalar; what is
-left of a measurement and its Jacobian as machine code.
+"""The measured pose or point as a formula of q and of the unknown geometry over any scalar; residuals of
+measurements and their Jacobian as machine code.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from forearm.kernels.traced_function import TracedFunction, compile_function
 from forearm.spatial import Floats
 from forearm.symbols.scalars import Scalar, cosine, is_zero, maximum, root, sine
 
-ROUNDING = 1e-15  # what cosines leave of right angles that are known
-LEAST = 1e-12  # of 1 + trace: half a turn off is as far as it goes
+ROUNDING = 1e-15  # rounding error of cosines of known right angles
+LEAST = 1e-12  # of 1 + trace: limit near a rotation by half a turn
 
 
 class MovedFrame:
-    """A frame on its way along the arm: its axes and origin, as lists of scalars."""
+    """A frame moved along the arm: its axes and origin, as lists of scalars."""
 
     def __init__(self) -> None:
         self.axes: list[list[Scalar]] = [[float(i == k) for i in range(3)] for k in range(3)]
         self.origin: list[Scalar] = [0.0, 0.0, 0.0]
 
     def move(self, k: int, length: Scalar) -> None:
-        """Along its own axis k."""
+        """Translate along its own axis k."""
         if not is_zero(length):
             self.origin = [p + length * e for p, e in zip(self.origin, self.axes[k], strict=True)]
 
     def turn(self, k: int, angle: Scalar) -> None:
-        """About its own axis k."""
+        """Rotate about its own axis k."""
         if is_zero(angle):
             return
         c, s = (_exact(f(angle)) for f in (cosine, sine))
@@ -44,7 +44,7 @@ class MovedFrame:
         self.axes[j] = [c * b - s * a for a, b in zip(first, second, strict=True)]
 
     def turn_about(self, axis: Sequence[float], angle: Scalar) -> None:
-        """About a direction in its own axes: R = 1 + sin K + (1 - cos) K^2."""
+        """Rotate about a direction in its own axes: R = 1 + sin K + (1 - cos) K^2."""
         for k in range(3):
             if abs(axis[k]) == 1.0:
                 self.turn(k, axis[k] * angle)
@@ -64,13 +64,13 @@ class MovedFrame:
         )
 
     def follow(self, T: Floats) -> None:
-        """By a known pose (4, 4)."""
+        """Move by a known pose (4, 4)."""
         for k in range(3):
             self.move(k, _exact(float(T[k, 3])))
         self._times([[_exact(float(v)) for v in row[:3]] for row in T[:3]])
 
     def shift(self, six: Sequence[Scalar]) -> None:
-        """By x, y, z along its axes and roll, pitch, yaw."""
+        """Translate by x, y, z along its axes and rotate by roll, pitch, yaw."""
         for k in range(3):
             self.move(k, six[k])
         for k in (2, 1, 0):
@@ -82,7 +82,7 @@ class MovedFrame:
 
 
 def hand_frame(arm: Arm, q: Sequence[Scalar], value: Mapping[str, Scalar]) -> MovedFrame:
-    """The hand, in the frame that the base was taken to be in, at q with these values of unknowns."""
+    """The hand at q with these values of the unknowns, in the assumed base frame."""
     frame = MovedFrame()
     frame.shift([value.get(f"{BASE}.{part}", 0.0) for part in SIX])
     for step in path_to_hand(arm):
@@ -122,8 +122,8 @@ def _along_x(frame: MovedFrame, table: Mapping[str, Scalar]) -> None:
 
 
 def left_of_pose(frame: MovedFrame, measured: Sequence[Scalar]) -> list[Scalar]:
-    """Measured less predicted: the origin (3), and the turn from one to the other as 2 sin(angle / 2) axis in
-    the hand's axes (3); `measured` has the axes x, y, z of the measured frame, then its origin.
+    """Residual of a pose: the origin (3), and the rotation error as 2 sin(angle / 2) axis in the hand's axes
+    (3); `measured` holds the axes x, y, z of the measured frame, then its origin.
     """
     seen = [measured[3 * k : 3 * k + 3] for k in range(3)]
     E = [[sum_of(a * b for a, b in zip(mine, other, strict=True)) for other in seen] for mine in frame.axes]
@@ -133,13 +133,13 @@ def left_of_pose(frame: MovedFrame, measured: Sequence[Scalar]) -> list[Scalar]:
 
 
 def left_of_point(frame: MovedFrame, measured: Sequence[Scalar]) -> list[Scalar]:
-    """Measured less predicted origin (3)."""
+    """Residual of a point: measured minus predicted origin (3)."""
     return [m - p for m, p in zip(measured, frame.origin, strict=True)]
 
 
 @lru_cache(maxsize=32)
 def residual_function(arm: Arm, names: tuple[str, ...], is_pose: bool) -> TracedFunction:
-    """(q (n), values (m), measured (12 or 3)) -> what is left (k), and its Jacobian by the values (k, m)."""
+    """Compile (q (n), values (m), measured (12 or 3)) -> residual (k) and its Jacobian by values (k, m)."""
 
     def traced() -> Any:
         from forearm.codegen.functions import traced_formula
@@ -157,12 +157,12 @@ def residual_function(arm: Arm, names: tuple[str, ...], is_pose: bool) -> Traced
 
 
 def flat_poses(T: Floats) -> Floats:
-    """Poses (B, 4, 4) as the function takes them (B, 12): axes, then origins."""
+    """Poses (B, 4, 4) in the layout of the compiled function (B, 12): axes, then origins."""
     return np.concatenate([np.swapaxes(T[:, :3, :3], 1, 2).reshape(-1, 9), T[:, :3, 3]], axis=1)
 
 
 def sum_of(terms: Any) -> Scalar:
-    """The sum, from the first to the last."""
+    """The sum in order, from the first to the last."""
     total: Scalar = 0.0
     for term in terms:
         total = total + term
@@ -170,7 +170,7 @@ def sum_of(terms: Any) -> Scalar:
 
 
 def _exact(x: Scalar) -> Scalar:
-    """A known number without what rounding left of 0 and 1."""
+    """A known value with rounding errors near 0 and 1 removed."""
     if isinstance(x, float):
         for whole in (-1.0, 0.0, 1.0):
             if abs(x - whole) < ROUNDING:

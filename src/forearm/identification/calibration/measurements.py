@@ -1,4 +1,4 @@
-"""Measured poses or points of the hand beside joint coordinates: arrays or a file, taken over checked."""
+"""Measured poses or points of the hand with joint coordinates: checked arrays or files."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from forearm.values import as_floats
 
 MOST_ROWS = 20_000
 TURN = 2.0 * math.pi
-MANY_TURNS = 4.0  # of a joint without limits
-ORTHONORMAL = 0.02  # R^T R of a measured rotation may be this far from 1: it is then made one
-FAR = 100.0  # times what the arm can reach: millimetres are 1000 times
+MANY_TURNS = 4.0  # a larger value of a joint without limits looks like degrees
+ORTHONORMAL = 0.02  # tolerance of R^T R from 1 in a measured rotation, which is then orthonormalised
+FAR = 100.0  # times the reach of the arm: millimetres are 1000 times
 
 
 @dataclass(frozen=True, eq=False)
 class Measurements:
-    """Joint coordinates and what was measured of the hand there.
+    """Joint coordinates and the hand poses or points measured there.
 
     Attributes:
         q: (B, n), rad (m).
-        poses: (B, 4, 4) of the hand in the device's frame; None: points were measured.
-        points: (B, 3), m; None: poses were measured.
-        rows: the number of each row where it came from (B,).
+        poses: (B, 4, 4), of the hand in the device's frame; None if points were measured.
+        points: (B, 3), m; None if poses were measured.
+        rows: the number of each row in its source (B,).
         name: of the file, for messages.
-        findings: sentences on what was left out.
-        columns: how the columns of q are called (n,), for messages.
+        findings: sentences on excluded rows.
+        columns: names of the columns of q (n,), for messages.
     """
 
     q: Floats
@@ -46,17 +46,17 @@ class Measurements:
 
     @property
     def positions(self) -> Floats:
-        """Where the hand or its point was measured (B, 3)."""
+        """Measured positions of the hand or its point (B, 3)."""
         return self.poses[:, :3, 3] if self.poses is not None else np.asarray(self.points)
 
 
 def measurements_of(
     arm: Arm, q: ArrayLike, poses: ArrayLike | None, points: ArrayLike | None
 ) -> Measurements:
-    """Arrays as measurements; rows that are not numbers throughout are left out, and said."""
+    """Arrays as measurements; rows with NaN or infinite values are excluded and reported."""
     check_arm(arm, "calibrate, arm", moves=True)
     if (poses is None) == (points is None):
-        raise InputError("calibrate: give poses (B, 4, 4) of the hand, or points (B, 3), and not both.")
+        raise InputError("calibrate: expected poses (B, 4, 4) of the hand or points (B, 3), not both.")
     what, given, shape = ("poses", poses, (4, 4)) if points is None else ("points", points, (3,))
     assert given is not None
     joints, seen = as_floats(q, "calibrate, q"), as_floats(given, f"calibrate, {what}")
@@ -67,10 +67,10 @@ def measurements_of(
     if seen.shape != (len(joints), *shape):
         expected = (len(joints), *shape)
         raise InputError(
-            f"calibrate, {what}: expected shape {expected} beside q {joints.shape}, got {seen.shape}."
+            f"calibrate, {what}: expected shape {expected} for q {joints.shape}, got {seen.shape}."
         )
     if not len(joints):
-        raise InputError(f"calibrate, {what}: no row; measure the hand at some postures.")
+        raise InputError(f"calibrate, {what}: no rows; measure the hand at several configurations.")
     found = Measurements(
         joints,
         seen if what == "poses" else None,
@@ -82,29 +82,29 @@ def measurements_of(
 
 
 def array_columns(what: str) -> list[str]:
-    """How arrays' columns of positions are called in messages."""
+    """Names of the position columns of arrays, for messages."""
     return [f"poses[:, {i}, 3]" if what == "poses" else f"points[:, {i}]" for i in range(3)]
 
 
 def checked(
     arm: Arm, found: Measurements, q_columns: Sequence[str], columns: Sequence[str], asked: Sequence[str] = ()
 ) -> Measurements:
-    """Without rows that are not numbers, rotations made orthonormal; refused where units look wrong, unless
-    they were `asked` for.
+    """Exclude rows with NaN or infinite values and orthonormalise rotations; refuse values whose units look
+    wrong unless these units were `asked` for.
     """
     seen = found.poses if found.poses is not None else np.asarray(found.points)
     good = np.isfinite(found.q).all(axis=1) & np.isfinite(seen).reshape(len(seen), -1).all(axis=1)
     findings = list(found.findings)
     if not good.all():
         findings.append(
-            f"{found.name}: {_rows_in_words(found.rows[~good])} not numbers throughout, left out."
+            f"{found.name}: {_rows_in_words(found.rows[~good])} excluded: NaN or infinite values."
         )
     if not good.any():
-        raise InputError(f"{found.name}: no row of numbers; every row has a NaN or is infinite.")
+        raise InputError(f"{found.name}: no usable row; every row has a NaN or infinite value.")
     q, seen, rows = found.q[good], seen[good], found.rows[good]
     if len(q) > MOST_ROWS:
         raise InputError(
-            f"{found.name}: {len(q)} rows; at most {MOST_ROWS} are taken, some hundred are plenty."
+            f"{found.name}: {len(q)} rows; at most {MOST_ROWS} are allowed, a few hundred are plenty."
         )
     if "angles" not in asked:
         _ask_about_degrees(arm, q, found.name, q_columns, rows)
@@ -122,8 +122,9 @@ def _as_rotations(poses: Floats, name: str, rows: NDArray[np.intp]) -> Floats:
     last = np.abs(poses[:, 3] - [0.0, 0.0, 0.0, 1.0]).max(axis=1)
     for k in np.flatnonzero((off > ORTHONORMAL) | (np.linalg.det(R) < 0.0) | (last > 1e-9)):
         raise InputError(
-            f"{name}: row {rows[k]} is no pose: the upper left 3x3 must be a rotation (off by {off[k]:.2g}, "
-            f"at most {ORTHONORMAL:g}), the last row 0 0 0 1."
+            f"{name}: row {rows[k]} is not a pose: the upper left 3x3 must be a rotation (error "
+            f"{off[k]:.2g}, "
+            f"at most {ORTHONORMAL:g}), the last row must be 0 0 0 1."
         )
     made = poses.copy()
     U, _, Vt = np.linalg.svd(R)
@@ -142,7 +143,7 @@ def _ask_about_degrees(
             raise InputError(
                 f"{name}: column {columns[i]} ({joint.name}) is {worst:.6g} in row {rows[at]}, more than a "
                 f"turn and beyond its limits, {low:.4g} to {high:.4g} rad. Are these degrees? Divide by "
-                "57.29578, or say so for a file by units: deg, or rad if they are right (--units deg)."
+                "57.29578, or for a file set units to deg, or to rad if the values are right (--units deg)."
             )
 
 
@@ -155,9 +156,9 @@ def _ask_about_millimetres(arm: Arm, found: Measurements, columns: Sequence[str]
     k = int(np.argmax(spread))
     if spread[k] > 0.1 * FAR * size:
         raise InputError(
-            f"{found.name}: column {columns[k]} spreads over {spread[k]:.4g} m, but the arm reaches "
-            f"{size:.3g} m there. Are these millimetres? Divide by 1000, or say so for a file by units: mm, "
-            "or m if they are right (--units mm)."
+            f"{found.name}: column {columns[k]} spans {spread[k]:.4g} m, but the arm reaches only {size:.3g} "
+            "m. Are these millimetres? Divide by 1000, or for a file set units to mm, or to m if the values "
+            "are right (--units mm)."
         )
 
 

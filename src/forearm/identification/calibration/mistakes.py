@@ -1,6 +1,4 @@
-"""Joints that were written down in another order or with another sign: recognised by what a change of columns
-leaves.
-"""
+"""Detection of joint columns in the wrong order or with the wrong sign, by refitting with changed columns."""
 
 from __future__ import annotations
 
@@ -15,16 +13,16 @@ from forearm.identification.calibration.measurements import Measurements
 from forearm.kinematics.poses import forward
 from forearm.spatial import Floats, inverse_pose
 
-WRONG = 0.05  # of the reach: an arm of the file that is off by more is looked at
-BETTER = 0.1  # of what is left, and
-GOOD = 0.02  # of the reach: a change that leaves less than both is meant
-MOST = 200  # rows that are looked at
+WRONG = 0.05  # of the reach: a larger error of the file's arm triggers the search
+BETTER = 0.1  # of the residual, and
+GOOD = 0.02  # of the reach: a change is reported if it leaves less than both
+MOST = 200  # rows that are tested
 
 
 def refuse_mistaken_columns(
     arm: Arm, found: Measurements, base: Floats | None, has_point: bool, reach: float
 ) -> None:
-    """Refuse measurements that the file's arm is far from, if one change of columns of q brings it near."""
+    """Refuse measurements far from the file's arm if one change of columns of q brings them near."""
     rows = slice(0, MOST)
     plain = _left(arm, found, found.q[rows], base, has_point)
     if plain < WRONG * reach:
@@ -33,7 +31,7 @@ def refuse_mistaken_columns(
     best = min(((_left(arm, found, q, base, has_point), text) for q, text in changes), default=None)
     if best is not None and best[0] < min(BETTER * plain, GOOD * reach):
         raise InputError(
-            f"{found.name}: the arm is {1e3 * plain:.3g} mm off, but {1e3 * best[0]:.2g} mm with {best[1]}. "
+            f"{found.name}: the residual is {1e3 * plain:.3g} mm, but {1e3 * best[0]:.2g} mm with {best[1]}. "
             "Write q in the order of the arm's joints, with its signs."
         )
 
@@ -43,16 +41,16 @@ def _changes(arm: Arm, q: Floats, columns: Sequence[str]) -> Iterator[tuple[Floa
     for i, name in enumerate(names):
         changed = q.copy()
         changed[:, i] = -q[:, i]
-        yield changed, f"the other sign of q of {name} (column {columns[i]})"
+        yield changed, f"the sign of q of {name} reversed (column {columns[i]})"
         for j in range(i + 1, len(names)):
             if arm.joints[i].kind == arm.joints[j].kind:
                 changed = q.copy()
                 changed[:, [i, j]] = q[:, [j, i]]
-                yield changed, f"{name} and {names[j]} exchanged (columns {columns[i]} and {columns[j]})"
+                yield changed, f"{name} and {names[j]} swapped (columns {columns[i]} and {columns[j]})"
 
 
 def _left(arm: Arm, found: Measurements, q: Floats, base: Floats | None, has_point: bool) -> float:
-    """The median distance that is left with the base where it fits best, m."""
+    """The median position error with the best-fitting base, m."""
     F, at = forward(arm, q), found.positions[: len(q)]
     point = np.zeros(3)
     if base is not None:

@@ -1,4 +1,6 @@
-"""What measurements of the hand cannot tell of the geometry, in words; postures that would tell more."""
+"""Which parameters measurements of the hand cannot determine, in words; configurations that would determine
+more.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +13,15 @@ from forearm.arm.arm import Arm
 from forearm.kinematics.limits import is_revolute, limits_of
 from forearm.spatial import Floats
 
-SHOWN = 0.02  # of the largest: smaller parts of a combination are not named
-EQUAL = 0.01  # relative: coefficients nearer than this are the same
-WITHIN = 1e-3  # of 1: eigenvalues nearer to it are 1
-INDEPENDENT = 0.1  # of a direction: less beside others is none of its own
-MOST = 8  # names that a sentence lists
+SHOWN = 0.02  # of the largest: smaller parts of a combination are omitted
+EQUAL = 0.01  # relative: coefficients closer than this are equal
+WITHIN = 1e-3  # eigenvalues closer than this to 1 count as 1
+INDEPENDENT = 0.1  # of a direction: with a smaller independent part it adds nothing
+MOST = 8  # names listed per sentence
 
 
 def hidden_in_words(names: tuple[str, ...], hidden: Floats, scale: Floats) -> tuple[str, ...]:
-    """A sentence for each of the directions (m, h) in scaled unknowns that leave all measurements as they
-    are.
-    """
+    """One sentence for each direction (m, h) in scaled unknowns that leaves all measurements unchanged."""
     return tuple(_sentence(names, v, scale) for v in _sparse(hidden).T)
 
 
@@ -30,16 +30,16 @@ def _sentence(names: tuple[str, ...], v: Floats, scale: Floats) -> str:
     plain = v[named] * scale[named]  # m and rad
     parts = list(zip((names[k] for k in named), (plain / np.abs(plain).max()).tolist(), strict=True))
     if len(parts) == 1:
-        return f"{parts[0][0]}: nothing shows it"
+        return f"{parts[0][0]}: not observable"
     if len(parts) == 2:
         (first, x), (second, y) = parts
         if abs(abs(x) - abs(y)) < EQUAL:
-            return f"{first} and {second}: only their {'sum' if x * y < 0.0 else 'difference'} shows"
-        return f"{first} and {second}: only {first} {_signed(-x / y)} {second} shows"
+            return f"{first} and {second}: only their {'sum' if x * y < 0.0 else 'difference'} is observable"
+        return f"{first} and {second}: only {first} {_signed(-x / y)} {second} is observable"
     listed = ", ".join(name for name, _ in parts[:MOST])
     more = f" and {len(parts) - MOST} more" if len(parts) > MOST else ""
     direction = " ".join(f"{_signed(c)} {name}" for name, c in parts[:MOST]).removeprefix("+ ")
-    return f"{listed}{more}: a change by {direction}{' ...' if more else ''} shows nothing"
+    return f"{listed}{more}: a change by {direction}{' ...' if more else ''} is not observable"
 
 
 def _signed(c: float) -> str:
@@ -48,11 +48,11 @@ def _signed(c: float) -> str:
 
 
 def _sparse(hidden: Floats) -> Floats:
-    """Directions (m, h) of the same space with few names each: one, two or three where there are such, the
-    rest by elimination; the largest part of each is 1.
+    """Rewrite directions (m, h) as a basis of the same space with few names each: one, two or three where
+    possible, the rest by elimination; the largest coefficient of each is 1.
 
-    A direction with only some names lies in the space where the projector onto it, of these names, has the
-    eigenvalue 1.
+    A direction with only some names lies in the space where the projector onto the space, restricted to these
+    names, has the eigenvalue 1.
     """
     m, h = hidden.shape
     P = hidden @ hidden.T
@@ -60,7 +60,7 @@ def _sparse(hidden: Floats) -> Floats:
     for size in (1, 2, 3):
         if found.shape[1] == h or size > m:
             break
-        # only names that are in the space at all
+        # only names that occur in the space at all
         here = np.flatnonzero(np.diag(P) > SHOWN)
         sets = np.array(list(combinations(here.tolist(), size)), dtype=np.intp).reshape(-1, size)
         values, vectors = np.linalg.eigh(P[sets[:, :, None], sets[:, None, :]])
@@ -91,7 +91,9 @@ def _eliminated(directions: Floats) -> Floats:
 
 
 def random_postures(arm: Arm, count: int, seed: int = 0) -> Floats:
-    """Postures (count, n) within limits; a joint without them turns all round, or slides half a metre."""
+    """Random configurations (count, n) within limits; a joint without limits covers one full turn, or half a
+    metre.
+    """
     lower, upper = limits_of(arm)
     open_range = np.where(is_revolute(arm), math.pi, 0.5)
     low = np.where(
@@ -104,13 +106,13 @@ def random_postures(arm: Arm, count: int, seed: int = 0) -> Floats:
 
 
 def best_additions(information: Floats, candidates: Floats, count: int) -> list[int]:
-    """Which of the candidates (N, k, r) raise the least singular value most, one after the other."""
+    """Greedy choice of candidates (N, k, r) that raise the least singular value most."""
     chosen: list[int] = []
     squares = np.swapaxes(candidates, 1, 2) @ candidates
     for _ in range(count):
         values = np.linalg.eigvalsh(information + squares)
         least = values[:, 0]
-        # while some directions are not shown at all, more of them shown is better
+        # while some directions are unobservable, making more of them observable is better
         floor = 1e-12 * values[:, -1].max()
         score = np.where(least > floor, least, -np.sum(values <= floor, axis=1) + 1e-3 * np.tanh(least))
         score[chosen] = -math.inf

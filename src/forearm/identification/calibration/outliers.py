@@ -1,8 +1,8 @@
-"""Rows that do not belong to the others: each is held against a fit without it.
+"""Outlier rows: each row is tested against a fit without it.
 
-In a linear fit t = r^T (1 - H)^-1 r of a row is what the rest gains when it is left out; over its k numbers
-and the variance of the others it follows the distribution F. A row that was left out has (1 + H) in that
-place.
+In a linear fit t = r^T (1 - H)^-1 r of a row is the reduction of the residual when it is excluded; over its k
+values and the variance of the others it follows the F distribution. For an excluded row (1 + H) takes the
+place of (1 - H).
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from forearm.identification.calibration.fit import CalibrationTask, GeometryFit, fit_geometry, robust_values
 from forearm.spatial import Floats
 
-UNLIKELY = 1e-3  # the chance that a set of good rows loses one
+UNLIKELY = 1e-3  # probability that a set of good rows loses one
 SUSPECT = 6.0  # deviations from a robust fit
-DOUBT = 3.5  # times the usual distance: only then is a robust fit asked
-NOISY = 0.01  # of the variance: positions or turns that leave less are exact, and tell nothing of the rest
+DOUBT = 3.5  # times the usual distance: only then is a robust fit made
+NOISY = 0.01  # of the variance: positions or rotations with less are exact and say nothing about the rest
 MOST_OUT = 0.25  # of the rows
 POINTS = 4001
 
@@ -24,7 +24,7 @@ POINTS = 4001
 def fit_without_outliers(
     task: CalibrationTask, values: Floats, noise: Floats | None, reach: float
 ) -> tuple[GeometryFit, NDArray[np.bool_], Floats]:
-    """The fit, which rows it is of (B,), and how many deviations each of the others is off (B,)."""
+    """The fit, the mask of its rows (B,), and the distance of each other row in standard deviations (B,)."""
     count = len(task.q)
     kept = np.ones(count, dtype=bool)
     fit = fit_geometry(task, values, noise, reach)
@@ -54,7 +54,7 @@ def fit_without_outliers(
 
 
 def _outside(task: CalibrationTask, fit: GeometryFit, out: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """What is left of rows outside the fit, and H of them."""
+    """Residuals of rows outside the fit, and their H."""
     if not out.any():
         return np.zeros((0, task.size)), np.zeros((0, task.size, task.size))
     left, slopes = task.rows(out).left(fit.values)
@@ -63,8 +63,8 @@ def _outside(task: CalibrationTask, fit: GeometryFit, out: NDArray[np.bool_]) ->
 
 
 def _unlikely(fit: GeometryFit, outside: tuple[Floats, Floats] | None) -> tuple[Floats, Floats]:
-    """The chance that a good row is off so far, and how many deviations it is off: for rows of the fit, where
-    only the worst is looked at, or for others.
+    """Probability that a good row lies this far off, and its distance in standard deviations: for rows of the
+    fit (only the worst is tested) or for others.
     """
     left, H = (fit.left, -fit.leverage) if outside is None else outside
     if not len(left):
@@ -77,7 +77,7 @@ def _unlikely(fit: GeometryFit, outside: tuple[Floats, Floats] | None) -> tuple[
     total = float(squares[:, used].sum())
     freedom = fit.left[:, used].size - round(float(np.einsum("bii->bi", fit.leverage)[:, used].sum()))
     r = (left / fit.sigma)[:, used]
-    # a row that nothing but itself shows would be divided by 0
+    # a row with full leverage would divide by 0
     spread = (H + (1.0 + 1e-9) * np.eye(H.shape[1]))[:, used[:, None], used]
     t = np.einsum("bi,bi->b", r, np.linalg.solve(spread, r[..., None])[..., 0])
     freedom = max(freedom - size if outside is None else freedom, 1)
@@ -90,7 +90,7 @@ def _unlikely(fit: GeometryFit, outside: tuple[Floats, Floats] | None) -> tuple[
 
 
 def chance_of_ratio(F: float, first: int, second: int) -> float:
-    """The probability that a ratio of variances with these degrees of freedom (F) is larger.
+    """Upper tail probability of the F distribution with these degrees of freedom.
 
     With tan(a)^2 = F first / second its density is sin(a)^(first - 1) cos(a)^(second - 1).
     """
@@ -104,7 +104,7 @@ def chance_of_ratio(F: float, first: int, second: int) -> float:
     top = float(logarithm(np.array([peak]))[0])
 
     def area(low: float, high: float) -> float:
-        # finer near the lower end, where what is far out has all its weight
+        # finer near the lower end, which dominates for outliers
         a = low + (high - low) * np.linspace(0.0, 1.0, POINTS) ** 3
         heights = np.exp(logarithm(np.clip(a, 1e-12, 0.5 * np.pi - 1e-12)) - top)
         return float(np.sum(0.5 * (heights[1:] + heights[:-1]) * np.diff(a)))

@@ -1,4 +1,4 @@
-"""Measurements of the hand from a file: which column is what, in which units."""
+"""Hand measurements from a file: identification of columns and units."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ UNITS = {
     "mm": ("lengths", 1e3),
 }
 PLACE = ("x", "y", "z")
-# Names of columns for orientations, and the form that they are.
+# Column names of orientations, and their representation.
 ORIENTATIONS = {
     ("qx", "qy", "qz", "qw"): "quaternion_xyzw",
     ("roll", "pitch", "yaw"): "rpy",
@@ -51,18 +51,18 @@ def read_measurements(
     columns: Mapping[str, str] | None = None,
     units: str | Sequence[str] = (),
 ) -> Measurements:
-    """Measurements of the hand from a file or arrays by name, one row each.
+    """Read measurements of the hand from a file or from arrays by name, one row per measurement.
 
-    A table (.csv, .parquet) has columns q1.. and x, y, z, and of poses qx, qy, qz, qw (a quaternion), roll,
-    pitch, yaw (R = Rz(yaw) Ry(pitch) Rx(roll)) or rx, ry, rz (a rotation vector). Arrays and .npz, .json have
-    q (B, n) and poses (B, 4, 4), points (B, 3), or the same names as columns.
+    A table (.csv, .parquet) has columns q1.. and x, y, z; for poses also qx, qy, qz, qw (a quaternion), roll,
+    pitch, yaw (R = Rz(yaw) Ry(pitch) Rx(roll)) or rx, ry, rz (a rotation vector). Arrays and .npz, .json
+    files have q (B, n) and poses (B, 4, 4), points (B, 3), or arrays named like the columns.
 
     Args:
-        arm: the arm, whose joints the columns of q are found by.
+        arm: the arm; its joints identify the columns of q.
         source: the path of the file (- is CSV on standard input), or arrays by name.
-        columns: what columns by other names are, theirs to ours: {"X_mm": "x"}.
-        units: "rad" or "deg", and "m" or "mm", in one text or a list (default: rad and m, and refused where
-            numbers look like the other).
+        columns: names of columns, theirs to ours: {"X_mm": "x"}.
+        units: "rad" or "deg", and "m" or "mm", in one string or a list (default: rad and m; values that look
+            like deg or mm are refused).
     """
     check_arm(arm, "calibrate, arm", moves=True)
     factors = units_of(units, UNITS)
@@ -91,7 +91,7 @@ def _made(
     factors: Mapping[str, float],
     first: int,
 ) -> Measurements:
-    """Measurements in our units from columns by our names."""
+    """Measurements in SI units from columns by our names."""
     angle, length = factors.get("angles", 1.0), factors.get("lengths", 1.0)
     q = table["q"] / [angle if joint.kind == "revolute" else length for joint in arm.joints]
     rows = first + np.arange(len(q))
@@ -114,15 +114,16 @@ def _made(
         if "angles" not in factors and abs(turned[worst]) > 1.1 * TURN:
             raise InputError(
                 f"{name}: column {form[worst[1]]} is {turned[worst]:.6g} in row {rows[worst[0]]}, more than "
-                "a turn. Are these degrees? Say so by units: deg, or rad if they are right (--units deg)."
+                "a turn. Are these degrees? Set units to deg, or to rad if the values are right (--units "
+                "deg)."
             )
     else:
         size = np.linalg.norm(turned, axis=1)
         wrong = np.flatnonzero(np.abs(size - 1.0) > ORTHONORMAL)
         if len(wrong):
             raise InputError(
-                f"{name}: the quaternion {', '.join(form)} has the length {size[wrong[0]]:.4g} in row "
-                f"{rows[wrong[0]]}; expected 1."
+                f"{name}: the quaternion {', '.join(form)} has length {size[wrong[0]]:.4g} in row "
+                f"{rows[wrong[0]]}, expected 1."
             )
         turned = turned / size[:, None]
     poses = np.tile(np.eye(4), (len(q), 1, 1))
@@ -133,7 +134,7 @@ def _made(
 def _of_table(
     path: str, arm: Arm, given: Mapping[str, str] | None
 ) -> tuple[dict[str, Floats], list[str], str]:
-    """Columns of a file by our names, and how it calls those of q."""
+    """Columns of a file by our names, and the file's names of the q columns."""
     theirs = {ours: name for name, ours in (given or {}).items()}
     words = [*PLACE, *(x for names in ORIENTATIONS for x in names)]
     of_q = {name: ours for name, ours in (given or {}).items() if ours not in words}
@@ -144,7 +145,7 @@ def _of_table(
         )
         missing = [f"q{i + 1}" for i in range(arm.n) if ("q", i) not in found]
         if missing:
-            raise InputError(f"{log.name}: no column is {listed(missing)}; it has {listed(log.header)}.")
+            raise InputError(f"{log.name}: no column {listed(missing)}; the file has {listed(log.header)}.")
         lower = {name.lower(): name for name in reversed(log.header)}
         named = {x: theirs.get(x, lower.get(x, "")) for x in words}
         here = {x: log.header.index(name) for x, name in named.items() if name in log.header}
@@ -154,10 +155,10 @@ def _of_table(
         for block in log.blocks(wanted, whole=False):
             blocks.append(block.states["all"])
             if sum(map(len, blocks)) > MOST_ROWS:
-                raise InputError(f"{log.name}: more than {MOST_ROWS} rows; some hundred are plenty.")
+                raise InputError(f"{log.name}: more than {MOST_ROWS} rows; a few hundred are plenty.")
     rows = np.concatenate(blocks) if blocks else np.zeros((0, len(places)))
     if not len(rows):
-        raise InputError(f"{log.name}: no row of numbers.")
+        raise InputError(f"{log.name}: no usable row.")
     table = {"q": rows[:, : arm.n]} | {x: rows[:, arm.n + k] for k, x in enumerate(here)}
     return table, [found["q", i].name for i in range(arm.n)], log.name
 
@@ -166,19 +167,18 @@ def _check_places(here: Sequence[str], header: Sequence[str], name: str) -> None
     missing = [x for x in PLACE if x not in here]
     if missing:
         raise InputError(
-            f"{name}: no column is {listed(missing)}; a measurement is q1.. with x, y, z, and of poses qx, "
-            f"qy, qz, qw, roll, pitch, yaw or rx, ry, rz; it has {listed(header)}. Other names can be told: "
+            f"{name}: no column {listed(missing)}; expected q1.. with x, y, z, and for poses qx, qy, qz, qw, "
+            f"roll, pitch, yaw or rx, ry, rz; the file has {listed(header)}. Map other names: "
             "--columns THEIRS=x."
         )
     forms = [names for names in ORIENTATIONS if any(x in here for x in names)]
     if len(forms) > 1:
-        raise InputError(
-            f"{name}: orientations are there twice, as {forms[0]} and {forms[1]}; leave one out."
-        )
+        raise InputError(f"{name}: two sets of orientation columns, {forms[0]} and {forms[1]}; remove one.")
     lacking = [x for names in forms for x in names if x not in here]
     if lacking:
         raise InputError(
-            f"{name}: an orientation lacks {listed(lacking)}; give all of {', '.join(forms[0])}."
+            f"{name}: incomplete orientation, {listed(lacking)} missing; expected all of "
+            f"{', '.join(forms[0])}."
         )
 
 
@@ -186,7 +186,7 @@ def _of_arrays(given: Mapping[str, Any], arm: Arm, name: str) -> dict[str, Float
     words = ["q", "poses", "points", *PLACE, *(x for names in ORIENTATIONS for x in names)]
     arrays = {x: as_floats(given[x], f"{name}, {x}") for x in words if given.get(x) is not None}
     if "q" not in arrays:
-        raise InputError(f"{name}: no q; there is {listed(list(given)) or 'nothing'}.")
+        raise InputError(f"{name}: no q; found {listed(list(given)) or 'nothing'}.")
     if "poses" not in arrays and "points" not in arrays:
         _check_places(list(arrays), list(given), name)
     count = len(arrays["q"]) if arrays["q"].ndim else 0
@@ -195,5 +195,5 @@ def _of_arrays(given: Mapping[str, Any], arm: Arm, name: str) -> dict[str, Float
         if array.shape != shapes.get(x, (count,)):
             raise InputError(f"{name}, {x}: expected shape {shapes.get(x, (count,))}, got {array.shape}.")
     if not count:
-        raise InputError(f"{name}: no row of numbers.")
+        raise InputError(f"{name}: no usable row.")
     return arrays

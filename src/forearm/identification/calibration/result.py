@@ -1,4 +1,6 @@
-"""What a calibration found: the arm with its new geometry, how sure it is, what the data cannot tell."""
+"""Result of a calibration: the arm with its new geometry, confidence intervals, and what the data cannot
+determine.
+"""
 
 from __future__ import annotations
 
@@ -17,33 +19,34 @@ from forearm.tables import Report, number
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What measured poses or points say of an arm's geometry.
+    """Result of a kinematic calibration from measured poses or points.
 
     Attributes:
-        arm: the arm with the new geometry, its hand included where that was unknown.
-        before: the arm as it was given.
-        parameters: values by name: of a Denavit-Hartenberg table the new number, of frames how far they moved
-            along and turned about their own axes.
-        file_values: the same of the arm as it was given.
-        std: standard deviations; infinite where the data do not show a parameter by itself.
-        covariance: of the parameters (m, m), for what the data show.
-        confidence: that intervals have.
+        arm: the arm with the new geometry, including its hand if that was unknown.
+        before: the arm as given.
+        parameters: values by name: new Denavit-Hartenberg parameters, or displacements of frames along and
+            about their own axes.
+        file_values: the same for the arm as given.
+        std: standard deviations; infinite if the data do not determine a parameter by itself.
+        covariance: of the parameters (m, m), within the observable directions.
+        confidence: confidence level of the intervals.
         intervals: (lower, upper) of each (m, 2).
         units: of each, "m" or "rad".
-        unobservable: sentences on what the data cannot tell; that stays at the file's values.
+        unobservable: sentences on parameters that the data do not determine; these keep the file's values.
         rows: which rows of the data were used (B,), counted from 0 in arrays and from 1 in tables.
-        left_out: which were not: not numbers, or outliers.
-        residual: measured less predicted (B, 3), m, in the axes of the base, or (B, 6) with turns, rad, in
-            those of the hand.
-        rms_before, rms, rms_left_out: distances that are left, m: of the arm as given, of the fit, and of
-            rows that are predicted without themselves.
-        turn_before, turn, turn_left_out: the same of angles, rad; NaN where points were measured.
-        noise: standard deviation of one measured coordinate, m, and of one turn, rad (NaN of points).
+        left_out: excluded rows: NaN, infinite or outliers.
+        residual: measured minus predicted (B, 3), m, in base axes, or (B, 6) with rotations, rad, in hand
+            axes.
+        rms_before, rms, rms_left_out: rms position errors, m: arm as given, fit, and leave-one-out
+            prediction.
+        turn_before, turn, turn_left_out: the same for angles, rad; NaN if points were measured.
+        noise: standard deviation of one measured coordinate, m, and of one rotation, rad (NaN for points).
         base: the base frame (4, 4) in the frame of the measuring device.
         hand_point: the measured point (3,) in the hand frame, m.
-        singular_values: of the Jacobian over the noise, lengths by the reach (m,), the largest first; 1 over
-            one of them is the deviation, in rad or shares of the reach, of a direction of the unknowns.
-        shown: how many directions of the unknowns were fitted.
+        singular_values: of the Jacobian over the noise, lengths scaled by the reach (m,), in descending
+            order; the inverse of one is the standard deviation, in rad or fractions of the reach, along a
+            direction of the unknowns.
+        shown: number of fitted directions of the unknowns.
         findings: sentences on the data.
     """
 
@@ -75,17 +78,17 @@ class Calibration:
 
     @property
     def least_singular_value(self) -> float:
-        """Of the directions that were fitted: how well the worst of them shows."""
+        """Least singular value among the fitted directions."""
         return float(self.singular_values[self.shown - 1]) if self.shown else 0.0
 
     @property
     def condition(self) -> float:
-        """The best shown direction over the worst that was fitted."""
+        """Condition number: largest over least singular value of the fitted directions."""
         return float(self.singular_values[0] / self.least_singular_value) if self.shown else float("inf")
 
     @property
     def worst_row(self) -> int:
-        """The row whose position fits worst."""
+        """The row with the largest position error."""
         return int(self.rows[int(np.argmax(np.linalg.norm(self.residual[:, :3], axis=1)))])
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -93,7 +96,7 @@ class Calibration:
         self.arm.save(path)
 
     def report(self) -> Report:
-        """What was found, as lines and tables."""
+        """The result as lines and tables."""
         percent = f"{100.0 * self.confidence:g} %"
         rows = []
         for k, name in enumerate(self.parameters):
@@ -107,21 +110,13 @@ class Calibration:
                     number(_tidy(value), 7),
                     self.units[k],
                     number(_tidy(1e3 * (value - old)), 4),
-                    number(1e3 * std, 3) if known else "not shown",
+                    number(1e3 * std, 3) if known else "not observable",
                     number(1e3 * half, 3) if known else "-",
                 ]
             )
-        header = [
-            "parameter",
-            "file",
-            "found",
-            "unit",
-            "change, 1e-3",
-            "deviation, 1e-3",
-            f"{percent} +-, 1e-3",
-        ]
+        header = ["parameter", "file", "found", "unit", "change, 1e-3", "std, 1e-3", f"{percent} +-, 1e-3"]
         title = f"{self.before.name}: geometry from {len(self.rows)} {'poses' if self._is_pose else 'points'}"
-        hidden = [f"Not shown: {text}." for text in self.unobservable]
+        hidden = [f"Not observable: {text}." for text in self.unobservable]
         return Report(header, rows, title, after=[*self._lines(), *hidden, *self.findings])
 
     @property
@@ -136,17 +131,17 @@ class Calibration:
         at = " ".join(number(_tidy(v), 6) for v in self.base[:3, 3])
         turned = " ".join(number(_tidy(v), 6) for v in rpy_of(self.base[:3, :3]))
         return [
-            f"rms before: {both(self.rms_before, self.turn_before)}; after: {both(self.rms, self.turn)}; of "
-            f"rows predicted without themselves: {both(self.rms_left_out, self.turn_left_out)}",
+            f"rms before: {both(self.rms_before, self.turn_before)}; after: {both(self.rms, self.turn)}; "
+            f"leave-one-out: {both(self.rms_left_out, self.turn_left_out)}",
             f"largest: {1e3 * far:.4g} mm in row {self.worst_row}; noise of one coordinate: "
             f"{both(*self.noise)}",
-            f"{self.shown} of {len(self.parameters)} directions are shown; condition number "
-            f"{self.condition:.3g}, least singular value {self.least_singular_value:.3g}",
+            f"{self.shown} of {len(self.parameters)} directions observable; condition number "
+            f"{self.condition:.3g}, smallest singular value {self.least_singular_value:.3g}",
             f"base in the device's frame: {at} m, roll pitch yaw {turned} rad",
         ]
 
     def document(self) -> dict[str, Any]:
-        """Everything as plain values, for JSON."""
+        """The result as plain values, for JSON."""
         plain = ("confidence", "unobservable", "findings", "rms_before", "rms", "rms_left_out", "turn_before",
                  "turn", "turn_left_out", "noise", "base", "hand_point", "condition", "least_singular_value",
                  "shown", "singular_values", "rows", "left_out", "worst_row", "residual")  # fmt: skip
@@ -178,5 +173,5 @@ class Calibration:
 
 
 def _tidy(value: float) -> float:
-    """A number without what rounding leaves of 0."""
+    """A value with rounding errors near 0 removed."""
     return 0.0 if abs(value) < 1e-12 else float(value)

@@ -1,4 +1,4 @@
-"""What a calibration is asked, and where it starts: unknowns, the device, the equations."""
+"""The calibration problem and its starting point: unknowns, device, equations."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from forearm.kinematics.poses import forward
 from forearm.spatial import Floats, inverse_pose, pose, rpy_of
 from forearm.values import as_pose, check_number, frozen_array
 
-FAR_TURNED = 0.5  # rad: a hand that is turned by more is found in closed form first
-MANY = 100  # postures that tell what can be shown at all, or one for each unknown
+FAR_TURNED = 0.5  # rad: a larger rotation of the hand is first found in closed form
+MANY = 100  # configurations used to determine observability, or one per unknown
 
 
 @dataclass(frozen=True, eq=False)
 class CalibrationSetting:
-    """What is asked: the arm with its hand at the known point, unknowns, the base where it is known, the
+    """A calibration problem: the arm with its hand at the known point, unknowns, the base if known, the
     reach.
     """
 
@@ -52,13 +52,13 @@ class CalibrationSetting:
 
     @property
     def scale(self) -> Floats:
-        """What brings unknowns to one size (m,)."""
+        """Scale factors that bring unknowns to a common size (m,)."""
         return np.where(self.unknowns.is_length, self.reach, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
 class CalibrationStart:
-    """Where a fit starts: the base in the device's frame, and values of the unknowns."""
+    """Starting point of a fit: the base in the device's frame, and values of the unknowns."""
 
     base: Floats
     values: Floats
@@ -71,7 +71,7 @@ def setting_of(
     unknowns: str | Sequence[str] | None,
     base: bool | ArrayLike,
 ) -> CalibrationSetting:
-    """What is asked, checked."""
+    """The checked problem."""
     if not any(step.freedom >= 0 for step in path_to_hand(arm)):
         raise ModelError(f"calibrate: the hand of {arm.name!r} is fixed to the base; no joint moves it.")
     point = (
@@ -87,7 +87,9 @@ def setting_of(
         free[HAND] = SIX if is_pose else SIX[:3]
     here = arm.replace(hand=arm.hand.pose @ pose(p=point)) if point.any() else arm
     wanted = unknowns_of(here, unknowns, free)
-    if not is_pose and hand_point is None:  # a point that is not known is unknown, whatever was named
+    if (
+        not is_pose and hand_point is None
+    ):  # an unknown hand point is always estimated, whichever unknowns were named
         names = [*wanted.names, *(f"{HAND}.{x}" for x in SIX[:3])]
         wanted = unknowns_of(here, list(dict.fromkeys(names)), free)
     reach = float(np.linalg.norm(forward(here, random_postures(here, MANY))[:, :3, 3], axis=1).max())
@@ -95,15 +97,15 @@ def setting_of(
 
 
 def noise_of(given: float | Sequence[float] | None, is_pose: bool) -> Floats | None:
-    """Standard deviations of the numbers of a measurement (k,), where they are stated."""
+    """Standard deviations of the values of a measurement (k,), if stated."""
     if given is None:
         return None
     values = [given] if isinstance(given, int | float) else list(given)
     if len(values) != (2 if is_pose else 1) and not (len(values) == 2 and not is_pose):
         wanted = (
-            "two numbers, of positions (m) and of turns (rad),"
+            "two values, for positions (m) and rotations (rad),"
             if is_pose
-            else "one number, of positions (m),"
+            else "one value, for positions (m),"
         )
         raise InputError(f"calibrate, noise: expected {wanted} got {shorten(given)}.")
     checked = [check_number(v, "calibrate, noise", above=0.0) for v in values]
@@ -119,13 +121,15 @@ def _prior(setting: CalibrationSetting, given: Sequence[float] | Mapping[str, fl
         for name, value in given.items():
             if name not in names:
                 raise InputError(
-                    f"calibrate, prior: {shorten(name)} is not among the unknowns: {', '.join(names)}."
+                    f"calibrate, prior: {shorten(name)} is not one of the unknowns: {', '.join(names)}."
                 )
             made[names.index(name)] = check_number(value, f"calibrate, prior, {name}", above=0.0)
         return made
     values = list(given)
     if len(values) != 2:
-        raise InputError(f"calibrate, prior: expected (m, rad), or deviations by name, got {shorten(given)}.")
+        raise InputError(
+            f"calibrate, prior: expected (m, rad) or standard deviations by name, got {shorten(given)}."
+        )
     length, angle = (check_number(v, "calibrate, prior", above=0.0) for v in values)
     of_file = [
         not name.startswith(f"{BASE}.") and (setting.is_pose or not name.startswith(f"{HAND}."))
@@ -137,7 +141,7 @@ def _prior(setting: CalibrationSetting, given: Sequence[float] | Mapping[str, fl
 def task_of(
     setting: CalibrationSetting, found: Measurements, prior: Sequence[float] | Mapping[str, float] | None
 ) -> tuple[CalibrationTask, CalibrationStart]:
-    """The equations, with measurements in the frame that the base starts in."""
+    """The equations, with measurements in the frame of the starting base."""
     start = _start(setting, found)
     back = inverse_pose(start.base)
     if found.poses is not None:
@@ -158,7 +162,7 @@ def task_of(
 
 
 def _start(setting: CalibrationSetting, found: Measurements) -> CalibrationStart:
-    """The base, and the hand where it is unknown, as they fit the arm of the file."""
+    """The base, and the hand if unknown, fitted to the arm of the file."""
     names, values = setting.unknowns.names, setting.unknowns.start.copy()
     F = forward(setting.arm, found.q)
     has_hand = any(name.startswith(f"{HAND}.") for name in names)
@@ -183,8 +187,8 @@ def _start(setting: CalibrationSetting, found: Measurements) -> CalibrationStart
 
 
 def shown_at_all(setting: CalibrationSetting, values: Floats) -> tuple[Floats, Floats]:
-    """Slopes (N, k, m) over the reach and in scaled unknowns at many postures, and the directions (m, r) that
-    they show.
+    """Jacobians (N, k, m) over the reach and in scaled unknowns at many configurations, and the directions
+    (m, r) that they determine.
     """
     function = residual_function(setting.arm, setting.unknowns.names, setting.is_pose)
     q = random_postures(setting.arm, max(MANY, len(values)))
@@ -195,7 +199,7 @@ def shown_at_all(setting: CalibrationSetting, values: Floats) -> tuple[Floats, F
 
 @lru_cache(maxsize=32)
 def most_shown(arm: Arm, names: tuple[str, ...], is_pose: bool) -> int:
-    """How many directions of these unknowns any posture shows, of the arm of the file."""
+    """Number of directions of these unknowns that can be observed at all, for the arm of the file."""
     function = residual_function(arm, names, is_pose)
     values = np.array([file_value(arm, name) for name in names])
     lengths = np.array([is_length(arm, name) for name in names])
@@ -208,7 +212,9 @@ def most_shown(arm: Arm, names: tuple[str, ...], is_pose: bool) -> int:
 
 
 def scaled_slopes(setting: CalibrationSetting, function: TracedFunction, q: Floats, values: Floats) -> Floats:
-    """d left / d unknowns at postures, where measured is what is predicted: lengths over the reach."""
+    """d residual / d unknowns at configurations, with measurements equal to predictions: lengths over the
+    reach.
+    """
     measured = _predicted(setting, q, values) if setting.is_pose else np.zeros((len(q), 3))
     many = np.broadcast_to(values, (len(q), len(values))).copy()
     slopes = function(np.ascontiguousarray(q), many, np.ascontiguousarray(measured))[1]
@@ -217,7 +223,7 @@ def scaled_slopes(setting: CalibrationSetting, function: TracedFunction, q: Floa
 
 
 def _predicted(setting: CalibrationSetting, q: Floats, values: Floats) -> Floats:
-    """Poses of the hand as the compiled function takes them (B, 12), in the frame that the base starts in."""
+    """Hand poses in the layout of the compiled function (B, 12), in the frame of the starting base."""
     frame = hand_frame(
         setting.arm, list(q.T), dict(zip(setting.unknowns.names, values.tolist(), strict=True))
     )

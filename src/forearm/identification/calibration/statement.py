@@ -1,4 +1,4 @@
-"""A fit of geometry in words and tables."""
+"""The report of a geometric fit in words and tables."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from forearm.identification.parameter_set import ParameterSet
 from forearm.identification.payload.estimate import student
 from forearm.spatial import Floats, pose_xyz_rpy
 
-LARGE = 0.02  # of the reach: more than that left is no noise
-EXCESS = 5.0  # deviations of chi^2
+LARGE = 0.02  # of the reach: a larger residual is not noise
+EXCESS = 5.0  # standard deviations of chi^2
 
 
 def stated_calibration(
@@ -33,7 +33,7 @@ def stated_calibration(
     noise: Floats | None,
     confidence: float,
 ) -> Calibration:
-    """The fit in words and tables."""
+    """Report a fit in words and tables."""
     names, unknowns = setting.unknowns.names, setting.unknowns
     by_name = dict(zip(names, fit.values.tolist(), strict=True))
     moved = [by_name.get(f"{BASE}.{part}", 0.0) for part in SIX]
@@ -78,9 +78,10 @@ def stated_calibration(
 def _deviations(
     fit: GeometryFit, noise: Floats | None, confidence: float, prior: Floats, scale: Floats
 ) -> tuple[Floats, Floats]:
-    """Standard deviations, infinite where a part of an unknown is not shown, and half widths of intervals."""
+    """Standard deviations, infinite if part of an unknown is unobservable, and half widths of intervals."""
     hidden = np.sqrt(np.maximum(np.diag(np.eye(len(fit.values)) - fit.shown @ fit.shown.T), 0.0))
-    # a small share of a direction that is not shown widens the deviation by what such a direction may be off
+    # a small share of an unobservable direction widens the deviation by the prior uncertainty of that
+    # direction
     variance = np.maximum(np.diag(fit.covariance), 0.0) + (LOOSE * scale * hidden) ** 2
     std = np.where(hidden > SHOWN, math.inf, np.sqrt(variance))
     if noise is None and fit.freedom <= 0 and not np.isfinite(prior).all():
@@ -92,13 +93,13 @@ def _deviations(
 
 
 def _left_out(fit: GeometryFit) -> Floats:
-    """What is left of each row in a fit without it, to first order: (1 - H)^-1 r."""
+    """Residuals of each row in a fit without it, to first order: (1 - H)^-1 r."""
     spread = np.eye(fit.left.shape[1]) * (1.0 + 1e-9) - fit.leverage
     return np.asarray(np.linalg.solve(spread, (fit.left / fit.sigma)[..., None])[..., 0] * fit.sigma)
 
 
 def _before(setting: CalibrationSetting, task: CalibrationTask, fit: GeometryFit) -> Floats:
-    """What the arm as given leaves, with the device and its point where they fit it best."""
+    """Residuals of the arm as given, with the best-fitting device and hand point."""
     free = [
         name.startswith(f"{BASE}.") or (not setting.is_pose and name.startswith(f"{HAND}."))
         for name in setting.unknowns.names
@@ -115,24 +116,25 @@ def _rms(left: Floats) -> float:
 
 
 def _unobservable(setting: CalibrationSetting, fit: GeometryFit, size: int) -> tuple[str, ...]:
-    """Sentences on hidden directions, with a word on whether other postures would show them."""
+    """Sentences on unobservable directions, noting whether other configurations would show them."""
     if not fit.hidden.shape[1]:
         return ()
     slopes, _ = shown_at_all(setting, fit.values)
     rows = np.array([setting.reach] * 3 + [1.0] * (size - 3))
     many = (slopes * (rows / fit.sigma)[:, None]).reshape(-1, slopes.shape[2])
-    # directions that postures can show, and those that none can, apart
+    # directions that some configurations can show, and those that none can
     _, s, Vt = np.linalg.svd(many @ fit.hidden, full_matrices=True)
     can = np.zeros(fit.hidden.shape[1], dtype=bool)
     can[: len(s)] = s * math.sqrt(fit.left.size / len(many)) * LOOSE >= 1.0
     never = hidden_in_words(setting.unknowns.names, fit.hidden @ Vt[~can].T, setting.scale)
     others = hidden_in_words(setting.unknowns.names, fit.hidden @ Vt[can].T, setting.scale)
-    return (*never, *(f"{text}; other postures would show it" for text in others))
+    return (*never, *(f"{text}; other configurations would show it" for text in others))
 
 
 def _outlier_findings(found: Measurements, kept: NDArray[np.bool_], far: Floats) -> list[str]:
     return [
-        f"{found.name}: row {found.rows[k]} is {far[k]:.3g} deviations off what the others say, left out."
+        f"{found.name}: row {found.rows[k]} is {far[k]:.3g} standard deviations off the others' prediction, "
+        "excluded."
         for k in np.flatnonzero(~kept)
     ]
 
@@ -140,21 +142,19 @@ def _outlier_findings(found: Measurements, kept: NDArray[np.bool_], far: Floats)
 def _doubts(setting: CalibrationSetting, fit: GeometryFit, noise: Floats | None) -> list[str]:
     said, rms = [], _rms(fit.left[:, :3])
     if not fit.settled:
-        said.append("The fit did not come to rest: neither values nor intervals are to be relied on.")
+        said.append("The fit did not converge; do not rely on its values or intervals.")
     if noise is not None and fit.freedom > 0:
         quality = float(np.sum((fit.left / noise) ** 2)) / fit.freedom
         if quality > 1.0 + EXCESS * math.sqrt(2.0 / fit.freedom):
             said.append(
-                f"Residuals are {math.sqrt(quality):.3g} times the noise stated: the noise is larger, or "
-                "something else is wrong with the geometry (more unknowns), or the arm bends."
+                f"Residuals are {math.sqrt(quality):.3g} times the stated noise: the noise is larger, other "
+                "geometry is wrong (add unknowns), or the arm bends."
             )
     if noise is None and fit.freedom <= 0:
         said.append(
-            "No row is left over to tell the noise: there are no intervals. Measure more, or state the noise."
+            "No degrees of freedom are left to estimate the noise, so there are no intervals. Measure more, "
+            "or state the noise."
         )
     if rms > LARGE * setting.reach:
-        said.append(
-            f"What is left, {1e3 * rms:.3g} mm, is large: check that joints are in the order of the arm, "
-            "with its signs and zeros, and that units are right."
-        )
+        said.append(f"The residual, {1e3 * rms:.3g} mm, is large: check joint order, signs, zeros and units.")
     return said

@@ -1,4 +1,4 @@
-"""Where to measure next: postures that show best what others show worst."""
+"""Suggests measurement configurations that best determine what is poorly observable."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ def suggest_postures(
     base: bool | ArrayLike = True,
     seed: int = 0,
 ) -> Floats:
-    """Postures (count, n) within limits to measure beside those at q.
+    """Suggest configurations (count, n) within limits to measure in addition to q.
 
-    Of random postures, one after the other is taken that raises the least singular value of the Jacobian
-    most, over the directions of the unknowns that any posture shows. Collisions are not looked at.
+    Of random configurations it picks, one after the other, the one that raises the least singular value of
+    the Jacobian most, over the observable directions of the unknowns. Collisions are not checked.
 
     Args:
         arm: the arm.
-        q: postures that are measured already (B, n); None: none.
-        count: how many more.
-        poses: whether poses are measured; False: points.
-        hand_point: where the measured point is in the hand frame (3,), m; None: unknown.
+        q: configurations already measured (B, n); None: nothing measured yet.
+        count: number of configurations to suggest.
+        poses: True: poses are measured; False: points.
+        hand_point: the measured point (3,) in the hand frame, m; None: unknown.
         unknowns, base: as in `calibrate`.
-        seed: of the random postures.
+        seed: of the random configurations.
     """
     check_arm(arm, "suggest_postures, arm", moves=True)
     count = check_whole(count, "suggest_postures, count", 1, MOST)

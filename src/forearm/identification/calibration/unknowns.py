@@ -1,10 +1,10 @@
-"""What may be unknown of an arm's geometry, by name, and the arm that has other values of it.
+"""The unknowns of an arm's geometry by name, and the arm with other values of them.
 
-"joint2.a", "joint2.alpha", "joint2.d", "joint2.theta" are those of the table of Denavit and Hartenberg;
-"joint2.beta" tilts the axis of a joint about y of the link before it, where the axis before is nearly
-parallel (Hayati): there a small tilt is no small change of the table. "joint2.offset" is the zero of a joint
-that is placed by a frame. Of frames, "joint2.x" to "joint2.yaw", "base.x" and "hand.x", these are moves along
-and turns about their own axes from where they were: R = Rz(yaw) Ry(pitch) Rx(roll).
+"joint2.a", "joint2.alpha", "joint2.d", "joint2.theta" are Denavit-Hartenberg parameters; "joint2.beta" tilts
+the axis of a joint about y of the previous link if the previous axis is nearly parallel (Hayati): there a
+small tilt would need a large change of the other parameters. "joint2.offset" is the zero of a joint that is
+placed by a frame. For frames, "joint2.x" to "joint2.yaw", "base.x" and "hand.x" are displacements along and
+rotations about their own original axes: R = Rz(yaw) Ry(pitch) Rx(roll).
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from forearm.spatial import pose as pose_of
 SIX = ("x", "y", "z", "roll", "pitch", "yaw")
 TABLE = ("a", "alpha", "d", "theta")
 LENGTHS = ("x", "y", "z", "a", "d")
-PARALLEL = 0.1  # rad: axes nearer to parallel than this get a beta
+PARALLEL = 0.1  # rad: axes closer to parallel than this get a beta
 GROUPS = ("all", "dh", "frames", "offsets")
 BASE, HAND = "base", "hand"
 
 
 @dataclass(frozen=True)
 class PathJoint:
-    """A joint on the way from the base to the hand: q of it = multiplier q[freedom] + offset."""
+    """A joint between base and hand: its q = multiplier q[freedom] + offset."""
 
     joint: Joint
     freedom: int  # -1: fixed
     multiplier: float
     offset: float
-    parallel: bool  # its axis to that of the joint before it
+    parallel: bool  # its axis relative to that of the previous joint
 
 
 @dataclass(frozen=True, eq=False)
 class GeometryUnknowns:
-    """What is unknown: names, the file's values (m,) and which of them are lengths (m,)."""
+    """The unknowns: names, the file's values (m,), and which of them are lengths (m,)."""
 
     names: tuple[str, ...]
     start: Floats
@@ -52,12 +52,12 @@ class GeometryUnknowns:
 
     @property
     def units(self) -> tuple[str, ...]:
-        """m or rad, of each."""
+        """Unit of each, m or rad."""
         return tuple("m" if length else "rad" for length in self.is_length)
 
 
 def path_to_hand(arm: Arm) -> tuple[PathJoint, ...]:
-    """The joints that carry the hand, from the base on."""
+    """The joints between base and hand, from the base on."""
     bodies = {body.joint.name: body for body in arm.moving.bodies}
     above = {joint.child: joint for joint in arm.tree}
     path: list[Joint] = []
@@ -74,7 +74,7 @@ def path_to_hand(arm: Arm) -> tuple[PathJoint, ...]:
 
 
 def _is_parallel(path: Sequence[Joint], k: int) -> bool:
-    """Whether axis k, of a table, is nearly parallel to the last one before it that moves."""
+    """Whether axis k, of a DH table, is nearly parallel to the previous moving axis."""
     before = [i for i in range(k) if path[i].kind != "fixed"]
     if not before or path[k].kind == "fixed" or not isinstance(path[k].placement, DH):
         return False
@@ -86,10 +86,10 @@ def _is_parallel(path: Sequence[Joint], k: int) -> bool:
 def unknowns_of(
     arm: Arm, given: str | Sequence[str] | None, free: Mapping[str, Sequence[str]]
 ) -> GeometryUnknowns:
-    """What names, joints and groups mean for this arm.
+    """Resolve names, joints and groups of unknowns for this arm.
 
-    `free` has, for "base" and "hand", what may be unknown of them: "base" is then always among the unknowns,
-    "hand" where it is named or a part of "all".
+    `free` lists the possible unknowns of "base" and "hand": "base" is then always unknown, "hand" if named or
+    part of "all".
     """
     path = path_to_hand(arm)
     words = ["all"] if given is None else [given] if isinstance(given, str) else list(given)
@@ -97,8 +97,8 @@ def unknowns_of(
     for step in path:
         if step.joint.name in (BASE, HAND):
             raise InputError(
-                f"calibrate: a joint is called {step.joint.name!r}, which stands for the device or the hand "
-                "here; rename it."
+                f"calibrate: joint name {step.joint.name!r} is reserved for the device or the hand here; "
+                "rename the joint."
             )
     known = {step.joint.name: list(_of_joint(step)) for step in path}
     known |= {owner: list(parts) for owner, parts in free.items()}
@@ -113,7 +113,7 @@ def unknowns_of(
     ]
     names = tuple(name for name in order if name in set(found))
     if not names:
-        raise InputError(f"calibrate, unknowns: nothing is unknown in {shorten(given)}.")
+        raise InputError(f"calibrate, unknowns: {shorten(given)} selects no unknowns.")
     start = np.array([file_value(arm, name) for name in names])
     lengths = np.array([is_length(arm, name) for name in names])
     return GeometryUnknowns(names, start, lengths)
@@ -133,9 +133,7 @@ def _meant(path: Sequence[PathJoint], word: str, known: Mapping[str, list[str]])
             if part != "offset"
         ]
         if not names:
-            raise InputError(
-                f"calibrate, unknowns: no joint is placed by what {word!r} stands for; take 'all'."
-            )
+            raise InputError(f"calibrate, unknowns: no joint of this arm has {word!r} parameters; use 'all'.")
         return names + ([f"{HAND}.{part}" for part in known.get(HAND, ())] if word == "all" else [])
     if word in known:
         return [f"{word}.{part}" for part in known[word] if part != "offset"]
@@ -143,11 +141,11 @@ def _meant(path: Sequence[PathJoint], word: str, known: Mapping[str, list[str]])
     if part in known.get(owner, ()):
         return [word]
     every = [*GROUPS, *known, *(f"{owner}.{part}" for owner, parts in known.items() for part in parts)]
-    raise NameNotFound(f"calibrate, unknowns: there is no {shorten(word)}; {suggest(word, every)}")
+    raise NameNotFound(f"calibrate, unknowns: unknown name {shorten(word)}; {suggest(word, every)}")
 
 
 def _of_joint(step: PathJoint) -> tuple[str, ...]:
-    """What may be unknown of a joint."""
+    """Possible unknowns of a joint."""
     if isinstance(step.joint.placement, DH):
         return (*TABLE, "beta") if step.parallel else TABLE
     return SIX if step.freedom < 0 else (*SIX, "offset")
@@ -160,7 +158,7 @@ def _offset(joint: Joint) -> str:
 
 
 def file_value(arm: Arm, name: str) -> float:
-    """What the arm has: of the table the number there, of all that says how far something moved 0."""
+    """Present values: DH parameters as in the table, displacements 0."""
     owner, _, part = name.rpartition(".")
     if part not in TABLE or owner in (BASE, HAND):
         return 0.0
@@ -168,16 +166,16 @@ def file_value(arm: Arm, name: str) -> float:
 
 
 def is_length(arm: Arm, name: str) -> bool:
-    """Whether it is in m; else it is in rad."""
+    """Whether it is a length, in m; otherwise an angle, in rad."""
     owner, _, part = name.rpartition(".")
     return part in LENGTHS or (part == "offset" and arm.joint(owner).kind == "prismatic")
 
 
 def with_values(arm: Arm, values: Mapping[str, float]) -> Arm:
-    """The arm with other values of these unknowns; those of the base are the device's, and change nothing.
+    """The arm with other values of these unknowns; those of the base belong to the device and change nothing.
 
-    A joint with a beta that is not 0 gets a fixed joint with a link of no mass before it, so that the table
-    stays one.
+    A joint with nonzero beta is preceded by an added fixed joint with a massless link, so that the DH table
+    remains valid.
     """
     links: list[Link] = list(arm.links)
     tree: list[Joint] = []
@@ -190,7 +188,7 @@ def with_values(arm: Arm, values: Mapping[str, float]) -> Arm:
         }
         beta = new.pop("beta", 0.0)
         held = next((k for k, other in enumerate(tree) if _holds_beta(other, joint)), None)
-        if beta and held is not None:  # of a calibration before
+        if beta and held is not None:  # from an earlier calibration
             place = tree[held].placement
             assert isinstance(place, Frame)
             turned = Frame(rpy=place.rpy + [0.0, beta, 0.0])
@@ -212,7 +210,7 @@ def with_values(arm: Arm, values: Mapping[str, float]) -> Arm:
 
 
 def _holds_beta(other: Joint, joint: Joint) -> bool:
-    """Whether a fixed joint is there for the tilt of this one, and nothing else."""
+    """Whether the fixed joint before this one exists only for its tilt."""
     place = other.placement
     return (
         other.kind == "fixed"
@@ -240,7 +238,7 @@ def _placed(joint: Joint, new: Mapping[str, float]) -> DH | Frame:
 
 
 def _exact(T: Floats) -> Floats:
-    """A pose whose rotation is one to the last digit."""
+    """A pose with its rotation orthonormal to the last digit."""
     made = T.copy()
     R = T[:3, :3]
     made[:3, :3] = 0.5 * R @ (3.0 * np.eye(3) - R.T @ R)

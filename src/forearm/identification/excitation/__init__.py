@@ -1,3 +1,1 @@
-"""Motions that show the parameters of an arm: columns of its torques, what they tell, limits, and the search
-for the motion that tells most.
-"""
+"""Excitation motions: torque columns, information criteria, limits, and the optimisation of the motion."""

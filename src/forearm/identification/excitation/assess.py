@@ -1,4 +1,4 @@
-"""What a motion would tell of an arm, and what it uses of its limits, looked at closely."""
+"""Information of a motion and its use of the limits, evaluated on a fine grid."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from forearm.trajectories.drive_limits import LimitUse
 from forearm.trajectories.sampling import SampledMotion, ticks
 from forearm.trajectories.series.motion import SeriesMotion
 
-BLOCK = 4096  # states at once
-FINE, COARSE = 1e-4, 1e-3  # s: between the moments of the last look, and of that at long motions
-MOST = 200_000  # moments of a last look at FINE
-MOST_KEPT = 1_000_000  # moments whose states are kept from one amplitude to the next
-TOP = 0.999  # of a limit: as much may be used at these moments, so that none is exceeded between them
-GROWN = 1.2  # times the amplitude: no more is tried
-SMALLEST = 0.05  # times the amplitude
+BLOCK = 4096  # states per call
+FINE, COARSE = 1e-4, 1e-3  # s: time between samples of the final check; and for long motions
+MOST = 200_000  # largest number of samples of the final check at FINE
+MOST_KEPT = 1_000_000  # samples whose states are cached from one amplitude to the next
+TOP = 0.999  # of a limit: allowed use at these samples, so that none is exceeded between them
+GROWN = 1.2  # times the amplitude: largest increase
+SMALLEST = 0.05  # times the amplitude: smallest scale tried
 HALVINGS = 9
 
 
 def information_of(columns: TorqueColumns, motion: SampledMotion, step: float, noise: Floats) -> Floats:
-    """Sum of W^T W / noise^2 over the samples of a motion, (p, p), those that can be reached."""
+    """Sum of W^T W / noise^2 over the reachable samples of a motion, (p, p)."""
     total = np.zeros((len(columns), len(columns)))
     for _, q, qd, qdd in _blocks(motion, ticks(motion.duration, step, "excite, step")):
         there = np.isfinite(q).all(axis=1) & np.isfinite(qd).all(axis=1) & np.isfinite(qdd).all(axis=1)
@@ -35,8 +35,8 @@ def information_of(columns: TorqueColumns, motion: SampledMotion, step: float, n
 
 
 def usual_sizes(columns: TorqueColumns, limits: ExcitationLimits, fastest: float, noise: Floats) -> Floats:
-    """The rms of each column over the noise (p,), at random states within limits; `fastest` is the angular
-    frequency that accelerations are taken from.
+    """The rms of each column over the noise (p,) at random states within limits; accelerations follow from
+    the angular frequency `fastest`.
     """
     n, rng = columns.arm.n, np.random.default_rng(0)
     q, qd, qdd = 2.0 * rng.random((3, 64 + 4 * len(columns), n)) - 1.0
@@ -47,7 +47,7 @@ def usual_sizes(columns: TorqueColumns, limits: ExcitationLimits, fastest: float
 
 
 def limit_uses(limits: ExcitationLimits, motion: SeriesMotion) -> tuple[LimitUse, ...]:
-    """The largest use of each limit that has two sides."""
+    """The largest use of each two-sided limit."""
     best: dict[tuple[str, str], LimitUse] = {}
     for t, q, qd, qdd in _blocks(motion, _fine_times(motion)):
         for some in limits.as_it_is(q, qd, qdd):
@@ -65,14 +65,15 @@ def limit_uses(limits: ExcitationLimits, motion: SeriesMotion) -> tuple[LimitUse
 def fitted(
     limits: ExcitationLimits, motion: SeriesMotion, grow: bool, keep_start: bool
 ) -> SeriesMotion | None:
-    """The motion with the largest amplitude that meets all limits at all moments; None where not even a small
-    one does.
+    """Scale a motion to the largest amplitude that meets all limits at all times; None if even a small one
+    does not.
 
     Args:
         limits: the limits.
-        motion: as it was found.
-        grow: whether it may become larger.
-        keep_start: whether its posture at both ends stays; else the middle of its positions stays.
+        motion: the optimised motion.
+        grow: whether the amplitude may grow.
+        keep_start: True: scale about its start and end configuration; False: about the middle of its
+            positions.
     """
     least, most, _ = motion.extremes()
     about = motion.start if keep_start else 0.5 * (least + most)
@@ -91,7 +92,7 @@ def fitted(
 
 
 class CloseLook:
-    """A motion at all moments of the last look, with several amplitudes about a posture."""
+    """A motion sampled for the final check, with several amplitudes about a configuration."""
 
     def __init__(self, limits: ExcitationLimits, motion: SeriesMotion, about: Floats) -> None:
         self.limits, self.motion, self.about = limits, motion, about
@@ -101,7 +102,7 @@ class CloseLook:
             self._kept = list(_blocks(motion, self.times))
 
     def fits(self, factor: float) -> bool:
-        """Whether it meets all limits with so many times the amplitude, friction as it is."""
+        """Whether it meets all limits at this amplitude, with friction in the direction of motion."""
         for _, q, qd, qdd in self._kept or _blocks(self.motion, self.times):
             states = (self.about + factor * (q - self.about), factor * qd, factor * qdd)
             if any((some.shares() > TOP).any() for some in self.limits.as_it_is(*states)):
@@ -110,7 +111,9 @@ class CloseLook:
 
 
 def largest_share(limits: ExcitationLimits, motion: SeriesMotion) -> float:
-    """Of any limit, at the moments of the last look, friction as it is."""
+    """The largest use of any limit at the samples of the final check, with friction in the direction of
+    motion.
+    """
     return max(
         float(some.shares().max())
         for _, *states in _blocks(motion, _fine_times(motion))

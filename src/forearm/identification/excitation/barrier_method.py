@@ -1,7 +1,7 @@
-"""A minimum within limits from a point within them: an interior-point method that never leaves them.
+"""Constrained minimisation from a feasible point: an interior-point method whose iterates stay feasible.
 
-A barrier that grows near limits is added, and made weaker step by step. Steps are Newton's: of the barrier
-the matrix is known, that of the criterion is gathered from gradients (damped BFGS).
+A barrier that grows near limits is added and weakened step by step. Steps are quasi-Newton: the Hessian of
+the barrier is known, that of the criterion is built from gradients (damped BFGS).
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ import numpy as np
 from forearm.identification.excitation.problem import ExcitationProblem
 from forearm.spatial import Floats
 
-ENOUGH = 0.01  # of the barrier's weight: a step that gains less is a slow one
-PATIENCE = 5  # slow steps one after the other: then a weight is done with
-ARMIJO = 1e-4  # of the promised decrease: what a step must give
-SHORTEST = 1e-8  # of a step
-FIRST = 0.5  # length of a first step, in distances from limits
+ENOUGH = 0.01  # of the barrier's weight: a step that gains less is slow
+PATIENCE = 5  # consecutive slow steps that end a weight
+ARMIJO = 1e-4  # of the predicted decrease: required of a step
+SHORTEST = 1e-8  # of a full step: shortest step of the line search
+FIRST = 0.5  # length of the first step, relative to the distance from limits
 LEAST = 1e-12  # of a curvature
-DAMPED = 0.2  # Powell's, of the curvature that is known
+DAMPED = 0.2  # Powell's damping factor
 Told = Callable[[float], object]
 Weights = Sequence[tuple[float, int]]
 
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """Where a descent is.
+    """State of the descent.
 
     Attributes:
         x: coefficients (n, f).
-        value: what they are worth.
-        gradient: of that (n, f).
-        sizes: second derivatives of the barrier where the descent began (n f,): they measure lengths.
-        B: what is known of the criterion's second derivatives (n f, n f).
+        value: of the criterion.
+        gradient: of the criterion (n, f).
+        sizes: second derivatives of the barrier at the start (n f,), which scale lengths.
+        B: BFGS approximation of the criterion's Hessian (n f, n f).
     """
 
     x: Floats
@@ -45,7 +45,7 @@ class Descent:
 
     @staticmethod
     def begin(problem: ExcitationProblem, x: Floats) -> Descent:
-        """At coefficients within all limits."""
+        """Start at coefficients within all limits."""
         value, gradient = problem.worth(x)
         slope, matrix = problem.barrier_slopes(x)
         sizes = np.diag(matrix) + LEAST
@@ -53,13 +53,13 @@ class Descent:
 
 
 def descend(problem: ExcitationProblem, at: Descent, weights: Weights, told: Told) -> Descent:
-    """The best that is found from there.
+    """Minimise from a start point.
 
     Args:
-        problem: what is sought.
-        at: where to begin.
-        weights: of the barrier, one after the other, and how many steps are made with each at most.
-        told: called with the share that is done.
+        problem: the optimisation problem.
+        at: the start.
+        weights: barrier weights in order, with the largest number of steps for each.
+        told: callback, called with the fraction done.
     """
     done, total = 0, sum(most for _, most in weights)
     for weight, most in weights:
@@ -79,7 +79,7 @@ def descend(problem: ExcitationProblem, at: Descent, weights: Weights, told: Tol
 
 
 def _step(problem: ExcitationProblem, at: Descent, weight: float) -> tuple[Descent, float] | None:
-    """A step, and how much it gained; None where none is better, even without what was gathered."""
+    """Take a step and return its gain; None if no step improves, even with the Hessian reset."""
     slope, matrix = problem.barrier_slopes(at.x)
     whole = at.gradient + weight * slope
     here = at.value + weight * problem.barrier(at.x)
@@ -101,12 +101,12 @@ def _step(problem: ExcitationProblem, at: Descent, weight: float) -> tuple[Desce
 
 
 def _first(sizes: Floats, gradient: Floats) -> Floats:
-    """Second derivatives that make a first step as long as FIRST."""
+    """Second derivatives that make the first step of length FIRST."""
     return np.diag(sizes * np.linalg.norm(gradient.ravel() / np.sqrt(sizes)) / FIRST)
 
 
 def _solved(H: Floats, right: Floats) -> Floats:
-    """H^-1 right, H made definite if rounding took that."""
+    """H^-1 right, with H made positive definite if rounding destroyed that."""
     size = np.abs(np.diag(H)).max()
     for extra in (0.0, 1e-12, 1e-8, 1e-4):
         try:

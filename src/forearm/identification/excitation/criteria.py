@@ -1,4 +1,4 @@
-"""What makes one motion better than another: functions of the information in its torques, with gradients."""
+"""Optimality criteria of excitation: functions of the information matrix, with gradients."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import numpy as np
 
 from forearm.spatial import Floats
 
-LEAST = 1e-10  # of the scaled information of one sample: added, so that what is not seen yet has a gradient
-SHARPNESS = 6.0  # of the means of eigenvalues that stand for the largest and the least
+LEAST = 1e-10  # of one sample's scaled information: regularisation for undetermined directions
+SHARPNESS = 6.0  # exponent of the power means that approximate the largest and smallest eigenvalue
 Criterion = Callable[[Floats], tuple[float, Floats]]
 
 
 def d_optimal(G: Floats) -> tuple[float, Floats]:
-    """-log det G, and its derivative -G^-1 by G."""
+    """-log det G, and its derivative -G^-1 with respect to G."""
     values, directions = np.linalg.eigh(G)
     values = np.maximum(values, 0.0) + LEAST
     return -float(np.log(values).sum()), -(directions / values) @ directions.T
 
 
 def condition(G: Floats) -> tuple[float, Floats]:
-    """p times the logarithm of the condition number of the columns behind G, smooth where eigenvalues meet,
-    and its derivative by G.
+    """p times the logarithm of the condition number of the columns behind G, smoothed where eigenvalues meet,
+    and its derivative with respect to G.
 
-    The largest eigenvalue is taken as (sum of s-th powers)^(1/s), the least likewise.
+    The largest eigenvalue is approximated by (sum of s-th powers)^(1/s), the least likewise.
     """
     values, directions = np.linalg.eigh(G)
     values = np.maximum(values, 0.0) + LEAST

@@ -1,4 +1,4 @@
-"""`fa.excite`: the motion whose torques tell most of an arm's parameters, within all its limits."""
+"""`fa.excite`: the motion whose torques carry most information on an arm's parameters, within all limits."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from forearm.trajectories.series.motion import SeriesMotion
 from forearm.values import as_finite, as_floats, check_choice, check_number, check_whole
 
 SIDES = ("motor", "link")
-NOISE = 0.01  # of max_effort: of torques whose noise is not given
-USUAL = 0.01  # of what gravity and motion need: of joints without max_effort
+NOISE = 0.01  # of max_effort: assumed torque noise
+USUAL = 0.01  # of the torque for gravity and motion: for joints without max_effort
 MOST_HARMONICS = 50
 MOST_STARTS = 100
-ROUGH = ((1.0, 50), (0.1, 60))  # weights of the barrier and steps: of every start
-CLOSE = ((0.1, 100), (0.02, 150), (0.004, 150))  # of the best of them
+ROUGH = ((1.0, 50), (0.1, 60))  # barrier weights and steps: for every start
+CLOSE = ((0.1, 100), (0.02, 150), (0.004, 150))  # for the best of them
 
 
 def excite(
@@ -58,37 +58,37 @@ def excite(
     step: float = 1e-3,
     progress: Progress | None = None,
 ) -> Plan:
-    """A motion that shows the parameters of an arm as well as its limits let it: from rest to rest in one
-    posture, so that it can be repeated.
+    """Optimise an excitation motion within the arm's limits: from rest to rest at one configuration, so that
+    it can be repeated.
 
-    What its torques would tell of base inertial parameters, friction and rotors is in `plan.excitation`,
-    before anything moves. The same request gives the same motion.
+    `plan.excitation` predicts the accuracy of base inertial parameters, friction and rotors before anything
+    moves. The same request gives the same motion.
 
     Args:
-        arm: the arm; its geometry is trusted, its inertias and friction say what torques to expect.
+        arm: the arm; its geometry is assumed exact, its inertias and friction predict the torques.
         duration: of the motion, s.
         basis: "fourier" (a series of sines and cosines) or "spline" (quintic B-splines).
-        harmonics: of the series, at least 2; the highest has the frequency harmonics / duration. Splines have
+        harmonics: of the series, at least 2; the highest has the frequency harmonics / duration. Splines use
             as many coefficients.
         criterion: "d" (the determinant of the information, all deviations together) or "condition" (the
             condition number).
-        velocity: largest |qd|, rad/s (m/s), one number or (n,); None: the arm's.
-        acceleration: largest |qdd|, rad/s^2 (m/s^2), likewise; None: none where torques are bounded.
+        velocity: largest |qd|, rad/s (m/s), scalar or (n,); None: the arm's limits.
+        acceleration: largest |qdd|, rad/s^2 (m/s^2), likewise; None: unlimited if torques are bounded.
         torque: largest |tau|, motor torque times gear ratio, N m (N); None: the arm's max_effort.
-        voltage: largest one of the motors, V; None: the motors' own.
-        margin: share of each joint's range that is kept free at both of its ends.
-        box: corners ((xmin, ymin, zmin), (xmax, ymax, zmax)) that the hand's origin stays between, base
-            frame, m; infinite where it is open.
-        start: the posture (n,) at both ends; None: chosen.
-        after: plans, motions and logs, or their files, that tell something already.
-        noise: standard deviation of one sample of each torque, N m (N), one number or (n,); None: 1 % of
+        voltage: largest motor voltage, V; None: the motors' limits.
+        margin: fraction of each joint's range kept free at both ends.
+        box: corners ((xmin, ymin, zmin), (xmax, ymax, zmax)) that bound the hand's origin, base frame, m;
+            infinite on open sides.
+        start: the configuration (n,) at both ends; None: chosen automatically.
+        after: plans, motions and logs, or their files, whose information counts already.
+        noise: standard deviation of one sample of each torque, N m (N), scalar or (n,); None: 1 % of
             max_effort.
         torque_side: where torques will be measured: "motor" (motor torque times gear ratio: rotors and all
             friction show) or "link" (behind the gear).
-        seed: of the random motions that the search begins with.
-        starts: how many of them.
-        step: time between samples of the plan, s, by which information is counted.
-        progress: told how far it is.
+        seed: of the random initial motions.
+        starts: number of random initial motions.
+        step: sampling period of the plan for counting information, s.
+        progress: progress callback.
     """
     check_arm(arm, "excite, arm", moves=True)
     duration = check_number(duration, "excite, duration", above=0.0)
@@ -146,7 +146,7 @@ def excite(
 def _searched(
     problem: ExcitationProblem, seed: int, starts: int, progress: Progress | None
 ) -> tuple[Floats, Floats]:
-    """The best coefficients found, and those of the first random motion."""
+    """The best coefficients, and those of the first random motion."""
     rng = np.random.default_rng(seed)
     at = [problem.start] if problem.start is not None else postures(problem.limits, starts, rng)
     total = starts + 2.0
@@ -161,7 +161,7 @@ def _searched(
 
 
 def _telling(progress: Progress | None, done: float, share: float, total: float, what: str) -> Any:
-    """What a descent is to call, as a part of all that is done."""
+    """Progress callback of a descent, scaled to its part of the whole."""
 
     def told(part: float) -> None:
         if progress is not None:
@@ -175,19 +175,19 @@ def _fits(problem: ExcitationProblem, x: Floats) -> SeriesMotion:
     if motion is None:
         worst = max(limit_uses(problem.limits, problem.motion(x)), key=lambda use: use.share)
         raise InputError(
-            f"excite: no motion within the limits was found: {worst.text[:-1]} even in a small motion. Raise "
+            f"excite: found no motion within the limits: {worst.text[:-1]} even in a small motion. Raise "
             "that limit, or give another start."
         )
     return motion
 
 
 def _noise(arm: Arm, limits: ExcitationLimits, given: ArrayLike | None) -> tuple[Floats, str]:
-    """The noise of each torque (n,), and a note where it is assumed."""
+    """The noise of each torque (n,), and a note if it is assumed."""
     if given is not None:
         made = as_floats(given, "excite, noise")
         if made.shape not in ((), (arm.n,)) or not ((made > 0.0) & np.isfinite(made)).all():
             raise InputError(
-                f"excite, noise: expected one number or {arm.n}, above 0 and finite, N m (N), got "
+                f"excite, noise: expected one number or {arm.n}, positive and finite, N m (N), got "
                 f"{shorten(given)}."
             )
         return np.broadcast_to(made, (arm.n,)).copy(), ""
@@ -205,7 +205,7 @@ def _noise(arm: Arm, limits: ExcitationLimits, given: ArrayLike | None) -> tuple
 
 
 def _earlier(arm: Arm, columns: TorqueColumns, after: Sequence[Any], step: float, noise: Floats) -> Floats:
-    """The information of motions that there are already."""
+    """The information of existing motions."""
     if isinstance(after, str | bytes | Plan) or not isinstance(after, Sequence):
         raise InputError("excite, after: expected a list of plans, motions, logs or their files.")
     total = np.zeros((len(columns), len(columns)))
@@ -215,5 +215,5 @@ def _earlier(arm: Arm, columns: TorqueColumns, after: Sequence[Any], step: float
 
 
 def _inverse(sizes: Floats) -> Floats:
-    """1 / size; 1 of a column that is nowhere."""
+    """1 / size; 1 for a column that is zero everywhere."""
     return np.where(sizes > 0.0, 1.0 / np.where(sizes > 0.0, sizes, 1.0), 1.0)

@@ -1,5 +1,5 @@
-"""What an exciting motion may use: of each joint its range, speed, acceleration, torque, current and voltage,
-of the hand a box.
+"""Limits of an excitation motion: range, speed, acceleration, torque, current and voltage of each joint, and
+a box for the hand.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from forearm.trajectories.limits import fastest_of
 from forearm.values import as_floats
 
 HAND = ("hand x", "hand y", "hand z")
-# where an arm does not say: of joints that turn, and of those that slide
-RANGE = (np.pi, 0.25)  # rad, m, to both sides of 0 or of the known end
+# defaults for revolute and prismatic joints whose limits the arm does not give
+RANGE = (np.pi, 0.25)  # rad, m: to both sides of 0 or from the known end
 SPEED = (1.0, 0.25)  # rad/s, m/s
-ACCELERATION = (5.0, 1.0)  # rad/s^2, m/s^2: of joints that no torque, current or voltage bounds
-KEPT = 2e-3  # of half the width: a search stays away from limits by as much, for moments between its own
+ACCELERATION = (5.0, 1.0)  # rad/s^2, m/s^2: for joints without a torque, current or voltage limit
+KEPT = 2e-3  # of half the width: margin of the search, for times between its samples
 Box = Sequence[Sequence[float]]
 States = tuple[Floats, Floats, Floats]
 
 
 @dataclass(frozen=True, eq=False)
 class Bounded:
-    """Quantities along a motion, k of them at m moments: `above` must stay below `high` and `below` above
-    `low`; the two are one unless friction may act either way.
+    """Bounded quantities along a motion, k of them at m times: `above` must stay below `high` and `below`
+    above `low`; the two differ only where friction may act either way.
 
     Attributes:
-        quantity: what it is.
-        who: whose they are, k names.
+        quantity: its name.
+        who: names of the joints or axes (k).
         above, below: values (m, k).
         low, high: bounds (k,).
-        pulled: of weights (m, k) of `above` and `below` what they pull q, qd and qdd by, (m, n) each.
-        slopes: d values / d q, qd, qdd, (m, k, n) each, or about so; None where there is none.
-        order: 0 to 2 where the quantity is q, qd or qdd itself; None elsewhere.
+        pulled: maps weights (m, k) of `above` and `below` to gradients by q, qd and qdd, (m, n) each.
+        slopes: d values / d q, qd, qdd, (m, k, n) each, possibly approximate; None if not available.
+        order: 0 to 2 if the quantity is q, qd or qdd itself; otherwise None.
     """
 
     quantity: Quantity
@@ -57,19 +57,19 @@ class Bounded:
 
     @property
     def half(self) -> Floats:
-        """Half the width between bounds (k,); 1 where one side is open."""
+        """Half the width between bounds (k,); 1 if one side is open."""
         width = self.high - self.low
         return np.where(np.isfinite(width), 0.5 * width, 1.0)
 
     def shares(self) -> Floats:
-        """How much is used (m, k), from the middle to the ends: above 1 is outside. Where one side is open a
-        metre (or another unit) beyond the other is 1 more.
+        """Use of the limits (m, k), from the middle to the ends: above 1 is outside. With one side open, a
+        metre (or another unit) beyond the other side counts 1 more.
         """
         return 1.0 + np.maximum(self.above - self.high, self.low - self.below) / self.half
 
     def rooms(self) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
-        """How far `above` and `below` are from KEPT before their ends (m, k), in halves of the width, and by
-        which factor (k,) that changes with them; 1 and 0 where there is no end.
+        """Distances of `above` and `below` from KEPT before their ends (m, k), in half widths, and their
+        derivatives (k,); 1 and 0 if there is no end.
         """
         made = []
         for values, end, way in ((self.above, self.high, -1.0), (self.below, self.low, 1.0)):
@@ -81,8 +81,8 @@ class Bounded:
 
 @dataclass(frozen=True, eq=False)
 class ExcitationLimits:
-    """The limits of one arm: lower < q < upper, |qd| and |qdd| below theirs (n,), drives within theirs, the
-    hand in a box (2, 3); infinite where there is none.
+    """The limits of one arm: lower < q < upper, bounds on |qd| and |qdd| (n,), drive limits, and a box for
+    the hand (2, 3); infinite if there is no limit.
     """
 
     arm: Arm
@@ -100,7 +100,7 @@ class ExcitationLimits:
         return tuple(joint.name for joint in self.arm.joints)
 
     def bounded(self, q: Floats, qd: Floats, qdd: Floats, slopes: bool = False) -> list[Bounded]:
-        """Everything that is bounded, at states (m, n), with friction whichever way."""
+        """All bounded quantities at states (m, n), with friction in either direction."""
         made = self._of_motion(q, qd, qdd, slopes)
         drives = self.drives
         if np.isfinite(drives.torque).any() or drives.by_voltage:
@@ -108,7 +108,7 @@ class ExcitationLimits:
         return made
 
     def as_it_is(self, q: Floats, qd: Floats, qdd: Floats) -> list[Bounded]:
-        """Everything that is bounded, at states (m, n), with friction as it is."""
+        """All bounded quantities at states (m, n), with friction in the direction of motion."""
         drives, tau = self.drives, kernel_of(self.arm).inverse_dynamics(q, qd, qdd)
         V = drives.R / drives.K * tau + drives.K * qd
         made = self._of_motion(q, qd, qdd, False)
@@ -148,7 +148,7 @@ class ExcitationLimits:
         drives, worst = self.drives, worst_torques(self.arm)
         forwards, backwards = worst.both(q, qd, qdd)
         K, per, volts = drives.K, drives.R / drives.K, drives.volts
-        turned = per < 0.0  # the gear reverses: the largest torque needs the least voltage
+        turned = per < 0.0  # at a reversal of the gear the largest torque needs the least voltage
         V = [per * tau + K * qd for tau in (forwards, backwards)]
         most, least = np.where(turned, V[1], V[0]), np.where(turned, V[0], V[1])
         by = worst.unloaded.inverse_dynamics_derivatives(q, qd, qdd) if slopes else (None, None, None)
@@ -182,7 +182,7 @@ def excitation_limits(
     voltage: ArrayLike | None,
     box: Box | None,
 ) -> ExcitationLimits:
-    """The limits that were given, the arm's where none was, and sober ones where the arm has none."""
+    """The given limits, those of the arm for the rest, and conservative defaults if it has none."""
     notes: list[str] = []
     slides = np.array([joint.kind != "revolute" for joint in arm.joints])
     lower, upper = _ranges(arm, slides, notes)
@@ -195,8 +195,8 @@ def excitation_limits(
         no_motor = [j for i, j in enumerate(drives.names) if drives.R[i] == 0.0 and np.isfinite(volts[i])]
         if no_motor:
             raise InputError(
-                f"excite, voltage: the motor of {no_motor[0]} is not known; write its torque_constant and "
-                "resistance into the arm file, or give torque instead."
+                f"excite, voltage: the motor of {no_motor[0]} is unknown; add its torque_constant and "
+                "resistance to the arm file, or give torque instead."
             )
         drives = replace(drives, voltage=volts)
     fast = fastest_of(arm) if velocity is None else _given(arm, velocity, "velocity")
@@ -213,7 +213,7 @@ def excitation_limits(
 
 
 def _check_room(arm: Arm, sizes: Mapping[str, Floats]) -> None:
-    """Refuse joints that the arm itself holds still."""
+    """Refuse joints that the arm's limits hold still."""
     for what, size in sizes.items():
         for joint, one in zip(arm.joints, size, strict=True):
             if not one > 0.0:
@@ -224,7 +224,7 @@ def _check_room(arm: Arm, sizes: Mapping[str, Floats]) -> None:
 
 
 def _ranges(arm: Arm, slides: NDArray[np.bool_], notes: list[str]) -> tuple[Floats, Floats]:
-    """The joints' ranges; of those that have none, or one end, as far as is sober."""
+    """The joints' ranges, with conservative defaults for open ends."""
     lower, upper = limits_of(arm)
     wide = np.where(slides, RANGE[1], RANGE[0])
     is_open = ~np.isfinite(upper - lower)
@@ -245,8 +245,8 @@ def _filled(
     notes: list[str],
     what: str,
 ) -> Floats:
-    """Limits with sober ones where there is none, and a note on them; `what` is what lacks and what stands in
-    for it, such as "largest speed, velocity, rad/s, m/s".
+    """Limits with conservative defaults, and a note on them; `what` names the missing limit and its default,
+    such as "largest speed, velocity, rad/s, m/s".
     """
     made = np.where(np.isfinite(values), values, np.where(slides, usual[1], usual[0]))
     lacks, argument, *units = what.split(", ")
@@ -257,7 +257,7 @@ def _filled(
 
 
 def _alike(arm: Arm, where: NDArray[np.bool_], texts: list[str]) -> Iterator[tuple[str, str]]:
-    """Joints, by their names, that have one text, and the text."""
+    """Names of joints that share a text, and the text."""
     found: dict[str, list[str]] = {}
     for joint, is_one, text in zip(arm.joints, where, texts, strict=True):
         if is_one:
@@ -283,6 +283,6 @@ def _box(given: Box | None) -> Floats:
     if box.shape != (2, 3) or np.isnan(box).any() or not (box[0] < box[1]).all():
         raise InputError(
             "excite, box: expected two corners ((xmin, ymin, zmin), (xmax, ymax, zmax)) in m, the first "
-            f"below the second, infinite where it is open, got {shorten(given)}."
+            f"below the second, infinite on open sides, got {shorten(given)}."
         )
     return box

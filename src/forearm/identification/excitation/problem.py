@@ -1,5 +1,5 @@
-"""The search for an exciting motion as a problem of numbers: what it is worth and how near its limits are,
-with gradients, as functions of coefficients.
+"""Excitation as a numerical optimisation problem: criterion and barrier with gradients, as functions of
+coefficients.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from forearm.spatial import Floats
 from forearm.trajectories.series.basis import function_count, resting, series_functions
 from forearm.trajectories.series.motion import SeriesMotion
 
-PER_HARMONIC = 40  # moments that are looked at
-SMOOTH = 0.05  # of the largest velocity: where Coulomb's friction turns round in the search
+PER_HARMONIC = 40  # times per harmonic at which limits are evaluated
+SMOOTH = 0.05  # of the largest velocity: width of the smoothed Coulomb friction in the search
 States = tuple[Floats, Floats, Floats]
 
 
 @dataclass(frozen=True, eq=False)
 class ExcitationProblem:
-    """Coefficients x (n, f) in units of half a joint's range make a motion; the first of a joint is its
-    posture, unless `start` gives that.
+    """Coefficients x (n, f) in units of half a joint's range define a motion; the first of each joint is its
+    configuration, unless `start` gives that.
 
     Attributes:
-        columns: what torques show.
-        limits: what the motion may use.
+        columns: the torque columns.
+        limits: limits of the motion.
         basis, harmonics, duration: of the series.
-        start: the posture (n,) at both ends; None: x says it.
+        start: the configuration (n,) at both ends; None: part of x.
         noise: of torques (n,).
         scale: of the parameters (p,).
-        samples: of the motion, by which information is counted.
-        earlier: scaled information that is there already (p, p).
+        samples: number of samples over which information is counted.
+        earlier: scaled information of earlier motions (p, p).
         criterion: its name.
     """
 
@@ -62,17 +62,17 @@ class ExcitationProblem:
 
     @cached_property
     def count(self) -> int:
-        """Functions of the basis."""
+        """Basis functions."""
         return function_count(self.basis, self.harmonics)
 
     @cached_property
     def at_rest(self) -> Floats:
-        """Combinations of the functions that rest at both ends."""
+        """Combinations of basis functions that are at rest at both ends."""
         return resting(self.basis, self.count)
 
     @cached_property
     def functions(self) -> tuple[Floats, Floats, Floats]:
-        """What x is multiplied with at all moments, and two derivatives: (m, f) each."""
+        """Matrices that map x to values and two derivatives at all times: (m, f) each."""
         m = PER_HARMONIC * self.harmonics
         t = self.duration * (np.arange(m) + 0.5) / m
         made = [f @ self.at_rest for f in series_functions(self.basis, self.count, self.duration, t)]
@@ -83,22 +83,22 @@ class ExcitationProblem:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of x."""
+        """Number of coefficients."""
         return len(self.unit), self.functions[0].shape[1]
 
     def states(self, x: Floats) -> States:
-        """q, qd, qdd at all moments, (m, n) each."""
+        """q, qd, qdd at all times, (m, n) each."""
         q, qd, qdd = (np.ascontiguousarray(f @ (x * self.unit[:, None]).T) for f in self.functions)
         return q + (self.middle if self.start is None else self.start), qd, qdd
 
     def motion(self, x: Floats) -> SeriesMotion:
-        """The motion that coefficients make."""
+        """The motion of these coefficients."""
         y = x * self.unit[:, None]
         start, y = (self.middle + y[:, 0], y[:, 1:]) if self.start is None else (self.start, y)
         return SeriesMotion(self.basis, self.duration, start, self.at_rest @ y.T)
 
     def scaled(self, x: Floats, factor: float) -> Floats:
-        """Coefficients of the same motion with so many times the amplitude about its posture."""
+        """Coefficients of the same motion with scaled amplitude about its configuration."""
         made = x * factor
         if self.start is None:
             made[:, 0] = x[:, 0]
@@ -117,12 +117,12 @@ class ExcitationProblem:
         return value, self.chained(self.columns.slopes(q, qd, qdd, V, smooth))
 
     def chained(self, by: States) -> Floats:
-        """The gradient by x (n, f) of what has these gradients by q, qd, qdd (m, n)."""
+        """The gradient (n, f) by x from gradients by q, qd, qdd (m, n)."""
         made = sum(block.T @ f for block, f in zip(by, self.functions, strict=True))
         return np.asarray(made * self.unit[:, None])
 
     def barrier(self, x: Floats) -> float:
-        """Mean over time of -log(distance) from every limit; infinite outside."""
+        """Mean over time of -log(distance) from every limit; infinite if one is exceeded."""
         total = 0.0
         for some in self.limits.bounded(*self.states(x)):
             for room, _ in some.rooms():
@@ -132,8 +132,8 @@ class ExcitationProblem:
         return total / len(self.functions[0])
 
     def barrier_slopes(self, x: Floats) -> tuple[Floats, Floats]:
-        """The gradient (n, f) of the barrier, and about the matrix (n f, n f) of its second derivatives:
-        those of torques and the hand by x are left out.
+        """The gradient (n, f) of the barrier, and an approximate Hessian (n f, n f): second derivatives of
+        torques and hand position are neglected.
         """
         n, f = self.shape
         m = len(self.functions[0])
@@ -159,5 +159,5 @@ class ExcitationProblem:
         return gradient / m, matrix.reshape(n * f, n * f) / m
 
     def largest_share(self, x: Floats) -> float:
-        """Of any limit; above 1 one is exceeded."""
+        """The largest use of any limit; above 1 it is exceeded."""
         return max(float(some.shares().max()) for some in self.limits.bounded(*self.states(x)))

@@ -1,4 +1,4 @@
-"""Where a search begins: a posture that the arm can rest in within all limits, a random motion about it."""
+"""Start of the search: a configuration at rest within all limits, and a random motion about it."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from forearm.identification.excitation.limits import Bounded, ExcitationLimits
 from forearm.identification.excitation.problem import ExcitationProblem
 from forearm.spatial import Floats
 
-TRIED = 400  # random postures
-INNER = 0.7  # of the ranges, where they lie
-REPAIRED = 20  # of them, those that use least, are moved into limits that they exceed
-STEPS = 30  # of such a move
+TRIED = 400  # random configurations
+INNER = 0.7  # of the ranges: region of the random configurations
+REPAIRED = 20  # of them: those with the least use of limits are moved within limits
+STEPS = 30  # iterations of such a move
 WANTED = 0.9  # of a limit, at rest
-RESTING = 0.98  # of a limit: as much may be used in a posture that a motion begins in
-BEGIN = 0.6  # of a limit: as much does a random motion use where a search begins
+RESTING = 0.98  # of a limit: allowed use at the start configuration
+BEGIN = 0.6  # of a limit: use by a random initial motion
 ADVICE = {
-    "torque": "give a higher torque, or write a larger max_effort into the arm file",
-    "voltage": "give a higher voltage, or write a larger max_voltage into the arm file",
+    "torque": "give a higher torque, or a larger max_effort in the arm file",
+    "voltage": "give a higher voltage, or a larger max_voltage in the arm file",
     "box": "give a larger box",
     "position": "give a smaller margin",
 }
 
 
 def check_start(limits: ExcitationLimits, start: Floats) -> None:
-    """Refuse a posture that the arm cannot rest in within its limits, or in which nothing is left to move."""
+    """Refuse a configuration in which the arm cannot rest within its limits, or has no room to move."""
     share, some, k = _worst(_at_rest(limits, start[None]))
     if share >= RESTING:
         raise InputError(f"excite, start: {_sentence(some, k)}; {ADVICE[some.quantity]}, or another start.")
 
 
 def postures(limits: ExcitationLimits, count: int, rng: np.random.Generator) -> list[Floats]:
-    """So many postures at rest within all limits, those first that use least of them."""
+    """Find configurations at rest within all limits, sorted by use of limits."""
     middle, half = 0.5 * (limits.lower + limits.upper), 0.5 * (limits.upper - limits.lower)
     tried = middle + INNER * half * (2.0 * rng.random((TRIED, len(half))) - 1.0)
     tried[0] = middle
@@ -46,20 +46,20 @@ def postures(limits: ExcitationLimits, count: int, rng: np.random.Generator) -> 
     if shares[best] >= RESTING:
         _, some, k = _worst(_at_rest(limits, tried[best][None]))
         raise InputError(
-            f"excite: no posture was found in which the arm can rest within its limits: at best "
+            f"excite: found no configuration in which the arm can rest within its limits: at best "
             f"{_sentence(some, k)}; {ADVICE[some.quantity]}."
         )
     return [tried[k] for k in order[:count] if shares[k] < RESTING]
 
 
 def random_motion(problem: ExcitationProblem, posture: Floats, rng: np.random.Generator) -> Floats:
-    """Coefficients (n, f) of a random motion about a posture that uses about BEGIN of a limit."""
+    """Coefficients (n, f) of a random motion about a configuration, scaled to use about BEGIN of a limit."""
     x = rng.normal(size=problem.shape)
     if problem.start is None:
         x[:, 0] = (posture - problem.middle) / problem.unit
     x = _evened(problem, x)
     allowed = max(BEGIN, 0.5 * (1.0 + problem.largest_share(problem.scaled(x, 0.0))))
-    low, high = 0.0, 1.0  # of what _evened made: limits of single joints are used in full at 1
+    low, high = 0.0, 1.0  # scale of _evened: 1 uses the limits of single joints in full
     for _ in range(40):
         factor = 0.5 * (low + high)
         fits = problem.largest_share(problem.scaled(x, factor)) < allowed
@@ -70,7 +70,7 @@ def random_motion(problem: ExcitationProblem, posture: Floats, rng: np.random.Ge
 
 
 def _evened(problem: ExcitationProblem, x: Floats) -> Floats:
-    """The same with amplitudes of which every joint uses as much of its range, velocity and acceleration."""
+    """Scale amplitudes so that every joint uses the same fraction of its range, velocity and acceleration."""
     q, qd, qdd = problem.states(x)
     middle = q.mean(axis=0)
     limits = problem.limits
@@ -89,7 +89,7 @@ def _evened(problem: ExcitationProblem, x: Floats) -> Floats:
 
 
 def _moved_in(limits: ExcitationLimits, q: Floats) -> Floats:
-    """A posture moved towards the middle of limits that it exceeds, by damped Gauss-Newton steps."""
+    """A configuration moved towards the middle of exceeded limits by damped Gauss-Newton steps."""
     n, damping = len(q), 1e-3
     error, rows = _beyond(limits, q)
     for _ in range(STEPS):
@@ -106,7 +106,7 @@ def _moved_in(limits: ExcitationLimits, q: Floats) -> Floats:
 
 
 def _beyond(limits: ExcitationLimits, q: Floats) -> tuple[Floats, Floats]:
-    """By how much shares at rest exceed WANTED, signed, and about their derivatives by q."""
+    """How far the use at rest exceeds WANTED, signed, and its approximate derivatives by q."""
     errors, rows = [np.zeros(0)], [np.zeros((0, len(q)))]
     for some in _at_rest(limits, q[None], slopes=True):
         by = np.eye(len(q)) if some.slopes[0] is None else some.slopes[0][0]
@@ -119,7 +119,7 @@ def _beyond(limits: ExcitationLimits, q: Floats) -> tuple[Floats, Floats]:
 
 
 def _at_rest(limits: ExcitationLimits, q: Floats, slopes: bool = False) -> list[Bounded]:
-    """What postures (m, n) use, joints about to move either way."""
+    """Use of limits at configurations (m, n), with joints about to move either way."""
     still = np.zeros_like(q)
     return [some for some in limits.bounded(q, still, still, slopes) if not some.order]
 
@@ -129,7 +129,7 @@ def _largest(limits: ExcitationLimits, q: Floats) -> Floats:
 
 
 def _worst(found: list[Bounded]) -> tuple[float, Bounded, int]:
-    """The largest share of a posture, of what and whose it is."""
+    """The largest use at a configuration, with its quantity and joint."""
     worst = (-np.inf, found[0], 0)
     for some in found:
         shares = some.shares()[0]
@@ -146,4 +146,4 @@ def _sentence(some: Bounded, k: int) -> str:
     )
     value = above if above - high > low - below else below
     does = f"needs a {some.quantity} of" if some.quantity in ("torque", "voltage") else "is at"
-    return f"{some.who[k]} {does} {value:.4g} {unit} at rest, where {low:.4g} to {high:.4g} are allowed"
+    return f"{some.who[k]} {does} {value:.4g} {unit} at rest; allowed are {low:.4g} to {high:.4g}"

@@ -1,4 +1,4 @@
-"""The torques of an arm as columns times parameters: base inertial ones, friction and rotors."""
+"""The torques of an arm as columns times parameters: base inertial parameters, friction and rotors."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from forearm.reduction.sampled import RANGES
 from forearm.spatial import Floats
 
 KINDS = ("friction.viscous", "friction.coulomb.positive", "friction.coulomb.negative", "motor.rotor_inertia")
-DEPENDENT = 1e-8  # of a column's size: what is left of one that follows from others
-STATES = 4  # times as many random torques as columns, to see which are dependent
+DEPENDENT = 1e-8  # of a column's size: remainder below which it depends on others
+STATES = 4  # random torques per column, to detect dependent ones
 States = tuple[Floats, Floats, Floats]
 
 
 @dataclass(frozen=True, eq=False)
 class TorqueColumns:
-    """W(q, qd, qdd) with W @ parameters the torques, gear losses and bearings apart.
+    """W(q, qd, qdd) such that W @ parameters are the torques, without gear losses and bearings.
 
     Attributes:
         arm: the arm.
         torque_side: "motor" or "link".
         names, labels: of the parameters.
-        values: in the arm (p,); NaN where it does not say.
-        freedoms, kinds, factors: of the columns of drives (d,): which joint, which of KINDS, and the
-            parameter's torque at the joint per unit.
-        dependent: sentences on columns of drives that follow from others and are left out.
+        values: in the arm (p,); NaN if it has none.
+        freedoms, kinds, factors: for the drive columns (d,): joint, index into KINDS, and torque at the joint
+            per unit of the parameter.
+        dependent: sentences on drive columns that depend on others and are omitted.
     """
 
     arm: Arm
@@ -52,7 +52,7 @@ class TorqueColumns:
 
     @property
     def inertial(self) -> int:
-        """How many of the columns are of inertial parameters."""
+        """Number of columns of inertial parameters."""
         return len(self.names) - len(self.freedoms)
 
     @cached_property
@@ -66,7 +66,7 @@ class TorqueColumns:
     def rows(self, q: Floats, qd: Floats, qdd: Floats, smooth: Floats | None = None) -> Floats:
         """W at states (m, n): (m, n, p).
 
-        With speeds `smooth` (n,) Coulomb's friction turns round by tanh(qd / smooth), else at once.
+        With `smooth` (n,) Coulomb friction reverses as tanh(qd / smooth), otherwise abruptly.
         """
         m, n = q.shape
         W = np.zeros((m, n, len(self)))
@@ -76,7 +76,9 @@ class TorqueColumns:
         return W
 
     def slopes(self, q: Floats, qd: Floats, qdd: Floats, V: Floats, smooth: Floats) -> States:
-        """d sum(V * W) / d q, qd, qdd of each state (m, n), V (m, n, p) held; by the graph in reverse."""
+        """d sum(V * W) / d q, qd, qdd of each state (m, n) with V (m, n, p) constant, by reverse-mode
+        differentiation.
+        """
         m, n = q.shape
         held = np.ascontiguousarray(V[..., : self.inertial]).reshape(m, -1)
         made = self._regressor_slopes(q, qd, qdd, held)
@@ -89,7 +91,7 @@ class TorqueColumns:
         return by_q, by_qd, by_qdd
 
     def _of_drives(self, qd: Floats, qdd: Floats, smooth: Floats | None) -> States:
-        """The columns of drives (m, d), each in the row of its joint, and their slopes by qd and qdd."""
+        """The drive columns (m, d), each in the row of its joint, and their derivatives by qd and qdd."""
         v, a = qd[:, self.freedoms], qdd[:, self.freedoms]
         if smooth is None:
             way, turn = np.sign(v), np.zeros_like(v)
@@ -106,7 +108,7 @@ class TorqueColumns:
 
 @lru_cache(maxsize=16)
 def torque_columns(arm: Arm, torque_side: str) -> TorqueColumns:
-    """The columns that torques on a side of the gears show, those that follow from others left out."""
+    """Torque columns for one side of the gears, without dependent ones."""
     base = base_parameters(arm)
     drives = list(_drive_columns(arm, torque_side))
     whole = TorqueColumns(
@@ -124,7 +126,7 @@ def torque_columns(arm: Arm, torque_side: str) -> TorqueColumns:
 
 
 def _drive_columns(arm: Arm, torque_side: str) -> Iterator[tuple[str, int, int, float, float]]:
-    """Name, freedom, kind, factor and value of each parameter of drives that a side shows."""
+    """Name, freedom, kind, factor and value of each drive parameter observable on one side."""
     for i, joint in enumerate(arm.joints):
         friction, motor = joint.friction, joint.motor or Motor()
         at_motor = friction is not None and friction.side == "motor"
@@ -140,7 +142,7 @@ def _drive_columns(arm: Arm, torque_side: str) -> Iterator[tuple[str, int, int, 
 
 
 def _independent(whole: TorqueColumns) -> TorqueColumns:
-    """The same without columns of drives that follow from those before them at any state."""
+    """The same without drive columns that depend on earlier ones."""
     W = _random_rows(whole)
     W /= np.linalg.norm(W, axis=0)
     basis = np.linalg.qr(W[:, : whole.inertial])[0]
@@ -155,7 +157,7 @@ def _independent(whole: TorqueColumns) -> TorqueColumns:
             kept.append(k)
         else:
             name = whole.names[whole.inertial + k]
-            said.append(f"{name} cannot be told from inertial parameters: no motion tells them apart.")
+            said.append(f"{name} cannot be separated from inertial parameters by any motion.")
     places = [*range(whole.inertial), *(whole.inertial + k for k in kept)]
     return TorqueColumns(
         whole.arm,

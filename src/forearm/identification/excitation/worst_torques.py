@@ -1,8 +1,7 @@
-"""The torques that a state needs whichever way its joints are about to move: friction forwards, and
-backwards.
+"""The torques that a state needs with friction in either direction of its joints.
 
-Where a joint turns round, its friction jumps from one to the other. A motion whose torques are within limits
-with either has no jump that leaves them.
+At a velocity reversal the friction of a joint jumps from one value to the other. A motion whose torques stay
+within limits for both directions stays within them through the jump.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ States = tuple[Floats, Floats, Floats]
 
 @dataclass(frozen=True, eq=False)
 class WorstTorques:
-    """Torques of an arm forwards and backwards, and how they change.
+    """Torques of an arm with friction forwards and backwards, and their derivatives.
 
-    `unloaded` is the arm without gears' losses and bearings, whose derivatives are about theirs.
+    `unloaded` is the arm without gear losses and bearings; its derivatives approximate those of the arm.
     """
 
     torques: TracedFunction
@@ -44,7 +43,9 @@ class WorstTorques:
         return tau[:, : q.shape[1]], tau[:, q.shape[1] :]
 
     def pulled(self, q: Floats, qd: Floats, qdd: Floats, forwards: Floats, backwards: Floats) -> States:
-        """d sum(weight * torque) / d q, qd, qdd of each state, (m, n) each, weights (m, n) of both held."""
+        """d sum(weight * torque) / d q, qd, qdd of each state, (m, n) each, with constant weights (m, n) of
+        both.
+        """
         n = q.shape[1]
         made = self.pulls(q, qd, qdd, np.concatenate([forwards, backwards], axis=1))
         return made[:, :n], made[:, n : 2 * n], made[:, 2 * n :]
@@ -63,7 +64,7 @@ def worst_torques(arm: Arm) -> WorstTorques:
 
 
 def _unloaded(arm: Arm) -> Arm:
-    """The arm without friction that depends on the load."""
+    """The arm without load-dependent friction."""
     if not depends_on_load(arm):
         return arm
     return arm.replace(tree=tuple(replace(joint, bearings=(), transmission=None) for joint in arm.tree))

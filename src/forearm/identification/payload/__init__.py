@@ -1,3 +1,3 @@
-"""What is in the hand: its ten parameters from test forces or a log, with intervals, and the body nearest
-to them.
+"""Payload estimation: ten parameters of the load in the hand from test torques or a log, with intervals, and
+the nearest physical body.
 """

@@ -1,7 +1,7 @@
-"""What is in the hand, from small test forces and the accelerations that they produce. Waters IV.
+"""Payload estimation from small test torques and the resulting accelerations. Waters IV.
 
 Residuals tau - tau_arm(q, qd, qdd) are Y pi with the ten parameters pi of the load: weighted least squares.
-What the fit says is made plain: intervals, what no test shows, and the body that is nearest to it.
+The result has intervals, unidentifiable combinations, and the nearest physical body.
 """
 
 from __future__ import annotations
@@ -32,34 +32,32 @@ from forearm.values import as_floats, check_number
 
 __all__ = ["Noise", "PayloadEstimate", "estimate_payload"]
 
-MANY = 1000  # degrees of freedom with which Student's distribution is the normal one to 0.1 %
-LARGEST = 1e6  # rad/s^2, N m, rad, rad/s: no test of an arm has more
-MOVING = 4.0  # standard deviations: a joint that accelerates more has broken loose
-LENGTHS = np.array([0.1, 0.1, 0.1, 1.0])  # m: a load's size, which brings mass and inertia to one scale
+MANY = 1000  # degrees of freedom beyond which Student's t equals the normal distribution to 0.1 %
+LARGEST = 1e6  # rad/s^2, N m, rad, rad/s: plausibility limit
+MOVING = 4.0  # standard deviations: a joint with larger acceleration has broken away
+LENGTHS = np.array([0.1, 0.1, 0.1, 1.0])  # m: size of a load, which scales mass and inertia
 
 
 @dataclass(frozen=True, eq=False)
 class PayloadEstimate:
-    """A load as tests show it: ten parameters as fitted, and the body nearest to them.
+    """Result of a payload estimation: ten fitted parameters, and the nearest physical body.
 
     Attributes:
         parameters: mass, first moments and inertia about the hand's origin (10,), hand axes.
         covariance: of the parameters (10, 10).
-        deviations: standard deviations (10,), infinite where no test shows a parameter.
+        deviations: standard deviations (10,), infinite if no test determines a parameter.
         intervals: (lower, upper) of each parameter (10, 2).
-        confidence: probability that an interval holds.
-        unidentified: combinations that no test shows, which stay 0.
-        mass: of the body, kg.
-        com: its centre (3,), hand frame, m.
+        confidence: probability that an interval contains the true value.
+        unidentified: combinations that no test determines, left at 0.
+        mass: of the nearest body, kg.
+        com: its centre of mass (3,), hand frame, m.
         inertia: tensor (3, 3) about it, hand axes, kg m^2.
-        projected: whether the fit itself is no body's.
-        fit: chi^2 per degree of freedom, near 1 where noise and model are as stated; NaN where no noise was
-            stated: deviations then come from the residuals, and are infinite where as many tests as unknowns
-            leave none.
-        rows: equations that were used.
-        settled: whether the rounds of the fit came to rest: without that, neither values nor intervals are to
-            be relied on.
-        message: the same in words.
+        projected: whether the fit itself is not physical.
+        fit: chi^2 per degree of freedom, near 1 if noise and model are as stated; NaN if no noise was stated:
+            deviations then come from the residuals, and are infinite without degrees of freedom.
+        rows: number of equations used.
+        settled: whether the iteration converged; otherwise rely on neither values nor intervals.
+        message: the result in words.
     """
 
     parameters: Floats
@@ -82,7 +80,7 @@ class PayloadEstimate:
         return arm.with_payload(mass=self.mass, com=self.com, inertia=self.inertia)
 
     def table(self) -> str:
-        """Every parameter with its interval, and the value of the nearest body."""
+        """Every parameter with its interval, and its value for the nearest body."""
         body = parameters_of_body(self.mass, self.com, self.inertia)
         share = f"{100.0 * self.confidence:g} %"
         rows = [
@@ -90,7 +88,7 @@ class PayloadEstimate:
             for name, v, (low, high), b in zip(PARAMETERS, self.parameters, self.intervals, body, strict=True)
         ]
         return (
-            text_table(["parameter", "fitted", f"{share} from", "to", "of the body"], rows)
+            text_table(["parameter", "fitted", f"{share} from", "to", "nearest body"], rows)
             + f"\n{self.message}"
         )
 
@@ -108,21 +106,21 @@ def estimate_payload(
     com: ArrayLike | None = None,
     confidence: float = 0.95,
 ) -> PayloadEstimate:
-    """The load in the hand of an arm that is known without it, from tests.
+    """Estimate the load in the hand of an otherwise known arm from test torques.
 
-    Joints with dry friction that no test breaks loose are left out of the equations.
+    Joints with dry friction that no test breaks away are excluded.
 
     Args:
         arm: the arm without the load.
         q: joint coordinates (B, n).
-        tau: torques given (B, n), N m (N).
-        qdd: accelerations observed (B, n).
-        qd: joint velocities (B, n); None: the arm stands.
-        noise: of what is measured; None: none is stated, and the residuals tell it.
+        tau: applied torques (B, n), N m (N).
+        qdd: observed accelerations (B, n).
+        qd: joint velocities (B, n); None: the arm is at rest.
+        noise: measurement noise; None: estimated from the residuals.
         shape: "body" (ten unknowns) or "point" (mass and centre).
-        mass: mass where it is known, kg; None: unknown.
-        com: centre (3,) where it is known, hand frame, m; None: unknown.
-        confidence: probability that an interval is to hold.
+        mass: known mass, kg; None: unknown.
+        com: known centre of mass (3,), hand frame, m; None: unknown.
+        confidence: probability that an interval contains the true value.
     """
     stated_noise = noise or Noise()
     confidence = check_number(confidence, "payload, confidence", above=0.0, maximum=1.0 - 1e-12)
@@ -147,31 +145,31 @@ def _tests(
 ) -> tuple[Floats, ...]:
     """The tests as (B, n) arrays of finite numbers."""
     (positions,) = states_of(arm, q=q)
-    for name, value in (("tau", tau), ("qdd", qdd), ("qd", qd)):  # a test is a row of all of them
+    for name, value in (("tau", tau), ("qdd", qdd), ("qd", qd)):  # a test is one row of every array
         if value is not None and (got := as_floats(value, name).shape) != positions.shape:
             raise InputError(f"payload, {name}: expected the shape of q, {positions.shape}, got {got}.")
     given = states_of(arm, q=positions, tau=tau, qdd=qdd, qd=np.zeros_like(positions) if qd is None else qd)
     arrays = tuple(np.atleast_2d(np.asarray(a, dtype=np.float64)) for a in given)
     if not len(arrays[0]):
-        raise InputError("payload: expected at least one test; canonical_tests makes some.")
+        raise InputError("payload: expected at least one test; canonical_tests generates some.")
     for name, array in zip(("q", "tau", "qdd", "qd"), arrays, strict=True):
         bad = np.argwhere(~(np.abs(array) <= LARGEST))  # NaN too
         if bad.size:
             b, i = bad[0]
             raise InputError(
-                f"payload, {name}: test {b}, joint {arm.joints[i].name} is {array[b, i]:g}; leave such "
-                f"tests out, finite numbers up to {LARGEST:g} are taken."
+                f"payload, {name}: test {b}, joint {arm.joints[i].name} is {array[b, i]:g}; expected finite "
+                f"values up to {LARGEST:g}; exclude such tests."
             )
     return arrays
 
 
 def stated(unknowns: Unknowns, noise: Noise, fit: Fit, settled: bool, confidence: float) -> PayloadEstimate:
-    """The fit in the ten parameters, what is not known of them, and the nearest body."""
+    """Complete the ten parameters, the unidentified combinations and the nearest body from a fit."""
     units = unknowns.units
     J, pi, exact = unknowns.jacobian(fit.theta), unknowns.value(fit.theta), is_exact(noise)
     shown = (fit.vectors[: fit.rank] / fit.values[: fit.rank, None]) * units
     freedom = fit.rows - fit.rank
-    # without a stated noise the weights are those of qdd with deviation 1: the residuals tell which it was
+    # without stated noise the weights assume a qdd deviation of 1; the residuals give its actual value
     variance = 1.0 if not exact else fit.left / freedom if freedom > 0 else math.inf
     C = _times(variance, J @ shown.T @ shown @ J.T)
     hidden = (fit.vectors[fit.rank :] * units) @ J.T
@@ -204,15 +202,14 @@ def stated(unknowns: Unknowns, noise: Noise, fit: Fit, settled: bool, confidence
 
 
 def _times(variance: float, C: Floats) -> Floats:
-    """The covariance of that variance; infinite where it is, but for entries that are known."""
+    """The covariance scaled by that variance; infinite entries stay infinite, known entries stay 0."""
     return variance * C if math.isfinite(variance) else np.where(C == 0.0, 0.0, np.copysign(math.inf, C))
 
 
 def student(confidence: float, freedom: int) -> float:
-    """How many deviations, themselves from residuals, hold a share of all cases:
-    |t| of Student's distribution.
+    """Quantile of Student's t: how many estimated standard deviations contain a fraction of all cases.
 
-    With t = sqrt(k) tan(a) the share is the integral of cos(a)^(k-1) from 0 to a, over that to pi/2.
+    With t = sqrt(k) tan(a) the fraction is the integral of cos(a)^(k-1) from 0 to a, over that to pi/2.
     """
     if freedom == 0 or freedom > MANY:
         return NormalDist().inv_cdf(0.5 + 0.5 * confidence)
@@ -224,10 +221,12 @@ def student(confidence: float, freedom: int) -> float:
 
 def _of_residuals(variance: float) -> str:
     if math.isinf(variance):
-        return " No noise is stated, and no test is left over to tell it: there are no intervals."
+        return (
+            " No noise is stated and there are no degrees of freedom to estimate it: there are no intervals."
+        )
     return (
-        " No noise is stated: intervals are from what the fit leaves, "
-        f"{math.sqrt(variance):.3g} rad/s^2 (m/s^2) each."
+        f" No noise is stated: intervals follow from the residuals, {math.sqrt(variance):.3g} rad/s^2 "
+        "(m/s^2) rms."
     )
 
 
@@ -248,20 +247,20 @@ def _message(
     said = []
     if not settled:
         said.append(
-            "The fit did not come to rest: the noise is too large for these tests, and this a first guess, "
-            "too small as a rule. Test with larger torques."
+            "The fit did not converge: the noise is too large for these tests. The result is a first "
+            "estimate, usually too small. Use larger test torques."
         )
     if combined:
-        said.append(f"No test shows {'; '.join(combined)}: left at 0.")
+        said.append(f"Not identifiable, left at 0: {'; '.join(combined)}.")
     if projected:
         said.append(
-            f"The fit is no body's (mass {pi[0]:.4g} kg): mass, com and inertia are those "
-            "of the most likely body."
+            f"The fit is not physical (mass {pi[0]:.4g} kg): mass, com and inertia are those of the most "
+            "likely physical body."
         )
-    # chi^2 has variance 2 freedom: five deviations happen to one fit in millions
+    # chi^2 has variance 2 freedom: five standard deviations are exceeded once in millions of fits
     if not math.isnan(quality) and quality > 1.0 + 5.0 * math.sqrt(2.0 / freedom):
         said.append(
-            f"Residuals are {math.sqrt(quality):.3g} times the noise stated: the noise is "
-            "larger, or the arm another."
+            f"Residuals are {math.sqrt(quality):.3g} times the stated noise: the noise is larger, or the arm "
+            "model is wrong."
         )
-    return " ".join(said) or "Every parameter is shown by the tests, and the fit is a body's."
+    return " ".join(said) or "The tests determine every parameter, and the fit is physical."

@@ -1,7 +1,7 @@
-"""The equations of a load and their least squares, each test weighed by its noise. Waters IV.
+"""The load equations and their least squares, each test weighted by its noise. Waters IV.
 
-Noise of accelerations stands on both sides: Y is taken where the load found last would
-accelerate, and the fit repeated.
+Noise of accelerations enters both sides: Y is evaluated at the accelerations predicted with the last load,
+and the fit repeated.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from forearm.identification.payload.unknowns import Unknowns
 from forearm.values import check_number
 
 ROUNDS = 50
-STILL = 1e-4  # of a standard deviation: a fit that moves less has ended
-STILL_EXACT = 1e-10  # the same in units of 1 kg, 0.1 kg m, 0.01 kg m^2, where no noise is stated
-HALVINGS = 30  # of one step
-FLAT = 1e-3  # of chi^2: what is left may grow so much, since steps take the weights of tests as given
-FLAT_EXACT = 1e-9  # the same relative to what is left, by rounding, where no noise is stated
-SMALL = 1e-3  # kg, where a descent starts that has no mass to start from
-LIGHTEST = 1e-9  # kg: a lighter point has a centre at no place
-# chi^2 of four unknowns, 95 %: a load that explains less more than none is not told from none
+STILL = 1e-4  # of a standard deviation: a smaller change ends the fit
+STILL_EXACT = 1e-10  # the same in units of 1 kg, 0.1 kg m, 0.01 kg m^2, without stated noise
+HALVINGS = 30  # per step
+FLAT = 1e-3  # of chi^2: allowed increase, since steps hold the weights of tests fixed
+FLAT_EXACT = 1e-9  # the same relative to the residual, for rounding, without stated noise
+SMALL = 1e-3  # kg, initial mass of a descent without a starting mass
+LIGHTEST = 1e-9  # kg: below this a point has no defined centre
+# chi^2 of four unknowns, 95 %: a load that explains less is indistinguishable from none
 BEYOND_NOISE = 9.5
-RANK = 1e-9  # of the largest singular value: smaller ones are directions that no test shows
-Q_STEP = 1e-6  # rad or m, for slopes
+RANK = 1e-9  # of the largest singular value: smaller ones are unobservable directions
+Q_STEP = 1e-6  # rad or m, for finite differences
 
 
 @dataclass(frozen=True)
 class Noise:
-    """Noise of what is measured, one number for all joints; each test has its own. All zero: none is stated,
-    and the residuals tell it.
+    """Measurement noise, one value for all joints, independent between tests. All zero: not stated, estimated
+    from the residuals.
 
     Args:
         qdd: standard deviation of accelerations, rad/s^2.
@@ -60,7 +60,7 @@ class Noise:
 
 
 def beside_of(arm: Arm, q: Floats, qd: Floats) -> tuple[tuple[TorqueModel, TorqueModel], ...]:
-    """Torque models a little beside the postures, one pair per joint."""
+    """Torque models displaced slightly from the configurations, one pair per joint."""
     return tuple(
         (answers_of(arm, q + step, qd), answers_of(arm, q - step, qd)) for step in Q_STEP * np.eye(arm.n)
     )
@@ -68,9 +68,7 @@ def beside_of(arm: Arm, q: Floats, qd: Floats) -> tuple[tuple[TorqueModel, Torqu
 
 @dataclass(frozen=True, eq=False)
 class FitEquations:
-    """Tests as equations: torques less friction at rest, accelerations, which rows can be
-    used, and what is unknown.
-    """
+    """Tests as equations: torques less static friction, accelerations, usable rows, and the unknowns."""
 
     answers: TorqueModel
     tau: Floats
@@ -80,11 +78,11 @@ class FitEquations:
     unknowns: Unknowns
     beside: tuple[
         tuple[TorqueModel, TorqueModel], ...
-    ]  # at q +- Q_STEP of each joint, where positions are noisy
+    ]  # at q +- Q_STEP of each joint, if positions are noisy
 
     def slopes(self, pi: Floats) -> Floats:
-        """d tau / d q of arm and load (B, n, n or 0), by differences:
-        what noise of positions is worth in torque.
+        """d tau / d q of arm and load (B, n, n or 0), by finite differences, to propagate position noise to
+        torques.
         """
         parts = [
             (up.torque(self.qdd, pi) - down.torque(self.qdd, pi)) / (2.0 * Q_STEP) for up, down in self.beside
@@ -94,8 +92,8 @@ class FitEquations:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """theta, the singular values and right vectors of the weighed equations in units of
-    UNITS, and what is left.
+    """theta, the singular values and right vectors of the weighted equations in units of UNITS, and the
+    residual.
     """
 
     theta: Floats
@@ -107,16 +105,18 @@ class Fit:
 
 
 def fitted(task: FitEquations) -> tuple[Fit, bool]:
-    """The load that the tests show, and whether the fit came to rest."""
-    with np.errstate(over="ignore", invalid="ignore"):  # what leaves float64 is not finite, and seen
+    """The load, and whether the fit converged."""
+    with np.errstate(
+        over="ignore", invalid="ignore"
+    ):  # overflow yields non-finite values, which are detected
         return _fitted(task)
 
 
 def _fitted(task: FitEquations) -> tuple[Fit, bool]:
-    """Rounds of least squares, and whether they came to rest; where they did not, the first round alone.
+    """Iterated least squares, and whether it converged; if not, the first iterate alone.
 
-    The first has Y at the accelerations measured, the others where the last load would go. Unknowns that are
-    not linear are fitted by shorter steps, from the body that the tests show.
+    The first iteration evaluates Y at the measured accelerations, the others at those predicted with the last
+    load. Nonlinear unknowns are fitted by damped steps, starting from the general body.
     """
     if task.unknowns.body is not None:
         return _fitted_in_steps(task, _fitted(replace(task, unknowns=task.unknowns.body))[0])
@@ -136,10 +136,10 @@ def _fitted(task: FitEquations) -> tuple[Fit, bool]:
 
 
 def _fitted_in_steps(task: FitEquations, body: Fit) -> tuple[Fit, bool]:
-    """Gauss-Newton from the body's mass and moments; a step that raises what is left, or takes
-    the mass away, is halved.
+    """Gauss-Newton from the body's mass and moments; steps that increase the residual, or make the mass
+    non-positive, are halved.
 
-    Where the steps end nowhere, no load at all is the answer if it explains the tests as well.
+    If the steps do not converge, zero load is returned if it explains the tests as well.
     """
     runs = []
     for start in _starts(task, body):
@@ -155,14 +155,14 @@ def _fitted_in_steps(task: FitEquations, body: Fit) -> tuple[Fit, bool]:
 
 
 def _unknown(task: FitEquations) -> Fit:
-    """Of equations that cannot be solved in float64: nothing is known of any unknown."""
+    """Result for equations that float64 cannot solve: all unknowns undetermined."""
     count = len(task.unknowns.units)
     return Fit(np.zeros(count), np.zeros(0), np.eye(count), 0, np.inf, task.qdd.size)
 
 
 def _starts(task: FitEquations, body: Fit) -> list[Floats]:
-    """Mass and moments of the body's fit, and those of a fit without inertia;
-    a mass that is none becomes a small one.
+    """Mass and moments from the body's fit, and from a fit without inertia; a non-positive mass becomes a
+    small one.
     """
     unknowns = task.unknowns
     assert unknowns.body is not None
@@ -175,7 +175,7 @@ def _starts(task: FitEquations, body: Fit) -> list[Floats]:
 
 
 def _descended(task: FitEquations, theta: Floats) -> tuple[Fit, float, bool]:
-    """The last fit of a descent, what it leaves, and whether it came to rest."""
+    """The final fit of a descent, its residual, and whether it converged."""
     last, cost, flat = _unknown(task), _cost(task, theta), 0.0 if is_exact(task.noise) else FLAT
     for _ in range(ROUNDS):
         fit = solved(task, theta, _predicted(task, task.unknowns.value(theta))) if np.isfinite(cost) else None
@@ -196,9 +196,7 @@ def _descended(task: FitEquations, theta: Floats) -> tuple[Fit, float, bool]:
 
 
 def _cost(task: FitEquations, theta: Floats) -> float:
-    """What a load leaves, each test weighed by the noise that it would have with it;
-    infinite without a mass.
-    """
+    """Residual of a load, each test weighted by the noise predicted with it; infinite without mass."""
     pi = task.unknowns.value(theta)
     if not np.isfinite(pi).all() or (pi[0] < LIGHTEST and theta.any()):
         return np.inf
@@ -208,14 +206,14 @@ def _cost(task: FitEquations, theta: Floats) -> float:
 
 
 def is_still(task: FitEquations, fit: Fit, moved: Floats) -> bool:
-    """Whether a round that moved the unknowns so far was the last."""
+    """Whether an iteration that changed the unknowns by this much was the last."""
     still = STILL_EXACT if is_exact(task.noise) else STILL * _spread(fit)
     return bool((np.abs(moved) <= still * task.unknowns.units).all())
 
 
 def solved(task: FitEquations, theta: Floats, at: Floats) -> Fit | None:
-    """One round of least squares about theta, with Y at accelerations;
-    None where float64 does not hold the equations.
+    """One least-squares iteration about theta, with Y at accelerations; None if the equations overflow
+    float64.
     """
     pi = task.unknowns.value(theta)
     J = task.answers.regressor(at) @ task.unknowns.jacobian(theta)
@@ -228,31 +226,31 @@ def solved(task: FitEquations, theta: Floats, at: Floats) -> Fit | None:
 
 
 def is_exact(noise: Noise) -> bool:
-    """Whether no noise is stated at all."""
+    """Whether no noise is stated."""
     return all(noise.variance(what) == 0.0 for what in ("qdd", "tau", "q"))
 
 
 def _spread(fit: Fit) -> Floats:
-    """One standard deviation of each theta, in its unit."""
+    """Standard deviation of each theta, in its unit."""
     spread = np.sqrt(np.sum((fit.vectors[: fit.rank] / fit.values[: fit.rank, None]) ** 2, axis=0))
-    return np.asarray(spread + 1e-300)  # those that no test shows do not move at all
+    return np.asarray(spread + 1e-300)  # unobservable unknowns do not move
 
 
 def _predicted(task: FitEquations, pi: Floats) -> Floats:
-    """Accelerations of the arm with the load; as measured where some joint may stick."""
+    """Predicted accelerations of the arm with the load; as measured where a joint may stick."""
     pi = _trusted(task, pi)
     M, moving, qdd = task.answers.inertia(pi), task.usable.all(axis=1), task.qdd.copy()
     right = task.tau - task.answers.tau0 - task.answers.Y0 @ pi
     try:
         qdd[moving] = np.linalg.solve(M[moving], right[moving][..., None])[..., 0]
-    except np.linalg.LinAlgError:  # a load beyond all measure; its cost tells
+    except np.linalg.LinAlgError:  # an absurd load; its cost rejects it
         return task.qdd
     return qdd
 
 
 def _trusted(task: FitEquations, pi: Floats) -> Floats:
-    """The load, or none where it is no body's so plainly that the arm with it has less inertia
-    than half the arm's own.
+    """The load, or none if it is so unphysical that the arm with it has less than half the arm's own
+    inertia.
     """
     if not np.isfinite(task.answers.inertia(pi)).all():
         return np.zeros(10)
@@ -261,10 +259,10 @@ def _trusted(task: FitEquations, pi: Floats) -> Floats:
 
 
 def _whitened(task: FitEquations, pi: Floats, J: Floats, left: Floats) -> Floats | None:
-    """Equations (rows, p + 1), right sides last, each divided by its noise;
-    rows of one test are made independent.
+    """Equations (rows, p + 1), right sides last, each divided by its noise; rows of one test are
+    decorrelated.
 
-    None where the noise of a test, with a load beyond all measure, has no root in float64.
+    None if the noise covariance of a test, with an absurd load, has no Cholesky factor in float64.
     """
     M, noise = task.answers.inertia(_trusted(task, pi)), task.noise
     eye = np.eye(M.shape[-1])
@@ -284,14 +282,14 @@ def _whitened(task: FitEquations, pi: Floats, J: Floats, left: Floats) -> Floats
                 return None
     if not rows:
         raise InputError(
-            "payload: no joint moves in any test, friction holds all of them; give larger test torques."
+            "payload: no joint moves in any test, all are held by friction; use larger test torques."
         )
     return np.concatenate(rows)
 
 
 def least_squares(units: Floats, theta: Floats, equations: Floats) -> Fit:
-    """The step from theta that equations (rows, p + 1), right sides last, ask for: as long as is shown."""
-    small = np.asarray(np.linalg.qr(equations, mode="r"))  # the same equations, p + 1 of them
+    """The step from theta by equations (rows, p + 1), right sides last, within the observable directions."""
+    small = np.asarray(np.linalg.qr(equations, mode="r"))  # an equivalent p + 1 equations
     A, b = small[:, :-1] * units, small[:, -1]
     U, values, vectors = np.linalg.svd(A, full_matrices=False)
     full = np.linalg.svd(A)[2] if len(values) < len(units) else vectors

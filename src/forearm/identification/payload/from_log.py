@@ -1,7 +1,7 @@
-"""The load in the hand from a log of a motion: what is left of its torques, fitted by a load.
+"""Payload estimation from the log of a motion: a load fitted to the torque residuals.
 
-Residuals are averaged over the window that velocities were taken over, each joint where it moves;
-so they are nearly independent, and what they scatter tells how far the fit can be trusted.
+Residuals are averaged over the differentiation window, for each joint while it moves, so they are nearly
+independent, and their scatter gives the uncertainty of the fit.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from forearm.identification.payload.unknowns import Unknowns, unknowns_of
 from forearm.values import check_kind, check_number
 
 Floats = NDArray[np.float64]
-SLOW = 0.02  # of its fastest: below it the dry friction of a joint may be any, and it tells nothing
+SLOW = 0.02  # of its largest speed: below it dry friction is undetermined, and the sample is not used
 ROUNDS = 30
-STILL = 1e-3  # of a standard deviation: a fit that moves less has ended
-STILL_EXACT = 1e-9  # the same in units of 1 kg, 0.1 kg m, 0.01 kg m^2, where there is next to no noise
+STILL = 1e-3  # of a standard deviation: a smaller change ends the fit
+STILL_EXACT = 1e-9  # the same in units of 1 kg, 0.1 kg m, 0.01 kg m^2, for nearly noise-free data
 
 
 def payload_from_log(
@@ -42,25 +42,25 @@ def payload_from_log(
     columns: Mapping[str, str] | None = None,
     units: str | Sequence[str] = (),
 ) -> PayloadEstimate:
-    """The load in the hand of an arm that is known without it, from a motion with torques or currents.
+    """Estimate the load in the hand of an otherwise known arm from a motion with torques or currents.
 
     Args:
         arm: the arm without the load.
-        log: a file, arrays by name (t, q, and tau or current), or what a simulation left.
+        log: a file, arrays by name (t, q, and tau or current), or a simulation result.
         shape: "body" (ten unknowns) or "point" (mass and centre).
-        mass: kg, where it is known.
-        com: its centre in the hand frame, m, where it is known.
-        confidence: of the intervals.
-        window: that velocities are taken over, s (default: from the noise).
-        period: between rows, s, where the log has no times.
+        mass: known mass, kg.
+        com: known centre of mass in the hand frame, m.
+        confidence: confidence level of the intervals.
+        window: length of the differentiation window, s (default: chosen from the noise).
+        period: sampling period, s, if the log has no times.
         columns, units: as in `read_motion`.
     """
     check_kind(arm, Arm, "payload_from_log, arm")
     confidence = check_number(confidence, "payload, confidence", above=0.0, maximum=1.0 - 1e-12)
     if depends_on_load(arm):
         raise ModelError(
-            f"payload: friction of {arm.name!r} depends on the load (bearings or a transmission), so that "
-            "torques are not linear in it; estimate on an arm whose friction is viscous and Coulomb's."
+            f"payload: friction of {arm.name!r} depends on the load (bearings or a transmission), so torques "
+            "are nonlinear in it; use an arm with viscous and Coulomb friction only."
         )
     unknowns = unknowns_of(shape, mass, com)
     found = compare_log(arm, log, window=window, period=period, columns=columns, units=units)
@@ -70,7 +70,7 @@ def payload_from_log(
 
 
 def _averaged(arm: Arm, found: LogComparison) -> tuple[Floats, Floats, NDArray[np.intp]]:
-    """Means over windows of the regressor (m, 10) and the residuals (m,), and whose joint each is of."""
+    """Window means of the regressor (m, 10) and the residuals (m,), and the joint of each."""
     Y = payload_regressor(arm, found.q, found.qd, found.qdd)
     fastest = np.abs(found.qd).max(axis=0)
     moves = ~np.array(held_freedoms(arm), dtype=bool) | (np.abs(found.qd) > SLOW * fastest)
@@ -83,13 +83,13 @@ def _averaged(arm: Arm, found: LogComparison) -> tuple[Floats, Floats, NDArray[n
     sums = np.add.reduceat(np.where(moves, found.residual, 0.0), starts, axis=0)
     used, joint = np.nonzero(counts)
     if not len(used):
-        raise InputError(f"{found.name}: no joint moves, and friction holds all of them; move the arm.")
+        raise InputError(f"{found.name}: no joint moves, all are held by friction; move the arm.")
     count = counts[used, joint]
     return rows[used, joint] / count[:, None], sums[used, joint] / count, joint
 
 
 def _fitted(unknowns: Unknowns, Y: Floats, left: Floats, joint: NDArray[np.intp]) -> tuple[Fit, bool]:
-    """Gauss-Newton, each joint weighed by the scatter that the last round left it."""
+    """Gauss-Newton, each joint weighted by its residual scatter in the last iteration."""
     start = unknowns.body
     theta = np.zeros(len(unknowns.units))
     if start is not None:

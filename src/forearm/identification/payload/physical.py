@@ -1,7 +1,8 @@
-"""The nearest load that a body can have: ten parameters whose pseudo-inertia is positive semidefinite.
+"""Projection of a load onto physical bodies: ten parameters with a positive semidefinite pseudo-inertia.
 
-P = [[S, h], [h^T, m]] with S = trace(I) / 2 - I about the origin; P is that of masses if and only if no
-eigenvalue is negative, which is more than a positive mass and tensor: the triangle inequality holds too.
+P = [[S, h], [h^T, m]] with S = trace(I) / 2 - I about the origin; P belongs to a distribution of mass if and
+only if no eigenvalue is negative, which is stronger than positive mass and tensor: it includes the triangle
+inequality.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from forearm.identification.payload.regressor import entries_of, tensor_of
 from forearm.spatial import parallel_axis
 
 Floats = NDArray[np.float64]
-KNOWN = 1e-14  # of the largest eigenvalue of the information: smaller ones say nothing
-PULL = 1e-6  # of the smallest that says something: what holds the rest to where they are
-POSITIVE = 1e-12  # of the trace: eigenvalues above minus this are none that rounding did not make
+KNOWN = 1e-14  # of the largest eigenvalue of the information: smaller ones carry no information
+PULL = 1e-6  # of the smallest informative one: regularisation of the rest
+POSITIVE = 1e-12  # of the trace: negative eigenvalues above minus this are rounding errors
 
 
 def pseudo_inertia(pi: Floats) -> Floats:
@@ -30,20 +31,20 @@ def pseudo_inertia(pi: Floats) -> Floats:
 
 
 def is_physical(pi: Floats, lengths: Floats) -> bool:
-    """Whether masses could have these parameters; `lengths` (4,) bring the entries of P to one scale."""
+    """Whether masses could have these parameters; `lengths` (4,) scale the entries of P."""
     P = pseudo_inertia(pi) / np.outer(lengths, lengths)
     return bool(pi[0] > 0.0 and np.linalg.eigvalsh(P)[0] >= -POSITIVE * max(float(np.trace(P)), 0.0))
 
 
 def nearest_physical(theta: Floats, information: Floats, A: Floats, b: Floats, lengths: Floats) -> Floats:
-    """P of the body whose parameters pi = A theta + b are the most likely:
-    least (x - theta)^T H (x - theta) with P >= 0.
+    """P of the most likely body with parameters pi = A theta + b: least (x - theta)^T H (x - theta) with P >=
+    0.
 
-    A is that of an inertia that is unknown, and of a mass and first moments that are known or not.
+    A describes an unknown inertia, and known or unknown mass and first moments.
     """
     scale = 1.0 / np.outer(lengths, lengths)
     K = packed(np.array([pseudo_inertia(column) * scale for column in A.T])).T
-    units = 1.0 / np.linalg.norm(K, axis=0)  # each unknown moves P by 1
+    units = 1.0 / np.linalg.norm(K, axis=0)  # dP by each unknown
     values, V = np.linalg.eigh(information * np.outer(units, units))
     known = values > KNOWN * values[-1]
     weak = PULL * (values[known][0] if known.any() else 1.0)
@@ -56,7 +57,7 @@ def nearest_physical(theta: Floats, information: Floats, A: Floats, b: Floats, l
 
 
 def _inside(theta: Floats, A: Floats, b: Floats, lengths: Floats) -> Floats:
-    """Unknowns of a body: with mass, and with an inertia that is large enough for its first moments."""
+    """Unknowns of a body: with mass, and with enough inertia for its first moments."""
     scale = 1.0 / np.outer(lengths, lengths)
     made, size = theta.copy(), float(np.abs(pseudo_inertia(A @ theta + b) * scale).max())
     if A[0].any():
@@ -71,7 +72,7 @@ def _inside(theta: Floats, A: Floats, b: Floats, lengths: Floats) -> Floats:
 
 
 def body_of(P: Floats) -> tuple[float, Floats, Floats]:
-    """Mass, centre of mass and inertia about it of a pseudo-inertia; nothing where the mass is nothing."""
+    """Mass, centre of mass and inertia about it of a pseudo-inertia; zeros if the mass is 0."""
     m = float(P[3, 3])
     if m <= 0.0:
         return 0.0, np.zeros(3), np.zeros((3, 3))

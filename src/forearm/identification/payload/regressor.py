@@ -1,4 +1,4 @@
-"""The torques of a load, linear in its ten parameters: traced once an arm, machine code for many states."""
+"""The torques of a load, linear in its ten parameters: traced once per arm, compiled for many states."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 def payload_regressor(arm: Arm, q: Floats, qd: Floats, qdd: Floats) -> Floats:
-    """Y (B, n, 10) of a load: tau of it = Y pi with pi about the hand's origin, in hand axes."""
+    """Y (B, n, 10) of a load: its torques are Y pi, with pi about the hand's origin, in hand axes."""
     model = model_of(arm)
     if model.hand < 0:
         raise ModelError(
@@ -47,8 +47,8 @@ def _traced(arm: Arm) -> Traced:
 
 
 def moved(R: Floats, p: Floats) -> Floats:
-    """A (10, 10) with A pi the parameters about a body's origin, pi those about a frame at p,
-    turned by R, of the body.
+    """A (10, 10) such that A pi are the parameters about a body's origin, with pi about a frame at p, rotated
+    by R, of the body.
     """
     columns = []
     for unit in np.eye(10):
@@ -59,7 +59,7 @@ def moved(R: Floats, p: Floats) -> Floats:
 
 
 def tensor_of(entries: Floats) -> Floats:
-    """The symmetric tensor of six entries in the order of the regressor."""
+    """The symmetric tensor of six entries in regressor order."""
     tensor = np.zeros((3, 3))
     for (i, j), value in zip(INERTIA_ENTRIES, entries, strict=True):
         tensor[i, j] = tensor[j, i] = value
@@ -67,5 +67,5 @@ def tensor_of(entries: Floats) -> Floats:
 
 
 def entries_of(tensor: Floats) -> list[float]:
-    """The six entries of a symmetric tensor, in the order of the regressor."""
+    """The six entries of a symmetric tensor, in regressor order."""
     return [float(tensor[i, j]) for i, j in INERTIA_ENTRIES]

@@ -1,5 +1,5 @@
-"""Test forces on an arm that holds something: which torques to give, and what the joints'
-answers say of the load.
+"""Test torques on an arm that holds a load: which torques to apply, and what the accelerations say about the
+load.
 
 Torques are linear in the ten parameters pi of the load about the hand's origin, and in the accelerations:
 tau = tau0 + M qdd + (Y0 + sum_j Y1_j qdd_j) pi. Waters IV.
@@ -27,8 +27,8 @@ MOST_TESTS = 10_000
 
 @dataclass(frozen=True, eq=False)
 class TorqueModel:
-    """The parts of tau at B tests: tau0 (B, n), M (B, n, n), Y0 (B, n, 10), and Y1 (B, n,
-    n, 10) by joint that accelerates.
+    """The parts of tau at B tests: tau0 (B, n), M (B, n, n), Y0 (B, n, 10), and Y1 (B, n, n, 10) by
+    accelerating joint.
     """
 
     tau0: Floats
@@ -50,22 +50,23 @@ class TorqueModel:
 
 
 def canonical_tests(arm: Arm, q: ArrayLike, size: ArrayLike) -> tuple[Floats, Floats]:
-    """Postures and torques (B, n) of the tests: at each posture the weight held, then a torque of either sign
-    on each joint in turn.
+    """Configurations and torques (B, n) of the tests: at each configuration gravity compensation, then a
+    torque of either sign on each joint in turn.
 
-    An arm that holds a load it does not know of sinks at first; that acceleration is an observation too.
+    Without knowledge of its load the arm first sags; that acceleration is an observation too.
 
     Args:
         arm: the arm without the load.
-        q: postures (n,) or (m, n).
-        size: the torques, (n,) or one for all, N m (N): small, but enough to break loose what they act on.
+        q: configurations (n,) or (m, n).
+        size: torque amplitudes, (n,) or one for all, N m (N): small, but enough to break the joint away.
     """
     (postures,) = states_of(arm, q=q)
     postures = np.atleast_2d(postures)
     count = len(postures) * (2 * arm.n + 1)
     if count > MOST_TESTS:
         raise InputError(
-            f"canonical_tests: {len(postures)} postures make {count} tests; at most {MOST_TESTS} are taken."
+            f"canonical_tests: {len(postures)} configurations make {count} tests; at most {MOST_TESTS} are "
+            "allowed."
         )
     given = as_floats(size, "canonical_tests, size")
     if given.shape not in ((), (arm.n,)) or not (np.isfinite(given) & (given > 0.0)).all():
@@ -79,13 +80,13 @@ def canonical_tests(arm: Arm, q: ArrayLike, size: ArrayLike) -> tuple[Floats, Fl
 
 
 def answers_of(arm: Arm, q: Floats, qd: Floats) -> TorqueModel:
-    """What the arm without the load needs at the tests, and what the load adds."""
+    """Torque of the arm without the load at the tests, and the contribution of the load."""
     if depends_on_load(arm):
         raise ModelError(
-            f"payload: friction of {arm.name!r} depends on the load (bearings or a transmission), so that "
-            "torques are not linear in it; estimate on an arm whose friction is viscous and Coulomb's."
+            f"payload: friction of {arm.name!r} depends on the load (bearings or a transmission), so torques "
+            "are nonlinear in it; use an arm with viscous and Coulomb friction only."
         )
-    # tests share their postures
+    # tests share their configurations
     states, which = np.unique(np.concatenate([q, qd], axis=1), axis=0, return_inverse=True)
     q, qd = np.split(states, 2, axis=1)
     rest, which = np.zeros_like(q), which.ravel()
@@ -98,10 +99,10 @@ def answers_of(arm: Arm, q: Floats, qd: Floats) -> TorqueModel:
 
 
 def friction_at_rest(arm: Arm, qd: Floats, qdd: Floats, least: float) -> tuple[Floats, NDArray[np.bool_]]:
-    """Dry friction of joints that stand when tested, (B, n), and which rows can be used.
+    """Dry friction of joints at rest when tested, (B, n), and which rows can be used.
 
-    A joint that begins to move, faster than `least`, has the friction of its direction. One that does not may
-    hold any torque below its friction, so its row says nothing.
+    A joint that starts to move, with acceleration above `least`, has the friction of its direction. One that
+    does not may hold any torque below its friction, so its row carries no information.
     """
     check_number(least, "payload, least acceleration", minimum=0.0)
     standing = (qd == 0.0) & np.array(held_freedoms(arm), dtype=bool)

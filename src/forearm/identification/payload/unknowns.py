@@ -1,4 +1,4 @@
-"""What is asked of a load: all ten parameters, or fewer where its shape, mass or centre is known."""
+"""The unknowns of a load: all ten parameters, or fewer if its shape, mass or centre is known."""
 
 from __future__ import annotations
 
@@ -15,18 +15,16 @@ from forearm.values import check_choice, check_number, frozen_array
 
 Floats = NDArray[np.float64]
 SHAPES = ("body", "point")
-# kg, kg m, kg m^2: what a load of 1 kg and 0.1 m has of each
+# kg, kg m, kg m^2: scales, for a load of 1 kg and 0.1 m
 UNITS = np.array([1.0, *[0.1] * 3, *[0.01] * 6])
-SHOWN = 0.02  # of the largest: smaller parts of a combination are not named
+SHOWN = 0.02  # of the largest: smaller parts of a combination are omitted
 
 
 @dataclass(frozen=True, eq=False)
 class Unknowns:
-    """theta (p,) that are fitted: pi = value(theta) (10,), d pi / d theta =
-    jacobian(theta) (10, p), units (p,).
+    """Unknowns theta (p,): pi = value(theta) (10,), d pi / d theta = jacobian(theta) (10, p), units (p,).
 
-    `kept` are the places in pi of the unknowns that are not linear:
-    their fit starts from that of the same load as a body.
+    `kept` are the indices in pi of nonlinear unknowns: their fit starts from that of the same load as a body.
     """
 
     shape: str
@@ -38,14 +36,12 @@ class Unknowns:
 
 
 def unknowns_of(shape: str, mass: float | None, com: ArrayLike | None) -> Unknowns:
-    """The unknowns that are left where mass or centre is known."""
+    """The remaining unknowns if mass or centre is known."""
     check_choice(shape, SHAPES, "payload, shape")
     m = None if mass is None else check_number(mass, "payload, mass", above=0.0)
     c = None if com is None else np.array(frozen_array(com, (3,), "payload, com"))
     if shape == "point" and m is not None and c is not None:
-        raise InputError(
-            "payload: nothing is unknown of a point whose mass and com are known; leave one out."
-        )
+        raise InputError("payload: a point with known mass and com has no unknowns; omit one.")
     return _body(m, c) if shape == "body" else _point(m, c)
 
 
@@ -73,7 +69,7 @@ def _point(m: float | None, c: Floats | None) -> Unknowns:
 
     def value(theta: Floats) -> Floats:
         mass, h = whole(theta)[0], whole(theta)[1:]
-        # a mass that is none has no centre
+        # without mass the centre is undefined
         return np.array([mass, *h, *(_spread(h, h) / mass if mass > 0.0 else np.zeros(6))])
 
     def jacobian(theta: Floats) -> Floats:
@@ -94,7 +90,7 @@ def _spread(g: Floats, h: Floats) -> Floats:
 
 
 def combinations(hidden: Floats) -> tuple[str, ...]:
-    """Directions (k, 10) as sums of parameters, each direction with a parameter of its own."""
+    """Directions (k, 10) as combinations of parameters, each direction with a parameter of its own."""
     rows = np.array(hidden / UNITS)
     for k in range(len(rows)):
         place = int(np.argmax(np.abs(rows[k])))

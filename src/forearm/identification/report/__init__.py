@@ -1,4 +1,4 @@
-"""What an identification says: tables, a JSON document, a page for a browser.
+"""Reports of an identification: tables, a JSON document, an HTML page.
 
-Nothing is estimated here; spectra, friction curves and advice are computed from what the fit left.
+Nothing is estimated here; spectra, friction curves and advice are computed from the residuals of the fit.
 """

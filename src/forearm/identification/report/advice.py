@@ -1,4 +1,4 @@
-"""What to measure next: which parameters are poor, and which joints' motion would show them."""
+"""What to measure next: which parameters are poorly determined, and which motion would improve them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from forearm.identification.report.rows import ParameterRow, inertial_kind, para
 if TYPE_CHECKING:
     from forearm.identification.result import Identification
 
-POOR = 0.2  # deviation against the size: above, a parameter is poor
-GOOD = 0.1  # what more data should bring it to
+POOR = 0.2  # standard deviation relative to size: above it a parameter is poor
+GOOD = 0.1  # target after more data
 LITTLE = 0.5  # of a joint's range or speed
-MOST_DATA = 50.0  # times as much of the same: more is not worth saying
-ALIKE = 0.97  # correlation of two that are hardly told apart
-MOST = 8  # sentences
-MATTERS = 0.01  # of the measured efforts: what a deviation makes beyond it matters
+MOST_DATA = 50.0  # times as much data: beyond this it is not suggested
+ALIKE = 0.97  # correlation above which two parameters count as hardly separable
+MOST = 8  # most sentences
+MATTERS = 0.01  # of the measured efforts: effect of a deviation that matters
 
 
 def measure_next(found: Identification) -> list[str]:
-    """Sentences on what another log should show, the poorest first; none where nothing is poor."""
+    """Sentences on what another log should show, poorest parameters first; empty if none is poor."""
     rows = parameter_rows(found)
     moved = movements(found)
     poor = sorted(
@@ -39,7 +39,7 @@ def measure_next(found: Identification) -> list[str]:
             owners.setdefault(row.owner, []).append((relative, row))
     said = [_sentence(found, moved, worst, rows) for worst in list(owners.values())[:MOST]]
     if len(owners) > MOST:
-        said.append(f"So are parameters of {', '.join(list(owners)[MOST:])}.")
+        said.append(f"Also poorly determined: parameters of {', '.join(list(owners)[MOST:])}.")
     said += _alike(found, rows, {row.name for worst in owners.values() for _, row in worst})
     if said:
         after = " ".join(f"--after {log.signals.name}" for log in found.logs[:2])
@@ -48,7 +48,7 @@ def measure_next(found: Identification) -> list[str]:
 
 
 def _matters(row: ParameterRow, found: Identification, moved: list[Moved]) -> bool:
-    """Whether one deviation shows in efforts, as far as their size can be told from the motion."""
+    """Whether one standard deviation is visible in efforts, judged from the size of the motion."""
     path = _joints_towards(found.before, row.owner)
     can_tell = row.is_inertial or row.key.startswith(("friction", "motor.rotor"))
     if not (path and row.is_known and can_tell):
@@ -70,7 +70,7 @@ def _matters(row: ParameterRow, found: Identification, moved: list[Moved]) -> bo
 def _relative(
     row: ParameterRow, rows: list[ParameterRow], found: Identification, moved: list[Moved]
 ) -> float:
-    """The deviation against the size that such a number has there."""
+    """Standard deviation relative to the typical size of such a parameter."""
     size = _size(row)
     if row.is_inertial:
         size = _inertial_size(row, rows)
@@ -80,7 +80,7 @@ def _relative(
 
 
 def _inertial_size(row: ParameterRow, rows: list[ParameterRow]) -> float:
-    """The largest of its kind at the link, as a moment near 0 says nothing of the rest; else of all links."""
+    """The largest of its kind at the link, or of all links, since a moment near 0 is no scale."""
     same = [r for r in rows if inertial_kind(r.key) == inertial_kind(row.key)]
     return max(_size(r) for r in same if r.owner == row.owner) or max(map(_size, same))
 
@@ -88,7 +88,7 @@ def _inertial_size(row: ParameterRow, rows: list[ParameterRow]) -> float:
 def _friction_size(
     row: ParameterRow, rows: list[ParameterRow], found: Identification, moved: list[Moved]
 ) -> float:
-    """The largest friction of the joint at the speeds of the logs, as its viscous or dry part would be."""
+    """The largest friction of the joint at the speeds of the logs, as if viscous or dry."""
     index = next((i for i, j in enumerate(found.before.joints) if j.name == row.owner), None)
     fastest = 0.0 if index is None else moved[index].speed * _ratio(found.arm.joints[index])
     torques = [
@@ -102,7 +102,7 @@ def _friction_size(
 
 
 def _ratio(joint: Joint) -> float:
-    """Speed that friction is said for, against the joint's."""
+    """Reference speed of friction, relative to the joint's."""
     at_motor = joint.friction is not None and joint.friction.side == "motor"
     return abs(joint.motor.gear_ratio) if at_motor and joint.motor is not None else 1.0
 
@@ -123,9 +123,9 @@ def _sentence(
     many = f"{len(worst)} of {count} parameters {'is' if len(worst) == 1 else 'are'}"
     many = many if count > 1 else "its one parameter is"
     how = (
-        f"+-{100.0 * relative:.0f} % of its size" if math.isfinite(relative) else "the data say nothing of it"
+        f"+-{100.0 * relative:.0f} % of its size" if math.isfinite(relative) else "not determined by the data"
     )
-    head = f"{row.owner}: {many} poorly known, worst {row.key} ({how})."
+    head = f"{row.owner}: {many} poorly determined, worst {row.key} ({how})."
     return f"{head} {_remedy(found, moved, row, relative)}"
 
 
@@ -140,28 +140,26 @@ def _remedy(found: Identification, moved: list[Moved], row: ParameterRow, relati
     if lazy:
         return _move_more(found.before, lazy[:2], moved, is_friction)
     if row.owner.endswith("payload"):
-        return "Turn the hand against gravity, and shake it."
+        return "Rotate the hand against gravity, and accelerate it."
     times = (relative / GOOD) ** 2
     if times <= MOST_DATA:
         return f"About {times:.0f} times as much of such data would bring it to {100 * GOOD:.0f} %."
     names = ", ".join(found.before.joints[i].name for i in reversed(path[-3:]))
     if not names:
-        return "Its efforts are small here against noise; it may not matter."
-    return (
-        f"Its efforts are small here against noise: accelerate {names} harder, with a known load in the hand."
-    )
+        return "Its efforts are below the noise here; it may not matter."
+    return f"Its efforts are below the noise here: accelerate {names} harder, with a known load in the hand."
 
 
 def _creep(found: Identification, i: int) -> str:
     name, slow = found.before.joints[i].name, f"{100.0 * _slow_share(found, i):.1f} %"
     return (
-        f"{name} moved slower than twice Stribeck's speed for {slow} of the time: let it creep both ways "
-        "for longer."
+        f"{name} moved slower than twice the Stribeck speed for {slow} of the time: let it creep longer "
+        "in both directions."
     )
 
 
 def _move_more(arm: Arm, which: list[int], moved: list[Moved], is_friction: bool) -> str:
-    """How little joints moved, and what to do; friction does not ask how far."""
+    """Joints that moved too little, and the remedy; range does not matter for friction."""
     moved = [replace(m, reach=math.nan) for m in moved] if is_friction else moved
     said = []
     for i in which:
@@ -184,7 +182,7 @@ def _move_more(arm: Arm, which: list[int], moved: list[Moved], is_friction: bool
 
 
 def _slow_share(found: Identification, i: int) -> float:
-    """Share of the samples in motion below twice Stribeck's speed."""
+    """Fraction of the moving samples below twice the Stribeck speed."""
     joint = found.arm.joints[i]
     limit = 2.0 * _stribeck_speed(joint)
     speed = np.abs(found.speed[:, i])
@@ -199,7 +197,7 @@ def _stribeck_speed(joint: Joint) -> float:
 
 
 def _joints_towards(arm: Arm, owner: str) -> list[int]:
-    """The freedoms that move a link, or the one that a joint is, from the base on."""
+    """The freedoms that move a link, or the one of a joint, from the base on."""
     places = {joint.name: i for i, joint in enumerate(arm.joints)}
     if owner in places:
         return [places[owner]]
@@ -215,7 +213,7 @@ def _joints_towards(arm: Arm, owner: str) -> list[int]:
 
 
 def _alike(found: Identification, rows: list[ParameterRow], poor: set[str]) -> list[str]:
-    """The pair that is hardest to tell apart, one of which is poor for it."""
+    """The most correlated pair with at least one poor parameter."""
     variances = np.diag(found.covariance)
     places = np.flatnonzero(np.isfinite(variances) & (variances > 0.0))
     if len(places) < 2:
@@ -229,6 +227,6 @@ def _alike(found: Identification, rows: list[ParameterRow], poor: set[str]) -> l
         return []
     one, other = rows[places[a]], rows[places[b]]
     return [
-        f"{one.name} and {other.name} are hardly told apart (correlation {correlation[a, b]:.3f}): "
-        "a combination of both is known better than either."
+        f"{one.name} and {other.name} are hardly separable (correlation {correlation[a, b]:.3f}): a "
+        "combination of both is better determined than either."
     ]

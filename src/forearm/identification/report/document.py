@@ -1,4 +1,4 @@
-"""An identification as one document of plain numbers, texts and lists."""
+"""An identification as one document of plain values, texts and lists."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FORMAT = "forearm-identification/1"
 
 
 def document(found: Identification) -> dict[str, Any]:
-    """Everything but the samples; numbers that are not finite are None."""
+    """Everything but the samples; non-finite values are None."""
     made = {
         "format": FORMAT,
         "name": found.arm.name,

@@ -1,4 +1,4 @@
-"""The drawings of the page: efforts and what is left over time, spectra, friction over speed, intervals."""
+"""The drawings of the page: efforts and residuals over time, spectra, friction over speed, intervals."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from forearm.svg import Drawing, Scale
 if TYPE_CHECKING:
     from forearm.identification.result import Identification
 
-STRETCHES = 240  # of a curve of which the extremes are drawn
-ALL_STRETCHES = 2500  # of all joints, so that pages of long arms stay small
-BAND = 0.95  # that white noise stays below
+STRETCHES = 240  # extremes drawn per curve
+ALL_STRETCHES = 2500  # for all joints, so that pages of long arms stay small
+BAND = 0.95  # probability that white noise stays below the band
 LOWEST = -30.0  # dB
 WIDE, HIGH = 560.0, 210.0
 
@@ -45,14 +45,14 @@ class OverTime:
         return self._drawing({kind: block[:, i] for kind, block in curves.items()}, i, "effort", said, ())
 
     def residuals(self, i: int) -> str:
-        """Measured less predicted efforts of a joint, before and now."""
+        """Residual efforts of a joint, before and after."""
         found = self.found
         curves = {
             "before": found.measured[:, i] - found.predicted_before[:, i],
             "predicted": found.measured[:, i] - found.predicted[:, i],
         }
         level = 2.0 * float(found.noise[i])
-        said = f"measured less predicted efforts of {self._name(i)}, with two deviations of the noise"
+        said = f"residual efforts of {self._name(i)}, with two standard deviations of the noise"
         return self._drawing(curves, i, "left", said, (level, -level))
 
     def _name(self, i: int) -> str:
@@ -74,13 +74,13 @@ class OverTime:
         return drawing.text(said, drawn)
 
     def _parted(self) -> list[float]:
-        """Where one log ends and the next begins."""
+        """Boundaries between logs."""
         at = np.flatnonzero(np.diff(self.found.log_of) != 0)
         return [float(0.5 * (self.time[k] + self.time[k + 1])) for k in at]
 
 
 def spectrum_drawing(found: Identification, spectrum: Spectrum, i: int) -> str:
-    """The spectrum of what is left of a joint, in dB above white noise of its variance."""
+    """Residual spectrum of a joint, in dB above white noise of the same variance."""
     level = float(spectrum.level[i])
     if not level > 0.0:
         return ""
@@ -98,11 +98,11 @@ def spectrum_drawing(found: Identification, spectrum: Spectrum, i: int) -> str:
         drawing.curve(ends, np.full(2, bound), "level"),
     ]
     name = found.arm.joints[i].name
-    return drawing.text(f"spectrum of what is left of {name}, in dB above white noise", drawn)
+    return drawing.text(f"residual spectrum of {name}, in dB above white noise", drawn)
 
 
 def friction_drawing(found: Identification, i: int) -> str:
-    """Friction over speed as the data show it and as the laws say; empty where it cannot be drawn."""
+    """Friction over speed, data and fitted laws; empty if it cannot be drawn."""
     curve = friction_curve(found, i)
     if curve is None:
         return ""
@@ -121,15 +121,13 @@ def friction_drawing(found: Identification, i: int) -> str:
         drawing.mark(x, y, "dot") for x, y in zip(curve.speed.tolist(), curve.middle.tolist(), strict=True)
     ]
     laws = [drawing.curve(curve.law_speed, y, k) for y, k in ((before, "before"), (curve.law, "predicted"))]
-    return drawing.text(
-        f"friction of {joint.name} over speed: data, and the law found", [*bars, *dots, *laws]
-    )
+    return drawing.text(f"friction of {joint.name} over speed: data and fitted law", [*bars, *dots, *laws])
 
 
 def interval_bar(row: ParameterRow) -> str:
-    """The interval of a parameter with its value before, each row to a scale of its own."""
+    """The interval of a parameter with its previous value, each row with its own scale."""
     values = [x for x in (row.before, row.value, row.low, row.high) if math.isfinite(x)]
-    said = escape(f"{row.name}: interval and the value before")
+    said = escape(f"{row.name}: interval and previous value")
     head = f'<svg class="interval" viewBox="0 0 180 18" role="img" aria-label="{said}">'
     if not row.is_known or not values:
         return f'{head}<path class="unknown" d="M6,9 L174,9"/></svg>'
@@ -149,7 +147,7 @@ def interval_bar(row: ParameterRow) -> str:
 
 
 def share_bars(shares: Sequence[tuple[str, float]], most: float) -> str:
-    """Horizontal bars one under the other, each of a class, against the longest of all."""
+    """Horizontal bars, one below the other, each with a class, scaled to the longest."""
     bars = []
     for k, (kind, share) in enumerate(shares):
         length = 170.0 * share / most if math.isfinite(share) and most > 0.0 else 0.0
@@ -159,7 +157,7 @@ def share_bars(shares: Sequence[tuple[str, float]], most: float) -> str:
 
 
 def room_for(curves: Sequence[Floats]) -> tuple[float, float]:
-    """Ends of an axis that all of them lie within."""
+    """Ends of an axis that contains all of them."""
     values: NDArray[np.float64] = np.concatenate([np.ravel(c) for c in curves])
     values = values[np.isfinite(values)]
     low, high = float(values.min(initial=0.0)), float(values.max(initial=0.0))

@@ -1,4 +1,4 @@
-"""Friction as the data show it: what is left of the efforts without friction, by speed, beside the law."""
+"""Measured friction curves: residual efforts of the frictionless model by speed, with the friction law."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forearm.arm.joint import Joint
-from forearm.drives.friction import FrictionLaw, friction_torque
+from forearm.drives.friction import across, friction_torque
 from forearm.spatial import Floats
 
 if TYPE_CHECKING:
     from forearm.identification.result import Identification
 
 BINS = 40  # of speed
-LEAST = 5  # samples of a bin that is shown
-INNER = 0.8  # share of the samples of a bin that its bar holds
-POINTS = 161  # of a law that is drawn; odd: its middle is standstill
+LEAST = 5  # least samples of a displayed bin
+INNER = 0.8  # fraction of the samples of a bin within its bar
+POINTS = 161  # points per law curve; odd: the middle is standstill
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,10 +26,9 @@ class FrictionCurve:
 
     Attributes:
         speed: middles of bins (B,), rad/s (m/s).
-        low, middle, high: of efforts less what the model has besides friction (B,): the inner share, and the
-            median.
-        law_speed, law: the law that was found (P,); NaN at standstill.
-        before: the law of the arm as it was given (P,).
+        low, middle, high: of efforts minus the model without friction (B,): inner quantiles, and the median.
+        law_speed, law: the fitted law (P,); NaN at standstill.
+        before: the law of the arm as given (P,).
     """
 
     speed: Floats
@@ -42,7 +41,7 @@ class FrictionCurve:
 
 
 def friction_curve(found: Identification, i: int) -> FrictionCurve | None:
-    """Of the i-th joint; None where it did not move."""
+    """Of the i-th joint; None if it did not move."""
     new, old = found.arm.joints[i], found.before.joints[i]
     speed = found.speed[:, i]
     most = float(np.nanmax(np.abs(speed), initial=0.0))
@@ -68,15 +67,12 @@ def friction_curve(found: Identification, i: int) -> FrictionCurve | None:
 
 
 def law_of(joint: Joint, speed: Floats, torque_side: str) -> Floats:
-    """Friction of a joint at speeds (T,), on the joint's side, N m (N), as far as that side of the gear
-    shows it; loads are left out.
+    """Friction of a joint at speeds (T,), on the joint side, N m (N), as far as observable on that side of
+    the gear; load-dependent parts are omitted.
     """
     friction = joint.friction
     if friction is None or (torque_side == "link" and friction.side == "motor"):
         return np.zeros_like(speed)
-    law = FrictionLaw(
-        friction.side, friction.viscous, friction.coulomb, friction.static, friction.stribeck_speed
-    )
-    if friction.side == "motor" and joint.motor is not None:
-        law = law.across(abs(joint.motor.gear_ratio))
+    is_geared = friction.side == "motor" and joint.motor is not None
+    law = across(friction, abs(joint.motor.gear_ratio)) if is_geared and joint.motor else friction
     return np.asarray(friction_torque(law, speed, np.sign(speed)), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""How much of what joints can do logs show: range, speed, acceleration."""
+"""Coverage of the joints' capability by logs: range, speed, acceleration."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Moved:
     """How far and how fast a joint moved in the logs.
 
     Attributes:
-        reach: share of its range, of a turn where it has no limits; NaN where it slides without limits.
+        reach: fraction of its range, of a full turn without limits; NaN for a prismatic joint without limits.
         speed: largest, rad/s (m/s).
-        share: of its largest speed, NaN where that is not known.
+        share: fraction of its maximum speed, NaN if unknown.
         acceleration: rms, rad/s^2 (m/s^2).
         effort: rms, N m (N).
     """
@@ -51,7 +51,7 @@ def movements(found: Identification) -> list[Moved]:
 
 
 def _accelerations(found: Identification) -> Floats:
-    """Root of the mean square of qdd (n,), from speeds at the samples that are kept."""
+    """Rms of qdd (n,), from speeds at the stored samples."""
     steps = np.diff(found.t)
     usual = np.median(steps[steps > 0.0]) if (steps > 0.0).any() else 1.0
     even = (steps > 0.0) & (steps < 3.0 * usual) & (np.diff(found.log_of) == 0.0)

@@ -1,4 +1,4 @@
-"""An identification as one HTML page that fetches nothing."""
+"""An identification as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 STYLE = Path(__file__).with_name("page.css")
 ENDINGS = (".html", ".htm")
 MOST_LABEL = 300  # characters
-LONG = 30  # characters of a cell that may be broken
-DOUBT = {"What the data cannot tell": "unknown", "What to measure next": "next"}  # sections of their own
+LONG = 30  # characters of a cell that may wrap
+DOUBT = {"Not determined by the data": "unknown", "What to measure next": "next"}  # sections of their own
 
 
 def write_page(found: Identification, path: str | os.PathLike[str]) -> None:
-    """Write the page, whole or not at all."""
+    """Write the page atomically."""
     check_ending(path, ENDINGS, "a page for a browser")
     write_text(path, page(found))
 
@@ -52,7 +52,7 @@ def page(found: Identification) -> str:
         *_doubts(found),
         ("parameters", "Parameters", _parameters(found)),
         ("efforts", "Measured and predicted", _efforts(found)),
-        ("spectra", "Spectra of what is left", _spectra(found)),
+        ("spectra", "Residual spectra", _spectra(found)),
         ("friction", "Friction", _friction(found)),
         ("logs", "Logs and stages", _logs(found)),
     ]
@@ -69,7 +69,7 @@ def page(found: Identification) -> str:
 
 def _findings(found: Identification) -> str:
     told = dict(summary.sentences(found))
-    lines = [*told.get("Findings", []), *told.get("What the residuals still hold", [])]
+    lines = [*told.get("Findings", []), *told.get("Structure found in the residuals", [])]
     return f'<ul class="findings">{_items(lines)}</ul>' if lines else ""
 
 
@@ -83,7 +83,7 @@ def _doubts(found: Identification) -> list[tuple[str, str, str]]:
 
 
 def _joints(found: Identification) -> str:
-    """What is left of each joint, with bars of it, and how well other logs are predicted."""
+    """Residuals of each joint, with bars, and cross-validated residuals."""
     rms = np.array([found.rms_before, found.rms, found.rms_left_out])
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = rms / measured_rms(found)
@@ -93,16 +93,16 @@ def _joints(found: Identification) -> str:
         share_bars(list(zip(kinds, shares[:, i].tolist(), strict=True)), most) for i in range(found.arm.n)
     ]
     told = summary.joints_table(found)
-    key = _key((("before", "before"), ("predicted", "left"), ("outside", "left out of the fit")))
+    key = _key((("before", "before"), ("predicted", "residual"), ("outside", "held out of the fit")))
     note = (
-        "<p>Bars are shares of the measured rms. Left out: each log is predicted by a model that was fitted "
-        "to the rest of the data.</p>"
+        "<p>Bars are fractions of the measured rms. Held out: each log is predicted by a model fitted to "
+        "the rest of the data.</p>"
     )
-    return key + _table(told, {1: ("left, as bars", bars)}) + note + _validation(found)
+    return key + _table(told, {1: ("residual bars", bars)}) + note + _validation(found)
 
 
 def _validation(found: Identification) -> str:
-    """Every log: what is left of it where it was fitted, and where it was not."""
+    """Residuals of every log, fitted and held out."""
     if len(found.logs) < 2:
         return ""
     rows = []
@@ -112,7 +112,7 @@ def _validation(found: Identification) -> str:
         worst = int(np.nanargmax(ratio)) if np.isfinite(ratio).any() else 0
         values = [" ".join(number(float(x), 3) for x in block) for block in (log.rms, log.rms_left_out)]
         rows.append([log.signals.name, *values, f"{ratio[worst]:.2f} ({found.arm.joints[worst].name})"])
-    header = ["log", "left, rms by joint", "left out, rms by joint", "worst ratio"]
+    header = ["log", "residual rms by joint", "held-out rms by joint", "worst ratio"]
     return _table(Report(header, rows, "Cross-validation"))
 
 
@@ -124,27 +124,27 @@ def _parameters(found: Identification) -> str:
     sure = f"{100.0 * found.confidence:g} % interval"
     key = _key((("now", sure),), (("is", "now"), ("was", "before")))
     note = (
-        "<p>Each row has a scale of its own. These are values from the data alone; the new arm has the "
-        "nearest that bodies can have.</p>"
+        "<p>Each row has its own scale. These are values from the data alone; the new arm has the "
+        "nearest physically consistent values.</p>"
     )
     return key + note + _table(Report(told.header, told.rows), {1: (sure, bars)}, labels)
 
 
 def _cut(label: str) -> str:
-    """A combination of so many parameters that nobody reads all of them, cut."""
+    """A long combination of parameters, truncated."""
     return label if len(label) <= MOST_LABEL else f"{label[:MOST_LABEL].rpartition(' ')[0]} ..."
 
 
 def _efforts(found: Identification) -> str:
     drawn = OverTime(found)
     key = _key(
-        (("measured", "measured"), ("predicted", "predicted"), ("before", "by the arm before"))
-        + (("level", "two deviations of the noise"),)
+        (("measured", "measured"), ("predicted", "predicted"), ("before", "by the arm as given"))
+        + (("level", "two standard deviations of the noise"),)
     )
     names = [log.signals.name for log in found.logs]
     order = f"<p>Logs one after the other: {escape(', '.join(names))}.</p>" if len(names) > 1 else ""
     blocks = [
-        _figure(joint.name, drawn.efforts(i)) + _figure(f"{joint.name}, what is left", drawn.residuals(i))
+        _figure(joint.name, drawn.efforts(i)) + _figure(f"{joint.name}, residual", drawn.residuals(i))
         for i, joint in enumerate(found.arm.joints)
     ]
     return f'{key}{order}<div class="panels">{"".join(blocks)}</div>'
@@ -155,15 +155,11 @@ def _spectra(found: Identification) -> str:
     if spectrum is None:
         return ""
     note = (
-        "<p>A right model leaves white noise: a flat line at 0 dB. What rises at low frequencies is friction "
-        "or inertia that the model lacks, a peak is a resonance or ripple of a gear.</p>"
+        "<p>A correct model leaves white noise: a flat line at 0 dB. A rise at low frequencies is "
+        "friction or inertia missing from the model, a peak is a resonance or gear ripple.</p>"
     )
     key = _key(
-        (
-            ("predicted", "what is left"),
-            ("white", "white noise"),
-            ("level", f"{100 * BAND:g} % of white noise"),
-        )
+        (("predicted", "residual"), ("white", "white noise"), ("level", f"{100 * BAND:g} % of white noise"))
     )
     drawn = [(j.name, spectrum_drawing(found, spectrum, i)) for i, j in enumerate(found.arm.joints)]
     return note + key + _panels(drawn)
@@ -171,11 +167,11 @@ def _spectra(found: Identification) -> str:
 
 def _friction(found: Identification) -> str:
     note = (
-        "<p>Efforts less all that the model has besides friction, by speed: medians, and bars that hold 80 % "
-        "of the samples.</p>"
+        "<p>Efforts minus the model without friction, by speed: medians, and bars that contain 80 % of "
+        "the samples.</p>"
     )
     drawn = [(j.name, friction_drawing(found, i)) for i, j in enumerate(found.arm.joints)]
-    key = _key((("predicted", "law found"), ("before", "law before"), ("bar", "data")))
+    key = _key((("predicted", "fitted law"), ("before", "previous law"), ("bar", "data")))
     panels = _panels(drawn)
     return note + key + panels if panels else ""
 
@@ -190,7 +186,11 @@ def _logs(found: Identification) -> str:
     if rows:
         header = ["joint", "against", "p", "share"]
         parts.append(
-            _table(Report(header, rows, "Residual tests (p: probability of more were the model right)"))
+            _table(
+                Report(
+                    header, rows, "Residual tests (p: probability of a larger value if the model is correct)"
+                )
+            )
         )
     return "".join(parts)
 
@@ -224,8 +224,8 @@ Column = tuple[str, list[str]]  # title, and HTML of every row
 
 
 def _table(told: Report, inside: dict[int, Column] | None = None, under: Sequence[str] | None = None) -> str:
-    """A table, numbers to the right, with further columns of HTML before some of its own, and HTML under the
-    names in its first.
+    """A table with right-aligned values, additional HTML columns before some of its own, and HTML below the
+    names in its first column.
     """
     columns: list[tuple[str, str, list[str]]] = []
     for k, title in enumerate(told.header):

@@ -1,4 +1,4 @@
-"""The parameters of an identification, one row each: what they were, are, and may be."""
+"""The parameters of an identification, one row each: before, now, and the interval."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from forearm.spatial import Floats
 if TYPE_CHECKING:
     from forearm.identification.result import Identification
 
-DRIVE = ("friction", "motor", "transmission", "offset", "gain")  # how names of a drive's figures begin
+DRIVE = ("friction", "motor", "transmission", "offset", "gain")  # prefixes of drive parameter names
 UNITS = {
     "friction.viscous": ("N m s/rad", "N s/m"),
     "friction.coulomb": ("N m", "N"),
@@ -37,12 +37,12 @@ class ParameterRow:
 
     Attributes:
         name: as in `Identification.parameters`.
-        label: what it is; for a base parameter the combination.
-        owner: name of the link, the joint or the load ("payload", "log2.payload") that it belongs to.
-        key: what it is of that: "Izz", "friction.viscous".
+        label: description; for a base parameter the combination.
+        owner: name of its link, joint or payload ("payload", "log2.payload").
+        key: its name within the owner: "Izz", "friction.viscous".
         unit: of its values.
-        before: in the arm as it was given; NaN: it was not known there.
-        value, std: from the data; std is infinite where they say nothing.
+        before: in the arm as given; NaN: unknown there.
+        value, std: from the data; std is infinite without information.
         low, high: ends of the interval.
     """
 
@@ -59,7 +59,7 @@ class ParameterRow:
 
     @property
     def is_known(self) -> bool:
-        """Whether the data say anything of it."""
+        """Whether the data determine it at all."""
         return math.isfinite(self.std)
 
     @property
@@ -86,16 +86,16 @@ def parameter_rows(found: Identification) -> list[ParameterRow]:
 
 
 def split_name(name: str, arm: Arm) -> tuple[str, str]:
-    """The link, joint or load that a parameter is of, and what it is of that."""
+    """The owner of a parameter (link, joint or payload), and its name there."""
     for owner in (*(j.name for j in arm.tree), *(link.name for link in arm.links)):
         if name.startswith(f"{owner}.") and _is_key(name[len(owner) + 1 :]):
             return owner, name[len(owner) + 1 :]
-    owner, _, key = name.rpartition(".")  # of a load: "payload.mx", "log2.payload.mx"
+    owner, _, key = name.rpartition(".")  # of a payload: "payload.mx", "log2.payload.mx"
     return owner, key
 
 
 def inertial_kind(key: str) -> int:
-    """Which power of a length it has beside a mass, from 1: mass 1, first moment 2, inertia 3; 0: none."""
+    """Order of the moment, counted from 1: mass 1, first moment 2, inertia 3; 0: none."""
     if key == "m":
         return 1
     if key in ("mx", "my", "mz"):
@@ -124,7 +124,7 @@ def _is_key(key: str) -> bool:
 
 
 def _neutral(key: str) -> float:
-    """What a parameter is in an arm that does not know of it."""
+    """The value of a parameter in an arm that lacks it."""
     if key.startswith(("motor.torque_constant", "motor.resistance", "friction.stribeck_speed")):
         return math.nan
     return 1.0 if key in ("gain", "transmission.loss") else 0.0
@@ -138,5 +138,5 @@ def _values_before(arm: Arm) -> dict[str, float]:
 
 
 def measured_rms(found: Identification) -> Floats:
-    """Root of the mean square of the measured efforts, (n,)."""
+    """Rms of the measured efforts, (n,)."""
     return np.asarray(np.sqrt(np.nanmean(found.measured**2, axis=0)))

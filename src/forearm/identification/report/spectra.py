@@ -1,4 +1,4 @@
-"""Spectra of what is left: Welch's periodogram, and the level that white noise would have."""
+"""Residual spectra: Welch's periodogram, and the level of white noise."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 
 from forearm.spatial import Floats
 
-SEGMENT = 256  # samples at most
-SEGMENTS = 4  # that all samples should make, as one alone says little
-LEAST = 16  # samples of a segment, else there is no spectrum
+SEGMENT = 256  # most samples per segment
+SEGMENTS = 4  # least number of segments if possible, as one alone says little
+LEAST = 16  # least samples per segment for a spectrum
 
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """The power of what is left, by frequency.
+    """Power spectral density of the residuals.
 
     Attributes:
-        f: frequencies (F,), Hz, between 0 and Nyquist's, without both.
+        f: frequencies (F,), Hz, between 0 and the Nyquist frequency, both excluded.
         power: one-sided density at them (F, n), unit^2 / Hz.
         level: the density that white noise of the same variance would have (n,).
-        segments: periodograms that were averaged, counted as if they did not overlap.
+        segments: number of averaged periodograms, counted without overlap.
     """
 
     f: Floats
@@ -34,8 +34,8 @@ class Spectrum:
     segments: float
 
     def bound(self, probability: float) -> Floats:
-        """Density that white noise stays below at a frequency with this probability, (n,): chi-square of two
-        degrees of freedom for each segment, by Wilson and Hilferty.
+        """Density that white noise stays below at a frequency with this probability, (n,): chi-square with
+        two degrees of freedom per segment, Wilson-Hilferty approximation.
         """
         freedom = 2.0 * self.segments
         part = 2.0 / (9.0 * freedom)
@@ -44,8 +44,8 @@ class Spectrum:
 
 
 def welch(residual: Floats, t: Floats, ends: NDArray[np.intp]) -> Spectrum | None:
-    """The spectrum of residuals (T, n) at times (T,) that are even between `ends`, means taken away; None
-    where every piece is too short. Segments of Hann's window overlap by half.
+    """The spectrum of residuals (T, n) at uniform times (T,) between `ends`, means removed; None if every
+    piece is too short. Hann windows, half overlap.
     """
     pieces = [(int(a), int(b)) for a, b in pairwise(ends)]
     size = 2 ** int(math.log2(max(len(t) / SEGMENTS, 2 * LEAST)))

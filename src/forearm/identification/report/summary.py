@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 EFFORTS = {"tau": "torques", "current": "currents", "voltage": "voltages"}
 SIDES = {"motor": "the motor's side of the gear", "link": "the link's side of the gear"}
-LIST = "  "  # under what is listed
+LIST = "  "  # indent of lists
 
 
 def report(found: Identification) -> Report:
-    """Headline, joints, parameters, logs, stages, and sentences on what is in doubt."""
+    """Headline, joints, parameters, logs, stages, and doubts."""
     parts = [joints_table(found), parameters_table(found), logs_table(found)]
     parts += [
         Report(title=title, after=[f"- {text}" for text in texts], under=LIST)
@@ -32,22 +32,22 @@ def report(found: Identification) -> Report:
 
 
 def headline(found: Identification) -> list[str]:
-    """What was fitted to what, and how well."""
+    """What was fitted to which data, and how well."""
     logs, samples = len(found.logs), sum(log.signals.used for log in found.logs)
     known = sum(map(math.isfinite, found.std.values()))
     kinds = " and ".join(EFFORTS[k] for k in dict.fromkeys(log.signals.effort for log in found.logs))
     unknown = len(found.std) - known
-    rest = f"; the data say nothing of {unknown}" if unknown else ""
+    rest = f"; {unknown} not determined by the data" if unknown else ""
     return [
         f"{found.arm.name}: {known} parameters from {samples} samples of {logs} log{'s' * (logs != 1)}{rest}",
-        f"{kinds}, on {SIDES[found.torque_side]}; efforts explained to "
-        f"{_percent(float(np.nanmin(explained(found), initial=1.0)))} or better "
+        f"{kinds}, on {SIDES[found.torque_side]}; explained variance of efforts "
+        f"{_percent(float(np.nanmin(explained(found), initial=1.0)))} or more "
         f"({_percent(float(np.nanmin(explained(found, before=True), initial=1.0)))} before)",
     ]
 
 
 def explained(found: Identification, before: bool = False) -> Floats:
-    """1 - var(residual) / var(measured) at the samples that are kept, (n,); NaN where nothing varies."""
+    """1 - var(residual) / var(measured) at the stored samples, (n,); NaN if nothing varies."""
     left = found.measured - (found.predicted_before if before else found.predicted)
     spread = np.nanvar(found.measured, axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -55,20 +55,29 @@ def explained(found: Identification, before: bool = False) -> Floats:
 
 
 def joints_table(found: Identification) -> Report:
-    """What is left of each joint's efforts."""
+    """Residuals of each joint's efforts."""
     shares = explained(found)
     columns = (measured_rms(found), found.rms_before, found.rms, found.rms_left_out, found.noise)
     rows = [
         [joint.name, effort_unit(found, i), *(number(float(c[i]), 4) for c in columns), _percent(shares[i])]
         for i, joint in enumerate(found.arm.joints)
     ]
-    header = ["joint", "unit", "measured rms", "left before", "left", "left out", "noise", "explained"]
-    title = "Joints (left: rms of measured less model; left out: of data that the model was not fitted to)"
+    header = [
+        "joint",
+        "unit",
+        "measured rms",
+        "residual before",
+        "residual",
+        "held out",
+        "noise",
+        "explained",
+    ]
+    title = "Joints (residual: rms of measured minus model; held out: of data not used in the fit)"
     return Report(header, rows, title)
 
 
 def effort_unit(found: Identification, i: int) -> str:
-    """The unit of the i-th joint's efforts, which are torques or forces whatever was logged."""
+    """The unit of the i-th joint's efforts, which are always torques or forces."""
     return "N" if found.arm.joints[i].kind == "prismatic" else "N m"
 
 
@@ -82,7 +91,7 @@ def parameters_table(found: Identification) -> Report:
 
 
 def parameter_cells(row: ParameterRow) -> list[str]:
-    """Before, now, deviation and interval, to the digits that mean something."""
+    """Before, now, standard deviation and interval, with significant digits."""
     old = number(row.before, 4) if math.isfinite(row.before) else "-"
     if not row.is_known:
         return [old, "-", "not known", "-", "-"]
@@ -96,14 +105,14 @@ def parameter_cells(row: ParameterRow) -> list[str]:
 
 
 def significant(value: float, std: float) -> int:
-    """Digits of a value down to the second of its deviation, 2 to 8."""
+    """Digits of a value down to the second digit of its standard deviation, 2 to 8."""
     if not (std > 0.0 and value and math.isfinite(value)):
         return 4
     return max(2, min(8, math.floor(math.log10(abs(value))) - math.floor(math.log10(std)) + 2))
 
 
 def logs_table(found: Identification) -> Report:
-    """Every log: how much of it, how it was filtered, how it was shifted."""
+    """Every log: size, filter and time shift."""
     rows = []
     for log in found.logs:
         signals = log.signals
@@ -120,7 +129,7 @@ def logs_table(found: Identification) -> Report:
                 f"{number(1e3 * log.shift, 3)}{spread} ms",
             ]
         )
-    header = ["log", "samples", "duration", "period", "pieces", "cut-off", "efforts later by"]
+    header = ["log", "samples", "duration", "period", "pieces", "cut-off", "effort delay"]
     return Report(header, rows, "Logs")
 
 
@@ -136,28 +145,28 @@ def stages_table(found: Identification) -> Report:
         for stage in found.stages
     ]
     return (
-        Report(["stage", "parameters", "left, rms by joint", "what it did"], rows, "Stages")
+        Report(["stage", "parameters", "residual rms by joint", "result"], rows, "Stages")
         if rows
         else Report()
     )
 
 
 def _stages(found: Identification) -> list[str]:
-    """The same in sentences, which a table would cut."""
+    """The stages as sentences, which a table would truncate."""
     return [
-        f"{stage.name}, {len(stage.parameters)} parameters, leaves "
+        f"{stage.name}, {len(stage.parameters)} parameters, residual rms "
         f"{' '.join(number(float(x), 3) for x in stage.rms)}: {stage.message}"
         for stage in found.stages
     ]
 
 
 def sentences(found: Identification) -> list[tuple[str, list[str]]]:
-    """What is in doubt, under titles; only those under which there is anything."""
+    """Doubts by title; only titles with content."""
     of_logs = [f"{log.signals.name}: {text}" for log in found.logs for text in log.signals.findings]
     titled = [
         ("Findings", [*found.findings, *of_logs]),
-        ("What the data cannot tell", list(found.unidentifiable)),
-        ("What the residuals still hold", [test.message for test in found.tests if test.message]),
+        ("Not determined by the data", list(found.unidentifiable)),
+        ("Structure found in the residuals", [test.message for test in found.tests if test.message]),
         ("What to measure next", measure_next(found)),
     ]
     return [(title, texts) for title, texts in titled if texts]

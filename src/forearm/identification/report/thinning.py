@@ -1,4 +1,4 @@
-"""Long curves as few points: what a picture of them can show, its extremes kept."""
+"""Long curves reduced to few points for drawing, with their extremes preserved."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from forearm.spatial import Floats
 
-JUMP = 3.0  # times the usual step: a longer one breaks a curve
+JUMP = 3.0  # times the usual step: a longer one interrupts a curve
 
 
 def running_time(t: Floats, log_of: NDArray[np.floating | np.integer]) -> Floats:
@@ -25,7 +25,7 @@ def running_time(t: Floats, log_of: NDArray[np.floating | np.integer]) -> Floats
 
 
 def breaks(t: Floats, log_of: NDArray[np.floating | np.integer]) -> NDArray[np.intp]:
-    """Where new pieces begin: another log, or a gap in the times."""
+    """Starts of new pieces: another log, or a gap in time."""
     steps = np.diff(t)
     usual = np.median(steps[steps > 0.0]) if (steps > 0.0).any() else 0.0
     parted = (np.diff(log_of) != 0) | (steps > JUMP * usual) | (steps <= 0.0)
@@ -33,8 +33,8 @@ def breaks(t: Floats, log_of: NDArray[np.floating | np.integer]) -> NDArray[np.i
 
 
 def thinned(x: Floats, y: Floats, ends: NDArray[np.intp], most: int) -> tuple[Floats, Floats]:
-    """The curve (T,) with at most about 4 `most` points: of each of `most` stretches the first, least,
-    largest and last, in their order; NaN between pieces.
+    """The curve (T,) reduced to about 4 `most` points: of each of `most` stretches the first, least, largest
+    and last, in order; NaN between pieces.
     """
     size = max(1, -(-len(x) // most))
     places: list[NDArray[np.intp]] = []

@@ -1,3 +1,3 @@
-"""From a user's log to what a fit reads: columns found, rows cleaned, positions filtered and differentiated
-without delay, block by block; what is wrong with a log is said by the name of its column.
+"""From a user's log to samples for a fit: columns identified, rows cleaned, positions filtered and
+differentiated without delay, block by block; faults of a log are reported by column name.
 """

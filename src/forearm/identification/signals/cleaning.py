@@ -1,7 +1,7 @@
-"""Rows of a log parted into pieces without a gap: what is missing, repeated or out of line is left out.
+"""Rows of a log split into pieces without gaps; missing, repeated and outlying rows are dropped.
 
-Rows come chunk by chunk, and every decision looks two rows ahead and back, so that it does not matter how
-they are cut into chunks.
+Rows arrive in chunks, and every decision looks two rows ahead and back, so the result does not depend on the
+chunk boundaries.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from forearm.spatial import Floats
 
 Numbers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-GAP = 2.5  # times the usual period: a longer one parts the log in two
+GAP = 2.5  # times the usual period: a longer step splits the log
 RESET = 50.0  # times the usual period: a clock that goes back farther was reset
-STANDS_OUT = 4.0  # times the steps around it: no motion
+STANDS_OUT = 4.0  # times the steps around it: a larger jump is not motion
 TURN = 2.0 * math.pi
 
 
@@ -35,14 +35,14 @@ class PieceRows:
 
 
 class Cleaner:
-    """Takes rows in, gives stretches of pieces out.
+    """Converts incoming rows to stretches of pieces.
 
     Args:
-        table: where the rows are from.
-        period: between rows, s; None: rows are states, without a time.
-        jumps: steps of positions that no motion makes (n,).
-        needed: which columns must be there in every row.
-        tally: counts what is left out.
+        table: source of the rows.
+        period: sampling period, s; None: rows are states without time.
+        jumps: position steps too large for motion (n,).
+        needed: columns required in every row.
+        tally: counts dropped rows.
     """
 
     def __init__(
@@ -51,15 +51,15 @@ class Cleaner:
         self._table, self._period, self._tally = table, period, tally
         self._jumps, self._needed = jumps, needed
         self._q = slice(1, 1 + table.n)
-        self._rows = np.zeros((0, len(table.headings)))  # two rows that went out, and those that wait
+        self._rows = np.zeros((0, len(table.headings)))  # two rows already emitted, and the waiting ones
         self._numbers: Numbers = np.zeros(0, dtype=np.int64)
         self._parts: Flags = np.zeros(0, dtype=np.bool_)
-        self._out = 0  # of these rows went out
-        self._begins = False  # whether a piece begins with the next row, the row before being left out
+        self._out = 0  # number of emitted rows among these
+        self._begins = False  # whether the next row starts a piece because the previous row was dropped
         self._turns = np.zeros(table.n)
 
     def stretches(self, rows: Floats, numbers: Numbers) -> list[PieceRows]:
-        """The next rows of the log, by their numbers in it: what is sure to be used."""
+        """Add the next rows of the log with their row numbers; return rows that are ready."""
         rows, numbers = self._complete(rows, numbers)
         if not len(rows):
             return []
@@ -72,11 +72,11 @@ class Cleaner:
         return self._decided(len(self._rows) - 2)
 
     def rest(self) -> list[PieceRows]:
-        """What waits for rows that will not come."""
+        """Return the waiting rows at the end of the log."""
         return self._decided(len(self._rows)) if self._period is not None else []
 
     def _complete(self, rows: Floats, numbers: Numbers) -> tuple[Floats, Numbers]:
-        """Rows without a missing number of the motion."""
+        """Rows with a complete motion."""
         missing = ~np.isfinite(rows)
         if not missing.any():
             return rows, numbers
@@ -87,7 +87,7 @@ class Cleaner:
         return rows[whole], numbers[whole]
 
     def _in_order(self, rows: Floats, numbers: Numbers) -> tuple[Floats, Numbers, Flags]:
-        """Rows whose times rise, and where a piece begins."""
+        """Rows with increasing times, and piece starts."""
         assert self._period is not None
         before = self._rows[-1, 0] if len(self._rows) else -np.inf
         steps = np.diff(rows[:, 0], prepend=before)
@@ -111,7 +111,7 @@ class Cleaner:
         return rows, numbers, parts
 
     def _check_back(self, rows: Floats, numbers: Numbers, steps: Floats) -> None:
-        """Refuse times that go back a little: rows were swapped, and the log is too long to be sorted."""
+        """Refuse small steps back in time: rows were swapped, and the log is too long to be sorted."""
         assert self._period is not None
         little = np.flatnonzero((steps < 0.0) & (steps >= -RESET * self._period))
         if len(little):
@@ -119,11 +119,11 @@ class Cleaner:
             raise InputError(
                 f"{self._table.name}, {self._table.place(int(numbers[k]))}, column "
                 f"{self._table.headings[0]!r}: time goes back from {rows[k, 0] - steps[k]:.9g} s to "
-                f"{rows[k, 0]:.9g} s. The log is too long to be sorted in memory: sort its rows by time."
+                f"{rows[k, 0]:.9g} s. The log is too long to sort in memory: sort its rows by time."
             )
 
     def _append(self, rows: Floats, numbers: Numbers, parts: Flags) -> None:
-        """Unwrapped rows behind those that wait."""
+        """Unwrapped rows, appended to the waiting ones."""
         if not len(rows):
             return
         rows = self._unwrapped(rows, parts)
@@ -132,7 +132,7 @@ class Cleaner:
         self._parts = np.concatenate([self._parts, parts])
 
     def _unwrapped(self, rows: Floats, parts: Flags) -> Floats:
-        """Angles that went on where a sensor began anew, whole turns away."""
+        """Unwrap angles by whole turns."""
         q = rows[:, self._q]
         before = self._rows[-1:, self._q] - self._turns if len(self._rows) else q[:1]
         steps = np.diff(q, axis=0, prepend=before)
@@ -148,7 +148,7 @@ class Cleaner:
         return rows
 
     def _decided(self, end: int) -> list[PieceRows]:
-        """Rows up to this one go out, but for those whose positions are out of line."""
+        """Emit rows up to this one, without position outliers."""
         first = self._out
         if end <= first:
             return []
@@ -164,9 +164,9 @@ class Cleaner:
         return out
 
     def _jumps_in(self) -> tuple[Flags, Flags]:
-        """Where a position is out of line for one row, and where it goes on from another place."""
+        """Single-row position outliers, and steps to a new position."""
         q = self._rows[:, self._q]
-        d = np.zeros((len(q) + 4, q.shape[1]))  # d[k + 1]: the step to row k; rows beyond stand still
+        d = np.zeros((len(q) + 4, q.shape[1]))  # d[k + 1]: the step to row k; rows outside have zero steps
         d[2 : len(q) + 1] = np.where(self._parts[1:, None], 0.0, np.diff(q, axis=0))
         if not (np.abs(d) > self._jumps).any():
             none = np.zeros(q.shape, dtype=np.bool_)
@@ -195,7 +195,7 @@ class Cleaner:
         parts[0] |= self._begins
         self._begins = False
         if not keep.all():
-            for k in np.flatnonzero(~keep):  # a piece that begins with a row left out begins with the next
+            for k in np.flatnonzero(~keep):  # a piece that starts with a dropped row starts with the next one
                 if parts[k] and k + 1 < len(parts):
                     parts[k + 1] = True
             self._begins = bool(parts[-1] and not keep[-1])

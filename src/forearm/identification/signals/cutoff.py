@@ -1,4 +1,4 @@
-"""The cut-off of a window: the frequency up to which it lets motion through."""
+"""The cut-off frequency of a window."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ BISECTIONS = 60
 
 
 def cutoff_of(half: int, period: float) -> float:
-    """Where the filter of positions passes half the power, Hz: |H(f)|^2 = 1/2.
+    """Half-power frequency of the position filter, Hz: |H(f)|^2 = 1/2.
 
-    H(f) = sum w_k cos(2 pi f k period), w the weights of the polynomial's value.
+    H(f) = sum w_k cos(2 pi f k period), w the polynomial's value weights.
     """
     weights = taps(half, 1.0)[0]
     k = np.arange(-half, half + 1)
@@ -33,18 +33,18 @@ def cutoff_of(half: int, period: float) -> float:
 
 
 def half_for(cutoff: float, period: float, longest: int, name: str) -> int:
-    """The half window whose cut-off is nearest to this one, Hz; `longest` rows are in one piece."""
+    """The half window whose cut-off is nearest to this one, Hz; the longest piece has `longest` rows."""
     most = cutoff_of(SHORTEST, period)
     if cutoff > 1.05 * most:
         raise InputError(
-            f"{name}, cutoff: {cutoff:g} Hz; rows {period:.4g} s apart allow {most:.4g} Hz at most, by a "
-            f"window of {2 * SHORTEST + 1} samples. Give a lower one, or leave it out."
+            f"{name}, cutoff: {cutoff:g} Hz; rows {period:.4g} s apart allow at most {most:.4g} Hz, with a "
+            f"window of {2 * SHORTEST + 1} samples. Give a lower cutoff, or omit it."
         )
     low, high = SHORTEST, max(SHORTEST + 1, (longest - 1) // 2)
     if cutoff_of(high, period) > cutoff:
         raise InputError(
             f"{name}, cutoff: {cutoff:g} Hz; the longest piece of {longest} rows, {period:.4g} s apart, "
-            f"allows {cutoff_of(high, period):.4g} Hz at least. Give a higher one, or leave it out."
+            f"allows no less than {cutoff_of(high, period):.4g} Hz. Give a higher cutoff, or omit it."
         )
     while high - low > 1:
         middle = (low + high) // 2

@@ -1,4 +1,4 @@
-"""How far derivatives by windows are from the true ones: noise that passes, and what a window bends away."""
+"""Errors of windowed derivatives: noise and filter bias."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ SURE = 3.0  # standard deviations of an estimate
 def derivative_errors(
     stretches: Sequence[tuple[Floats, Floats]], half: int, period: float, noise: Floats
 ) -> tuple[Floats, Floats]:
-    """Standard deviations of qd and of qdd, (n,) each, from stretches of times and positions whose noise (n,)
-    is known; one of them at least is as long as a window.
+    """Standard deviations of qd and of qdd, (n,) each, from stretches of times and positions with known noise
+    (n,); at least one stretch is as long as a window.
     """
     gains = np.sum(taps(half, period) ** 2, axis=1)
     long = [(t, q) for t, q in stretches if len(t) > 4 * half]
-    # a window by a window; where no stretch has room for two, one must do
+    # non-overlapping windows; a single one if no stretch holds two
     used = long or [(t, q) for t, q in stretches if len(t) > 2 * half]
     apart = [_apart(t, q, half, period) for t, q in used]
     qd, qdd = (
@@ -41,11 +41,11 @@ def _apart(t: Floats, q: Floats, half: int, period: float) -> list[Floats]:
 
 
 def _bent(apart: Sequence[Floats], half: int, period: float, noise: Floats, order: int) -> Floats:
-    """Mean square (n,) of what the window bends away.
+    """Mean square (n,) of the filter bias.
 
-    The difference of the degrees is bending and noise. Bending is as slow as the motion: a filter takes most
-    of the noise away, and what is left of it is known and subtracted. Where the whole difference has more in
-    it than that, the motion is faster than the filter, and the whole counts.
+    The difference between the degrees contains bias and noise. Bias varies as slowly as the motion: a filter
+    removes most of the noise, and the known remainder is subtracted. If the whole difference exceeds that,
+    the motion is faster than the filter, and the whole difference counts.
     """
     weights = taps(half, period)[order] - taps(half, period, FINER)[order]
     values = taps(half, period)[0]
@@ -55,7 +55,7 @@ def _bent(apart: Sequence[Floats], half: int, period: float, noise: Floats, orde
     if not smooth:
         return np.asarray(np.maximum(whole, 0.0))
     slow = _mean_square(smooth) - np.sum(np.convolve(weights, values) ** 2) * variance
-    count = sum(len(part) for part in apart) / half  # differences that know nothing of each other, about
+    count = sum(len(part) for part in apart) / half  # approximate number of independent differences
     doubt = SURE * math.sqrt(2.0 / count) * np.sum(weights**2) * variance
     return np.asarray(np.maximum(np.where(whole > slow + doubt, whole, slow), 0.0))
 

@@ -1,4 +1,4 @@
-"""Efforts that say less than they seem to: clipped, in coarse steps, never changing, of an unlikely size."""
+"""Suspicious efforts: clipped, coarsely quantised, constant, or of implausible size."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from forearm.logs.columns import listed
 from forearm.spatial import Floats
 
 UNITS = {"tau": "N m", "current": "A", "voltage": "V"}
-OFTEN = 20  # samples at the extreme value, at least, and
-SHARE = 1e-3  # of all, and
-PILED = 8.0  # times as many as at the value next to it: clipped
-FEW_VALUES = 0.25  # of the samples: values that come again and again are steps
-COARSE = 1.5  # times the noise: a step that matters
+OFTEN = 20  # least number of samples at the extreme value,
+SHARE = 1e-3  # least fraction of all samples, and
+PILED = 8.0  # least ratio to the count at the next value: clipped
+FEW_VALUES = 0.25  # of the samples: repeated values indicate quantisation
+COARSE = 1.5  # times the noise: a significant step
 MILLI = 30.0  # times the largest effort: milli
-LARGE = 3.0  # times the largest effort of a joint: no effort of it
+LARGE = 3.0  # times the largest effort of a joint: implausible
 
 
 @dataclass(frozen=True, eq=False)
 class EffortState:
-    """What can be used of the efforts: between `lowest` and `highest` (n,), and of no joint that `is_dead`
-    (n,); their noise (n,) and what was found.
+    """Usable efforts: those between `lowest` and `highest` (n,), except joints that are `is_dead` (n,); their
+    noise (n,) and findings.
     """
 
     lowest: Floats
@@ -39,18 +39,18 @@ class EffortState:
 
 
 def effort_state(arm: Arm, table: LogTable, scan: Scan, is_timed: bool) -> EffortState:
-    """Look at the efforts of a log that was read through; without times nothing is said of noise."""
+    """Check the efforts of a log after the first read; without times noise is not assessed."""
     names, where = table.names[table.effort], table.at(table.effort)
     low, high = scan.low[where], scan.high[where]
     is_dead = (high <= low).astype(np.float64)
     if is_dead.all():
         raise InputError(
-            f"{table.name}: no column of the efforts ever changes ({listed(names)}); there is nothing to fit."
+            f"{table.name}: all effort columns are constant ({listed(names)}); there is nothing to fit."
         )
     findings = [
-        f"{names[i]!r} never changes, it is {high[i]:.4g} in every row: a sensor that is off? It is not used."
+        f"{names[i]!r} is constant, {high[i]:.4g} in every row; is the sensor off? It is not used."
         if np.isfinite(high[i])
-        else f"{names[i]!r} has no number in it: it is missing. It is not used."
+        else f"{names[i]!r} has no values. It is not used."
         for i in np.flatnonzero(is_dead)
     ]
     highest, above = _clipped(scan.highest)
@@ -62,7 +62,7 @@ def effort_state(arm: Arm, table: LogTable, scan: Scan, is_timed: bool) -> Effor
     noise = np.maximum(_noise(efforts), rounding) if is_timed else np.full(table.n, np.nan)
     is_coarse = (steps > 0.0) & ~(steps < COARSE * noise)
     findings += [
-        f"{names[i]!r} comes in steps of {steps[i]:.4g} {_unit(table, i)}, which is noise of "
+        f"{names[i]!r} is quantised in steps of {steps[i]:.4g} {_unit(table, i)}, equivalent to noise of "
         f"{rounding[i]:.3g} {_unit(table, i)}."
         for i in np.flatnonzero(is_coarse & (is_dead == 0.0)).tolist()
     ]
@@ -71,9 +71,7 @@ def effort_state(arm: Arm, table: LogTable, scan: Scan, is_timed: bool) -> Effor
 
 
 def _clipped(top: TopValues) -> tuple[Floats, Floats]:
-    """Values (n,) that stand for whatever is beyond them, inf where there is none, and how often, as a
-    share.
-    """
+    """Clipping levels (n,), inf if there are none, and the fraction of clipped samples."""
     is_clipped = (top.counts[0] >= max(OFTEN, SHARE * top.count)) & (top.counts[0] > PILED * top.counts[1])
     share = top.counts[0] / max(top.count, 1)
     return np.where(is_clipped, top.values[0], np.inf), np.where(is_clipped, share, 0.0)
@@ -88,7 +86,7 @@ def _clipping_sentences(
         ends = [(level[i], share[i]) for level, share in (low, high) if share[i] > 0.0]
         share = f"{100.0 * sum(share for _, share in ends):.3g} % of the moving samples, which are not used"
         if any(level == 0.0 for level, _ in ends):
-            said.append(f"{name!r} never passes 0: {share}. Was its sign lost?")
+            said.append(f"{name!r} never changes sign: {share}. Was its sign lost?")
         elif ends:
             limit = joint.max_effort if table.effort == "tau" else None
             is_known = limit is not None and any(abs(abs(level) - limit) < 1e-3 * limit for level, _ in ends)
@@ -104,7 +102,7 @@ def _noise(efforts: Sequence[Floats]) -> Floats:
 
 
 def _steps(efforts: Sequence[Floats], n: int) -> Floats:
-    """The step in which the values of each column come, 0 where they do not (n,)."""
+    """The quantisation step of each column, 0 if not quantised (n,)."""
     steps = np.zeros(n)
     for i in range(n if efforts else 0):
         column = np.concatenate([rows[:, i] for rows in efforts])
@@ -120,7 +118,7 @@ def _steps(efforts: Sequence[Floats], n: int) -> Floats:
 
 
 def _size_questions(arm: Arm, table: LogTable, low: Floats, high: Floats) -> list[str]:
-    """Efforts that are far from what the joints or motors can have."""
+    """Efforts far from what the joints or motors can produce."""
     names = table.names[table.effort]
     largest = np.maximum(np.abs(low), np.abs(high))
     limits = [_limit(arm, table.effort, i) for i in range(arm.n)]
@@ -135,14 +133,14 @@ def _size_questions(arm: Arm, table: LogTable, low: Floats, high: Floats) -> lis
         worst = max(large, key=lambda i: ratios[i])
         said.append(
             f"{_listed_names(names, large)}: beyond the largest efforts of the joints; {names[worst]!r} "
-            f"reaches {largest[worst]:.4g} {_unit(table, worst)}, {ratios[worst]:.3g} times as much. "
+            f"reaches {largest[worst]:.4g} {_unit(table, worst)}, {ratios[worst]:.3g} times the limit. "
             f"{f'Are they in {milli}? ' if ratios[worst] > MILLI else ''}Check the unit."
         )
     geared = [i for i in known if _ratio(arm, i) > 5.0]
     if table.effort == "tau" and geared and all(ratios[i] * _ratio(arm, i) < 1.5 for i in geared):
         said.append(
-            f"{_listed_names(names, geared)}: below max_effort divided by the gear ratio. Are these torques "
-            "of the motors? tau is motor torque times gear ratio: multiply them."
+            f"{_listed_names(names, geared)}: below max_effort divided by the gear ratio. Are these motor "
+            "torques? tau is motor torque times gear ratio: multiply them."
         )
     elif all(ratio < 2e-3 for ratio in ratios.values()):
         said.append(

@@ -1,4 +1,4 @@
-"""The first read through a log: what is wrong with it is refused as early as it is seen, or said."""
+"""The first read of a log: faults are refused as soon as they are seen, or reported."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from forearm.spatial import Floats
 from forearm.trajectories.recorded import ask_about_times
 
 LEAST = 2 * SHORTEST + 1  # samples of the shortest window
-HELD = 0.2  # share of the rows: positions that stand still between moves are held from before
-ASKED = 50_000  # rows whose times are looked at
-TYPICAL = 99.0  # per cent of the speeds are below the one that is looked at
+HELD = 0.2  # fraction of the rows: repeated positions indicate sample-and-hold
+ASKED = 50_000  # rows whose times are checked
+TYPICAL = 99.0  # percentile of the speeds that is used
 
 
 @dataclass(frozen=True, eq=False)
 class FirstRead:
-    """A log that was read through: its rows, figures, efforts, and what was found."""
+    """A log after the first read: its rows, statistics, efforts, and findings."""
 
     rows: int
     scan: Scan
@@ -36,7 +36,7 @@ class FirstRead:
 
 
 def first_read(arm: Arm, reader: LogReader, units: Mapping[str, float], is_logged: bool) -> FirstRead:
-    """Read a log through; `units` are those that were told, for angles and times."""
+    """Read a log through; `units` are the given units of angles and times."""
     table = reader.table
     _check_times(table, reader, units)
     tally, scan = Tally.of(table), Scan(table)
@@ -44,18 +44,17 @@ def first_read(arm: Arm, reader: LogReader, units: Mapping[str, float], is_logge
     for stretch in reader.first(tally):
         scan.add(stretch)
         if not is_asked and tally.rows >= seen:
-            is_asked = True  # a long log need not be read to its end to be refused
+            is_asked = True  # refuse early, without reading a long log to its end
             _motion_findings(arm, reader, scan, tally, units, is_logged)
     scan.finish()
     if not scan.rows:
         raise InputError(
-            f"{table.name}: no row has a number in every column of the motion. "
-            f"{' '.join(tally.findings(table, None))}"
+            f"{table.name}: no row has values in every motion column. {' '.join(tally.findings(table, None))}"
         )
     if reader.period is not None and max(scan.pieces) < LEAST:
         raise InputError(
             f"{table.name}: the longest of {sum(scan.pieces.values())} pieces between gaps has "
-            f"{max(scan.pieces)} rows; a motion needs {LEAST} at least. "
+            f"{max(scan.pieces)} rows; expected at least {LEAST}. "
             f"{' '.join(tally.findings(table, reader.period))}"
         )
     findings = [*reader.findings, *tally.findings(table, reader.period)]
@@ -67,7 +66,7 @@ def first_read(arm: Arm, reader: LogReader, units: Mapping[str, float], is_logge
 
 
 def _check_times(table: LogTable, reader: LogReader, units: Mapping[str, float]) -> None:
-    """Refuse times that look like milliseconds, unless that was said by units or by the column's name."""
+    """Refuse times that look like milliseconds, unless units or the column's name say so."""
     rows = reader.head[:ASKED]
     rows = rows[np.isfinite(rows).all(axis=1)]
     if table.time is None or table.is_ours or "times" in units or len(rows) < 3 or reader.period is None:
@@ -83,7 +82,7 @@ def _motion_findings(
     table = reader.table
     q = table.at(table.position)
     fastest = np.zeros(table.n) if reader.period is None else _fast(table, scan)
-    # whole turns that were made continuous are those of angles in rad
+    # unwrapped whole turns are those of angles in rad
     is_sure = np.asarray((tally.wrapped > 0.0) | ("angles" in units) | table.is_ours)
     found = position_doubts(arm, table, MotionRange(scan.low[q], scan.high[q], fastest, is_sure))
     if reader.period is not None:
@@ -92,7 +91,7 @@ def _motion_findings(
 
 
 def _fast(table: LogTable, scan: Scan) -> Floats:
-    """A speed (n,) that positions seldom exceed; over several rows, so that noise is not taken for it."""
+    """A speed (n,) that positions seldom exceed, taken over several rows to suppress noise."""
     speeds = []
     for rows in scan.stretches:
         apart = max(1, min(20, len(rows) // 4))
@@ -102,22 +101,22 @@ def _fast(table: LogTable, scan: Scan) -> Floats:
 
 
 def _still(table: LogTable, scan: Scan) -> list[str]:
-    """Positions that never change."""
+    """Constant positions."""
     q = table.at(table.position)
     low, high = scan.low[q], scan.high[q]
     still = np.flatnonzero(low == high)
     names = table.names[table.position]
     if len(still) == table.n:
-        return ["No position ever changes: nothing can be told but weights."]
+        return ["All positions are constant: only gravity terms can be identified."]
     return [
-        f"{names[i]!r} never changes, it is {low[i]:.4g} in every row while others move: a joint that was "
-        "held, or a sensor that is off?"
+        f"{names[i]!r} is constant, {low[i]:.4g} in every row, while others move; was the joint held, or is "
+        "the sensor off?"
         for i in still
     ]
 
 
 def _repeated(table: LogTable, scan: Scan) -> list[str]:
-    """Positions that stay what they were while the arm moves: a log that is faster than its sensors."""
+    """Positions that repeat while the arm moves: the log is faster than its sensors."""
     held = total = 0
     for rows in scan.stretches:
         moves = (np.diff(rows[:, table.at(table.position)], axis=0) != 0.0).any(axis=1)
@@ -128,6 +127,6 @@ def _repeated(table: LogTable, scan: Scan) -> list[str]:
         return []
     first, last = table.names[table.position][0], table.names[table.position][-1]
     return [
-        f"{first!r} to {last!r} repeat the row before in {100.0 * held / total:.3g} % of the rows while the "
-        "arm moves. Is the log faster than the sensors? Keep the rows with new positions."
+        f"{first!r} to {last!r} repeat the previous row in {100.0 * held / total:.3g} % of the rows while "
+        "the arm moves. Is the log sampled faster than the sensors? Keep only rows with new positions."
     ]

@@ -1,5 +1,5 @@
-"""Whether accelerations jump where joints reverse or stop, as they do where a controller's torque is smooth
-and friction is dry: the filter of positions spreads such jumps over its window.
+"""Detection of acceleration jumps when joints reverse or stop, as with smooth controller torque and dry
+friction: the position filter spreads such jumps over its window.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from numpy.typing import NDArray
 from forearm.identification.log_derivatives import HALVES, smoothed
 from forearm.spatial import Floats
 
-SHORTER = 3  # times: a window that shows more of a jump
-DIFFERING = 2.0  # times what both windows differ by elsewhere, in mean squares
-CHANGING = 1.5  # times how fast accelerations change elsewhere, in mean squares
-LEAST = 100  # samples near reversals, and elsewhere
+SHORTER = 3  # times shorter: second window, which shows more of a jump
+DIFFERING = 2.0  # times the difference of both windows elsewhere, in mean squares
+CHANGING = 1.5  # times the rate of change of accelerations elsewhere, in mean squares
+LEAST = 100  # least samples near reversals, and elsewhere
 SLOW = 3.0  # standard deviations of qd
 
 
 def jumping_joints(
     stretches: Sequence[tuple[Floats, Floats]], half: int, qd_error: Floats
 ) -> NDArray[np.bool_]:
-    """Joints (n,) whose accelerations jump, by stretches of times (T,) and positions (T, n), a half window
+    """Joints (n,) whose accelerations jump, from stretches of times (T,) and positions (T, n), a half window
     and the standard deviations of velocities (n,).
 
-    Where the window is short, accelerations change faster near reversals than elsewhere: those of a motion
-    that is followed stiffly change most slowly there. Where it is long it hides them; but then a shorter one
-    differs from it more near reversals than elsewhere, where noise makes them differ alike.
+    If the window is short, accelerations change faster near reversals than elsewhere; with stiff tracking
+    they change most slowly there. A long window hides this; but then a shorter one differs from it more near
+    reversals than elsewhere, while noise affects both alike.
     """
     shorter = max(round(half / SHORTER), HALVES[0])
     sums = np.zeros((2, 3, len(qd_error)))  # near and elsewhere: changes, differences, counts
@@ -55,7 +55,7 @@ def jumping_joints(
 
 
 def around(marked: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
-    """Samples (T, n) with a marked one so near."""
+    """Samples (T, n) within this distance of a marked one."""
     count = len(marked)
     sums = np.concatenate([np.zeros((1, marked.shape[1]), dtype=np.int64), np.cumsum(marked, axis=0)])
     first, last = (np.clip(np.arange(count) + k, 0, count) for k in (-reach, reach + 1))

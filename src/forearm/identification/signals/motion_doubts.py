@@ -1,4 +1,4 @@
-"""Positions and velocities that cannot be what they are said to be: degrees, motor turns, other joints'."""
+"""Implausible positions and velocities: degrees, motor turns, swapped joints."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from forearm.spatial import Floats
 
 DEGREE = math.pi / 180.0
 TURN = 2.0 * math.pi
-BEYOND = 0.1  # of a joint's range: so far outside of its limits it may be by its zero
-FAST = 10.0  # times max_speed: no joint moves like that
-NARROW = 0.01  # of a joint's range: a motion that no log is made of
-NEAR = 1.15  # a factor within which a ratio is one that is known
+BEYOND = 0.1  # of a joint's range: excess over its limits explained by a zero offset
+FAST = 10.0  # times max_speed: implausible
+NARROW = 0.01  # of a joint's range: too small to be a motion
+NEAR = 1.15  # relative tolerance for recognising a ratio
 ALIKE = 0.9  # correlation of velocities that are the same
 UNLIKE = 0.5
-HALF = 6  # half window of velocities that logged ones are held against
+HALF = 6  # half window of velocities compared with logged ones
 
 
 @dataclass(frozen=True, eq=False)
 class MotionRange:
-    """Where positions go, (n,) each: the least, the largest, a speed that is seldom exceeded, and whether
-    their unit is sure.
+    """Extent of positions, (n,) each: minimum, maximum, a speed that is seldom exceeded, and whether their
+    unit is certain.
     """
 
     low: Floats
@@ -42,7 +42,7 @@ class MotionRange:
 
 @dataclass(frozen=True)
 class UnitDoubt:
-    """A unit that a column may have: how many of it are one of ours, what it is, and what to do."""
+    """A possible unit of a column: its factor to SI, its name, and the remedy."""
 
     factor: float
     what: str
@@ -50,7 +50,7 @@ class UnitDoubt:
 
 
 def position_doubts(arm: Arm, table: LogTable, motion: MotionRange) -> list[str]:
-    """Refuse positions that are in other units; what may be right is said."""
+    """Refuse positions in other units; report what may be right."""
     found = []
     for i, joint in enumerate(arm.joints):
         name, (lower, upper) = table.names[table.position][i], joint.limits
@@ -59,50 +59,50 @@ def position_doubts(arm: Arm, table: LogTable, motion: MotionRange) -> list[str]
         outside, span = max(lower - low, high - upper), upper - lower
         least = math.pi if joint.kind == "revolute" else 0.0
         if span == 0.0:
-            continue  # limits that nobody gave
+            continue  # default limits
         limits = f"the limits of {joint.name}, {lower:.4g} to {upper:.4g}"
         if not motion.is_sure[i] and outside > max(span, least) / 2.0:
             raise InputError(
-                f"{table.name}, column {name!r}: it reaches {worst:.6g}, beyond {limits}. "
+                f"{table.name}, column {name!r}: reaches {worst:.6g}, beyond {limits}. "
                 f"{_question(arm, motion, i)}"
             )
         top = joint.max_speed
         if not motion.is_sure[i] and top is not None and motion.fastest[i] > FAST * top > 0.0:
             raise InputError(
-                f"{table.name}, column {name!r}: it moves at {motion.fastest[i]:.4g} per s, {joint.name} at "
-                f"{top:.4g} at most. {_question(arm, motion, i)}"
+                f"{table.name}, column {name!r}: moves at {motion.fastest[i]:.4g} per s; the limit of "
+                f"{joint.name} is {top:.4g}. {_question(arm, motion, i)}"
             )
         if outside > BEYOND * span and math.isfinite(span):
-            found.append(f"{name!r} reaches {worst:.4g}, beyond {limits}. Is its zero not that of the model?")
+            found.append(
+                f"{name!r} reaches {worst:.4g}, beyond {limits}. Does its zero differ from the model's?"
+            )
     return found
 
 
 def _question(arm: Arm, motion: MotionRange, i: int) -> str:
-    """Which units would bring all joints like it, or joint i alone, into their limits, and what to do."""
+    """Units that would bring all joints like it, or joint i alone, within limits, and the remedy."""
     joint = arm.joints[i]
     units = _position_units(joint)
     alike = [(k, j) for k, j in enumerate(arm.joints) if j.kind == joint.kind]
     of_all = [unit for k, unit in enumerate(units) if _fits(motion, alike, k)]
     of_this = [unit for k, unit in enumerate(units) if _fits(motion, [(i, joint)], k)]
     asked = "; or ".join(f"{unit.what}? {unit.remedy}" for unit in of_all or of_this or units)
-    sure = " If they are right, say units: rad." if joint.kind == "revolute" else ""
+    sure = " If the values are right, set units to rad." if joint.kind == "revolute" else ""
     return f"Are these {asked}.{sure}" if asked else f"Check its unit.{sure}"
 
 
 def _position_units(joint: Joint) -> list[UnitDoubt]:
-    """Units of positions that a joint's may be in by mistake; as many for all joints of a kind that have
+    """Units that a joint's positions may be in by mistake, the same list for all joints of a kind with
     gears.
     """
     if joint.kind != "revolute":
         return [UnitDoubt(1e3, "millimetres", "Divide them by 1000")]
-    units = [UnitDoubt(1.0 / DEGREE, "degrees", "Say units: deg (--units deg)")]
+    units = [UnitDoubt(1.0 / DEGREE, "degrees", "Set units to deg (--units deg)")]
     ratio = _ratio(joint)
     if ratio > 1.5:
         units += [
             UnitDoubt(
-                ratio / TURN,
-                f"turns of the motor, with gear ratio {ratio:g}",
-                f"Multiply them by 2 pi / {ratio:g}",
+                ratio / TURN, f"motor turns, with gear ratio {ratio:g}", f"Multiply them by 2 pi / {ratio:g}"
             ),
             UnitDoubt(ratio, f"rad of the motor, with gear ratio {ratio:g}", f"Divide them by {ratio:g}"),
         ]
@@ -110,7 +110,7 @@ def _position_units(joint: Joint) -> list[UnitDoubt]:
 
 
 def _fits(motion: MotionRange, joints: Sequence[tuple[int, Joint]], k: int) -> bool:
-    """Whether unit k of each of these joints leaves motions that they can make."""
+    """Whether unit k of each of these joints yields feasible motions."""
     widths = []
     for i, joint in joints:
         if len(_position_units(joint)) <= k:
@@ -127,8 +127,8 @@ def _fits(motion: MotionRange, joints: Sequence[tuple[int, Joint]], k: int) -> b
 
 
 def velocity_doubts(arm: Arm, table: LogTable, stretches: Sequence[Floats], is_used: bool) -> list[str]:
-    """Logged velocities against those of the positions: wrong units, a wrong sign, another joint's. Where
-    velocities are used that is refused.
+    """Compare logged velocities with those of the positions: wrong unit, sign or joint. Refused if velocities
+    are used.
     """
     long = [rows for rows in stretches if len(rows) > 2 * HALF + 1]
     if not table.has("qd") or not long:
@@ -142,9 +142,10 @@ def velocity_doubts(arm: Arm, table: LogTable, stretches: Sequence[Floats], is_u
     said = _velocity_sentences(arm, table, moved[good], told[good])
     if said and is_used:
         raise InputError(
-            f"{table.name}, column {said[0]} Or take derivatives from the positions: derivatives='position'."
+            f"{table.name}, column {said[0]} Or compute derivatives from the positions: "
+            "derivatives='position'."
         )
-    return [f"{text} Velocities are taken from the positions, not from here." for text in said]
+    return [f"{text} Velocities are computed from the positions instead." for text in said]
 
 
 def _velocity_sentences(arm: Arm, table: LogTable, moved: Floats, told: Floats) -> list[str]:
@@ -158,12 +159,10 @@ def _velocity_sentences(arm: Arm, table: LogTable, moved: Floats, told: Floats) 
         if best != i and abs(alike[i, best]) > ALIKE and abs(alike[i, i]) < UNLIKE:
             said.append(
                 f"{names[i]!r} is the velocity of {positions[best]!r}, not of {positions[i]!r}. Are columns "
-                "swapped? Say which is which by columns."
+                "swapped? Assign them with columns."
             )
         elif alike[i, i] < -ALIKE:
-            said.append(
-                f"{names[i]!r} has the opposite sign of how {positions[i]!r} changes. Turn one round."
-            )
+            said.append(f"{names[i]!r} has the opposite sign of the change of {positions[i]!r}. Reverse one.")
         elif alike[i, i] > ALIKE:
             ratio = sizes[1][i] / sizes[0][i]
             units = [u for u in _velocity_units(joint) if u.factor / NEAR < ratio < u.factor * NEAR]
@@ -179,7 +178,7 @@ def _velocity_sentences(arm: Arm, table: LogTable, moved: Floats, told: Floats) 
 
 
 def _velocity_units(joint: Joint) -> list[UnitDoubt]:
-    """Ratios of logged velocities to those of logged positions, and what makes them."""
+    """Ratios of logged velocities to those of logged positions, and their causes."""
     ratio = _ratio(joint)
     units = []
     if joint.kind == "revolute":

@@ -1,4 +1,4 @@
-"""Times of a log before it is parted: their period, and rows that are not in order."""
+"""Times of a log before it is split: their period, and rows out of order."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from forearm.identification.signals.cleaning import RESET
 from forearm.identification.signals.table import LogTable
 from forearm.spatial import Floats
 
-OFTEN = 0.001  # share of the rows: a clock that is reset more often is none, and
-LATE = 0.05  # that rows which come a little late may have
+OFTEN = 0.001  # fraction of the rows: a clock that is reset more often is invalid, and
+LATE = 0.05  # fraction of rows that may arrive late
 FEW = 10
 
 
 def period_of(table: LogTable, t: Floats) -> float:
-    """The usual step, s: the mean of those near the median, which rounding of large times spoils."""
+    """The usual step, s: the mean of those near the median, which rounding of large times distorts."""
     steps = np.diff(t[np.isfinite(t)])
     steps = steps[steps > 0.0]
     if not len(steps):
         raise InputError(
-            f"{table.name}, column {table.headings[0]!r}: times never rise; expected the time of each row, s."
+            f"{table.name}, column {table.headings[0]!r}: times never increase; expected the time of each "
+            "row, s."
         )
     median = float(np.median(steps))
     near = steps[np.abs(steps - median) <= 0.5 * median]
@@ -29,22 +30,20 @@ def period_of(table: LogTable, t: Floats) -> float:
 
 
 def check_back(table: LogTable, t: Floats, period: float) -> None:
-    """Refuse times that go back so often that they are no clock."""
+    """Refuse times that go back too often."""
     steps = np.diff(t)
     back = np.flatnonzero(steps < 0.0)
     resets = np.flatnonzero(steps < -RESET * period)
     if len(resets) > max(FEW, OFTEN * len(t)) or len(back) > max(FEW, LATE * len(t)):
         raise InputError(
             f"{table.name}, column {table.headings[0]!r}: time goes back {len(back)} times, first at "
-            f"{table.place(int(back[0]) + 1)}. Sort the rows by time, or give each run as a log of its own. "
-            "If the rows are in order and the times are not, leave that column out and give the period."
+            f"{table.place(int(back[0]) + 1)}. Sort the rows by time, or give each run as a separate log. If "
+            "the rows are in order and only the times are wrong, remove that column and give the period."
         )
 
 
 def in_order(table: LogTable, rows: Floats, period: float) -> tuple[Floats, NDArray[np.int64], list[str]]:
-    """Rows that are all in memory sorted by time between resets of the clock, their numbers, and what
-    was found.
-    """
+    """Rows, all in memory, sorted by time between clock resets, their numbers, and findings."""
     numbers = np.arange(len(rows))
     t = rows[:, 0]
     known = np.isfinite(t)

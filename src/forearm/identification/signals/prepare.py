@@ -1,4 +1,4 @@
-"""The door: a log read through once, and its samples as often as they are asked for."""
+"""Entry point: read a log once, then provide its samples repeatedly."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from forearm.spatial import Floats
 from forearm.trajectories.recorded import units_of
 from forearm.values import check_kind, check_number
 
-# The window with the least error of qdd is longer than a fit wants it: over a log noise averages out, what
-# the window bends away does not.
+# The window with the least error of qdd is longer than a fit wants: over a log noise averages out, filter
+# bias does not.
 SHARPER = 1.7
 FEWEST_WINDOWS = 10.0  # in the longest piece
 LONGEST_SHIFT = 1000  # periods
@@ -46,23 +46,23 @@ def prepare_log(
     effort: str | None = None,
     name: str | None = None,
 ) -> PreparedLog:
-    """A log of an arm, ready for a fit: read through once, its samples as often as they are asked for.
+    """Prepare a log of an arm for a fit: read once, with samples available repeatedly.
 
-    Positions are filtered without delay and differentiated by polynomials over a window that is chosen
-    from their noise, unless qd and qdd are both logged. What is wrong with the log is said by the names of
-    its columns: refused where no fit could be right, and among the findings where it can go on.
+    Positions are zero-phase filtered and differentiated by polynomials over a window chosen from their noise,
+    unless qd and qdd are both logged. Faults are reported by column name: refused if no fit could be right,
+    otherwise listed among the findings.
 
     Args:
         arm: the arm.
-        log: the path of a .csv, .tsv, .txt or .parquet file, which is read in blocks, of .npz or .json;
-            arrays by name, t (T,), q and tau, current or voltage (T, n), or a column (T,) for each joint, as
-            data frames have them; or what a plan or a simulation left.
-        columns: what columns by names that are not known are, theirs to ours: {"angle": "q", "load": "tau"}.
-        units: "deg" or "rad", and "s", "ms", "us" or "ns", in one text or a list (default: rad and s).
-        period: between rows, s, where there are no times.
-        cutoff: of the filter of positions, Hz; None: chosen from their noise.
-        derivatives: "logged": qd and qdd of the log; "position": from q; None: logged where both are there.
-        effort: "tau", "current" or "voltage", where several are there.
+        log: the path of a .csv, .tsv, .txt or .parquet file, which is read in blocks, or of an .npz or .json
+            file; arrays by name, t (T,), q and tau, current or voltage (T, n), or a column (T,) per joint, as
+            in data frames; or a plan or simulation result.
+        columns: mapping of unknown column names, theirs to ours: {"angle": "q", "load": "tau"}.
+        units: "deg" or "rad", and "s", "ms", "us" or "ns", in one string or a list (default: rad and s).
+        period: sampling period, s, if there are no times.
+        cutoff: cut-off frequency of the position filter, Hz; None: chosen from their noise.
+        derivatives: "logged": qd and qdd of the log; "position": from q; None: logged if both are present.
+        effort: "tau", "current" or "voltage", if several are present.
         name: of the log (default: that of the file).
     """
     check_kind(arm, Arm, "prepare_log, arm")
@@ -79,18 +79,18 @@ def prepare_log(
 
 
 class PreparedSignals:
-    """A log that was read through, and how its samples are made."""
+    """A log after the first read, and how its samples are formed."""
 
     def __init__(self, signals: LogSignals, plan: WindowPlan, reader: LogReader) -> None:
         self._signals, self._plan, self._reader = signals, plan, reader
 
     @property
     def signals(self) -> LogSignals:
-        """What is known of it."""
+        """Its properties."""
         return self._signals
 
     def blocks(self, shift: float = 0.0) -> Iterator[Samples]:
-        """Its samples; efforts are taken `shift` s later than the motion that they belong to."""
+        """Its samples; efforts are taken `shift` s later than the corresponding motion."""
         plan = self._plan
         where = f"{plan.table.name}, shift"
         check_number(shift, where)
@@ -105,17 +105,14 @@ class PreparedSignals:
 
 
 def _given_period(table: LogTable, period: float | None, is_logged: bool) -> float | None:
-    """What rows are apart, s, where the caller says it."""
+    """Sampling period given by the caller, s."""
     if period is not None:
         if table.time is not None:
-            raise InputError(
-                f"{table.name}: there is a column of times already, {table.time!r}; leave period out."
-            )
+            raise InputError(f"{table.name}: there is already a time column, {table.time!r}; omit period.")
         return check_number(period, f"{table.name}, period", above=0.0)
     if table.time is None and not is_logged:
         raise InputError(
-            f"{table.name}: no column of times; give the period between rows, in s. Without it qd and qdd "
-            "must both be logged."
+            f"{table.name}: no time column; give the sampling period, in s, or a log with both qd and qdd."
         )
     return None
 
@@ -134,13 +131,13 @@ def _filtered(reader: LogReader, read: FirstRead, period: float, cutoff: float |
     frequency = cutoff_of(half, period)
     chosen = "as given" if cutoff is not None else "chosen from their noise"
     read.findings.append(
-        f"Positions are filtered without delay, cut-off {frequency:.4g} Hz, {chosen}: polynomials of degree "
+        f"Positions are zero-phase filtered, cut-off {frequency:.4g} Hz, {chosen}: polynomials of degree "
         f"4 over {2 * half + 1} samples, {1e3 * 2 * half * period:.4g} ms."
     )
     if table.has("qd") and not table.has("qdd"):
         read.findings.append(
-            f"Velocities are logged ({table.names['qd'][0]!r}, ...), accelerations are not: both are taken "
-            "from the positions."
+            f"Velocities are logged ({table.names['qd'][0]!r}, ...), accelerations are not: both are "
+            "computed from the positions."
         )
     errors = derivative_errors(motion, half, period, noise)
     jumps = jumping_joints(motion, half, errors[0])
@@ -148,22 +145,20 @@ def _filtered(reader: LogReader, read: FirstRead, period: float, cutoff: float |
 
 
 def _logged(reader: LogReader, read: FirstRead) -> PreparedLog:
-    """Derivatives as they were logged."""
+    """Logged derivatives."""
     table = reader.table
     noise = _noise([(rows[:, 0], rows[:, table.at(table.position)]) for rows in read.scan.stretches])
     read.findings.append(
-        f"qd and qdd are taken as they were logged ({table.names['qd'][0]!r}, {table.names['qdd'][0]!r}, "
-        "...); derivatives='position' takes them from the positions."
+        f"qd and qdd are used as logged ({table.names['qd'][0]!r}, {table.names['qdd'][0]!r}, "
+        "...); derivatives='position' computes them from the positions."
     )
     unknown = np.full(table.n, math.nan)
     return _prepared(reader, read, 0, True, math.nan, (noise, unknown, unknown))
 
 
 def _states(reader: LogReader, read: FirstRead) -> PreparedLog:
-    """Rows without times: nothing can be said about noise."""
-    read.findings.append(
-        "There are no times: each row is taken as a state of its own, with qd and qdd as logged."
-    )
+    """Rows without times: noise cannot be assessed."""
+    read.findings.append("There are no times: each row is an independent state, with qd and qdd as logged.")
     unknown = np.full(reader.table.n, math.nan)
     return _prepared(reader, read, 0, True, math.nan, (unknown, unknown, unknown))
 
@@ -177,7 +172,7 @@ def _prepared(
     errors: tuple[Floats, Floats, Floats],
     jumps: NDArray[np.bool_] | None = None,
 ) -> PreparedLog:
-    """What is known of the log, with errors of q, qd and qdd."""
+    """Properties of the log, with errors of q, qd and qdd."""
     table, period, efforts, scan = reader.table, reader.period, read.efforts, read.scan
     plan = WindowPlan(table, period, half, is_logged, efforts.lowest, efforts.highest, efforts.is_dead)
     long = [size for size in scan.pieces if size > 2 * half]
@@ -187,12 +182,12 @@ def _prepared(
         rows = sum(size * count for size, count in scan.pieces.items() if size <= 2 * half)
         read.findings.append(
             f"{short} of {short + pieces} pieces {'is' if short == 1 else 'are'} shorter than the window of "
-            f"{2 * half + 1} samples: {rows} rows left out."
+            f"{2 * half + 1} samples: {rows} rows dropped."
         )
     if not used:
         raise InputError(
-            f"{table.name}: no piece between gaps is as long as the window of {2 * half + 1} samples; give a "
-            f"higher cutoff. {' '.join(read.findings)}"
+            f"{table.name}: no piece between gaps is long enough for the window of {2 * half + 1} samples; "
+            f"give a higher cutoff. {' '.join(read.findings)}"
         )
     signals = LogSignals(
         name=table.name,
@@ -221,7 +216,7 @@ def _prepared(
 
 
 def _spared(scan: Scan, half: int) -> int:
-    """A half window that is no longer than this, and leaves more than a third of the rows."""
+    """The longest half window up to this one that keeps more than a third of the rows."""
     for shorter in (half, *(h for h in reversed(HALVES) if h < half)):
         left = sum(count * max(0, size - 2 * shorter) for size, count in scan.pieces.items())
         if 3 * left >= scan.rows:

@@ -1,4 +1,4 @@
-"""Which of a log's quantities are used: positions, one kind of effort, derivatives where they are logged."""
+"""Selection of a log's quantities: positions, one kind of effort, derivatives if logged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DERIVATIVES = ("logged", "position")
 
 @dataclass(frozen=True)
 class ChosenQuantities:
-    """What is read of a log: its positions, its effort, and everything in the order of a row."""
+    """Quantities read from a log: positions, effort, and the order of columns in a row."""
 
     position: str
     effort: EffortKind
@@ -28,7 +28,7 @@ class ChosenQuantities:
 def chosen_quantities(
     there: Sequence[str], ignored: Sequence[str], name: str, effort: str | None, derivatives: str | None
 ) -> ChosenQuantities:
-    """The quantities that are used of those that are there; `ignored` columns are for messages."""
+    """Select from the quantities present; `ignored` columns are for messages."""
     if derivatives is not None:
         check_choice(derivatives, DERIVATIVES, f"{name}, derivatives")
     kind = _effort(there, ignored, name, effort)
@@ -37,12 +37,12 @@ def chosen_quantities(
     if derivatives == "logged" and not has_all:
         missing = [x for x in ("q", "qd", "qdd") if x not in there]
         raise InputError(f"{name}, derivatives: 'logged' needs q, qd and qdd; missing: {listed(missing)}.")
-    # logged derivatives belong to q, not to what a sensor with its noise measured
+    # logged derivatives belong to q, not to the noisy sensor's measurement
     position = "measured_q" if "measured_q" in there and derivatives != "logged" else "q"
     if position not in there:
         raise InputError(
-            f"{name}: no positions q of the joints; it has {listed([*there, *ignored])}. Say which columns "
-            "they are: columns={'theirs': 'q'} (--columns theirs=q)."
+            f"{name}: no joint positions q; the log has {listed([*there, *ignored])}. Map the columns: "
+            "columns={'theirs': 'q'} (--columns theirs=q)."
         )
     motion = tuple(x for x in ("qd", "qdd") if x in there and position == "q")
     return ChosenQuantities(position, kind, (position, kind, *beside, *motion))
@@ -53,16 +53,16 @@ def _effort(there: Sequence[str], ignored: Sequence[str], name: str, wanted: str
     if wanted is not None:
         check_choice(wanted, EFFORTS, f"{name}, effort")
         if wanted not in found:
-            raise InputError(f"{name}, effort: there is no {wanted}; it has {listed([*there, *ignored])}.")
+            raise InputError(f"{name}, effort: no {wanted}; the log has {listed([*there, *ignored])}.")
         return cast(EffortKind, wanted)
     if not found:
         raise InputError(
-            f"{name}: no effort of the joints: tau, current or voltage; it has {listed([*there, *ignored])}. "
-            "Say which columns it is: columns={'theirs': 'tau'} (--columns theirs=tau)."
+            f"{name}: no joint effort (tau, current or voltage); the log has {listed([*there, *ignored])}. "
+            "Map the columns: columns={'theirs': 'tau'} (--columns theirs=tau)."
         )
     if "tau" in found and len(found) > 1:
         raise InputError(
-            f"{name}: there are {' and '.join(found)}; say which of them is to be fitted: "
+            f"{name}: found {' and '.join(found)}; choose which to fit: "
             f"effort={' or '.join(map(repr, found))}."
         )
     return "voltage" if "voltage" in found else cast(EffortKind, found[0])

@@ -1,4 +1,4 @@
-"""The rows of a log, as often as they are asked for: from memory where they are few, else read again."""
+"""Repeated access to the rows of a log: from memory if short, otherwise re-read."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from forearm.identification.signals.table import LogTable, in_chunks
 from forearm.identification.signals.tally import Tally
 from forearm.spatial import Floats
 
-HUGE = 1e30  # larger numbers mark what was not measured
+HUGE = 1e30  # larger values mark missing measurements
 JUMPS = 4.0  # times the steps of a position: a jump
-# The largest steps, which may be jumps themselves, do not tell how fast a position moves:
-LARGEST = 20  # of them, and
-ONE_IN = 500  # of all.
+# The largest steps may be jumps themselves, so speed is judged without them:
+LARGEST = 20  # of the steps, and
+ONE_IN = 500  # fraction of all.
 
 
 class LogReader:
-    """A log whose head is read: all of it, where it is short enough to be held in memory.
+    """A log with its head in memory: all of it, if short enough.
 
     Args:
-        table: where its rows are from.
-        period: between rows, s, where there are no times.
-        is_logged: whether derivatives are read, so that no row may lack them.
+        table: source of its rows.
+        period: sampling period, s, if there are no times.
+        is_logged: whether derivatives are read and required in every row.
 
     Attributes:
         table: as given.
-        period: between rows, s; None: rows are states, without a time.
-        head: the rows that were read.
-        is_whole: whether that is all.
-        findings: what was found about their order.
+        period: sampling period, s; None: rows are states without time.
+        head: the rows read so far.
+        is_whole: whether that is the whole log.
+        findings: findings about their order.
     """
 
     def __init__(self, table: LogTable, period: float | None, is_logged: bool) -> None:
@@ -60,8 +60,8 @@ class LogReader:
             self._jumps = _jumps(table, self.head)
 
     def first(self, tally: Tally) -> Iterator[PieceRows]:
-        """The pieces of the log, the first time: what follows the head is not read twice. The head of a log
-        that is not whole is let go of.
+        """The pieces of the log on the first pass, without re-reading the head, which is released if the log
+        continues.
         """
         if self.is_whole:
             return self.again(tally)
@@ -95,11 +95,11 @@ class LogReader:
                 is_whole = False
                 break
         if not count:
-            raise InputError(f"{self.table.name}: no row of numbers.")
+            raise InputError(f"{self.table.name}: no usable row.")
         return np.concatenate(chunks), is_whole
 
     def _timed(self, chunks: Iterator[Floats]) -> Iterator[Floats]:
-        """Rows whose numbers become times, where a period was given; what no sensor gives is missing."""
+        """Rows with times computed from a given period; sentinel values become missing."""
         for rows in chunks:
             if self._given is not None:
                 rows[:, 0] *= self._given
@@ -117,10 +117,10 @@ def _numbered(chunks: Iterable[Floats]) -> Iterator[tuple[Floats, NDArray[np.int
 
 
 def _jumps(table: LogTable, rows: Floats) -> Floats:
-    """Steps of positions (n,) that are far beyond all but a few of these rows; whole turns do not count."""
+    """Thresholds (n,) for jumps, far beyond all but a few steps of these rows; whole turns do not count."""
     jumps = np.full(table.n, np.inf)
     q = table.at(table.position)
-    for i in range(table.n):  # one by one: the head of a log may be long
+    for i in range(table.n):  # column by column: the head of a log may be long
         steps = np.diff(rows[:, q.start + i])
         if table.is_angle[i]:
             steps -= TURN * np.round(steps / TURN)

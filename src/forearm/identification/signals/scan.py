@@ -1,4 +1,4 @@
-"""What one read through a log leaves: extremes of columns, lengths of pieces, stretches to look at."""
+"""Statistics of one pass over a log: column extremes, lengths of pieces, stretches for analysis."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from forearm.identification.signals.cleaning import PieceRows
 from forearm.identification.signals.table import LogTable
 from forearm.spatial import Floats
 
-SPAN = 4096  # rows of a stretch that is kept
-MOST = 32_768  # rows that are kept, spread over the log
-SHORT = 9  # rows: less is not looked at
+SPAN = 4096  # rows of a stored stretch
+MOST = 32_768  # stored rows, spread over the log
+SHORT = 9  # rows: shorter pieces are not stored
 
 
 class Scan:
-    """Figures of a log that comes stretch by stretch, in memory that does not grow with it.
+    """Running statistics of a log, in constant memory.
 
     Attributes:
-        rows: counted.
-        pieces: how many of each length in rows.
+        rows: number of rows.
+        pieces: number of pieces by length in rows.
         durations: of all pieces of each length together, s.
-        stretches: rows that are looked at, each without a gap.
+        stretches: rows stored for analysis, each without a gap.
         low, high: extremes of every column (m,).
         highest, lowest: of the efforts while something moves, the lowest with opposite sign.
     """
@@ -44,7 +44,7 @@ class Scan:
         self._last: Floats | None = None
 
     def add(self, stretch: PieceRows) -> None:
-        """Take in the next rows."""
+        """Add the next rows."""
         if stretch.starts:
             self.finish()
         rows = stretch.rows
@@ -59,7 +59,7 @@ class Scan:
         self._keep(rows)
 
     def finish(self) -> None:
-        """End the piece that was going on."""
+        """End the current piece."""
         if self._length:
             self.pieces[self._length] += 1
             before = self.durations.get(self._length, 0.0)
@@ -70,12 +70,12 @@ class Scan:
 
     @property
     def stretches(self) -> list[Floats]:
-        """Rows that are looked at, one stretch of them without a gap after the other."""
+        """Rows stored for analysis, one gap-free stretch after the other."""
         running = [np.concatenate(self._run)] if self._run else []
         return self._kept or [rows for rows in running if len(rows) >= SHORT]
 
     def _note_efforts(self, rows: Floats) -> None:
-        """Extremes while something moves: at rest efforts may well stand still."""
+        """Extremes while something moves: at rest efforts may be constant."""
         q = rows[:, 1 : 1 + self._table.n]
         before = q[:1] if self._last is None else self._last
         moves = (np.diff(q, axis=0, prepend=before) != 0.0).any(axis=1)
@@ -97,7 +97,7 @@ class Scan:
                 self._offer()
 
     def _offer(self) -> None:
-        """A whole stretch is kept where its turn is; where there are too many, every second goes."""
+        """Store every k-th whole stretch; k doubles when there are too many."""
         if not self._run:
             return
         rows = np.concatenate(self._run)
@@ -113,7 +113,7 @@ class Scan:
 
 
 class TopValues:
-    """The largest value of each column (n,) and the next below it, with how often they came."""
+    """The largest value of each column (n,) and the next lower one, with their counts."""
 
     def __init__(self, n: int) -> None:
         self.count = 0
@@ -121,7 +121,7 @@ class TopValues:
         self.counts = np.zeros((2, n))
 
     def add(self, columns: Floats) -> None:
-        """Take in the next rows (B, n); NaN does not count."""
+        """Add the next rows (B, n), ignoring NaN."""
         self.count += len(columns)
         columns = np.where(np.isnan(columns), -np.inf, columns)
         top = columns.max(axis=0)

@@ -1,7 +1,7 @@
-"""The motion of a piece at other times than those of its rows: between samples by cubics.
+"""Interpolation of a piece's motion at shifted times by cubics.
 
-Not the efforts: an average of two samples has less noise than either, and a fit would rather shift efforts by
-half a sample than not at all. Positions go through a window that is longer than that.
+Efforts are not interpolated: an average of two samples has less noise than either, so a fit would prefer a
+shift by half a sample to none. Positions pass a longer filter window anyway.
 """
 
 from __future__ import annotations
@@ -10,31 +10,31 @@ import numpy as np
 
 from forearm.spatial import Floats
 
-AROUND = 2  # samples on each side of a time that its cubic goes through
-NEGLIGIBLE = 1e-9  # weight of a sample that does not count
+AROUND = 2  # samples on each side of a time in its cubic
+NEGLIGIBLE = 1e-9  # weight below which a sample does not count
 
 
 class Shifter:
-    """Takes rows of one piece in, gives those out whose motion at t + shift is known.
+    """Returns rows of one piece as soon as their motion at t + shift is known.
 
     Args:
         shift: s.
-        motion: the columns that are shifted.
+        motion: columns to be shifted.
     """
 
     def __init__(self, shift: float, motion: slice) -> None:
         self._shift, self._motion = shift, motion
         self._rows: Floats | None = None
-        self._next = 0  # of these rows, whose turn it is
+        self._next = 0  # rows not yet emitted
         self._begin = 0.0
 
     def start(self) -> None:
-        """Begin a new piece."""
+        """Start a new piece."""
         self._rows = None
         self._next = 0
 
     def shifted(self, rows: Floats, is_last: bool) -> Floats:
-        """The next rows of the piece, which may be none: those that can go out."""
+        """Add the next rows of the piece, possibly none; return those that are ready."""
         if self._shift == 0.0:
             return rows
         if self._rows is None:
@@ -46,7 +46,7 @@ class Shifter:
         if len(t) < 2 * AROUND:
             return rows[:0]
         until = t[-1] if is_last else t[-AROUND - 1]
-        # rounding: a sample that is due at the very end of the piece
+        # rounding of a sample at the very end of the piece
         slack = 1e-9 * (t[-1] - t[0]) / len(t)
         wanted = t[self._next :] + self._shift
         late = int(np.searchsorted(wanted, until + slack, side="right"))
@@ -70,7 +70,7 @@ class Shifter:
         return rows
 
     def _forget(self) -> None:
-        """Rows that no later one needs."""
+        """Drop rows that no later one needs."""
         assert self._rows is not None
         t = self._rows[:, 0]
         k = min(self._next, len(t) - 1)
@@ -81,7 +81,7 @@ class Shifter:
 
 
 def _lagrange(nodes: Floats, x: Floats) -> Floats:
-    """What each of the times (T, k) weighs in polynomials through them, at x (T,): (T, k)."""
+    """Lagrange weights of the times (T, k) at x (T,): (T, k)."""
     weights = np.ones_like(nodes)
     for i in range(nodes.shape[1]):
         for j in range(nodes.shape[1]):

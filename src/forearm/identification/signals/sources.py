@@ -1,4 +1,4 @@
-"""A user's log opened: a file, arrays by name, or what a plan or a simulation left."""
+"""Opens a user's log: a file, arrays by name, or a plan or simulation result."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ from forearm.values import as_floats
 
 @dataclass(frozen=True)
 class LogRequest:
-    """What a caller says of a log: whose it is, other names of columns, units, which effort is meant, where
-    derivatives come from, its name.
-    """
+    """Options for reading a log: its arm, column names, units, effort, source of derivatives, and name."""
 
     arm: Arm
     columns: Mapping[str, str] | None
@@ -45,7 +43,7 @@ class LogRequest:
 
 
 def open_log(log: Any, asked: LogRequest) -> LogTable:
-    """The log as a table, its quantities chosen and in our units."""
+    """The log as a table, with selected quantities in SI units."""
     if isinstance(log, str | os.PathLike):
         kind = Path(log).suffix.lower()
         if kind in (*TEXT, *PARQUET) or os.fspath(log) == STANDARD:
@@ -58,7 +56,8 @@ def open_log(log: Any, asked: LogRequest) -> LogTable:
     if isinstance(getattr(log, "log", None), MotionLog):
         return _from_motion(log.log, asked)
     raise InputError(
-        f"log: expected the path of a file, arrays by name, or a plan or simulation, got {shorten(log)}."
+        "log: expected the path of a file, arrays by name, or a plan or simulation result, got "
+        f"{shorten(log)}."
     )
 
 
@@ -102,7 +101,7 @@ def _from_file(path: str, asked: LogRequest) -> LogTable:
 
 
 def _columns(found: MotionColumns, quantities: Sequence[str], n: int) -> Columns:
-    """Where the times and these quantities stand in a file."""
+    """Columns of the times and these quantities in a file."""
     head = int(found.time is not None)
     at = {x: found.places[head + k * n : head + (k + 1) * n] for k, x in enumerate(found.names)}
     places = [*found.places[:head], *(place for x in quantities for place in at[x])]
@@ -119,10 +118,10 @@ def _from_motion(log: MotionLog, asked: LogRequest) -> LogTable:
 
 
 def _from_arrays(given: Mapping[str, Any], asked: LogRequest, name: str) -> LogTable:
-    """Arrays (T, n) by quantity, or one column (T,) for each joint, as a data frame has them."""
+    """Arrays (T, n) by quantity, or one column (T,) per joint, as in a data frame."""
     name = asked.name or name
     if not given:
-        raise InputError(f"{name}: nothing in it; expected arrays t (T,), q (T, {asked.arm.n}) and tau.")
+        raise InputError(f"{name}: empty; expected arrays t (T,), q (T, {asked.arm.n}) and tau.")
     times = time_column(list(given), asked.columns)
     time = list(given)[times[0]] if times else None
     words = words_for(READ, asked.columns)
@@ -186,7 +185,7 @@ def _of_arrays(
 
 
 def _array(value: Any, shape: tuple[int, ...], what: str) -> Floats:
-    """Numbers of this shape, without a copy where they are float64 already; -1: any length."""
+    """Values of this shape, uncopied if float64 already; -1: any length."""
     array = value if isinstance(value, np.ndarray) and value.dtype == np.float64 else as_floats(value, what)
     if array.ndim != len(shape) or array.shape[1:] != shape[1:]:
         text = ", ".join("T" if size < 0 else str(size) for size in shape)
@@ -200,7 +199,7 @@ def _check_lengths(arrays: Mapping[str, Floats], name: str) -> None:
     lengths = {key: len(array) for key, array in arrays.items()}
     if len(set(lengths.values())) > 1:
         said = listed([f"{key} {count}" for key, count in lengths.items()])
-        raise InputError(f"{name}: expected as many rows of every quantity, got {said}.")
+        raise InputError(f"{name}: expected the same number of rows for every quantity, got {said}.")
 
 
 def _angles(arm: Arm) -> Floats:
@@ -208,7 +207,7 @@ def _angles(arm: Arm) -> Floats:
 
 
 def _scale(asked: LogRequest, quantities: Sequence[str], time_unit: float) -> Floats:
-    """How many of the units of each column are one of ours."""
+    """Factor of each column's unit to SI."""
     given = units_of(asked.units)
     turning = np.where(_angles(asked.arm) > 0.0, given.get("angles", 1.0), 1.0)
     ones = np.ones(asked.arm.n)

@@ -1,4 +1,4 @@
-"""The rows of a log as one table of numbers, chunk by chunk, from wherever it lies."""
+"""The rows of a log as one table, chunk by chunk, from any source."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from forearm.identification.samples import EffortKind
 from forearm.spatial import Floats
 
 T = TypeVar("T", bound=np.generic)
-ROWS = 8192  # of an array at a time
-KEPT = 6_000_000  # numbers, 48 MB: a log that has no more is held in memory
+ROWS = 8192  # rows of an array per chunk
+KEPT = 6_000_000  # values, 48 MB: a shorter log is held in memory
 
 
 @dataclass(frozen=True, eq=False)
 class LogTable:
-    """A log whose quantities are chosen; a row is t and then quantity after quantity, joint by joint.
+    """A log with selected quantities; a row is t, then quantity by quantity, joint by joint.
 
     Attributes:
         name: of the log.
-        time: the column of times; None: rows are counted.
+        time: the time column; None: rows are numbered.
         position: "q" or "measured_q", the first of the quantities.
-        effort: what was measured, the second.
+        effort: the kind of effort, the second.
         names: the columns of each quantity, in the order of a row.
-        is_angle: which joints turn (n,).
-        is_ours: whether its units are ours for sure: what a plan or a simulation left.
-        place: what a row is called, by its number from 0 on: "line 12".
+        is_angle: which joints are revolute (n,).
+        is_ours: whether its units are certainly SI: a plan or simulation result.
+        place: name of a row by its number from 0 on: "line 12".
         chunks: reads the rows, from the first: (B, 1 + quantities x n), in SI units; NaN: missing.
     """
 
@@ -49,12 +49,12 @@ class LogTable:
         return len(self.is_angle)
 
     def at(self, quantity: str) -> slice:
-        """Where a quantity stands in a row."""
+        """Slice of a quantity in a row."""
         k = list(self.names).index(quantity)
         return slice(1 + k * self.n, 1 + (k + 1) * self.n)
 
     def has(self, *quantities: str) -> bool:
-        """Whether all of these are there."""
+        """Whether all of these are present."""
         return all(x in self.names for x in quantities)
 
     @property
@@ -70,7 +70,7 @@ def in_chunks(rows: NDArray[T]) -> Iterator[NDArray[T]]:
 
 
 def stacked(t: Floats | None, blocks: Sequence[Floats]) -> Iterator[Floats]:
-    """Arrays side by side, chunk by chunk; without times rows are counted."""
+    """Arrays joined column-wise, chunk by chunk; without times rows are numbered."""
     count = len(blocks[0])
     for start in range(0, count, ROWS):
         part = slice(start, min(start + ROWS, count))

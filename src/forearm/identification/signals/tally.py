@@ -1,4 +1,4 @@
-"""What was left out of a log while it was read, counted, and said column by column."""
+"""Counts of dropped rows of a log, reported column by column."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from forearm.identification.signals.table import LogTable
 from forearm.logs.columns import listed
 from forearm.spatial import Floats
 
-MANY = 0.1  # share of the rows
-TOO_COARSE = " Times are too coarse for so many rows: leave that column out, and give the period."
+MANY = 0.1  # fraction of the rows
+TOO_COARSE = " The time resolution is too coarse for this rate: remove that column, and give the period."
 
 
 @dataclass
 class Jump:
-    """Jumps of one joint's position: how many, and the first: row, time, size."""
+    """Jumps of one joint's position: count, and the first: row, time, size."""
 
     count: int
     row: int
@@ -26,15 +26,15 @@ class Jump:
 
 @dataclass
 class Tally:
-    """Counts over a whole log, of rows by their number from 0 on.
+    """Counts over a whole log; rows are numbered from 0.
 
     Attributes:
-        rows: that were read.
-        missing: numbers that are missing, by column (m,).
-        dropped: rows without a whole motion.
-        wrapped: times that a position went on whole turns away (n,).
-        repeated, first_repeated: rows whose time was there already, and the first.
-        gaps, longest, longest_at: steps in time that part the log; the longest and when it began, s.
+        rows: rows read.
+        missing: missing values by column (m,).
+        dropped: rows with incomplete motion.
+        wrapped: number of jumps by whole turns per position (n,).
+        repeated, first_repeated: rows that repeat a time, and the first of them.
+        gaps, longest, longest_at: time gaps that split the log; the longest and its start, s.
         resets, first_reset: how often the clock went back; the first: row, time before and after, s.
         jumps: of positions, by kind, "outlier" or "step", and joint.
     """
@@ -58,30 +58,30 @@ class Tally:
         return Tally(np.zeros(len(table.headings)), np.zeros(table.n))
 
     def note_repeated(self, count: int, row: int) -> None:
-        """Rows whose time was there already."""
+        """Count rows that repeat a time."""
         if not self.repeated:
             self.first_repeated = row
         self.repeated += count
 
     def note_gap(self, length: float, begin: float) -> None:
-        """A step in time that is too long, s."""
+        """Count a gap in time, s."""
         self.gaps += 1
         if length > self.longest:
             self.longest, self.longest_at = length, begin
 
     def note_reset(self, row: int, before: float, after: float) -> None:
-        """The clock went back."""
+        """Count a clock reset."""
         if not self.resets:
             self.first_reset = (row, before, after)
         self.resets += 1
 
     def note_jump(self, kind: str, joint: int, row: int, time: float, size: float) -> None:
-        """A position out of line."""
+        """Count a position outlier."""
         seen = self.jumps.setdefault((kind, joint), Jump(0, row, time, size))
         seen.count += 1
 
     def findings(self, table: LogTable, period: float | None) -> list[str]:
-        """What was found, in sentences."""
+        """The findings as sentences."""
         return [*self._missing(table), *self._times(table, period), *self._positions(table)]
 
     def _missing(self, table: LogTable) -> list[str]:
@@ -90,11 +90,9 @@ class Tally:
         found = []
         if self.dropped:
             where = [f"{table.headings[k]!r} ({self.missing[k]:.0f})" for k in lacking if k not in efforts]
-            found.append(
-                f"{_count(self.dropped, 'row')} left out where a number is missing: {listed(where)}."
-            )
+            found.append(f"{_count(self.dropped, 'row')} dropped for missing values: {listed(where)}.")
         if where := [f"{table.headings[k]!r} ({self.missing[k]:.0f})" for k in lacking if k in efforts]:
-            found.append(f"Numbers are missing in {listed(where)}: these samples are not used for the joint.")
+            found.append(f"Values are missing in {listed(where)}: these samples are not used for the joint.")
         return found
 
     def _times(self, table: LogTable, period: float | None) -> list[str]:
@@ -102,13 +100,13 @@ class Tally:
         found = []
         if self.repeated:
             found.append(
-                f"{name!r}: {_count(self.repeated, 'row')} left out that repeat{'s' * (self.repeated == 1)} "
-                f"the time of the row before, first {table.place(self.first_repeated)}."
-                f"{TOO_COARSE if self.repeated > MANY * self.rows else ''}"
+                f"{name!r}: {_count(self.repeated, 'row')} dropped that repeat{'s' * (self.repeated == 1)} "
+                "the time of the previous row, first "
+                f"{table.place(self.first_repeated)}.{TOO_COARSE if self.repeated > MANY * self.rows else ''}"
             )
         if self.gaps and period is not None:
             found.append(
-                f"{name!r}: {_count(self.gaps, 'gap')} part{'s' if self.gaps == 1 else ''} the log (rows "
+                f"{name!r}: {_count(self.gaps, 'gap')} split{'s' if self.gaps == 1 else ''} the log (rows "
                 f"are {period:.4g} s apart); the longest, {self.longest:.4g} s, begins at "
                 f"{self.longest_at:.6g} s."
             )
@@ -116,15 +114,15 @@ class Tally:
             row, before, after = self.first_reset
             found.append(
                 f"{name!r}: the clock goes back {_count(self.resets, 'time')}, first at {table.place(row)} "
-                f"from {before:.6g} s to {after:.6g} s; the log is parted there."
+                f"from {before:.6g} s to {after:.6g} s; the log is split there."
             )
         return found
 
     def _positions(self, table: LogTable) -> list[str]:
         names = table.names[table.position]
         found = [
-            f"{names[i]!r} jumps by whole turns {_count(int(self.wrapped[i]), 'time')}, as angles do that "
-            "are kept within one turn; made continuous."
+            f"{names[i]!r} jumps by whole turns {_count(int(self.wrapped[i]), 'time')}, as angles wrapped to "
+            "one turn do; unwrapped."
             for i in np.flatnonzero(self.wrapped)
         ]
         for (kind, joint), jump in sorted(self.jumps.items()):
@@ -132,13 +130,13 @@ class Tally:
             at = f"{table.place(jump.row)} (t = {jump.time:.6g} s)"
             if kind == "outlier":
                 found.append(
-                    f"{name!r}: {_count(jump.count, 'row')} left out, where it jumps away and back; first "
+                    f"{name!r}: {_count(jump.count, 'row')} dropped as outliers; first "
                     f"{at}, by {jump.size:.4g} {unit}."
                 )
             else:
                 found.append(
                     f"{name!r} jumps {_count(jump.count, 'time')}, first at {at} by {jump.size:.4g} {unit}; "
-                    "the log is parted there. Was the sensor set to a new zero?"
+                    "the log is split there. Was the sensor re-zeroed?"
                 )
         return found
 

@@ -1,4 +1,4 @@
-"""Pieces of a log as samples: positions through windows, efforts beside them."""
+"""Samples from the pieces of a log: filtered positions and their efforts."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from forearm.identification.signals.shifting import Shifter
 from forearm.identification.signals.table import LogTable
 from forearm.spatial import Floats
 
-BLOCK = 4096  # samples at most in a block
+BLOCK = 4096  # most samples in a block
 
 
 @dataclass(frozen=True, eq=False)
 class WindowPlan:
-    """How samples are made of the rows of a log.
+    """How samples are formed from the rows of a log.
 
     Attributes:
-        table: where the rows are from.
-        period: between rows, s; None: rows are states, without a time.
-        half: half window; 0 where derivatives are logged.
-        is_logged: whether qd and qdd are taken as they were logged.
-        lowest, highest: efforts (n,) from which on they are clipped.
-        is_dead: joints (n,) whose effort says nothing.
+        table: source of the rows.
+        period: sampling period, s; None: rows are states without time.
+        half: half window; 0 if derivatives are logged.
+        is_logged: whether logged qd and qdd are used.
+        lowest, highest: clipping levels of efforts (n,).
+        is_dead: joints (n,) without usable effort.
     """
 
     table: LogTable
@@ -50,10 +50,10 @@ def samples_of(plan: WindowPlan, stretches: Iterable[PieceRows], shift: float) -
 
 
 class _SampleMaker:
-    """Rows of a piece in, samples out; None ends the piece.
+    """Converts rows of a piece to samples; None ends the piece.
 
-    Inside, a row is t, then q (and qd, qdd where they are logged), then efforts (and currents), then 1 for
-    each usable effort.
+    Internally a row is t, then q (and qd, qdd if logged), then efforts (and currents), then 1 for each usable
+    effort.
     """
 
     def __init__(self, plan: WindowPlan, shift: float) -> None:
@@ -68,12 +68,12 @@ class _SampleMaker:
         self._usable = slice(first + count, first + count + n)
         self._has_current = bool(beside)
         self._shifter = Shifter(-shift, slice(1, first))
-        self._held = np.zeros(count)  # the last efforts that were numbers
+        self._held = np.zeros(count)  # the last valid efforts
         self._rows = np.zeros((0, first + count + n))
         self._starts = True
 
     def samples(self, rows: Floats | None) -> Iterator[Samples]:
-        """What can be given after these rows."""
+        """Samples that are complete after these rows."""
         ready = self._shifter.shifted(self._rows[:0] if rows is None else self._marked(rows), rows is None)
         self._rows = np.concatenate([self._rows, ready]) if len(self._rows) else ready
         edge = 2 * self._plan.half
@@ -87,7 +87,7 @@ class _SampleMaker:
             self._shifter.start()
 
     def _marked(self, rows: Floats) -> Floats:
-        """Rows in the order of this class, efforts that are no number held from before and marked."""
+        """Rows in internal order; invalid efforts hold the last valid value and are marked."""
         plan = self._plan
         taken = rows[:, self._columns]
         efforts = taken[:, self._efforts]
@@ -135,8 +135,8 @@ def _places(table: LogTable, quantity: str) -> range:
 
 
 def _windows(t: Floats, values: Floats, plan: WindowPlan) -> list[Floats]:
-    """Value, slope and curvature of the windows' polynomials, (T - 2 half, m) each: by the same weights where
-    times are even, by a fit of its own where they are not.
+    """Value, slope and curvature of the window polynomials, (T - 2 half, m) each: with constant weights at
+    uniform times, otherwise by individual fits.
     """
     assert plan.period is not None
     half = plan.half

@@ -1,5 +1,5 @@
-"""Functions of an arm on a GPU: the graph as PTX, one thread per state, with the bits of the CPU's kernels.
+"""Functions of an arm on a GPU: the graph as PTX, one thread per state, bit-identical to the CPU's kernels.
 
-`text` writes the kernels, `ptx` translates them, `driver` talks to CUDA's driver, `device_arrays` takes
-arrays where they are.
+`text` writes the kernels, `ptx` translates them, `driver` wraps CUDA's driver, `device_arrays` reads device
+arrays in place.
 """

@@ -1,4 +1,6 @@
-"""Libraries whose arrays kernels take on a device: what each says of its arrays, how it makes new ones."""
+"""Array libraries whose device arrays kernels accept:
+how each describes its arrays, and allocates new ones.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,11 @@ from forearm.kernels.cuda.driver import DeviceStream, driver
 from forearm.kernels.cuda.unknown_arrays import DLPACK, INTERFACE, NUMBA, is_lent_on_device
 
 OF_TENSORS = attrgetter("shape", "dtype", "requires_grad")  # t.data = ... changes any of them in place
-LOWEST = 1 << 32  # arrays on a device lie at higher addresses
+LOWEST = 1 << 32  # device arrays have higher addresses
 
 
 class TorchArrays:
-    """PyTorch's tensors."""
+    """PyTorch tensors."""
 
     name, is_awaited = "PyTorch", False
 
@@ -31,36 +33,35 @@ class TorchArrays:
         self._devices: dict[int, Any] = {}
         self._dtypes = {name: getattr(self.torch, name) for name in ("float64", "float32")}
         self._place, self._contiguous = self._tensor.data_ptr, self._tensor.is_contiguous
-        raw = getattr(self.torch._C, "_cuda_getCurrentRawStream", None)  # a tenth of the public one's time
+        # a tenth of the public function's time
+        raw = getattr(self.torch._C, "_cuda_getCurrentRawStream", None)
         self.stream: Any = raw or (lambda device: self.torch.cuda.current_stream(device).cuda_stream)
 
     def seen(self, name: str, value: Any, stream: int) -> DeviceArray:
-        """What a tensor is."""
+        """Describe a tensor."""
         torch = self.torch
         if not value.is_cuda:
             raise InputError(
-                f"{name}: a tensor on {value.device}, expected one on a CUDA device ({name}.cuda()), or "
-                "NumPy arrays throughout."
+                f"{name}: expected a tensor on a CUDA device ({name}.cuda()), or NumPy arrays throughout, "
+                f"got one on {value.device}."
             )
         if value.requires_grad and torch.is_grad_enabled():
             raise InputError(
-                f"{name}: the tensor requires a gradient, which this call does not carry; take the functions "
-                f"of k.torch, or {name}.detach()."
+                f"{name}: the tensor requires a gradient, which this call does not propagate; use the "
+                f"functions of k.torch, or {name}.detach()."
             )
         if value.layout is not torch.strided:
-            raise InputError(
-                f"{name}: expected a dense tensor, got {value.layout}; {name}.to_dense() is one."
-            )
+            raise InputError(f"{name}: expected a dense tensor, got {value.layout}; use {name}.to_dense().")
         if value.is_neg():
             value = value.resolve_neg()
         try:
-            if type(value).__name__ == "FakeTensor":  # which would warn, and say 0
+            if type(value).__name__ == "FakeTensor":  # data_ptr would warn, and return 0
                 raise RuntimeError("it is a FakeTensor")
             address, storage = value.data_ptr(), value.untyped_storage().nbytes()
-        except RuntimeError as error:  # of vmap, of torch.compile
+        except RuntimeError as error:  # tensors of vmap, of torch.compile
             raise InputError(
                 f"{name}: the tensor has no memory of its own ({str(error).splitlines()[0]}); inside vmap, "
-                "grad and torch.compile take the functions of k.torch."
+                "grad and torch.compile use the functions of k.torch."
             ) from None
         reach = 1 + sum((n - 1) * s for n, s in zip(value.shape, value.stride(), strict=True))
         needed = (value.storage_offset() + reach) * value.element_size()
@@ -76,7 +77,7 @@ class TorchArrays:
     def addresses(
         self, values: Sequence[Any], shapes: Sequence[tuple[int, ...]], dtype: str
     ) -> tuple[int, tuple[int, ...]] | None:
-        """Where tensors lie, if all are ready as they are."""
+        """Addresses of tensors, if all can be used without conversion."""
         kind, wanted, made = self._tensor, self._dtypes[dtype], []
         device, size = values[0].get_device(), wanted.itemsize
         if device < 0:
@@ -99,7 +100,7 @@ class TorchArrays:
         return (device, tuple(made)) if min(made) >= LOWEST else None  # lower ones are those of freed storage
 
     def unchanged(self, values: Sequence[Any]) -> tuple[tuple[int, ...], list[Any]]:
-        """Where tensors lie, and what else can be changed of them in place; by functions of C alone."""
+        """Addresses of tensors, and what else can be changed of them in place; C functions only."""
         return tuple(map(self._place, values)), [*map(OF_TENSORS, values), *map(self._contiguous, values)]
 
     def empty(self, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
@@ -112,7 +113,7 @@ class TorchArrays:
         return self._devices[index]
 
     def filled(self, number: float, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
-        """A new tensor of the same number everywhere."""
+        """A new tensor filled with a number."""
         return self.empty(shape, dtype, device, stream).fill_(number)
 
     def plain(self, array: DeviceArray, name: str, shape: tuple[int, ...], stream: int) -> Any:
@@ -120,13 +121,13 @@ class TorchArrays:
         return array.value.expand(shape).contiguous()
 
     def sent(self, values: Array, device: int, stream: int) -> Any:
-        """An array of the host's on the device."""
+        """A host array copied to the device."""
         return self.torch.from_numpy(np.array(values)).to(self._device(device))
 
     def columns(
         self, values: Sequence[Any], shape: tuple[int, ...], dtype: str, device: int, stream: int
     ) -> Any:
-        """Tensors and numbers side by side, as the last axis of the shape."""
+        """Tensors and numbers side by side along the last axis of the shape."""
         made = self.empty(shape, dtype, device, stream)
         for k, value in enumerate(values):
             made[..., k] = value
@@ -137,12 +138,12 @@ class TorchArrays:
         to.value.copy_(source.value)
 
     def summed(self, array: DeviceArray, stream: int) -> Any:
-        """Over the first axis."""
+        """The sum over the first axis."""
         return array.value.sum(axis=0)
 
 
 class CupyArrays:
-    """CuPy's arrays."""
+    """CuPy arrays."""
 
     name, is_awaited = "CuPy", False
 
@@ -151,7 +152,7 @@ class CupyArrays:
         self._array = self.cupy.ndarray
 
     def seen(self, name: str, value: Any, stream: int) -> DeviceArray:
-        """What an array is."""
+        """Describe an array."""
         memory = value.data
         if value.size and memory.mem.ptr == 0:
             raise InputError(f"{name}: the memory of the array was freed.")
@@ -168,7 +169,7 @@ class CupyArrays:
     def addresses(
         self, values: Sequence[Any], shapes: Sequence[tuple[int, ...]], dtype: str
     ) -> tuple[int, tuple[int, ...]] | None:
-        """Where arrays lie, if all are ready as they are."""
+        """Addresses of arrays, if all can be used without conversion."""
         kind, made = self._array, []
         device = values[0].data.device_id
         for a, shape in zip(values, shapes, strict=True):
@@ -190,7 +191,7 @@ class CupyArrays:
             return self.cupy.empty(shape, dtype)
 
     def filled(self, number: float, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
-        """A new array of the same number everywhere."""
+        """A new array filled with a number."""
         with self.cupy.cuda.Device(device):
             return self.cupy.full(shape, number, dtype)
 
@@ -200,14 +201,14 @@ class CupyArrays:
             return self.cupy.ascontiguousarray(self.cupy.broadcast_to(array.value, shape))
 
     def sent(self, values: Array, device: int, stream: int) -> Any:
-        """An array of the host's on the device."""
+        """A host array copied to the device."""
         with self.cupy.cuda.Device(device):
             return self.cupy.asarray(values)
 
     def columns(
         self, values: Sequence[Any], shape: tuple[int, ...], dtype: str, device: int, stream: int
     ) -> Any:
-        """Arrays and numbers side by side, as the last axis of the shape."""
+        """Arrays and numbers side by side along the last axis of the shape."""
         made = self.empty(shape, dtype, device, stream)
         with self.cupy.cuda.Device(device):
             for k, value in enumerate(values):
@@ -220,14 +221,14 @@ class CupyArrays:
             to.value[...] = source.value
 
     def summed(self, array: DeviceArray, stream: int) -> Any:
-        """Over the first axis."""
+        """The sum over the first axis."""
         with self.cupy.cuda.Device(array.device):
             return array.value.sum(axis=0)
 
 
 class JaxArrays:
-    """JAX's arrays, outside of its transformations. Its streams are its own: what it gave is waited for, and
-    results are ready before it gets them.
+    """JAX arrays, outside JAX's transformations. JAX manages its own streams: its arrays are waited for
+    before use, and results are complete before they are handed to it.
     """
 
     name, is_awaited = "JAX", True
@@ -237,22 +238,22 @@ class JaxArrays:
         self._streams: dict[int, DeviceStream] = {}
 
     def seen(self, name: str, value: Any, stream: int) -> DeviceArray:
-        """What an array is."""
+        """Describe an array."""
         if any(base.__name__ == "Tracer" for base in type(value).__mro__):
             raise InputError(
-                f"{name}: {type(value).__name__} of JAX has no numbers yet; inside jit, vmap and grad take "
-                "the functions of k.jax."
+                f"{name}: JAX's {type(value).__name__} has no values yet; inside jit, vmap and grad use the "
+                "functions of k.jax."
             )
         if value.is_deleted():
             raise InputError(f"{name}: the array was deleted, or donated to another function.")
         devices = list(value.devices())
         if len(devices) != 1 or devices[0].platform not in ("gpu", "cuda"):
             raise InputError(
-                f"{name}: an array on {', '.join(map(str, devices))}, expected one on one CUDA device, or "
-                "NumPy arrays throughout."
+                f"{name}: expected an array on a single CUDA device, or NumPy arrays throughout, got one on "
+                f"{', '.join(map(str, devices))}."
             )
         if not _is_in_rows(value):
-            raise InputError(f"{name}: the array's layout in memory is not row by row.")
+            raise InputError(f"{name}: expected an array in row-major memory layout.")
         address = value.block_until_ready().unsafe_buffer_pointer() if value.size else 0
         found = driver().pointer(address) if address else None
         device = devices[0].local_hardware_id if found is None else found.device
@@ -262,7 +263,7 @@ class JaxArrays:
     def addresses(
         self, values: Sequence[Any], shapes: Sequence[tuple[int, ...]], dtype: str
     ) -> tuple[int, tuple[int, ...]] | None:
-        """Not known: they must be waited for."""
+        """Unknown: JAX arrays must be waited for."""
         return None
 
     def stream(self, device: int) -> int:
@@ -277,13 +278,13 @@ class JaxArrays:
         made = numpy.empty(shape, dtype, device=self._devices.get(device))
         if made.dtype.name != dtype:
             raise InputError(
-                f"JAX makes {made.dtype.name} where {dtype} was asked for; "
-                "jax.config.update('jax_enable_x64', True) lets it."
+                f"JAX: expected an array of {dtype}, got {made.dtype.name}; call "
+                "jax.config.update('jax_enable_x64', True) first."
             )
         return made.block_until_ready()
 
     def filled(self, number: float, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
-        """A new array of the same number everywhere."""
+        """A new array filled with a number."""
         numpy: Any = sys.modules["jax.numpy"]
         return numpy.full(shape, number, dtype, device=self._devices.get(device))
 
@@ -293,28 +294,28 @@ class JaxArrays:
         return numpy.broadcast_to(array.value, shape)
 
     def sent(self, values: Array, device: int, stream: int) -> Any:
-        """An array of the host's on the device."""
+        """A host array copied to the device."""
         return sys.modules["jax"].device_put(values, self._devices.get(device))
 
     def columns(
         self, values: Sequence[Any], shape: tuple[int, ...], dtype: str, device: int, stream: int
     ) -> Any:
-        """Arrays and numbers side by side, as the last axis of the shape."""
+        """Arrays and numbers side by side along the last axis of the shape."""
         numpy: Any = sys.modules["jax.numpy"]
         with sys.modules["jax"].default_device(self._devices.get(device)):
             return numpy.stack([numpy.broadcast_to(numpy.asarray(v, dtype), shape[:-1]) for v in values], -1)
 
     def assign(self, to: DeviceArray, source: DeviceArray, stream: int) -> None:
-        """Never asked for: arrays cannot be written to."""
-        raise InputError("out: arrays of JAX cannot be written to; leave it out.")
+        """Not supported: JAX arrays are immutable."""
+        raise InputError("out: JAX arrays are immutable; leave it out.")
 
     def summed(self, array: DeviceArray, stream: int) -> Any:
-        """Over the first axis."""
+        """The sum over the first axis."""
         return array.value.sum(axis=0)
 
 
 def _is_in_rows(value: Any) -> bool:
-    """Whether an array of JAX has the usual layout; older versions have no other."""
+    """Whether a JAX array has the default row-major layout; older versions have no other."""
     layout = getattr(getattr(value, "format", None), "layout", None)
     order = getattr(layout, "major_to_minor", None)
     return order is None or tuple(order) == tuple(range(value.ndim))
@@ -329,17 +330,17 @@ _KINDS: dict[tuple[str, str], Callable[[], ArrayLibrary]] = {
     ("numba", "DeviceNDArrayBase"): lambda: NUMBA,
 }
 _by_type: dict[type, ArrayLibrary | None] = {}
-MOST_TYPES = 256  # kept: classes that are made anew all the time are not held for ever
+MOST_TYPES = 256  # cached weakly: short-lived classes are not kept alive
 
 
 def library_of(value: object) -> ArrayLibrary | None:
-    """Who made an array on a device; None for what lies in the host's memory."""
+    """The library of a device array; None for what is in host memory."""
     kind = type(value)
     try:
         return _by_type[kind]
     except KeyError:
         found = _library(kind)
-    if found is DLPACK:  # arrays of one type may lie here or there
+    if found is DLPACK:  # arrays of one type may be on the host or on a device
         return found if is_lent_on_device(value) else None
     if len(_by_type) > MOST_TYPES:
         _by_type.clear()

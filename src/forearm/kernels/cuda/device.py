@@ -1,4 +1,4 @@
-"""A GPU: what it is, kernels assembled for it, loaded and launched, copies to it and from it."""
+"""A GPU: its properties, kernels assembled, loaded and launched, copies to and from it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from forearm.kernels.cuda.device_memory import DeviceEvent, DeviceMemory, Device
 from forearm.kernels.cuda.direct_launch import direct_launch
 from forearm.kernels.cuda.driver_api import DriverApi, DriverError, NoDevice, check_process, process
 
-OLDEST = (7, 0)  # what kernels are made for, see ptx.py
+OLDEST = (7, 0)  # minimum compute capability of the kernels, see ptx.py
 MOST_BLOCKS = 2**31 - 1
-SHARED_AT_ONCE = 48 << 10  # bytes of shared memory that a function may have without asking
+SHARED_AT_ONCE = 48 << 10  # bytes of shared memory that a function may use without opting in
 PLAIN = ctypes.CFUNCTYPE(c_int)
-MOST_STREAMS = 64  # whose handles a launcher keeps
-LOG = 1 << 14  # bytes of the assembler's messages
+MOST_STREAMS = 64  # contexts whose handles a launcher keeps
+LOG = 1 << 14  # bytes for the assembler's messages
 # CUdevice_attribute, CUfunction_attribute, CUjit_option, CUjitInputType
 CLOCK, PROCESSORS, MEMORY_CLOCK, BUS, CACHE, THREADS = 13, 16, 36, 37, 38, 39
 MAJOR, MINOR, SHARED_MOST, POOLS = 75, 76, 97, 115
@@ -32,11 +32,12 @@ Launcher = Callable[[int, Sequence[int], int], None]
 
 
 class Device:
-    """One GPU, and this process's context on it: the primary one, which PyTorch, CuPy and JAX share.
+    """One GPU, and this process's primary context on it, which PyTorch, CuPy and JAX share.
 
-    `capability` is (major, minor), `memory` its bytes, `shared_most` the bytes of shared memory that a block
-    may ask for, `processors` how many multiprocessors there are, with `threads` each; `clock` and
-    `memory_clock` in Hz, `bus` the bits that go to its memory at once, `cache` the bytes of its L2.
+    `capability` is (major, minor), `memory` its size in bytes, `shared_most` the maximum shared memory of a
+    block in bytes, `processors` the number of multiprocessors, with `threads` each; `clock` and
+    `memory_clock` in Hz, `bus` the width of the memory bus in bits, `cache` the size of the L2 cache in
+    bytes.
     """
 
     def __init__(self, api: DriverApi, index: int) -> None:
@@ -71,7 +72,7 @@ class Device:
 
     @cached_property
     def context(self) -> int:
-        """The primary context, held for good."""
+        """The primary context, retained for good."""
         with self._lock:
             if "context" not in self.__dict__:
                 self.__dict__["context"] = self.api.number(
@@ -84,7 +85,7 @@ class Device:
 
     @contextmanager
     def current(self) -> Iterator[None]:
-        """Its context is this thread's; the one before is so again afterwards."""
+        """Make its context current in this thread, and restore the previous one afterwards."""
         self.api(f"device {self.index}", "cuCtxPushCurrent_v2", self.context)
         try:
             yield
@@ -92,7 +93,7 @@ class Device:
             self.api["cuCtxPopCurrent_v2"](byref(c_void_p()))
 
     def assembled(self, ptx: bytes | str) -> bytes:
-        """PTX as machine code of this device (a cubin), by the driver's own assembler."""
+        """PTX as machine code for this device (a cubin), assembled by the driver."""
         text = ptx.encode() if isinstance(ptx, str) else bytes(ptx)
         text = text.rstrip(b"\0") + b"\0"
         log = ctypes.create_string_buffer(LOG)
@@ -119,19 +120,23 @@ class Device:
         return ctypes.string_at(code.value or 0, size.value)
 
     def loaded(self, cubin: bytes) -> DeviceModule:
-        """Machine code of this device in its memory, for good: captured graphs may hold its functions."""
+        """Machine code loaded into the device's memory, never unloaded:
+        captured graphs may refer to its functions.
+        """
         with self.current():
             what = f"loading {len(cubin):,} bytes of code on device {self.index}"
             handle = self.api.number(what, "cuModuleLoadData", cubin, kind=c_void_p)
         return DeviceModule(self, handle)
 
     def allocated(self, size: int, stream: int | None = 0) -> DeviceMemory:
-        """So many bytes, for work on the stream, or on any (None): then freeing them waits for all work."""
+        """Memory of this many bytes, for work on the stream, or on any stream (None):
+        then freeing it waits for all work.
+        """
         has_order = self.has_pools and stream is not None
         return DeviceMemory(self.api, self.current, size, stream or 0, has_order)
 
     def pinned(self, size: int) -> PinnedMemory:
-        """So many bytes of the host, pinned."""
+        """Pinned host memory of this many bytes."""
         return PinnedMemory(self.api, self.current, size)
 
     def stream(self) -> DeviceStream:
@@ -143,15 +148,15 @@ class Device:
         return DeviceEvent(self.api, self.current, is_timed)
 
     def copy_in(self, to: int, source: int, size: int, stream: int = 0) -> None:
-        """From the host, in the order of the stream."""
+        """Copy from the host, in stream order."""
         self._copy("cuMemcpyHtoDAsync_v2", to, source, size, stream)
 
     def copy_out(self, to: int, source: int, size: int, stream: int = 0) -> None:
-        """To the host, in the order of the stream."""
+        """Copy to the host, in stream order."""
         self._copy("cuMemcpyDtoHAsync_v2", to, source, size, stream)
 
     def copy(self, to: int, source: int, size: int, stream: int = 0) -> None:
-        """From one place on the device to another, in the order of the stream."""
+        """Copy from one place on the device to another, in stream order."""
         self._copy("cuMemcpyDtoDAsync_v2", to, source, size, stream)
 
     def _copy(self, name: str, to: int, source: int, size: int, stream: int) -> None:
@@ -170,14 +175,14 @@ class Device:
             self.api(f"waiting for device {self.index}", "cuStreamSynchronize", stream)
 
     def free_memory(self) -> int:
-        """Bytes that are free now."""
+        """Free memory, in bytes."""
         free, total = c_size_t(), c_size_t()
         with self.current():
             self.api(f"device {self.index}", "cuMemGetInfo_v2", byref(free), byref(total))
         return free.value
 
     def is_capturing(self, stream: int) -> bool:
-        """Whether work on the stream goes to a graph."""
+        """Whether work on the stream is being captured into a graph."""
         state = c_int()
         with self.current():
             self.api("a stream", "cuStreamIsCapturing", stream, byref(state))
@@ -191,12 +196,12 @@ class DeviceModule:
         self.device, self.handle = device, handle
 
     def function(self, name: str, shared: int = 0) -> DeviceFunction:
-        """A kernel by name; `shared` are the bytes of shared memory that its blocks will have."""
+        """A kernel by name; `shared` is the size of its blocks' shared memory, in bytes."""
         device = self.device
         if shared > device.shared_most:
             raise InputError(
-                f"cuda, {name}: {shared:,} bytes of shared memory; device {device.index} ({device.name}) has "
-                f"{device.shared_most:,} for a block."
+                f"cuda, {name}: {shared:,} bytes of shared memory per block; device {device.index} "
+                f"({device.name}) has at most {device.shared_most:,}."
             )
         with device.current():
             handle = device.api.number(
@@ -215,12 +220,12 @@ class DeviceFunction:
 
     @cached_property
     def registers(self) -> int:
-        """Of each thread."""
+        """Registers per thread."""
         return self._attribute(REGISTERS)
 
     @cached_property
     def local_bytes(self) -> int:
-        """Local memory of each thread: arrays, and what registers had no room for."""
+        """Local memory per thread: arrays, and spilled registers."""
         return self._attribute(LOCAL_BYTES)
 
     def _attribute(self, number: int) -> int:
@@ -231,17 +236,17 @@ class DeviceFunction:
     def launcher(self, threads: int, shared: int, arguments: int) -> Launcher:
         """A function of (stream, addresses, count) that launches the kernel on the stream.
 
-        It may be called by several threads at once, whatever context is current, and while the stream is
-        being captured.
+        Several threads may call it at once, whichever context is current, and while the stream is being
+        captured.
 
         Args:
-            threads: threads in a block.
-            shared: bytes of shared memory of a block.
-            arguments: how many addresses the kernel takes, before the count.
+            threads: threads per block.
+            shared: shared memory per block, bytes.
+            arguments: number of addresses that the kernel takes, before the count.
         """
         device, name = self.device, f"kernel {self.name}"
         api, context, index = device.api, device.context, device.index
-        # Without prototypes, of which ctypes would convert every argument: half the time.
+        # Without prototypes, for which ctypes would convert every argument: half the time.
         launch, current_of = (PLAIN(api.address(name)) for name in ("cuLaunchKernel", "cuCtxGetCurrent"))
         kernel, streams = c_void_p(self.handle), {0: c_void_p(0)}
         free: list[tuple[Any, Any, Any, Any]] = []  # lists are safe to share
@@ -270,7 +275,7 @@ class DeviceFunction:
             blocks = -(-count // threads)
             if blocks > MOST_BLOCKS:
                 raise InputError(
-                    f"cuda, {name}: {count:,} states at once; at most {MOST_BLOCKS * threads:,}."
+                    f"cuda, {name}: {count:,} states at once; expected at most {MOST_BLOCKS * threads:,}."
                 )
             code = current_of(place)
             if code == 0 and current.value == context:
@@ -278,7 +283,7 @@ class DeviceFunction:
             else:
                 with device.current():
                     code = launch(kernel, blocks, 1, 1, threads, 1, 1, shared, on, places, None)
-            free.append(own)  # the driver has its copy of the values
+            free.append(own)  # the driver has copied the values
             if code:
                 raise api.error(code, f"{name}, {count:,} states on device {index}", "cuLaunchKernel")
 

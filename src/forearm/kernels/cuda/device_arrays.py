@@ -1,7 +1,7 @@
-"""Arrays where they are: what a kernel must know of an array of PyTorch, CuPy, JAX, Numba, or of anything
-with `__cuda_array_interface__` or `__dlpack__`.
+"""Device arrays read in place: what a kernel must know of an array of PyTorch, CuPy, JAX, Numba, or of any
+object with `__cuda_array_interface__` or `__dlpack__`.
 
-No library of arrays is imported here: whoever gives its array has done that.
+No array library is imported here: callers that pass its arrays have imported it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from forearm.kernels.cuda.driver import driver
 
 
 class DeviceArray(NamedTuple):
-    """An array as a kernel sees it: where, of what shape, on which device, ready on which stream.
+    """An array as a kernel sees it: its address, shape and device, and the stream on which it is ready.
 
-    `stream` is None where it is ready on all of them.
+    `stream` is None if it is ready on all streams.
     """
 
     address: int
@@ -30,24 +30,24 @@ class DeviceArray(NamedTuple):
     device: int
     stream: int | None
     library: ArrayLibrary
-    value: Any  # what was given; holds the memory
-    release: Any = None  # to be called when it is no longer used
+    value: Any  # the object given; keeps the memory alive
+    release: Any = None  # called when it is no longer used
 
 
 class ArrayLibrary(Protocol):
-    """Who makes arrays on a device, and knows about those of its own."""
+    """A library that allocates device arrays, and can describe them."""
 
     @property
     def name(self) -> str:
-        """In messages."""
+        """Its name in messages."""
 
     @property
     def is_awaited(self) -> bool:
-        """Whether work must be done before the library may have its arrays back."""
+        """Whether work must have completed before the library may use its arrays again."""
 
     def seen(self, name: str, value: Any, stream: int) -> DeviceArray:
-        """What an array is; InputError, which begins with the name, if it is none on a device. `stream` is
-        the one that it will be used on, where that matters.
+        """Describe an array; raises InputError, beginning with the name, if it is not a device array.
+        `stream` is the stream of its use, where that matters.
         """
 
     def stream(self, device: int) -> int:
@@ -56,26 +56,26 @@ class ArrayLibrary(Protocol):
     def addresses(
         self, values: Sequence[Any], shapes: Sequence[tuple[int, ...]], dtype: str
     ) -> tuple[int, tuple[int, ...]] | None:
-        """The device and where arrays lie, if all are ready as they are; None where one must be looked at
-        closely.
+        """The device and the addresses of arrays, if all can be used without conversion;
+        None if one needs a closer look.
         """
 
     def empty(self, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
         """A new array, for use on the stream."""
 
     def filled(self, number: float, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
-        """A new array of the same number everywhere."""
+        """A new array filled with a number."""
 
     def plain(self, array: DeviceArray, name: str, shape: tuple[int, ...], stream: int) -> Any:
         """Broadcast to the shape, row by row in memory."""
 
     def sent(self, values: Array, device: int, stream: int) -> Any:
-        """An array of the host's on the device."""
+        """A host array copied to the device."""
 
     def columns(
         self, values: Sequence[Any], shape: tuple[int, ...], dtype: str, device: int, stream: int
     ) -> Any:
-        """Arrays and numbers side by side, as the last axis of the shape."""
+        """Arrays and numbers side by side along the last axis of the shape."""
 
     def assign(self, to: DeviceArray, source: DeviceArray, stream: int) -> None:
         """Copy one array into another of the same shape."""
@@ -85,12 +85,12 @@ class ArrayLibrary(Protocol):
 
 
 def where(array: DeviceArray) -> str:
-    """In messages: who made an array, and where it lies."""
+    """For messages: an array's library and device."""
     return f"{array.library.name}, device {array.device}"
 
 
 def check_numbers(name: str, array: DeviceArray, dtype: DType) -> None:
-    """Raise if an array has another dtype: a kernel would take its bytes for other numbers."""
+    """Raise if an array has another dtype: a kernel would misinterpret its bytes."""
     if array.dtype != dtype.name:
         compile = f", or fa.compile(arm, dtype={array.dtype!r})" if array.dtype.startswith("float") else ""
         raise InputError(
@@ -102,38 +102,36 @@ def check_device(name: str, array: DeviceArray, first: str, lead: DeviceArray) -
     """Raise if two arrays lie on different devices."""
     if array.device != lead.device:
         raise InputError(
-            f"{name}: {first} lies on device {lead.device}, expected {name} there too, got {where(array)}."
+            f"{name}: {first} is on device {lead.device}; expected {name} there too, got {where(array)}."
         )
 
 
 def check_place(name: str, array: DeviceArray) -> None:
-    """Raise unless all of an array is memory of its device that this process's context may read.
+    """Raise unless the whole array is memory of its device that this process's context may read.
 
-    For arrays of whom nothing is known but an address.
+    For arrays of which nothing but an address is known.
     """
     size = _bytes(array)
     if size == 0:
         return
     found = driver().pointer(array.address) if array.address else None
     if found is None:
-        raise InputError(
-            f"{name}: nothing of CUDA's lies at its address {array.address:#x}; was its memory freed?"
-        )
+        raise InputError(f"{name}: its address {array.address:#x} is not memory known to CUDA; was it freed?")
     if not found.is_on_device:
-        raise InputError(f"{name}: it lies in memory of the host, expected memory of a device.")
+        raise InputError(f"{name}: expected device memory, got host memory.")
     if found.device != array.device:
         raise InputError(
-            f"{name}: it says that it lies on device {array.device}, but it lies on {found.device}."
+            f"{name}: it claims to be on device {array.device}, but its memory is on {found.device}."
         )
     if found.context and found.context != driver().device(found.device).context:
         raise InputError(
-            f"{name}: its memory belongs to another context of CUDA than the device's primary one, and "
-            "cannot be read from there; copy it."
+            f"{name}: its memory does not belong to the device's primary CUDA context and cannot be read "
+            "from there; copy it."
         )
     if not found.start <= array.address <= array.address + size <= found.start + found.size:
         raise InputError(
             f"{name}: it has {size:,} bytes, but only {found.start + found.size - array.address:,} are "
-            "allocated there; was its memory freed?"
+            "allocated; was its memory freed?"
         )
 
 
@@ -143,7 +141,9 @@ def _bytes(array: DeviceArray) -> int:
 
 
 def is_row_by_row(shape: Sequence[int], strides: Sequence[int] | None, size: int = 1) -> bool:
-    """Whether entries lie one after the other, strides in units of a size; axes of one entry may have any."""
+    """Whether entries are contiguous in row-major order, strides in units of a size;
+    axes of length one may have any stride.
+    """
     if strides is None or 0 in shape:
         return True
     expected = size
@@ -155,7 +155,7 @@ def is_row_by_row(shape: Sequence[int], strides: Sequence[int] | None, size: int
 
 
 def is_across(one: DeviceArray, other: DeviceArray) -> bool:
-    """Whether arrays share memory, unless they are at the same place and of the same shape."""
+    """Whether arrays overlap, unless they have the same address and shape."""
     if (one.address, one.shape) == (other.address, other.shape):
         return False
     return one.address < other.address + _bytes(other) and other.address < one.address + _bytes(one)
@@ -169,13 +169,13 @@ def checked_out(
     lead: DeviceArray,
     found: Sequence[DeviceArray | None],
 ) -> list[DeviceArray]:
-    """Arrays given as `out`, if they fit; None among those found is an array of the host's."""
+    """Check arrays given as `out`; None among them is a host array."""
     made = []
     for shape, array, value in zip(shapes, found, given, strict=True):
         if array is None:
             raise InputError(
-                f"out: {first} lies on device {lead.device} ({lead.library.name}), expected an array there, "
-                f"got {type(value).__name__} in the host's memory."
+                f"out: {first} is on device {lead.device} ({lead.library.name}); expected an array there, "
+                f"got {type(value).__name__} in host memory."
             )
         fits = array.shape == shape and array.dtype == dtype.name and array.is_contiguous
         if not fits or not array.is_writeable:

@@ -1,4 +1,6 @@
-"""Functions of an arm on GPUs: machine code for each kind of GPU, kept on disk or made when needed."""
+"""Functions of an arm on GPUs:
+machine code for each GPU architecture, loaded from the cache or compiled on demand.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,14 @@ if TYPE_CHECKING:
     from forearm.symbols.counts import Counts
 
 ENTRY = "entry"  # the name of every kernel in its module
-# what must be known about a kernel, and its PTX
+# the metadata of a kernel, and its PTX
 Make = Callable[[], tuple[About, str]]
 
 
 @dataclass(frozen=True, eq=False)
 class LoadedKernel:
-    """A kernel on a device, and how it is launched: `threads` in a block, one for each state,
-    and so many bytes of `shared` memory.
+    """A kernel on a device, and its launch configuration:
+    `threads` per block, one per state, and bytes of `shared` memory.
     """
 
     kernel: DeviceFunction
@@ -41,8 +43,8 @@ class LoadedKernel:
 
 
 class DeviceCompiled:
-    """Functions of an arm as one, on GPUs; `index` is the device that is meant where none is named,
-    `fast` code has approximations.
+    """Functions of an arm compiled as one, for GPUs;
+    `index` is the default device; `fast` code uses approximations.
     """
 
     def __init__(self, request: CompileRequest | TracedRequest, index: int = 0, fast: bool = False) -> None:
@@ -52,22 +54,22 @@ class DeviceCompiled:
 
     @property
     def arm(self) -> Arm | None:
-        """Whose functions they are."""
+        """The arm."""
         return self.request.arm
 
     @property
     def dtype(self) -> str:
-        """Of all arrays."""
+        """The dtype of all arrays."""
         return self.request.dtype
 
     @property
     def inputs(self) -> tuple[Slot, ...]:
-        """The arrays that go in; `parameters` last, where some were left open."""
+        """The input arrays; `parameters` last, if some were left open."""
         return self._slots("inputs")
 
     @property
     def outputs(self) -> tuple[Slot, ...]:
-        """The arrays that come out."""
+        """The output arrays."""
         return self._slots("outputs")
 
     @property
@@ -79,12 +81,12 @@ class DeviceCompiled:
 
     def launcher(self, index: int | None = None, each: bool = False) -> Launcher:
         """A function of (stream, addresses, count) that launches it on a device: addresses of inputs, open
-        parameters and outputs in order. `each` state may have parameters of its own.
+        parameters and outputs in order. With `each`, every state has its own parameters.
         """
         return self.loaded(index, each).call
 
     def loaded(self, index: int | None = None, each: bool = False) -> LoadedKernel:
-        """The kernel on a device, from memory, from the cache, or made now."""
+        """The kernel on a device, from memory, from the cache, or compiled now."""
         at = self.index if index is None else index
         return self._loaded.get((at, each)) or self._found(at, each)
 
@@ -112,14 +114,14 @@ class DeviceCompiled:
 
 
 def kept_or_assembled(parts: tuple[object, ...], make: Make, device: Device) -> tuple[About, LoadedKernel]:
-    """What is known about code for these parts, and the kernel on a device; machine code is kept for devices
-    of this capability and this version of the driver, whose assembler makes it.
+    """The metadata of the code for these parts, and the kernel on a device; machine code is cached for
+    devices of this capability and this driver version, whose assembler produced it.
     """
     there = ["cuda", *device.capability, *driver().version]
     key = cache.key_of(*told(parts), there, surroundings())
     kept = cache.read(key)
     if kept is not None:
-        # What is not the code that was written is made again.
+        # Code that differs from what was written is compiled again.
         with contextlib.suppress(KeyError, TypeError, ValueError, DriverError):
             return kept[0], _placed(device, *kept)
     with making():

@@ -1,4 +1,4 @@
-"""Memory of a device and pinned memory of the host, streams and events, each freed when nobody holds it."""
+"""Device memory and pinned host memory, streams and events, each freed with its owner."""
 
 from __future__ import annotations
 
@@ -21,20 +21,22 @@ Current = Callable[[], AbstractContextManager[None]]
 
 
 def _given_back(owner: object, current: Current, api: DriverApi, name: str, *arguments: Any) -> None:
-    """Call a function when the owner is gone; not when Python ends, when the driver may be gone too."""
+    """Call a function when the owner is collected;
+    not at interpreter exit, when the driver may be gone too.
+    """
 
     def give() -> None:
         try:
             with current():
                 api.quietly(name, *arguments)
-        except Exception:  # a context that was lost took it along
+        except Exception:  # freed already, with a lost context
             return
 
     weakref.finalize(owner, give).atexit = False
 
 
 class DeviceMemory:
-    """Bytes on a device, at an `address`; they are freed in the order of the stream."""
+    """Bytes on a device, at an `address`; freed in stream order."""
 
     def __init__(self, api: DriverApi, current: Current, size: int, stream: int, is_ordered: bool) -> None:
         self.size, self.stream = size, stream
@@ -50,7 +52,7 @@ class DeviceMemory:
 
 
 class PinnedMemory:
-    """Bytes of the host that a device copies from and to without a detour, as an array of bytes."""
+    """Pinned host memory, which a device copies from and to directly, as an array of bytes."""
 
     def __init__(self, api: DriverApi, current: Current, size: int) -> None:
         self.size = size
@@ -59,7 +61,7 @@ class PinnedMemory:
                 f"{size:,} bytes of pinned memory", "cuMemHostAlloc", max(1, size), PORTABLE, kind=c_void_p
             )
         owner: Any = (ctypes.c_uint8 * max(1, size)).from_address(self.address)
-        # Views of the array hold what it was made of, and that holds the memory.
+        # Views of the array keep its base alive, and that keeps the memory.
         self.array: NDArray[np.uint8] = np.frombuffer(owner, np.uint8)[:size]
         _given_back(owner, current, api, "cuMemFreeHost", self.address)
 
@@ -75,17 +77,17 @@ class DeviceEvent:
         _given_back(self, current, api, "cuEventDestroy_v2", self.handle)
 
     def record(self, stream: int) -> None:
-        """From now on it is the end of what was given to the stream so far."""
+        """Record the event after all work submitted to the stream so far."""
         with self._current():
             self._api("an event", "cuEventRecord", self.handle, stream)
 
     def synchronize(self) -> None:
-        """Wait until it has happened."""
+        """Wait until it has occurred."""
         with self._current():
             self._api("waiting for an event", "cuEventSynchronize", self.handle)
 
     def elapsed(self, later: DeviceEvent) -> float:
-        """Seconds from this event to a later one, both of which have happened."""
+        """Seconds from this event to a later one, both of which have occurred."""
         made = c_float()
         with self._current():
             self._api("timing", "cuEventElapsedTime", ctypes.byref(made), self.handle, later.handle)
@@ -93,7 +95,7 @@ class DeviceEvent:
 
 
 class DeviceStream:
-    """Work that a device does in order; it does not wait for the default stream."""
+    """Work that a device executes in order; it does not wait for the default stream."""
 
     def __init__(self, api: DriverApi, current: Current) -> None:
         self._api, self._current = api, current
@@ -102,7 +104,7 @@ class DeviceStream:
         _given_back(self, current, api, "cuStreamDestroy_v2", self.handle)
 
     def wait(self, event: DeviceEvent) -> None:
-        """Later work on this stream begins after the event."""
+        """Make later work on this stream wait for the event."""
         with self._current():
             self._api("a stream", "cuStreamWaitEvent", self.handle, event.handle, 0)
 

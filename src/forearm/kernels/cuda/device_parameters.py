@@ -1,4 +1,4 @@
-"""Parameters that were left open, on the device: one row, or one for each state."""
+"""Open parameters on the device: one row, or one per state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from forearm.kernels.cuda.unknown_arrays import INTERFACE
 from forearm.kernels.dispatch import Parameters, check_parameters, parameter_values
 from forearm.values import check_choice
 
-# An arm's own values, by device: for good, as captured graphs may read them.
+# An arm's own values, by device: never freed, as captured graphs may read them.
 _own: WeakKeyDictionary[Device, dict[tuple[str, tuple[float, ...]], Any]] = WeakKeyDictionary()
 
 
@@ -30,7 +30,7 @@ def device_values(
     lead: DeviceArray,
     stream: int,
 ) -> Any:
-    """An array (P,) or (B, P) on the device of the states; `first` is the name of the array that leads."""
+    """An array (P,) or (B, P) on the device of the states; `first` is the name of the leading array."""
     if given is None:
         return own_values(own, dtype, lead.device)
     if isinstance(given, Mapping):
@@ -80,7 +80,7 @@ def _columns(
             continue
         if library is not lead.library:
             raise InputError(
-                f"{where}: expected a number, or an array of {lead.library.name} as {first} is, got one of "
+                f"{where}: expected a number, or a {lead.library.name} array like {first}, got one of "
                 f"{library.name}."
             )
         array = library.seen(where, value, stream)
@@ -89,8 +89,7 @@ def _columns(
         _check(where, array, dtype, first, lead)
         if array.shape not in ((), batch):
             raise InputError(
-                f"{where}: expected a number, or {batch or 'one'} of them as there are states, got "
-                f"{array.shape}."
+                f"{where}: expected one number, or one per state ({batch or 'one'}), got {array.shape}."
             )
         made.append(array.value)
     return lead.library.columns(made, (*batch, len(values)), dtype.name, lead.device, stream)

@@ -1,4 +1,4 @@
-"""Numeric inverse kinematics on a GPU: one thread solves one pose."""
+"""Numeric inverse kinematics on a GPU: one thread per pose."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from forearm.kinematics.numerical import NumericOptions, NumericSolution, poses_
 if TYPE_CHECKING:
     from forearm.kernels.kernel import Kernel
 
-THREADS = 64  # in a block
+THREADS = 64  # threads per block
 MOST_KEPT = 8  # sets of options of a kernel, each with its settings on the device
 _kept: WeakKeyDictionary[Kernel, dict[tuple[Any, ...], ReachOnDevice]] = WeakKeyDictionary()
-TOLD = ("steps", "starts", "solved")  # a number each for a pose
+TOLD = ("steps", "starts", "solved")  # one number each per pose
 CALLED = "pose"  # the function that a kernel calls for each pose
 
 
@@ -41,27 +41,26 @@ def inverse_numeric(
     threads: int | None,
     index: int,
 ) -> NumericSolution:
-    """What `Kernel.inverse_numeric` gives; `index` is the device for arrays of the host's. Poses on a device
-    are taken as they are, and the result lies beside them.
+    """The result of `Kernel.inverse_numeric`; `index` is the device used for host arrays. Poses on a device
+    are read in place, and the result is on the same device.
     """
     arm, function = owner.arm, _function(owner, link, options, start is not None)
     if library_of(T) is not None:
         if not hasattr(T, "reshape"):
             raise InputError(
-                f"T: expected an array of NumPy, PyTorch, CuPy or JAX, got {type(T).__name__}, which has no "
+                f"T: expected a NumPy, PyTorch, CuPy or JAX array, got {type(T).__name__}, which has no "
                 "reshape."
             )
         if len(T.shape) not in (2, 3) or tuple(T.shape[-2:]) != (4, 4):
             raise InputError(f"T: expected poses of shape (4, 4) or (B, 4, 4), got {tuple(T.shape)}.")
         given = (T.reshape((*T.shape[:-2], POSE)), *(() if start is None else (start,)))
         q, error, steps, starts, solved = run(function, given, Call({}, None, threads), index)
-        is_known = library_of(q) is not INTERFACE  # whose arrays are memory and nothing else
+        is_known = library_of(q) is not INTERFACE  # whose arrays are plain memory
         flags = solved == 1.0 if is_known else solved
         return NumericSolution(q, flags, error, steps, starts, "on the device; `solved` says which are")
     if library_of(start) is not None:
         raise InputError(
-            "start: T lies in the host's memory, expected start there too, got an array of "
-            f"{type(start).__name__} on a device."
+            "start: T is in host memory; expected start there too, got {type(start).__name__} on a device."
         )
     rows, single = poses_of(T)
     flat = np.concatenate([rows, np.tile([0.0, 0.0, 0.0, 1.0], (len(rows), 1))], axis=1)
@@ -74,7 +73,7 @@ def inverse_numeric(
 
 
 def _function(owner: Kernel, link: str | None, options: NumericOptions, is_given: bool) -> ReachOnDevice:
-    """The one of a kernel with these options, kept with it."""
+    """The function of a kernel with these options, cached with it."""
     kept = _kept.setdefault(owner, {})
     key = link, options, is_given
     if key not in kept:
@@ -87,8 +86,8 @@ def _function(owner: Kernel, link: str | None, options: NumericOptions, is_given
 
 
 class ReachOnDevice:
-    """Numeric inverse kinematics with its options, as `cuda.dispatch` calls functions: the settings stay on
-    the device, and their address goes with every launch.
+    """Numeric inverse kinematics with its options, in the form that `cuda.dispatch` calls: the settings stay
+    on the device, and their address is passed with every launch.
     """
 
     dtype = "float64"
@@ -98,13 +97,13 @@ class ReachOnDevice:
         n = self.arm.n
         self.inputs = (Slot("T", (POSE,)), *((Slot("start", (n,)),) if is_given else ()))
         self.outputs = Slot("q", (n,)), Slot("error", (2,)), *(Slot(name, ()) for name in TOLD)
-        # A start is put inside the limits by the kernel itself.
+        # The kernel itself moves a start inside the limits.
         first = np.zeros((1, n)) if is_given else None
         self.settings = reacher.arguments(first, *options.asked)[1]
         self._launchers: dict[int, Launcher] = {}
 
     def launcher(self, index: int, each: bool = False) -> Launcher:
-        """What launches it on a device."""
+        """The launcher on a device."""
         return self._launchers.get(index) or self._launchers.setdefault(index, self._made(index))
 
     def _made(self, index: int) -> Launcher:
@@ -127,7 +126,7 @@ class ReachOnDevice:
 
 
 def made(arm: Arm, position_only: bool, is_given: bool) -> tuple[About, str]:
-    """What must be known about the kernel, and its PTX."""
+    """The metadata of the kernel, and its PTX."""
     from forearm.kernels.cuda.ptx import assembly
     from forearm.kernels.cuda.text import DEVICE_TARGETS, device_module, row_kernel_text
     from forearm.kernels.numeric_ik_row import pose_text

@@ -1,4 +1,4 @@
-"""From a request to PTX: traced, the shape of its launch chosen, written as LLVM's text, translated."""
+"""From a request to PTX: traced, its launch configuration chosen, written as LLVM IR, translated."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from forearm.kernels.cuda.text import DEVICE_TARGETS, Launch, device_module, ker
 from forearm.symbols.counts import Counts
 from forearm.symbols.ordering import grouped_order, order
 
-# By measurement on an H200, see docs/performance.md: threads in a block of those that write vectors; and of
-# those that write matrices, as many as so many bytes of shared memory suffice for.
+# By measurement on an H200, see docs/performance.md: threads per block for kernels that write vectors; and
+# for those that write matrices, as many as fit into this much shared memory.
 VECTORS = 64
 MATRICES, SHARED = (128, 64, 32), 48 << 10
-MOST_ORDERED = 20_000  # operations: more spill whatever their order, and to order them takes longer than LLVM
+# operations: larger kernels spill in any order, and ordering them takes longer than LLVM
+MOST_ORDERED = 20_000
 CALLED = "rows"  # the function that a kernel calls for each row
 
 
 def made(
     request: CompileRequest | TracedRequest, each: bool, fast: bool = False
 ) -> tuple[dict[str, Any], str]:
-    """What must be known about a kernel, and its PTX."""
+    """The metadata of a kernel, and its PTX."""
     target = replace(DEVICE_TARGETS[request.dtype], is_fast=fast)
     if isinstance(request, CompileRequest) and (is_long(request) or is_composed(request)):
         text, inputs, outputs, counts = written(CALLED, request, target, each)
@@ -52,8 +53,8 @@ def made(
 
 
 def launch_for(outputs: Sequence[Argument], size: int, places: Sequence[int] | None) -> Launch:
-    """The shape of a launch. Results go through shared memory, but for vectors of float64, and for matrices
-    that do not fit there.
+    """The launch configuration.
+    Results go through shared memory, except vectors of float64, and matrices that do not fit there.
     """
     is_wide = any(len(a.shape) > 1 for a in outputs)
     for threads in MATRICES if is_wide else (VECTORS,):
@@ -71,7 +72,7 @@ def about(
     launch: Launch,
     each: bool,
 ) -> dict[str, Any]:
-    """What must be known about a kernel."""
+    """The metadata of a kernel."""
     size = DEVICE_TARGETS[request.dtype].size
     return {
         "arm": "" if request.arm is None else request.arm.name,

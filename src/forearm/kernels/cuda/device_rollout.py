@@ -1,4 +1,4 @@
-"""Rollouts on a GPU: one thread runs one arm from its start to its end."""
+"""Rollouts on a GPU: one thread simulates one arm from start to end."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ from forearm.kernels.rollout_arguments import (
 from forearm.kernels.rollout_request import ROLLOUT, RolloutRequest
 from forearm.kernels.traced_controller import TracedController, as_controller
 
-THREADS = 64  # in a block, by measurement on an H200
-AT_ONCE = 1 << 30  # bytes of arrays of the host that go to the device together
-MOST_KEPT = 32  # rollouts of a process
+THREADS = 64  # threads per block, by measurement on an H200
+AT_ONCE = 1 << 30  # bytes of host arrays that are sent to the device together
+MOST_KEPT = 32  # rollouts that a process keeps
 
 
 def simulate(
@@ -59,9 +59,9 @@ def simulate(
     index: int,
     extras: Extras = Extras(),  # noqa: B008
 ) -> Rollout:
-    """Where arms go, as `Kernel.simulate` says; `index` is the device for arrays of the host's."""
+    """Simulate as `Kernel.simulate` does; `index` is the device used for host arrays."""
     if call.threads is not None:
-        raise InputError("threads: a GPU shares arms among its own; leave it out.")
+        raise InputError("threads: a GPU distributes arms over its own threads; leave it out.")
     what = check_driving(driving)
     controller = as_controller(driving[what]) if what == "controller" else None
     drive = driving[what]
@@ -73,7 +73,7 @@ def simulate(
     if any(library_of(x) for x in (*states, drive)):
         if extras.summaries or (controller is not None and controller.gains is not None):
             raise InputError(
-                "simulate: summaries and gains are taken with arrays of the host only; give NumPy arrays."
+                "simulate: summaries and gains are only supported with host arrays; pass NumPy arrays."
             )
         return run.beside(states, drive, replace(call, out=out))
     check_on_host(call)
@@ -81,7 +81,7 @@ def simulate(
 
 
 class _DeviceRun:
-    """A rollout that was asked for; `what` drives the arms."""
+    """A requested rollout; `what` drives the arms."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class _DeviceRun:
         self.dtype, self.n = np.dtype(owner.dtype), owner.arm.n
 
     def beside(self, states: tuple[Any, Any], drive: Any, call: Call) -> Rollout:
-        """Arrays on a device; the results lie beside them."""
+        """For device arrays; the results are on the same device."""
         owner, plan, n, dtype = self.owner, self.plan, self.n, self.dtype
         with ExitStack() as lent:
             near = LeadingArray(lent, "q0", states[0], dtype, n)
@@ -112,7 +112,7 @@ class _DeviceRun:
             arrays = [q0, qd0, u, near.parameters(owner, call, batch, u)]
             shape = plan.result(batch, n)
             asked = results_beside(lent, call.out, [shape] * 2, dtype, "q0", lead, stream)
-            # What is kept on the way must not lie where inputs are still to be read.
+            # The record must not overlap inputs that are still to be read.
             shares = [
                 any(is_across(a, b) for b in arrays) or (plan.record and a.address == u.address)
                 for a in asked
@@ -132,7 +132,7 @@ class _DeviceRun:
         return Rollout(*(a.value for a in asked))
 
     def there_and_back(self, states: tuple[Any, Any], drive: Any, call: Call, index: int) -> Rollout:
-        """Arrays of the host's, some arms at a time."""
+        """For host arrays, in chunks of arms."""
         owner, plan, n, device = self.owner, self.plan, self.n, driver().device(index)
         given = arrays_of(owner, states, plan, (self.what, drive), self.controller, call.parameters)
         asked = results_for([plan.result(given.batch, n)] * 2, call.out, self.dtype)
@@ -160,7 +160,7 @@ class _DeviceRun:
         return rollout_with(copied(results[:2], asked), sums, plan, self.extras)
 
     def request(self, drive: Shape) -> RolloutRequest:
-        """What is compiled, for what drives the arms in an array of this shape."""
+        """The compile request, for a drive array of this shape."""
         what = "controller" if self.controller is not None else self.what
         return request_of(
             self.owner, self.plan.method, what, self.controller, self._width(drive), self.extras
@@ -175,7 +175,7 @@ class _DeviceRun:
         index: int,
         stream: int,
     ) -> None:
-        """The kernel on arrays of a device; strides are those of what drives the arms."""
+        """Launch the kernel on device arrays; strides are those of the drive array."""
         plan, (q0, qd0, u, parameters) = self.plan, arrays
         row, step = drive_strides
         request = self.request(u.shape)
@@ -197,23 +197,20 @@ class _DeviceRun:
 
 
 class LeadingArray:
-    """The first array of a call, beside which everything lies: on its device, on its stream, until `lent` is
-    closed.
-    """
+    """The first array of a call, which determines device and stream of all others, until `lent` is closed."""
 
     def __init__(self, lent: ExitStack, name: str, value: Any, dtype: DType, n: int) -> None:
         library = library_of(value)
         if library is None:
             raise InputError(
-                f"{name}: expected an array on a device, as others are, got {type(value).__name__} in "
-                "the host's memory."
+                f"{name}: expected a device array like the others, got {type(value).__name__} in host memory."
             )
         self.lent, self.name, self.dtype, self.n = lent, name, dtype, n
         self.lead = seen_as(lent, name, value, library, 0)
         self.stream = library.stream(self.lead.device) if self.lead.stream is None else self.lead.stream
 
     def taken(self, name: str, value: Any) -> DeviceArray:
-        """An array where it is, row by row in memory; a number is that of each joint."""
+        """An array in place, row by row in memory; a number is repeated for each joint."""
         library, lead = library_of(value), self.lead
         if library is None:
             host = as_numbers(name, value, self.dtype)
@@ -225,7 +222,7 @@ class LeadingArray:
         return ready(self.lent, name, array, array.shape, self.dtype.name, lead, self.stream)
 
     def parameters(self, owner: RolloutOwner, call: Call, batch: Shape, nothing: DeviceArray) -> DeviceArray:
-        """Values of the open ones; without any an address that is not read, that of `nothing`."""
+        """Values of the open parameters; without any, an address that is not read, that of `nothing`."""
         if not owner.parameters:
             refuse(call.parameters)
             return nothing._replace(shape=(0,))
@@ -247,13 +244,13 @@ class LeadingArray:
 
 
 def bits_of(h: float, dtype: DType) -> int:
-    """A number as the eight bytes that a launch passes on."""
+    """A float as the eight bytes passed to a launch."""
     (bits,) = struct.unpack("<Q", struct.pack("<f4x" if dtype.itemsize == 4 else "<d", h))
     return int(bits)
 
 
 def parameter_rows(call: Call) -> list[tuple[str, Shape, int]]:
-    """Of open parameters that may differ from arm to arm."""
+    """Allowed shapes of open parameters that may differ from arm to arm."""
     given = call.parameters
     if isinstance(given, Mapping):
         return [(f"parameters, {name}", tuple(np.shape(value)), 1) for name, value in given.items()]
@@ -266,7 +263,7 @@ def _seen(value: Any) -> DeviceArray:
 
 @lru_cache(maxsize=MOST_KEPT)
 def loaded_rollout(request: RolloutRequest, index: int) -> LoadedKernel:
-    """The code of a request on a device, from memory, from the cache, or made now."""
+    """The code of a request on a device, from memory, from the cache, or compiled now."""
 
     def make() -> tuple[About, str]:
         from forearm.kernels.batch_rollout_ir import rollout_arguments, rollout_kernel_text

@@ -38,7 +38,7 @@ from forearm.kernels.rollout_gradient import (
 from forearm.kernels.rollout_request import ROLLOUT_GRADIENT
 from forearm.kernels.traced_controller import TracedController
 
-OUTPUTS = range(SCRATCH + 1, SCRATCH + 5)  # among the arrays of the machine code
+OUTPUTS = range(SCRATCH + 1, SCRATCH + 5)  # index of the scratch memory among the arrays of the machine code
 
 
 def gradient_on_device(
@@ -50,14 +50,14 @@ def gradient_on_device(
     call: Call,
     index: int,
 ) -> RolloutGradient:
-    """Gradients as `Kernel.simulate_gradient` says, beside the states, or for arrays of NumPy there and back;
-    `index` is the device for these.
+    """Gradients as in `Kernel.simulate_gradient`, on the device of the states, or via copies for NumPy
+    arrays; `index` is the device used for these.
 
-    Each arm leaves its own gradients. Those of inputs and parameters that arms share are summed over arms by
-    the library whose arrays the states are, in its order: their last bits are the library's.
+    Each arm has its own gradients. Those of inputs and parameters shared by arms are summed over arms by the
+    library of the states, in its own order: their last bits depend on the library.
     """
     if call.threads is not None:
-        raise InputError("threads: a GPU shares arms among its own; leave it out.")
+        raise InputError("threads: a GPU distributes arms over its own threads; leave it out.")
     what, controller = checked_driving(owner, plan, driving)
     check_pairs(states, weights)
     drive = driving[what]
@@ -78,7 +78,7 @@ def _beside(
     driven: tuple[str, Any, TracedController | None],
     call: Call,
 ) -> RolloutGradient:
-    """Arrays on a device; the results lie beside them."""
+    """For device arrays; the results are on the same device."""
     what, drive, controller = driven
     name = what if controller is None else "controller, reference"
     arm, n, dtype = owner.arm, owner.arm.n, np.dtype(owner.dtype)
@@ -100,7 +100,7 @@ def _beside(
         request = request_of(owner, plan.method, what, controller, width)
 
         def for_each(array: DeviceArray, is_shared: bool) -> DeviceArray:
-            """Where each arm leaves its gradient of an array; one row per arm where they share it."""
+            """Where each arm writes its gradient of an array; one row per arm if they share it."""
             return near.zeros((count, *array.shape) if is_shared and count != 1 else array.shape)
 
         of_drive = for_each(u, strides[0] == 0)
@@ -125,7 +125,7 @@ def _beside(
 
 
 def _there_and_back(call: GradientCall, index: int) -> None:
-    """Arrays of the host's, some arms at a time."""
+    """For host arrays, in chunks of arms."""
     device, dtype = driver().device(index), np.dtype(call.request.dtype)
     loaded = loaded_rollout(call.request, index)
     piece = max(1, device_rollout.AT_ONCE // max(1, sum(call.rows) * dtype.itemsize))
@@ -133,7 +133,7 @@ def _there_and_back(call: GradientCall, index: int) -> None:
         some = min(piece, call.count - start)
         parts = [_rows(array, row, start, some) for array, row in zip(call.arrays, call.rows, strict=True)]
         parts[SCRATCH] = np.empty(0, dtype)
-        # What is left is sent too: where a controller is not asked it stays as it is, 0.
+        # Result arrays are sent too: entries that a controller does not write stay 0.
         sent = [INTERFACE.sent(part, index, 0) for part in parts]
         sent[SCRATCH] = INTERFACE.empty((some * call.rows[SCRATCH],), dtype.name, index, 0)
         places = [array.memory.address for array in sent]
@@ -144,5 +144,5 @@ def _there_and_back(call: GradientCall, index: int) -> None:
 
 
 def _rows(array: Array, row: int, start: int, count: int) -> Array:
-    """Those of some arms, as they lie one after the other; all where arms share them."""
+    """Rows of some arms, contiguous in memory; all rows if arms share them."""
     return array.reshape(-1)[start * row :][: count * row] if row else array

@@ -12,7 +12,7 @@ from forearm.kernels.elf import Loaded
 from forearm.kernels.fastcall import FASTCALL_KEYWORDS, TUPLE_ITEMS, TUPLE_SIZE, TYPE, MethodDef
 from forearm.kernels.load_or_compile import About, kept_or_made
 
-# What the code is told of a kernel and of this process, whole numbers and addresses in this order.
+# What the code needs to know of a kernel and of this process: integers and addresses in this order.
 ORDER = (
     "kernel", "threads", "shared", "context", "most", "arguments", "is_forked", "ordinary", "tuple", "none",
     "cuLaunchKernel", "cuCtxGetCurrent", "PyLong_AsUnsignedLongLong", "PyObject_Vectorcall", "Py_IncRef",
@@ -20,14 +20,14 @@ ORDER = (
 )  # fmt: skip
 MOST_ARGUMENTS = 63
 NAME = "launch"
-_held: list[Any] = []  # kernels stay loaded for good, and so does what their launches read
+_held: list[Any] = []  # kernels are never unloaded, and neither is what their launches read
 
 
 def direct_launch(told: dict[str, int], ordinary: Any) -> Any:
     """A function of (stream, addresses, count) that launches a kernel if the addresses are a tuple and its
-    context is current, and calls the `ordinary` one for everything else, errors too.
+    context is current, and calls the `ordinary` function otherwise, errors included.
 
-    `told` are the values of ORDER that are not of Python.
+    `told` are the values of ORDER, except Python's own.
     """
     if not fastcall.is_possible() or told["arguments"] > MOST_ARGUMENTS:
         return ordinary
@@ -68,7 +68,7 @@ def _code() -> int:
     return kept_or_made(("cuda launch",), [NAME], make, place, cpu=GENERIC)
 
 
-CAPSULE_POINTER = 16  # where a capsule has its pointer, in bytes
+CAPSULE_POINTER = 16  # offset of the pointer in a capsule, bytes
 
 
 def launch_text() -> str:

@@ -1,5 +1,5 @@
-"""One call of a function on a device: arrays looked at where they are, a launch on the caller's stream,
-results beside them.
+"""One call of a function on a device:
+arrays inspected in place, a launch on the caller's stream, results on the same device.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ ZERO = np.zeros(())
 
 
 def run(function: OnDevice, given: tuple[Any, ...], call: Call, index: int = 0) -> list[Any]:
-    """The results, in the order of the function's outputs; `index` is the device for arrays of the host's."""
+    """The results, in the order of the function's outputs; `index` is the device used for host arrays."""
     if not call.own and call.parameters is None and call.threads is None:
         found = at_once(function, given, call.out)
         if found is not None:
             return found
     if call.threads is not None:
-        raise InputError("threads: a GPU shares states among its own; leave it out.")
+        raise InputError("threads: a GPU distributes states over its own threads; leave it out.")
     if not call.own:
         refuse(call.parameters)
     libraries = [library_of(value) for value in given]
@@ -52,7 +52,7 @@ def run(function: OnDevice, given: tuple[Any, ...], call: Call, index: int = 0) 
 def _launched(
     function: OnDevice, given: tuple[Any, ...], call: Call, libraries: Sequence[ArrayLibrary | None]
 ) -> list[Any]:
-    """By the way that looks at everything."""
+    """The general path, which inspects every array."""
     dtype = np.dtype(function.dtype)
     slots = function.inputs[: len(given)]
     with ExitStack() as lent:
@@ -101,7 +101,7 @@ def _launched(
 
 
 def seen_as(lent: ExitStack, name: str, value: Any, library: ArrayLibrary | None, stream: int) -> DeviceArray:
-    """What an array is, until `lent` is closed."""
+    """Describe an array, until `lent` is closed."""
     assert library is not None
     array = library.seen(name, value, stream)
     if array.release is not None:
@@ -110,7 +110,7 @@ def seen_as(lent: ExitStack, name: str, value: Any, library: ArrayLibrary | None
 
 
 def owned(lent: ExitStack, name: str, value: Any, stream: int) -> DeviceArray:
-    """What a library made for us."""
+    """Describe an array that a library allocated for us."""
     return seen_as(lent, name, value, library_of(value), stream)
 
 
@@ -118,13 +118,13 @@ def _number(name: str, value: Any, first: str, lead: DeviceArray) -> float:
     if np.ndim(value) == 0 and np.asarray(value).dtype.kind in "fiu":
         return float(value)
     raise InputError(
-        f"{name}: {first} lies on device {lead.device} ({lead.library.name}), expected {name} there too, got "
-        f"{type(value).__name__} in the host's memory."
+        f"{name}: {first} is on device {lead.device} ({lead.library.name}); expected {name} there too, got "
+        f"{type(value).__name__} in host memory."
     )
 
 
 def _shapes(arm: Arm | None, slots: Sequence[Slot], states: Sequence[Any]) -> list[tuple[int, ...]]:
-    """What the arrays are broadcast to, checked as those of the host are."""
+    """The shapes that arrays are broadcast to, checked like those of host arrays."""
     stand_ins = [np.broadcast_to(ZERO, s.shape) if isinstance(s, DeviceArray) else s for s in states]
     return [a.shape for a in as_states(arm, slots, stand_ins, None)]
 
@@ -138,7 +138,7 @@ def ready(
     lead: DeviceArray,
     stream: int,
 ) -> DeviceArray:
-    """Of the shape, row by row in memory."""
+    """An array of the shape, row by row in memory."""
     if not isinstance(value, DeviceArray):
         return owned(lent, name, lead.library.filled(value, shape, dtype, lead.device, stream), stream)
     if value.is_contiguous and value.shape == shape:
@@ -155,7 +155,7 @@ def results_beside(
     lead: DeviceArray,
     stream: int,
 ) -> list[DeviceArray]:
-    """New arrays beside the first, or those given."""
+    """New arrays on the device of the first, or those given."""
     if out is None:
         made = [lead.library.empty(shape, dtype.name, lead.device, stream) for shape in shapes]
         return [owned(lent, "out", value, stream) for value in made]
@@ -169,7 +169,7 @@ def results_beside(
 
 @contextmanager
 def in_order(arrays: Sequence[DeviceArray], index: int, stream: int) -> Iterator[None]:
-    """Work on a stream waits for that of others which its arrays are ready on, and they wait for it."""
+    """Order work on a stream after that of the streams its arrays are ready on, and theirs after it."""
     others = {a.stream for a in arrays if a.stream is not None} - {stream}
     for other in others:
         _wait(index, stream, other)
@@ -187,13 +187,13 @@ def _wait(index: int, later: int, earlier: int) -> None:
 
 
 def check_on_host(call: Call) -> None:
-    """Raise if states come from the host, and other arrays from a device."""
+    """Raise if states are on the host, and other arrays on a device."""
     among = call.parameters.values() if isinstance(call.parameters, Mapping) else [call.parameters]
     for name, values in (("out", call.out or ()), ("parameters", among)):
         for value in values:
             library = library_of(value)
             if library is not None:
                 raise InputError(
-                    f"{name}: the states lie in the host's memory, expected {name} there too, got an array "
-                    f"of {library.name} on a device."
+                    f"{name}: the states are in host memory; expected {name} there too, got a {library.name} "
+                    "array on a device."
                 )

@@ -1,4 +1,4 @@
-"""Arrays handed over by DLPack: the capsule read by ctypes, and given back."""
+"""Arrays received through DLPack: the capsule read by ctypes, and released."""
 
 from __future__ import annotations
 
@@ -61,7 +61,9 @@ class _ManagedVersioned(ctypes.Structure):
 
 
 class ReceivedTensor(NamedTuple):
-    """What a capsule said; strides in entries, None where rows are contiguous. `release` gives it back."""
+    """The content of a capsule; strides in entries, None if rows are contiguous.
+    `release` returns it to its owner.
+    """
 
     address: int
     shape: tuple[int, ...]
@@ -75,7 +77,9 @@ class ReceivedTensor(NamedTuple):
 
 @cache
 def _api() -> Any:
-    """Python's functions of capsules, with a prototype of our own: that of others stays as it is."""
+    """Python's capsule functions, with a prototype of our own:
+    that of other users of ctypes stays unchanged.
+    """
     get = ctypes.PYFUNCTYPE(c_void_p, py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
     is_valid = ctypes.PYFUNCTYPE(c_bool, py_object, ctypes.c_char_p)(("PyCapsule_IsValid", ctypes.pythonapi))
     rename = ctypes.PYFUNCTYPE(ctypes.c_int, py_object, ctypes.c_char_p)(
@@ -87,16 +91,16 @@ def _api() -> Any:
 def received(name: str, value: Any, stream: int) -> ReceivedTensor:
     """An object's array, for use on a stream of ours; it must be released."""
     try:
-        capsule = value.__dlpack__(stream=stream or 1)  # 1 is the default stream here
-    except Exception as error:  # whatever its maker raises
-        raise InputError(f"{name}: {type(value).__name__} refused to give its array ({error}).") from error
+        capsule = value.__dlpack__(stream=stream or 1)  # 1 means the default stream here
+    except Exception as error:  # any error of the producer
+        raise InputError(f"{name}: {type(value).__name__} refused to export its array ({error}).") from error
     get, is_valid, rename = _api()
     kind = next((kind for kind in USED if is_valid(capsule, kind)), None)
     if kind is None:
-        raise InputError(f"{name}: __dlpack__ of {type(value).__name__} gave no capsule that can be used.")
+        raise InputError(f"{name}: __dlpack__ of {type(value).__name__} did not return a usable capsule.")
     address = get(capsule, kind)
     managed: Any = (_Managed if kind == NAME else _ManagedVersioned).from_address(address)
-    rename(capsule, USED[kind])  # from now on it is ours to give back
+    rename(capsule, USED[kind])  # from now on it is ours to release
 
     def release() -> None:
         if managed.deleter:
@@ -106,7 +110,7 @@ def received(name: str, value: Any, stream: int) -> ReceivedTensor:
     if kind == NAME_VERSIONED:
         if managed.major != MAJOR:
             release()
-            raise InputError(f"{name}: DLPack of version {managed.major}, expected {MAJOR}.")
+            raise InputError(f"{name}: expected DLPack version {MAJOR}, got {managed.major}.")
         flags = managed.flags
     t = managed.tensor
     shape = tuple(t.shape[: t.ndim])

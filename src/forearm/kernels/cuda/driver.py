@@ -1,4 +1,4 @@
-"""CUDA's driver: loaded when it is first needed, once per process, and its devices."""
+"""CUDA's driver, loaded on first use, once per process, and its devices."""
 
 from __future__ import annotations
 
@@ -41,11 +41,13 @@ __all__ = [
 CONTEXT, MEMORY_TYPE, MANAGED, ORDINAL, START, SIZE = 1, 2, 8, 9, 11, 12
 ON_HOST, ON_DEVICE = 1, 2
 NO_CONTEXT = 201  # CUresult
-OLDEST = (9, 0)  # the first that assembles what ptx.py writes
+OLDEST = (9, 0)  # the first that can assemble the output of ptx.py
 
 
 class MemoryRange(NamedTuple):
-    """What the driver knows of the memory at an address; `context` is 0 where it belongs to no single one."""
+    """What the driver knows of the memory at an address;
+    `context` is 0 if it does not belong to a single one.
+    """
 
     is_on_device: bool
     device: int
@@ -55,8 +57,8 @@ class MemoryRange(NamedTuple):
 
 
 class Driver:
-    """The driver and its devices. `version` is the CUDA that it knows, (major, minor), `count` how many
-    devices there are.
+    """The driver and its devices.
+    `version` is the CUDA version that it supports, (major, minor), `count` the number of devices.
     """
 
     def __init__(self, library: Any) -> None:
@@ -65,8 +67,8 @@ class Driver:
         self.version = (version // 1000, version % 1000 // 10)
         if self.version < OLDEST:
             raise NoDevice(
-                f"cuda: the driver is too old: it knows CUDA {self.version[0]}.{self.version[1]}, expected "
-                f"{OLDEST[0]}.{OLDEST[1]} or later; install a newer driver of NVIDIA's. {ELSEWHERE}"
+                f"cuda: the driver is too old: expected support for CUDA {OLDEST[0]}.{OLDEST[1]} or later, "
+                f"got {self.version[0]}.{self.version[1]}; install a newer NVIDIA driver. {ELSEWHERE}"
             )
         self.count = self.api.number("counting devices", "cuDeviceGetCount")
         if self.count == 0:
@@ -75,24 +77,24 @@ class Driver:
         self._lock = threading.Lock()
 
     def address(self, name: str) -> int:
-        """Where a function of the driver lies, by its name in the library, such as "cuLaunchKernel"."""
+        """The address of a driver function, by its name in the library, such as "cuLaunchKernel"."""
         return self.api.address(name)
 
     def device(self, index: int = 0) -> Device:
-        """A device by number."""
+        """A device by its index."""
         found = self._devices.get(index)
         if found is not None:
             return found
         if not isinstance(index, int) or not 0 <= index < self.count:
-            there = "one device, number 0" if self.count == 1 else f"{self.count} devices, from number 0"
-            raise InputError(f"cuda, device: there is {there}, got {shorten(index)}.")
+            there = "0 (one device)" if self.count == 1 else f"0 to {self.count - 1}"
+            raise InputError(f"cuda, device: expected {there}, got {shorten(index)}.")
         with self._lock:
             if index not in self._devices:
                 self._devices[index] = Device(self.api, index)
             return self._devices[index]
 
     def pointer(self, address: int) -> MemoryRange | None:
-        """The memory that an address lies in, None if the driver knows of none there."""
+        """The memory that contains an address, None if the driver knows of none there."""
         if self._asked(ctypes.c_int, MEMORY_TYPE, address) is None:
             return None
         kind, managed, index, context, start, size = (
@@ -109,7 +111,7 @@ class Driver:
         return MemoryRange(kind == ON_DEVICE or bool(managed), index, context, start, size)
 
     def is_pinned(self, address: int) -> bool:
-        """Whether pinned memory of the host lies at an address."""
+        """Whether an address is in pinned host memory."""
         return self._asked(ctypes.c_int, MEMORY_TYPE, address) == ON_HOST
 
     def _asked(self, kind: Any, number: int, address: int) -> int | None:
@@ -135,7 +137,7 @@ _here = _Loaded()
 
 
 def driver() -> Driver:
-    """The driver; NoDevice says what is missing where there is none."""
+    """The driver; NoDevice says what is missing if there is none."""
     check_process()
     found = _here.driver
     if found is None:

@@ -1,7 +1,7 @@
 """The functions of CUDA's driver library by ctypes, and its errors in words.
 
-Nothing is loaded at import. A process that was forked from one that uses the driver is told so: CUDA does not
-work there.
+Nothing is loaded at import. In a process forked from one that uses the driver, an error is raised: CUDA does
+not work there.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LIBRARIES = ("nvcuda.dll",) if sys.platform == "win32" else ("libcuda.so.1", "li
 OUT_OF_MEMORY, STUB, NONE_THERE, MISMATCH, NO_COMPATIBILITY = 2, 34, 100, 803, 804
 CAPTURING = range(900, 910)
 
-_PLACE = c_void_p  # of anything that is written to: ctypes takes byref(...) and addresses for it
+_PLACE = c_void_p  # for memory that is written to: ctypes accepts byref(...) and addresses for it
 SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuInit": (c_uint,),
     "cuDriverGetVersion": (_PLACE,),
@@ -70,22 +70,22 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 
 class NoDevice(ForearmError):
-    """There is no GPU to compute with: what is missing."""
+    """No GPU can be used; the message says what is missing."""
 
 
 class DriverError(ForearmError):
-    """CUDA's driver refused something, or failed."""
+    """A call of CUDA's driver failed."""
 
     code = 0  # its CUresult
 
 
 class OutOfDeviceMemory(DriverError, OutOfMemory):
-    """No memory left on the device, or no more that can be pinned on the host."""
+    """Out of device memory, or of host memory that can be pinned."""
 
 
 class _DriverUse:
-    """Whether this process has initialised the driver, or was forked from one that had, which `flag` says to
-    machine code.
+    """Whether this process has initialised the driver, or was forked from one that had; `flag` makes that
+    visible to machine code.
     """
 
     def __init__(self) -> None:
@@ -123,34 +123,34 @@ if hasattr(os, "register_at_fork"):
 
 
 def load_library() -> Any:
-    """The driver's library of this system."""
+    """The driver's library on this system."""
     for name in LIBRARIES:
         try:
-            return ctypes.CDLL(name)  # calls let other threads of Python run
+            return ctypes.CDLL(name)  # its calls release Python's GIL
         except OSError:
             continue
     raise NoDevice(
-        f"cuda: found no driver of an NVIDIA GPU ({LIBRARIES[0]}); install NVIDIA's driver, or in a "
-        f"container make it visible (docker run --gpus all). {ELSEWHERE}"
+        f"cuda: found no NVIDIA driver ({LIBRARIES[0]}); install it, or make it visible in a container "
+        f"(docker run --gpus all). {ELSEWHERE}"
     )
 
 
 class DriverApi:
-    """The functions of a library, by their names in it."""
+    """The functions of a library, by their names."""
 
     def __init__(self, library: Any) -> None:
         self.library = library
         self._found: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
-        """A function as it is: it returns a CUresult."""
+        """The raw function: it returns a CUresult."""
         found = self._found.get(name)
         if found is None:
             try:
                 found = getattr(self.library, name)
             except AttributeError:
                 raise NoDevice(
-                    f"cuda: this driver has no {name} and is too old; install a newer driver of NVIDIA's. "
+                    f"cuda: this driver is too old, it has no {name}; install a newer NVIDIA driver. "
                     f"{ELSEWHERE}"
                 ) from None
             found.argtypes, found.restype = SIGNATURES[name], c_int
@@ -161,11 +161,11 @@ class DriverApi:
         return hasattr(self.library, name)
 
     def address(self, name: str) -> int:
-        """Where a function lies, for machine code that calls it."""
+        """The address of a function, for machine code that calls it."""
         return ctypes.cast(self[name], c_void_p).value or 0
 
     def __call__(self, what: str, name: str, *arguments: Any) -> None:
-        """Call a function; `what` that is for, where it fails."""
+        """Call a function; `what` describes the purpose in error messages."""
         check_process()
         code = self[name](*arguments)
         if code:
@@ -178,12 +178,12 @@ class DriverApi:
         return int(made.value or 0)
 
     def quietly(self, name: str, *arguments: Any) -> None:
-        """Give something back: at the end of its life, whatever has become of the driver."""
+        """Release a handle at the end of its life, ignoring errors: the driver may be gone."""
         if not process.is_forked:
             self[name](*arguments)
 
     def words(self, code: int) -> str:
-        """A CUresult by its name, and what the driver says of it."""
+        """A CUresult's name and description."""
         texts = []
         for name in ("cuGetErrorName", "cuGetErrorString"):
             text = c_char_p()
@@ -192,11 +192,11 @@ class DriverApi:
         return f"{texts[0]}: {texts[1]}" if texts[0] else f"CUresult {code}"
 
     def error(self, code: int, what: str, name: str) -> DriverError:
-        """What to raise for a result."""
+        """The exception for a result."""
         kind = OutOfDeviceMemory if code == OUT_OF_MEMORY else DriverError
         text = f"cuda, {what}: {name} failed with {self.words(code)}."
         if code == OUT_OF_MEMORY:
-            text += " Give fewer states at once, or free memory (other arrays, other processes)."
+            text += " Pass fewer states at once, or free memory (other arrays, other processes)."
         elif code in CAPTURING:
             text += (
                 " A stream was being captured: call the function once before, so that nothing is left to "
@@ -211,21 +211,21 @@ class DriverApi:
 
 # Why there is no device, by the result of cuInit.
 WHY = {
-    NONE_THERE: "found NVIDIA's driver, but no GPU; look at nvidia-smi and CUDA_VISIBLE_DEVICES.",
-    STUB: "found a stub of the driver's library instead of the driver; install NVIDIA's driver.",
+    NONE_THERE: "found NVIDIA's driver, but no GPU; check nvidia-smi and CUDA_VISIBLE_DEVICES.",
+    STUB: "found a stub library instead of the driver; install NVIDIA's driver.",
     MISMATCH: "the driver's library and the system's driver have different versions; restart the machine.",
-    NO_COMPATIBILITY: "the driver's compatibility library does not support this GPU; take it out of the path "
-    "of libraries (LD_LIBRARY_PATH).",
+    NO_COMPATIBILITY: "the driver's compatibility library does not support this GPU; remove it from the "
+    "library path (LD_LIBRARY_PATH).",
 }
 
 
 def initialised(library: Any) -> DriverApi:
-    """The functions of a library, ready to use."""
+    """The functions of a library, with the driver initialised."""
     check_process()
     api = DriverApi(library)
     code = api["cuInit"](0)
     if code:
-        why = WHY.get(code) or f"the driver could not start ({api.words(code)}); look at nvidia-smi."
+        why = WHY.get(code) or f"the driver could not start ({api.words(code)}); check nvidia-smi."
         raise NoDevice(f"cuda: {why} {ELSEWHERE}")
     process.is_used = True
     return api

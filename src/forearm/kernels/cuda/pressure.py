@@ -1,7 +1,7 @@
-"""Values that a thread keeps in memory, chosen where more are alive than it has registers for.
+"""Register pressure: values to keep in memory where more are alive than a thread has registers.
 
-What is wanted last goes first, into places of results that are not there yet: a block's shared memory, where
-an assembler would take memory of the device.
+The value whose next use is farthest away is evicted first, into cells of results that are not yet stored:
+into a block's shared memory, where an assembler would spill to local memory.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from forearm.symbols.graph import CALL, COS, MUL, SIN, Expr, Graph, expressions
 
-TRIED = 8  # values for which a cell is looked for, beyond those that must go
+TRIED = 8  # values for which a cell is sought, beyond those that must be evicted
 Cell = tuple[str, int]  # an array of results, and the entry in it
 
 
@@ -24,26 +24,26 @@ def kept_values(
     absorbed: Mapping[int, int],
     most: int,
 ) -> dict[int, Cell]:
-    """Values by their places on the graph, and the cells that they are kept in; no more than `most` others
-    are alive at once, as far as there are cells.
+    """Values by their places on the graph, and the cells that hold them; at most `most` others are alive at
+    once, as far as there are cells.
 
     Args:
-        graph: on which the results are.
+        graph: the graph of the results.
         groups: results (array, entry, expression) that are computed together and then stored, one group after
             the other.
         order: of the operations.
-        absorbed: the product that each sum computes itself, by `ir.absorbed_products`.
+        absorbed: the product fused into each sum, by `ir.absorbed_products`.
         most: values in registers.
     """
     times, stored = _times(graph, groups, order, set(absorbed.values()))
     uses = _uses(graph, groups, times, stored, absorbed)
     angles = [Expr(graph, graph.left[p], False) for p in times if graph.kinds[p] in (COS, SIN)]
-    early = set(graph.needed(angles))  # which are computed before their time
+    early = set(graph.needed(angles))  # which are computed early
     cells = sorted(((end, (a, k)) for end, group in zip(stored, groups, strict=True) for a, k, _ in group))
     taken: dict[Cell, list[tuple[int, int]]] = {cell: [] for _, cell in cells}
     kept: dict[int, Cell] = {}
     alive: dict[int, list[int]] = {}
-    again = 0  # when cells are looked for again, after there were none
+    again = 0  # time at which cells are sought again, after there were none
     for place, now in times.items():
         if place in uses:
             alive[place] = uses[place]
@@ -93,7 +93,7 @@ def _uses(
     stored: Sequence[int],
     absorbed: Mapping[int, int],
 ) -> dict[int, list[int]]:
-    """When each value is wanted, in order."""
+    """The times at which each value is used, in order."""
     uses: dict[int, list[int]] = {}
     for place, now in times.items():
         wanted: set[int] = set(_operands(graph, place))

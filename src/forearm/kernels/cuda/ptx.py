@@ -1,4 +1,4 @@
-"""PTX, the GPU's assembly language, from LLVM's text by llvmlite alone."""
+"""PTX, the GPU's assembly language, from LLVM IR by llvmlite alone."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from forearm.kernels.memory import check_room
 from forearm.kernels.native import LEAST, PER_CHARACTER, llvm_library
 
 TRIPLE = "nvptx64-nvidia-cuda"
-# The oldest that drivers still assemble; code for it ran as fast on the newest.
+# The oldest target that drivers still assemble; its code ran as fast on the newest GPU.
 OLDEST, FEATURES = "sm_70", "+ptx60"
 
 
 def assembly(text: str) -> str:
-    """A module's text as PTX that every GPU from Volta on takes; no operation is contracted or reordered."""
+    """A module as PTX for every GPU from Volta on; no operation is contracted or reordered."""
     with making():
         llvm = llvm_library()
         check_room(LEAST + PER_CHARACTER * len(text), "LLVM to compile")
@@ -23,8 +23,8 @@ def assembly(text: str) -> str:
             target = llvm.Target.from_triple(TRIPLE)
         except RuntimeError:
             raise ForearmError(
-                "compile, device: this llvmlite was built without NVIDIA's target; the wheels on PyPI have "
-                "it: pip install --force-reinstall llvmlite."
+                "compile, device: this llvmlite was built without the NVPTX target; the wheels on PyPI "
+                "include it: pip install --force-reinstall llvmlite."
             ) from None
         machine = target.create_target_machine(cpu=OLDEST, features=FEATURES, opt=3)
         module = llvm.parse_assembly(text)

@@ -1,4 +1,4 @@
-"""The short way of a call: arrays of one library that need no more than their addresses."""
+"""The fast path of a call: arrays of one library of which only the addresses are needed."""
 
 from __future__ import annotations
 
@@ -16,46 +16,46 @@ from forearm.kernels.cuda.array_libraries import library_of
 from forearm.kernels.cuda.driver import Launcher
 
 Shape = tuple[int, ...]
-MOST_PLANS = 64  # kept; a program that never asks for the same number twice needs none
+MOST_PLANS = 64  # plans that are kept; a program that never repeats a batch size needs none
 
 
 class OnDevice(Protocol):
-    """A function compiled for devices; `parameters` are its last input, where some were left open.
+    """A function compiled for devices; `parameters` are its last input, if some were left open.
 
-    It must let others set attributes: `short_call` is kept with it.
+    It must allow attributes to be set: `short_call` is stored on it.
     """
 
     @property
     def arm(self) -> Arm | None:
-        """Of which arm."""
+        """The arm."""
 
     @property
     def dtype(self) -> str:
-        """Of all its arrays."""
+        """The dtype of all its arrays."""
 
     @property
     def inputs(self) -> tuple[Slot, ...]:
-        """What goes in."""
+        """The input arrays."""
 
     @property
     def outputs(self) -> tuple[Slot, ...]:
-        """What comes out."""
+        """The output arrays."""
 
     def launcher(self, index: int, each: bool = False) -> Launcher:
-        """What launches it on a device; `each` with parameters of its own for each state."""
+        """The launcher on a device; with `each`, every state has its own parameters."""
 
 
 class _Plan(NamedTuple):
-    """What is known for arrays of a shape: bytes of each array, and where outputs begin among them."""
+    """The memory layout for a batch shape: bytes of each array, and the index of the first output."""
 
     states: int
     inputs: list[Shape]
     outputs: list[Shape]
-    shapes: list[Shape]  # of all
+    shapes: list[Shape]  # of all arrays
     sizes: list[int]
 
     def is_apart(self, addresses: Sequence[int]) -> bool:
-        """Whether no output shares memory with an input, unless it has its place and shape."""
+        """Whether no output overlaps an input, unless it has the same address and shape."""
         first, shapes, sizes = len(self.inputs), self.shapes, self.sizes
         for k in range(first, len(sizes)):
             start = addresses[k]
@@ -67,8 +67,8 @@ class _Plan(NamedTuple):
 
 
 class _LastCall:
-    """Tensors of a call, while they live: if the next has the same, only what can be changed in place is
-    looked at.
+    """The tensors of a call, while they are alive:
+    if the next call has the same ones, only what can change in place is checked.
     """
 
     def __init__(
@@ -88,10 +88,10 @@ class _LastCall:
             if known.last is self:
                 known.last = None
 
-        self.alive = [ref(value, forget) for value in values]  # a later tensor may have an earlier one's id
+        self.alive = [ref(value, forget) for value in values]  # a later tensor may reuse an id
 
     def again(self, values: tuple[Any, ...]) -> bool:
-        """The launch once more; False if anything of the tensors was changed in place."""
+        """Repeat the launch; False if anything of the tensors was changed in place."""
         addresses, rest = self.library.unchanged(values)
         if addresses != self.addresses or rest != self.rest:
             return False
@@ -108,10 +108,10 @@ class ShortCall:
         self.launchers: dict[int, Launcher] = {}
         self.plans: dict[Shape, _Plan | None] = {}
         self.last: _LastCall | None = None
-        self.before: list[int] = []  # which arrays came with the call before
+        self.before: list[int] = []  # the arrays of the previous call
 
     def plan(self, shape: Shape) -> _Plan | None:
-        """For states in an array of this shape; None if there can be none."""
+        """The plan for states in an array of this shape; None if it is invalid."""
         try:
             return self.plans[shape]
         except KeyError:
@@ -125,19 +125,20 @@ class ShortCall:
             size = np.dtype(self.dtype).itemsize
             shapes = inputs + outputs
             sizes = [size * prod(s) for s in shapes]
-            # The long way for single numbers: PyTorch calls one contiguous that is still to be negated.
+            # Scalars take the slow path: PyTorch calls one contiguous that is still to be negated (lazy
+            # negation).
             if min(sizes[: len(inputs)]) > size:
                 made = _Plan(batch[0] if batch else 1, inputs, outputs, shapes, sizes)
         self.plans[tuple(shape)] = made
         return made
 
     def launcher(self, function: OnDevice, device: int) -> Launcher:
-        """Of a device, made when it is first asked for."""
+        """The launcher of a device, created on first use."""
         return self.launchers.setdefault(device, function.launcher(device))
 
 
 def at_once(function: OnDevice, given: tuple[Any, ...], out: Sequence[Any] | None) -> list[Any] | None:
-    """The results where all arrays are ready as they are; None: look at them."""
+    """The results if all arrays can be used without conversion; None: inspect them."""
     try:
         known: ShortCall = function.short_call  # type: ignore[attr-defined]
     except AttributeError:
@@ -153,7 +154,7 @@ def at_once(function: OnDevice, given: tuple[Any, ...], out: Sequence[Any] | Non
         return None
     try:
         plan = known.plan(first.shape)
-    except (AttributeError, TypeError):  # of something that is no array
+    except (AttributeError, TypeError):  # of an object that is not an array
         return None
     if plan is None or len(given) != len(plan.inputs):
         return None
@@ -180,7 +181,7 @@ def at_once(function: OnDevice, given: tuple[Any, ...], out: Sequence[Any] | Non
     launch = known.launchers.get(device) or known.launcher(function, device)
     if is_given and hasattr(library, "unchanged"):
         ids = [*map(id, given), *map(id, out)]
-        if ids == known.before:  # for the second time
+        if ids == known.before:  # the second call with the same tensors
             known.last = _LastCall(known, library, (*given, *out), device, launch, plan.states)
         known.before = ids
     launch(stream, addresses, plan.states)
@@ -188,7 +189,7 @@ def at_once(function: OnDevice, given: tuple[Any, ...], out: Sequence[Any] | Non
 
 
 def direct_method(function: OnDevice, ordinary: Callable[..., Any]) -> Callable[..., Any]:
-    """A method of a kernel for which arrays that need no more than their addresses go the short way."""
+    """A method of a kernel that uses the fast path for arrays of which only the addresses are needed."""
     is_one = len(function.outputs) == 1
 
     @wraps(ordinary)
@@ -204,7 +205,7 @@ def direct_method(function: OnDevice, ordinary: Callable[..., Any]) -> Callable[
 
     @wraps(ordinary)
     def repeated(*given: Any, **options: Any) -> Any:
-        """The same; tensors of the call before are told by who they are."""
+        """The same, with the tensors of the previous call recognised by identity."""
         last = function.short_call.last  # type: ignore[attr-defined]
         if last is not None and len(options) == 1 and "out" in options:
             values = (*given, options["out"])

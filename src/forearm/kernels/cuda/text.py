@@ -1,7 +1,7 @@
-"""A program as LLVM's text for a GPU: one thread per state, with the operations and bits of a CPU's lane.
+"""A program as LLVM IR for a GPU: one thread per state, with the operations and bits of a CPU's lane.
 
-Rows of states go straight to the threads that compute them. Results go straight to their rows, or by way of
-memory that a block of threads shares: then neighbouring threads write neighbouring numbers.
+Each thread loads its row of states directly. Results are stored directly, or staged through a block's shared
+memory: then neighbouring threads write neighbouring addresses (coalesced).
 """
 
 from __future__ import annotations
@@ -36,28 +36,28 @@ DEVICE_TARGETS = {
 
 
 AT_ONCE = 12  # numbers that a thread moves together
-# Values that a thread has registers for, by measurement on an H200: others wait in shared memory.
+# Values that a thread has registers for, by measurement on an H200: others are kept in shared memory.
 MOST_ALIVE = {"float": 240, "double": 100}
 
 
 @dataclass(frozen=True)
 class Launch:
-    """How a function is launched: threads in a block, whether results go through shared memory, and the order
-    of its operations.
+    """The launch configuration of a function: threads per block, whether results go through shared memory,
+    and the order of its operations.
     """
 
     threads: int = 128
     is_staged: bool = False
     order: Sequence[int] | None = None
-    is_emulated: bool = False  # by a CPU, one block of one thread after the other
+    is_emulated: bool = False  # on a CPU, one block of one thread after the other
 
     def shared(self, outputs: Sequence[Argument], size: int) -> int:
-        """Bytes of memory that a block shares, where a number has so many."""
+        """Bytes of shared memory per block, for scalars of this size."""
         return size * self.threads * sum(map(pitch, outputs)) if self.is_staged else 0
 
 
 def pitch(a: Argument) -> int:
-    """Numbers from row to row in shared memory: an odd number, so that neighbours lie in different banks."""
+    """Row pitch in shared memory, in scalars: an odd number, so that neighbours are in different banks."""
     return a.size | 1
 
 
@@ -69,8 +69,8 @@ def kernel_text(
     parameters: Sequence[str] = (),
     each: bool = False,
 ) -> str:
-    """`void name(inputs..., [parameters,] outputs..., i64 count)` as a kernel; arrays are those of
-    `ir.function_text`.
+    """`void name(inputs..., [parameters,] outputs..., i64 count)` as a kernel;
+    arrays are those of `ir.function_text`.
     """
     return _Kernel(name, traced, target, launch, parameters, each).text()
 
@@ -84,7 +84,7 @@ def row_kernel_text(
     shared: Sequence[str] = (),
 ) -> str:
     """The kernel in which each thread calls a function of the module, `called(arrays..., i64 count)`, for one
-    row: of so many numbers in each array, all the same row of those that are `shared`.
+    row, with this row size in each array; arrays that are `shared` have the same row for all threads.
     """
     f = IRFunction(name, dict.fromkeys(arrays, "ptr") | {"count": "i64"}, on_device=True)
     *given, count = f.arguments
@@ -105,7 +105,7 @@ def device_module(functions: list[str], target: Target) -> str:
 
 
 class _Kernel:
-    """The text of one kernel: rows in, operations, rows out."""
+    """The text of one kernel: load rows, compute, store rows."""
 
     def __init__(
         self, name: str, traced: Traced, target: Target, launch: Launch, parameters: Sequence[str], each: bool
@@ -113,14 +113,14 @@ class _Kernel:
         self.traced, self.target, self.launch = traced, target, launch
         self.parameters, self.each = parameters, each
         offline = (Argument("parameters", (len(parameters),), ""),) if parameters else ()
-        self.rows = (*traced.inputs, *(offline if each else ()))  # what each state has a row of
+        self.rows = (*traced.inputs, *(offline if each else ()))  # arrays with one row per state
         arrays = dict.fromkeys((a.name for a in (*traced.inputs, *offline, *traced.outputs)), "ptr")
         self.f = IRFunction(name, arrays | {"count": "i64"}, on_device=not launch.is_emulated)
         self.body, self.count = Body(target, f=self.f), self.f.arguments[-1]
         self.threads = 1 if launch.is_emulated else launch.threads
 
     def text(self) -> str:
-        """All of it."""
+        """The complete text."""
         f = self.f
         turns: AbstractContextManager[Any]
         if self.launch.is_emulated:
@@ -138,7 +138,7 @@ class _Kernel:
         return f.text()
 
     def _straight(self, state: Value) -> None:
-        """Rows from and to their places."""
+        """Load and store rows directly."""
         f, traced = self.f, self.traced
         with f.unless(f.compared("sge", state, self.count)):
             for a in (*self.rows, *traced.outputs):
@@ -146,12 +146,12 @@ class _Kernel:
             self._compute()
 
     def _staged(self, block: Value, thread: Value, shared: Value) -> None:
-        """Results go through shared memory, all arrays beside each other."""
+        """Stage results through shared memory, all arrays side by side."""
         f, scalar = self.f, self.target.scalar
         first = f.op("mul", block, self.threads)
         left = f.op("sub", self.count, first)
         rows = f.chosen(f.compared("slt", left, self.threads), left, self.threads)
-        # Threads without a state do what the last one with a state does, and nobody reads it.
+        # Threads without a state recompute the last state, and their results are not read.
         last = f.op("sub", rows, 1)
         own = f.op("add", first, f.chosen(f.compared("slt", thread, last), thread, last))
         for a in self.rows:
@@ -171,7 +171,9 @@ class _Kernel:
             self.f.barrier()
 
     def _copy(self, a: Argument, shared: Value, to: Value, thread: Value, rows: Value) -> None:
-        """The rows of a block from what its threads share to memory, neighbours side by side."""
+        """Copy the rows of a block from shared memory,
+        with neighbouring threads writing neighbouring addresses.
+        """
         f, scalar, size = self.f, self.target.scalar, self.target.size
 
         def move(*entries: Value) -> None:
@@ -179,7 +181,8 @@ class _Kernel:
             for entry in entries:
                 place = entry
                 if pitch(a) != a.size:
-                    place = f.op("add", entry, f.op("udiv", entry, a.size))  # one number behind each row
+                    # one number of padding after each row
+                    place = f.op("add", entry, f.op("udiv", entry, a.size))
                 taken.append(f.load(scalar, f.at(shared, place, scalar), align=size))
             for value, entry in zip(taken, entries, strict=True):
                 f.store(value, f.at(to, entry, scalar), align=size)
@@ -198,7 +201,7 @@ class _Kernel:
         f.begin(end)
 
     def _compute(self) -> None:
-        """Results leave as soon as they are there, some at a time in the order of their operations."""
+        """Results are stored as soon as they are computed, in groups in the order of their operations."""
         body, graph, order = self.body, self.traced.graph, self.launch.order
         values, unknown = self._states()
         results = [
@@ -228,12 +231,14 @@ class _Kernel:
                 self._store(name, k, body.op("fadd", result(body, e, values), unknown))
 
     def _store(self, name: str, k: int, value: str) -> None:
-        """An entry of the thread's row."""
+        """Store an entry of the thread's row."""
         place = self.f.at(f"%at.{name}", k, self.target.scalar)
         self.f.store(Value(value, self.target.vector), place, align=self.target.size)
 
     def _states(self) -> tuple[dict[int, Any], str]:
-        """The state's numbers, and what is computed of open parameters alone: by itself, as on a CPU."""
+        """The state's numbers, and everything that depends on open parameters alone:
+        computed separately, as on a CPU.
+        """
         body, graph = self.body, self.traced.graph
         values: dict[int, Any] = {}
         unknown: str | None = None

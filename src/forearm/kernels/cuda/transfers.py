@@ -1,8 +1,7 @@
-"""NumPy in, NumPy out: states go to the device and results come back in pieces, by way of pinned memory.
+"""NumPy in, NumPy out: states go to the device and results come back in chunks, through pinned memory.
 
-Each piece is one worker's: it fills its pinned memory, has it copied, computed and copied back on a stream of
-its own, and empties it. Some of them at once overlap all of that. Arrays that lie in pinned memory already
-are copied from there and to there.
+A worker processes one chunk: it fills its pinned memory, queues copy, kernel and copy back on its own stream,
+and reads the results. Several workers overlap these phases. Arrays in pinned memory are copied directly.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ from forearm.kernels.cuda.driver import Device, Launcher, driver
 from forearm.kernels.cuda.short_call import OnDevice
 from forearm.kernels.dispatch import Call, parameter_values
 
-AT_ONCE = 8 << 20  # bytes of a piece, in and out
-WORKERS = 8  # more copy no faster
-WORTH_ASKING = 1 << 16  # bytes of an array of which it matters whether it is pinned
-ALIGNED = 256  # bytes at which arrays on the device begin
+AT_ONCE = 8 << 20  # bytes of a chunk, in and out
+WORKERS = 8  # more do not copy faster
+WORTH_ASKING = 1 << 16  # bytes of an array from which it is checked whether it is pinned
+ALIGNED = 256  # alignment of arrays on the device, bytes
 
 
 class Workbench:
-    """Pinned memory, memory of a device and a stream: what a piece needs."""
+    """Pinned memory, device memory and a stream: what a worker needs."""
 
     def __init__(self, device: Device, size: int) -> None:
         self.size = size
@@ -41,13 +40,13 @@ class Workbench:
         self.memory = device.allocated(size, None)
 
 
-# What is kept for later calls, by device: at most WORKERS of them, each of AT_ONCE bytes.
+# Kept for later calls, by device: at most WORKERS of them, each of AT_ONCE bytes.
 _kept: WeakKeyDictionary[Device, deque[Workbench]] = WeakKeyDictionary()
 
 
 @contextmanager
 def _workbenches(device: Device, size: int, count: int) -> Iterator[list[Workbench]]:
-    """As many as there is memory for, one at least; kept if all went well."""
+    """As many as memory allows, at least one; kept for later calls on success."""
     kept = _kept.setdefault(device, deque(maxlen=WORKERS))
     made: list[Workbench] = []
     while len(made) < count:
@@ -95,7 +94,7 @@ def run(function: OnDevice, given: tuple[Any, ...], call: Call, index: int = 0) 
 
 
 class _Rows:
-    """Rows of states and results, and where each array lies in the memory of a piece."""
+    """Rows of states and results, and the offset of each array in the memory of a chunk."""
 
     def __init__(
         self, states: Sequence[Array], shared: Sequence[Array], results: Sequence[Array], dtype: DType
@@ -108,7 +107,7 @@ class _Rows:
         self.at_once = max(1, min(self.count, (AT_ONCE - self.fixed) // self.row_bytes))
 
     def computed(self, device: Device, launch: Launcher) -> None:
-        """All of them, piece by piece."""
+        """All results, computed chunk by chunk."""
         pieces = deque(range(0, self.count, self.at_once))
         workers = min(len(pieces), WORKERS, _processors())
         failed = threading.Event()
@@ -142,7 +141,7 @@ class _Rows:
     def _piece(self, device: Device, bench: Workbench, launch: Launcher, rows: slice) -> None:
         count, at = rows.stop - rows.start, 0
         sources, results = [*(a[rows] for a in self.states), *self.shared], [a[rows] for a in self.results]
-        places: list[Array] = []  # of the host, pinned
+        places: list[Array] = []  # pinned host memory
         offsets: list[int] = []  # on the device
         for array, is_pinned in zip((*sources, *results), self.is_pinned, strict=True):
             size = array.size * self.dtype.itemsize
@@ -171,8 +170,8 @@ def _copied(
     offsets: Sequence[int],
     stream: int,
 ) -> None:
-    """Between the host and the device, at the `offsets` of the places and of their end there: all at once
-    where the places lie side by side.
+    """Copy between host and device, at the `offsets` of the arrays and of their end:
+    in a single copy if they are adjacent.
     """
     host = [place.__array_interface__["data"][0] for place in places]
     sizes = [place.nbytes for place in places]
@@ -187,7 +186,7 @@ def _copied(
 
 
 def _is_pinned(array: Array, dtype: DType) -> bool:
-    """Whether the device can copy from an array, or to it, without a detour."""
+    """Whether the device can copy from or to an array directly."""
     if array.dtype != dtype or not array.flags.c_contiguous or array.nbytes < WORTH_ASKING:
         return False
     start = array.__array_interface__["data"][0]

@@ -1,7 +1,7 @@
-"""Arrays on a device of whom no more is known than a protocol says: `__cuda_array_interface__` or DLPack.
+"""Device arrays known only by a protocol: `__cuda_array_interface__` or DLPack.
 
-Their addresses are looked up before they are used. Results beside them are `DeviceResult`s, which other
-libraries take by the same protocol.
+Their addresses are verified before use. Results for them are `DeviceResult`s, which other libraries read by
+the same protocol.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from forearm.kernels.cuda.driver import driver
 
 
 class DeviceResult:
-    """A result on a device that no library made: `cupy.asarray` and `torch.as_tensor` take it as it is, by
-    `__cuda_array_interface__`; `copy_to_host` makes a NumPy array.
+    """A result on a device that is not an array of any library: `cupy.asarray` and `torch.as_tensor` wrap it
+    without a copy, by `__cuda_array_interface__`; `copy_to_host` copies it to a NumPy array.
     """
 
     def __init__(self, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> None:
         self.shape, self.dtype, self.device, self.stream = shape, np.dtype(dtype), device, stream
-        self.is_ready = False  # on every stream
+        self.is_ready = False  # ready on every stream
         size = prod(shape) * self.dtype.itemsize
         self.memory = driver().device(device).allocated(size, None)
 
@@ -44,7 +44,7 @@ class DeviceResult:
         }
 
     def copy_to_host(self) -> Array:
-        """In a new array, when it is computed."""
+        """Copy to a new array, after waiting for the result."""
         made, device = np.empty(self.shape, self.dtype), driver().device(self.device)
         device.copy_out(made.ctypes.data, self.memory.address, made.nbytes, self.stream)
         device.synchronize_stream(self.stream)
@@ -56,8 +56,8 @@ class DeviceResult:
 
 @dataclass(frozen=True)
 class ProtocolArrays:
-    """Arrays that are known by a protocol: `look` at one (library, name, value, stream), `make` a new one
-    (shape, dtype, device, stream).
+    """Arrays described by a protocol: `look` inspects one (library, name, value, stream), `make` allocates a
+    new one (shape, dtype, device, stream).
     """
 
     name: str
@@ -66,7 +66,7 @@ class ProtocolArrays:
     make: Callable[[tuple[int, ...], str, int, int], Any]
 
     def seen(self, name: str, value: Any, stream: int) -> DeviceArray:
-        """What an array is."""
+        """Describe an array."""
         return self.look(self, name, value, stream)
 
     def stream(self, device: int) -> int:
@@ -76,7 +76,7 @@ class ProtocolArrays:
     def addresses(
         self, values: Sequence[Any], shapes: Sequence[tuple[int, ...]], dtype: str
     ) -> tuple[int, tuple[int, ...]] | None:
-        """Not known: each must be looked up."""
+        """Unknown: each must be verified."""
         return None
 
     def empty(self, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
@@ -84,13 +84,13 @@ class ProtocolArrays:
         return self.make(shape, dtype, device, stream)
 
     def filled(self, number: float, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
-        """A new array of the same number everywhere."""
+        """A new array filled with a number."""
         return self.sent(np.full(shape, number, dtype), device, stream)
 
     def plain(self, array: DeviceArray, name: str, shape: tuple[int, ...], stream: int) -> Any:
-        """Rows repeated, where that is all."""
+        """Rows repeated; nothing else is supported."""
         if not array.is_contiguous:
-            raise InputError(f"{name}: expected an array that lies row by row in memory; copy it to one.")
+            raise InputError(f"{name}: expected a C-contiguous array; copy it to one.")
         made = DeviceResult(shape, array.dtype, array.device, stream)
         device, to = driver().device(array.device), made.memory.address
         done = prod(array.shape) * made.dtype.itemsize
@@ -102,17 +102,17 @@ class ProtocolArrays:
         return made
 
     def sent(self, values: Array, device: int, stream: int) -> Any:
-        """An array of the host's on the device."""
+        """A host array copied to the device."""
         values = np.ascontiguousarray(values)
         made = DeviceResult(values.shape, values.dtype.name, device, stream)
         driver().device(device).copy_in(made.memory.address, values.ctypes.data, values.nbytes, stream)
-        driver().device(device).synchronize_stream(stream)  # the values may go now
+        driver().device(device).synchronize_stream(stream)  # the values may be freed now
         return made
 
     def columns(
         self, values: Sequence[Any], shape: tuple[int, ...], dtype: str, device: int, stream: int
     ) -> Any:
-        """Refused: nothing here puts arrays side by side."""
+        """Not supported: nothing here concatenates arrays."""
         raise InputError(
             "parameters: arrays by name need PyTorch, CuPy or JAX; expected one array "
             f"{shape} for all, or numbers."
@@ -124,7 +124,7 @@ class ProtocolArrays:
         driver().device(to.device).copy(to.address, source.address, size, stream)
 
     def summed(self, array: DeviceArray, stream: int) -> Any:
-        """Over the first axis, by NumPy: nothing here sums on a device."""
+        """Sum over the first axis, by NumPy: nothing here sums on a device."""
         rows, device = np.empty(array.shape, array.dtype), driver().device(array.device)
         device.copy_out(rows.ctypes.data, array.address, rows.nbytes, stream)
         device.synchronize_stream(stream)
@@ -132,7 +132,7 @@ class ProtocolArrays:
         made = self.make(total.shape, array.dtype, array.device, stream)
         place = _by_interface(self, "sum", made, stream).address
         device.copy_in(place, total.ctypes.data, total.nbytes, stream)
-        device.synchronize_stream(stream)  # the values may go now
+        device.synchronize_stream(stream)  # the values may be freed now
         return made
 
 
@@ -143,15 +143,15 @@ def _by_interface(library: ArrayLibrary, name: str, value: Any, stream: int) -> 
         shape, (address, is_read_only) = tuple(map(int, said["shape"])), said["data"]
         dtype, strides = np.dtype(said["typestr"]), said.get("strides")
         version, mask = int(said.get("version", 0)), said.get("mask")
-    except Exception as error:  # whatever its maker raises
+    except Exception as error:  # any error of the producer
         raise InputError(
             f"{name}: {type(value).__name__} has no usable __cuda_array_interface__ ({error!r})."
         ) from None
     if mask is not None:
         raise InputError(f"{name}: expected an array without a mask.")
     if dtype.isnative is False:
-        raise InputError(f"{name}: expected numbers in the order of bytes of this machine, got {dtype.str}.")
-    own = said.get("stream", 1 if version < 3 else None)  # older ones are ready on the default stream
+        raise InputError(f"{name}: expected numbers in this machine's byte order, got {dtype.str}.")
+    own = said.get("stream", 1 if version < 3 else None)  # older versions are ready on the default stream
     if own == 0:
         raise InputError(f"{name}: __cuda_array_interface__ says stream 0, which version 3 forbids.")
     place = int(address or 0) if prod(shape) else 0
@@ -195,7 +195,7 @@ def _by_dlpack(library: ArrayLibrary, name: str, value: Any, stream: int) -> Dev
 
 
 def is_lent_on_device(value: Any) -> bool:
-    """Whether an array with `__dlpack_device__` lies on a CUDA device."""
+    """Whether an array with `__dlpack_device__` is on a CUDA device."""
     return int(value.__dlpack_device__()[0]) in (dlpack.CUDA, dlpack.CUDA_MANAGED)
 
 

@@ -1,6 +1,6 @@
-"""Closed-form inverse kinematics: the kind of arm read from its axes, every branch by square
-roots and arctangents.
+"""Closed-form inverse kinematics: the type of arm is recognised from its axes, and every branch is computed
+by square roots and arctangents.
 
-`recognition` finds the decoupling, `branches.solve` gives the branches over any scalar, `checked` and
-`families` those that exist and count, `answering` and `following` what users ask for.
+`recognition` finds the decoupling, `branches.solve` computes the branches over any scalar, `checked` and
+`families` select the existing and valid ones, `solve` and `following` are the public functions.
 """

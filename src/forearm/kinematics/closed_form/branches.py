@@ -1,9 +1,7 @@
-"""Every branch of the inverse kinematics over any scalar: floats, arrays (B,) of many poses at once,
-expressions of the graph.
+"""Every inverse kinematics branch over any scalar: floats, arrays (B,) of poses, graph expressions.
 
-`solve` is the one way in. It has no condition that depends on the pose, so that traced with expressions it
-is a program. Angles come modulo 2 pi; branches that do not exist come with clipped roots, and forward
-kinematics tells them.
+`solve` is the only entry point. It has no pose-dependent condition, so tracing it with expressions yields a
+program. Angles are modulo 2 pi; nonexistent branches have clipped roots, which forward kinematics reveals.
 """
 
 from __future__ import annotations
@@ -30,10 +28,11 @@ Branch = list[Scalar]
 
 
 def solve(geometry: Geometry, T: Array, third: Third = third_joint) -> list[Branch]:
-    """All branches, each n scalars, for the hand's pose T (4, 4) of scalars:
-    8 for PUMA, Stanford and UR arms.
+    """All branches, each n scalars, for the hand's pose T (4, 4) of scalars: 8 for PUMA, Stanford and UR
+    arms.
 
-    `third` finds joint 3; the one of `quartic.py` also where square roots are not enough, over arrays only.
+    `third` finds joint 3; the solver of `quartic.py` is needed where square roots do not suffice, over arrays
+    only.
     """
     R, p = rotation(T), [T[i][3] for i in range(3)]
     if geometry.backwards:
@@ -60,9 +59,7 @@ def solve(geometry: Geometry, T: Array, third: Third = third_joint) -> list[Bran
 def spherical_branches(
     position: Position, wrist: Wrist, at: Branch, hand: Array, third: Third
 ) -> list[Branch]:
-    """Joints 1 to 3 bring the wrist's centre to its place, joints 4 to 6 turn the hand.
-    Pieper 1968; Waters II.
-    """
+    """Joints 1 to 3 position the wrist centre, joints 4 to 6 orient the hand. Pieper 1968; Waters II."""
     found = []
     for turns, joints in carry(position, at, third):
         R = orientation(position, joints)
@@ -74,8 +71,8 @@ def spherical_branches(
 
 
 def parallel_branches(carrier: Parallel, wrist: Wrist, at: Branch, hand: Array) -> list[Branch]:
-    """Joint 1 from the height of the centre over the plane of joints 2 to 4, the wrist with
-    their sum, then a triangle.
+    """Joint 1 from the height of the centre over the plane of joints 2 to 4, the wrist with their sum, then a
+    triangle.
     """
     link = carrier.first
     px, py, pz = at
@@ -103,5 +100,5 @@ def parallel_branches(carrier: Parallel, wrist: Wrist, at: Branch, hand: Array) 
 
 
 def off(turns: Any, angles: Any) -> Branch:
-    """Coordinates from the angles used inside: q = angle - turn; slides come as they are."""
+    """Coordinates from the internal angles: q = angle - turn; prismatic coordinates are unchanged."""
     return [x - turn if turn else x for x, turn in zip(angles, turns, strict=True)]

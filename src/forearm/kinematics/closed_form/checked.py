@@ -1,5 +1,5 @@
-"""Branches that exist: polished, verified by forward kinematics, each once,
-families of singular poses told apart.
+"""Valid branches: polished, verified by forward kinematics, without duplicates, with families at singular
+poses.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from forearm.kinematics.numerical import inverse_numeric
 
 Floats = NDArray[np.float64]
 Truths = NDArray[np.bool_]
-# Two branches are one when no joint differs by more (rad, m).
+# Two branches coincide if no joint differs by more (rad, m).
 SAME = 1e-6
-# So are two singular ones that differ by no more: a double root of an equation met to REACHED is
+# Two singular ones coincide if they differ by no more: a double root of an equation met to REACHED is
 # known to its square root.
 DOUBLE_ROOT = 10.0 * REACHED**0.5
-# So many poses are done at once, to bound the memory.
+# Poses per batch, to bound memory.
 BLOCK = 4096
-NOT_FAR = 0.1  # m, rad: where the best of all branches is farther off, the pose is out of reach
-STARTS = 64  # postures that iteration may begin at where all branches end beside a pose
+NOT_FAR = 0.1  # m, rad: if the best branch is farther off, the pose is out of reach
+STARTS = 64  # starts of the iteration when all branches end close to a pose
 
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """Of poses (B, 4, 4): branches q (B, m, n), which exist (B, m), are singular (B, m),
-    and their free joints (B, m, n).
+    """For poses (B, 4, 4): branches q (B, m, n), whether they exist (B, m), are singular (B, m), and their
+    free joints (B, m, n).
     """
 
     q: Floats
@@ -70,11 +70,11 @@ def _block(arm: Arm, geometry: Geometry, T: Floats) -> Checked:
 
 
 def _iterate(arm: Arm, q: Floats, T: Floats, error: Floats) -> None:
-    """Of poses of which branches (B, m, n) come near, but none there, the nearest is sought by iteration from
-    other postures too, and put in its place.
+    """For poses that branches (B, m, n) approach but do not reach, iterate from other configurations, too,
+    and store the nearest.
 
-    So it is near singular postures of arms whose axes meet but for rounding: there Newton's steps from the
-    branches of axes that do meet may end beside the pose.
+    This happens near singularities of arms whose axes meet only approximately: there Newton's steps from the
+    branches of exactly meeting axes may end close to the pose.
     """
     best = np.argmin(error, axis=1)
     least = np.take_along_axis(error, best[:, None], axis=1)[:, 0]
@@ -92,10 +92,9 @@ def _iterate(arm: Arm, q: Floats, T: Floats, error: Floats) -> None:
 def _once(
     arm: Arm, q: Floats, exists: Truths, singular: Truths, free: Truths, error: Floats
 ) -> tuple[Floats, Truths]:
-    """Later branches left out where they repeat an earlier one, or differ only along two joints
-    that turn about one line.
+    """Drop later branches that repeat an earlier one, or differ only along two joints with a common axis.
 
-    Where two meet, the one that is nearer to the pose is kept.
+    Of two that meet, the one nearer to the pose is kept.
     """
     two = free.sum(axis=-1) == 2
     q, exists, error = q.copy(), exists.copy(), error.copy()

@@ -1,5 +1,5 @@
-"""Poses and Jacobians of the hand for the check of branches:
-many postures by machine code, few without compiling.
+"""Poses and Jacobians of the hand for verifying branches: compiled for many configurations, interpreted for
+few.
 """
 
 from __future__ import annotations
@@ -18,19 +18,18 @@ if TYPE_CHECKING:
     from forearm.kernels.kernel import Kernel
 
 Floats = NDArray[np.float64]
-# Postures from which on machine code is asked: some tenths of a second to compile it, once for an arm,
-# are then soon had back.
+# Number of configurations at which compiling pays off: it takes some tenths of a second, once per arm.
 MANY = 4096
 
 
 def hand_poses(arm: Arm, q: Floats) -> Floats:
-    """The hand in the base frame at postures (B, n): (B, 4, 4)."""
+    """The hand in the base frame at configurations (B, n): (B, 4, 4)."""
     return forward(arm, q) if len(q) < MANY else _kernel(arm).forward_kinematics(q)
 
 
 def hand_jacobian(arm: Arm, q: Floats) -> Floats:
-    """The rows of the Jacobian that matter at postures (B, n):
-    all six, or those of the position where n = 3.
+    """The relevant rows of the Jacobian at configurations (B, n): all six, or those of the position for n =
+    3.
     """
     J = jacobian(arm, q) if len(q) < MANY else _kernel(arm).jacobian(q)
     return J[..., :3, :] if arm.n == 3 else J

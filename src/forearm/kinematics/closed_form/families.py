@@ -1,5 +1,5 @@
-"""Branches of one pose with the families of its singular ones:
-members that are within the limits, and nearest to a posture.
+"""Branches of one pose with the families of its singular ones: members within the limits, and nearest to a
+configuration.
 """
 
 from __future__ import annotations
@@ -18,15 +18,14 @@ from forearm.kinematics.numerical import inverse_numeric
 
 Floats = NDArray[np.float64]
 Truths = NDArray[np.bool_]
-# What a member of a family that is sought within the limits may be off by (m, rad),
-# and from how many postures it is sought.
+# Tolerance of a family member sought within the limits (m, rad), and number of starts.
 FOUND = 1e-11
 STARTS = 4
 
 
 class Given(NamedTuple):
-    """Postures (m, n) of one pose: which exist, count, are singular, and which joints can move
-    while the hand stands.
+    """Configurations (m, n) of one pose: which exist, are valid, are singular, and which joints can move
+    while the hand stays fixed.
     """
 
     q: Floats
@@ -37,8 +36,8 @@ class Given(NamedTuple):
 
 
 def gathered(arm: Arm, T: Floats, found: Checked, limits: bool, near: Floats | None) -> Given:
-    """The branches of the pose, of each family a member within the limits if there is one,
-    and that which `near` leads to.
+    """The branches of the pose, with a family member within the limits if there is one, and the member
+    reached from `near`.
     """
     q, inside = placed(arm, found.q[0], limits, near)
     given = Given(q, found.exists[0], found.exists[0] & inside, found.singular[0], found.free[0])
@@ -53,28 +52,26 @@ def gathered(arm: Arm, T: Floats, found: Checked, limits: bool, near: Floats | N
 def with_solutions_from(
     arm: Arm, T: Floats, given: Given, start: Floats, limits: bool, near: Floats | None
 ) -> Given:
-    """The branches with the solution to which Newton's steps lead from a posture (n,),
-    if to one that counts.
-    """
+    """The branches with the solution that Newton's steps from a configuration (n,) reach, if valid."""
     q, error = polished(arm, start[None], T[None], nearly=np.inf)
     q, inside = placed(arm, q, limits, near)
     return _with(arm, T, given, q[0]) if error[0] < REACHED and inside[0] else given
 
 
 def _brought_inside(arm: Arm, T: Floats, given: Given, q: Floats) -> Given:
-    """The branches with a solution within the limits, sought from one (n,) that is not."""
+    """The branches with a solution within the limits, sought from one (n,) outside."""
     start = np.clip(q, *limits_of(arm))
     found = inverse_numeric(arm, T, start=start, position_only=arm.n == 3, tolerance=FOUND, starts=STARTS)
     return _with(arm, T, given, found.q) if found.solved else given
 
 
 def _with(arm: Arm, T: Floats, given: Given, chosen: Floats) -> Given:
-    """The branches with one more solution (n,), in the place of the nearest one of its family:
-    one is given for many.
+    """The branches with another solution (n,), which replaces the nearest of its family: one member
+    represents it.
     """
     is_odd = bool(is_singular(arm, chosen[None])[0])
     if not is_odd and given.valid.any():
-        return given  # it is among the branches already
+        return given  # it is already among the branches
     free = free_joints(arm, chosen[None], T[None])[0] & is_odd
     family = np.flatnonzero(_family(arm, given, chosen, free))
     new = Given(chosen[None], np.array([True]), np.array([True]), np.array([is_odd]), free[None])
@@ -89,7 +86,7 @@ def _with(arm: Arm, T: Floats, given: Given, chosen: Floats) -> Given:
 
 
 def _family(arm: Arm, given: Given, q: Floats, free: Truths) -> Truths:
-    """Which of the singular branches (m,) differ from a solution (n,) in its free joints alone."""
+    """The singular branches (m,) that differ from a solution (n,) only in its free joints."""
     apart = differences(arm, given.q, q)
     family: Truths = given.exists & given.singular & ((apart < DOUBLE_ROOT) | free).all(axis=-1)
     return family

@@ -1,5 +1,5 @@
-"""Along a path of poses the branch nearest to the last one, whole turns added so that no joint jumps,
-and what happens then.
+"""Path following: the branch nearest to the previous one, unwrapped so that no joint jumps, and events along
+the path.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from forearm.kinematics.limits import placed
 from forearm.values import as_finite, check_kind
 
 Floats = NDArray[np.float64]
-# A joint that moves more between two poses (rad, m) is said to jump.
+# Joint motion between two poses (rad, m) that counts as a jump.
 JUMP = 1.0
 
 
 def follow(arm: Arm, poses: ArrayLike, near: ArrayLike, *, limits: bool = True) -> FollowedPath:
-    """Postures along a path of poses, each nearest to the one before. Dhanaraj D.1.3.
+    """Configurations along a path of poses, each nearest to the previous one. Dhanaraj D.1.3.
 
-    Where a pose is singular, of the family of solutions that nearest to the last posture is taken. Poses that
-    are not reached give NaN, and the path goes on from the last posture that was.
+    At a singular pose, the family member nearest to the previous configuration is used. Unreached poses yield
+    NaN, and the path continues from the last configuration.
 
     Args:
         arm: the arm.
         poses: the hand in the base frame, (B, 4, 4).
-        near: joint coordinates (n,); the first posture is the nearest to them.
-        limits: whether only postures within the joints' limits count.
+        near: joint coordinates (n,); the first configuration is the nearest to them.
+        limits: whether to enforce the joint limits.
     """
     check_kind(limits, bool, "follow, limits")
     geometry = known_geometry(arm)
@@ -55,7 +55,7 @@ def follow(arm: Arm, poses: ArrayLike, near: ArrayLike, *, limits: bool = True) 
 
 
 def _nearest(arm: Arm, found: Checked, k: int, T: Floats, last: Floats, limits: bool) -> Floats | None:
-    """The branch of pose k nearest to the last posture, or None."""
+    """The branch of pose k nearest to the last configuration, or None."""
     q, inside = placed(arm, found.q[k][found.exists[k]], limits, last)
     candidates = list(q[inside])
     if found.singular[k].any() or not candidates:
@@ -67,7 +67,7 @@ def _nearest(arm: Arm, found: Checked, k: int, T: Floats, last: Floats, limits: 
 
 
 def _unreached(q: Floats, found: Checked) -> list[PathEvent]:
-    """One event for each run of poses that are not reached."""
+    """One event for each run of unreached poses."""
     missing = np.isnan(q[:, 0])
     starts = np.flatnonzero(missing & ~np.concatenate([[False], missing[:-1]]))
     events = []
@@ -81,7 +81,7 @@ def _unreached(q: Floats, found: Checked) -> list[PathEvent]:
 
 
 def _passed(arm: Arm, q: Floats) -> list[PathEvent]:
-    """Singular postures, those passed between two poses, and jumps."""
+    """Singular configurations, singularities crossed between two poses, and jumps."""
     reached = np.flatnonzero(~np.isnan(q[:, 0]))
     if not reached.size:
         return []
@@ -95,9 +95,7 @@ def _passed(arm: Arm, q: Floats) -> list[PathEvent]:
             events.append(PathEvent(k, "singular", f"pose {k} is singular: branches meet there."))
         elif before and side[i] != before and not singular[i - 1]:
             events.append(
-                PathEvent(
-                    k, "crossing", f"before pose {k} a singular posture was passed, onto another branch."
-                )
+                PathEvent(k, "crossing", f"before pose {k} a singularity was crossed, onto another branch.")
             )
         before = side[i] or before
         step = np.abs(path[i] - path[i - 1]) if i else np.zeros(arm.n)

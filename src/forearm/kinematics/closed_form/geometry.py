@@ -1,6 +1,4 @@
-"""What the closed forms need to know of an arm: numbers of its axes, in frames in which
-most of them are 0 or 1.
-"""
+"""Geometry for the closed forms: parameters of the axes, in frames in which most of them are 0 or 1."""
 
 from __future__ import annotations
 
@@ -19,11 +17,11 @@ Numbers = tuple[float, ...]
 
 @dataclass(frozen=True, eq=False)
 class Position:
-    """Three joints that carry a point: the frame of the first axis in the base, links 1 and 2,
-    the point behind joint 3.
+    """Three joints that position a point: the frame of the first axis in the base, links 1 and 2, the point
+    after joint 3.
 
-    The angles used inside are q + turn. `u` is the point in the frame of joint 3 (a slide's is not turned),
-    `twist` (cosine, sine) that of the link behind it.
+    Internal angles are q + turn. `u` is the point in the frame of joint 3 (unrotated for a prismatic joint),
+    `twist` (cosine, sine) that of the link after it.
     """
 
     revolute: tuple[bool, ...]
@@ -36,14 +34,14 @@ class Position:
 
     @property
     def offsets(self) -> Numbers:
-        """What to take from the coordinates used inside: the turns of joints that turn."""
+        """Offsets subtracted from internal coordinates: the turns of revolute joints."""
         return tuple(turn if turns else 0.0 for turn, turns in zip(self.turns, self.revolute, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
 class Wrist:
-    """Three axes that turn the hand: the twists between them (cosine, sine), turns as in
-    `Position`, the hand behind them.
+    """Three axes that orient the hand: the twists between them (cosine, sine), turns as in `Position`, the
+    hand after them.
     """
 
     fourth: tuple[float, float]
@@ -59,11 +57,11 @@ class Wrist:
 
 @dataclass(frozen=True, eq=False)
 class Parallel:
-    """Joints 2, 3, 4 with one direction: the frame of the first axis, the link to the second,
-    lengths to the third and fourth.
+    """Joints 2, 3, 4 with parallel axes: the frame of the first axis, the link to the second, lengths to the
+    third and fourth.
 
-    `height` is where the point `centre`, in which axes 5 and 6 meet, is along the direction; `reach` where it
-    is across it, in the frame of axis 4.
+    `height` is the position of the point `centre`, where axes 5 and 6 meet, along the direction; `reach` its
+    position across it, in the frame of axis 4.
     """
 
     base: Floats
@@ -76,14 +74,14 @@ class Parallel:
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
-    """An arm with a closed form: `carrier` brings the centre to its place,
-    `wrist` (none with three joints) turns the hand.
+    """An arm with a closed form: `carrier` positions the centre, `wrist` (none with three joints) orients the
+    hand.
 
-    `centre` is the point (3,) in the hand's frame that the carrier places; `backwards` says that the arm was
-    taken from its hand; `signs` are -1 for joints whose axis was turned round; `kind` names the decoupling.
-    `miss` is by how much (m, rad) the hand is off where axes that nearly meet, or are nearly parallel, were
-    taken to be so. `uses_roots_only` says that square roots are enough, so that `solve` works over any
-    scalar; otherwise a quartic is needed.
+    `centre` is the point (3,) in the hand's frame that the carrier positions; `backwards` means that the arm
+    is solved from its hand; `signs` are -1 for joints with reversed axes; `kind` names the decoupling. `miss`
+    is the error of the hand (m, rad) from treating nearly meeting or nearly parallel axes as exact.
+    `uses_roots_only` means that square roots suffice, so that `solve` works over any scalar; otherwise a
+    quartic is needed.
     """
 
     kind: str
@@ -98,9 +96,10 @@ class Geometry:
 
 
 def position_geometry(screws: Screws, point: Floats) -> Position:
-    """Three joints and the point (3,) in the base frame, at q = 0, that they carry."""
+    """Three joints and the point (3,) that they position, in the base frame at q = 0."""
     w, p, revolute = screws.w, screws.p, screws.revolute
-    # A slide has a direction and no place: its line is put through the origin of the frame before it.
+    # A prismatic joint has a direction but no location: its line passes through the origin of the previous
+    # frame.
     frame = _first_frame(w[0], p[0] if revolute[0] else (p[1] if revolute[1] else point))
     first, _ = link_between(frame, w[1], p[1] if revolute[1] else frame[:3, 3])
     base = matmul(frame, _along_z(first))
@@ -119,8 +118,8 @@ def position_geometry(screws: Screws, point: Floats) -> Position:
 
 
 def wrist_geometry(before: Floats, w: Floats, home: Floats) -> Wrist:
-    """Three axes of directions w (3, 3) behind a rotation `before` (3, 3) whose z is the first
-    of them, and the hand's.
+    """Three axes of directions w (3, 3) after a rotation `before` (3, 3) whose z is the first of them, and
+    the hand's.
     """
     at = pose(before)
     fourth, at_fifth = link_between(at, w[1], np.zeros(3))
@@ -197,12 +196,12 @@ def _rz(angle: float) -> Floats:
 
 
 def _short(value: float) -> float:
-    """A length, 0 where it stands for 0."""
+    """A length, 0 if negligible."""
     return 0.0 if abs(value) < 1e-12 else float(value)
 
 
 def _tidy(T: Floats) -> Floats:
-    """Zeros and ones of a rotation made exact, lengths that stand for 0 too."""
+    """Zeros and ones of a rotation made exact, and negligible lengths set to 0."""
     made: Floats = np.vectorize(snapped)(T)
     if T.shape == (4, 4):
         made[:3, 3] = [_short(v) for v in T[:3, 3]]

@@ -1,10 +1,10 @@
-"""Joint 3 of three that carry a point, the other two eliminated: an equation of degree one,
-two or four. Pieper 1968.
+"""Joint 3 of three that position a point, the other two eliminated: an equation of degree one, two or four.
+Pieper 1968.
 
 With x the unknown, E(x) = sum of weight form(x)^2 + form(x) = 0, where a form is k0 + k1 cos x + k2 sin x for
-a joint that turns and k0 + k1 x + k2 x^2 for one that slides; only k0 depends on the pose. Where all forms
-depend on one and the same combination of k1 and k2, as with parallel or meeting axes, E is a quadratic in it
-and square roots are enough.
+a revolute joint and k0 + k1 x + k2 x^2 for a prismatic one; only k0 depends on the pose. If all forms depend
+on the same combination of k1 and k2, as with parallel or meeting axes, E is a quadratic in it and square
+roots suffice.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from forearm.portable import total as summed
 
 Form = tuple[Scalar, float, float]
 
-# Relative size below which coefficients of a form stand for 0.
+# Relative size below which coefficients of a form are negligible.
 NOTHING = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
 class Carried:
-    """The point behind joint 2 as forms of joint 3: along x, y, z and the square of its length."""
+    """The point after joint 2 as forms of joint 3: along x, y, z and the square of its length."""
 
     x: Form
     y: Form
@@ -42,7 +42,7 @@ class Equation:
 
 
 def carried(position: Position) -> Carried:
-    """The point in the frame of joint 2 (turned by its angle, or by its constant turn where it slides)."""
+    """The point in the frame of joint 2 (rotated by its angle, or by its constant turn if prismatic)."""
     ux, uy, uz = position.u
     a, c, s = position.second.a, position.second.c, position.second.s
     if position.revolute[2]:
@@ -62,7 +62,7 @@ def equation(position: Position, px: Scalar, py: Scalar, pz: Scalar) -> Equation
     """Joints 1 and 2 eliminated, for the point (px, py, pz) in the frame of the first axis."""
     f, link, d = carried(position), position.first, position.second.d
     a, c, s = link.a, link.c, link.s
-    height = plus(f.z, d)  # g_z, where joint 2 does not slide
+    height = plus(f.z, d)  # g_z, if joint 2 is revolute
     if position.revolute[:2] == (True, True):
         # |p|^2 = |g|^2 + a^2 + 2 a g_x and p_z = s g_y + c g_z, with g_x^2 + g_y^2 = |f|^2 - f_z^2.
         far = minus(px * px + py * py + pz * pz - a * a - d * d, total(f.square, times(2.0 * d, f.z)))
@@ -93,13 +93,13 @@ def equation(position: Position, px: Scalar, py: Scalar, pz: Scalar) -> Equation
 
 
 def turned(position: Position, f: Carried) -> tuple[Form, Form]:
-    """g_x and g_y where joint 2 slides: the point turned by its constant angle."""
+    """g_x and g_y for a prismatic joint 2: the point rotated by its constant angle."""
     t = fixed_turn(position.turns[1])
     return total(times(t.c, f.x), times(-t.s, f.y)), total(times(t.s, f.x), times(t.c, f.y))
 
 
 def one_combination(forms: list[Form]) -> tuple[float, float] | None:
-    """The unit combination (k1, k2) that all forms share, (0, 0) where none depends on x, or None."""
+    """The unit combination (k1, k2) shared by all forms, (0, 0) if none depends on x, or None."""
     longest = max(forms, key=lambda form: hypot(form[1], form[2]))
     size = hypot(longest[1], longest[2])
     if size == 0.0:
@@ -111,8 +111,8 @@ def one_combination(forms: list[Form]) -> tuple[float, float] | None:
 
 
 def needs_quartic(position: Position) -> bool:
-    """Whether joint 3 needs a quartic: no two of the three axes are parallel or meet in a way that helps."""
-    E = equation(position, 0.1, 0.2, 0.3)  # any pose: it is in k0 only
+    """Whether joint 3 needs a quartic: no two of the three axes are suitably parallel or intersecting."""
+    E = equation(position, 0.1, 0.2, 0.3)  # any pose: it enters k0 only
     return (
         not is_quadratic_slide(position, E)
         and one_combination([E.rest, *(form for _, form in E.squares)]) is None
@@ -120,8 +120,8 @@ def needs_quartic(position: Position) -> bool:
 
 
 def third_joint(position: Position, px: Scalar, py: Scalar, pz: Scalar) -> list[Turn]:
-    """Every candidate for joint 3 by square roots; of a slide `angle` is its coordinate,
-    c and s are those of its turn.
+    """Every candidate for joint 3 by square roots; for a prismatic joint `angle` is its coordinate, c and s
+    are those of its turn.
     """
     E = equation(position, px, py, pz)
     if is_quadratic_slide(position, E):
@@ -147,14 +147,14 @@ def third_joint(position: Position, px: Scalar, py: Scalar, pz: Scalar) -> list[
 
 
 def is_quadratic_slide(position: Position, E: Equation) -> bool:
-    """Whether joint 3 slides and the forms that are squared are straight in it,
-    so that E is of degree one or two.
+    """Whether joint 3 is prismatic and the squared forms are linear in it, so that E is of degree one or
+    two.
     """
     return not position.revolute[2] and all(form[2] == 0.0 for _, form in E.squares)
 
 
 def slides_of(E: Equation) -> tuple[Scalar, ...]:
-    """The roots of E for a slide whose squared forms are straight."""
+    """The roots of E for a prismatic joint with linear squared forms."""
     e0 = summed((w * (k0 * k0) for w, (k0, _, _) in E.squares), E.rest[0])
     e1 = summed(((2.0 * w * k1) * k0 for w, (k0, k1, _) in E.squares), E.rest[1])
     e2 = float(summed((w * k1 * k1 for w, (_, k1, _) in E.squares), E.rest[2]))
@@ -162,14 +162,14 @@ def slides_of(E: Equation) -> tuple[Scalar, ...]:
 
 
 def one_or_two_roots(e0: Scalar, e1: Scalar, e2: float, size: float) -> tuple[Scalar, ...]:
-    """The roots of e0 + e1 x + e2 x^2, one where e2 is nothing beside `size`."""
+    """The roots of e0 + e1 x + e2 x^2, a single one if e2 is negligible relative to `size`."""
     if abs(e2) > NOTHING * size:
         return quadratic(e0, e1, e2)
     return (-e0 * (1.0 / e1) if isinstance(e1, float) else -e0 / e1,)
 
 
 def slid(position: Position, x: Scalar) -> Turn:
-    """A slide's coordinate with the cosine and sine of the constant turn behind it."""
+    """A prismatic coordinate with the cosine and sine of the constant turn after it."""
     turn = fixed_turn(position.turns[2])
     return Turn(x, turn.c, turn.s)
 

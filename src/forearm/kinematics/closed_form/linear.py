@@ -1,4 +1,4 @@
-"""Three-vectors and 3x3 matrices of any scalar as plain lists; products with the number 0 are not made."""
+"""Three-vectors and 3x3 matrices of any scalar as plain lists; products with constant 0 are skipped."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def apply(A: Array, v: Any) -> Vector:
 
 
 def dot(a: Any, b: Any) -> Scalar:
-    """The sum of products, those with the number 0 left out."""
+    """The sum of products, skipping those with constant 0."""
     terms = [x * y for x, y in zip(a, b, strict=True) if not (is_zero(x) or is_zero(y))]
     return total(terms)
 

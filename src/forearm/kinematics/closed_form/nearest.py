@@ -1,4 +1,4 @@
-"""How near the arm comes to a pose that it does not reach, by numeric search."""
+"""Distance of the arm from an unreachable pose, by numeric search."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ STARTS = 24
 
 
 def nearest_posture(arm: Arm, T: Floats, limits: bool) -> Nearest:
-    """The posture whose hand is nearest to the pose; with three joints, whose hand's origin is."""
+    """The configuration whose hand is nearest to the pose; with three joints, whose hand origin is."""
     found = inverse_numeric(arm, T, position_only=arm.n == 3, limits=limits, starts=STARTS)
     distance, angle = np.nan_to_num(found.error).tolist()
     return Nearest(found.q, forward(arm, found.q), distance, angle)
 
 
 def distance_to_centre(arm: Arm, centre: Floats, T: Floats) -> float:
-    """How near a point (3,) of the hand can come to where it is at the pose T, limits not counted, in m."""
+    """The smallest distance of a hand point (3,) from its position at the pose T, ignoring limits, in m."""
     shift = pose(p=centre)
     carried = arm.replace(hand=arm.hand.pose @ shift)
     return float(

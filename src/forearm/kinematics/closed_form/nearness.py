@@ -1,6 +1,4 @@
-"""What the branch nearest to a posture is, for all who choose one:
-`inverse`, and through it planning, and `follow`.
-"""
+"""Definition of the branch nearest to a configuration, used by `inverse`, planning and `follow`."""
 
 from __future__ import annotations
 
@@ -14,16 +12,17 @@ Floats = NDArray[np.float64]
 
 
 def squared_distances(q: Floats, near: Floats) -> Floats:
-    """The sum over the joints of the squared differences (rad, m) of postures (m, n) from one (n,), (m,)."""
+    """Sum over the joints of the squared differences (rad, m) between configurations (m, n) and one (n,),
+    (m,).
+    """
     sums: Floats = ((q - near) ** 2).sum(axis=-1)
     return sums
 
 
 def nearest_branch(arm: Arm, q: Floats, near: Floats, limits: bool = True) -> int:
-    """Which of the branches (m, n), m at least 1, is nearest to a posture (n,):
-    the least sum of squared differences.
+    """Index of the branch (m, n), m at least 1, nearest to a configuration (n,): the least sum of squared
+    differences.
 
-    Whole turns count as chosen nearest to it, within the limits where they count;
-    of equals the first is taken.
+    Whole turns are chosen nearest to it, within the limits if enforced; of equals the first is taken.
     """
     return int(np.argmin(squared_distances(placed(arm, q, limits, near)[0], near)))

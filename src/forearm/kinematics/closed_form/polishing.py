@@ -1,6 +1,4 @@
-"""Branches made exact by Newton's steps on the arm as it is: how far postures are from a pose,
-and steps nearer.
-"""
+"""Newton refinement of branches on the exact arm: errors of configurations, and improving steps."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from forearm.kinematics.newton import pose_error
 
 Floats = NDArray[np.float64]
 
-# A branch is a solution when the hand is there to this (m, rad).
+# A branch is a solution if the hand is within this of the pose (m, rad).
 REACHED = 1e-9
 # Branches farther off than this do not exist; nearer ones are polished.
 NEARLY = 1e-2
@@ -23,8 +21,8 @@ FINE = 1e-12
 
 
 def errors_at(arm: Arm, q: Floats, T: Floats) -> Floats:
-    """How far the hand at q (B, n) is from T (B, 4, 4): the larger of the distance and the angle, (B,), or
-    the distance if n = 3; infinite where they are not numbers.
+    """Error of the hand at q (B, n) from T (B, 4, 4): the larger of distance and angle, (B,), or the distance
+    if n = 3; infinite for NaN.
     """
     at, wanted = np.moveaxis(hand_poses(arm, q), 0, -1), np.moveaxis(T, 0, -1)
     _, squares = pose_error(list(wanted), list(at), attitude=arm.n != 3)
@@ -33,9 +31,9 @@ def errors_at(arm: Arm, q: Floats, T: Floats) -> Floats:
 
 
 def polished(arm: Arm, q: Floats, T: Floats, nearly: float = NEARLY) -> tuple[Floats, Floats]:
-    """Postures (B, n) after Newton's steps as long as they make them better, and their errors (B,).
+    """Configurations (B, n) after Newton's steps as long as they improve, and their errors (B,).
 
-    Most are right to rounding as they are.
+    Most are exact to rounding without any step.
     """
     q, error = q.copy(), errors_at(arm, q, T)
     rows = np.flatnonzero((error > FINE) & (error < nearly))

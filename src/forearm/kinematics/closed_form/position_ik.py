@@ -1,8 +1,7 @@
-"""Three joints of any kind that bring a point to its place:
-joint 3 first, as `third.py` finds it, then 2, then 1.
+"""Three joints of any kind that position a point: joint 3 first, found by `joint3.py`, then 2, then 1.
 
-f is the point before joint 2 moves it, g behind it; the link to the first axis gives p_x' = a + g_x, p_y' = c
-g_y - s g_z, p_z = s g_y + c g_z before joint 1 moves it. Over any scalar.
+f is the point before the motion of joint 2, g after it; the link to the first axis gives p_x' = a + g_x, p_y'
+= c g_y - s g_z, p_z = s g_y + c g_z before the motion of joint 1. Over any scalar.
 """
 
 from __future__ import annotations
@@ -20,7 +19,9 @@ Third = Callable[[Position, Scalar, Scalar, Scalar], list[Turn]]
 
 
 def carry(position: Position, at: Vector, third: Third) -> list[tuple[Vector, list[Turn]]]:
-    """Coordinates (angles q + turn, slides) of three joints that bring the point to `at`, and their turns."""
+    """Coordinates (angles q + turn, or displacements) of three joints that move the point to `at`, and their
+    turns.
+    """
     if has_parallel_links(position):
         return carry_parallel(position, at)
     px, py, pz = at
@@ -46,15 +47,15 @@ def carry(position: Position, at: Vector, third: Third) -> list[tuple[Vector, li
 
 
 def has_parallel_links(position: Position) -> bool:
-    """Whether joints 2 and 3 turn about parallel axes, and joint 1 about another
-    direction: most industrial arms.
+    """Whether joints 2 and 3 have parallel revolute axes, and joint 1 another direction: most industrial
+    arms.
     """
     return all(position.revolute) and position.second.s == 0.0 and position.first.s != 0.0
 
 
 def carry_parallel(position: Position, at: Vector) -> list[tuple[Vector, list[Turn]]]:
-    """`carry` where axes 2 and 3 are parallel: the height gives joint 1 on either side, then a
-    triangle. Dhanaraj D.1.3.
+    """`carry` for parallel axes 2 and 3: the height gives joint 1 on either side, then a triangle. Dhanaraj
+    D.1.3.
     """
     (px, py, pz), link, (ux, uy, uz) = at, position.first, position.u
     a, c, s, up = link.a, link.c, link.s, position.second.c
@@ -75,7 +76,7 @@ def carry_parallel(position: Position, at: Vector) -> list[tuple[Vector, list[Tu
 
 
 def second_joint(position: Position, at: Vector, three: Turn, f: tuple[Scalar, ...]) -> tuple[Turn, ...]:
-    """Joint 2 that turns: g = Rz(q2) f, of which the pose gives g_x or g_y or both."""
+    """Revolute joint 2: g = Rz(q2) f, of which the pose gives g_x or g_y or both."""
     (px, py, pz), (fx, fy, fz) = at, f
     link, d = position.first, position.second.d
     a, c, s = link.a, link.c, link.s
@@ -94,7 +95,7 @@ def second_joint(position: Position, at: Vector, three: Turn, f: tuple[Scalar, .
 
 
 def slid_second(position: Position, at: Vector, gx: Scalar, gy: Scalar) -> list[tuple[Turn, Scalar]]:
-    """Joint 2 that slides: g_z, with joint 1 where that turns (a placeholder where it slides)."""
+    """Prismatic joint 2: g_z, with joint 1 if revolute (a placeholder if prismatic)."""
     (px, py, pz), (a, c, s) = at, (position.first.a, position.first.c, position.first.s)
     none = fixed_turn(0.0)
     if not position.revolute[0]:
@@ -103,12 +104,12 @@ def slid_second(position: Position, at: Vector, gx: Scalar, gy: Scalar) -> list[
     if c:
         gz = (pz - s * gy) * (1.0 / c)
         return [(turn_between(x, c * gy - s * gz, px, py), gz)]
-    y = root(hinge(px * px + py * py - x * x))  # what the first axis leaves open: on either side of it
+    y = root(hinge(px * px + py * py - x * x))  # undetermined by the first axis: on either side of it
     return [(turn_between(x, side, px, py), side * (-1.0 / s)) for side in (y, -y)]
 
 
 def first_joint(position: Position, at: Vector, end: tuple[Scalar, ...]) -> Turn:
-    """Joint 1 from where the point is before it (end) and where it has to be."""
+    """Joint 1 from the point before it (end) and its target."""
     if position.revolute[0]:
         return turn_between(end[0], end[1], at[0], at[1])
     return fixed_turn(0.0)._replace(angle=at[2] - end[2])

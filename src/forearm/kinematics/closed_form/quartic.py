@@ -1,8 +1,8 @@
 """Joint 3 of three general axes: the quartic, over arrays of many poses at once. Pieper 1968.
 
-For a joint that turns, E is a trigonometric polynomial of degree two: five samples give its coefficients,
-and with z = e^(ix) it is a quartic whose roots on the unit circle are the angles. Roots are eigenvalues
-of the companion matrix.
+For a revolute joint, E is a trigonometric polynomial of degree two: five samples give its coefficients, and
+with z = e^(ix) it is a quartic whose roots on the unit circle are the angles. Roots are eigenvalues of the
+companion matrix.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from forearm.kinematics.closed_form.subproblems import Turn, both_turns
 
 
 def third_joint_quartic(position: Position, px: Scalar, py: Scalar, pz: Scalar) -> list[Turn]:
-    """Four candidates for joint 3, sorted; complex roots are given by their angle or real
-    part, and do not verify.
+    """Four candidates for joint 3, sorted; complex roots are represented by their angle or real part, and
+    fail verification.
     """
     E = equation(position, *(np.atleast_1d(np.asarray(v, dtype=float)) for v in (px, py, pz)))
     return turns_of(E) if position.revolute[2] else [slid(position, x) for x in slides_of(E)]
@@ -43,7 +43,7 @@ def turns_of(E: Equation) -> list[Turn]:
 
 
 def slides_of(E: Equation) -> list[NDArray[np.float64]]:
-    """The slides with E = 0, as the real parts of the roots."""
+    """The displacements with E = 0, as the real parts of the roots."""
     coefficients: Any = 0.0
     for weight, (k0, k1, k2) in E.squares:
         k0 = np.asarray(k0, dtype=float)
@@ -56,9 +56,7 @@ def slides_of(E: Equation) -> list[NDArray[np.float64]]:
 
 
 def quartic_roots(coefficients: NDArray[Any]) -> NDArray[np.complex128]:
-    """The roots (B, 4) of quartics given by coefficients (B, 5), constant first;
-    NaN where they are not finite.
-    """
+    """The roots (B, 4) of quartics with coefficients (B, 5), constant first; NaN if they are not finite."""
     finite = np.isfinite(coefficients).all(axis=-1)
     safe = np.where(finite[..., None], coefficients, [1.0, 0.0, 0.0, 0.0, 1.0])
     companion = np.zeros((*safe.shape[:-1], 4, 4), dtype=complex)

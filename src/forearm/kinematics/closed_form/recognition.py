@@ -1,5 +1,5 @@
-"""Which closed form an arm has, read from its axes at q = 0;
-where it has none, the reason in millimetres and degrees.
+"""Recognition of an arm's closed form from its axes at q = 0, or the reason why it has none, in millimetres
+and degrees.
 """
 
 from __future__ import annotations
@@ -32,11 +32,10 @@ from forearm.portable import dot, norm
 
 Floats = NDArray[np.float64]
 
-# Where the found form is tried out, and how well it must do there before Newton's steps.
+# Number of configurations for testing the closed form, and its required accuracy before Newton's steps.
 TRIALS = 6
 PLAUSIBLE = 1e-3
-# The smallest singular value (m, rad) that a Jacobian has somewhere when the joints move the
-# hand in all directions.
+# Singular value (m, rad) that the Jacobian exceeds somewhere if the joints move the hand in all directions.
 MOVES = 1e-6
 
 
@@ -44,13 +43,13 @@ MOVES = 1e-6
 def geometry_of(arm: Arm) -> Geometry:
     """The closed form of an arm, or a ModelError that says why it has none."""
     if not arm.is_serial:
-        raise _refusal(arm, "it is a tree or has joints that follow others")
+        raise _refusal(arm, "it is a tree or has mimic joints")
     if arm.n not in (3, 6):
         raise _refusal(
             arm, f"it has {arm.n} joints, and closed forms are for 6, or for 3 that place the hand's origin"
         )
     if arm.moving.frames[arm.hand.link][0] != arm.n - 1:
-        raise _refusal(arm, f"its hand is on link {arm.hand.link!r}, which the last joint does not move")
+        raise _refusal(arm, f"its hand is on link {arm.hand.link!r}, which does not move with the last joint")
     screws = screws_of(arm)
     found = _position_only(screws) if arm.n == 3 else _six_joints(screws)
     if isinstance(found, str):
@@ -60,7 +59,8 @@ def geometry_of(arm: Arm) -> Geometry:
     if np.linalg.svd(hand_jacobian(arm, q), compute_uv=False)[:, -1].max() < MOVES:
         what = "hand's origin" if arm.n == 3 else "hand"
         raise _refusal(
-            arm, f"its joints do not move the {what} in all directions, in any of {TRIALS} postures tried"
+            arm,
+            f"its joints do not move the {what} in all directions, at any of {TRIALS} configurations tried",
         )
     found = replace(
         found, uses_roots_only=isinstance(found.carrier, Parallel) or not needs_quartic(found.carrier)
@@ -72,14 +72,14 @@ def geometry_of(arm: Arm) -> Geometry:
 
 
 def third_for(geometry: Geometry) -> Third:
-    """The way to find joint 3 over arrays: square roots where they are enough, the quartic elsewhere."""
+    """The solver for joint 3 over arrays: square roots if they suffice, otherwise the quartic."""
     return third_joint if geometry.uses_roots_only else third_joint_quartic
 
 
 def branches_of(geometry: Geometry, T: Floats) -> Floats:
-    """Every branch for poses (B, 4, 4) as an array (B, branches, n), whether it exists or not."""
+    """Every branch for poses (B, 4, 4) as an array (B, branches, n), existing or not."""
     entries = np.moveaxis(T, 0, -1)
-    with np.errstate(all="ignore"):  # branches that do not exist may divide by 0
+    with np.errstate(all="ignore"):  # nonexistent branches may divide by 0
         found: list[Branch] = solve(geometry, entries, third_for(geometry))
     made = np.empty((len(T), len(found), geometry.n))
     for k, branch in enumerate(found):
@@ -89,7 +89,7 @@ def branches_of(geometry: Geometry, T: Floats) -> Floats:
 
 
 def _six_joints(screws: Screws) -> Geometry | str:
-    """The first decoupling that fits, or the reasons why none does."""
+    """The first matching decoupling, or the reasons why none matches."""
     reasons = []
     for backwards, part in ((False, screws), (True, screws.backwards())):
         names = (6, 5, 4, 3, 2, 1) if backwards else (1, 2, 3, 4, 5, 6)
@@ -104,7 +104,7 @@ def _spherical(screws: Screws, backwards: bool, names: tuple[int, ...]) -> Geome
     w, p = screws.w[3:], screws.p[3:]
     last = ", ".join(str(i) for i in sorted(names[3:]))
     if not all(screws.revolute[3:]):
-        return f"axes {last} are not all of joints that turn"
+        return f"axes {last} are not all revolute"
     for i in (0, 1):
         if angle_between(w[i], w[i + 1]) < MEETING:
             return f"axes {names[3 + i]} and {names[4 + i]} are parallel"
@@ -118,7 +118,7 @@ def _parallel(screws: Screws, backwards: bool, names: tuple[int, ...]) -> Geomet
     w, p = screws.w, screws.p
     middle = ", ".join(str(i) for i in sorted(names[1:4]))
     if not all(screws.revolute):
-        return f"axes {middle} parallel would help only if every joint turned"
+        return f"parallel axes {middle} would help only if all joints were revolute"
     apart = max(angle_between(w[1], w[2]), angle_between(w[1], w[3]))
     if apart > MEETING:
         return f"axes {middle} are not parallel, by {np.degrees(apart):.3g} degrees"
@@ -134,7 +134,7 @@ def _parallel(screws: Screws, backwards: bool, names: tuple[int, ...]) -> Geomet
     for i, j in ((1, 2), (2, 3)):
         off = p[j] - p[i]
         if norm(off - dot(off, w[1]) * w[1]) < MEETING:
-            return f"axes {names[i]} and {names[j]} are one line"
+            return f"axes {names[i]} and {names[j]} coincide"
     return parallel_geometry(screws, centre, backwards)
 
 
@@ -144,8 +144,8 @@ def _position_only(screws: Screws) -> Geometry | str:
     lever = norm(off - dot(off, screws.w[2]) * screws.w[2])
     if screws.revolute[2] and lever < MEETING:
         return (
-            "the hand's origin is on the axis of joint 3, which then does not move it; give the arm "
-            "a hand beside that axis"
+            "the hand's origin is on the axis of joint 3, which then does not move it; give the arm a "
+            "hand beside that axis"
         )
     position = position_geometry(screws, point)
     return Geometry(
@@ -154,7 +154,7 @@ def _position_only(screws: Screws) -> Geometry | str:
 
 
 def _trial(arm: Arm, geometry: Geometry, q: Floats) -> float:
-    """How far the best branch is from the poses of some postures, at worst."""
+    """Largest error of the best branch over some configurations."""
     T = forward(arm, q)
     found = branches_of(geometry, T)
     count = found.shape[1]

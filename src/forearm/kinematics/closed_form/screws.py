@@ -1,7 +1,7 @@
 """The axes of a serial arm in its home position, and the common normals between them.
 
-The arm is T(q) = e(S_1 q_1) ... e(S_n q_n) home: each S_i a turn about, or a slide along,
-a line of the base frame.
+The arm is T(q) = e(S_1 q_1) ... e(S_n q_n) home: each S_i a rotation about, or a translation along, a line of
+the base frame.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from forearm.spatial import inverse_pose, pose
 
 Floats = NDArray[np.float64]
 
-# Axes that miss each other by less are taken to meet, and to be parallel when their angle is less (rad): what
-# angles written with five digits leave. What remains is made good by Newton's steps on the arm as it is.
+# Axes closer than this count as meeting, and as parallel if their angle is less (rad): the accuracy of angles
+# given with five digits. Newton's steps on the exact arm remove the remaining error.
 MEETING = 2e-5
-# Sines and cosines this close to 0 and 1 stand for them.
+# Sines and cosines this close to 0 and 1 are rounded to them.
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Screws:
-    """Lines of the joints at q = 0: `revolute` (n,), directions w (n, 3), points p (n, 3);
-    `home` (4, 4) the hand there.
+    """Joint axes at q = 0: `revolute` (n,), directions w (n, 3), points p (n, 3); `home` (4, 4) the hand
+    there.
     """
 
     revolute: tuple[bool, ...]
@@ -37,8 +37,8 @@ class Screws:
     home: Floats
 
     def backwards(self) -> Screws:
-        """The arm that is held by its hand: T^-1 = home^-1 e(-S_n q_n) ...
-        e(-S_1 q_1), its coordinates -q_n ... -q_1.
+        """The reversed arm, seen from its hand: T^-1 = home^-1 e(-S_n q_n) ... e(-S_1 q_1), with coordinates
+        -q_n ... -q_1.
         """
         T = inverse_pose(self.home)
         R, p = T[:3, :3], T[:3, 3]
@@ -80,10 +80,10 @@ def screws_of(arm: Arm) -> Screws:
 
 
 def link_between(frame: Floats, w: Floats, p: Floats) -> tuple[CommonNormal, Floats]:
-    """The link from a frame, whose z is an axis, to the axis (w, p), and the frame that is then on that axis.
+    """The link from a frame, whose z is an axis, to the axis (w, p), and the resulting frame on that axis.
 
-    Axes that are nearly parallel, or nearly meet, are taken to be so;
-    of parallel axes the normal through the origin is taken.
+    Nearly parallel or nearly meeting axes are treated as exact; parallel axes use the normal through the
+    origin.
     """
     z, origin = frame[:3, 2], frame[:3, 3]
     across, along = np.cross(z, w), dot(z, w)
@@ -114,7 +114,7 @@ def link_pose(link: CommonNormal) -> Floats:
 
 
 def snapped(value: float) -> float:
-    """0, 1 or -1 where the value stands for it."""
+    """0, 1 or -1 if the value is close to it."""
     return float(round(value)) if abs(value - round(value)) < ROUNDING and abs(value) < 1.5 else value
 
 

@@ -1,5 +1,5 @@
-"""Singular postures: where the hand cannot move in every direction, and which joints
-can move while it stands.
+"""Singular configurations: where the hand cannot move in every direction, and the joints that can move while
+it stays fixed.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from forearm.kinematics.closed_form.screws import screws_of
 
 Floats = NDArray[np.float64]
 Truths = NDArray[np.bool_]
-# Singular: the smallest singular value of the Jacobian, lengths in arms' lengths, is less.
+# Singular: the smallest singular value of the Jacobian, with lengths in arm lengths, is below this.
 SINGULAR = 1e-6
-# How far joints are moved to see whether the hand can be brought back without moving them back,
-# and what counts as moved.
+# Joint displacement used to test whether the hand can be brought back without moving them back,
+# and the threshold of motion.
 TRY = 0.3
 MOVED = 1e-3
 
 
 def scaled_jacobian(arm: Arm, q: Floats) -> Floats:
-    """The Jacobian (B, 6 or 3, n) with lengths measured in the length of the arm."""
+    """The Jacobian (B, 6 or 3, n) with lengths in units of the arm's length."""
     J = hand_jacobian(arm, q)
     J[..., :3, :] /= arm_length(arm)
     return J
 
 
 def is_singular(arm: Arm, q: Floats) -> Truths:
-    """Whether each posture (B, n) is singular."""
+    """Whether each configuration (B, n) is singular."""
     J = scaled_jacobian(arm, q)
     size = np.linalg.norm(J, axis=(-2, -1))
-    # The product of the singular values bounds the smallest: most postures need no decomposition.
+    # The product of the singular values bounds the smallest: most configurations need no decomposition.
     suspects = np.flatnonzero(np.abs(np.linalg.det(J)) <= SINGULAR * size ** (J.shape[-1] - 1))
     made = np.zeros(len(q), dtype=bool)
     made[suspects] = np.linalg.svd(J[suspects], compute_uv=False)[:, -1] < SINGULAR
@@ -41,15 +41,15 @@ def is_singular(arm: Arm, q: Floats) -> Truths:
 
 
 def arm_length(arm: Arm) -> float:
-    """The way along the arm at q = 0, from joint to joint to the hand, m: what turns lengths into angles."""
+    """Length of the arm at q = 0, from joint to joint to the hand, m: converts lengths to angles."""
     screws = screws_of(arm)
     points = np.vstack([screws.p, screws.home[:3, 3]])
     return max(float(np.linalg.norm(np.diff(points, axis=0), axis=-1).sum()), 1e-3)
 
 
 def free_joints(arm: Arm, q: Floats, T: Floats) -> Truths:
-    """Which joints (B, n) of singular postures can move while the hand stands at T;
-    none where two branches only meet.
+    """Joints (B, n) of singular configurations that can move while the hand stays at T; none if two branches
+    merely meet.
     """
     weak = np.linalg.svd(scaled_jacobian(arm, q))[2][:, -1, :]
     back, error = polished(arm, q + TRY * weak, T, nearly=np.inf)

@@ -1,6 +1,4 @@
-"""The inverse kinematics that users ask for: every branch for one pose or for many,
-and in words what is the matter.
-"""
+"""Public inverse kinematics: every branch for one pose or for many, and diagnostics in words."""
 
 from __future__ import annotations
 
@@ -27,17 +25,16 @@ Floats = NDArray[np.float64]
 def inverse(
     arm: Arm, T: ArrayLike, *, limits: bool = True, nearest: bool = False, near: ArrayLike | None = None
 ) -> IKResult | IKBatch:
-    """Every posture that brings the hand to the pose T (4, 4), an `IKResult`;
-    to poses (B, 4, 4), an `IKBatch`. Waters II; Dhanaraj D.1.3.
+    """All joint configurations that bring the hand to the pose T (4, 4), an `IKResult`; for poses (B, 4, 4),
+    an `IKBatch`. Waters II; Dhanaraj D.1.3.
 
     Args:
         arm: the arm.
         T: the hand in the base frame, (4, 4) or (B, 4, 4); with three joints only its position counts.
-        limits: whether only postures within the joints' limits count.
-        nearest: whether one pose that is not reached is answered by the posture that comes nearest.
-        near: joint coordinates (n,) next to which whole turns are chosen, and by the squared differences from
-            which branches of one pose are sorted; None: the middle of their ranges (0 without limits), not
-            sorted.
+        limits: whether to enforce the joint limits.
+        nearest: whether to return the nearest configuration for a single unreachable pose.
+        near: joint coordinates (n,) near which whole turns are chosen, and by the squared distance from which
+            branches of one pose are sorted; None: the middle of the ranges (0 without limits), unsorted.
     """
     check_kind(limits, bool, "inverse, limits")
     check_kind(nearest, bool, "inverse, nearest")
@@ -48,7 +45,9 @@ def inverse(
     if single:
         return _one(arm, geometry, poses[0], found, limits, nearest, posture)
     if nearest:
-        raise InputError("inverse: nearest is for one pose (4, 4); ask for those of a batch one by one.")
+        raise InputError(
+            "inverse: nearest applies to a single pose (4, 4); call it for each pose of a batch."
+        )
     q, inside = placed(arm, found.q, limits, posture)
     valid = found.exists & inside
     q = np.where(valid[..., None], q, np.nan)
@@ -56,7 +55,7 @@ def inverse(
 
 
 def known_geometry(arm: Arm) -> Geometry:
-    """The closed form of what should be an arm."""
+    """The closed form of a checked arm."""
     check_arm(arm, "arm")
     return geometry_of(arm)
 
@@ -64,7 +63,7 @@ def known_geometry(arm: Arm) -> Geometry:
 def _one(
     arm: Arm, geometry: Geometry, T: Floats, found: Checked, limits: bool, nearest: bool, near: Floats | None
 ) -> IKResult:
-    """The answer for one pose."""
+    """The result for one pose."""
     given = gathered(arm, T, found, limits, near)
     best = None
     if not given.valid.any():
@@ -72,7 +71,7 @@ def _one(
         given = with_solutions_from(arm, T, given, best.q, limits, near)
     notes = [] if arm.n == 6 else ["only the hand's position was used, as the arm has three joints"]
     if best is not None and not given.valid.any():
-        off = f"the nearest posture is {best.distance:.4g} m and {best.angle:.4g} rad off"
+        off = f"the nearest configuration is off by {best.distance:.4g} m and {best.angle:.4g} rad"
         message = "; ".join([_why_not(arm, geometry, T, found), off, *notes]) + "."
         return IKResult(np.empty((0, arm.n)), False, False, message, (), best if nearest else None)
     left = int((given.exists & ~given.valid).sum())
@@ -99,13 +98,13 @@ def _singular_note(undetermined: tuple[str, ...]) -> str:
     )
     subject = "they are" if len(undetermined) > 1 else "it is"
     return (
-        f"singular: {names} can move while the hand stands, so {subject} not determined: one "
-        "solution is given for many"
+        f"singular: {names} can move while the hand stays fixed, so {subject} undetermined: one of many "
+        "solutions is given"
     )
 
 
 def _why_not(arm: Arm, geometry: Geometry, T: Floats, found: Checked) -> str:
-    """Why nothing reaches the pose."""
+    """Why the pose is not reached."""
     if found.exists[0].any():
         q, _ = placed(arm, found.q[0][found.exists[0]], True, None)
         behind = behind_limits(arm, q)
@@ -118,13 +117,13 @@ def _why_not(arm: Arm, geometry: Geometry, T: Floats, found: Checked) -> str:
             else "the one branch that reaches the pose is not"
         )
         return (
-            f"{what} within the limits: {joint.name} would be {least.max():.4g} {unit} "
-            "behind its limit at best"
+            f"{what} within the limits: {joint.name} would exceed its limit by at least "
+            f"{least.max():.4g} {unit}"
         )
     if isinstance(geometry.carrier, Parallel) or geometry.backwards:
         return "out of reach"
     distance = distance_to_centre(arm, np.array(geometry.centre), T)
     if distance > REACHED:
         what = "hand" if geometry.wrist is None else "wrist's centre"
-        return f"out of reach: the {what} comes no nearer than {distance:.4g} m"
-    return "the wrist cannot turn the hand that way"
+        return f"out of reach: the {what} stays at least {distance:.4g} m away"
+    return "the wrist cannot orient the hand that way"

@@ -1,8 +1,7 @@
-"""The few equations that everything comes down to, over any scalar and without a branch:
-turns that match, quadratics.
+"""Elementary equations of the closed forms, over any scalar and without conditions: matching rotations,
+quadratics.
 
-Roots of negative numbers are taken as 0: such a branch does not exist, and forward
-kinematics of it shows that.
+Roots of negative numbers are taken as 0: such a branch does not exist, which forward kinematics reveals.
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ from forearm.kinematics.closed_form.linear import Scalar
 from forearm.portable import cos_sin
 from forearm.symbols.scalars import arctangent, hinge, root, sign
 
-# Added to the cosine's part, so that a direction that is not determined is the angle 0;
-# its square fits a float32.
+# Added to the cosine part, so that an undetermined direction yields the angle 0; its square fits a float32.
 TINY = 1e-18
 
 
@@ -28,12 +26,12 @@ class Turn(NamedTuple):
 
 
 def direction(y: Scalar, x: Scalar) -> Turn:
-    """The angle of (x, y), 0 where both are 0."""
+    """The angle of (x, y), 0 if both are 0."""
     return direction_and_length(y, x)[0]
 
 
 def direction_and_length(y: Scalar, x: Scalar) -> tuple[Turn, Scalar]:
-    """The angle of (x, y), 0 where both are 0, and the length."""
+    """The angle of (x, y), 0 if both are 0, and the length."""
     x = x + TINY
     length = root(x * x + y * y)
     over = 1.0 / length
@@ -47,12 +45,12 @@ def fixed_turn(angle: float) -> Turn:
 
 
 def opposite(turn: Turn) -> Turn:
-    """The angle half a turn on, within -pi to pi where the angle was."""
+    """The angle plus half a turn, within -pi to pi if the angle was."""
     return Turn(turn.angle - math.pi * sign(turn.angle + TINY), -turn.c, -turn.s)
 
 
 def turn_between(x: Scalar, y: Scalar, to_x: Scalar, to_y: Scalar) -> Turn:
-    """The turn that takes (x, y) to (to_x, to_y)."""
+    """The rotation from (x, y) to (to_x, to_y)."""
     return direction(x * to_y - y * to_x, x * to_x + y * to_y)
 
 
@@ -72,7 +70,7 @@ def about(middle: Turn, cosine: Scalar) -> tuple[Turn, Turn]:
 
 
 def quadratic(e0: Scalar, e1: Scalar, e2: float) -> tuple[Scalar, Scalar]:
-    """The two roots of e0 + e1 x + e2 x^2, e2 a number other than 0."""
+    """The two roots of e0 + e1 x + e2 x^2, e2 a nonzero constant."""
     half = (-0.5 / e2) * e1
     w = root(hinge(half * half - e0 * (1.0 / e2)))
     return half + w, half - w

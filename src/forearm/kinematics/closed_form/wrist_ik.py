@@ -1,4 +1,6 @@
-"""Three joints that turn the hand, and the rotation that the joints before them leave. Over any scalar."""
+"""Three joints that orient the hand, and the remaining rotation after the joints before them. Over any
+scalar.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,13 @@ from forearm.symbols.scalars import arctangent
 
 
 def turn_hand(wrist: Wrist, before: Array, hand: Array) -> list[tuple[Turn, Scalar, Scalar]]:
-    """Joint 4 and the angles of 5, 6 with before Rz(4) Rx Rz(5) Rx Rz(6) = hand,
-    also right where only a sum of 4 and 6 is.
+    """Joint 4 and the angles of 5, 6 with before Rz(4) Rx Rz(5) Rx Rz(6) = hand, valid also if only a sum of
+    4 and 6 is determined.
     """
     (c4, s4), (c5, s5) = wrist.fourth, wrist.fifth
     zx, zy, zz = (dot([row[j] for row in before], [row[2] for row in hand]) for j in range(3))
     if wrist.right_angled:
-        # Both signs of joint 5 share everything: half a turn of 4 and of 6 goes with them.
+        # Both signs of joint 5 share everything: half a turn of joints 4 and 6 goes with them.
         four, across = direction_and_length(zy, zx)
         five = Turn(arctangent(across, -zz), -zz, across)
         six = last_turn(wrist, before, hand, four, five)
@@ -63,7 +65,7 @@ def orientation(position: Position, joints: list[Turn]) -> Array:
 
 
 def orientation_behind(base: Array, turn: Turn, link: CommonNormal) -> Array:
-    """The rotation of the frame behind the first link."""
+    """The rotation of the frame after the first link."""
     return turned_and_twisted(base[:3, :3].tolist(), turn, link.c, link.s)
 
 

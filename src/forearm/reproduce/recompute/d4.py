@@ -1,6 +1,4 @@
-"""The simulation program of Dhanaraj D.4, run anew: its start, its integrator,
-and a run on a line of our own.
-"""
+"""The simulation program of Dhanaraj D.4, rerun: its initial state, its integrator, and a line of our own."""
 
 from __future__ import annotations
 
@@ -19,8 +17,8 @@ from forearm.simulation.arguments import Accuracy
 from forearm.simulation.methods import tableau_of
 from forearm.spatial import pose
 
-DURATION, STEP, ROW = 2.0, 0.02, 0.01  # s; ROW is the time between rows of the table of torques
-TIP = (0.4, 0.1, 0.1)  # m, the point whose joint angles the program starts at
+DURATION, STEP, ROW = 2.0, 0.02, 0.01  # s; ROW is the sampling time of the torque table
+TIP = (0.4, 0.1, 0.1)  # m, initial position of the tip
 TURN = 2.0 * math.pi
 # Lengths of D.1.3, second root of q1, first of q3. The hand is at +y of frame 3 here,
 # though the 10 kg are at -y.
@@ -32,23 +30,19 @@ RTOL, ATOL = 1e-11, 1e-12  # of dp45
 
 
 def start() -> Figures:
-    """Dhanaraj D.4, DATA Y: the joint angles of the tip at (0.4, 0.1, 0.1)."""
+    """Dhanaraj D.4, DATA Y: the joint angles for the tip at (0.4, 0.1, 0.1)."""
     q1, q2, q3 = GEOMETRY.joints(np.array([TIP]))[0]
     return {"q1": float(q1 + TURN), "q2": float(q2), "q3": float(q3)}
 
 
 def gill() -> Figures:
-    """Dhanaraj D.4, subroutine RUNGE: the constants of Gill's method from our tableau,
-    and the order measured.
-    """
+    """Dhanaraj D.4, subroutine RUNGE: constants of Gill's method from our tableau, and its measured order."""
     _, a, _ = tableau_of("gill").floats
     return {"first A": a[1][0], "second A": a[2][1], "third A": a[3][2], "order": order()}
 
 
 def order() -> float:
-    """The order of Gill's method on D.4's arm falling from its start:
-    how the error falls when steps are halved.
-    """
+    """The order of Gill's method on D.4's arm falling from its initial state, from halving the step."""
     arm, q0, rest = d4_arm(16.04), list(start().values()), np.zeros(3)
     truth = simulate(arm, q0, rest, 0.4, method="dp87", accuracy=Accuracy(rtol=1e-12, atol=1e-13)).q[-1]
     coarse, fine = (
@@ -58,8 +52,8 @@ def order() -> float:
 
 
 def rerun() -> Figures:
-    """Dhanaraj D.4: torques of a line every 0.01 s, integrated by Gill's method in steps
-    of 0.02 s, and by dp45.
+    """Dhanaraj D.4: torques along a line, sampled every 0.01 s and integrated by Gill's method in steps of
+    0.02 s and by dp45.
     """
     motion = planned()
     by_gill, by_dp45 = run("gill"), run("dp45")
@@ -72,14 +66,14 @@ def rerun() -> Figures:
 
 
 def planned() -> JointMotion:
-    """The motion of the joints on the assumed line, rows as in the program's tables."""
+    """The joint motion along the assumed line, sampled as in the program's tables."""
     t = np.linspace(0.0, DURATION, round(DURATION / ROW) + 1)
     line = half_sine(TIP, END, t, DURATION)
     return moved(_hand(), line, GEOMETRY.joints(line.p))
 
 
 def run(method: str) -> Simulation:
-    """The motion that the torques of the planned one make."""
+    """The motion under the torques of the planned motion."""
     arm, motion = d4_arm(16.04), planned()
     table = Schedule(times=motion.t, values=inverse(arm, motion.q, motion.qd, motion.qdd), how="linear")
     return simulate(
@@ -95,7 +89,7 @@ def run(method: str) -> Simulation:
 
 
 def _hand() -> Arm:
-    """An arm that has D.1.3's lengths, for the rates of the joints."""
+    """An arm with the lengths of D.1.3, for its Jacobian."""
     table = [(0.0, 0.0, 0.0, 0.0), (0.0, -math.pi / 2, GEOMETRY.offset, 0.0), (GEOMETRY.upper, 0.0, 0.0, 0.0)]
     arm = from_dh("pumakin", table, convention="modified", mass=[0.0, 0.0, 0.0])
     return arm.replace(hand=pose(p=(0.0, GEOMETRY.fore, 0.0)))

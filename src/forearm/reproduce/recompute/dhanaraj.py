@@ -1,4 +1,4 @@
-"""The constants of Dhanaraj's programs."""
+"""Constants of Dhanaraj's programs D.2 to D.4."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROTORS = (1.14, 4.71, 0.83, 0.20, 0.179, 0.193)  # kg m^2, added to the links' I
 
 
 def d4_arm(m3: float) -> Arm:
-    """The positioning arm of Dhanaraj D.4 with 10 kg at the tip, rotor inertias in the links, as decoded."""
+    """The positioning arm of Dhanaraj D.4 as decoded: 10 kg at the tip, rotor inertias in the links."""
     return from_dh(
         "d4",
         [(0.0, 0.0, 0.0, 0.0), (0.0, -math.pi / 2, 0.2435, 0.0), (0.4318, 0.0, -0.0934, 0.0)],
@@ -30,9 +30,7 @@ def d4_arm(m3: float) -> Arm:
 
 
 def d4_inertia() -> Figures:
-    """Dhanaraj D.4, subroutine acccoeff: its constants, read off our inertia matrix at
-    postures of right angles.
-    """
+    """Dhanaraj D.4, subroutine acccoeff: its constants from our inertia matrix at right angles."""
 
     def D(q2: float, q3: float) -> Floats:
         return closed_form(d4_arm(16.04), [0.0, math.radians(q2), math.radians(q3)]).D
@@ -51,12 +49,10 @@ def d4_inertia() -> Figures:
 
 
 def d4_velocity() -> Figures:
-    """Dhanaraj D.4, subroutine velcoeff: gravity's constants and that of v2 v3,
-    from an arm with its other m3.
-    """
+    """Dhanaraj D.4, subroutine velcoeff: the constants of gravity and of v2 v3, with its other m3."""
     zero = closed_form(d4_arm(16.05), [0.0, 0.0, 0.0])
     right = closed_form(d4_arm(16.05), [0.0, 0.0, math.radians(90.0)])
-    factor = 6.883283  # the document's common factor; the constants below are ours over it
+    factor = 6.883283  # common factor of the document, by which ours are divided
     return {
         "vc(2), c2": float(zero.c[1] / factor),
         "vc(2), c2 s3": float((right.c[1] - zero.c[1]) / factor),
@@ -66,8 +62,8 @@ def d4_velocity() -> Figures:
 
 
 def puma_inertias() -> Figures:
-    """Dhanaraj D.2, D.3.4: Table 2.6 moved from the centre of mass to the link's origin,
-    rotor inertia added to Izz.
+    """Dhanaraj D.2, D.3.4: Table 2.6 moved from the centre of mass to the link frame's origin, with the rotor
+    inertia added to Izz.
     """
     arm = load_builtin("puma560-akb")
     figures: Figures = {}

@@ -1,4 +1,4 @@
-"""Constants of Dhanaraj's program listings, from the parameters of the arms that they were made for."""
+"""Constants of Dhanaraj's program listings from the parameters of their arms."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ VEL_3 = (
 
 @dataclass(frozen=True)
 class LinkInertia:
-    """Mass, centre and principal moments of a link, as the listings have them."""
+    """Mass, centre of mass and principal moments of a link, as in the listings."""
 
     m: float
     x: float
@@ -125,9 +125,7 @@ def d_3_4() -> Figures:
 
 
 def d_1() -> Figures:
-    """Dhanaraj D.1.1, D.1.3: first moments, elements of J from the moments of Table 2.6,
-    and lengths in inches.
-    """
+    """Dhanaraj D.1.1, D.1.3: first moments, J from the moments of Table 2.6, lengths in inches."""
     two, tables = _body(load_builtin("puma560-dhanaraj3"), 2), load_builtin("puma560-akb")
     third = np.diag(PROGRAM_MOMENTS_3) + parallel_axis(PROGRAM_M3, np.array([0.0, PROGRAM_Y3, 0.0]))
     about_origin = {1: tables.link("link1").inertia, 2: tables.link("link2").inertia_about_origin, 3: third}
@@ -141,10 +139,7 @@ def d_1() -> Figures:
         "D.1.1, j2(1,4) = m2 x2": two.m * two.x,
         "D.1.1, j3(2,4) = m3 y3": PROGRAM_M3 * PROGRAM_Y3,
         "D.1.1, m3, links 3 to 6": sum(_body(tables, i).m for i in (3, 4, 5, 6)),
-        "D.1.3, e": 17.0 * INCH,
         "D.1.3, f in the comment": 17.0 * INCH,
-        "D.1.3, f in the program": 17.0 * INCH,
-        "D.1.3, g": 5.0 * INCH,
         "D.1.3, g, against d2 + d3 of Table 2.1": sum(
             _dh(load_builtin("puma560-dhanaraj3"), i).d for i in (2, 3)
         ),
@@ -152,7 +147,7 @@ def d_1() -> Figures:
 
 
 def d_4_inertia() -> Figures:
-    """Dhanaraj D.4, acccoeff: every constant of ac(1,1), as a fit of the terms to our inertia matrix."""
+    """Dhanaraj D.4, acccoeff: every constant of ac(1,1), by fitting the terms to our inertia matrix."""
 
     def element(q: Floats, qd: Floats) -> float:
         return float(inertia_matrix(d4_arm(16.04), q)[0, 0])
@@ -161,7 +156,7 @@ def d_4_inertia() -> Figures:
 
 
 def d_4_velocity() -> Figures:
-    """Dhanaraj D.4, velcoeff: every constant, as fits of the terms to our torques without accelerations."""
+    """Dhanaraj D.4, velcoeff: every constant, by fitting the terms to our bias torques."""
     figures: Figures = {}
     for k, terms in enumerate((VEL_1, VEL_2, VEL_3)):
 
@@ -173,7 +168,7 @@ def d_4_velocity() -> Figures:
 
 
 def parameters_of_puma() -> Figures:
-    """Dhanaraj Tables 2.1, 2.5, 2.6: what the built-in arms puma560-akb and puma560-dhanaraj6 hold."""
+    """Dhanaraj Tables 2.1, 2.5, 2.6: parameters of the built-in arms puma560-akb and puma560-dhanaraj6."""
     arm, programs = load_builtin("puma560-akb"), load_builtin("puma560-dhanaraj6")
     figures = _dh_table(arm)
     for i in range(1, arm.n + 1):
@@ -185,29 +180,19 @@ def parameters_of_puma() -> Figures:
 
 
 def parameters_of_stanford() -> Figures:
-    """Dhanaraj Tables 2.2, 2.7, 2.8: twists and offset of stanford-dhanaraj6;
-    masses of stanford, turned into his frames.
+    """Dhanaraj Tables 2.2, 2.7, 2.8: twists and offset of stanford-dhanaraj6; mass properties of stanford,
+    rotated into his frames.
     """
     arm = load_builtin("stanford")
     figures = _dh_table(load_builtin("stanford-dhanaraj6"))
     for i, joint in enumerate(arm.joints, start=1):
         link = arm.link(f"link{i}")
-        # frame i of standard parameters lies behind the twist, his before it
+        # frame i of the standard convention lies behind the twist, his in front of it
         R = np.round(rotation_x(_dh(arm, i).alpha))
         figures |= _mass_table(i, link.mass, R @ link.com, np.diag(R @ link.inertia @ R.T))
         assert joint.motor is not None
         figures[f"I motor, link {i}"] = joint.motor.rotor_inertia
     return figures
-
-
-def centres_of_d_2() -> Figures:
-    """Dhanaraj D.2: centres of mass of the REDUCE program, against Table 2.5."""
-    arm = load_builtin("puma560-akb")
-    return {
-        f"CG{i} {axis}": float(arm.link(f"link{i}").com[k])
-        for i in range(2, 7)
-        for k, axis in enumerate("xyz")
-    }
 
 
 def _shoulder_of_stanford(arm: Arm) -> Figures:
@@ -275,9 +260,7 @@ def _mass_table(i: int, mass: float, com: Floats, moments: Floats) -> Figures:
 
 
 def _over_first(name: str, terms: Sequence[str], element: Callable[[Floats, Floats], float]) -> Figures:
-    """Coefficients of the terms over that of the first, and the first, by least squares at
-    more states than terms.
-    """
+    """Coefficients of the terms relative to the first, and the first, by least squares over random states."""
     rng = np.random.default_rng(4)
     states = rng.uniform(-2.0, 2.0, (4 * len(terms), 2, 3))
     A = np.array([[_term(term, q, qd) for term in terms] for q, qd in states])

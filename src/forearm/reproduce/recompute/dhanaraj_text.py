@@ -1,6 +1,4 @@
-"""What Dhanaraj's prose and small tables say in numbers: rates, orders, sums, savings,
-and times of machines.
-"""
+"""Numbers in Dhanaraj's prose and small tables: rates, orders, sums, savings, times of machines."""
 
 from __future__ import annotations
 
@@ -12,13 +10,13 @@ import numpy as np
 
 from forearm.control import sampling_period
 from forearm.counting.cost import general
-from forearm.counting.counts import count
+from forearm.counting.counts import Convention, count_generated, run
 from forearm.counting.matrices import run_matrices
-from forearm.counting.models import chain
+from forearm.counting.models import GenericChain, chain
 from forearm.counting.polynomial import fit
 from forearm.counting.printed import compare_table29, printed
-from forearm.counting.quantities import per_quantity
-from forearm.dynamics import trace
+from forearm.counting.quantities import MIDDLE, per_quantity
+from forearm.dynamics.modified_newton_euler import gyroscopic_moment
 from forearm.files.builtin import load_builtin
 from forearm.kinematics import jacobian
 from forearm.reproduce.recompute import Figures
@@ -29,7 +27,7 @@ from forearm.symbols import Graph
 from forearm.symbols.recorder import Recorder
 
 LINKS = 6
-# Rows of Table 1.1: name, and the formulation whose operations we count.
+# Rows of Table 1.1 and the formulation counted for each
 TABLE_1_1 = {
     "Uicker/Kahn": "lagrange-uicker",
     "Hollerbach 4x4": "lagrange-hollerbach-4x4",
@@ -48,15 +46,12 @@ D_3 = {
 
 
 def sampling() -> Figures:
-    """Dhanaraj 1.1: how often to sample for a natural frequency of 5 and of 10 Hz."""
-    figures = {f"samples a second for {f} Hz": 1.0 / sampling_period(2.0 * math.pi * f) for f in (5, 10)}
-    return {"samples in a swing": figures["samples a second for 5 Hz"] / 5.0} | figures
+    """Dhanaraj 1.1: sampling rates for natural frequencies of 5 and 10 Hz."""
+    return {f"samples a second for {f} Hz": 1.0 / sampling_period(2.0 * math.pi * f) for f in (5, 10)}
 
 
 def machine_times() -> Figures:
-    """Dhanaraj 1.1, 1.2.3, 4.1: what the times of Table 4.8 make of an 8086, of Luh and Lin's
-    speed-up, and of a rate.
-    """
+    """Dhanaraj 1.1, 1.2.3, 4.1: time on an 8086, speed-up of Luh and Lin, and rate, from Table 4.8."""
     times = printed_times()
     own, luh = times["Dhanaraj 1990"], times["Luh and Lin 1982"]
     operation = own[1] / (OPERATIONS * load(STANFORD).graph.total)  # ms
@@ -68,7 +63,7 @@ def machine_times() -> Figures:
 
 
 def table_1_1_sums() -> Figures:
-    """Dhanaraj Table 1.1: its own formulas for six links, and the totals of its columns."""
+    """Dhanaraj Table 1.1: its formulas at n = 6 and the totals of its columns."""
     figures: Figures = {}
     formulas = {
         figure["id"]: figure for figure in printed()["figure"] if figure["place"] == "Dhanaraj Table 1.1"
@@ -84,9 +79,7 @@ def table_1_1_sums() -> Figures:
 
 
 def table_1_1_formulas() -> Figures:
-    """Dhanaraj Table 1.1: coefficients of n of our own counts, 4x4 matrices dense
-    where the row is of such.
-    """
+    """Dhanaraj Table 1.1: coefficients in n of our counts; 4x4 matrices are counted as dense."""
     figures: Figures = {}
     for name, formulation in TABLE_1_1.items():
         by = _dense(formulation) if name in DENSE else (general(formulation).mul, general(formulation).add)
@@ -96,29 +89,25 @@ def table_1_1_formulas() -> Figures:
 
 
 def orders() -> Figures:
-    """Dhanaraj 1.2.1: with which power of n the operations of a formulation grow."""
+    """Dhanaraj 1.2.1: the order in n of each formulation's operations."""
     return {name: float(general(formulation).degree) for name, formulation in TABLE_1_1.items()}
 
 
 def newton_euler_steps() -> Figures:
-    """Dhanaraj 1.2.3, 4.3.1: the equations of Table 2.3, and the operations of the
-    smallest and the largest.
-    """
-    q = np.full(3, 0.3)
-    noted = trace(load_builtin("chain3"), q, q, q, formulation="newton-euler")["link2"]
-    costs = per_quantity("revolute", "newton-euler")
-    sums = {symbol: c.mul + c.add for symbol, c in costs.items()} | {"tau": 0}
-    joined = {symbol: cost for symbol, cost in sums.items() if symbol not in ("lambda", "f_in", "f")}
-    joined["f"] = sums["f"] + sums["f_in"]
+    """Dhanaraj 1.2.3, 4.3.1: the operations of the smallest and of the largest equation of Table 2.3."""
+    convention = Convention(dense=True, everything=True)
+    by = run(GenericChain("RRRRR", inertia="diagonal"), "newton-euler", "inverse", convention).by_quantity()
+    sums = {symbol: c.mul + c.add for (symbol, link), c in by.items() if link == MIDDLE}
+    joined = {symbol: cost for symbol, cost in sums.items() if symbol not in ("f_in", "v")}
+    joined["f"] += sums["f_in"]
     return {
-        "equations": float(len(set(noted) - {"f_in"})),
         "operations, smallest": float(min(joined.values())),
         "operations, largest": float(max(joined.values())),
     }
 
 
 def freedoms() -> Figures:
-    """Dhanaraj 2.2.1: the fewest joints of a generic chain whose hand can move and turn every way."""
+    """Dhanaraj 2.2.1: the fewest joints of a generic chain whose Jacobian has rank 6."""
     for n in range(1, 12):
         if np.linalg.matrix_rank(jacobian(load_builtin(f"chain{n}"), np.full(n, 0.4))) == 6:
             return {"joints": float(n)}
@@ -126,25 +115,27 @@ def freedoms() -> Figures:
 
 
 def reformulated() -> Figures:
-    """Dhanaraj 2.3.2: what Coriolis terms, lambda of a sliding joint at right angles and
-    gyroscopic moments cost.
+    """Dhanaraj 2.3.2: operations of the Coriolis term, of lambda at a prismatic joint with a right-angled
+    twist, and of the gyroscopic moment.
     """
-    turning, sliding = (per_quantity(kind) for kind in ("revolute", "prismatic"))
+    turning = per_quantity("revolute")
     graph = Graph()
     R = np.round(load_builtin("stanford-dhanaraj6").joint("joint3").before[:3, :3])
     before = np.array([[graph.input(f"lambda[{i}, {k}]") for k in range(3)] for i in range(3)], dtype=object)
     carried = graph.counts([x for row in _product(_product(R.T, before), R) for x in row])
+    body, recorder = GenericChain("R", inertia="diagonal").model().bodies[0], Recorder()
+    gyroscopic = recorder.counts(
+        list(gyroscopic_moment(body, recorder.inputs("w", 3), recorder.inputs("k", 3)))
+    )
     return {
-        "Coriolis term, multiplications": float(turning["alpha"].mul - sliding["alpha"].mul),
+        "Coriolis term, multiplications": float(turning["alpha"].mul - turning["w"].mul),
         "lambda of the Stanford arm's joint 3, operations": float(carried.mul + carried.add),
-        "gyroscopic moment, multiplications": float(turning["N"].mul - 3),
+        "gyroscopic moment, multiplications": float(gyroscopic.mul),
     }
 
 
 def swelling() -> Figures:
-    """Dhanaraj 2.4: operations of his example, values kept and one put into another,
-    everything done as written.
-    """
+    """Dhanaraj 2.4: operations of his example as written, with intermediate values stored and substituted."""
     graph = Recorder()
     b, c, d, f = (graph.input(x) for x in "bcdf")
     a = b + c
@@ -159,9 +150,7 @@ def swelling() -> Figures:
 
 
 def flops() -> Figures:
-    """Dhanaraj 2.5, 5.1: operations of a joint by Table 2.9 as we count it,
-    and whether 30 to 40 % are saved.
-    """
+    """Dhanaraj 2.5, 5.1: our counts for a joint of Table 2.9, and whether 30 to 40 % are saved."""
     ours = {c.id: sum(c.ours) for c in compare_table29()}
     theirs = {c.id: sum(c.printed) for c in compare_table29()}
     figures: Figures = {}
@@ -175,20 +164,18 @@ def flops() -> Figures:
 
 
 def arm_program() -> Figures:
-    """Dhanaraj 2.5: how much more ARM takes for the PUMA with six joints, by the printed counts."""
+    """Dhanaraj 2.5: how many more operations ARM takes for the PUMA, by the printed counts."""
     return {"more operations, %": 100.0 * (sum(ARM_PROGRAM) / sum(METHOD_I) - 1.0)}
 
 
 def listings() -> Figures:
-    """Dhanaraj D.3: operations of our modified recursion on the arms of the four programs."""
-    counts = {name: count(load_builtin(arm), "modified-newton-euler") for name, arm in D_3.items()}
+    """Dhanaraj D.3: operations of generated code by the modified recursion, for the programs' arms."""
+    counts = {name: count_generated(load_builtin(arm), "modified-newton-euler") for name, arm in D_3.items()}
     return {f"{name}, total": float(c.mul + c.add) for name, c in counts.items()}
 
 
 def parallel_operations() -> Figures:
-    """Abstract, 4.3.1, 4.6: operations one after another with as many processors as
-    there are tasks in a layer.
-    """
+    """Dhanaraj, abstract, 4.3.1, 4.6: sequential operations with one processor per task of a layer."""
     levels = schedule_by_rule(load(GENERAL), load(GENERAL).concurrency).length
     return {
         "operations of six links, by 12n + 9": OPERATIONS * levels,
@@ -203,7 +190,7 @@ def _sums() -> dict[str, tuple[int, int]]:
 
 
 def _value(formula: str, n: int) -> Fraction:
-    """A formula such as 32 1/2 n^4 - 128 at n."""
+    """The value of a formula such as 32 1/2 n^4 - 128 at n."""
     total, sign, number, power = Fraction(0), 1, Fraction(0), 0
     for word in [*formula.split(), "+"]:
         if word in "+-":

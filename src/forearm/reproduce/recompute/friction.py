@@ -1,4 +1,4 @@
-"""Friction of Dhanaraj's chapter 3: Tables 3.3 and 3.5, and the case study of 3.5 on a motion of our own."""
+"""Friction of Dhanaraj's chapter 3: Tables 3.3 and 3.5, and the case study of 3.5 on an assumed motion."""
 
 from __future__ import annotations
 
@@ -29,8 +29,11 @@ from forearm.symbols.counts import Counts
 from forearm.symbols.recorder import Recorder
 
 WORDS = ("multiplications", "additions")
-PIECES = {"linear": (0.6, 0.3), "cubic": (0.2, -0.7, 1.1, 0.3)}  # of an efficiency, any that has no 0 or 1
-LOW_FRICTION = 0.05  # the coefficient below which 3.4 leaves joint friction out
+PIECES = {
+    "linear": (0.6, 0.3),
+    "cubic": (0.2, -0.7, 1.1, 0.3),
+}  # coefficients of an efficiency curve, none of them 0 or 1
+LOW_FRICTION = 0.05  # friction coefficient below which 3.4 neglects joint friction
 
 AT = 0.6  # s, the time of Table 3.5
 PARTS = {
@@ -43,8 +46,8 @@ PARTS = {
 
 
 def table_3_3() -> Figures:
-    """Dhanaraj Table 3.3: 3.3 and 3.4 done as written, one case of Table 3.2,
-    and what they add to a joint of Table 2.9.
+    """Dhanaraj Table 3.3: operations of 3.3 and 3.4 as written and of one case of Table 3.2, alone and added
+    to a joint of Table 2.9.
     """
     parts = {"journal bearing": _journal_as_written(), "linear bearing": _linear_as_written()}
     parts |= {f"transmission, {how}": _one_case(coefficients) for how, coefficients in PIECES.items()}
@@ -70,7 +73,7 @@ def table_3_3() -> Figures:
 
 
 def table_3_3_traced() -> Figures:
-    """Dhanaraj Table 3.3: the operations of our friction model, traced for one joint, without branches."""
+    """Dhanaraj Table 3.3: operations of our branch-free friction model, traced for one joint."""
     figures: Figures = {}
     for name, bearing in (
         ("journal bearing", Bearing(kind="journal", mu=0.1, radius=0.08, distance=0.2)),
@@ -90,9 +93,7 @@ def table_3_3_traced() -> Figures:
 
 
 def _journal_as_written() -> tuple[int, int]:
-    """Multiplications (and the division by d) and additions of 3.3, each product made where it
-    stands; sign and roots apart.
-    """
+    """Multiplications (with the division by d) and additions of 3.3 as written, without sign and roots."""
     graph = Recorder()
     mu, r, d, fx, fy, nx, ny = graph.inputs("x", 7)
     squares = [(0.5 * d * f + way * n) ** 2 for way in (-1, 1) for f, n in ((fx, ny), (fy, nx))]
@@ -101,7 +102,7 @@ def _journal_as_written() -> tuple[int, int]:
 
 
 def _linear_as_written() -> tuple[int, int]:
-    """The same of 3.4; absolute values apart."""
+    """The same for 3.4, without absolute values."""
     graph = Recorder()
     mu, d, fx, fy, nx, ny = graph.inputs("x", 6)
     sizes = [0.5 * d * f + way * n for way in (-1, 1) for f, n in ((fx, ny), (fy, nx))]
@@ -109,9 +110,7 @@ def _linear_as_written() -> tuple[int, int]:
 
 
 def _one_case(coefficients: Sequence[float]) -> tuple[int, int]:
-    """Case 1 of Table 3.2, the efficiency on one piece of its curve a polynomial by Horner's rule;
-    the division by it apart.
-    """
+    """Case 1 of Table 3.2 with a polynomial efficiency by Horner's rule, without the division by it."""
     graph = Recorder()
     load = graph.input("load")
     ratio = load * 0.01
@@ -126,24 +125,8 @@ def _divisions_too(counts: Counts) -> tuple[int, int]:
     return counts.mul + counts.div, counts.add
 
 
-def table_3_4() -> Figures:
-    """Dhanaraj Table 3.4: what the bearings and transmissions of the case study's arm hold."""
-    figures: Figures = {}
-    for i, joint in enumerate(arm().joints, start=1):
-        (bearing,), gear = joint.bearings, joint.transmission
-        assert bearing.radius is not None
-        assert gear is not None
-        figures |= {
-            f"coefficient of friction, link {i}": bearing.mu,
-            f"journal radius, m, link {i}": bearing.radius,
-            f"break-away torque, N m, link {i}": gear.breakaway,
-            f"maximum torque, N m, link {i}": gear.rated_torque,
-        }
-    return figures
-
-
 def table_3_5() -> Figures:
-    """Dhanaraj Table 3.5: friction of joints added, then through the transmissions."""
+    """Dhanaraj Table 3.5: joint friction added, then the transmissions with the efficiencies it implies."""
     printed = ((1.2140, 1.7803, 1.0), (-15.6364, -0.3281, -1.0), (-0.8042, 0.1241, 1.0))
     figures: Figures = {}
     for link, ((basic, friction, way), (_, _, breakaway, most), (_, eta)) in enumerate(
@@ -158,7 +141,7 @@ def table_3_5() -> Figures:
 
 
 def figure_3_4() -> Figures:
-    """Dhanaraj Fig. 3.4: the efficiency of the gears that the case study has, at the loads of Table 3.5."""
+    """Dhanaraj Fig. 3.4: efficiency of the case study's gears at the loads of Table 3.5."""
     factor, exponent = fitted()
     figures = {"factor": factor, "exponent": exponent}
     for link, (gear, (load, _)) in enumerate(zip(gears(), LOADS, strict=True), start=1):
@@ -167,7 +150,7 @@ def figure_3_4() -> Figures:
 
 
 def case_study() -> Figures:
-    """Dhanaraj 3.5: every torque of Table 3.5, on the motion that is assumed."""
+    """Dhanaraj 3.5: every torque of Table 3.5 on the assumed motion."""
     found = study()
     (row,) = np.flatnonzero(np.isclose(found.motion.t, AT))
     return {
@@ -178,8 +161,8 @@ def case_study() -> Figures:
 
 
 def least_joint_friction() -> Figures:
-    """Dhanaraj 3.2, 3.3: what joints 2 and 3 rub at least, lying under the weight behind them:
-    mu r m g, whatever d is.
+    """Dhanaraj 3.2, 3.3: lower bound mu r m g of the friction in joints 2 and 3 under the weight they carry,
+    independent of d.
     """
     links = arm().links
     g = float(np.linalg.norm(arm().gravity))
@@ -192,10 +175,10 @@ def least_joint_friction() -> Figures:
 
 
 def statements() -> Figures:
-    """Dhanaraj 3.5: shares of the moving instants of the assumed motion at which what the text says is so."""
+    """Dhanaraj 3.5: for each statement, the share of the instants of motion at which it holds."""
     found = study()
     moving = np.abs(found.motion.qd) > 0.0
-    along = np.sign(found.basic) * found.total  # the total, in the direction of the dynamic torque
+    along = np.sign(found.basic) * found.total  # total torque in the direction of the dynamic torque
     same = moving & (found.basic * found.motion.qd > 0.0)
     opposite = moving & (found.basic * found.motion.qd < 0.0)
     return {
@@ -209,8 +192,8 @@ def statements() -> Figures:
 
 
 def quadrants() -> Figures:
-    """Dhanaraj 3.4 on Fig. 3.5: input torques beside output torques, in size,
-    from a tenth of the rated torque on.
+    """Dhanaraj 3.4, Fig. 3.5: input torques against output torques, in magnitude, from a tenth of the rated
+    torque to all of it.
     """
     holds: dict[str, list[bool]] = {}
     for gear in gears():
@@ -227,7 +210,7 @@ def quadrants() -> Figures:
 
 
 def low_friction() -> Figures:
-    """Dhanaraj 3.4: what of all friction is in the joints of the case study where mu is 0.05, in %."""
+    """Dhanaraj 3.4: share of the joints in all friction of the case study with mu = 0.05, %."""
     driven = arm()
     bearings = [dataclasses.replace(joint.bearings[0], mu=LOW_FRICTION) for joint in driven.tree]
     tree = tuple(

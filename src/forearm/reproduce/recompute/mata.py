@@ -1,4 +1,4 @@
-"""Mata 5.1 and what 5.2 says of its path."""
+"""Mata 2, 3, 5.1, and the duration of the path of 5.2."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from forearm.spatial import Floats, tilde
 
 
 def masses() -> Figures:
-    """Mata 5.1: the mass of bar 2 from that of bar 1 at equal density."""
+    """Mata 5.1: the mass of bar 2 at the density of bar 1."""
     bar1 = load_builtin("ascher2").link("link1")
     length1, length2, width = 0.02, 2.0, 0.02
     density = bar1.mass / (length1 * width * width)
@@ -31,9 +31,7 @@ def masses() -> Figures:
 
 
 def bars() -> Figures:
-    """Mata 5.1: the built-in arm's measures; the width from bar 1's inertia,
-    m (length^2 + width^2) / 12 about z.
-    """
+    """Mata 5.1: dimensions of the built-in arm; the width from Izz = m (length^2 + width^2) / 12 of bar 1."""
     arm = load_builtin("ascher2")
     bar1 = arm.link("link1")
     length1, length2 = (float(joint.placement.a) for joint in arm.joints if isinstance(joint.placement, DH))
@@ -47,9 +45,7 @@ def bars() -> Figures:
 
 
 def equations() -> Figures:
-    """Mata (5)-(22): differences of torques, moments and inertia matrices over the
-    largest value, on the PUMA.
-    """
+    """Mata (5)-(22): relative residuals of torques, moments and inertia matrices on the PUMA."""
     arm = load_builtin("puma560-akb").rigid()
     q, qd, qdd = np.random.default_rng(2002).uniform(-1.0, 1.0, (3, arm.n))
     tau, D = inverse(arm, q, qd, qdd), inertia_matrix(arm, q)
@@ -73,17 +69,16 @@ def equations() -> Figures:
 
 
 def turn() -> Figures:
-    """Mata 5.1: postures of the turn, and the angle that they cover."""
+    """Mata 5.1: the angle covered by 180 configurations two degrees apart."""
     _, study = sweep()
-    step = study.q[1, 1] - study.q[0, 1]
-    return {"steps": float(len(study.q)), "turn, degrees": math.degrees(step * len(study.q))}
+    return {"turn, degrees": math.degrees((study.q[1, 1] - study.q[0, 1]) * len(study.q))}
 
 
 @cache
 def sweep() -> tuple[Arm, PrecisionStudy]:
-    """Mata 5.1: the two bars, and forward dynamics over a turn of joint 2 in steps of 2 degrees.
+    """Mata 5.1: the two bars, and their forward dynamics over a turn of joint 2 in steps of 2 degrees.
 
-    As the document has it: frames of the modified convention, and matrices eliminated after Gauss and Jordan.
+    As in the document: modified Denavit-Hartenberg frames and Gauss-Jordan elimination.
     """
     bars = load_builtin("ascher2")
     links = [bars.link(name) for name in ("link1", "link2")]
@@ -104,9 +99,7 @@ def sweep() -> tuple[Arm, PrecisionStudy]:
 
 
 def _eliminated(arm: Arm, method: str, postures: Floats) -> Floats:
-    """Accelerations (B, n) at rest and undriven in single precision, by an inertia matrix,
-    its bias and Gauss-Jordan.
-    """
+    """Accelerations (B, n) at rest without torque in single precision: inertia matrix, bias, Gauss-Jordan."""
     small, rest = model_of(arm).map(Single), [Single(0.0)] * arm.n
     rows = []
     for posture in postures:
@@ -117,9 +110,7 @@ def _eliminated(arm: Arm, method: str, postures: Floats) -> Floats:
 
 
 def gauss_jordan(M: Any, right: list[Any]) -> list[Any]:
-    """M^-1 right over any scalar, by the elimination of Gauss and Jordan with the
-    largest pivot of each column.
-    """
+    """M^-1 right over any scalar type, by Gauss-Jordan elimination with partial pivoting."""
     rows = [[*row, x] for row, x in zip(M, right, strict=True)]
     for c in range(len(rows)):
         pivot = max(range(c, len(rows)), key=lambda r: abs(float(rows[r][c])))
@@ -132,7 +123,7 @@ def gauss_jordan(M: Any, right: list[Any]) -> list[Any]:
 
 
 def table_5() -> Figures:
-    """Mata Table 5: single against double precision in that turn."""
+    """Mata Table 5: single against double precision over that turn."""
     _, study = sweep()
     names = {"ABA": "articulated-body", "CRBA": "composite-body", "GA": "gibbs-appell"}
     figures: Figures = {}
@@ -142,7 +133,7 @@ def table_5() -> Figures:
 
 
 def line() -> Figures:
-    """Mata 5.2: how long the straight path is and how long 0.1 m/s takes for it."""
+    """Mata 5.2: the duration of the straight path at 0.1 m/s."""
     from forearm.reproduce.recompute.puma_line import END, SPEED, START
 
     return {"duration": math.dist(START, END) / SPEED}

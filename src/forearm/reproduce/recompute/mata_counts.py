@@ -10,6 +10,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from forearm.counting import mata
+from forearm.counting.augmented import count_augmented
 from forearm.counting.cost import general
 from forearm.counting.counts import GENERAL, conventional, count, run
 from forearm.counting.models import chain
@@ -35,7 +37,7 @@ TABLE_3 = {
 }
 # Of Tables 1, 2 and 4: what we have of the formulations of others.
 OURS = {
-    "Angeles, Kane": ("kane", "inverse"),
+    "Angeles, Kane": ("modified-newton-euler", "inverse"),
     "Walker and Orin": ("composite-body", "inertia_matrix"),
     "Angeles and Ma": ("orthogonal-complement", "inertia_matrix"),
     "forward, Walker and Orin": ("composite-body", "forward"),
@@ -127,16 +129,17 @@ def steps_41() -> Figures:
 
 def steps_42() -> Figures:
     """Mata 4.2: what one more pair of links, or one more link, takes in our recursion
-    for the inertia matrix.
+    for the inertia matrix; psi in his way.
     """
     by = run(chain(LINKS, aligned=True), "gibbs-appell", "inertia_matrix").by_quantity()
     more = {symbol: by[symbol, 4] - by[symbol, 3] for symbol in ("s", "dwd", "D")}
+    psi, entry = mata.count_psi()
     made = {
         "2: s, one more pair": more["s"],
         "3: z, one more pair": more["dwd"],
         "4: phi": by["phi", 2],
-        "5: psi": by["psi", 2],
-        "5: one entry of psi_1": by["psi", 0],
+        "5: psi": psi,
+        "5: one entry of psi_1": entry,
         "6: D_ii": by["", -1],
         "7: D_jk, one more pair": more["D"],
     }
@@ -150,6 +153,26 @@ def cited() -> Figures:
     made = {name: general(*method).at(LINKS) for name, method in OURS.items()}
     made["Luh"] = count(chain(LINKS, dh="standard"), "newton-euler", "inverse", NEAREST_TO_LUH)
     return _pairs(made)
+
+
+def balafoutis() -> Figures:
+    """Mata Table 1: our general counts of Newton-Euler with augmented bodies, n = 6."""
+    return _pairs({"Balafoutis and Patel": count_augmented(LINKS)})
+
+
+def cited_per_link() -> Figures:
+    """Mata Table 1: what one more link takes in our recursions that stand beside those of others."""
+    modified = general("modified-newton-euler")
+    luh = [
+        count(chain(n, dh="standard"), "newton-euler", "inverse", NEAREST_TO_LUH) for n in (LINKS, LINKS + 1)
+    ]
+    return _pairs(
+        {
+            "Luh": luh[1] - luh[0],
+            "Angeles, Kane": modified.at(LINKS + 1) - modified.at(LINKS),
+            "Balafoutis and Patel": count_augmented(LINKS + 1) - count_augmented(LINKS),
+        }
+    )
 
 
 def orders() -> Figures:

@@ -1,4 +1,4 @@
-"""What Waters and Silver say of operations, from counts: theirs or ours."""
+"""What Waters and Silver state of operations, from our counts."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ from forearm.reproduce.recompute import Figures
 
 
 def waters_savings() -> Figures:
-    """Waters IV: the improvements that his printed counts amount to."""
-    from forearm.counting.printed import printed
+    """Waters IV: his improvements, from runs of his stages counted in his way."""
+    from forearm.counting import waters
 
-    figures = {figure["id"]: figure["printed"] for figure in printed()["figure"]}
-    (naive,), (recorded,), (recorded_a,) = (
-        figures[f"waters-{x}"] for x in ("naive-m", "recorded-m", "recorded-a")
-    )
-    m, a = figures["waters-recursive"]
+    stages = (waters.naive_shared, waters.recorded, waters.recursive, waters.final)
+    naive, recorded, recursive, final = (stage(6) for stage in stages)
     return {
-        "every value recorded": naive / recorded,
-        "recurrences": (64 * recorded + 16 * recorded_a) / (64 * m + 16 * a),
-        "overall": naive / figures["waters-final"][0],
+        "every value recorded": naive.m / recorded.m,
+        "recurrences": recorded.weight / recursive.weight,
+        "overall": naive.m / final.m,
     }
 
 

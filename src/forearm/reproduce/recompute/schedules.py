@@ -1,4 +1,4 @@
-"""Dhanaraj's chapter 4 and appendix C anew: subtasks, what can be left out, layers, schedules by the
+"""Dhanaraj's chapter 4 and appendix C recomputed: subtasks, what can be left out, layers, schedules by the
 rule, and their check.
 """
 
@@ -37,13 +37,13 @@ from forearm.schedules.rule import schedule_by_rule
 from forearm.schedules.subtasks import LAST_FORWARD, OPERATIONS, SUBTASKS, Subtask
 from forearm.spatial import Floats
 
-MIDDLE = 4  # a link of the general arm of which nothing is left out
-ENOUGH = 13  # processors: a layer of Table 4.3 at a time
+MIDDLE = 4  # a link of the general arm that keeps every subtask
+ENOUGH = 13  # processors for the largest layer of Table 4.3
 HIGH = 0.98  # the efficiency that the text calls high
 
 
 def table_4_1() -> Figures:
-    """Subtasks of a link and operations of each, counted by running them where nothing is 0."""
+    """Subtasks of a link and their operations, counted by running them on a link without zeros."""
     done = Counter(o.place[1] for o in remaining(chain_of(general_arm())).operations if o.place[0] == MIDDLE)
     return {
         "subtasks of a link": float(len(done)),
@@ -53,7 +53,7 @@ def table_4_1() -> Figures:
 
 
 def table_4_2() -> Figures:
-    """What can be left out of a link, and how our lists differ from the printed ones."""
+    """Subtasks that can be left out of a link, and how our lists differ from the printed ones."""
     figures: Figures = {}
     for case, found in derived_special().items():
         printed = special_cases()[case]
@@ -64,13 +64,12 @@ def table_4_2() -> Figures:
 
 
 def table_4_4() -> Figures:
-    """Zeros in the vectors of the Stanford arm; the way of the sliding joint is none."""
-    vectors = np.array(_stanford_vectors())
-    return {"elements": float(vectors.size), "zeros": float((vectors == 0.0).sum())}
+    """Zeros in the vectors of the Stanford arm; the displacement of the sliding joint is not one."""
+    return {"zeros": float((np.array(_stanford_vectors()) == 0.0).sum())}
 
 
 def table_4_5() -> Figures:
-    """Subtasks that a step takes with zeros in its vector."""
+    """Subtasks of a step by the number of zeros in its vector."""
     return {
         f"step {step}, zeros: {zeros}": float(count)
         for step, counts in derived_steps().items()
@@ -79,7 +78,7 @@ def table_4_5() -> Figures:
 
 
 def table_4_6() -> Figures:
-    """Subtasks that zeros in vectors leave out of the Stanford arm's links."""
+    """Subtasks that zeros in the vectors remove from each link of the Stanford arm."""
     return {f"link {link}": float(count) for link, count in derived_sparse().items()}
 
 
@@ -94,9 +93,7 @@ def table_4_7() -> Figures:
 
 
 def assembly() -> Figures:
-    """Layers by the formula, by stacking links, and along the longest chain,
-    for other numbers of links too.
-    """
+    """Layers by the formula, by stacking links, and along the critical path, for 2, 6 and 12 links."""
     first = {number for number in special_cases()["first"] if number not in (26, 27)} | {19}
     figures: Figures = {"layers, n = 6, formula": float(layers_of(LINKS))}
     for n in (2, LINKS, 12):
@@ -108,7 +105,7 @@ def assembly() -> Figures:
 
 
 def loads() -> Figures:
-    """How many tasks and operations there are, as the text counts them and after all zeros are followed."""
+    """Numbers of tasks and operations, as the text counts them and after propagating all zeros."""
     general, stanford = load(GENERAL).graph, load(STANFORD).graph
     fastest = schedule_by_rule(load(GENERAL), ENOUGH)
     derived = {arm.name: subtask_work(arm, all_made=True) for arm in (general_arm(), stanford_pattern())}
@@ -129,7 +126,7 @@ def loads() -> Figures:
 
 
 def steps_of_link() -> Figures:
-    """How many subtasks the steps of the recursion take, and how many layers a link has (Dhanaraj 4.3.1)."""
+    """Subtasks of each step of the recursion, and layers of a link (Dhanaraj 4.3.1)."""
     steps = Counter(task.step for task in SUBTASKS)
     forward = sum(task.forward for task in SUBTASKS)
     figures = {f"step {step}": float(steps[step]) for step in ("1", "2A", "3", "4", "5", "6", "7", "8")}
@@ -144,7 +141,7 @@ def steps_of_link() -> Figures:
 
 
 def idle() -> Figures:
-    """Who waits when the general arm is done a layer at a time on 13 processors (Dhanaraj 4.3.1)."""
+    """Idle processors when the general arm runs layer by layer on 13 processors (Dhanaraj 4.3.1)."""
     layered = load(GENERAL)
     sizes = [len(row) for row in layered.rows]
     forward = max(
@@ -173,17 +170,17 @@ def table_4_6_zeros() -> Figures:
 
 
 def c_levels() -> Figures:
-    """Levels of C.1 to C.15 by the rule, in the document's own layers."""
+    """Levels of C.1 to C.15 by the rule, in the printed layers."""
     return {name: _levels(as_printed(printed_schedule(name).load), name) for name in names()}
 
 
 def c_levels_corrected() -> Figures:
-    """Levels by the rule with T20 to T22 of link 1 behind T10, which makes what they take."""
+    """Levels by the rule with T20 to T22 of link 1 after T10, whose results they use."""
     return {name: _levels(load(printed_schedule(name).load), name) for name in names()}
 
 
 def c_faults() -> Figures:
-    """What the check finds in the printed schedules."""
+    """Faults that the schedule check finds in the printed schedules."""
     figures: Figures = {}
     for name in names():
         found = Counter(fault.kind for fault in faults(name))
@@ -195,7 +192,7 @@ def c_faults() -> Figures:
 
 
 def statements() -> Figures:
-    """The text on Figs. 4.11 and 4.12 (Dhanaraj 4.5): 1 where it holds of the rule's schedules."""
+    """The text on Figs. 4.11 and 4.12 (Dhanaraj 4.5): 1 if it holds for the schedules by the rule."""
 
     def least(table: str, most: int) -> float:
         return min(schedule_by_rule(as_printed(table), p).efficiency for p in range(1, most + 1))
@@ -218,17 +215,14 @@ def statements() -> Figures:
 
 
 def table_4_8() -> Figures:
-    """Milliseconds of the Stanford arm: levels by the rule, times what one processor takes for a task."""
+    """Milliseconds for the Stanford arm: levels by the rule times the printed time of a task."""
     layered = as_printed(STANFORD)
     level = printed_times()["Dhanaraj 1990"][1] / len(layered.graph)
-    return {
-        f"{p} processors": level * schedule_by_rule(layered, p).length
-        for p in printed_times()["Dhanaraj 1990"]
-    }
+    return {f"{p} processors": level * schedule_by_rule(layered, p).length for p in range(2, 9)}
 
 
 def _stanford_vectors() -> tuple[Floats, Floats]:
-    """s and p of the Stanford arm's links, (6, 3) each; the last has no link behind it."""
+    """s and p of the Stanford arm's links, (6, 3) each; p of the last link is 0."""
     links = chain_of(load_builtin("stanford")).links
     ways = [link.p + (0.0 if link.revolute else link.axes[:, 2]) for link in links[1:]]
     return np.array([link.s for link in links]), np.array([*ways, np.zeros(3)])
@@ -238,7 +232,7 @@ def _longest(tasks: Sequence[Subtask]) -> float:
     """The longest chain of subtasks of one recursion of one link, in tasks."""
     numbers = {task.number for task in tasks}
     depth: dict[int, int] = {}
-    for task in tasks:  # by number: what a task of its own link waits for has a smaller one
+    for task in tasks:  # in order of numbers: predecessors in the same link have smaller ones
         depth[task.number] = 1 + max(
             (depth[k] for k, shift in task.after if shift == 0 and k in numbers), default=0
         )

@@ -1,4 +1,4 @@
-"""Silver's identities between w and Wd as residuals on an arm that turns and slides, and what he counts."""
+"""Silver's identities between w and Wd as residuals on an arm with both types of joint, and his counts."""
 
 from __future__ import annotations
 
@@ -21,15 +21,13 @@ from forearm.kinematics import forward, jacobian, jacobian_derivative
 from forearm.reproduce.recompute import Figures, apart
 from forearm.spatial import Floats, inertia_from_pseudo, pseudo_from_inertia, tilde
 
-ARM, LINK = "stanford", "link6"  # five joints that turn, one that slides
-H = 1e-5  # rad, m, s: of central differences, whose error is of its square
+ARM, LINK = "stanford", "link6"  # five revolute joints, one prismatic
+H = 1e-5  # rad, m, s: step of the central differences, of second order
 PUBLISHED = ("uicker", "hollerbach-4x4", "hollerbach-3x3", "newton-euler")
 
 
 class LinkState:
-    """A link at a state: its matrix W, the tensor I about its centre of mass, and the
-    columns dv/dqd_j, dw/dqd_j.
-    """
+    """A link at a state: rotation W, central inertia tensor, columns dv/dqd_j and dw/dqd_j."""
 
     def __init__(self, arm: Arm, q: Floats, qd: Floats) -> None:
         body = arm.link(LINK)
@@ -43,20 +41,18 @@ class LinkState:
 
 
 def state() -> tuple[Arm, Floats, Floats, Floats]:
-    """The arm without drives, and one generic q, qd, qdd."""
+    """The arm without drives, and one random q, qd, qdd."""
     arm = load_builtin(ARM).rigid()
     q, qd, qdd = np.random.default_rng(1981).uniform(0.2, 0.9, (3, arm.n))
     return arm, q, qd, qdd
 
 
 def cross_tensor() -> Figures:
-    """Silver 2.2, (2.2)-(2.4): the components of P, from vector products of basis vectors,
+    """Silver 2.2, (2.2)-(2.4): the components of P, from the cross-product matrices of the basis vectors,
     and its two identities.
     """
     one = np.eye(3)
-    P = np.array(
-        [[[np.cross(one[i], one[j]) @ one[k] for k in range(3)] for j in range(3)] for i in range(3)]
-    )
+    P = np.array([tilde(e).T for e in one])  # P_ijk = (e_i x e_j) . e_k
     pairs = np.einsum("jl,km->jklm", one, one) - np.einsum("jm,kl->jklm", one, one)
     arm, q, qd, _ = state()
     W = LinkState(arm, q, qd).W
@@ -66,7 +62,6 @@ def cross_tensor() -> Figures:
         "P of an even permutation": _common(even),
         "P of an odd permutation": _common(odd),
         "P otherwise": float(np.abs(P).sum() - np.abs(even).sum() - np.abs(odd).sum()),
-        "rank of P": float(P.ndim),
         "2.2, W W^T - 1": apart(W @ W.T, one),
         "2.3": apart(np.einsum("ijk,ijl->kl", P, P), 2.0 * one),
         "2.4": apart(np.einsum("ijk,ilm->jklm", P, P), pairs),
@@ -74,15 +69,15 @@ def cross_tensor() -> Figures:
 
 
 def freedoms() -> Figures:
-    """Silver 1.5: components of W and Wd, and how many of them angular velocities move independently."""
+    """Silver 1.5: how many of the nine components of Wd the rates of the joints move independently."""
     arm, q, qd, _ = state()
-    W = LinkState(arm, q, qd).W
-    rates = np.array([rotation_rate(w, W).ravel() for w in np.eye(3)])
-    return {"components of W": float(W.size), "independent": float(np.linalg.matrix_rank(rates))}
+    at = LinkState(arm, q, qd)
+    rates = np.array([rotation_rate(w, at.W).ravel() for w in at.dw.T])
+    return {"independent": float(np.linalg.matrix_rank(rates))}
 
 
 def rotations() -> Figures:
-    """Silver (2.5)-(2.11) and the table of 2.4: what both representations give, as differences."""
+    """Silver (2.5)-(2.11) and the table of 2.4: relative residuals between both representations."""
     arm, q, qd, qdd = state()
     at, after, before = LinkState(arm, q, qd), LinkState(arm, q + H * qd, qd), LinkState(arm, q - H * qd, qd)
     W, w, own = at.W, at.w, at.own
@@ -103,7 +98,7 @@ def rotations() -> Figures:
 
 
 def derivation() -> Figures:
-    """Silver (3.4)-(3.7), (3.10), (A.2), (A.3) of one link, each side computed by itself."""
+    """Silver (3.4)-(3.7), (3.10), (A.2), (A.3) of one link: relative residuals of both sides."""
     arm, q, qd, _ = state()
     at = LinkState(arm, q, qd)
     w, c = at.w, at.dw
@@ -135,8 +130,8 @@ def derivation() -> Figures:
 
 
 def forces() -> Figures:
-    """Silver (1.2), (3.1), (3.11)-(3.16) and 3.2: generalised forces by his double sum against
-    others, and gravity, twice.
+    """Silver (1.2), (3.1), (3.11)-(3.16) and 3.2: generalised forces by his double sum against other
+    formulations, and gravity in two ways.
     """
     arm, q, qd, qdd = state()
     silver = inverse(arm, q, qd, qdd, formulation="lagrange-silver")
@@ -168,9 +163,7 @@ def forces() -> Figures:
 
 
 def published() -> Figures:
-    """Silver 1.2, 1.4 from the published counts that he speaks of, multiplications and
-    additions together, six links.
-    """
+    """Silver 1.2, 1.4: ratios of published counts, multiplications plus additions, six links."""
     from forearm.counting.printed import printed
 
     figures = {figure["id"]: sum(figure["printed"]) for figure in printed()["figure"]}
@@ -185,7 +178,7 @@ def published() -> Figures:
 
 
 def growth() -> Figures:
-    """Silver 1.2-1.4: the order in n of our counts of the formulations that he names."""
+    """Silver 1.2-1.4: the order in n of our counts of the formulations he names."""
     from forearm.counting.cost import general
 
     names = {
@@ -198,9 +191,7 @@ def growth() -> Figures:
 
 
 def _each(arm: Arm, q: Floats, qd: Floats) -> list[tuple[float, Floats, Floats, Floats]]:
-    """Of every link: its mass, the velocity of its centre of mass, its angular velocity
-    and tensor, in base axes.
-    """
+    """For every link: mass, velocity of the centre of mass, angular velocity, inertia; in base axes."""
     made = []
     for name in (f"link{i + 1}" for i in range(arm.n)):
         J = jacobian(arm, q, link=name, point=arm.link(name).com)
@@ -210,5 +201,5 @@ def _each(arm: Arm, q: Floats, qd: Floats) -> list[tuple[float, Floats, Floats, 
 
 
 def _common(values: list[float]) -> float:
-    """What all of them are, NaN where they are not the same."""
+    """The common value, NaN if they differ."""
     return float(values[0]) if len(set(values)) == 1 else float("nan")

@@ -1,4 +1,4 @@
-"""Swartz's integration formula and his program `sim`, run from a kept session."""
+"""Swartz's integration formula, and his program `sim` run from a recorded session."""
 
 from __future__ import annotations
 
@@ -32,13 +32,11 @@ SESSION = Path(__file__).parent.parent / "sessions" / "swartz.sim"
 MAX_BYTES = 100_000
 SHOWN = re.compile(r"^(\w+) = ([^#]*)")
 START, VOLTAGE = (0.1, 0.4, -0.2, 0.8, 0.3, -0.3), (1.0, -5.0, 0.5, -3.0, 0.2, 0.1)
-TIME, STEPS = 0.2, (4e-3, 2e-3)  # s; of the measured orders
+TIME, STEPS = 0.2, (4e-3, 2e-3)  # s; steps from which the orders are measured
 
 
 def step(F: Acceleration, theta: Floats, omega: Floats, h: float, as_printed: bool) -> tuple[Floats, Floats]:
-    """One step of Swartz p. 13: with c3 = omega + 2 h k2 - h c1 as printed,
-    or - h k1 as the third order needs.
-    """
+    """One step of Swartz p. 13, with - h c1 in c3 as printed, or with - h k1 as order 3 requires."""
     c1, k1 = omega, F(theta, omega)
     c2 = omega + 0.5 * h * k1
     k2 = F(theta + 0.5 * h * c1, c2)
@@ -48,7 +46,7 @@ def step(F: Acceleration, theta: Floats, omega: Floats, h: float, as_printed: bo
 
 
 def by_hand(h: float, as_printed: bool) -> Floats:
-    """theta after TIME, by steps of the formula on the arm with its voltages held."""
+    """theta after TIME by steps of the formula, with constant motor voltages."""
     arm = load_builtin(ARM)
     kernel = compile(arm)
 
@@ -62,7 +60,7 @@ def by_hand(h: float, as_printed: bool) -> Floats:
 
 
 def orders() -> Figures:
-    """Swartz p. 13: how the error falls when the step is halved, of our rk3 and of the formula as printed."""
+    """Swartz p. 13: the orders of our rk3 and of the formula as printed, from halving the step."""
     arm = load_builtin(ARM)
     rest = np.zeros(arm.n)
 
@@ -86,7 +84,7 @@ def orders() -> Figures:
 
 @lru_cache(maxsize=1)
 def played() -> tuple[dict[str, list[Floats]], Session]:
-    """The session run by the interpreter: what it showed under each name, in turn, and how it ended."""
+    """The session run by the interpreter: the values shown under each name, and the final session."""
     wrong: list[str] = []
     out, lines = io.StringIO(), TextLines(io.StringIO(read_bytes(SESSION, MAX_BYTES).decode()))
     interpreter = Interpreter(load_builtin(ARM), lines, out, wrong.append, None, None)
@@ -100,18 +98,14 @@ def played() -> tuple[dict[str, list[Floats]], Session]:
 
 
 def session() -> Figures:
-    """Swartz pp. 13-15: what he says of the program, as numbers of the kept session;
-    differences are the joints' largest.
+    """Swartz pp. 13-15: his statements on the program as residuals in the recorded session, the largest over
+    the joints.
     """
-    shown, ended = played()
+    shown, _ = played()
     arm, omega = load_builtin(ARM), np.array([0.2, -0.1, 0.3, 0.1, -0.2, 0.4])
     R, K = np.array([(j.motor.resistance, j.motor.torque_constant) for j in arm.joints if j.motor]).T
     set_voltage, set_torque = np.array(VOLTAGE), np.array([6.0, -20.0, 1.0, -2.0, 0.3, 0.05])
-    run = ended.simulation
-    assert run is not None
-    assert run.step is not None
     return {
-        "gravity at the start": float(shown["gravity"][0][0]),
         "forward_arm after inverse_arm, alpha": _apart(
             shown["alpha"][0], np.array([1.0, 0.5, -1.0, 0.5, 1.0, 2.0])
         ),
@@ -119,15 +113,12 @@ def session() -> Figures:
         "voltage from torque": _apart(shown["voltage"][1], R * set_torque / K + K * omega),
         "gravity 9.80621 against a lifted base, torque": _apart(shown["torque"][2], _lifted(9.80621)),
         "gravity -9.80621 against a lowered base, torque": _apart(shown["torque"][3], _lifted(-9.80621)),
-        "timestep, ms": run.step * 1e3,
         "in one run and continued, theta": _apart(shown["theta"][0], shown["theta"][2]),
     }
 
 
 def _lifted(g: float) -> Floats:
-    """Torques at START of an arm that does not fall but whose base is accelerated by
-    (0, 0, g). Swartz p. 4.
-    """
+    """Torques at START without gravity and with the base accelerated by (0, 0, g). Swartz p. 4."""
     arm = load_builtin(ARM).replace(gravity=(0.0, 0.0, 0.0))
     rest, none = np.zeros(arm.n), np.zeros(3)
     return inverse(arm, START, rest, rest, base_motion=(none, none, np.array([0.0, 0.0, g])))

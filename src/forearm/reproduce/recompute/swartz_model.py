@@ -1,6 +1,4 @@
-"""What Swartz says of the arm's layout, of his equations, of the integration,
-and of the words that `sim` knows.
-"""
+"""Swartz's layout of the arm, his equations as residuals, and the coefficients of his integration."""
 
 from __future__ import annotations
 
@@ -12,29 +10,24 @@ from forearm.arm.arm import Arm
 from forearm.arm.joint import DH
 from forearm.dynamics import bias, inertia_matrix, inverse
 from forearm.files.builtin import load_builtin
-from forearm.interpreter.commands import COMMANDS
-from forearm.interpreter.variables import SCALARS, VECTORS
 from forearm.kinematics import forward, jacobian
 from forearm.model import model_of
 from forearm.reproduce.recompute import Figures, apart
-from forearm.reproduce.recompute.swartz import ARM, step
-from forearm.simulation.methods import tableau_of
+from forearm.reproduce.recompute.swartz import ARM
 from forearm.spatial import Floats, inverse_pose, tilde
-
-BESIDE_SWARTZ = ("help", "quit", "exit")  # words of ours
 
 
 def state() -> tuple[Arm, Floats, Floats, Floats]:
-    """The arm without drives, and one generic q, qd, qdd."""
+    """The arm without drives, and one random q, qd, qdd."""
     arm = load_builtin(ARM).rigid()
     q, qd, qdd = np.random.default_rng(1982).uniform(-0.9, 0.9, (3, arm.n))
     return arm, q, qd, qdd
 
 
 def layout() -> Figures:
-    """Swartz pp. 1, 2, 5, 6: links, joints and their kinds, from the built-in arm as it stands upright."""
+    """Swartz pp. 1, 2, 5, 6: links, joints and joint types of the built-in arm, read in its upright pose."""
     arm = load_builtin(ARM)
-    # the axis lies along the links, which stand on one another
+    # the joint axis is parallel to the links, which are stacked vertically
     along = np.abs(jacobian(arm, np.zeros(arm.n))[5]) > 0.5
     parents = [body.parent for body in model_of(arm).bodies]
     neighbours = {1 + parents.count(i) for i in range(arm.n - 1)}
@@ -52,7 +45,7 @@ def layout() -> Figures:
 
 
 def _slopes() -> Floats:
-    """How a pose from one frame to the next changes with a, r and alpha of a turning joint."""
+    """Derivatives of the pose between neighbouring frames by a, r and alpha of a revolute joint."""
     at = np.array([0.3, 0.2, 0.7])
 
     def pose(values: Floats) -> Floats:
@@ -63,9 +56,7 @@ def _slopes() -> Floats:
 
 
 def _between(dh: DH, theta: float) -> Floats:
-    """[A_i^(i+1), A p] of Swartz p. 18: the turn and the way from one frame to the next,
-    in the axes of the first.
-    """
+    """[A_i^(i+1), A p] of Swartz p. 18: rotation and displacement to the next frame, in axes of the first."""
     ca, sa, ct, st = np.cos(dh.alpha), np.sin(dh.alpha), np.cos(theta), np.sin(theta)
     A = np.array([[ct, -ca * st, sa * st], [st, ca * ct, -sa * ct], [0.0, sa, ca]])
     p = np.array([dh.a, dh.d * sa, dh.d * ca])
@@ -73,7 +64,7 @@ def _between(dh: DH, theta: float) -> Floats:
 
 
 def equations() -> Figures:
-    """Swartz pp. 9-12, 16-19: differences of both sides over the largest value."""
+    """Swartz pp. 9-12, 16-19: relative residuals of his equations."""
     arm, q, qd, qdd = state()
     torque, H = inverse(arm, q, qd, qdd), inertia_matrix(arm, q, method="composite-body")
     frames = [np.eye(4), *(forward(arm, q, link=f"link{i + 1}") for i in range(arm.n))]
@@ -86,7 +77,7 @@ def equations() -> Figures:
     pushed = inverse(arm, q, qd, qdd, hand_force=-force, hand_moment=-moment)
     by_columns = inertia_matrix(arm, q, method="unit-acceleration")
     M, c, E = _gathered(arm, q)
-    axis, lever = np.array([0.0, 0.0, 1.0]), c  # in the axes and from the origin of the base
+    axis, lever = np.array([0.0, 0.0, 1.0]), c  # in base axes, from the base origin
     first = E @ axis + np.cross(lever, M * np.cross(axis, lever))
     return {
         "A, p: frames of the built-in arm": apart(printed, ours),
@@ -96,16 +87,11 @@ def equations() -> Figures:
         "(16)-(26): method 3 against method 1": apart(H, by_columns),
         "H symmetric": apart(by_columns, by_columns.T),
         "(16)-(23): H_11 of all links as one body": apart(np.array([first @ axis]), H[:1, 0]),
-        "rows of K_f": float(K[:3].shape[0]),
-        "rows of K_n": float(K[3:].shape[0]),
-        "rows of H": float(H.shape[0]),
     }
 
 
 def _gathered(arm: Arm, q: Floats) -> tuple[float, Floats, Floats]:
-    """All links as one body at q: mass, centre, and inertia about the centre by the parallel axis
-    theorem. Swartz p. 11.
-    """
+    """All links as one composite body at q: mass, centre of mass, inertia about it. Swartz p. 11."""
     bodies = []
     for i in range(arm.n):
         body, T = arm.link(f"link{i + 1}"), forward(arm, q, link=f"link{i + 1}")
@@ -120,33 +106,11 @@ def _gathered(arm: Arm, q: Floats) -> tuple[float, Floats, Floats]:
 
 
 def integration() -> Figures:
-    """Swartz p. 13: the coefficients of a step, evaluations of F in it, and the weights,
-    from the tableau of our rk3.
+    """Swartz p. 13: weights b and slopes a of an explicit step of order 3 with the nodes c = 0, 1/2, 1,
+    from sum(b c^k) = 1 / (k + 1) for k = 0, 1, 2, and b3 a32 c2 = 1/6.
     """
-    asked = []
-
-    def F(theta: Floats, omega: Floats) -> Floats:
-        asked.append(theta)
-        return -theta - 0.1 * omega
-
-    step(F, np.ones(1), np.zeros(1), 1e-3, as_printed=False)
-    table = tableau_of("rk3")
-    weights = {f"weight of c{i + 1} and k{i + 1}, over 6": float(6 * b) for i, b in enumerate(table.b)}
-    return {
-        "evaluations of F in a step": float(len(asked)),
-        "stages": float(len(table.c)),
-        **weights,
-        "k2: share of h": float(table.c[1]),
-        "k3: of k2": float(table.a[2][1]),
-        "k3: of k1": float(table.a[2][0]),
-    }
-
-
-def words() -> Figures:
-    """Swartz pp. 14, 15: variables and commands of `sim`."""
-    return {
-        "variables of one value": float(len(SCALARS)),
-        "variables of N values": float(len(VECTORS)),
-        "commands": float(len([name for name in COMMANDS if name not in BESIDE_SWARTZ])),
-        "answers that print_simulation asks for": float(COMMANDS["print_simulation"].most),
-    }
+    nodes = np.array([0.0, 0.5, 1.0])
+    b = np.linalg.solve(np.vander(nodes, increasing=True).T, 1.0 / np.arange(1, 4))
+    of_k2 = 1.0 / (6.0 * b[2] * nodes[1])
+    weights = {f"weight of c{i + 1} and k{i + 1}, over 6": float(6.0 * weight) for i, weight in enumerate(b)}
+    return {**weights, "k3: of k2": float(of_k2), "k3: of k1": float(nodes[2] - of_k2)}

@@ -1,6 +1,4 @@
-"""Waters II to IV: what he says of hand coordinates, of the plane of position and velocity,
-of orders and of interaction.
-"""
+"""Waters II to IV: orientation, wrist, phase plane, switching, orders, matrix operations, interaction."""
 
 from __future__ import annotations
 
@@ -11,51 +9,36 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.dh import from_dh
-from forearm.control.accelerometers import accelerometers
 from forearm.dynamics import inertia_matrix
 from forearm.files.builtin import load_builtin
-from forearm.kinematics import forward, hand_motion, jacobian
+from forearm.kinematics import forward
 from forearm.reproduce.recompute import Figures
-from forearm.spatial import Floats
+from forearm.spatial import Floats, tilde
+from forearm.symbols.recorder import Recorder
 from forearm.trajectories import MotionLimits, Switching, bang_bang
 
 ARM, JOINTS = "stanford", 6  # Scheinman's arm
 ACCELERATION, VELOCITY, LOWER, UPPER = 0.5, 3.0, -1.0, 9.0  # of Fig. 5
 SIGNS = (1.0, -1.0)
-LASTING = 1e-6  # s: a shorter stretch is rounding, of which a time takes the root
-PAIRS = 400  # of states between which motions are planned
+LASTING = 1e-6  # s: shorter segments are rounding errors, of which times take the square root
+PAIRS = 400  # pairs of states between which motions are planned
 
 
-def coordinates() -> Figures:
-    """Waters II, III: parameters of the hand, of the joints, of phase space, and rows of Whitney's J."""
-    arm, q, qd = _state()
-    hand = hand_motion(arm, q, qd)
-    parts = (hand.position, hand.orientation("waters"), hand.velocity, hand.angular_velocity)
-    J = jacobian(arm, q)
-    return {
-        "parameters of the hand": float(sum(part.size for part in parts)),
-        "of the joints": float(q.size + qd.size),
-        "dimensions of phase space": float(q.size + qd.size),
-        "rows of J": float(J.shape[0]),
-        "columns of J": float(J.shape[1]),
-        "points that fix the orientation": float(_points_for_orientation()),
-    }
-
-
-def _points_for_orientation() -> int:
-    """The fewest points of a body, none special, whose places leave no turn of it open:
-    differences of rank 2 fix all three.
+def orientation() -> Figures:
+    """Waters II: the fewest points of a body in general position whose velocities relative to the first
+    determine its angular velocity.
     """
     points = np.random.default_rng(2).standard_normal((5, 3))
     for k in range(2, len(points) + 1):
-        if np.linalg.matrix_rank(points[1:k] - points[0]) >= 2:
-            return k
+        relative = np.concatenate([-tilde(point - points[0]) for point in points[1:k]])  # w -> w x (p - p1)
+        if np.linalg.matrix_rank(relative) == 3:
+            return {"points that fix the orientation": float(k)}
     raise AssertionError
 
 
 def wrist() -> Figures:
-    """Waters II: of Scheinman's arm, how far the wrist W moves with q4, q5, q6,
-    and from where the hand puts it; in m.
+    """Waters II: displacement (m) of the wrist W of Scheinman's arm with q4, q5, q6, and its distance from
+    the position computed from the hand's pose.
     """
     arm, q, _ = _state()
     others = np.random.default_rng(4).uniform(-1.5, 1.5, (50, 3))
@@ -71,8 +54,8 @@ def wrist() -> Figures:
 
 
 def plane() -> Figures:
-    """Waters III, Fig. 5: motions of constant acceleration in x and a power of v,
-    how far they are from straight.
+    """Waters III, Fig. 5: deviation from a straight line of motions of constant acceleration, plotted as a
+    power of v over x.
     """
     t = np.linspace(0.0, 4.0, 41)
     x, v = 1.0 + t + 0.5 * ACCELERATION * t**2, 1.0 + ACCELERATION * t
@@ -80,8 +63,8 @@ def plane() -> Figures:
 
 
 def switching() -> Figures:
-    """Waters III: the most places where the acceleration of a fastest motion changes,
-    and pairs of extremal lines that meet.
+    """Waters III: the largest number of acceleration changes in a time-optimal motion, and of intersecting
+    pairs of extremal lines.
     """
     most = {False: 0, True: 0}
     for motion in _motions():
@@ -100,9 +83,7 @@ def switching() -> Figures:
 
 
 def orders() -> Figures:
-    """Waters IV: the power of the number of links with which the effort grows,
-    from his own ways of counting.
-    """
+    """Waters IV: the order in n of his stages, counted in his way."""
     from forearm.counting import waters
     from forearm.counting.polynomial import fit
 
@@ -115,20 +96,17 @@ def orders() -> Figures:
 
 
 def matrices() -> Figures:
-    """Waters IV: multiplications of one 4x4 product, operations of order 4^2,
-    and the U_ij of six joints by the recurrence.
-    """
-    from forearm.counting.matrices import Matrix
-
-    X, Y = (Matrix(np.random.default_rng(k).standard_normal((4, 4))) for k in (1, 2))
+    """Waters IV: scalar operations of one 4x4 matrix operation, and products for the U_ij of six joints."""
+    graph = Recorder()
+    X, Y, v, s = graph.inputs("X", 4, 4), graph.inputs("Y", 4, 4), graph.inputs("v", 4), graph.input("s")
     rows, from_hand = _recurrence(JOINTS), _from_hand(JOINTS)
     every = [u for row in rows for u in row]
     return {
-        "multiplications of a matrix product": float((X @ Y).node.scalars.mul),
-        "additions of a sum": float((X + Y).node.scalars.add),
-        "multiplications of scalar times matrix": float((X * 2.5).node.scalars.mul),
-        "multiplications of vector times matrix": float((X @ np.ones(4)).node.scalars.mul),
-        "multiplications of the trace of a product": float(X.trace_with(Y).node.scalars.mul),
+        "multiplications of a matrix product": float(graph.counts(list(X @ Y)).mul),
+        "additions of a sum": float(graph.counts(list(X + Y)).add),
+        "multiplications of scalar times matrix": float(graph.counts(list(X * s)).mul),
+        "multiplications of vector times matrix": float(graph.counts(list(v @ X)).mul),
+        "multiplications of the trace of a product": float(graph.counts((X * Y).sum()).mul),
         "U_ij of six joints": float(len(every)),
         "products for all U_ij over those for the U_ni": _products(every) / _products(rows[-1]),
         "the same, the U_ni multiplied from both ends": _products(every) / _products(from_hand),
@@ -136,8 +114,8 @@ def matrices() -> Figures:
 
 
 def factors() -> Figures:
-    """Waters IV: what 3x3 for 4x4 matrices saves, of one product, and by Hollerbach's counts
-    as Dhanaraj prints them.
+    """Waters IV: the gain of 3x3 over 4x4 matrices for one product, and by Hollerbach's counts as Dhanaraj
+    prints them.
     """
     from forearm.counting.printed import printed
 
@@ -150,9 +128,7 @@ def factors() -> Figures:
 
 
 def interaction() -> Figures:
-    """Waters IV: three sliding joints at right angles, a wrist behind them:
-    the largest of their elements off the diagonal.
-    """
+    """Waters IV: the largest off-diagonal inertia of three orthogonal prismatic joints with a wrist."""
     down, up = -np.pi / 2.0, np.pi / 2.0
     rows = [
         (0.0, up, 0.3, up),
@@ -175,14 +151,6 @@ def interaction() -> Figures:
     return {"elements between sliding joints, kg": float(np.abs(M - np.diag(np.diag(M))).max())}
 
 
-def sensors() -> Figures:
-    """Waters IV: sets of accelerometers at a joint, a set being those that one link carries for it."""
-    arm = load_builtin(ARM)
-    placed = accelerometers(arm).each
-    sets = {len({sensor.body for sensor in placed if sensor.freedom == joint}) for joint in range(arm.n)}
-    return {"sets at each joint": float(sets.pop()) if len(sets) == 1 else float("nan")}
-
-
 def _state() -> tuple[Any, Floats, Floats]:
     arm = load_builtin(ARM).rigid()
     q, qd = np.random.default_rng(1979).uniform(0.3, 0.9, (2, arm.n))
@@ -190,7 +158,7 @@ def _state() -> tuple[Any, Floats, Floats]:
 
 
 def _bent(x: Floats, y: Floats) -> float:
-    """The largest distance of a curve from the line between its ends, over the height of the line."""
+    """The largest distance of a curve from its chord, relative to the height of the chord."""
     line = y[0] + (y[-1] - y[0]) * (x - x[0]) / (x[-1] - x[0])
     return float(np.abs(y - line).max() / abs(y[-1] - y[0]))
 
@@ -203,15 +171,15 @@ def _ends() -> list[tuple[float, float, float, float]]:
 
 @lru_cache(maxsize=1)
 def _motions() -> tuple[Switching, ...]:
-    """Fastest motions between states of the box of Fig. 5, but without its ends,
-    which not every motion can keep to.
+    """Time-optimal motions between states in the box of Fig. 5, without its position limits, which not every
+    motion can respect.
     """
     limits = MotionLimits(ACCELERATION, VELOCITY, -1e3, 1e3)
     return tuple(bang_bang([x0], [v0], [x1], [v1], limits) for x0, v0, x1, v1 in _ends())
 
 
 def _phases(motion: Switching) -> list[tuple[float, float]]:
-    """Acceleration and time of each stretch that lasts."""
+    """Acceleration and duration of each segment."""
     times = np.unique(np.concatenate([[0.0], motion.switches, [motion.duration]]))
     made = []
     for start, end in pairwise(times):
@@ -221,8 +189,8 @@ def _phases(motion: Switching) -> list[tuple[float, float]]:
 
 
 def _meeting(x0: float, v0: float, x1: float, v1: float) -> int:
-    """How many of the extremal lines out of one state meet one into the other, of the other
-    sign, in forward time.
+    """The number of extremal lines leaving one state that meet one of opposite sign entering the other, in
+    forward time.
     """
     found = 0
     for sign in SIGNS:
@@ -246,7 +214,7 @@ def _recurrence(n: int) -> list[list[Any]]:
 
 
 def _from_hand(n: int) -> list[Any]:
-    """U_nj alone: W_(j-1) dA_j times jW_n, those products of A kept from both ends."""
+    """U_nj alone: W_(j-1) dA_j jW_n, with the products of the A_i stored from both ends."""
     A, dA = _links(n)
     before, behind = [A[0]], [A[-1]]
     for i in range(1, n - 1):

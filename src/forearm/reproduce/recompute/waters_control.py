@@ -1,6 +1,4 @@
-"""What Waters IV says of getting forces without solving the equations each time:
-bits, points, tables, shares, times.
-"""
+"""Waters IV on forces without solving the equations each time: bits, points, tables, shares, times."""
 
 from __future__ import annotations
 
@@ -8,16 +6,17 @@ import math
 
 import numpy as np
 
+from forearm.dynamics import inverse
+from forearm.files.builtin import load_builtin
 from forearm.reproduce.recompute import Figures
 
-JOINTS, VALUES = 6, 5  # of the arm and of each parameter in a table that Waters counts with
-MATRIX, VECTOR = 64, 16  # multiplications of his m and a
-AS_3X3, FIXED_POINT = 2.0, 4.0  # factors that he states: 3x3 for 4x4 matrices, and arithmetic on a PDP-11/45
-WORDS = {"fewest": 2**18, "most": 2**17}  # of memory: a PDP-10, a PDP-11/45
+JOINTS, VALUES = 6, 5  # joints, and values per parameter in his tables
+AS_3X3, FIXED_POINT = 2.0, 4.0  # speed-ups that he states: 3x3 for 4x4 matrices, fixed point on a PDP-11/45
+WORDS = {"fewest": 2**18, "most": 2**17}  # words of memory: PDP-10, PDP-11/45
 
 
 def bits() -> Figures:
-    """Bits and smallest changes of a joint's sensors, for 0.01 rad/s^2 at 1 ms."""
+    """Bits and resolution of a joint's sensors for 0.01 rad/s^2 at 1 ms."""
     from forearm.control.bits import bits_needed
 
     needed = bits_needed()
@@ -31,26 +30,36 @@ def bits() -> Figures:
 
 
 def extrapolation() -> Figures:
-    """Parameters, pairs and points of a first-order extrapolation;
-    the systems of equations for its slopes.
-    """
+    """Parameters, pairs and points of a first-order extrapolation, and the linear systems for its slopes."""
     from forearm.control.extrapolation import points_for_pairs, points_for_slopes
 
     parameters = 3 * JOINTS
-    points = np.random.default_rng(1).standard_normal((parameters + 1, parameters))
-    systems = {(points[1:] - points[0]).tobytes() for _force in range(JOINTS)}
+    points = points_for_slopes(parameters)
     return {
         "parameters": parameters,
-        "pairs of values": points_for_slopes(parameters) - 1,
+        "pairs of values": points - 1,
         "points that make 18 pairs": points_for_pairs(parameters),
-        "points that determine the slopes": points_for_slopes(parameters),
-        "matrices to invert": len(systems),
+        "points that determine the slopes": points,
+        "matrices to invert": 1.0 if _one_matrix_serves(points) else JOINTS,
         "rows of each": parameters,
     }
 
 
+def _one_matrix_serves(points: int) -> bool:
+    """Whether fitting all forces with one matrix yields the slopes of fitting each force separately."""
+    from forearm.control.extrapolation import fitted_slopes
+
+    arm = load_builtin("stanford").rigid()
+    states = np.random.default_rng(1).uniform(-0.5, 0.5, (points, 3 * arm.n))
+    q, qd, qdd = np.split(states, 3, axis=1)
+    forces = inverse(arm, q, qd, qdd)
+    together = fitted_slopes(states, forces).slopes
+    each = [fitted_slopes(states, forces[:, [k]]).slopes[0] for k in range(arm.n)]
+    return bool(np.abs(together - each).max() < 1e-9 * np.abs(together).max())
+
+
 def tables() -> Figures:
-    """Sizes of tables over everything, and by how much they would have to shrink."""
+    """Sizes of tables of complete coverage, and by how many orders of magnitude they are too large."""
     from forearm.control.tables import full_tables
 
     made = full_tables(JOINTS, VALUES)
@@ -70,33 +79,28 @@ def tables() -> Figures:
 
 
 def shares() -> Figures:
-    """Parts of 45m+77a in percent, m as four a; the velocities' 28m read as 20m,
-    which is what the others leave.
+    """Shares of 45m+77a in percent, with m as four a, from runs counted in his way; the saving of locked
+    joints from his printed 19m+34a.
     """
-    total, gravity, inertia, locked = (
-        _weight(*_printed(f"waters-{x}")) for x in ("final", "gravity", "inertial", "locked")
+    from forearm.counting import waters
+    from forearm.counting.matrices import MatrixCounts
+
+    total = waters.final(JOINTS).weight
+    gravity, velocities = (
+        total - stage(JOINTS).weight for stage in (waters.without_gravity, waters.without_velocity)
     )
+    locked = MatrixCounts(*_printed("waters-locked")).weight
     return {
         "gravity": 100.0 * gravity / total,
-        "velocities": 100.0 * (total - gravity - inertia) / total,
-        "inertia": 100.0 * inertia / total,
+        "velocities": 100.0 * velocities / total,
+        "inertia": 100.0 * (total - gravity - velocities) / total,
         "saved by three locked joints": 100.0 * (total - locked) / total,
-        "saved by ignoring L": 100.0 * (total - _weight(*_without_L())) / total,
+        "saved by ignoring L": 100.0 * velocities / total,
     }
 
 
-def _without_L() -> tuple[int, int]:
-    """m and a of a run with L_j = 0, counted in his way."""
-    from forearm.counting.waters import without_velocity
-
-    left = without_velocity(JOINTS)
-    return left.m, left.a
-
-
 def times() -> Figures:
-    """Times that follow from his 8 s and his counts of matrix products, and the speed-up
-    that he puts together.
-    """
+    """Times that follow from his 8 s and his counts of matrix products, and the product of his speed-ups."""
     naive, recursive = (_printed(f"waters-{x}")[0] for x in ("naive-m", "recursive"))
     (as_written,) = (float(v) for label, v, _ in _values("waters-time") if label == "as written")
     (reformulated,) = (float(v) for label, v, _ in _values("waters-speedups") if label == "overall")
@@ -109,7 +113,7 @@ def times() -> Figures:
 
 
 def repetitions() -> Figures:
-    """How often U_66 and L_6 are computed where every term of F_i is evaluated as it is written."""
+    """How often U_66 and L_6 are computed if every term of F_i is evaluated as written."""
     computed = {"U_66": 0, "L_6": 0}
 
     def U(j: int, i: int) -> None:
@@ -131,10 +135,6 @@ def _printed(name: str) -> list[int]:
     (figure,) = (f["printed"] for f in printed()["figure"] if f["id"] == name)
     counts: list[int] = figure
     return counts
-
-
-def _weight(m: int, a: int) -> int:
-    return MATRIX * m + VECTOR * a
 
 
 def _values(item: str) -> tuple[tuple[str, str, str], ...]:

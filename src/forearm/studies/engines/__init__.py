@@ -1,4 +1,4 @@
-"""Parts of a study run somewhere: threads, processes, Dask, Ray, MPI, Slurm; the door `fa.sweep`.
+"""Execution of a study's parts: threads, processes, Dask, Ray, MPI, Slurm; the entry point `fa.sweep`.
 
-Workers only compute. The process that leads them commits what comes back, and tries again what was lost.
+Workers only compute. The leading process commits their results, and retries lost parts.
 """

@@ -1,4 +1,4 @@
-"""A study over the jobs of a cluster: which parts a share has, and the script that Slurm is given."""
+"""A study as cluster jobs: the parts of each share, and the Slurm script."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from forearm.errors import InputError, shorten
 from forearm.values import check_whole
 
 SHARE = re.compile(r"(\d{1,9})/(\d{1,9})", re.ASCII)
-WORD = re.compile(r"[A-Za-z0-9][\w.,:+-]{0,99}", re.ASCII)  # of a line that sbatch itself reads
-SECONDS_BEFORE_END = 30  # between the request to end and the end of a job
+WORD = re.compile(r"[A-Za-z0-9][\w.,:+-]{0,99}", re.ASCII)  # limit of a line that sbatch itself reads
+SECONDS_BEFORE_END = 30  # seconds between the termination request and the end of a job
 
 
 def part_range(text: str, parts: int) -> list[int]:
@@ -19,7 +19,7 @@ def part_range(text: str, parts: int) -> list[int]:
 
     Args:
         text: "i/N" with i from 1 to N, as `--part` takes it.
-        parts: How many parts the study has.
+        parts: Number of parts in the study.
     """
     found = SHARE.fullmatch(text) if isinstance(text, str) else None
     share, shares = (int(found[1]), int(found[2])) if found else (0, 0)
@@ -39,19 +39,19 @@ def slurm_script(
     partition: str | None = None,
     setup: Sequence[str] = (),
 ) -> str:
-    """A script for sbatch: an array of jobs, each with its share of the parts.
+    """A script for sbatch: a job array, each job with its share of the parts.
 
-    Submitted again, it computes what is missing.
+    Submitted again, it computes only what is missing.
 
     Args:
         command: The words of the command without `--part`, such as ["forearm", "sweep", "study.toml"].
-        count: How many jobs share the parts.
+        count: Number of jobs that share the parts.
         name: The name of the job, and of its log files.
-        cpus: Processors of a job.
-        time_limit: Of a job, as sbatch takes it, such as "02:00:00" (default: the partition's).
-        memory: Of a job, such as "4G" (default: the partition's).
-        partition: Where the jobs run (default: the cluster's).
-        setup: Lines of shell that come first, such as "module load python".
+        cpus: Processors per job.
+        time_limit: Time limit of a job, in sbatch's format, such as "02:00:00" (default: the partition's).
+        memory: Memory of a job, such as "4G" (default: the partition's).
+        partition: Partition of the jobs (default: the cluster's).
+        setup: Shell lines to run first, such as "module load python".
     """
     jobs, job_cpus = check_whole(count, "count", 1), check_whole(cpus, "cpus", 1)
     if not command or not all(isinstance(word, str) and "\0" not in word for word in command):
@@ -74,9 +74,9 @@ def slurm_script(
         *(f"#SBATCH --{key}={value}" for key, value in options.items()),
         "",
         "# Submit this script again to compute what is missing; what is complete is kept.",
-        "set -e",  # not -u, which scripts of modules and of conda do not stand
+        "set -e",  # not -u, which module and conda scripts do not survive
         *setup,
-        # srun does not take --cpus-per-task over from sbatch, since Slurm 22.05
+        # since Slurm 22.05 srun does not inherit --cpus-per-task from sbatch
         f"exec srun --cpus-per-task={job_cpus} {shlex.join(command)} --part {share}",
     ]
     return "\n".join(lines) + "\n"
@@ -85,6 +85,5 @@ def slurm_script(
 def _check_word(value: object, option: str) -> None:
     if not isinstance(value, str) or not WORD.fullmatch(value):
         raise InputError(
-            f"{option}: expected letters, digits and . , : + - _ only, as sbatch reads it, "
-            f"got {shorten(value)}."
+            f"{option}: expected only letters, digits and . , : + - _ for sbatch, got {shorten(value)}."
         )

@@ -1,4 +1,4 @@
-"""Processes of our own for the parts of a study: one that is killed loses its part and nothing else."""
+"""Worker processes for the parts of a study: a killed process loses only its part."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from forearm.errors import InputError, shorten
 from forearm.studies.storage.result_folder import StudyError
 
 GUARD = "if __name__ == '__main__':"
-WAIT = 0.5  # s that a process whose pipe has ended is given to end
+WAIT = 0.5  # s granted to a process to end after its pipe is closed
 
 Task = Callable[[int], bytes]
 
 
 class WorkerDied(BrokenExecutor):
-    """A process of our own that ended in the middle of a part."""
+    """A worker process ended in the middle of a part."""
 
 
 class InProcesses:
-    """A task that is run in another process, one for each thread that calls it.
+    """A task run in worker processes, one per calling thread.
 
-    Each process has a pipe of its own: unlike in ProcessPoolExecutor, a process that is killed while it
-    sends a result blocks nobody, no other part is lost with it, and it is known which part it was.
+    Each process has its own pipe: unlike in ProcessPoolExecutor, a process killed while sending a result
+    blocks nobody, no other part is lost, and the lost part is known.
     """
 
     def __init__(self, task: Task) -> None:
@@ -40,21 +40,22 @@ class InProcesses:
             self._task = pickle.dumps(task)
         except Exception as error:
             raise InputError(
-                f"task: expected what pickle can send to another process, got {shorten(task)}: "
-                f"{shorten(str(error), 200)}. Define it at the top of a module, or take engine='threads'."
+                f"task: expected a picklable task, got {shorten(task)}: "
+                f"{shorten(str(error), 200)}. Define it at module level, or use engine='threads'."
             ) from error
         self._local = threading.local()
         self._lock = threading.Lock()
         self._processes: list[tuple[SpawnProcess, Connection]] = []
         self._is_closed = False
-        self._has_answered = False  # any process, ever
-        self._refusal: StudyError | None = None  # why processes cannot even start
+        self._has_answered = False  # set once any process has answered
+        self._refusal: StudyError | None = None  # why processes cannot start at all
 
     def __call__(self, part: int) -> bytes:
         """The bytes of a part, computed by this thread's process."""
         process, pipe = self._own()
         try:
-            # Not among its arguments: should it end before it reads them, who starts it would wait for ever.
+            # Not passed as an argument: if the process ended before reading it, the starter would wait for
+            # ever.
             if not self._local.is_told:
                 pipe.send_bytes(self._task)
                 self._local.is_told = True
@@ -63,7 +64,7 @@ class InProcesses:
         except (EOFError, OSError) as error:
             self._drop()
             raise self._ended(process.exitcode) from error
-        except BaseException:  # the rest of a reply may be in the pipe
+        except BaseException:  # the pipe may hold the rest of a reply
             self._drop()
             raise
         self._has_answered = True
@@ -73,7 +74,7 @@ class InProcesses:
         return data
 
     def close(self) -> None:
-        """End the processes, whatever they do."""
+        """End the processes immediately."""
         with self._lock:
             self._is_closed = True
             for process, _ in self._processes:
@@ -82,14 +83,14 @@ class InProcesses:
                 process.join()
 
     def _ended(self, code: int | None) -> Exception:
-        """What to raise for a process that ended; where none can start, no part is tried again."""
+        """The error to raise for a process that ended; if none can start, parts are not retried."""
         if self._has_answered or code is None or code <= 0:
             return WorkerDied(_ending(code))
-        self._refusal = StudyError(f"{_ending(code)}. A script must call this under {GUARD}")
+        self._refusal = StudyError(f"{_ending(code)}. Scripts must call this under {GUARD}")
         return self._refusal
 
     def _drop(self) -> None:
-        """Let go of this thread's process, which ended or no longer answers."""
+        """Release this thread's process, which ended or no longer answers."""
         process, pipe = own = self._local.own
         del self._local.own
         pipe.close()
@@ -102,7 +103,7 @@ class InProcesses:
 
     def _own(self) -> tuple[SpawnProcess, Connection]:
         if not hasattr(self._local, "own"):
-            with self._lock:  # starting one is no matter for two threads at a time
+            with self._lock:  # processes are started by one thread at a time
                 if self._is_closed:
                     raise CancelledError
                 if self._refusal is not None:
@@ -118,28 +119,28 @@ class InProcesses:
         process = context.Process(target=_serve, args=(theirs,), daemon=True)
         with _interrupts_blocked():
             process.start()
-        theirs.close()  # so that the pipe ends when the process does
+        theirs.close()  # so that the pipe closes when the process ends
         return process, ours
 
 
 def _check_guarded() -> None:
-    """Refuse to run in a process that only imports the script that started it: it would start others."""
+    """Refuse to run in a process that merely imports the script that started it: it would start more."""
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise StudyError(
-            "engine 'processes': every process imports the script that starts it, and this script runs "
-            f"the study when it is imported. Put the call under {GUARD}"
+            "engine 'processes': every worker imports the script that starts it, and this script runs the "
+            f"study on import. Put the call under {GUARD}"
         )
 
 
 @contextlib.contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Processes started here never see Ctrl-C, which is for the one that leads them."""
+    """Worker processes ignore Ctrl-C, which is handled by the leading process."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
     from multiprocessing import resource_tracker
 
-    resource_tracker.ensure_running()  # first, as it ends with Ctrl-C unblocked
+    resource_tracker.ensure_running()  # first, as Ctrl-C is unblocked when it ends
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -148,7 +149,7 @@ def _interrupts_blocked() -> Iterator[None]:
 
 
 def _serve(pipe: Connection) -> None:
-    """What a process does: parts, until its pipe or its parent ends."""
+    """Main loop of a worker: compute parts until its pipe or its parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     task: Task | None = None
@@ -172,7 +173,7 @@ def _end_with_parent() -> None:
 
 
 def _sendable(error: Exception) -> Exception:
-    """The error, or one with its text where it cannot be sent."""
+    """The error, or one with its text if it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
@@ -182,6 +183,6 @@ def _sendable(error: Exception) -> Exception:
 
 def _ending(code: int | None) -> str:
     if code is None or code >= 0:
-        return f"the process ended with code {code}; what it wrote to stderr says why"
+        return f"the process ended with code {code}; see its output on stderr"
     hint = " (out of memory?)" if -code == 9 else ""
     return f"the process ended by signal {-code}{hint}"

@@ -1,4 +1,4 @@
-"""Ray as an executor: parts of a study on a Ray cluster. Ray is imported when the executor is made."""
+"""Ray as an executor of parts on a Ray cluster. Ray is imported when the executor is created."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class RayExecutor:
     """An executor of `fa.sweep` over the Ray cluster that this process is connected to.
 
     Args:
-        max_workers: how many parts are computed at a time; None: the processors of the cluster.
-        **options: what `ray.remote` takes, for example `num_cpus=2`.
+        max_workers: number of parts computed concurrently; None: the processors of the cluster.
+        **options: options of `ray.remote`, for example `num_cpus=2`.
     """
 
     def __init__(self, max_workers: int | None = None, **options: Any) -> None:
@@ -29,11 +29,11 @@ class RayExecutor:
             ray.init()
         self._ray = ray
         self._call = ray.remote(**options)(_call) if options else ray.remote(_call)
-        self._sent: dict[int, tuple[Any, Any]] = {}  # a task and where Ray has it, by identity
+        self._sent: dict[int, tuple[Any, Any]] = {}  # a task and its Ray reference, by identity
 
     @property
     def max_workers(self) -> int:
-        """How many parts are computed at a time; a cluster may grow."""
+        """Number of parts computed concurrently; a cluster may grow."""
         return self._given or max(int(self._ray.cluster_resources().get("CPU", 1)), 1)
 
     def submit(self, task: Callable[[int], bytes], part: int, /) -> Future[bytes]:

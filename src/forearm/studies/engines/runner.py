@@ -1,7 +1,7 @@
-"""Run the parts of a study on threads, on processes or on anybody's executor, and commit each as it comes.
+"""Runs the parts of a study on threads, processes or any executor, and commits each result as it arrives.
 
-The tasks only compute; this process alone writes. Workers may die, and so may this process: the next run
-goes on with what is missing.
+Tasks only compute; this process alone writes. Workers may die, and so may this process: the next run
+continues with the missing parts.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from forearm.studies.storage.result_folder import ResultFolder, StudyError
 from forearm.values import check_choice, check_whole
 
 ENGINES = ("threads", "processes")
-ASKED = 5.0  # s after which an executor is asked again how many workers it has
-ROUNDS = 3  # looks at the folder: parts may go while others are computed
-MAX_SHOWN = 5  # failed parts in a message
-POLL = 0.05, 1.0  # s between two looks at futures that do not call back: at first, and at most
-WAKE = 0.5  # s: waiting for a queue cannot be interrupted on every system
-DASK_ENDED = ("closing", "closed")  # states of a client that found no scheduler again
-# Errors by which libraries say that a worker was lost, by name: they need not be installed here.
+ASKED = 5.0  # s between queries of an executor's worker count
+ROUNDS = 3  # scans of the folder: parts may disappear while others are computed
+MAX_SHOWN = 5  # failed parts listed in a message
+POLL = 0.05, 1.0  # s between polls of futures without callbacks: at first, and at most
+WAKE = 0.5  # s: waiting for a queue is not interruptible on every system
+DASK_ENDED = ("closing", "closed")  # states of a client that has lost its scheduler
+# Errors by which libraries report a lost worker, by name: they need not be installed here.
 LOST_WORKER = {
     ("distributed", "KilledWorker"),
     ("distributed", "CommClosedError"),
@@ -45,20 +45,20 @@ LOST_WORKER = {
 
 
 class PartFuture(Protocol):
-    """What a submitted part must answer; `add_done_callback` and `cancel` are used where they exist."""
+    """Interface of a submitted part; `add_done_callback` and `cancel` are used if present."""
 
     def result(self) -> Any:
-        """The bytes, or the error raised again."""
+        """The bytes; raises the task's error."""
 
     def done(self) -> bool:
-        """Whether `result` answers at once."""
+        """Whether `result` returns at once."""
 
 
 class PartExecutor(Protocol):
-    """What runs parts: pools of concurrent.futures, Dask, MPI, loky, submitit, or `RayExecutor`."""
+    """Interface of executors: pools of concurrent.futures, Dask, MPI, loky, submitit, or `RayExecutor`."""
 
     def submit(self, task: Task, part: int, /) -> PartFuture:
-        """Start `task(part)` somewhere."""
+        """Start `task(part)` on some worker."""
 
 
 def run_parts(
@@ -72,17 +72,17 @@ def run_parts(
     progress: Progress | None = None,
     retries: int = 3,
 ) -> int:
-    """Compute and commit what is missing in a folder; returns how many parts this run committed.
+    """Compute and commit the missing parts of a folder; return how many parts this run committed.
 
     Args:
-        folder: The folder, opened to write.
-        task: Gives the Parquet bytes of a part (`part_bytes`); it must be picklable unless threads run it.
-        executor: A `PartExecutor` or a Dask client; it stays open (default: workers of our own).
-        workers: How many compute at a time (default: the executor's, or the cores of this machine).
-        engine: "threads" or "processes", for workers of our own.
+        folder: The folder, opened for writing.
+        task: Returns the Parquet bytes of a part (`part_bytes`); picklable unless run by threads.
+        executor: A `PartExecutor` or a Dask client; it stays open (default: local workers).
+        workers: Number of concurrent workers (default: the executor's, or the cores of this machine).
+        engine: "threads" or "processes", for local workers.
         wanted: The parts to compute (default: all).
-        progress: Told how many of the wanted rows are complete.
-        retries: How often a part is computed again after its worker died.
+        progress: Called with the number of completed rows.
+        retries: How often a part is retried after its worker died.
     """
     check_choice(engine, ENGINES, "engine")
     check_whole(retries, "retries", 0)
@@ -100,13 +100,13 @@ def run_parts(
     if left:
         raise StudyError(
             f"{folder.path}: expected the {len(parts)} parts of this run, but {len(left)} are missing again: "
-            "something removes or changes files there. Stop it, then give the same command again."
+            "another process removes or changes files there. Stop it, then run the same command again."
         )
     return done
 
 
 class _PartRun:
-    """One pass over the missing parts: a bounded number of them in flight."""
+    """One pass over the missing parts, with a bounded number in flight."""
 
     def __init__(
         self,
@@ -121,19 +121,19 @@ class _PartRun:
         self._width, self._asked = 0, -ASKED
         self._queue = deque(missing)
         self._flying: dict[PartFuture, int] = {}
-        self._polled: list[PartFuture] = []  # those that do not call back
+        self._polled: list[PartFuture] = []  # futures without callbacks
         self._landed: queue.SimpleQueue[PartFuture] = queue.SimpleQueue()
         self._deaths: Counter[int] = Counter()
-        self._failed: dict[int, str] = {}  # text: an error keeps all that its frames hold
+        self._failed: dict[int, str] = {}  # text, as an error keeps references to its frames
         self._cause: BaseException | None = None  # the first error of a part
-        self._broken: BaseException | None = None  # why the executor takes no more
+        self._broken: BaseException | None = None  # why the executor refuses more parts
         self._committed = 0
         self._progress = progress
         self._rows_total = sum(map(self._rows, parts))
         self._rows_done = self._rows_total - sum(map(self._rows, missing))
 
     def completed(self) -> int:
-        """Compute and commit every part that can be; how many these were, or an error about the others."""
+        """Compute and commit parts; return how many, and an error about the failed ones."""
         try:
             self._report()
             while self._queue or self._flying:
@@ -158,7 +158,7 @@ class _PartRun:
                 continue
             try:
                 future = self._pool.submit(part)
-            except Exception as error:  # broken, shut down, or it cannot send the task
+            except Exception as error:  # broken, shut down, or unable to send the task
                 self._broken = _PoolGone() if self._pool.is_gone() else error
                 self._queue.clear()
                 return
@@ -169,18 +169,18 @@ class _PartRun:
                 self._polled.append(future)
 
     def _widen(self) -> None:
-        """Two parts for each worker, and some to spare; clusters grow and shrink."""
+        """Two parts per worker, and some to spare; clusters grow and shrink."""
         now = time.monotonic()
         if now - self._asked < ASKED:
             return
         self._asked = now
         try:
             self._width = 2 * self._pool.workers() + 2
-        except Exception:  # a cluster that is gone is said by what is submitted next
+        except Exception:  # a lost cluster is reported by the next submission
             self._width = max(self._width, 2)
 
     def _next(self) -> PartFuture:
-        """Wait for a future that is done; futures of a cluster that is gone never are."""
+        """Wait for a finished future; futures of a lost cluster never finish."""
         pause = POLL[0]
         while True:
             for future in self._polled:
@@ -207,7 +207,7 @@ class _PartRun:
         self._advance(part)
 
     def _fail(self, part: int, error: Exception) -> None:
-        """Take a part whose worker died up again, some times; what the task itself raised is final."""
+        """Retry a part whose worker died, up to a limit; errors of the task itself are final."""
         self._deaths[part] += 1
         if is_lost_worker(error) and self._deaths[part] <= self._retries:
             self._queue.append(part)
@@ -229,7 +229,7 @@ class _PartRun:
         return last - first
 
     def _cancel(self) -> None:
-        """Withdraw what is still in flight after an interrupt or a full disk."""
+        """Cancel the parts in flight after an interrupt or a full disk."""
         for future in self._flying:
             cancel = getattr(future, "cancel", None)
             if cancel is not None:
@@ -242,16 +242,18 @@ class _PartRun:
         lines += [f"  and {len(parts) - MAX_SHOWN} more"] if len(parts) > MAX_SHOWN else []
         if self._broken is not None:
             reason = shorten(str(self._broken) or type(self._broken).__name__, 200)
-            lines.append(f"  the executor takes no more parts: {reason}; make a new one")
+            lines.append(f"  the executor accepts no more parts: {reason}; create a new one")
         what = f"{len(parts)} {'part' if len(parts) == 1 else 'parts'} failed" if parts else "it was stopped"
         return StudyError(
-            f"{self._folder.path}: {what}:\n" + "\n".join(lines) + f"\n{self._folder.kept()}; correct the "
-            "cause, then give the same command again: it computes only what is missing."
+            f"{self._folder.path}: {what}:\n"
+            + "\n".join(lines)
+            + f"\n{self._folder.kept()}; fix the cause, then run the same command again: it computes only "
+            "what is missing."
         )
 
     def _described(self, part: int, error: Exception) -> str:
         first, last = self._folder.rows_of(part)
-        # Ray's error has a traceback for its text, and the error of the task as its cause.
+        # The text of Ray's error is a traceback; the task's error is its cause.
         cause = getattr(error, "cause", None)
         error = cause if isinstance(cause, Exception) else error
         is_ours = isinstance(error, ForearmError | WorkerDied)
@@ -266,7 +268,7 @@ def _bounded(text: str, limit: int = 300) -> str:
 
 
 def is_lost_worker(error: BaseException) -> bool:
-    """Whether an error says that the worker was lost, and not that the task failed."""
+    """Whether an error means a lost worker rather than a failed task."""
     if isinstance(error, ForearmError):
         return False
     if isinstance(error, BrokenExecutor | CancelledError | OSError):
@@ -276,14 +278,14 @@ def is_lost_worker(error: BaseException) -> bool:
 
 
 class _PoolGone(Exception):
-    """An executor whose futures will never be done."""
+    """An executor whose futures will never finish."""
 
     def __str__(self) -> str:
         return "the connection to its scheduler was lost"
 
 
 class _Pool(NamedTuple):
-    """Where parts are submitted, how many workers there are now, and whether they are out of reach."""
+    """Where parts are submitted, the current number of workers, and whether they are unreachable."""
 
     submit: Callable[[int], PartFuture]
     workers: Callable[[], int]
@@ -293,7 +295,7 @@ class _Pool(NamedTuple):
 @contextlib.contextmanager
 def _pool(executor: Any, task: Task, engine: str, workers: int | None, parts: int) -> Iterator[_Pool]:
     if executor is not None:
-        # Dask's own submit takes a part that failed for one that it knows already; its executor need not.
+        # Dask's own submit takes a retried part for a known one; its executor does not.
         foreign = executor.get_executor(pure=False) if hasattr(executor, "get_executor") else executor
         yield _Pool(
             lambda part: foreign.submit(task, part),
@@ -313,7 +315,7 @@ def _pool(executor: Any, task: Task, engine: str, workers: int | None, parts: in
 
 
 def _dask_client(executor: Any) -> Any:
-    """The client of Dask that an executor has or is; anything else as it is."""
+    """The Dask client that an executor has or is; otherwise the executor itself."""
     return getattr(executor, "_client", executor)
 
 
@@ -322,7 +324,7 @@ def _cores() -> int:
 
 
 def _workers_of(executor: Any) -> int:
-    """How many workers an executor has, where it says so."""
+    """Number of workers of an executor, if it tells."""
     for name in ("_max_workers", "max_workers", "num_workers"):
         found = getattr(executor, name, None)
         if isinstance(found, int) and found > 0:
@@ -335,7 +337,7 @@ def _workers_of(executor: Any) -> int:
 
 @contextlib.contextmanager
 def _ended_as_interrupted() -> Iterator[None]:
-    """A request to end (SIGTERM) is taken as Ctrl-C is, where nobody else handles it."""
+    """Treat SIGTERM like Ctrl-C, unless already handled."""
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield

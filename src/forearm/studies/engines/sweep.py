@@ -1,4 +1,4 @@
-"""`fa.sweep`: the rows of a study computed in parts, wherever there are processors."""
+"""`fa.sweep`: the rows of a study computed in parts on any processors available."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from forearm.studies.storage.part_file import part_bytes
 from forearm.studies.storage.result_folder import ResultFolder
 from forearm.studies.study import Study
 
-MOST_CHECKED = 50_000_000  # rows whose arms are looked at before anything is computed, some microseconds each
-KEPT = 4  # studies that a worker has prepared
+MOST_CHECKED = 50_000_000  # rows whose arms are checked before anything is computed, some microseconds each
+KEPT = 4  # prepared studies cached by a worker
 
 
 def sweep(
@@ -37,19 +37,19 @@ def sweep(
     parts: Sequence[int] | None = None,
     progress: Progress | None = None,
 ) -> StudyResults:
-    """Compute the rows of a study and keep them in a folder; what is there already is not computed again.
+    """Compute the rows of a study and store them in a folder; existing results are not recomputed.
 
-    A row is the same whatever computes it. A run that was killed goes on when it is started again.
+    Rows do not depend on where they are computed. A killed run continues when started again.
 
     Args:
         study: a study, or its file.
         executor: anything with `submit`: a pool of concurrent.futures, a Dask client, mpi4py, loky, submitit,
             `RayExecutor`; None: workers of this machine.
-        folder: where results are kept; None: a temporary one, which goes away with the results.
+        folder: the results folder; None: a temporary one, deleted with the results object.
         engine: "threads" or "processes", for workers of this machine.
-        workers: how many compute at a time; None: as many as there are.
-        parts: numbers of the parts to compute; None: all.
-        progress: function of (done, total, what) that is called now and then: rows.
+        workers: number of concurrent workers; None: all available.
+        parts: indices of the parts to compute; None: all.
+        progress: function of (done, total, what) called from time to time, counting rows.
     """
     wanted = study if isinstance(study, Study) else _read(study)
     RowEvaluation(wanted).check(0, min(wanted.rows, MOST_CHECKED))
@@ -93,7 +93,7 @@ def _read(study: object) -> Study:
 
 
 class PartTask:
-    """The rows of a part as Parquet bytes: what workers are sent, which prepare the study once each."""
+    """The rows of a part as Parquet bytes: the task sent to workers, which prepare the study once each."""
 
     def __init__(self, manifest: Mapping[str, Any], digest: str) -> None:
         self.text, self.digest = json.dumps(dict(manifest)), digest

@@ -1,4 +1,4 @@
-"""The best design of a study: a goal with constraints, the space of its variables, and a search in it.
+"""Optimisation of a study's design: objective and constraints, search space, and search.
 
-Rows are those of a sweep, computed a population at a time.
+Rows are computed as in a sweep, one population at a time.
 """

@@ -1,4 +1,4 @@
-"""What an optimiser looks for: the least or the greatest of a figure, while others stay within bounds."""
+"""The objective of an optimisation: the minimum or maximum of a figure, with other figures within bounds."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from forearm.studies.study import Study
 from forearm.values import check_kind, check_number, number_in
 
 Bounds = tuple[float | None, float | None]
-MISSING = 1e30  # by how much a row misses its constraints whose figures are no numbers
+MISSING = 1e30  # violation of a row whose constrained figures are NaN
 COMPARISON = re.compile(r"(<=|>=|<|>)")
 
 
 @dataclass(frozen=True)
 class Constraint:
-    """Bounds of a column of results, infinite where there is none."""
+    """Bounds of a results column, infinite if absent."""
 
     column: str
     low: float
@@ -31,21 +31,21 @@ class Constraint:
 
     @property
     def size(self) -> float:
-        """By which what is missed is divided, so that constraints of several units can be added."""
+        """Scale of the violation, so that constraints in different units can be added."""
         return max((abs(x) for x in (self.low, self.high) if math.isfinite(x)), default=0.0) or 1.0
 
     def missed(self, x: Any) -> Any:
-        """By how much values miss the bounds, in their own unit; 0 within."""
+        """Violation of the bounds, in the column's unit; 0 within."""
         return np.maximum(np.maximum(self.low - x, x - self.high), 0.0)
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A column that is to be small or large, and constraints.
+    """A column to minimise or maximise, and constraints.
 
     Args:
         column: of the study's results.
-        sign: 1 where it is minimised, -1 where it is maximised.
+        sign: 1 to minimise, -1 to maximise.
         constraints: of columns of the results.
     """
 
@@ -55,16 +55,16 @@ class Goal:
 
     @property
     def verb(self) -> str:
-        """What is done with the column."""
+        """minimise or maximise, as a verb."""
         return "minimise" if self.sign > 0.0 else "maximise"
 
     def costs(self, figures: Mapping[str, Floats]) -> Floats:
-        """What is minimised, (B,); infinite where it is no number."""
+        """The cost to be minimised, (B,); infinite for NaN."""
         cost = self.sign * np.asarray(figures[self.column], dtype=np.float64)
         return np.where(np.isfinite(cost), cost, math.inf)
 
     def missed(self, figures: Mapping[str, Floats]) -> Floats:
-        """By how much rows miss all constraints, (B,), each relative to its bounds; 0: feasible."""
+        """Total violation of all constraints per row, (B,), each relative to its bounds; 0: feasible."""
         total = np.zeros(len(figures[self.column]))
         for constraint in self.constraints:
             total = total + constraint.missed(figures[constraint.column]) / constraint.size
@@ -73,11 +73,11 @@ class Goal:
 
 
 def goal_of(study: Study, minimise: str | None, maximise: str | None, subject_to: Any) -> Goal:
-    """The goal that a caller names, checked against the columns of a study."""
+    """The goal named by a caller, checked against the columns of a study."""
     if (minimise is None) == (maximise is None):
         got = "neither" if minimise is None else "both"
         raise InputError(
-            f"optimise: expected one of minimise and maximise, got {got}; for several figures take the "
+            f"optimise: expected one of minimise and maximise, got {got}; for several objectives use the "
             "Pareto front of fa.sweep."
         )
     verb, named = ("minimise", minimise) if minimise is not None else ("maximise", maximise)
@@ -97,22 +97,20 @@ def goal_of(study: Study, minimise: str | None, maximise: str | None, subject_to
 
 
 def _columns(study: Study, name: object, where: str) -> list[Column]:
-    """The column of that name, or those of a figure that each joint has."""
+    """The column of that name, or all columns of a per-joint figure."""
     found = [column for column in study.columns if name in (column.name, column.figure.name)]
     if not found:
         known = [column.name for column in study.columns]
         raise NameNotFound(
-            f"{where}: the study has no figure {shorten(name)}; {suggest(str(name), known)} Others are added "
-            "in its figures."
+            f"{where}: the study has no figure {shorten(name)}; {suggest(str(name), known)} Add others to "
+            "its figures."
         )
     return found
 
 
 def _bounds(given: object, where: str) -> tuple[float, float]:
     if not isinstance(given, list | tuple) or len(given) != 2 or all(x is None for x in given):
-        raise InputError(
-            f"{where}: expected (low, high), one of them None where there is no bound, got {shorten(given)}."
-        )
+        raise InputError(f"{where}: expected (low, high), None for no bound, got {shorten(given)}.")
     low = -math.inf if given[0] is None else check_number(given[0], f"{where}, low")
     high = math.inf if given[1] is None else check_number(given[1], f"{where}, high")
     if not low < high:
@@ -142,7 +140,7 @@ def constraint_of(text: str) -> tuple[str, float | None, float | None]:
 
 
 def constraints_of(texts: Iterable[str]) -> dict[str, Bounds]:
-    """What `subject_to` takes, of texts; two of one figure may give its two bounds."""
+    """Constraint texts as `subject_to` expects them; two texts may give the two bounds of one figure."""
     made: dict[str, Bounds] = {}
     for text in texts:
         figure, *bounds = constraint_of(text)

@@ -1,4 +1,4 @@
-"""The best that an optimiser found: values, figures, constraints, and the arm that has them."""
+"""Result of an optimisation: values, figures, constraints, and the resulting arm."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from forearm.tables import Report, number
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """The best design of a study that was found.
+    """The best design found.
 
     Attributes:
-        study: whose variables were moved.
-        goal: which figure, and its constraints.
-        values: of the variables by name, numbers and texts.
-        figures: all figures of the study there, by column.
-        missed: by how much each constrained figure misses its bounds, in its own unit; 0 within.
-        evaluations: how many rows were computed.
-        history: (evaluations, best value so far) wherever it got better, feasible rows alone.
-        message: how the search went.
+        study: the study.
+        goal: objective and constraints.
+        values: variables by name, numbers and texts.
+        figures: all figures of the study at the optimum, by column.
+        missed: violation of each constraint, in the figure's unit; 0: met.
+        evaluations: number of computed rows.
+        history: (evaluations, best value so far) at each improvement, feasible rows only.
+        message: summary of the search.
     """
 
     study: Study
@@ -44,17 +44,17 @@ class Optimum:
 
     @property
     def value(self) -> float:
-        """The figure that was minimised or maximised."""
+        """The optimised figure's value."""
         return self.figures[self.goal.column]
 
     @property
     def feasible(self) -> bool:
-        """Whether all figures are numbers and every constraint is met."""
+        """Whether all figures are finite and every constraint is met."""
         return math.isfinite(self.value) and not any(self.missed.values())
 
     @cached_property
     def arm(self) -> Arm:
-        """The arm with these values: links, gears, payload, and motors of the catalogue with their limits."""
+        """The arm with these values: links, gears, payload, and catalogue motors with their limits."""
         chosen = next((v.name for v in self.study.variables if "arm" in v.of), None)
         arm = self.study.arms[str(self.values[chosen])] if chosen else self.study.arm
         row = {
@@ -64,9 +64,9 @@ class Optimum:
         return arm_at(self.study, arm, row_numbers(self.study, arm, row), 0)
 
     def report(self) -> Report:
-        """What was chosen, which figures it has, and how the search went."""
+        """Chosen values, their figures, and a summary of the search."""
         goal = self.goal
-        state = "feasible" if self.feasible else "not feasible: the nearest that was found"
+        state = "feasible" if self.feasible else "not feasible: the nearest found"
         best = f"{goal.column} = {number(self.value)} {self._units[goal.column]}".rstrip()
         before = (f"{self.study.name}: {goal.verb} {best}, {state}",)
         chosen = [
@@ -86,7 +86,7 @@ class Optimum:
             chosen,
             before=before,
             parts=[
-                Report(["figure", "value", "unit", "wanted", "missed by"], rows),
+                Report(["figure", "value", "unit", "wanted", "violated by"], rows),
                 Report(after=[f"{self.message}. {self.evaluations} rows computed."]),
             ],
         )
@@ -108,7 +108,7 @@ class Optimum:
         return self.report().text()
 
     def to_json(self) -> dict[str, Any]:
-        """Everything as plain lists, texts and numbers; None where a number is not finite."""
+        """Everything as plain lists, texts and values; None for non-finite values."""
         limits = {
             c.column: {"low": _plain(c.low), "high": _plain(c.high), "missed": _plain(self.missed[c.column])}
             for c in self.goal.constraints

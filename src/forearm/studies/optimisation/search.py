@@ -1,6 +1,7 @@
-"""Design with a study: the values of its variables at which a figure is best while others stay within bounds.
+"""Design optimisation with a study: the values of its variables that optimise a figure while others stay
+within bounds.
 
-Rows are those of a sweep: each population of the optimiser is computed as one batch by `RowEvaluation`.
+Rows are computed as in a sweep: each population of the optimiser is one batch of `RowEvaluation`.
 """
 
 from __future__ import annotations
@@ -25,19 +26,16 @@ from forearm.studies.study import Study
 from forearm.values import check_kind, check_number, check_whole
 
 FEWEST, MOST = 50, 1_000_000  # rows of one search
-AT_ONCE = 4096  # rows of one batch, where all combinations are computed
-MEMBERS = 15  # of a population, for each variable
+AT_ONCE = 4096  # rows per batch when all combinations are computed
+MEMBERS = 15  # population size per variable
 FEWEST_MEMBERS, MOST_MEMBERS = 40, 400
 LEAST_GENERATIONS = 10
-MUTATION = (
-    0.7,
-    1.2,
-)  # larger than SciPy's own: fewer populations end at a choice that is only nearly the best
-STEP = {"float64": 1e-6, "float32": 1e-3}  # of difference quotients, as a share of a variable's range
-LAST_SHARE = 10  # one in so many evaluations is kept for the last steps
-INSIDE = 1e-9  # by which the last steps stay within constraints, relative to their bounds
-ROUNDS, ITERATIONS = 3, 60  # of the last steps
-PRECISION = 1e-12  # relative change at which they end
+MUTATION = (0.7, 1.2)  # larger than SciPy's default: fewer searches end at a nearly optimal choice
+STEP = {"float64": 1e-6, "float32": 1e-3}  # finite-difference step, as a fraction of a variable's range
+LAST_SHARE = 10  # one in so many evaluations is reserved for polishing
+INSIDE = 1e-9  # margin of polishing to constraints, relative to their bounds
+ROUNDS, ITERATIONS = 3, 60  # iterations of polishing
+PRECISION = 1e-12  # relative change at which polishing ends
 
 
 def optimise(
@@ -54,25 +52,25 @@ def optimise(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Optimum:
-    """The values of a study's variables at which one of its figures is best and constraints are met.
+    """Optimise a figure of a study over its variables, subject to constraints on other figures.
 
-    Where all variables are choices, and their combinations no more than evaluations, all are computed.
-    Otherwise SciPy's differential evolution searches globally, and sequential quadratic programming goes on
-    from the best in the variables that are numbers. Of distributions only bounds and values count.
+    If all variables are choices with no more combinations than evaluations, all combinations are computed.
+    Otherwise SciPy's differential evolution searches globally, and sequential quadratic programming polishes
+    the numeric variables of the best point. Only bounds and values of distributions matter.
 
     Args:
-        study: arms, variables and figures; its design and its rows do not matter.
-        minimise: the figure that is to be small, such as "required_energy" or "peak_torque.joint2".
-        maximise: in its place the figure that is to be large.
-        subject_to: (low, high) of figures by name, None for no bound; they hold for every joint of a figure
-            that each has.
-        evaluations: how many rows may be computed.
-        seed: of the search, which is the same for the same seed.
-        tolerance: the search ends where figures of a population differ by no more than this share.
-        start: values of all variables by name, which the first population contains.
-        polish: whether to go on from the best in the variables that are numbers.
-        threads: how many share the rows; None: one per processor.
-        progress: function of (done, total, what) that is called after each batch: rows.
+        study: arms, variables and figures; its design and rows are ignored.
+        minimise: the figure to minimise, such as "required_energy" or "peak_torque.joint2".
+        maximise: instead, the figure to maximise.
+        subject_to: (low, high) of figures by name, None for no bound; for a per-joint figure they apply to
+            every joint.
+        evaluations: largest number of rows to compute.
+        seed: random seed of the search, which is reproducible.
+        tolerance: relative spread of the figures in a population at which the search ends.
+        start: values of all variables by name, included in the first population.
+        polish: whether to refine the numeric variables of the best point.
+        threads: number of threads; None: one per processor.
+        progress: function of (done, total, what) called after each batch, counting rows.
     """
     check_kind(study, Study, "optimise, study")
     goal = goal_of(study, minimise, maximise, {} if subject_to is None else subject_to)
@@ -94,18 +92,18 @@ def optimise(
 
 
 class _SpentError(Exception):
-    """The last steps have computed as many rows as they may."""
+    """Polishing has used its budget of rows."""
 
 
 class Search:
-    """Rows computed on the way to an optimum, each once, and the best of them.
+    """Rows computed during an optimisation, each once, and the best of them.
 
     Args:
-        evaluation: what computes rows.
-        goal: what is looked for.
-        space: the coordinates that are moved.
-        evaluations: how many rows may be computed.
-        progress: told after each batch.
+        evaluation: computes rows.
+        goal: the objective.
+        space: the search space.
+        evaluations: largest number of rows to compute.
+        progress: called after each batch.
     """
 
     def __init__(
@@ -119,14 +117,14 @@ class Search:
         self.evaluation, self.goal, self.space = evaluation, goal, space
         self.evaluations, self.progress = evaluations, progress
         self.done = 0
-        self.best: tuple[float, float] = (math.inf, math.inf)  # missed, cost
+        self.best: tuple[float, float] = (math.inf, math.inf)  # violation, cost
         self.point: Floats = np.zeros(len(space.coordinates))
         self.figures: dict[str, float] = {}
         self.history: list[tuple[int, float]] = []
         self._known: dict[bytes, tuple[float, float]] = {}
 
     def rows(self, points: Floats) -> Floats:
-        """By how much points (B, d) miss constraints, and what they cost, (B, 2)."""
+        """Violation and cost of points (B, d), (B, 2)."""
         points = np.ascontiguousarray(points, dtype=np.float64)
         keys = [point.tobytes() for point in points]
         new = {key: k for k, key in enumerate(keys) if key not in self._known}
@@ -137,7 +135,7 @@ class Search:
         return np.array([self._known[key] for key in keys]).reshape(-1, 2)
 
     def _computed(self, points: Floats) -> tuple[dict[str, Floats], Floats]:
-        """The figures of points by column, and what they miss and cost, (B, 2)."""
+        """Figures of points by column, and their violation and cost, (B, 2)."""
         figures = self.evaluation.figures(self.space.values(points))
         scores = np.stack([self.goal.missed(figures), self.goal.costs(figures)], axis=1)
         self._keep_best(points, figures, scores)
@@ -164,15 +162,24 @@ class Search:
         count = int(self.space.combinations)
         for begin in range(0, count, AT_ONCE):
             self.rows(self.space.all_choices(begin, min(begin + AT_ONCE, count)))
-        return f"All {count} combinations were compared"
+        return self._failure or f"All {count} combinations were evaluated"
+
+    @property
+    def _failure(self) -> str:
+        """Why no row is feasible; empty where one is."""
+        if self.best[0] >= MISSING:
+            return "No row had finite figures"
+        if self.best[0] > 0.0:
+            return "No row met every constraint; widen the bounds of the variables, or relax the constraints"
+        return ""
 
     def evolve(self, seed: int, tolerance: float, first: Floats | None, most: int) -> str:
-        """Search by differential evolution, by so many rows at most."""
+        """Search by differential evolution, within a budget of rows."""
         optimiser = _scipy().differential_evolution
         free = self.space.last > 0.0
         d = int(free.sum())
         members = min(max(MEMBERS * d, FEWEST_MEMBERS), MOST_MEMBERS, most // LEAST_GENERATIONS)
-        members = max(members, 5)  # what SciPy needs at least
+        members = max(members, 5)  # SciPy's minimum
         generations = max(most // members - 1, 0)
 
         def all_of(x: Floats) -> Floats:
@@ -198,16 +205,14 @@ class Search:
             vectorized=True,
             **{random: np.random.default_rng(seed)},
         )
-        if self.best[0] >= MISSING:
-            return "No row gave figures that are numbers"
-        if self.best[0] > 0.0:
-            return "No row met every constraint; widen the variables' bounds or the constraints"
+        if self._failure:
+            return self._failure
         if found.success:
             return f"The search converged to {tolerance:g}"
-        return f"The search ended after {self.done} evaluations; more may find better"
+        return f"The search ended after {self.done} evaluations; more may improve the result"
 
     def _first_population(self, members: int, seed: int, free: Any, first: Floats | None) -> Floats:
-        """Points of a Latin hypercube (members, free variables), and the start in the place of the first."""
+        """A Latin hypercube of points (members, free variables), with the start as the first."""
         rng = np.random.default_rng([seed, members])
         d = int(free.sum())
         strata = np.stack([rng.permutation(members) for _ in range(d)], axis=1)
@@ -219,7 +224,7 @@ class Search:
         return points
 
     def polish(self, step: float, most: int) -> str:
-        """Go on from the best by sequential quadratic programming, choices held, by so many rows at most."""
+        """Polish the best by sequential quadratic programming with fixed choices, within a budget of rows."""
         if self.best[0] > 0.0:
             return ""
         before, moved = self.best[1], ~self.space.is_choice
@@ -231,7 +236,7 @@ class Search:
                 if not begin - self.best[1] > PRECISION * abs(begin):
                     break
         gained = abs(before - self.best[1])
-        return f". The last steps gained {gained:.3g}" if gained else ". The last steps found no better"
+        return f". Polishing gained {gained:.3g}" if gained else ". Polishing found no improvement"
 
     def _descend(self, step: float, moved: Any, end: int) -> None:
         base, size = self.point.copy(), abs(self.best[1]) or 1.0
@@ -244,7 +249,7 @@ class Search:
         computed: dict[bytes, tuple[Floats, Floats]] = {}
 
         def around(z: Floats) -> tuple[Floats, Floats]:
-            """Cost and constraints at z (k,), (1 + m,), and their slopes, (1 + m, k), by one batch."""
+            """Cost and constraints at z (k,), (1 + m,), and their derivatives, (1 + m, k), by one batch."""
             z = np.clip(z, 0.0, 1.0)
             if z.tobytes() not in computed:
                 k = len(z)
@@ -258,7 +263,7 @@ class Search:
                 rows += [sign * (figures[name] - bound) / unit - INSIDE for name, sign, bound, unit in limits]
                 values = np.stack(rows)
                 widths = np.diagonal(ends[0]) - np.diagonal(ends[1])
-                with np.errstate(invalid="ignore"):  # rows that are no numbers have no slope
+                with np.errstate(invalid="ignore"):  # NaN rows have no derivative
                     slopes = (values[:, 1 : 1 + k] - values[:, 1 + k :]) / widths
                 computed[z.tobytes()] = values[:, 0], slopes
             return computed[z.tobytes()]
@@ -279,7 +284,7 @@ class Search:
         )
 
     def optimum(self, message: str) -> Optimum:
-        """The best that was computed."""
+        """The best row computed."""
         values = {
             name: x[0] if isinstance(x[0], str) else float(x[0])
             for name, x in self.space.values(self.point[None]).items()
@@ -302,5 +307,5 @@ def _scipy() -> Any:
         return import_module("scipy.optimize")
     except ImportError as error:
         raise InputError(
-            "optimise: it needs SciPy, which is not installed: pip install 'forearm[optimise]'."
+            "optimise: requires SciPy, which is not installed: pip install 'forearm[optimise]'."
         ) from error

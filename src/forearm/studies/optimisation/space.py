@@ -1,4 +1,6 @@
-"""What an optimiser moves: variables of a study as coordinates, numbers from 0 to 1 and places of choices."""
+"""Search space of an optimisation: variables of a study as coordinates, continuous from 0 to 1 or indices of
+choices.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +19,18 @@ from forearm.studies.study import Study
 from forearm.studies.variable import Variable
 from forearm.values import check_kind, check_number
 
-SAME = 1e-9  # of a number of a start and the choice that it is, relatively
+SAME = 1e-9  # relative tolerance for matching a start value to a choice
 
 
 @dataclass(frozen=True)
 class Coordinate:
-    """One variable as an optimiser sees it.
+    """One variable of the search space.
 
     Args:
         name: of the variable.
-        choices: its values, in the order in which they are numbered; empty: any number within bounds.
+        choices: its values in index order; empty: continuous within bounds.
         low, high: bounds, of the logarithm where `is_log`.
-        is_log: whether the logarithm of the value is moved.
+        is_log: whether the coordinate is the logarithm of the value.
     """
 
     name: str
@@ -39,7 +41,7 @@ class Coordinate:
 
     @property
     def last(self) -> float:
-        """Where the coordinate ends, which begins at 0."""
+        """Upper end of the coordinate, which starts at 0."""
         return float(len(self.choices) - 1) if self.choices else 1.0
 
     def values(self, x: Floats) -> NDArray[Any]:
@@ -72,10 +74,10 @@ class Coordinate:
 
 
 class Space:
-    """The coordinates of all variables of a study, in their order.
+    """The coordinates of all variables of a study, in order.
 
     Args:
-        study: whose variables they are; of their distributions only bounds and values count.
+        study: the study; only bounds and values of its distributions matter.
     """
 
     def __init__(self, study: Study) -> None:
@@ -83,17 +85,17 @@ class Space:
 
     @property
     def is_choice(self) -> NDArray[np.bool_]:
-        """Which coordinates number choices (d,)."""
+        """Mask of coordinates that index choices (d,)."""
         return np.array([bool(c.choices) for c in self.coordinates])
 
     @property
     def last(self) -> Floats:
-        """Where coordinates end (d,)."""
+        """Upper ends of the coordinates (d,)."""
         return np.array([c.last for c in self.coordinates])
 
     @property
     def combinations(self) -> float:
-        """How many combinations of choices there are; infinite where a number is free."""
+        """Number of combinations of choices; infinite with a continuous variable."""
         return math.prod(len(c.choices) if c.choices else math.inf for c in self.coordinates)
 
     def values(self, points: Floats) -> dict[str, NDArray[Any]]:
@@ -101,7 +103,7 @@ class Space:
         return {c.name: c.values(points[:, k]) for k, c in enumerate(self.coordinates)}
 
     def all_choices(self, first: int, last: int) -> Floats:
-        """Combinations first to last - 1 of choices alone, the last variable fastest."""
+        """Combinations first to last - 1 of pure choices, the last variable fastest."""
         counts = [len(c.choices) for c in self.coordinates]
         return np.stack(np.unravel_index(np.arange(first, last), counts), axis=1).astype(np.float64)
 
@@ -112,11 +114,11 @@ class Space:
         for name in values:
             if name not in names:
                 raise NameNotFound(
-                    f"optimise, start: the study varies no {shorten(name)}; {suggest(str(name), names)}"
+                    f"optimise, start: the study does not vary {shorten(name)}; {suggest(str(name), names)}"
                 )
         for name in names:
             if name not in values:
-                raise InputError(f"optimise, start: expected every variable, {name} is missing; add it.")
+                raise InputError(f"optimise, start: expected all variables, {name} is missing.")
         return np.array([c.place(values[c.name]) for c in self.coordinates])
 
 
@@ -127,14 +129,14 @@ def _coordinate(variable: Variable) -> Coordinate:
         values = [x for x, weight in zip(distribution.values, weights, strict=True) if weight > 0.0]
         kept: list[Any] = [*dict.fromkeys(values)]
         if distribution.is_numeric:
-            kept.sort()  # so that neighbours are near
+            kept.sort()  # so that similar choices are neighbours
         return Coordinate(variable.name, tuple(kept))
     low, high = distribution.bounds
     if not (math.isfinite(low) and math.isfinite(high)):
         raise InputError(
-            f"optimise, {variable.name}: expected bounds within which to search, but "
-            f"{type(distribution).__name__} has values from {low:g} to {high:g}; take Uniform(low, high), "
-            "LogUniform(low, high) or values to choose from."
+            f"optimise, {variable.name}: expected a bounded distribution, but {type(distribution).__name__} "
+            f"ranges from {low:g} to {high:g}; use Uniform(low, high), LogUniform(low, high) or values to "
+            "choose from."
         )
     if isinstance(distribution, LogUniform):
         return Coordinate(variable.name, (), math.log(low), math.log(high), True)

@@ -1,4 +1,5 @@
-"""The results of a study as one HTML page that fetches nothing: tables, histograms, fronts, sensitivities.
+"""The results of a study as a self-contained HTML page: tables, histograms, fronts, sensitivities.
 
-`source` says what a study must offer, `page` puts the sections together; the scripts draw from embedded rows.
+`source` defines what a study must provide, `page` assembles the sections; the scripts draw from embedded
+rows.
 """

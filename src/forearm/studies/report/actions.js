@@ -1,15 +1,15 @@
 // Buttons of the tables: a command onto the clipboard, a simulation in a new tab.
 
-const SHOWN = 1600; // milliseconds that a button says what it did
-const opened = new Map(); // addresses of pages that were unpacked
+const SHOWN = 1600; // milliseconds for which a button shows its result
+const opened = new Map(); // addresses of unpacked pages
 
-// Where the button is: beside the row that was clicked, or above the tables.
+// Message next to the button: in the clicked row, or above the tables.
 function tellAt(button, ...parts) {
   const clicked = button.closest(".clicked"), beside = () => clicked.querySelector(".said") || clicked.appendChild(make("span", { class: "said", role: "status" }));
   (clicked ? beside() : element("simulation-note")).replaceChildren(...parts);
 }
 
-// Says it on the button for a moment, then what stood there before.
+// Show a text on the button briefly, then restore it.
 function flash(button, text) {
   button.dataset.usual ||= button.textContent;
   button.textContent = text;
@@ -24,7 +24,7 @@ async function copyCommand(button) {
   tellAt(button, done ? "Copied: " : "The browser does not let this page copy; the command is ", make("code", {}, text));
 }
 
-// Where a page may not reach the clipboard by itself: from a field that is selected.
+// Without clipboard access: copy from a selected field.
 function copiedOldWay(text) {
   const field = make("textarea", { class: "unseen", "aria-hidden": "true" }, text), before = document.activeElement;
   document.body.append(field);
@@ -35,7 +35,7 @@ function copiedOldWay(text) {
   return done;
 }
 
-// The address of a row's page, unpacked at first use.
+// The address of a row's page, unpacked on first use.
 async function simulationAddress(row) {
   if (!opened.has(row)) {
     const packed = new Blob([bytesOf(element(`simulation-${row}`).textContent)]);
@@ -45,7 +45,7 @@ async function simulationAddress(row) {
   return opened.get(row);
 }
 
-// The tab is opened at once, as browsers allow it only in answer to the click itself.
+// The tab is opened immediately, as browsers allow it only in response to the click.
 async function openSimulation(button) {
   const row = button.dataset.simulation;
   if (typeof DecompressionStream !== "function") { tellAt(button, "This browser cannot unpack simulations; a newer one can."); return; }

@@ -1,11 +1,11 @@
-// What both plots use: the study's rows, numbers as text, axes, elements, the box with the values of a row.
+// Shared by both plots: the study's rows, number formatting, axes, elements, the tooltip with the values of a row.
 
 const element = (id) => document.getElementById(id);
 const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
 const study = JSON.parse(element("study").textContent);
 const columns = study.columns.map(readColumn);
 
-// Little-endian floats of 32 bits in base64, on machines of either order.
+// Little-endian 32-bit floats in base64, on machines of either byte order.
 function decoded(text) {
   const bytes = bytesOf(text), view = new DataView(bytes.buffer);
   return Float32Array.from({ length: bytes.length / 4 }, (_, k) => view.getFloat32(4 * k, true));
@@ -15,12 +15,12 @@ function bytesOf(text) {
   return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 }
 
-// A name with its unit, which no line breaks in.
+// A name with its unit, without line breaks.
 function withItsUnit(name, unit) {
   return unit ? `${name}, ${unit.replaceAll(" ", "\u00a0")}` : name;
 }
 
-// A column with its numbers; those of one that hardly varies are differences from `base`, and so are its axes.
+// A column with its values; for one that hardly varies they and its axes are differences from `base`.
 function readColumn(column) {
   const { name, unit, base } = column, digits = base ? Math.ceil(Math.log10(Math.abs(base) / (column.high - column.low))) + 3 : 4;
   const title = base ? `${name} - ${base}` : name;
@@ -29,14 +29,14 @@ function readColumn(column) {
 
 // ---- numbers and names as text -------------------------------------------------------------------------------------
 
-// Few digits, as the tables have them: an exponent only where zeros would have to be counted.
+// Few digits, as in the tables: an exponent only for many zeros.
 function short(x, digits = 4) {
   if (!Number.isFinite(x)) return "failed";
   const rounded = Number(x.toPrecision(digits)), size = Math.abs(rounded);
   return size !== 0 && (size >= 10 ** Math.max(digits, 5) || size < 1e-4) ? rounded.toExponential().replace("e+", "e") : String(rounded);
 }
 
-// What column c has in row k.
+// Value of column c in row k.
 function valueText(column, k) {
   const x = column.data[k];
   return column.levels ? column.levels[x] : short(column.base + x, column.digits);
@@ -47,13 +47,13 @@ const inWords = (column, k) => `${column.name} ${withUnit(valueText(column, k), 
 const grouped = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, " ");
 const rowsSaid = (count) => `${grouped(count)} row${count === 1 ? "" : "s"}`;
 
-// Names often begin alike: the middle of a long one is left out.
+// Shorten a long name in the middle, as names often begin alike.
 const cut = (name, most) => (name.length <= most ? name : `${name.slice(0, Math.ceil(most / 2) - 2)}...${name.slice(1 - Math.floor(most / 2))}`);
 
 // ---- axes ----------------------------------------------------------------------------------------------------------
 
-// Numbers of a column onto shares from 0 to 1 and back; `wide` are further numbers that the axis should reach if it
-// then is at most twice as long.
+// Map values of a column to fractions from 0 to 1 and back; `wide` are additional values that the axis includes if it
+// becomes at most twice as long.
 function axisOf(column, wide = []) {
   const to = column.log ? Math.log10 : (x) => x, from = column.log ? (x) => 10 ** x : (x) => x;
   let low = to(column.low - column.base), high = to(column.high - column.base);
@@ -63,10 +63,10 @@ function axisOf(column, wide = []) {
   return { low, high, log: column.log, share: (x) => (to(x) - low) / (high - low), value: (s) => from(low + s * (high - low)) };
 }
 
-// The levels of a column of texts on its axis, as {share, text}.
+// The levels of a text column on its axis, as {share, text}.
 const levelTicks = ({ levels }, axis) => levels.slice(0, -1).map((text, k) => ({ share: axis.share(k), text: text || '""' }));
 
-// Round numbers on an axis, at most so many, as {share, text}.
+// Round numbers on an axis, at most this many, as {share, text}.
 function ticksOf(axis, most) {
   const found = axis.log ? logTicks(axis, most) : plainTicks(axis.low, axis.high, most);
   return found.map((x) => ({ share: axis.share(x), text: tickText(x) })).filter(({ share }) => share > -1e-6 && share < 1 + 1e-6);
@@ -79,7 +79,7 @@ function plainTicks(low, high, most) {
   return found;
 }
 
-// Powers of ten, some of them left out or numbers between them put in.
+// Powers of ten, thinned out or with intermediate values.
 function logTicks({ low, high }, most) {
   const within = (numbers) => numbers.filter((x) => Math.log10(x) > low - 1e-9 && Math.log10(x) < high + 1e-9);
   const powers = [];
@@ -109,10 +109,10 @@ function furnished(made, attributes, children) {
   return made;
 }
 
-// A name whose lines may break after dots and underscores.
+// A name with optional line breaks after dots and underscores.
 const breakable = (name) => name.split(/(?<=[._])(?=\w)/).flatMap((part, k) => (k ? [make("wbr"), part] : [part]));
 
-// Draws now and whenever the plot gets another width.
+// Draw now and whenever the width of the plot changes.
 function drawnToFit(plot, action) {
   let width = 0;
   const fit = () => {
@@ -124,11 +124,11 @@ function drawnToFit(plot, action) {
   new ResizeObserver(fit).observe(plot);
 }
 
-// ---- values of a row beside it --------------------------------------------------------------------------------------
+// ---- tooltip with the values of a row ---------------------------------------------------------------------------------
 
 const tipOf = (plot) => plot.querySelector(".tip") || plot.appendChild(make("div", { class: "tip", hidden: "" }));
 
-// Row k of the embedded ones, said at (x, y) of the plot: on that side where there is more room.
+// Embedded row k, shown next to (x, y) of the plot, on the side with more room.
 function showTip(plot, k, x, y) {
   const tip = tipOf(plot), lines = columns.flatMap((column) => [make("dt", {}, cut(column.name, 28)), make("dd", {}, withUnit(valueText(column, k), column.unit))]);
   tip.replaceChildren(make("b", {}, `row ${study.rows[k]}`), make("dl", { class: columns.length > 14 ? "two" : null }, ...lines));
@@ -140,9 +140,9 @@ function showTip(plot, k, x, y) {
 
 const hideTip = (plot) => { tipOf(plot).hidden = true; };
 
-// ---- a row that was clicked ------------------------------------------------------------------------------------------
+// ---- a clicked row ---------------------------------------------------------------------------------------------------
 
-// Its values, the command that simulates it again, and its simulation if the page has it.
+// Its values, the command that simulates it again, and its simulation if embedded.
 function chooseRow(id, k) {
   const row = study.rows[k], command = study.command.join(row), action = (key, value, text) => make("button", { type: "button", [key]: value }, text);
   const buttons = [action("data-copy", command, "copy command")];

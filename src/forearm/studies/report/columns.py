@@ -1,4 +1,4 @@
-"""Columns of a study, read as they are needed: floats, levels of words, samples of rows, ranges of axes."""
+"""Columns of a study, read on demand: floats, categorical levels, samples of rows, axis ranges."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 from forearm.spatial import Floats
 from forearm.studies.report.source import ReportSource
 
-KEPT_BYTES = 100_000_000  # of columns that are kept, so that each is read once where they are few
-CHUNK = 50_000  # rows of words that are sorted at a time
-DECADES = 2.5  # that most values must span for a logarithmic axis
+KEPT_BYTES = 100_000_000  # of cached columns, so that each is read once if there are few
+CHUNK = 50_000  # rows of text sorted per batch
+DECADES = 2.5  # span of most values that selects a logarithmic axis
 GOLDEN = 0.6180339887498949
-SAME = 1e-12  # of the values themselves: what differs by less is rounded otherwise, no more
-LEAST, MOST = 1e-290, 1e300  # sizes that quantiles and axes can be computed with
+SAME = 1e-12  # of the values themselves: smaller differences are rounding
+LEAST, MOST = 1e-290, 1e300  # limit of values in quantiles and axes
 Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
 class LevelCodes:
-    """A column of words: the number of its level in each row, and the levels, most frequent first."""
+    """A categorical column: the index of its level in each row, and the levels, most frequent first."""
 
     codes: NDArray[np.int32]
     names: tuple[str, ...]
@@ -33,7 +33,7 @@ class LevelCodes:
 
 @dataclass(frozen=True)
 class AxisRange:
-    """Ends of an axis that holds most values, and whether it is logarithmic."""
+    """Ends of an axis that covers most values, and whether it is logarithmic."""
 
     low: float
     high: float
@@ -41,7 +41,7 @@ class AxisRange:
 
 
 class StudyColumns:
-    """The columns of a study, as many kept as fit KEPT_BYTES."""
+    """The columns of a study, with a cache of KEPT_BYTES."""
 
     def __init__(self, source: ReportSource) -> None:
         self.source = source
@@ -51,11 +51,11 @@ class StudyColumns:
 
     @property
     def done(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(self.row)
 
     def floats(self, name: str) -> Floats:
-        """A numeric column, (done,); what is beyond MOST counts as infinite, and so as failed."""
+        """A numeric column, (done,); values beyond MOST count as infinite, that is as failed."""
         if name in self._kept:
             return self._kept[name]
         values = np.ascontiguousarray(self.source.column(name), dtype=np.float64)
@@ -66,14 +66,14 @@ class StudyColumns:
         return values
 
     def levels(self, name: str) -> LevelCodes:
-        """A column of words, (done,)."""
+        """A text column, (done,)."""
         if name not in self._levels:
             self._levels[name] = level_codes(self.source.column(name))
         return self._levels[name]
 
 
 def level_codes(column: NDArray[Any]) -> LevelCodes:
-    """Words as numbers of their levels; equally frequent ones are in alphabetical order."""
+    """Text as indices of levels; equally frequent ones are in alphabetical order."""
     codes = np.empty(len(column), dtype=np.int32)
     found: dict[str, int] = {}
     counts: Counter[int] = Counter()
@@ -90,14 +90,14 @@ def level_codes(column: NDArray[Any]) -> LevelCodes:
 
 
 def spread_sample(count: int, most: int) -> Places:
-    """At most so many of `count` places, the same at every call.
+    """At most so many of `count` indices, reproducibly.
 
-    One in every stretch of equal length, at a place in it that follows a Weyl sequence, so that the strides
-    of a grid are not sampled in step.
+    One in every stretch of equal length, at an offset from a Weyl sequence, to avoid aliasing with the
+    strides of a grid.
 
     Args:
-        count: how many places there are.
-        most: how many to take at most.
+        count: number of indices.
+        most: largest number to take.
     """
     if count <= most:
         return np.arange(count)
@@ -106,18 +106,18 @@ def spread_sample(count: int, most: int) -> Places:
 
 
 def finite(values: Floats) -> Floats:
-    """Values without those of failed rows."""
+    """Values without failed rows."""
     good = np.isfinite(values)
     return values if good.all() else values[good]
 
 
 def worst_places(values: Floats, better: str, most: int) -> Places:
-    """Where the worst finite values are, the worst first; of equal ones the first row.
+    """Indices of the worst finite values, worst first; of equal ones the first row.
 
     Args:
         values: a figure of merit, (rows,).
         better: "less" or "more".
-        most: how many places at most.
+        most: largest number of indices.
     """
     cost = np.where(np.isfinite(values), values if better == "less" else -values, -np.inf)
     most = min(most, int(np.isfinite(cost).sum()))
@@ -129,8 +129,8 @@ def worst_places(values: Floats, better: str, most: int) -> Places:
 
 
 def axis_range(values: Floats) -> AxisRange:
-    """An axis for most of these values: from the 5 % to the 95 % quantile and as much again beyond both,
-    if values are there; a constant lies in the middle.
+    """An axis for most of these values: from the 5 % to the 95 % quantile, and up to as much again beyond
+    both; a constant lies in the middle.
     """
     values = finite(values)
     if not len(values):
@@ -148,7 +148,7 @@ def axis_range(values: Floats) -> AxisRange:
 
 
 def digits_of(values: Floats) -> int:
-    """Digits that tell most of these values apart: four, more where they hardly vary."""
+    """Digits that distinguish most of these values: four, more if they hardly vary."""
     ends = axis_range(values)
     ratio = max(abs(ends.low), abs(ends.high)) / (ends.high - ends.low)
     return min(max(math.ceil(math.log10(ratio)) + 3, 4), 12) if 0.0 < ratio < math.inf else 4

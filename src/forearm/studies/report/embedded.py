@@ -1,4 +1,4 @@
-"""Rows that the page's scripts draw: a sample, the fronts and the extremes, as one JSON document."""
+"""Rows embedded for the page's scripts: a sample, the fronts and the extremes, as one JSON document."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from forearm.studies.report.markup import command_parts
 from forearm.studies.report.pareto import all_fronts, front_figures
 from forearm.studies.report.source import ReportFigure, ReportVariable, title_of
 
-MOST_VALUES = 150_000  # numbers in the page, about 0.8 MB
-MOST_SAMPLED = 3000  # rows of a scatter plot beside its front
-MOST_LINES = 600  # rows of the parallel coordinates
+MOST_VALUES = 150_000  # values in the page, about 0.8 MB
+MOST_SAMPLED = 3000  # rows of a scatter plot besides its front
+MOST_LINES = 600  # rows in the parallel coordinates
 MOST_ENDS = 10  # worst and best rows of each figure among the lines
-MOST_VARIABLES = 24  # that are said of a row
+MOST_VARIABLES = 24  # of each row are listed
 MOST_AXES = 16
 MOST_LEVELS, LONGEST_LEVEL = 200, 60
-MOST_AXIS_LEVELS = 12  # of a variable of texts that has an axis
+MOST_AXIS_LEVELS = 12  # levels of a text variable with an axis
 FLAT = 1e-3  # of the values themselves: a narrower column is stored as differences
-LARGEST = 3e38  # that a float of 32 bits holds
+LARGEST = 3e38  # range of 32-bit floats
 
 
 def embedded_rows(columns: StudyColumns, importance: Mapping[str, float], ends: int) -> dict[str, Any]:
-    """The document: columns, numbers of the rows, which of them a plot draws, fronts, and axes.
+    """The document: columns, row numbers, the rows of each plot, fronts, and axes.
 
     Args:
         columns: of the study.
-        importance: how much each variable matters; the least are left out if there are too many.
+        importance: weight of each variable; the least important are dropped if there are too many.
         ends: worst and best rows of each figure to draw.
     """
     figures = front_figures(columns)
@@ -69,11 +69,11 @@ def embedded_rows(columns: StudyColumns, importance: Mapping[str, float], ends: 
 
 
 def spread_ends(count: int, most: int) -> Places:
-    """At most so many of `count` places, evenly spread, both ends among them.
+    """At most so many of `count` indices, evenly spread, both ends included.
 
     Args:
-        count: how many places there are.
-        most: how many to take at most; at least two are.
+        count: number of indices.
+        most: largest number to take; at least two are taken.
     """
     if count <= max(most, 2):
         return np.arange(count)
@@ -81,7 +81,7 @@ def spread_ends(count: int, most: int) -> Places:
 
 
 def script_json(document: Mapping[str, Any]) -> str:
-    """JSON that is safe inside a script element, whatever names are in it."""
+    """JSON that is safe inside a script element, whatever names it contains."""
     text = json.dumps(document, allow_nan=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
@@ -89,7 +89,7 @@ def script_json(document: Mapping[str, Any]) -> str:
 def _chosen(
     variables: Sequence[ReportVariable], importance: Mapping[str, float], most: int
 ) -> list[ReportVariable]:
-    """The variables that matter most, in the study's order; non-numeric ones come before others."""
+    """The most important variables, in the study's order; non-numeric ones come before others."""
     order = sorted(
         range(len(variables)),
         key=lambda k: (variables[k].is_numeric, -round(importance.get(variables[k].name, 0.0), 6)),
@@ -103,7 +103,9 @@ def _axes(
     variables: Sequence[ReportVariable],
     importance: Mapping[str, float],
 ) -> list[int]:
-    """Columns that parallel coordinates have, variables before figures; texts of few levels among them."""
+    """Columns of the parallel coordinates, variables before figures; text variables with few levels
+    included.
+    """
     few = [v for v in variables if v.is_numeric or len(columns.levels(v.name).names) <= MOST_AXIS_LEVELS]
     outputs = min(len(figures), max(MOST_AXES // 2, MOST_AXES - len(few)))
     names = {variable.name for variable in _chosen(few, importance, MOST_AXES - outputs)}
@@ -134,13 +136,13 @@ def _variable_column(columns: StudyColumns, variable: ReportVariable, places: Pl
     levels = columns.levels(variable.name)
     names = [_cut(name) for name in levels.names[:MOST_LEVELS]]
     codes = np.minimum(levels.codes[places], MOST_LEVELS)
-    most = len(names) - 1  # the first level is the top of an axis, and the only one its middle
+    most = len(names) - 1  # the first level is the top of an axis; a single one is in the middle
     ends = {"low": most, "high": 0} if most > 0 else {"low": -1, "high": 1}
     return about | ends | {"data": _base64(codes), "base": 0, "log": False, "levels": [*names, "(another)"]}
 
 
 def _numeric(values: Floats, places: Places) -> dict[str, Any]:
-    """A column as floats of 32 bits; differences from its middle where it hardly varies."""
+    """A column as 32-bit floats; as differences from its middle if it hardly varies."""
     ends = axis_range(values)
     middle = float(f"{0.5 * ends.low + 0.5 * ends.high:.9g}")
     base = middle if abs(ends.high - ends.low) < FLAT * abs(middle) else 0.0

@@ -1,4 +1,4 @@
-"""Non-numeric variables: the figures of merit by level, as boxes over one axis per figure."""
+"""Non-numeric variables: figures of merit by level, as box plots with one axis per figure."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def groups(columns: StudyColumns) -> str:
-    """A table per non-numeric variable: mean and box of each figure by level."""
+    """A table per non-numeric variable: mean and box plot of each figure by level."""
     words = [variable for variable in columns.source.variables if not variable.is_numeric]
     if not words or not columns.done or not columns.source.figures:
         return ""
     key = (
-        "<p>Means by level; boxes reach from the 25&nbsp;% to the 75&nbsp;% quantile with the median inside, "
-        "lines from 5&nbsp;% to 95&nbsp;%, all levels over one axis per figure.</p>"
+        "<p>Means by level; boxes span the 25&nbsp;% to 75&nbsp;% quantiles with the median inside, "
+        "whiskers 5&nbsp;% to 95&nbsp;%, with one axis per figure for all levels.</p>"
     )
     more = len(words) - MOST_VARIABLES
     left = f"<p>{more} more non-numeric variables are not shown.</p>" if more > 0 else ""
@@ -54,7 +54,7 @@ def _groups_of(columns: StudyColumns, variable: ReportVariable) -> str:
 
 
 def _cells(levels: LevelCodes, count: int, values: Floats, title: str) -> list[str]:
-    """Mean and box of one figure for the first levels."""
+    """Mean and box plot of one figure for the first levels."""
     ends, names = axis_range(values), levels.names
     digits = digits_of(values)
     return [

@@ -1,4 +1,4 @@
-"""Distributions: a histogram per figure over the range that holds most of its values."""
+"""Distributions: a histogram per figure over the range of most of its values."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def _panel(figure: ReportFigure, values: Floats) -> str:
 
 
 def histogram(values: Floats, ends: AxisRange, title: str, unit: str) -> str:
-    """The drawing: shares of rows in bins of equal width, and the median.
+    """The drawing: fraction of rows in bins of equal width, and the median.
 
     Args:
         values: finite values, (rows,).
         ends: of the axis.
-        title: what the values are.
+        title: description of the values.
         unit: of the values.
     """
     low, high, name, shown = ends.low, ends.high, label(title, unit), values
@@ -83,7 +83,7 @@ def _bars(drawing: Drawing, edges: Floats, shares: Floats) -> str:
 
 
 def _outside(values: Floats, ends: AxisRange) -> str:
-    """What the axis leaves out, in words."""
+    """Values outside the axis, in words."""
     # the ends of a logarithmic axis are powers, and so rounded
     slack = 1e-9 * ends.high if ends.is_log else 0.0
     below, above = int((values < ends.low - slack).sum()), int((values > ends.high + slack).sum())

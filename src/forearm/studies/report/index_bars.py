@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 MOST_BARS = 20
 WIDE, NAMES, VALUES, TOP, ROW = 460.0, 172.0, 92.0, 8.0, 26.0
 LONGEST = 24  # characters of a name
-LOWEST, HIGHEST = -0.1, 1.1  # what an axis reaches to at most
-FAR = 100.0  # an estimate of too few samples
+LOWEST, HIGHEST = -0.1, 1.1  # largest extent of an axis
+FAR = 100.0  # an estimate from too few samples
 
 
 def index_bars(names: list[str], found: SobolIndices, title: str) -> str:
@@ -64,7 +64,7 @@ def _grid(across: Scale, height: float) -> list[str]:
 
 
 def _variable(name: str, found: SobolIndices, k: int, across: Scale, top: float) -> list[str]:
-    """A name, two bars with whiskers, and both numbers."""
+    """A name, two bars with whiskers, and both values."""
     said = escape(shortened(name, LONGEST))
     text = f'<text x="{NAMES - 8:g}" y="{top + 16:g}" text-anchor="end">{said}</text>'
     first, total = float(found.first[k]), float(found.total[k])
@@ -90,7 +90,7 @@ def _bar(kind: str, index: float, interval: Floats, across: Scale, y: float) -> 
 
 
 def _at(across: Scale, x: float) -> str:
-    """Where it lies on the axis, or its nearest end."""
+    """Its position on the axis, clipped to the ends."""
     return f"{float(across(np.array(min(max(x, across.low), across.high)))):.1f}"
 
 

@@ -1,4 +1,4 @@
-"""Pieces of HTML that the sections share: tables, sections, copyable commands."""
+"""HTML building blocks shared by the sections: tables, sections, copyable commands."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Heading = tuple[str, str]  # text, and the class of the column
 
 
 def section(name: str, title: str, inside: str) -> str:
-    """A section under its heading; `inside` is HTML."""
+    """A section with its heading; `inside` is HTML."""
     return f'<section id="{name}"><h2>{escape(title)}</h2>\n{inside}\n</section>' if inside else ""
 
 
@@ -26,10 +26,10 @@ def paragraph(text: str, kind: str = "") -> str:
 
 
 def table(said: str, header: Sequence[Heading], rows: Sequence[Sequence[str]]) -> str:
-    """A table that scrolls by itself where it is too wide; the first cell of a row names it.
+    """A table that scrolls horizontally if too wide; the first cell of a row is its heading.
 
     Args:
-        said: what it holds, for screen readers.
+        said: its content, for screen readers.
         header: text and class of each column.
         rows: HTML of every cell.
     """
@@ -48,12 +48,12 @@ def table(said: str, header: Sequence[Heading], rows: Sequence[Sequence[str]]) -
 
 
 def value(x: float, digits: int = DIGITS) -> str:
-    """A number with few digits; what failed says so."""
+    """A value with few digits, or "failed"."""
     return number(x, digits).replace("nan", "NaN")
 
 
 def grouped(count: int) -> str:
-    """A count with its thousands apart."""
+    """A count with thousands separators."""
     return f"{count:,}".replace(",", " ")
 
 
@@ -63,12 +63,12 @@ def rows_said(count: int) -> str:
 
 
 def shortened(name: str, most: int = LONGEST) -> str:
-    """A label of at most so many characters; names often begin alike, so the middle is left out."""
+    """A label shortened in the middle, as names often begin alike."""
     return name if len(name) <= most else f"{name[: most // 2 - 3]}...{name[-(most - most // 2) :]}"
 
 
 def breakable(text: str) -> str:
-    """Text as HTML whose lines may break after dots and underscores, as names have them."""
+    """Text as HTML with optional line breaks after dots and underscores."""
     return re.sub(r"([._])(?=\w)", r"\1<wbr>", escape(text))
 
 
@@ -83,7 +83,7 @@ def row_command(command: str, row: int) -> str:
 
 
 def command_parts(command: str) -> list[str]:
-    """The texts before, between and behind the numbers of the row in the command that simulates it again."""
+    """The texts around the row number in the command that simulates it again."""
     try:
         words = shlex.split(command)
     except ValueError:

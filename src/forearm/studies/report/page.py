@@ -1,4 +1,4 @@
-"""The results of a study as one HTML page that fetches nothing."""
+"""The results of a study as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from forearm.values import check_whole
 
 FOLDER = Path(__file__).parent
 SCRIPT_FILES = ("basics.js", "scatter.js", "parallel.js", "actions.js")
-# A simulation's page, opened from here, is held to this policy too.
+# A simulation page opened from here is subject to this policy, too.
 POLICY = f"{SCRIPTS}; img-src data: blob:"
-# From low to high, for lines that stand out from white or from a dark page.
+# From low to high, for lines visible on white and on dark pages.
 RAMP = ("#3b0f70", "#35448c", "#27678d", "#1c8a8b", "#1f9c7e", "#4aa64f", "#93a31a", "#c98a00")
 RAMP_ON_DARK = ("#8d7be8", "#6d90e8", "#4fa6dc", "#3fbcc0", "#4fcf9a", "#86dc6a", "#c6e24a", "#fde725")
 MOST_WORST = 100
-SIMULATIONS = 6  # each takes a second or two to make, and some 100 kB
+SIMULATIONS = 6  # each takes a second or two to create, and some 100 kB
 STEPS = ("statistics", "distributions", "sensitivities", "fronts", "page")
 
 
@@ -49,9 +49,9 @@ def report_page(
     Args:
         results: of a study.
         worst: rows to show as the worst of each figure.
-        simulation_page: given the number of a row, the page that plays its simulation, or None.
-        simulations: how many such pages are embedded at most, the worst of each figure first.
-        progress: told how far the page is.
+        simulation_page: maps a row number to the page that plays its simulation, or None.
+        simulations: largest number of such pages to embed, the worst of each figure first.
+        progress: progress callback.
     """
     check_whole(worst, "report, worst", 0, MOST_WORST)
     check_whole(simulations, "report, simulations", 0, MOST_WORST)
@@ -61,7 +61,7 @@ def report_page(
     tell = _Steps(len(STEPS) + len(simulated), progress)
     tell("statistics")
     summary = facts_table(columns) + paragraph_or_nothing(failed_said(rows, columns.done))
-    summary += figures_table(columns) if columns.done else paragraph("No row is done yet.")
+    summary += figures_table(columns) if columns.done else paragraph("No rows are computed yet.")
     tell("distributions")
     drawn = histograms(columns)
     tell("sensitivities")
@@ -85,12 +85,12 @@ def report_page(
 
 
 def paragraph_or_nothing(text: str) -> str:
-    """A paragraph, if there is something to say."""
+    """A paragraph, if there is text."""
     return paragraph(text) if text else ""
 
 
 class _Steps:
-    """Counts steps and tells of each before it begins."""
+    """Counts steps and reports each before it begins."""
 
     def __init__(self, total: int, progress: Progress | None) -> None:
         self.done, self.total, self.progress = 0, total, progress
@@ -140,10 +140,10 @@ def _headline(results: ReportSource, done: int) -> str:
 
 
 def _footer(results: ReportSource) -> str:
-    from forearm import __version__  # where used: the package imports the rooms
+    from forearm import __version__  # imported on use: the package imports the rooms
 
     made = f"<code>{escape(results.command)}</code>, forearm {escape(__version__)}"
-    return f"<footer><p>Made by {made}. This file needs no network.</p></footer>"
+    return f"<footer><p>Made by {made}. This file works without network.</p></footer>"
 
 
 def scripts() -> str:

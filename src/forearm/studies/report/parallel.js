@@ -1,9 +1,9 @@
-// Rows as lines over parallel axes, coloured by a figure; a range on an axis keeps the rows that are in it.
+// Rows as lines over parallel axes, coloured by a figure; ranges on axes filter the rows.
 
 const SPACE = 84, TALL = 330, PAD = 12; // least pixels between axes, height of the plot, above and below an axis
 const RAMP = 8; // colours --ramp0 to --ramp7
-const CLICK = 4; // pixels that a click may move
-const STEP = 0.05; // of an axis, by a key
+const CLICK = 4; // pixels of movement tolerated in a click
+const STEP = 0.05; // of an axis, per key press
 const parallel = { plot: element("parallel-plot"), axes: [], lines: [], ranges: new Map() };
 
 const heightAt = (share) => PAD + (1 - share) * (TALL - 2 * PAD);
@@ -38,7 +38,7 @@ function drawParallel() {
   keepLines();
 }
 
-// A polyline that failed values break; a value between two of them is a short dash.
+// A polyline, interrupted at failed values; a value between two of them is a short dash.
 function outline(points) {
   const is = (k) => points[k] !== undefined && Number.isFinite(points[k][1]);
   return points.map(([x, y], k) => {
@@ -48,7 +48,7 @@ function outline(points) {
   }).join(" ");
 }
 
-// A line with its numbers, the range that is kept, and an area that takes the pointer and the keys.
+// An axis with its labels, the filter range, and an area that receives pointer and keys.
 function drawnAxis(one, a, x) {
   const { levels } = one.column, letters = Math.max(Math.floor((parallel.plot.clientWidth / parallel.axes.length - 36) / 6), 6);
   const ticks = (levels ? levelTicks(one.column, one.axis) : ticksOf(one.axis, 6)).flatMap(({ share, text }) => [
@@ -64,7 +64,7 @@ function drawnAxis(one, a, x) {
 
 // ---- colours -----------------------------------------------------------------------------------------------------
 
-// A colour of the ramp, mixed from two neighbours, so that it changes with the theme by itself.
+// A colour of the ramp, mixed from two neighbours, so that it follows the theme.
 function rampColour(share) {
   if (!Number.isFinite(share)) return "var(--quiet)";
   const at = clamp(share, 0, 1) * (RAMP - 1), k = Math.min(Math.floor(at), RAMP - 2);
@@ -103,7 +103,7 @@ function showRange(one, a) {
   one.group.setAttribute("aria-valuetext", parallel.ranges.has(a) ? rangeSaid(a) : "all rows");
 }
 
-// An end of the axis holds all that is beyond it.
+// The end of an axis includes everything beyond it.
 function rangeSaid(a) {
   const { column, axis } = parallel.axes[a], [low, high] = parallel.ranges.get(a);
   if (column.levels) return levelTicks(column, axis).filter(({ share }) => share >= low && share <= high).map(({ text }) => text).join(", ") || "none";
@@ -142,7 +142,7 @@ function listenToAxis({ group }, a) {
   group.addEventListener("keydown", (event) => moveRange(event, a));
 }
 
-// Arrow keys take the upper or the lower half of an axis, then move the range; + and - change its length.
+// Arrow keys select the upper or lower half of an axis, then move the range; + and - change its length.
 function moveRange(event, a) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const range = parallel.ranges.get(a), up = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1 }[event.key];
@@ -178,7 +178,7 @@ function lineAt(event) {
   return { line: found, x, y };
 }
 
-// How high a line is at x; NaN where it is broken or has not begun.
+// Height of a line at x; NaN where it is interrupted or has not started.
 function levelAt(points, x) {
   const k = points.findIndex(([right]) => right >= x);
   if (k < 1) return NaN;
@@ -188,7 +188,7 @@ function levelAt(points, x) {
 
 function markLine(line, x = 0, y = 0) {
   const mark = parallel.plot.querySelector(".pointed");
-  if (!mark) return; // the plot is being drawn anew
+  if (!mark) return; // the plot is being redrawn
   mark.toggleAttribute("hidden", !line);
   if (!line) { hideTip(parallel.plot); return; }
   mark.setAttribute("d", outline(line.points));

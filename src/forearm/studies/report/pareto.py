@@ -1,4 +1,4 @@
-"""Pareto fronts of two figures, on all rows."""
+"""Pareto fronts of two figures, over all rows."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from forearm.spatial import Floats
 from forearm.studies.report.columns import Places, StudyColumns
 from forearm.studies.report.source import ReportFigure
 
-MOST_FIGURES = 12  # that can be chosen: 66 pairs
+MOST_FIGURES = 12  # selectable figures: 66 pairs
 
 
 def cost_of(values: Floats, better: str) -> Floats:
-    """A figure as something to be minimised, inf where it failed.
+    """A figure as a cost, inf if failed.
 
     Args:
         values: the figure, (rows,).
@@ -26,15 +26,15 @@ def cost_of(values: Floats, better: str) -> Floats:
 
 
 def pareto_front(first: Floats, second: Floats) -> Places:
-    """Rows that no other row is better than in one cost and at least equal in the other, the least first cost
-    first; of rows with equal costs the first. Costs are (rows,), inf where they failed.
+    """Rows that no other row dominates, smallest first cost first; of rows with equal costs the first. Costs
+    are (rows,), inf if failed.
     """
     return _front(first, second, np.argsort(first, kind="stable"))
 
 
 def _front(first: Floats, second: Floats, order: NDArray[np.intp]) -> Places:
     """The front, given the order of the first cost: a row is on it if its second cost is below those of all
-    rows before, and no later row of the same first cost is on it.
+    earlier rows, and no later row of the same first cost is on it.
     """
     costs = second[order]
     before = np.full(len(costs), np.inf)
@@ -47,13 +47,13 @@ def _front(first: Floats, second: Floats, order: NDArray[np.intp]) -> Places:
 
 
 def front_figures(columns: StudyColumns) -> list[ReportFigure]:
-    """Figures that fronts are computed of: those with some finite value, MOST_FIGURES at most."""
+    """Figures with fronts: those with finite values, at most MOST_FIGURES."""
     good = [f for f in columns.source.figures if np.isfinite(columns.floats(f.name)).any()]
     return good[:MOST_FIGURES]
 
 
 def all_fronts(columns: StudyColumns, figures: list[ReportFigure]) -> dict[tuple[int, int], Places]:
-    """The front of every pair of figures, by their numbers; each figure is sorted once.
+    """The front of every pair of figures, by index; each figure is sorted once.
 
     Args:
         columns: of the study.

@@ -1,4 +1,4 @@
-"""The frames of the two plots that the page's scripts draw, and what is said beside them."""
+"""Frames and captions of the two plots that the page's scripts draw."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def scatter_plot(columns: StudyColumns, document: Mapping[str, Any]) -> str:
     drawn, done = len(document["sample"]), columns.done
     which = f"{grouped(drawn)} of {rows_said(done)} are drawn" if drawn < done else "All rows are drawn"
     text = (
-        f"{which}; the front is that of all rows: none is better in one figure without being worse in the "
-        "other. Point at a row for its values, click it for the command that simulates it again, or step "
+        f"{which}; the front covers all rows: no row improves one figure without degrading the other. "
+        "Hover over a row for its values, click it for the command that simulates it again, or step "
         "along the front with the arrow keys."
     )
     left = len(columns.source.figures) - MOST_FIGURES
-    more = f" Only the first {MOST_FIGURES} figures can be chosen." if left > 0 else ""
+    more = f" Only the first {MOST_FIGURES} figures are selectable." if left > 0 else ""
     across, up = _widest_front(document)
     choices = f"{_select('front-x', 'across', names, across)}{_select('front-y', 'up', names, up)}"
     return (
@@ -57,17 +57,17 @@ def parallel_plot(columns: StudyColumns, document: Mapping[str, Any]) -> str:
     of = len(columns.source.figures) + len(columns.source.variables)
     left_out = (
         f" {len(document['axes'])} of {of} axes are shown: variables with the strongest sensitivities, no "
-        f"texts of more than {MOST_AXIS_LEVELS} levels, and the first figures."
+        f"text variables with more than {MOST_AXIS_LEVELS} levels, and the first figures."
         if len(document["axes"]) < of
         else ""
     )
     drawn = len(document["lines"])
     which = f"{grouped(drawn)} of {rows_said(columns.done)}" if drawn < columns.done else "All rows"
     text = (
-        f"{which}, the worst and the best of each figure among them (thicker). Drag along an axis to keep "
-        "the rows in that range, click it to let go; or focus it and use the arrow keys, + and -, Escape. "
-        "Click a line for the command that simulates its row again. "
-        f"Values beyond the ends of an axis are drawn at its end.{left_out}"
+        f"{which}, including the worst and best of each figure (thicker). Drag along an axis to filter "
+        "rows by that range, click it to reset; or focus it and use the arrow keys, + and -, Escape. "
+        "Click a line for the command that simulates its row again. Values beyond the ends of an axis "
+        f"are drawn at its end.{left_out}"
     )
     return (
         f'{paragraph(text)}<div class="choices">{_select("parallel-by", "coloured by", names, 0)}'
@@ -80,7 +80,7 @@ def parallel_plot(columns: StudyColumns, document: Mapping[str, Any]) -> str:
 
 
 def _widest_front(document: Mapping[str, Any]) -> tuple[int, int]:
-    """The two figures that have the most rows on their front, so that there is something to choose from."""
+    """The two figures with the most rows on their front."""
     pair = max(document["fronts"], key=lambda pair: document["fronts"][pair]["count"], default="0,1")
     across, up = map(int, pair.split(","))
     return across, up

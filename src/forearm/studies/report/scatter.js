@@ -1,6 +1,6 @@
-// Two figures against each other: the sampled rows as dots, the Pareto front of all rows as a line with its points.
+// Two figures against each other: the sampled rows as dots, the Pareto front of all rows as a line with points.
 
-const NEAR = 14, ROOM = 8; // pixels from a dot that count as pointing at it, and from the ends of axes to the frame
+const NEAR = 14, ROOM = 8; // pixels from a dot that count as hovering, and from the ends of axes to the frame
 const MOST_TABLED = 200; // rows of the front in the table
 const scatter = { plot: element("front-plot"), dots: [], front: [], step: -1 };
 

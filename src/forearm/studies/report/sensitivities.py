@@ -1,4 +1,4 @@
-"""What the figures depend on: Sobol' indices where the design allows, rank correlations elsewhere."""
+"""Sensitivities of the figures: Sobol' indices if the design allows, otherwise rank correlations."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from forearm.studies.report.source import ReportFigure, label, title_of
 if TYPE_CHECKING:
     from forearm.studies.sensitivity import SobolIndices
 
-MOST_ROWS = 50_000  # that are ranked: two digits of a correlation are then sure
-FEWEST_ROWS = 4  # that a correlation is worth printing for
+MOST_ROWS = 50_000  # ranked rows: enough for two digits of a correlation
+FEWEST_ROWS = 4  # smallest correlation worth printing
 
 
 @dataclass(frozen=True)
 class Sensitivities:
-    """The section as HTML, and how much each variable matters for some figure, from 0 to 1."""
+    """The section as HTML, and the importance of each variable for some figure, from 0 to 1."""
 
     html: str = ""
     importance: dict[str, float] = field(default_factory=dict)
 
 
 def sensitivities(columns: StudyColumns) -> Sensitivities:
-    """Indices or correlations, as the design has it."""
+    """Indices or correlations, depending on the design."""
     source = columns.source
     if not columns.done or not source.figures or not source.variables:
         return Sensitivities()
@@ -56,8 +56,8 @@ def _indices(columns: StudyColumns) -> Sensitivities:
         for name, total in zip(names, found.total.tolist(), strict=True):
             importance[name] = max(importance[name], total if math.isfinite(total) else 0.0)
     left_out = (
-        f" Up to {grouped(dropped)} base samples of a figure are left out because a row of theirs failed or "
-        "is not done yet."
+        f" Up to {grouped(dropped)} base samples of a figure are excluded because one of their rows failed "
+        "or is not computed yet."
         if dropped
         else ""
     )
@@ -66,18 +66,18 @@ def _indices(columns: StudyColumns) -> Sensitivities:
         '</li><li><span class="whisker"></span>95 % interval, by bootstrap</li></ul>'
     )
     text = (
-        "Shares of a figure's variance over the ranges of the study. First order: what the variable "
-        "explains alone. Total: with all its interactions; a total near 0 means that it can be fixed. "
-        "Estimates may lie a little outside 0 to 1; drawings end at -0.1 and 1.1." + left_out
+        "Fractions of a figure's variance over the ranges of the study. First order: explained by the "
+        "variable alone. Total: including all its interactions; a total near 0 means that the variable can "
+        "be fixed. Estimates may lie slightly outside 0 to 1; drawings end at -0.1 and 1.1." + left_out
     )
     return Sensitivities(f'{paragraph(text)}{key}<div class="panels">{"".join(panels)}</div>', importance)
 
 
 def _indices_of(columns: StudyColumns, figure: ReportFigure) -> SobolIndices:
-    from forearm.studies.sensitivity import sobol_indices  # where used: only this design needs it
+    from forearm.studies.sensitivity import sobol_indices  # imported on use: only this design needs it
 
     source = columns.source
-    values = np.full(source.rows, np.nan)  # rows that are not done are dropped like failed ones
+    values = np.full(source.rows, np.nan)  # rows not yet computed are dropped like failed ones
     values[columns.row] = columns.floats(figure.name)
     return sobol_indices(values, len(source.variables))
 
@@ -114,16 +114,16 @@ def _correlations(columns: StudyColumns) -> Sensitivities:
     said = "Spearman's rank correlations of variables with figures"
     sampled = f" of a sample of {rows_said(len(places))}" if len(places) < columns.done else ""
     text = (
-        f"Spearman's rank correlation{sampled}, the strongest variable first: +1 if the figure always rises "
-        "with the variable, -1 if it always falls. It shows monotonic trends of one variable at a time; near "
-        "0 does not mean no effect, as a minimum inside the range or an interaction does not show. Grey: "
-        f"within {_between(doubts)} of 0, which chance alone gives."
+        f"Spearman's rank correlation{sampled}, the strongest variable first: +1 if the figure always "
+        "increases with the variable, -1 if it always decreases. It shows monotonic trends of one "
+        "variable at a time; a value near 0 does not exclude a minimum inside the range or an "
+        f"interaction. Grey: within {_between(doubts)} of 0, which is not significant."
     )
     return Sensitivities(paragraph(text) + table(said, header, rows), importance)
 
 
 def _ranked(inputs: Floats, values: Floats) -> Floats:
-    from forearm.studies.sensitivity import rank_correlations  # where used, as above
+    from forearm.studies.sensitivity import rank_correlations  # imported on use, as above
 
     if np.isfinite(values).sum() < FEWEST_ROWS:
         return np.full(inputs.shape[1], np.nan)
@@ -131,13 +131,13 @@ def _ranked(inputs: Floats, values: Floats) -> Floats:
 
 
 def _between(doubts: list[float]) -> str:
-    """The bound of all figures, or the two ends where figures have different numbers of rows."""
+    """The common bound, or its range if figures have different numbers of rows."""
     low, high = f"{min(doubts):.2g}", f"{max(doubts):.2g}"
-    return low if low == high else f"{low} to {high} (by the rows of a figure that did not fail)"
+    return low if low == high else f"{low} to {high} (depending on the figure's valid rows)"
 
 
 def _cell(x: float, doubt: float) -> str:
-    """A correlation on a ground of its sign and size."""
+    """A correlation on a background of its sign and size."""
     if not math.isfinite(x):
         return '<span class="heat weak">-</span>'
     text = f"{x:+.2f}"

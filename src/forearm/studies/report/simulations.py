@@ -1,4 +1,4 @@
-"""Pages of single simulations inside the report: compressed, opened in a new tab on request."""
+"""Pages of single simulations embedded in the report: compressed, opened in a new tab on request."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SimulationPage = Callable[[int], str | None]
 
 
 def embedded_page(row: int, page: str) -> str:
-    """A script element that no browser runs, with a page in gzip and base64; the same for equal pages.
+    """An inert script element with a page in gzip and base64; identical for equal pages.
 
     Args:
         row: number of the row.

@@ -1,4 +1,4 @@
-"""What the report asks of the results of a study."""
+"""Interface of study results that the report needs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NO_BREAK = "\u00a0"  # a space that no line breaks at
 
 @dataclass(frozen=True)
 class ReportVariable:
-    """An input that the study varied; values of a non-numeric one are strings."""
+    """A variable of the study; values of a non-numeric one are strings."""
 
     name: str
     unit: str = ""
@@ -39,11 +39,11 @@ class ReportSource(Protocol):
 
     @property
     def facts(self) -> Sequence[tuple[str, str]]:
-        """What the study was made with, as pairs of words: arm, design, seed."""
+        """Properties of the study, as pairs of words: arm, design, seed."""
 
     @property
     def rows(self) -> int:
-        """How many rows the study has, whether computed yet or not."""
+        """Number of rows of the study, computed or not."""
 
     @property
     def variables(self) -> Sequence[ReportVariable]:
@@ -59,17 +59,17 @@ class ReportSource(Protocol):
 
     @property
     def command(self) -> str:
-        """The command that made the results."""
+        """The command that produced the results."""
 
     def column(self, name: str, /) -> NDArray[Any]:
-        """Values of a variable or figure, or the "row" numbers, of all rows that are done, (done,)."""
+        """Values of a variable or figure, or the "row" numbers, of all computed rows, (done,)."""
 
 
 def label(name: str, unit: str) -> str:
-    """A quantity with its unit, as axes have it; no line breaks inside the unit."""
+    """A quantity with its unit, for axes; no line breaks inside the unit."""
     return f"{name}, {unit.replace(' ', NO_BREAK)}" if unit else name
 
 
 def title_of(figure: ReportFigure) -> str:
-    """What a figure is called in words."""
+    """A figure's title."""
     return figure.title or figure.name

@@ -18,7 +18,7 @@ QUANTILES = (0.0, 0.05, 0.5, 0.95, 1.0)
 
 @dataclass(frozen=True)
 class FigureStatistics:
-    """Statistics of a figure over the rows that did not fail; std is that of a sample."""
+    """Statistics of a figure over the rows that did not fail; std is the sample standard deviation."""
 
     mean: float
     std: float
@@ -31,7 +31,7 @@ class FigureStatistics:
 
 
 def statistics(values: Floats) -> FigureStatistics:
-    """Mean, deviation and quantiles of the finite values, and how many are not."""
+    """Mean, standard deviation and quantiles of the finite values, and the number of others."""
     good = finite(values)
     failed = len(values) - len(good)
     if not len(good):
@@ -45,9 +45,9 @@ def statistics(values: Floats) -> FigureStatistics:
 
 
 def facts_table(columns: StudyColumns) -> str:
-    """What the study was made with, and how far it is."""
+    """Properties and progress of the study."""
     source = columns.source
-    facts = [*source.facts, ("rows done", f"{grouped(columns.done)} of {grouped(source.rows)}")]
+    facts = [*source.facts, ("rows computed", f"{grouped(columns.done)} of {grouped(source.rows)}")]
     lines = "".join(f'<tr><th scope="row">{escape(k)}</th><td>{escape(v)}</td></tr>' for k, v in facts)
     return f'<div class="wide"><table class="facts"><tbody>{lines}</tbody></table></div>'
 

@@ -1,4 +1,4 @@
-"""The worst rows of each figure, rows that failed, and how to see them again."""
+"""The worst rows of each figure, failed rows, and how to reproduce them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ MOST_FAILED = 10
 
 @dataclass(frozen=True, eq=False)
 class WorstRows:
-    """Places of the worst rows of each figure, by its name; of rows with a failed figure the first few; and
-    how many failed.
+    """Indices of the worst rows of each figure by name; the first rows with a failed figure; and the number
+    of failed rows.
     """
 
     by_figure: dict[str, Places]
@@ -32,8 +32,8 @@ class WorstRows:
         return np.unique(np.concatenate([self.failed, *self.by_figure.values()]).astype(np.intp))
 
     def simulated(self, most: int) -> Places:
-        """At most so many that a simulation is embedded of: the first that failed, the worst of each figure,
-        the second of each, and so on.
+        """Rows with embedded simulations, up to a number: the first failed, the worst of each figure, the
+        second of each, and so on.
         """
         deepest = max((len(places) for places in self.by_figure.values()), default=0)
         ranked = [places[k] for k in range(deepest) for places in self.by_figure.values() if k < len(places)]
@@ -42,7 +42,7 @@ class WorstRows:
 
 
 def worst_rows(columns: StudyColumns, most: int) -> WorstRows:
-    """Find them; a figure that does not vary has no worst row.
+    """Find them; a constant figure has no worst row.
 
     Args:
         columns: of the study.
@@ -60,7 +60,9 @@ def worst_rows(columns: StudyColumns, most: int) -> WorstRows:
 
 
 def _worst(columns: StudyColumns, values: Floats, better: str, most: int) -> Places:
-    """The worst rows; of a base sample of sobol-indices, whose rows often hardly differ, the worst alone."""
+    """The worst rows; for sobol-indices only the worst row of each base sample, as its rows often hardly
+    differ.
+    """
     size = len(columns.source.variables) + 2
     if columns.source.design != "sobol-indices":
         return worst_places(values, better, most)
@@ -75,7 +77,7 @@ def worst_section(columns: StudyColumns, worst: WorstRows, has_simulation: Calla
     Args:
         columns: of the study.
         worst: the rows.
-        has_simulation: whether the page of a row, given by its number, is embedded.
+        has_simulation: tells whether the page of a row number is embedded.
     """
     if not columns.done or not columns.source.figures:
         return ""
@@ -87,7 +89,7 @@ def worst_section(columns: StudyColumns, worst: WorstRows, has_simulation: Calla
         rows = [cells.row(place, columns.source.figures) for place in worst.failed.tolist()]
         heading = f"<h3>Failed: {rows_said(worst.failed_count)}{first}</h3>"
         parts.append(heading + table("rows that failed", cells.header(columns.source.figures), rows))
-    said = "Of each base sample of the design only the worst row is listed."
+    said = "Only the worst row of each base sample of the design is listed."
     note = f"<p>{said}</p>" if columns.source.design == "sobol-indices" else ""
     return note + '<p id="simulation-note" class="note" role="status"></p>' + "".join(parts)
 
@@ -123,7 +125,7 @@ class _Cells:
                 self.texts[variable.name] = [escape(levels.names[code]) for code in levels.codes[places]]
 
     def header(self, figures: Sequence[ReportFigure]) -> list[Heading]:
-        """Titles of the columns; the first figure is the one that the table is about."""
+        """Titles of the columns; the first figure is the subject of the table."""
         names = [label(title_of(figure), figure.unit) for figure in figures]
         header = [("row", "number"), ("see it", ""), *((name, "number") for name in names)]
         header[2] = (header[2][0], "number chosen")
@@ -164,11 +166,11 @@ def _numbers(values: Floats, places: Places) -> list[str]:
 
 
 def failed_said(worst: WorstRows, done: int) -> str:
-    """How many rows failed, in words; empty if none did.
+    """The number of failed rows in words; empty if none.
 
     Args:
         worst: the rows.
-        done: rows that are done.
+        done: number of computed rows.
     """
     if not worst.failed_count:
         return ""

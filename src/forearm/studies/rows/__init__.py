@@ -1,4 +1,5 @@
-"""Rows of a study computed: from values of variables to numbers of arms, motions and laws, and to figures.
+"""Computation of a study's rows: from values of variables to parameters of arms, motions and laws, and to
+figures.
 
-`evaluation` is what sweeps and optimisers call; `row_simulation` gives one row back as a simulation.
+`evaluation` is used by sweeps and optimisers; `row_simulation` simulates one row in full.
 """

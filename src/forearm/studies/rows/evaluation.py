@@ -1,4 +1,4 @@
-"""Rows of a study computed, some thousand at a time: the same columns for a sweep and for an optimiser."""
+"""Evaluation of rows of a study, some thousand at a time, with equal columns for sweeps and optimisers."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from forearm.studies.rows.row_setup import RowKind, RowSetup, law_of
 from forearm.studies.study import Study
 from forearm.studies.targets import CHOSEN
 
-CHECKED = 50_000  # rows that are looked at together
+CHECKED = 50_000  # rows checked together
 
 
 class RowEvaluation:
-    """What computes the rows of a study; laws are traced once."""
+    """Computes the rows of a study; laws are traced once."""
 
     def __init__(self, study: Study, threads: int | None = 1) -> None:
         self.study, self.threads = study, threads
@@ -37,7 +37,7 @@ class RowEvaluation:
         return {**values, **self.figures(values)}
 
     def figures(self, values: Values) -> dict[str, Floats]:
-        """The figures at these values of the variables, (B,) each by column."""
+        """Figures at these values of the variables, (B,) each by column."""
         count = len(next(iter(values.values())))
         made = {column.name: np.full(count, np.nan) for column in self.study.columns}
         for places, setup in self._setups(values):
@@ -52,12 +52,12 @@ class RowEvaluation:
         return setup
 
     def check(self, first: int, last: int) -> None:
-        """Refuse rows first to last - 1 where one is of an arm that cannot exist, and warn (StepWarning) once
-        where steps are too long for the drives of one.
+        """Refuse rows first to last - 1 with an unphysical arm, and warn (StepWarning) once if the step is
+        too long for the drives of one.
 
         Args:
             first: the first row.
-            last: the row behind the last one.
+            last: one past the last row.
         """
         is_warned = False
         for start in range(first, last, CHECKED):
@@ -66,7 +66,7 @@ class RowEvaluation:
                 try:
                     values = checked_rows(setup.arm, numbers, setup.count)
                 except ForearmError:
-                    for k, place in enumerate(places.tolist()):  # which row it is of the study
+                    for k, place in enumerate(places.tolist()):  # row number in the study
                         with located(f"study, row {start + place}"):
                             checked_rows(setup.arm, {name: x[k] for name, x in numbers.items()}, 1)
                     raise
@@ -82,7 +82,7 @@ class RowEvaluation:
         return long_steps_of_rows(setup.arm, run.method, run.step, setup.start()[0], by_voltage, values)
 
     def _setups(self, values: Values) -> Iterator[tuple[NDArray[np.intp], RowSetup]]:
-        """Rows that share arm, motion and law: their places, and what they are computed with."""
+        """Rows that share arm, motion and law: their indices and setups."""
         study = self.study
         count = len(next(iter(values.values())))
         usual = next(iter(study.arms)), next(iter(study.motions), ""), study.run.law or ""

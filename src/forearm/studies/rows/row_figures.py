@@ -26,13 +26,13 @@ from forearm.studies.reference_motion import ReferenceMotion
 from forearm.studies.rows.row_setup import RowSetup
 from forearm.trajectories.shortest_time.time_optimal import time_optimal
 
-POSTURES = 64  # of a motion, in which manipulability is looked at
-PATH_POINTS = 40  # of a motion, whose path is timed anew
-AT_ONCE = 100_000  # states along motions whose torques are computed together
+POSTURES = 64  # states per motion for manipulability
+PATH_POINTS = 40  # states per motion when re-timing its path
+AT_ONCE = 100_000  # states per call when computing torques along motions
 
 
 class RowFigures:
-    """The columns of some rows; what several columns are made of is computed once."""
+    """The columns of some rows; intermediate results shared by columns are computed once."""
 
     def __init__(self, setup: RowSetup, threads: int | None) -> None:
         self.setup, self.threads = setup, threads
@@ -54,7 +54,7 @@ class RowFigures:
         return found if column.joint is None else found[:, column.joint]
 
     def _needed(self, is_required: bool) -> Mapping[str, Floats]:
-        """What columns of one sort are made of, by name."""
+        """Intermediate results of one kind, by name."""
         if is_required not in self._found:
             wanted = dict.fromkeys(
                 need
@@ -66,7 +66,7 @@ class RowFigures:
         return self._found[is_required]
 
     def _simulated(self, wanted: list[str]) -> Mapping[str, Floats]:
-        """Figures summed up by rollouts."""
+        """Figures accumulated in rollouts."""
         setup, run = self.setup, self.setup.study.run
         made = simulate_many(
             setup.arm,
@@ -80,13 +80,13 @@ class RowFigures:
             dtype=run.dtype,
             device=run.device,
             threads=self.threads,
-            check_steps=False,  # of a study once, by its check
+            check_steps=False,  # once per study, by its check
             **setup.driving(),
         )
         return {name: np.asarray(x, dtype=np.float64) for name, x in made.summaries.items()}
 
     def _required(self, wanted: list[str]) -> Mapping[str, Floats]:
-        """Figures of what the motion itself needs, by inverse dynamics at every step."""
+        """Figures required by the motion itself, by inverse dynamics at every step."""
         motion, count = self.setup.motion, self.setup.count
         assert motion is not None
         size = max(AT_ONCE // motion.steps, 1)
@@ -99,7 +99,7 @@ class RowFigures:
         return {name: np.concatenate(some) for name, some in parts.items()}
 
     def _samples(self, motion: ReferenceMotion, rows: slice) -> StepView:
-        """A motion of some rows as figures see it, arrays (rows, steps) for each joint."""
+        """A motion of some rows in the layout of figures, arrays (rows, steps) for each joint."""
         arm, step = self.setup.arm, self.setup.study.run.step
         count, T, n = rows.stop - rows.start, motion.steps + 1, arm.n
         given = {name: x[rows] for name, x in self.setup.numbers.parameters.items()}
@@ -144,14 +144,14 @@ def _constants(setup: RowSetup, rows: slice) -> Callable[[int], tuple[Any, Any]]
 
 
 def _margin(setup: RowSetup, name: str, found: Floats) -> Floats:
-    """1 less the largest share of a limit that is used, over the joints that have one."""
+    """1 minus the largest utilisation of a limit, over the joints that have one."""
     limits = _limits(setup, name.removesuffix("_margin"))
     shares = [found[:, j] / limit for j, limit in limits.items()]
     return np.asarray(1.0 - np.max(np.stack(np.broadcast_arrays(*shares)), axis=0))
 
 
 def _limits(setup: RowSetup, what: str) -> dict[int, Any]:
-    """The limits of joints that have one, a number or (B,)."""
+    """The limits of joints that have one, a scalar or (B,)."""
     made: dict[int, Any] = {}
     for j, joint in enumerate(setup.arm.joints):
         chosen = setup.numbers.motors.get(j)
@@ -168,7 +168,7 @@ def _limits(setup: RowSetup, what: str) -> dict[int, Any]:
 
 
 def _manipulability(setup: RowSetup) -> Floats:
-    """The least along the motion."""
+    """The minimum along the motion."""
     assert setup.motion is not None
     q = setup.motion.q[np.unique(np.linspace(0, setup.motion.steps, POSTURES).astype(int))]
     if not any(name.rpartition(".")[2] in GEOMETRY for name in setup.numbers.parameters):
@@ -177,7 +177,7 @@ def _manipulability(setup: RowSetup) -> Floats:
 
 
 def _shortest(setup: RowSetup) -> Floats:
-    """The least time along the path of the motion, for the arm of each row; NaN where there is none."""
+    """The minimum time along the path of the motion, for the arm of each row; NaN if there is none."""
     assert setup.motion is not None
     way = path_points(setup.motion)
     durations: dict[Arm, float] = {}
@@ -205,11 +205,11 @@ OF_DESIGN: dict[str, Callable[[RowSetup], Floats]] = {
 
 
 def path_points(motion: ReferenceMotion) -> Floats:
-    """Places along a motion, evenly spread over the length of its way, where it moves."""
+    """Samples along a motion, evenly spread over its path length, where it moves."""
     steps = np.linalg.norm(np.diff(motion.q, axis=0), axis=1)
     length = np.concatenate([[0.0], np.cumsum(steps)])
     if length[-1] == 0.0:
-        raise InputError("figures, time_optimal_duration: the motion stands still.")
+        raise InputError("figures, time_optimal_duration: the motion does not move.")
     wanted = np.linspace(0.0, length[-1], PATH_POINTS)
     moving = np.concatenate([[True], steps > 0.0])
     return np.stack(

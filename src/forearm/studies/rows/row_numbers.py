@@ -1,4 +1,4 @@
-"""From values of variables to numbers of arms, gains, starts and motors, one per row."""
+"""From values of variables to parameters of arms, gains, starts and motors, one per row."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Values = Mapping[str, NDArray[Any]]
 
 @dataclass
 class RowNumbers:
-    """What some rows of one arm are computed with.
+    """Parameters of some rows of one arm.
 
     Attributes:
-        parameters: numbers of the arm and its payload by name, (B,) each.
+        parameters: parameters of the arm and its payload by name, (B,) each.
         gains: of the controller by name, (B,) each.
-        start: offset of the joints at the start, (B, n).
+        start: initial offset of the joints, (B, n).
         motors: names in the catalogue by joint, (B,) each.
     """
 
@@ -39,10 +39,10 @@ class RowNumbers:
 
 
 def row_numbers(study: Study, arm: Arm, values: Values) -> RowNumbers:
-    """The numbers of rows of an arm.
+    """The parameters of rows of an arm.
 
     Args:
-        study: whose variables they are.
+        study: the study.
         arm: the arm of these rows.
         values: of every variable by name, (B,).
     """
@@ -73,7 +73,7 @@ def row_numbers(study: Study, arm: Arm, values: Values) -> RowNumbers:
 def _motor_numbers(
     catalogue: Mapping[str, CatalogueMotor], target: str, names: NDArray[Any]
 ) -> dict[str, Floats]:
-    """Constants of the motors that rows choose, by the names that the arm's own have."""
+    """Constants of the motors chosen by rows, by the names of the arm's parameters."""
     order = {name: k for k, name in enumerate(catalogue)}
     places = np.array([order[name] for name in names], dtype=np.intp)
     return {

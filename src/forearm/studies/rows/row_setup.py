@@ -1,4 +1,4 @@
-"""What rows of a study are computed with, where they share arm, motion and law."""
+"""Setups of rows that share arm, motion and law."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from forearm.studies.reference_motion import ReferenceMotion
 from forearm.studies.rows.row_numbers import RowNumbers, Values, row_numbers
 from forearm.studies.study import Study
 
-POSTURES = 9  # of the motion, in which gains must be bearable
+POSTURES = 9  # samples of the motion at which gains must be stable
 
 
 class RowKind(NamedTuple):
-    """The names of an arm, a motion and a law; "" where there is none."""
+    """The names of an arm, a motion and a law; "" for none."""
 
     arm: str
     motion: str
@@ -33,13 +33,13 @@ class RowKind(NamedTuple):
 
 
 class RowSetup:
-    """Some rows of one kind: their arm, its numbers by row, what they follow and what drives them.
+    """Rows of one kind: their arm, its parameters per row, reference motion and inputs.
 
     Args:
-        study: whose rows they are.
-        kind: what they share.
+        study: the study.
+        kind: the arm, motion and law they share.
         values: of every variable by name, (B,).
-        controller: gives the law of rows of a kind along their motion.
+        controller: returns the law of rows of a kind along their motion.
     """
 
     def __init__(
@@ -58,24 +58,24 @@ class RowSetup:
 
     @property
     def duration(self) -> float:
-        """Of a run, s."""
+        """Duration of a run, s."""
         run = self.study.run
         return run.step * (run.steps if self.motion is None else self.motion.steps)
 
     @property
     def is_simulated(self) -> bool:
-        """Whether there is a run, and not only a motion that requires something."""
+        """Whether there is a simulation, not only quantities required by a motion."""
         return self.motion is None or bool(self.kind.law)
 
     def start(self) -> tuple[Floats, Floats]:
-        """States at the start, (B, n) each."""
+        """Initial states, (B, n) each."""
         begin, speed = np.asarray(self.study.run.start), np.zeros(self.arm.n)
         if self.motion is not None:
             begin, speed = self.motion.q[0], self.motion.qd[0]
         return begin + self.numbers.start, np.broadcast_to(speed, self.numbers.start.shape)
 
     def driving(self) -> dict[str, Any]:
-        """What drives the arms: torques or voltages that are held, or a law."""
+        """The input of the arms: constant torques or voltages, or a law."""
         run = self.study.run
         if self.motion is None:
             return {"torque": run.torque, "voltage": run.voltage}
@@ -86,16 +86,16 @@ class RowSetup:
         return [arm_at(self.study, self.arm, self.numbers, k) for k in range(self.count)]
 
     def parameter(self, name: str, own: float) -> Floats:
-        """A number of the arm by row, (B,).
+        """A parameter of the arm per row, (B,).
 
         Args:
-            name: of the number.
-            own: the arm's own, where rows do not differ in it.
+            name: of the parameter.
+            own: the arm's value, if rows do not vary it.
         """
         return np.broadcast_to(self.numbers.parameters.get(name, np.asarray(own)), (self.count,))
 
     def _with_gains(self, controller: TracedController) -> TracedController:
-        """The law with gains by row, where they differ: kp grows as w^2, kd as w, ki as w^3."""
+        """The law with gains per row, if they differ: kp scales as w^2, kd as w, ki as w^3."""
         gains = self.numbers.gains
         if not gains:
             return controller
@@ -112,13 +112,13 @@ class RowSetup:
 
 
 def arm_at(study: Study, arm: Arm, numbers: RowNumbers, k: int) -> Arm:
-    """The arm of a row: links, gears, payload, and motors of the catalogue with their limits.
+    """The arm of a row: links, gears, payload, and catalogue motors with their limits.
 
     Args:
-        study: whose row it is.
-        arm: the arm as it is.
-        numbers: of some rows.
-        k: which of them.
+        study: the study.
+        arm: the nominal arm.
+        numbers: parameters of some rows.
+        k: index of the row among them.
     """
     made = row_arm(arm, {name: float(x[k]) for name, x in numbers.parameters.items()})
     chosen = {arm.joints[j].name: study.motors[names[k]] for j, names in numbers.motors.items()}
@@ -133,12 +133,12 @@ def _with_limits(joint: Joint, motor: CatalogueMotor | None) -> Joint:
 
 
 def law_of(study: Study, kind: RowKind, motion: ReferenceMotion) -> TracedController:
-    """The law of rows of a kind, believing in the arm as it is, gains open.
+    """The law of rows of a kind, with the nominal arm as its model and open gains.
 
     Args:
-        study: whose rows they are.
-        kind: what they share.
-        motion: what the law follows.
+        study: the study.
+        kind: the arm, motion and law they share.
+        motion: the reference motion.
     """
     run, unit, w = study.run, unit_gains(study, kind, motion), study.run.bandwidth
     wanted = [x[None, : motion.steps] for x in (motion.q, motion.qd, motion.qdd)]
@@ -155,13 +155,13 @@ def law_of(study: Study, kind: RowKind, motion: ReferenceMotion) -> TracedContro
 
 
 def unit_gains(study: Study, kind: RowKind, motion: ReferenceMotion) -> Gains:
-    """Gains of a law at 1 rad/s, times inertias that do not shake joints along the motion at the largest
-    bandwidth of the study.
+    """Gains of a law at 1 rad/s, times inertias for which joints remain stable along the motion at the
+    largest bandwidth of the study.
 
     Args:
-        study: whose rows they are.
-        kind: what they share.
-        motion: what the law follows.
+        study: the study.
+        kind: the arm, motion and law they share.
+        motion: the reference motion.
     """
     run, arm = study.run, believed_arm(study, kind.arm)
     if kind.law == "computed_torque":
@@ -174,5 +174,5 @@ def unit_gains(study: Study, kind: RowKind, motion: ReferenceMotion) -> Gains:
 
 
 def believed_arm(study: Study, name: str) -> Arm:
-    """What laws know: the arm with the payload that all rows have."""
+    """The arm model of laws: the arm with the payload common to all rows."""
     return row_arm(study.arms[name], {f"payload.{key}": x for key, x in study.run.payload.items()})

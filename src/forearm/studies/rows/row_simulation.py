@@ -1,4 +1,4 @@
-"""One row of a study simulated by itself, with all that a `Simulation` knows: curves, energies, events."""
+"""Full simulation of a single row: curves, energies, events."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def arm_of_row(study: Study, number: int) -> Arm:
     """The arm of a row, with its payload and its motors.
 
     Args:
-        study: whose row it is.
-        number: of the row, from 0.
+        study: the study.
+        number: row number, from 0.
     """
     return _setup(study, number).arms()[0]
 
@@ -36,17 +36,17 @@ def _setup(study: Study, number: int) -> RowSetup:
 
 
 def simulate_row(study: Study, number: int) -> Simulation:
-    """The run behind the figures of a row.
+    """The simulation behind the figures of a row.
 
     Args:
-        study: whose row it is.
-        number: of the row, from 0.
+        study: the study.
+        number: row number, from 0.
     """
     setup = _setup(study, number)
     if not setup.is_simulated:
         raise InputError(
-            f"row {number}: its figures are those that the motion requires, nothing is simulated; give the "
-            "study a law, such as law = 'computed_torque'."
+            f"row {number}: no simulation, only figures required by the motion; add a law to the study, such "
+            "as law = 'computed_torque'."
         )
     run, driving = study.run, setup.driving()
     if "controller" in driving:
@@ -65,7 +65,7 @@ def simulate_row(study: Study, number: int) -> Simulation:
 
 
 def _law(controller: TracedController, arm: Arm, step: float) -> Law:
-    """A law of rollouts as a function that is asked once a step, one after the other."""
+    """A rollout law as a function called once per step, in order."""
     reference = np.asarray(controller.reference, dtype=np.float64)[0]
     traced, _ = controller.traced(arm, reference.shape[-1])
     function = compile_function(traced, "law", arm=arm)

@@ -1,4 +1,4 @@
-"""Which values the rows of a study have: distributions of variables, correlation between them, and designs.
+"""Sampling of a study's rows: distributions of variables, their correlation, and designs.
 
-Every row is computed from the seed and its own number, whatever block of rows it is asked for in.
+Every row is computed from the seed and its own number, independent of the block of rows requested.
 """

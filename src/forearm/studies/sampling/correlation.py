@@ -1,4 +1,4 @@
-"""Correlated parameters: a Gaussian copula between the columns of a design."""
+"""Correlated variables: a Gaussian copula between the columns of a design."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from forearm.values import check_choice, check_number
 
 Pairs = Mapping[tuple[str, str], float]
 
-SMALLEST = 1e-9  # eigenvalue that rounding cannot make of 0
+SMALLEST = 1e-9  # eigenvalue that rounding cannot produce from 0
 LOWEST, HIGHEST = np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Correlation:
-    """A Gaussian copula: each column keeps its distribution, and pairs of them become correlated.
+    """A Gaussian copula: each column keeps its distribution, and pairs become correlated.
 
-    A pair's rho is the correlation of the normals underneath; Spearman's rank correlation of two parameters
-    that vary continuously is then 6/pi asin(rho/2), whatever their distributions.
+    A pair's rho is the correlation of the underlying normals; Spearman's rank correlation of two continuous
+    variables is then 6/pi asin(rho/2), whatever their distributions.
 
     Attributes:
         names: of the columns.
-        pairs: rho by the two names of a pair, in either order; pairs that are not named have 0.
+        pairs: rho by the two names of a pair, in either order; unnamed pairs have 0.
     """
 
     names: Sequence[str]
     pairs: Pairs
-    _columns: tuple[int, ...] = field(init=False, repr=False)  # those that have a pair
-    _factor: Floats = field(init=False, repr=False)  # Cholesky's, of these columns
+    _columns: tuple[int, ...] = field(init=False, repr=False)  # columns with a correlation
+    _factor: Floats = field(init=False, repr=False)  # Cholesky factor of these columns
 
     def __post_init__(self) -> None:
         names = tuple(self.names)
@@ -53,7 +53,7 @@ class Correlation:
             object.__setattr__(self, name, value)
 
     def correlated(self, u: Floats) -> Floats:
-        """Points of a design (B, d) with their columns correlated; those without a pair stay as they are."""
+        """Points of a design (B, d) with correlated columns; uncorrelated columns are unchanged."""
         if u.ndim != 2 or u.shape[1] != len(self.names):
             raise InputError(
                 f"correlation: expected points of shape (B, {len(self.names)}), got {u.shape}; "
@@ -68,7 +68,7 @@ class Correlation:
 
 
 def _weighted_sum(weights: Floats, columns: Sequence[Floats]) -> Floats:
-    """The sum of columns (B,) by weight.
+    """Weighted sum of columns (B,).
 
     Column by column: a matrix product rounds differently in blocks of different sizes.
     """
@@ -87,24 +87,23 @@ def _checked_pairs(names: Sequence[str], pairs: Pairs) -> dict[tuple[str, str], 
         a, b = (check_choice(name, names, "correlation") for name in pair)
         where = f"correlation of {a} and {b}"
         if (b, a) in checked:
-            raise InputError(f"{where}: expected once, got twice; leave one out.")
+            raise InputError(f"{where}: given twice; remove one.")
         checked[a, b] = check_number(given, where)
         if not -1.0 < checked[a, b] < 1.0:
             raise InputError(
                 f"{where}: expected a number between -1 and 1, ends excluded, got {given:g}; "
-                "for a full correlation vary one parameter and derive the other from it."
+                "for full correlation vary one parameter and derive the other from it."
             )
     return checked
 
 
 def _factor_of(names: Sequence[str], pairs: Pairs, columns: Sequence[int]) -> Floats:
-    """Cholesky's factor of the correlations of some columns, which no random numbers have where it does not
-    exist.
+    """Cholesky factor of the correlations of some columns; refused if not positive definite.
 
     Args:
         names: of all columns.
         pairs: rho by names.
-        columns: those that have a pair.
+        columns: those with a correlation.
     """
     place = {names[column]: k for k, column in enumerate(columns)}
     R = np.eye(len(columns))
@@ -112,19 +111,19 @@ def _factor_of(names: Sequence[str], pairs: Pairs, columns: Sequence[int]) -> Fl
         R[place[a], place[b]] = R[place[b], place[a]] = rho
     values, vectors = np.linalg.eigh(R)
     if len(values) and values[0] <= SMALLEST:
-        # v^T R v = 1 + 2 sum of rho_ij v_i v_j is the eigenvalue: the likely pair lowers it most.
+        # v^T R v = 1 + 2 sum of rho_ij v_i v_j is the eigenvalue: the most suspicious pair lowers it most.
         v = vectors[:, 0]
         a, b = min(pairs, key=lambda pair: pairs[pair] * v[place[pair[0]]] * v[place[pair[1]]])
         raise InputError(
-            f"correlation: expected a positive definite matrix, got the eigenvalue {values[0]:.3g}: no "
-            f"numbers have such correlations. Check {a} and {b} ({pairs[a, b]:g}) first, or multiply "
-            f"every correlation by less than {1.0 / (1.0 - values[0]):.3g}."
+            f"correlation: expected a positive definite matrix, got the eigenvalue {values[0]:.3g}: such "
+            f"correlations are impossible. Check {a} and {b} ({pairs[a, b]:g}) first, or multiply every "
+            f"correlation by less than {1.0 / (1.0 - values[0]):.3g}."
         )
     return _cholesky(R)
 
 
 def _cholesky(R: Floats) -> Floats:
-    """The lower factor, with sums in one order on every machine."""
+    """The lower factor, with the same order of summation on every machine."""
     L = np.zeros_like(R)
     for i in range(len(R)):
         for k in range(i + 1):

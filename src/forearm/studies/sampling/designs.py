@@ -1,7 +1,7 @@
-"""Designs: which points of the unit cube the rows of a study stand for.
+"""Designs: points of the unit cube, one per row of a study.
 
-A row is computed from its number: any block of rows can be asked for by itself, gives the same bits as in
-any other block, and costs no more memory than it fills.
+A row is computed from its number: any block of rows can be requested by itself, has the same bits as in any
+other block, and costs only the memory that it fills.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ Words = NDArray[np.uint64]
 Whole = NDArray[np.int64]
 
 DESIGNS = ("grid", "random", "latin-hypercube", "sobol", "sobol-indices")
-SEEDLESS = ("grid", "sobol", "sobol-indices")  # these need no seed
+SEEDLESS = ("grid", "sobol", "sobol-indices")  # deterministic designs, without a seed
 MAX_ROWS = 2**32
 MAX_DIMENSIONS = 100_000
 MAX_SEED = 2**64 - 1
-SOBOL_DIMENSIONS = 256  # that direction_numbers.txt has
+SOBOL_DIMENSIONS = 256  # dimensions in direction_numbers.txt
 
 BITS = 52  # of a point's coordinate; half a bit more still fits a float
-WORDS = 4  # that Philox gives per value of its counter
-ROUNDS = 8  # of the Feistel network
-# Bits of half an index, at least: networks of fewer bits have too few permutations.
+WORDS = 4  # values of Philox per counter
+ROUNDS = 8  # rounds of the Feistel network
+# Least number of bits of half an index: networks of fewer bits have too few permutations.
 MIN_HALF = 3
-# Kept free at both ends of a stratum, far above the rounding of MAX_ROWS strata.
+# Margin at both ends of a stratum, far above the rounding of MAX_ROWS strata.
 MARGIN = 2.0**-18
-# What a stream of random numbers is for; no two share a key.
+# Purposes of random streams; no two share a key.
 ROWS_STREAM, JITTER_STREAM, PERMUTATION_STREAM, SHIFT_STREAM = range(4)
 
 
@@ -46,11 +46,11 @@ class Design:
 
     Attributes:
         kind: one of DESIGNS.
-        rows: how many points; of a grid the product of the levels, of sobol-indices a multiple of
+        rows: number of points; for a grid the product of the levels, for sobol-indices a multiple of
             dimensions + 2.
-        dimensions: how many coordinates a point has.
-        seed: of what is drawn; None: the Sobol' sequence as it is, without a random shift.
-        levels: of a grid, one count per dimension; the last dimension is the fastest.
+        dimensions: number of coordinates.
+        seed: random seed; None: the Sobol' sequence without a random shift.
+        levels: for a grid, one count per dimension; the last dimension is the fastest.
     """
 
     kind: str
@@ -79,17 +79,17 @@ class Design:
 
         Args:
             first: the first row.
-            last: the row behind the last one.
+            last: one past the last row.
         """
         _check_rows(self, first, last)
         return _POINTS[self.kind](self, first, last)
 
     def level_indices(self, first: int, last: int) -> Whole:
-        """Which level of each dimension rows first to last - 1 of a grid have, (last - first, dimensions).
+        """Grid levels of rows first to last - 1 in each dimension, (last - first, dimensions).
 
         Args:
             first: the first row.
-            last: the row behind the last one.
+            last: one past the last row.
         """
         _check_rows(self, first, last)
         if self.kind != "grid":
@@ -102,7 +102,7 @@ def _check_levels(design: Design) -> None:
     levels, rows = design.levels, design.rows
     if design.kind != "grid":
         if levels:
-            raise InputError(f"design, levels: only a grid has them, this is {design.kind}; leave them out.")
+            raise InputError(f"design, levels: only a grid has levels, this is {design.kind}; omit them.")
         return
     if len(levels) != design.dimensions:
         raise InputError(
@@ -148,7 +148,7 @@ def _random(design: Design, first: int, last: int) -> Floats:
 
 
 def _latin_hypercube(design: Design, first: int, last: int) -> Floats:
-    """One row per stratum of each dimension, anywhere in it but for a margin that rounding cannot cross."""
+    """One row per stratum of each dimension, anywhere in it except for a margin against rounding."""
     keys = _stream(design, PERMUTATION_STREAM).random_raw(ROUNDS * design.dimensions)
     strata = _permuted(first, last, design.rows, keys.reshape(ROUNDS, design.dimensions))
     jitter = MARGIN + (1.0 - 2.0 * MARGIN) * _uniform(design, JITTER_STREAM, first, last)
@@ -181,14 +181,14 @@ _POINTS: dict[str, Callable[[Design, int, int], Floats]] = {
 
 
 def _stream(design: Design, stream: int, counter: int = 0) -> np.random.Philox:
-    """Philox at a value of its counter, with a key of its own for each seed and purpose."""
-    # The stream first: the seed's upper word must not be taken for it.
+    """Philox at a counter value, with its own key for each seed and purpose."""
+    # The stream comes first: it must not coincide with the seed's upper word.
     key = np.random.SeedSequence([stream, design.seed or 0]).generate_state(2, np.uint64)
     return np.random.Philox(key=key, counter=counter)
 
 
 def _uniform(design: Design, stream: int, first: int, last: int) -> Floats:
-    """Random numbers of rows, (last - first, dimensions): a row has whole values of the counter."""
+    """Random numbers of rows, (last - first, dimensions): each row uses whole counter values."""
     per_row = -(-design.dimensions // WORDS)
     words = _stream(design, stream, first * per_row).random_raw((last - first) * per_row * WORDS)
     return _as_floats(
@@ -197,15 +197,15 @@ def _uniform(design: Design, stream: int, first: int, last: int) -> Floats:
 
 
 def _as_floats(words: Words) -> Floats:
-    """The middles of 2^BITS equal parts of (0, 1), which floats have exactly."""
+    """The middles of 2^BITS equal parts of (0, 1), which are exact in floats."""
     return (words.astype(np.float64) + 0.5) * 2.0**-BITS
 
 
 def _permuted(first: int, last: int, count: int, keys: Words) -> Floats:
-    """Where random permutations of 0 ... count - 1, one per column of keys, put first ... last - 1.
+    """Images of first ... last - 1 under random permutations of 0 ... count - 1, one per column of keys.
 
-    A Feistel network permutes the indices of as many bits as count has; what it puts outside goes through
-    it again until it is inside, which permutes those inside among themselves.
+    A Feistel network permutes indices with as many bits as count; indices mapped outside are mapped again
+    until they are inside, which permutes those inside among themselves.
     """
     half = np.uint64(max(MIN_HALF, -(-(count - 1).bit_length() // 2)))
     columns = keys.shape[1]
@@ -227,14 +227,14 @@ def _feistel(indices: Words, keys: Words, column: Whole, half: np.uint64) -> Wor
 
 
 def _mixed(words: Words) -> Words:
-    """The mixing function of splitmix64: every bit of a word depends on all bits of what was given."""
+    """The mixing function of splitmix64: every output bit depends on all input bits."""
     words = (words ^ words >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ words >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
     return words ^ words >> np.uint64(31)
 
 
 def _sobol_points(design: Design, first: int, last: int, dimensions: int) -> Floats:
-    """Points of the Sobol' sequence in the order of Gray's code, with a random digital shift by seed."""
+    """Points of the Sobol' sequence in Gray code order, with a random digital shift by seed."""
     index = np.arange(first, last, dtype=np.uint64)
     gray = index ^ index >> np.uint64(1)
     words = np.zeros((last - first, dimensions), dtype=np.uint64)
@@ -269,7 +269,7 @@ def _directions(s: int, a: int, m: list[int], count: int) -> list[int]:
         s: degree of the polynomial.
         a: its inner coefficients, that of x^{s-1} as the highest bit.
         m: the first s odd numbers.
-        count: how many are wanted.
+        count: how many to compute.
     """
     v = [m_k << (BITS - 1 - k) for k, m_k in enumerate(m)]
     for k in range(s, count):

@@ -1,6 +1,6 @@
-"""Distributions of parameters: quantiles for sampling, levels for grids, and the tables they are read from.
+"""Distributions of variables: quantiles for sampling, levels for grids, and the tables they are read from.
 
-Every quantile is computed for its own u alone, so that a value does not depend on its neighbours in a block.
+Every quantile is computed for its own u alone, so that a value does not depend on others in a block.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from forearm.values import check_number, check_text, check_whole, is_number
 
 MAX_LEVELS = 1_000_000
 MAX_VALUES = 10_000
-MAX_SIGMA = 10.0  # of a logarithm; quantiles of a double stay below 9 sigma, and e^90 is still a float
-MIN_PROBABILITY = 1e-300  # below it floats lose digits
+MAX_SIGMA = 10.0  # of a logarithm; quantiles of a double stay below 9 sigma, and e^90 is still finite
+MIN_PROBABILITY = 1e-300  # below it floats lose precision
 
 Bounds = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Uniform:
-    """Every value from low to high is equally likely.
+    """Uniform distribution: every value from low to high is equally likely.
 
     Args:
         low: lowest value.
@@ -53,7 +53,7 @@ class Uniform:
         return np.clip(self.low + (self.high - self.low) * _inside(u), self.low, self.high)
 
     def levels(self, count: int) -> Floats:
-        """So many values at equal distances, both ends included; the middle where it is one."""
+        """So many equidistant values, both ends included; the middle for a single one."""
         count = _check_count(count)
         if count == 1:
             return np.array([0.5 * self.low + 0.5 * self.high])
@@ -62,7 +62,7 @@ class Uniform:
 
 @dataclass(frozen=True)
 class LogUniform:
-    """Every logarithm from that of low to that of high is equally likely.
+    """Log-uniform distribution: the logarithm is uniform between those of low and high.
 
     Args:
         low: lowest value, above 0.
@@ -87,7 +87,7 @@ class LogUniform:
         return self._between(_inside(u))
 
     def levels(self, count: int) -> Floats:
-        """So many values at equal ratios, both ends included; the geometric mean where it is one."""
+        """So many values at equal ratios, both ends included; the geometric mean for a single one."""
         count = _check_count(count)
         if count == 1:
             return self._between(np.array([0.5]))
@@ -102,11 +102,10 @@ class LogUniform:
 
 @dataclass(frozen=True)
 class Normal:
-    """The normal distribution, within bounds where they are given: what lies outside is left out and
-    the rest keeps its proportions.
+    """Normal distribution, truncated to bounds if given: the rest keeps its proportions.
 
     Args:
-        mean: of the distribution without bounds.
+        mean: of the untruncated distribution.
         std: its standard deviation.
         low: lowest value.
         high: highest value.
@@ -128,14 +127,14 @@ class Normal:
         _check_order("normal", self.low, self.high)
         if self._shares()[1] < MIN_PROBABILITY:
             raise InputError(
-                "normal: expected bounds that leave some of the probability, got low "
-                f"{self.low:g} and high {self.high:g} beside mean {self.mean:g} and std {self.std:g}; "
-                "move them towards the mean, or use uniform."
+                f"normal: expected bounds that contain some probability, got low {self.low:g} and high "
+                f"{self.high:g} for mean {self.mean:g} and std {self.std:g}; move them towards the mean, or "
+                "use uniform."
             )
 
     @property
     def bounds(self) -> Bounds:
-        """Lowest and highest value, infinite where there is no bound."""
+        """Lowest and highest value, infinite without a bound."""
         return self.low, self.high
 
     def quantile(self, u: Floats) -> Floats:
@@ -143,7 +142,7 @@ class Normal:
         u = _inside(u)
         below, within, above = self._shares()
         lower, upper = below + within * u, above + within * (1.0 - u)
-        # each from its own end: a probability next to 1 has lost the digits of the tail
+        # each from its own end: a probability near 1 has lost the digits of the tail
         z = np.where(lower <= 0.5, normal_quantile(lower), -normal_quantile(upper))
         return np.clip(self.mean + self.std * z, self.low, self.high)
 
@@ -152,7 +151,7 @@ class Normal:
         return self.quantile(_middles(count))
 
     def _shares(self) -> tuple[float, float, float]:
-        """Probabilities of the normal below, within and above the bounds."""
+        """Probabilities of the normal distribution below, within and above the bounds."""
         low, high = (self.low - self.mean) / self.std, (self.high - self.mean) / self.std
         below, up_to_high, above, from_low = normal_cdf(np.array([low, high, -high, -low])).tolist()
         return below, (from_low - above if low > 0.0 else up_to_high - below), above
@@ -160,7 +159,7 @@ class Normal:
 
 @dataclass(frozen=True)
 class LogNormal:
-    """Values whose logarithm is normal.
+    """Lognormal distribution: the logarithm of the value is normal.
 
     Args:
         median: of the values.
@@ -191,7 +190,7 @@ class LogNormal:
 
 @dataclass(frozen=True)
 class Triangular:
-    """A density that rises linearly from low to the mode and falls linearly to high.
+    """Triangular distribution: the density rises linearly from low to the mode and falls linearly to high.
 
     Args:
         low: lowest value.
@@ -233,11 +232,11 @@ class Triangular:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few values.
+    """Choice among a few values.
 
     Args:
         values: all numbers or all texts.
-        weights: how likely each is, relative to the others; None: all equally.
+        weights: relative probabilities; None: all equal.
     """
 
     values: tuple[float, ...] | tuple[str, ...]
@@ -250,7 +249,7 @@ class Choice:
 
     @property
     def bounds(self) -> Bounds | None:
-        """Lowest and highest value; None of texts."""
+        """Lowest and highest value; None for texts."""
         numbers = [value for value in self.values if not isinstance(value, str)]
         return (min(numbers), max(numbers)) if numbers else None
 
@@ -260,10 +259,10 @@ class Choice:
         return not isinstance(self.values[0], str)
 
     def quantile(self, u: Floats) -> NDArray[Any]:
-        """Values (B,) at u in (0, 1), which the values share in their order by weight; objects of texts."""
+        """Values (B,) at u in (0, 1), assigned in order by weight; texts as objects."""
         weights = np.ones(len(self.values)) if self.weights is None else np.array(self.weights)
         edges = np.cumsum(weights / weights.max())
-        # the first edge above u, so that a value without weight is never taken
+        # the first edge above u, so that a value of zero weight is never chosen
         return self._all()[np.searchsorted(edges / edges[-1], _inside(u), side="right")]
 
     def levels(self, count: int) -> NDArray[Any]:
@@ -276,7 +275,7 @@ class Choice:
 
 Distribution = Uniform | LogUniform | Normal | LogNormal | Triangular | Choice
 
-# Fields of each kind that a list gives in this order; of a choice the list is the values.
+# Field order of each kind given as a list; for a choice the list holds the values.
 LISTED: dict[str, tuple[Callable[..., Distribution], tuple[str, ...]]] = {
     "uniform": (Uniform, ("low", "high")),
     "loguniform": (LogUniform, ("low", "high")),
@@ -293,10 +292,10 @@ def distribution_of(fields: Mapping[str, object], where: str) -> Distribution:
     """The distribution that a table of a file describes.
 
     Args:
-        fields: exactly one of uniform = [low, high], loguniform = [low, high], normal = [mean, std] or
-            {mean, std, low, high}, lognormal = [median, sigma], triangular = [low, mode, high] and
-            choice or values = [...], these two with weights = [...] beside them if wanted.
-        where: how errors name the table.
+        fields: exactly one of uniform = [low, high], loguniform = [low, high], normal = [mean, std] or {mean,
+            std, low, high}, lognormal = [median, sigma], triangular = [low, mode, high] and choice or values
+            = [...], optionally with weights = [...].
+        where: name of the table in errors.
     """
     with located(where):
         kind = _kind_of(fields)
@@ -329,7 +328,7 @@ def _kind_of(fields: Mapping[str, object]) -> str:
         got = ", ".join(kinds) or "none"
         raise InputError(f"expected exactly one of {', '.join(KINDS)}, got {got}; keep one.")
     if "weights" in fields and kinds[0] not in CHOICES:
-        raise InputError(f"weights: expected beside choice or values alone, got {kinds[0]}; leave them out.")
+        raise InputError(f"weights: allowed only with choice or values, got {kinds[0]}; remove them.")
     return kinds[0]
 
 
@@ -344,7 +343,7 @@ def _normal_of(given: Mapping[str, object]) -> Normal:
         _check_keys(given, NORMAL_KEYS)
         missing = [name for name in ("mean", "std") if name not in given]
         if missing:
-            raise InputError(f"expected mean and std, got no {missing[0]}; add {missing[0]} = NUMBER.")
+            raise InputError(f"expected mean and std, {missing[0]} is missing; add {missing[0]} = NUMBER.")
     return Normal(**given)  # type: ignore[arg-type]
 
 
@@ -358,7 +357,7 @@ def _as_tuple(given: object, kind: str, names: Sequence[str] = ()) -> tuple[Any,
 def _keep_numbers(
     distribution: Distribution, kind: str, *names: str, above: float = -math.inf, maximum: float = math.inf
 ) -> None:
-    """Fields as checked floats, whatever kind of number was given."""
+    """Fields as checked floats, from any numeric type."""
     for name in names:
         number = check_number(getattr(distribution, name), f"{kind}, {name}", above=above, maximum=maximum)
         object.__setattr__(distribution, name, number)
@@ -389,7 +388,7 @@ def _checked_weights(given: object, count: int) -> tuple[float, ...]:
     if len(checked) != count:
         raise InputError(f"choice, weights: expected one per value, {count}, got {len(checked)}.")
     if not any(checked):
-        raise InputError("choice, weights: expected at least one above 0, got zeros; leave weights out.")
+        raise InputError("choice, weights: expected at least one above 0, got zeros; omit weights.")
     return checked
 
 
@@ -402,10 +401,8 @@ def _middles(count: int) -> Floats:
 
 
 def _inside(u: Floats) -> Floats:
-    """Probabilities as floats; what is not within (0, 1) would come out as a plausible value."""
+    """Checked probabilities; values outside (0, 1) would yield plausible but wrong quantiles."""
     u = np.asarray(u, dtype=np.float64)
     if not ((u > 0.0) & (u < 1.0)).all():
-        raise InputError(
-            "quantile: expected every u strictly between 0 and 1, got others; take them from a Design."
-        )
+        raise InputError("quantile: expected every u strictly between 0 and 1; take points from a Design.")
     return u

@@ -1,4 +1,4 @@
-"""The normal distribution's quantiles and its distribution function, for arrays."""
+"""Quantile and distribution function of the normal distribution, for arrays."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from forearm.spatial import Floats
 
-# Numerator and denominator by region, the highest power first.
+# Numerator and denominator coefficients by region, highest power first.
 CENTRE = (
     (
         2.5090809287301226727e3, 3.3430575583588128105e4, 6.7265770927008700853e4, 4.5921953931549871457e4,
@@ -44,14 +44,14 @@ FAR_TAIL = (
     ),
 )  # fmt: skip
 HALF_CENTRE = 0.425  # |u - 1/2| of the central region
-SPLIT_TAIL = 5.0  # sqrt(-log u) where the far tail begins
+SPLIT_TAIL = 5.0  # sqrt(-log u) at the start of the far tail
 Rational = tuple[tuple[float, ...], tuple[float, ...]]
 
 _erfc = np.frompyfunc(math.erfc, 1, 1)
 
 
 def normal_quantile(u: Floats) -> Floats:
-    """The standard normal distribution's quantiles, to about 1e-15 of each; NaN outside (0, 1).
+    """Standard normal quantiles, to about 1e-15 relative; NaN outside (0, 1).
 
     M. J. Wichura, Algorithm AS 241 (PPND16), Applied Statistics 37, 1988.
     """

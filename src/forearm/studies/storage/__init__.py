@@ -1,4 +1,4 @@
-"""A folder of results: the manifest of its study, and parts in Parquet that are written whole or not at all.
+"""The results folder: the manifest of its study, and Parquet parts that are written atomically.
 
 Any process may be killed at any moment, and several may write at once.
 """

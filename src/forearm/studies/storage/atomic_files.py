@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, beside other writers on this machine and on others."""
+"""Atomic file writes, safe with other writers on this machine and on others."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from pathlib import Path
 
 TEMPORARY = re.compile(r"\..+\.(?P<host>[\w-]+)\.(?P<pid>\d{1,9})\.[0-9a-f]{16}\.tmp")
 STALE = 3600.0  # s after which a temporary file of another machine counts as abandoned
-TRIES = 3  # a temporary file may be swept by a machine that takes its writer for dead
-FATAL = {errno.EIO, errno.ENOSPC, errno.EDQUOT}  # what makes a rename not last
+TRIES = 3  # a temporary file may be removed by a machine that assumes its writer dead
+FATAL = {errno.EIO, errno.ENOSPC, errno.EDQUOT}  # operations that make a rename durable may fail with these
 
-Signature = tuple[int, int, int]  # of a file: time of change, size, inode
+Signature = tuple[int, int, int]  # of a file: modification time, size, inode
 
 
 def entries(folder: Path) -> Iterator[os.DirEntry[str]]:
-    """What is in a folder; nothing where it is not there."""
+    """Entries of a folder; none if it does not exist."""
     with contextlib.suppress(FileNotFoundError), os.scandir(folder) as found:
         yield from found
 
 
 def visible(folder: Path) -> Iterator[str]:
-    """Names in a folder, without those of temporary files, of systems and of file systems."""
+    """Names in a folder, except temporary, system and file-system files."""
     return (entry.name for entry in entries(folder) if not entry.name.startswith("."))
 
 
 def signature(path: Path) -> Signature:
-    """What changes when a file is replaced or written to."""
+    """A stamp that changes when a file is replaced or written."""
     found = path.stat()
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def host_word() -> str:
-    """The name of this machine, as it stands in names of temporary files."""
+    """The name of this machine in names of temporary files."""
     return re.sub(r"[^\w-]", "-", socket.gethostname(), flags=re.ASCII) or "host"
 
 
 def write_temporary(target: Path, data: bytes) -> Path:
-    """The bytes on the disk beside their target, under a name that says whose they are."""
+    """Write the bytes next to their target, under a name that identifies the writer."""
     temporary = target.with_name(f".{target.name}.{host_word()}.{os.getpid()}.{os.urandom(8).hex()}.tmp")
     try:
         with temporary.open("xb") as stream:
@@ -56,7 +56,7 @@ def write_temporary(target: Path, data: bytes) -> Path:
 
 
 def replace_file(target: Path, data: bytes) -> None:
-    """Write a file whole or not at all, so that it outlives a power cut."""
+    """Write a file atomically and durably, surviving a power cut."""
     for k in range(TRIES):
         temporary = write_temporary(target, data)
         try:
@@ -71,7 +71,7 @@ def replace_file(target: Path, data: bytes) -> None:
 
 
 def write_new(target: Path, data: bytes) -> None:
-    """Write a file that is not there yet; one that another process made meanwhile stays."""
+    """Create a file atomically; one that another process created meanwhile stays."""
     temporary = write_temporary(target, data)
     try:
         os.link(temporary, target)
@@ -86,16 +86,16 @@ def write_new(target: Path, data: bytes) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make renames in a folder last, where the system lets folders be opened."""
+    """Make renames in a folder durable, if the system can open folders."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except PermissionError:  # a folder that may be passed through, and not be looked into
+    except PermissionError:  # a folder with execute but no read permission
         return
     try:
         os.fsync(descriptor)
-    except OSError as error:  # some network file systems refuse it, and do it by themselves
+    except OSError as error:  # some network file systems refuse it, and do it themselves
         if error.errno in FATAL:
             raise
     finally:
@@ -103,10 +103,10 @@ def sync_folder(folder: Path) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """Remove temporary files of processes that ended while they wrote."""
+    """Remove temporary files of writers that died."""
     for entry in list(entries(folder)):
         found = TEMPORARY.fullmatch(entry.name)
-        with contextlib.suppress(OSError):  # gone already, or in use, or of another user
+        with contextlib.suppress(OSError):  # already gone, in use, or owned by another user
             if found and _is_abandoned(found["host"], int(found["pid"]), entry.stat().st_mtime):
                 os.unlink(entry.path)
 
@@ -114,7 +114,7 @@ def sweep(folder: Path) -> None:
 def _is_abandoned(host: str, pid: int, written: float) -> bool:
     if time.time() - written > STALE:
         return True
-    if host != host_word() or os.name != "posix":  # elsewhere os.kill(pid, 0) is more than a question
+    if host != host_word() or os.name != "posix":  # elsewhere os.kill(pid, 0) is not a harmless test
         return False
     try:
         os.kill(pid, 0)

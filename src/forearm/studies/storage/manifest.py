@@ -1,4 +1,4 @@
-"""The manifest of a folder of results: what is computed, and in what a study differs from it."""
+"""The manifest of a results folder: what is computed, and how it differs from another study."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ MAX_DIFFERENCES = 12
 
 
 def digest_of(manifest: Mapping[str, Any]) -> str:
-    """The SHA-256 of a manifest, whatever the order of its keys."""
+    """The SHA-256 of a manifest, independent of the order of its keys."""
     text = json.dumps(manifest, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def plain(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The manifest as it comes back from its file."""
+    """The manifest as read back from its file."""
     check_kind(manifest, Mapping, "study")
     try:
         found: dict[str, Any] = json.loads(json.dumps(dict(manifest), allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(
-            f"study: expected finite numbers, text, lists and tables, as JSON knows them: "
-            f"{shorten(str(error), 200)}. Write others as text."
+            f"study: expected finite numbers, text, lists and tables, as in JSON: "
+            f"{shorten(str(error), 200)}. Convert other values to text."
         ) from error
     return found
 
 
 def check_fields(manifest: dict[str, Any], where: str) -> None:
-    """Refuse a manifest that does not say what rows and columns there are."""
+    """Refuse a manifest without valid rows and columns."""
     check_whole(manifest.get("rows"), f"{where}, rows", 1)
     check_whole(manifest.get("rows_per_part"), f"{where}, rows_per_part", 1)
     columns = manifest.get("columns")
@@ -49,7 +49,7 @@ def check_fields(manifest: dict[str, Any], where: str) -> None:
         if name == ROW or kind not in TYPES:
             raise InputError(
                 f"{where}, column {shorten(name)}: expected one of {', '.join(TYPES)} under a name other "
-                f"than {ROW!r}, which every part has by itself; got {shorten(kind)}."
+                f"than {ROW!r}, which every part has anyway; got {shorten(kind)}."
             )
 
 
@@ -62,20 +62,20 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def check_same(folder: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """Refuse a folder of another study, with what is different."""
+    """Refuse a folder of another study, listing the differences."""
     differences = list(_differences(found, wanted, ""))
     if differences:
         shown = differences[:MAX_DIFFERENCES]
         more = len(differences) - len(shown)
         lines = "\n".join(f"  {line}" for line in shown) + (f"\n  and {more} more" if more else "")
         raise InputError(
-            f"{folder}: expected the study that its {MANIFEST} has, got another one:\n{lines}\n"
+            f"{folder}: expected the study of its {MANIFEST}, got another one:\n{lines}\n"
             "Give another folder, or restore the study."
         )
 
 
 def _differences(found: Any, wanted: Any, path: str) -> Iterator[str]:
-    """A line for every key at which two manifests differ."""
+    """A line for every key in which two manifests differ."""
     if isinstance(found, dict) and isinstance(wanted, dict):
         for key in dict.fromkeys((*found, *wanted)):
             yield from _differences(
@@ -85,18 +85,18 @@ def _differences(found: Any, wanted: Any, path: str) -> Iterator[str]:
         for k in range(max(len(found), len(wanted))):
             one, other = _item(found, k), _item(wanted, k)
             yield from _differences(one, other, f"{path}{_label(one, other, k)}")
-    elif repr(found) != repr(wanted):  # as their digests: 1 is not 1.0, nor 0.0 -0.0
+    elif repr(found) != repr(wanted):  # by their digests: 1 is not 1.0, nor 0.0 -0.0
         is_data = all(isinstance(x, str) and len(x) > LONGEST_SHOWN for x in (found, wanted))
         said = "other numbers" if is_data else f"{_shown(found)} in the folder, {_shown(wanted)} given"
         yield f"{path}: {said}."
 
 
-LONGEST_SHOWN = 200  # characters; longer texts are numbers
+LONGEST_SHOWN = 200  # characters; longer texts are digests
 _ABSENT = object()
 
 
 def _label(one: Any, other: Any, k: int) -> str:
-    """The name that two entries of a list share, or their place."""
+    """The common name of two entries of a list, or their index."""
     names = [entry.get("name") if isinstance(entry, dict) else None for entry in (one, other)]
     return f".{names[0]}" if names[0] is not None and names[0] == names[1] else f"[{k}]"
 

@@ -1,4 +1,4 @@
-"""A part of the results as a Parquet file: written in memory, checked from its metadata, read by columns."""
+"""A part of the results as a Parquet file: written in memory, validated by its metadata, read by columns."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Columns = Mapping[str, NDArray[Any]]
 
 
 def part_bytes(first_row: int, columns: Columns, digest: str) -> bytes:
-    """A part as Parquet bytes, the same for the same content; needs no disk.
+    """A part as Parquet bytes, identical for identical content; needs no disk.
 
     Args:
         first_row: The number of the first row; the column "row" counts from it.
-        columns: One array per column, all of one length: float64, int64, or text.
-        digest: `ResultFolder.digest`, by which the part is known to belong to its study.
+        columns: One array per column, all of equal length: float64, int64, or text.
+        digest: `ResultFolder.digest`, which ties the part to its study.
     """
     arrow = arrow_for("results")
     count = len(next(iter(columns.values()), ()))
@@ -33,7 +33,7 @@ def part_bytes(first_row: int, columns: Columns, digest: str) -> bytes:
     arrays = {ROW: row} | {name: _arrow_array(name, v, count) for name, v in columns.items()}
     table = arrow.core.table(arrays).replace_schema_metadata({DIGEST_KEY: digest.encode()})
     buffer = io.BytesIO()
-    # A dictionary of values pays for words that come again, not for computed numbers.
+    # A dictionary pays off for repeated words, not for computed values.
     words = [name for name, array in arrays.items() if array.type == arrow.core.string()]
     arrow.parquet.write_table(
         table,
@@ -49,13 +49,13 @@ def part_bytes(first_row: int, columns: Columns, digest: str) -> bytes:
 def fault_in(
     source: Path | io.BytesIO, columns: Mapping[str, str], first: int, last: int, digest: str
 ) -> str | None:
-    """What is wrong with a Parquet file as a part, from its metadata alone; None where it is right.
+    """Fault of a Parquet file as a part, from its metadata alone; None if valid.
 
     Args:
         source: The file, or its bytes.
         columns: The types of all columns by name, "row" first.
         first: The first row.
-        last: The row behind the last.
+        last: One past the last row.
         digest: That of the manifest.
     """
     arrow = arrow_for(source.name if isinstance(source, Path) else "results")
@@ -64,10 +64,10 @@ def fault_in(
         found = metadata.schema.to_arrow_schema()
         rows = _row_range(metadata)
     except (arrow.core.ArrowException, OSError, ValueError) as error:
-        # Of the disk or of the memory, not of what is in the file.
+        # A disk or memory error, not a fault of the content.
         if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno is not None):
             raise
-        return f"no readable Parquet file: {shorten(str(error), 200)}"
+        return f"not a readable Parquet file: {shorten(str(error), 200)}"
     types = {field.name: _kind(field.type) for field in found}
     if types != columns or found.names[0] != ROW:
         return f"expected the columns {shorten(columns, 200)}, got {shorten(types, 200)}"
@@ -79,7 +79,7 @@ def fault_in(
 
 
 def read_columns(path: Path, names: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """Columns of a part, its pages checked; ValueError where it is damaged, OSError where it cannot be read.
+    """Columns of a part, with page checksums verified; ValueError if damaged, OSError if unreadable.
 
     Args:
         path: The file.
@@ -95,11 +95,11 @@ def read_columns(path: Path, names: Sequence[str]) -> dict[str, NDArray[Any]]:
 
 
 def empty_column(kind: str, count: int) -> NDArray[Any]:
-    """Room for the values of a column.
+    """Empty array for the values of a column.
 
     Args:
-        kind: Its type, as the manifest names it.
-        count: How many values.
+        kind: Its type in the manifest.
+        count: Number of values.
     """
     return np.empty(count, object if kind == "string" else kind)
 
@@ -117,12 +117,12 @@ def _arrow_array(name: str, values: NDArray[Any], count: int) -> Any:
 
 
 def _kind(arrow_type: Any) -> str:
-    """What the manifest calls a type of Arrow."""
+    """The manifest's name of an Arrow type."""
     return str(arrow_type).replace("double", "float64")
 
 
 def _row_range(metadata: Any) -> tuple[int, int] | None:
-    """The least and the greatest row, from the statistics of the column; None where it has none."""
+    """The smallest and largest row, from the statistics of the column; None if missing."""
     statistics = [metadata.row_group(k).column(0).statistics for k in range(metadata.num_row_groups)]
     if not statistics or any(found is None or not found.has_min_max for found in statistics):
         return None

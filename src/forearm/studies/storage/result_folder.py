@@ -1,10 +1,10 @@
-"""The results of a study as a folder of Parquet parts: each is committed whole, and none is lost.
+"""The results of a study as a folder of Parquet parts, each committed atomically, so that none is lost.
 
     study.json                  the manifest: what is computed, written once
     parts/part-000000.parquet   rows 0 to rows_per_part - 1, and so on
 
-A process may be killed at any moment, on any of several machines: what was committed stays valid, and the
-same command goes on with what is missing.
+A process may be killed at any moment, on any of several machines: committed parts stay valid, and the same
+command continues with the missing ones.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ from forearm.values import check_whole
 
 PARTS = "parts"
 PART_NAME = re.compile(r"part-(\d{6,})\.parquet")
-RECENT = 64  # commits that the rate is taken from
+RECENT = 64  # commits over which the rate is measured
 
 
 class StudyError(ForearmError):
-    """A study that cannot go on; the parts that were committed are kept."""
+    """A study that cannot continue; committed parts are kept."""
 
 
 class RunProgress(NamedTuple):
-    """How far a run is, from the names and times of the committed files."""
+    """Progress of a run, from the names and times of the committed files."""
 
     parts_done: int
     parts: int
@@ -63,7 +63,7 @@ class RunProgress(NamedTuple):
 
 
 class ResultFolder:
-    """A folder of results of a study, made by `open` or `at`."""
+    """A results folder, created by `open` or `at`."""
 
     def __init__(self, path: Path, manifest: dict[str, Any], writes: bool) -> None:
         self.path = path
@@ -74,21 +74,21 @@ class ResultFolder:
         self.columns: dict[str, str] = {ROW: "int64", **manifest["columns"]}
         self.parts = -(-self.rows // self.rows_per_part)
         self._writes = writes
-        self._checked: dict[int, Signature] = {}  # parts found valid, while their files do not change
+        self._checked: dict[int, Signature] = {}  # parts found valid, as long as their files do not change
         self._manifest_seen: Signature | None = None  # nothing yet: the first commit reads it again
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], manifest: Mapping[str, Any]) -> ResultFolder:
-        """Make the folder, or open the one that has the same manifest to go on.
+        """Create the folder, or open an existing one with the same manifest to continue.
 
         Args:
             path: The folder; it may exist if it is empty or holds this study.
-            manifest: `rows`, `rows_per_part`, `columns` (name: "float64", "string" or "int64", without
-                "row") and whatever else defines the study, as JSON knows it.
+            manifest: `rows`, `rows_per_part`, `columns` (name: "float64", "string" or "int64", without "row")
+                and anything else that defines the study, as JSON values.
         """
         where, wanted = Path(path), plain(manifest)
         check_fields(wanted, "study")
-        arrow_for(f"{where}: a folder of results")
+        arrow_for(f"{where}: a results folder")
         try:
             where.mkdir(parents=True, exist_ok=True)
             _check_place(where)
@@ -103,67 +103,65 @@ class ResultFolder:
             return cls(where, wanted, writes=True)
         except OSError as error:
             raise InputError(
-                f"{where}: cannot hold results: {error.strerror or error}. Make room there, get the right to "
-                "write, or give another folder."
+                f"{where}: cannot hold results: {error.strerror or error}. Free some space, get write "
+                "permission, or give another folder."
             ) from error
 
     @classmethod
     def at(cls, path: str | os.PathLike[str]) -> ResultFolder:
-        """Open an existing folder to read, also while others write to it."""
+        """Open an existing folder for reading, even while others write to it."""
         where = Path(path)
         if not (where / MANIFEST).is_file():
-            raise InputError(
-                f"{where}: expected a folder of results, which has a {MANIFEST}. Check the path."
-            )
+            raise InputError(f"{where}: expected a results folder with a {MANIFEST}. Check the path.")
         return cls(where, read_manifest(where), writes=False)
 
     def rows_of(self, part: int) -> tuple[int, int]:
-        """The first row of a part, and the one behind its last."""
+        """The first row of a part, and one past its last."""
         first = part * self.rows_per_part
         return first, min(first + self.rows_per_part, self.rows)
 
     def part_path(self, part: int) -> Path:
-        """Where a part is, or will be."""
+        """The path of a part, existing or not."""
         return self.path / PARTS / f"part-{part:06d}.parquet"
 
     def missing(self, wanted: Sequence[int] | None = None) -> list[int]:
-        """The parts that are still to be computed, among those wanted (default: all); where the folder was
-        opened to write, files that are no valid parts are moved aside as `broken-...`.
+        """The parts still to be computed, among those wanted (default: all); in a folder opened for writing,
+        invalid part files are moved aside as `broken-...`.
         """
         return [part for part in self._wanted(wanted) if not self._usable(part)]
 
     def has(self, part: int) -> bool:
-        """Whether a part is there and valid, from its file's metadata."""
+        """Whether a part exists and is valid, from its file's metadata."""
         return self._fault(part) is None
 
     def commit(self, part: int, data: bytes) -> None:
-        """Put the Parquet bytes of a part into the folder, whole or not at all; safe beside other writers.
+        """Store the Parquet bytes of a part, atomically; safe with concurrent writers.
 
         Args:
             part: Its number.
-            data: What `part_bytes` gave for its rows.
+            data: Result of `part_bytes` for its rows.
         """
         self.check_manifest()
         fault = self._fault_in(part, io.BytesIO(data))
         if fault is not None:
             raise StudyError(
-                f"{self._named(part)}: expected Parquet bytes of these rows, got {len(data)} bytes that are "
-                f"not: {fault}. The task must return part_bytes(...) of the rows of the part it is given."
+                f"{self._named(part)}: expected Parquet bytes of these rows, got {len(data)} other bytes: "
+                f"{fault}. The task must return part_bytes(...) for the rows of its part."
             )
         try:
             replace_file(self.part_path(part), data)
         except OSError as error:
-            if self.has(part):  # by another writer; Windows replaces no file that is being read
+            if self.has(part):  # by another writer; Windows does not replace a file that is being read
                 return
             raise StudyError(
-                f"{self._named(part)}: cannot be written: {error.strerror or error}. {self.kept()}; make "
-                "room there, then give the same command again: it computes only what is missing."
+                f"{self._named(part)}: cannot be written: {error.strerror or error}. {self.kept()}; free "
+                "some space, then run the same command again: it computes only what is missing."
             ) from error
         with contextlib.suppress(OSError):
             self._checked[part] = signature(self.part_path(part))
 
     def check_manifest(self) -> None:
-        """Stop where study.json is no longer the one that this folder was opened with."""
+        """Stop if study.json is no longer the one that this folder was opened with."""
         place = self.path / MANIFEST
         try:
             seen = signature(place)
@@ -174,38 +172,38 @@ class ResultFolder:
             is_same = False
         if not is_same:
             raise StudyError(
-                f"{place}: expected the study that this run began with, but the file was changed, damaged or "
-                "removed while it ran. Nothing is written any more; restore the file, or give another folder."
+                f"{place}: the manifest was changed, damaged or removed during the run. Nothing more is "
+                "written; restore the file, or give another folder."
             )
         self._manifest_seen = seen
 
     def parts_done(self) -> list[int]:
-        """The parts that are there and valid."""
+        """The existing valid parts."""
         return [part for part in range(self.parts) if self.has(part)]
 
     @property
     def rows_done(self) -> int:
-        """How many rows the complete parts have."""
+        """Number of rows in complete parts."""
         return sum(last - first for first, last in map(self.rows_of, self.parts_done()))
 
     @property
     def is_complete(self) -> bool:
-        """Whether every part is there and valid."""
+        """Whether every part exists and is valid."""
         return all(map(self.has, range(self.parts)))
 
     def column(self, name: str) -> NDArray[Any]:
-        """A column at all complete rows, in the order of rows: float64, int64, or text as objects."""
+        """A column of all complete rows, in row order: float64, int64, or text as objects."""
         return self.table([name])[name]
 
     def table(
         self, names: Sequence[str] | None = None, first: int = 0, last: int | None = None
     ) -> dict[str, NDArray[Any]]:
-        """Columns at the complete rows of a range; take "row" along to know which these are.
+        """Columns of the complete rows in a range; include "row" to know which these are.
 
         Args:
             names: The columns (default: all, "row" first).
             first: The first row.
-            last: The row behind the last (default: up to the end).
+            last: One past the last row (default: up to the end).
         """
         chosen = list(self.columns) if names is None else list(names)
         for name in chosen:
@@ -224,14 +222,14 @@ class ResultFolder:
         return result
 
     def progress_now(self) -> RunProgress:
-        """How far the runs on all machines are, from one look at the folder; no file is opened."""
+        """Progress of the runs on all machines, from one directory listing; no file is opened."""
         times = sorted(self._commit_times())
         recent = times[-RECENT:]
         span = max(time.time(), recent[-1]) - recent[0] if recent else 0.0
         return RunProgress(len(times), self.parts, (len(recent) - 1) / span if span > 0.0 else 0.0)
 
     def kept(self) -> str:
-        """A phrase for messages: how many parts are complete."""
+        """A phrase for messages: number of complete parts."""
         done = self.progress_now().parts_done if (self.path / PARTS).is_dir() else 0
         return f"{done} of {self.parts} parts are complete and kept"
 
@@ -252,7 +250,7 @@ class ResultFolder:
         return [check_whole(part, f"{self.path}, part", 0, self.parts - 1) for part in wanted]
 
     def _usable(self, part: int) -> bool:
-        """Whether it is there and valid; what is there and is not valid is moved aside."""
+        """Whether it exists and is valid; an invalid file is moved aside."""
         fault = self._fault(part)
         if fault and self._writes:
             self._move_aside(part)
@@ -264,19 +262,19 @@ class ResultFolder:
         aside = place.with_name(f"broken-{place.stem}-{os.urandom(4).hex()}{place.suffix}")
         try:
             os.replace(place, aside)
-            # Another writer may have put the right one there since we looked.
+            # Another writer may have stored a valid one meanwhile.
             if self._fault_in(part, aside) is None:
                 os.replace(aside, place)
         except FileNotFoundError:
             return
         except OSError as error:
             raise StudyError(
-                f"{self._named(part)}: {place.name} is no valid part and cannot be moved aside: "
-                f"{error.strerror or error}. Remove it to have it computed again."
+                f"{self._named(part)}: {place.name} is not a valid part and cannot be moved aside: "
+                f"{error.strerror or error}. Remove it to recompute the part."
             ) from error
 
     def _fault(self, part: int) -> str | None:
-        """Why a part is to be computed: "" where it is not there, None where it is valid."""
+        """Why a part must be computed: "" if missing, None if valid."""
         place = self.part_path(part)
         try:
             seen = signature(place)
@@ -288,7 +286,7 @@ class ResultFolder:
         except OSError as error:
             raise StudyError(
                 f"{self._named(part)}: {place.name} cannot be read: {error.strerror or error}. Make it "
-                "readable, or remove it to have it computed again."
+                "readable, or remove it to recompute the part."
             ) from error
         if fault is None:
             self._checked[part] = seen
@@ -298,7 +296,7 @@ class ResultFolder:
         return fault_in(source, self.columns, *self.rows_of(part), self.digest)
 
     def _pieces(self, first: int, last: int) -> Iterator[tuple[int, int, int]]:
-        """The complete parts of a range of rows, each with the start and the end inside it."""
+        """The complete parts of a range of rows, each with the start and end inside it."""
         for part in range(first // self.rows_per_part, -(-last // self.rows_per_part)):
             low, high = self.rows_of(part)
             if self.has(part) and max(first, low) < min(last, high):
@@ -309,9 +307,9 @@ class ResultFolder:
             return read_columns(self.part_path(part), names)
         except (OSError, ValueError) as error:
             raise StudyError(
-                f"{self._named(part)}: {self.part_path(part).name} is damaged or gone: "
-                f"{shorten(str(error), 200)}. Remove it, then run the study again: it computes only what is "
-                "missing."
+                f"{self._named(part)}: {self.part_path(part).name} is damaged or missing: "
+                f"{shorten(str(error), 200)}. Remove it, then run the study again: only missing parts are "
+                "computed."
             ) from error
 
 
@@ -321,15 +319,15 @@ def _manifest_to_go_on(folder: Path) -> dict[str, Any]:
     except InputError as error:
         raise InputError(
             f"{error} Restore it; or give a new folder, and move the files in {folder / PARTS} into its "
-            f"{PARTS}: those of the same study are taken over."
+            f"{PARTS}: parts of the same study are accepted."
         ) from error
 
 
 def _check_place(folder: Path) -> None:
-    """Refuse a folder that has files of others and no study: results are not mixed with them."""
+    """Refuse a folder that has other files and no study, so that results are not mixed with them."""
     others = sorted({*visible(folder)} - {MANIFEST, PARTS})
     is_taken = bool(others) or any(visible(folder / PARTS))
-    # The manifest is looked for last: another process may make it, and parts, in the meantime.
+    # The manifest is checked last: another process may create it, and parts, in the meantime.
     if is_taken and not (folder / MANIFEST).exists():
         raise InputError(
             f"{folder}: expected an empty folder or one with a {MANIFEST}, got one with "

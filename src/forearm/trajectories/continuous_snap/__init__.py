@@ -1,5 +1,5 @@
-"""Motions whose snap is continuous, as arms with elastic joints need: polynomials of ninth degree in time.
+"""Motions of continuous snap, as arms with elastic joints need: polynomials of ninth degree in time.
 
-The motion (`motion`), the states at its points (`least_snap`), how long each leg takes (`leg_durations`),
-what a request asks for (`planner`, `driven`), and who else has four derivatives (`derivatives`).
+The motion (`motion`), the states at its points (`least_snap`), segment durations (`leg_durations`), planning
+(`planner`, `driven`), and the derivatives of other motions (`derivatives`).
 """

@@ -1,4 +1,4 @@
-"""Four derivatives of a motion, for whatever needs them: the torques of arms with elastic joints."""
+"""Four derivatives of a motion, as the torques of arms with elastic joints need."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REASONS: dict[type, str] = {
     JerkMotion: "its jerks jump",
     PathMotion: "its accelerations or jerks jump",
     HandLine: "its jerks jump",
-    RecordedMotion: "nothing is known of them between samples",
+    RecordedMotion: "they are undefined between samples",
 }
 REMEDY = (
     "plan through its points with a continuous snap: fa.plan(arm, points, snap=True), forearm plan --snap "
@@ -34,7 +34,7 @@ REMEDY = (
 
 @runtime_checkable
 class HasDerivatives(Protocol):
-    """A motion that is smooth enough, and says so."""
+    """A motion that is smooth enough and provides its derivatives."""
 
     def derivatives(self, t: ArrayLike) -> Derivatives:
         """q, qd, qdd, qddd, qdddd at a time, (n,) each, or at times (m,), (m, n) each."""
@@ -44,8 +44,8 @@ class HasDerivatives(Protocol):
 def derivatives_of(motion: Any, times: ArrayLike) -> Derivatives:
     """q, qd, qdd, qddd and qdddd of a motion at times (T,), (T, n) each, or at a time, (n,) each; exact.
 
-    Motions of continuous snap have them, those of a Fourier series and of quintic splines that repeat, and
-    whatever else has `derivatives(t)`. Others are refused.
+    Motions of continuous snap provide them, Fourier series, periodic quintic splines, and anything else with
+    `derivatives(t)`. Others are refused.
 
     Args:
         motion: a motion, or a plan of one.
@@ -57,7 +57,7 @@ def derivatives_of(motion: Any, times: ArrayLike) -> Derivatives:
         why = next((said for kind, said in REASONS.items() if isinstance(given, kind)), None)
         if why is None:
             raise InputError(
-                f"derivatives_of: expected a motion with derivatives(t), which gives {', '.join(NAMES)}, got "
+                f"derivatives_of: expected a motion with derivatives(t) that returns {', '.join(NAMES)}, got "
                 f"{shorten(motion)}; {REMEDY}"
             )
         raise InputError(

@@ -1,4 +1,4 @@
-"""Motions of continuous snap as fast as the drives allow, by the torques of rigid joints."""
+"""Motions of continuous snap as fast as the drives allow, with the torques of rigid joints."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from forearm.trajectories.limits import SLACK
 from forearm.values import LARGEST, check_number
 
 Array = NDArray[np.float64]
-SLOWLY = 1e-3  # of the velocity: what is needed there hardly falls in a longer time
-SLOWEST = 1e3  # how slow a state counts that drives cannot hold
-BELOW = 0.98  # of durations found by samples: where the exact ones are searched from
-NEAR_DRIVES = 1e-4  # of a limit: what may be left of it
+SLOWLY = 1e-3  # of the velocity: demands that remain there are static
+SLOWEST = 1e3  # slowness assigned to a state that drives cannot hold
+BELOW = 0.98  # factor on durations from sampling, at which the exact search starts
+NEAR_DRIVES = 1e-4  # of a limit that may stay unused
 
 
 def smooth_for(asked: PlanningProblem, duration: float | None) -> SmoothMotion:
-    """The motion of continuous snap that a request asks for, within its limits.
+    """The motion of continuous snap for a request, within its limits.
 
-    Where the request gives no accelerations (1e30), torques, currents and voltages that the motion needs, by
-    inverse dynamics with rigid joints, stay within what the drives have: 0.999 of it while it is searched.
+    If the request gives no accelerations (1e30), torques, currents and voltages of the motion, by rigid
+    inverse dynamics, stay within the drive limits, with a margin of 0.001 during the search.
 
     Args:
         asked: points, velocities, limits and drives.
@@ -77,9 +77,9 @@ def _driven(problem: SmoothProblem, asked: PlanningProblem, duration: float | No
 
 
 def drive_slowness(demands: Demands) -> DriveSlowness:
-    """How many times slower a motion has to be at its states for the drives, about.
+    """Estimated factor by which a motion must be slowed down at its states for the drives.
 
-    What is needed at a crawl stays, the rest falls with the square of the time.
+    The static part of the demand stays, the rest falls with the square of the time.
     """
     limits = demands.limits
     most, volts = USED * limits.torque, USED * limits.volts
@@ -98,7 +98,7 @@ def drive_slowness(demands: Demands) -> DriveSlowness:
 
 
 def _part_left(moving: Array, still: Array, most: Array) -> Array:
-    """The root of the moving part over what the part that stays leaves for it."""
+    """Square root of the dynamic part over what the static part leaves for it."""
     left = np.where(np.isfinite(most), most, LARGEST) - np.sign(moving) * still
     with np.errstate(divide="ignore", invalid="ignore"):
         found = np.sqrt(np.abs(moving) / np.maximum(left, 0.0))
@@ -106,8 +106,8 @@ def _part_left(moving: Array, still: Array, most: Array) -> Array:
 
 
 def _within_drives(problem: SmoothProblem, segments: Array, asked: PlanningProblem) -> Array:
-    """The segments in the least multiple of their durations that keeps all limits, the drives' as well;
-    looked at once more at ten times the grid.
+    """Segments scaled by the smallest common factor that keeps all limits, including the drives'; verified on
+    a ten times finer grid.
     """
     demands, target = asked.demands, USED
     if not np.isfinite(segments).all():
@@ -137,8 +137,8 @@ def _within_drives(problem: SmoothProblem, segments: Array, asked: PlanningProbl
 
 
 def _no_duration(problem: SmoothProblem, asked: PlanningProblem) -> InputError:
-    """What stands in the way of every duration: drives that are too weak, or the velocities given; looked at
-    where it is least.
+    """The error if no duration is feasible: drives too weak, or given velocities too high; evaluated where
+    the violation is smallest.
     """
     segments = first_guess(problem)
     if problem.is_scalable:
@@ -153,9 +153,9 @@ def _no_duration(problem: SmoothProblem, asked: PlanningProblem) -> InputError:
 def _check_asked(
     problem: SmoothProblem, motion: SmoothMotion, asked: PlanningProblem, duration: float
 ) -> None:
-    """Refuse a motion with velocities given that in this time exceeds a limit."""
+    """Refuse a motion with given velocities that exceeds a limit in this duration."""
     if problem.largest_use(motion) > 1.0 + SLACK:
         refuse_use(problem, motion, duration)
     most = max(asked.demands.uses(motion, asked.step), key=lambda use: use.share)
     if most.share > 1.0 + SLACK:
-        raise InputError(f"smooth, duration: in {duration!r} s {most.text} Give another duration.")
+        raise InputError(f"smooth, duration: in {duration!r} s {most.text} Use another duration.")

@@ -1,4 +1,4 @@
-"""Why there is no motion of continuous snap: a sentence with the joint."""
+"""Why a motion of continuous snap does not exist: a sentence that names the joint."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNITS = ("rad/s (m/s)", "rad/s^2 (m/s^2)", "rad/s^3 (m/s^3)", "rad/s^4 (m/s^4)")
 
 
 def check_points(problem: SmoothProblem) -> None:
-    """Refuse points outside of the range of a joint, and what is given there beyond its limits."""
+    """Refuse points outside a joint's range, and given derivatives beyond their limits."""
     limits = problem.limits
     outside = (problem.points < limits.lower) | (problem.points > limits.upper)
     if outside.any():
@@ -31,7 +31,7 @@ def check_points(problem: SmoothProblem) -> None:
         low, high = float(limits.lower[i]), float(limits.upper[i])
         raise InputError(
             f"smooth, segment {start + 1}, joint {i + 1}: {PlanStatus.OUT_OF_RANGE.reason}: {x0!r} and "
-            f"{x1!r}, allowed {low!r} to {high!r}, in rad (m). Give other points."
+            f"{x1!r}, allowed {low!r} to {high!r}, in rad (m). Use other points."
         )
     beyond = np.abs(np.nan_to_num(problem.given[:, 1:])) > limits.of_derivatives * (1.0 + SLACK)
     if beyond.any():
@@ -39,32 +39,32 @@ def check_points(problem: SmoothProblem) -> None:
         raise InputError(
             f"smooth, segment {max(k, 1)}, joint {i + 1}: the {NAMES[order]} given at point {k + 1} is "
             f"{float(problem.given[k, order + 1, i])!r}, allowed {float(limits.of_derivatives[order, i])!r} "
-            f"{UNITS[order]}. Give less."
+            f"{UNITS[order]}. Reduce it."
         )
 
 
 def check_bounded(problem: SmoothProblem) -> None:
-    """Refuse joints that move and have no limit at all."""
+    """Refuse moving joints without any limit."""
     if problem.drives is not None:
         return
     moves = np.diff(problem.points, axis=0).any(axis=0) | np.nan_to_num(problem.given).any(axis=(0, 1))
     free = moves & (problem.limits.of_derivatives >= LARGEST).all(axis=0)
     if free.any():
         raise InputError(
-            f"smooth, joint {int(free.argmax()) + 1}: nothing bounds how fast it may be; give a limit of "
+            f"smooth, joint {int(free.argmax()) + 1}: its speed is unbounded; set a limit of "
             "velocity, acceleration, jerk or snap, or a duration."
         )
 
 
 def refuse_duration(duration: float, least: float) -> NoReturn:
-    """Say from when on a duration is possible."""
+    """Report the shortest feasible duration."""
     raise InputError(
-        f"smooth, duration: {PlanStatus.DURATION.reason}: got {duration!r} s; possible from {least:.6g} s on."
+        f"smooth, duration: {PlanStatus.DURATION.reason}: got {duration!r} s; feasible from {least:.6g} s."
     )
 
 
 def refuse_use(problem: SmoothProblem, motion: SmoothMotion, duration: float | None = None) -> NoReturn:
-    """Say which joint uses most of which limit, or leaves its range."""
+    """Report the joint with the largest violation of a limit, or that leaves its range."""
     asked = "" if duration is None else f" in {duration!r} s"
     outside = problem.outside(motion)
     if outside.any():
@@ -73,18 +73,18 @@ def refuse_use(problem: SmoothProblem, motion: SmoothMotion, duration: float | N
         low, high = float(problem.limits.lower[i]), float(problem.limits.upper[i])
         raise InputError(
             f"smooth, joint {i + 1}: {PlanStatus.NO_ROOM.reason}: it goes from {least[i]:.6g} to "
-            f"{most[i]:.6g}{asked}, allowed {low!r} to {high!r}. Give lower velocities, or other points."
+            f"{most[i]:.6g}{asked}, allowed {low!r} to {high!r}. Use lower velocities, or other points."
         )
     order, i = (int(x) for x in np.unravel_index(problem.uses(motion).argmax(), (4, motion.n)))
     raise InputError(
-        f"smooth, joint {i + 1}: its {NAMES[order]} would get to {motion.peaks[order, i]:.6g}{asked}, "
-        f"allowed {float(problem.limits.of_derivatives[order, i])!r} {UNITS[order]}. Give lower velocities, "
+        f"smooth, joint {i + 1}: its {NAMES[order]} would reach {motion.peaks[order, i]:.6g}{asked}, "
+        f"allowed {float(problem.limits.of_derivatives[order, i])!r} {UNITS[order]}. Use lower velocities, "
         "or another duration."
     )
 
 
 def refuse_limits(problem: SmoothProblem) -> NoReturn:
-    """Say what stands in the way of velocities that are given: at the duration with which least does."""
+    """Report the limit that given velocities violate, at the duration with the smallest violation."""
     segments = first_guess(problem)
     tried = [problem.motion(segments * factor) for factor in 2.0 ** np.arange(-3.0, 5.0)]
     refuse_use(problem, min(tried, key=problem.largest_use))

@@ -1,5 +1,5 @@
-"""States at the points of a motion: those with the least snap, under a tension or not, and those that keep
-every joint between its points.
+"""States at the points of a motion: those of minimum snap, with or without tension, and those that keep every
+joint between its points.
 """
 
 from __future__ import annotations
@@ -12,22 +12,23 @@ from forearm.trajectories.paths.banded import solve_symmetric
 from forearm.trajectories.paths.splines import bending_form
 
 Array = NDArray[np.float64]
-LEAST = 4  # the derivative whose square is integrated
-STEEPEST = 9.0 / 8.0  # of the mean velocity of a segment: up to it, at both ends, no joint turns round in it
+LEAST = 4  # order of the derivative whose square is integrated
+# of the mean velocity of a segment: up to this at both ends, a joint does not reverse within it
+STEEPEST = 9.0 / 8.0
 
 
 def least_snap_states(points: Array, given: Array, segments: Array, tension: Array | None = None) -> Array:
-    """q and four derivatives at points (k + 1, n), (k + 1, 5, n), with which the integral of |qdddd|^2 +
-    tension^6 |qd|^2 is least.
+    """q and four derivatives at points (k + 1, n), (k + 1, 5, n), that minimise the integral of |qdddd|^2 +
+    tension^6 |qd|^2.
 
-    It is a quadratic form of the states at the points, which couples neighbours only. Under a tension joints
-    go at even velocities but for a time of about 1 / tension beside points.
+    It is a quadratic form of the states at the points, coupling neighbours only. With tension, joints move at
+    constant velocity except within about 1 / tension of the points.
 
     Args:
-        points: joint coordinates (k + 1, n), about where those lie that are open.
-        given: q less these, qd, qdd, qddd, qdddd (k + 1, 5, n), NaN where open.
+        points: joint coordinates (k + 1, n), approximate where they are open.
+        given: q relative to these, qd, qdd, qddd, qdddd (k + 1, 5, n), NaN where open.
         segments: durations (k,), s.
-        tension: of each segment (k,), 1/s; None: none.
+        tension: of each segment (k,), 1/s; None: no tension.
     """
     K = snap_form(segments, tension)
     left, right = slice(0, ORDERS), slice(ORDERS, 2 * ORDERS)
@@ -35,7 +36,7 @@ def least_snap_states(points: Array, given: Array, segments: Array, tension: Arr
     D[:-1] += K[:, left, left]
     D[1:] += K[:, right, right]
     U = K[:, left, right]
-    rise = np.diff(points, axis=0)[:, None, :]  # only differences of points count
+    rise = np.diff(points, axis=0)[:, None, :]  # only differences of points matter
     wanted = np.zeros(given.shape)
     wanted[:-1] -= K[:, left, ORDERS, None] * rise
     wanted[1:] -= K[:, right, ORDERS, None] * rise
@@ -51,7 +52,7 @@ def least_snap_states(points: Array, given: Array, segments: Array, tension: Arr
 
 
 def snap_form(segments: Array, tension: Array | None = None) -> Array:
-    """The quadratic forms of the integral over each segment, of the states at both its ends, (k, 10, 10)."""
+    """Quadratic forms of the integral over each segment, in the states at both ends, (k, 10, 10)."""
     form = bending_form(segments, LEAST, ORDERS)
     if tension is not None:
         form = form + (tension**6)[:, None, None] * bending_form(segments, 1, ORDERS)
@@ -59,25 +60,24 @@ def snap_form(segments: Array, tension: Array | None = None) -> Array:
 
 
 def _solved(D: Array, U: Array, wanted: Array, given: Array, is_open: NDArray[np.bool_]) -> Array:
-    """The states of joints of which the same is open."""
+    """States of joints that have the same open entries."""
     known = np.where(is_open[..., None], 0.0, given)
     rest = wanted - D @ known
     rest[:-1] -= U @ known[1:]
     rest[1:] -= np.swapaxes(U, 1, 2) @ known[:-1]
     rest = np.where(is_open[..., None], rest, 0.0)
     both = is_open[:, :, None] & is_open[:, None, :]
-    # what is given stands for itself, apart from the rest
+    # given entries are decoupled from the rest
     D = np.where(both, D, np.eye(ORDERS) * np.einsum("mii->mi", D)[:, :, None])
     U = np.where(is_open[:-1, :, None] & is_open[1:, None, :], U, 0.0)
     return np.where(is_open[..., None], solve_symmetric(D, U, rest), known)
 
 
 def calm_states(points: Array, given: Array, segments: Array) -> Array:
-    """States likewise, (k + 1, 5, n), with which no joint turns round between two points, where no velocity
-    given makes it.
+    """States (k + 1, 5, n) with which no joint reverses between two points, unless given velocities force it.
 
-    Beyond the velocity all that is open is 0. The velocity's own polynomial then lies between those at the
-    points and 9 times the mean velocity less 4 times both.
+    Beyond velocity, all open derivatives are 0. The polynomial of the velocity then lies between those at the
+    points and 9 times the mean velocity minus 4 times both.
     """
     mean = np.diff(points, axis=0) / segments[:, None]
     before, after = mean[:-1], mean[1:]

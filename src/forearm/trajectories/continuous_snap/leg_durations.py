@@ -1,4 +1,4 @@
-"""How long each segment of a motion through points takes."""
+"""Duration of each segment of a motion through points."""
 
 from __future__ import annotations
 
@@ -11,31 +11,30 @@ from forearm.trajectories.continuous_snap.problem import SmoothProblem
 from forearm.values import LARGEST
 
 Array = NDArray[np.float64]
-EVEN_ROUNDS = 12  # of sharing out time by the integral of the snap squared
-SHARED_ROUNDS = 40  # of sharing out time by what segments use of the limits
-PATIENCE = 8  # of these rounds without gain
-SOFT = 0.25  # power of a use by which a duration changes
-BESIDE = 0.3  # what a neighbour's use counts in a segment's own
-SHORTEST = 0.05  # of the time that a segment would take at even speed
-FIRST = 0.2  # relative, of the last search's steps
+EVEN_ROUNDS = 12  # rounds of distributing time by the integral of the squared snap
+SHARED_ROUNDS = 40  # rounds of distributing time by the use of limits
+PATIENCE = 8  # rounds without improvement before stopping
+SOFT = 0.25  # exponent of the limit use in the change of a duration
+BESIDE = 0.3  # weight of a neighbour's use
+SHORTEST = 0.05  # of the segment's time at constant speed
+FIRST = 0.2  # relative: initial step of the final search
 FINEST = 0.005
-COARSE = 0.05  # the same where velocities are given, and each step has to find its duration
-WORTH = 2e-3  # relative: a round that gains less is followed by one with finer steps
-WORK = 4000  # steps of the last search
-AROUND = 6  # segments on both sides that a change of one is felt in
+COARSE = 0.05  # the same if velocities are given, where each step requires a search for the duration
+WORTH = 2e-3  # relative: a round that gains less is followed by finer steps
+WORK = 4000  # steps of the final search
+AROUND = 6  # segments on both sides that a change affects
 
 
 def leg_durations(problem: SmoothProblem, start: Array | None = None) -> Array:
-    """Durations (k,) with which the motion is short and just within all limits, about; infinite where none
-    were found.
+    """Durations (k,) of a short motion just within all limits, approximately; infinite if none were found.
 
-    First time is shared out so that the integral of the snap squared is least for a total. Then segments that
-    use little of any limit get less. At last each segment in turn, the hardest first, is made longer or
-    shorter where the whole gets shorter by that.
+    First, time is distributed to minimise the integral of the squared snap for a given total. Then segments
+    that use little of any limit get less time. Finally, each segment in turn, the most demanding first, is
+    lengthened or shortened if the total decreases.
 
     Args:
-        problem: what is asked for.
-        start: durations to begin the last step with; None: all steps.
+        problem: the problem.
+        start: initial durations of the final step; None: run all steps.
     """
     guess = start
     if guess is None:
@@ -49,7 +48,9 @@ def leg_durations(problem: SmoothProblem, start: Array | None = None) -> Array:
 
 
 def first_guess(problem: SmoothProblem) -> Array:
-    """What each segment would take from rest to rest, about, and to lose the velocities given."""
+    """Approximate rest-to-rest duration of each segment, including the time to brake from given
+    velocities.
+    """
     ways = np.abs(np.diff(problem.points, axis=0))
     speeds = np.abs(np.nan_to_num(problem.given[:, 1]))
     largest = np.where(problem.about < LARGEST, problem.about, np.inf)
@@ -65,11 +66,11 @@ def first_guess(problem: SmoothProblem) -> Array:
 
 
 def _even(problem: SmoothProblem, segments: Array) -> Array:
-    """Shares of the time with which the integral of the snap squared is least for a total, velocities left
-    open that are given.
+    """Shares of time that minimise the integral of the squared snap for a given total, with given velocities
+    left open.
 
-    At the least every segment would lose the same by more time. The integral over a segment changes with its
-    duration as its form does, at the states that are best before.
+    At the optimum every segment has the same derivative of its integral by time. That derivative is evaluated
+    at the states that were optimal before.
     """
     given = np.where(np.nan_to_num(problem.given) == 0.0, problem.given, np.nan)
     points, floor = problem.points * problem.weights, SHORTEST * _even_speed(problem)
@@ -92,13 +93,13 @@ def _even(problem: SmoothProblem, segments: Array) -> Array:
 
 
 def _even_speed(problem: SmoothProblem) -> Array:
-    """The shares of the way of each segment, (k,)."""
+    """Share of each segment in the path length, (k,)."""
     chords = np.linalg.norm(np.diff(problem.points * problem.weights, axis=0), axis=1)
     return np.asarray(chords / max(float(chords.sum()), 1e-300))
 
 
 def _shared(problem: SmoothProblem, segments: Array, slow: Array) -> Array:
-    """Less time for segments that use little of the limits, as long as the whole gets shorter."""
+    """Reduce the time of segments that use little of the limits, while the total decreases."""
     best, floor, waited = segments, SHORTEST * _even_speed(problem), 0
     for _ in range(SHARED_ROUNDS):
         padded = np.pad(slow, 1, mode="edge")
@@ -115,8 +116,8 @@ def _shared(problem: SmoothProblem, segments: Array, slow: Array) -> Array:
 
 
 def _searched(problem: SmoothProblem, segments: Array) -> Array:
-    """Each segment longer or shorter, with steps that get finer; looked at are the segments around it, as
-    parts of the motion.
+    """Lengthen or shorten each segment with decreasing steps, evaluating the segments around it as parts of
+    the motion.
     """
     best, step, left, count = segments, FIRST, WORK, len(segments)
     while step > FINEST and left > 0:
@@ -147,7 +148,7 @@ def _searched(problem: SmoothProblem, segments: Array) -> Array:
 
 
 def _tried(problem: SmoothProblem, segments: Array) -> Array:
-    """The same where velocities are given: the whole is looked at, in the first duration that is possible."""
+    """The same with given velocities: the whole motion is evaluated, at the first feasible duration."""
     step, left = FIRST, WORK // 10
     while step > COARSE and left > 0:
         before = segments.sum()

@@ -1,4 +1,4 @@
-"""A motion kept as the states at its points, with polynomials of ninth degree between them."""
+"""A motion stored as the states at its points, with polynomials of ninth degree between them."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from forearm.trajectories.sampling import motion_columns, save_motion, times_wit
 Array = NDArray[np.float64]
 Derivatives = tuple[Array, Array, Array, Array, Array]
 ORDERS = 5  # q, qd, qdd, qddd, qdddd
-BLOCK = 8192  # times at once
+BLOCK = 8192  # times per block
 
 
 @dataclass(frozen=True, eq=False)
 class SmoothMotion:
-    """Motion of n joints through points whose snap is continuous; made by `smooth`, `fa.plan(..., snap=)` or
+    """Motion of n joints through points with continuous snap; made by `smooth`, `fa.plan(..., snap=)` or
     `load_motion`.
 
-    From state to state every joint follows the polynomial of ninth degree that has both, so that q to qdddd
-    are continuous whatever the states are.
+    Between two states every joint follows the polynomial of ninth degree that interpolates both, so that q to
+    qdddd are continuous for any states.
 
     Attributes:
         states: q, qd, qdd, qddd, qdddd where polynomials meet, (m + 1, 5, n), rad or m, and s.
-        segments: durations of the polynomials, (m,), s; 0 between states that are the same.
-        passed: which of the states are at the points that were asked for, (k + 1,).
+        segments: durations of the polynomials, (m,), s; 0 between equal states.
+        passed: indices of the states at the requested points, (k + 1,).
     """
 
     states: Array
@@ -56,12 +56,12 @@ class SmoothMotion:
 
     @property
     def times(self) -> Array:
-        """When the points are passed, (k + 1,), from 0 on."""
+        """Times at the points, (k + 1,), from 0."""
         return np.asarray(self.switches[self.passed])
 
     @cached_property
     def switches(self) -> Array:
-        """When one polynomial ends and the next begins, (m + 1,), the ends included."""
+        """Times at which polynomials meet, (m + 1,), the ends included."""
         return np.concatenate([[0.0], np.cumsum(self.segments)])
 
     @property
@@ -70,8 +70,8 @@ class SmoothMotion:
         return float(self.switches[-1])
 
     def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
-        """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each:
-        at the points they are the points, to the bit.
+        """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each: exactly the points at their times,
+        to the last bit.
         """
         single, times = times_within(t, self.duration)
         q, qd, qdd = self._evaluated(times, 3)
@@ -88,30 +88,30 @@ class SmoothMotion:
         return (q[0], qd[0], qdd[0], qddd[0], qdddd[0]) if single else (q, qd, qdd, qddd, qdddd)
 
     def slowed(self, factor: float) -> SmoothMotion:
-        """The same in so many times the time."""
+        """The same motion slowed down by a factor."""
         powers = factor ** -np.arange(ORDERS, dtype=np.float64)
         return replace(self, states=self.states * powers[:, None], segments=self.segments * factor)
 
     def extremes(self) -> tuple[Array, Array, Array]:
-        """The least q, the largest q and the largest |qd| on the way, (n,) each, exact."""
+        """Minimum q, maximum q and maximum |qd| along the motion, (n,) each, exact."""
         least, most = self.reach
         low, high = self._bounds(1)
         return least, most, np.maximum(-low, high).max(axis=0)
 
     @cached_property
     def reach(self) -> tuple[Array, Array]:
-        """The least q and the largest q on the way, (n,) each, exact."""
+        """Minimum and maximum q along the motion, (n,) each, exact."""
         low, high = self._bounds(0)
         return low.min(axis=0), high.max(axis=0)
 
     @cached_property
     def peaks(self) -> Array:
-        """The largest |qd|, |qdd|, |qddd| and |qdddd| on the way, (4, n), exact."""
+        """Maximum |qd|, |qdd|, |qddd| and |qdddd| along the motion, (4, n), exact."""
         bounds = (self._bounds(order) for order in range(1, ORDERS))
         return np.stack([np.maximum(-low, high).max(axis=0) for low, high in bounds])
 
     def passages(self, velocities: Array) -> Array:
-        """The times at which a joint has one of its velocities (s, n), unsorted; NaN is none.
+        """Times at which a joint has one of its velocities (s, n), unsorted; NaN means none.
 
         Args:
             velocities: of each joint, (s, n).
@@ -131,10 +131,10 @@ class SmoothMotion:
         return motion_columns(self, step)
 
     def save(self, path: str | os.PathLike[str], step: float = 1e-3) -> None:
-        """Write it whole or not at all.
+        """Write it atomically.
 
         Args:
-            path: .json holds the states and can be loaded, .csv and .parquet the table.
+            path: .json stores the states and can be loaded, .csv and .parquet the table.
             step: time between rows of the table, s.
         """
         from forearm.trajectories.continuous_snap.motion_file import write_smooth_motion
@@ -146,13 +146,13 @@ class SmoothMotion:
 
     @cached_property
     def _lengths(self) -> Array:
-        """Of the polynomials, 1 where there is none to divide by."""
+        """Durations of the polynomials, 1 where they are 0, for division."""
         return np.where(self.segments > 0.0, self.segments, 1.0)
 
     @cached_property
     def _pieces(self) -> Array:
-        """Coefficients in rising powers of the share of the time since the start of a polynomial, and of
-        the time until its end, (2, m, 10, n).
+        """Coefficients by powers of the elapsed fraction of a polynomial, and of the remaining fraction, (2,
+        m, 10, n).
         """
         turned = self.states * (-1.0) ** np.arange(ORDERS)[:, None]
         return np.stack(
@@ -171,10 +171,10 @@ class SmoothMotion:
         return made
 
     def _fill(self, times: Array, made: Array) -> None:
-        """The first half of a polynomial is counted from its start and the second back from its end."""
+        """The first half of a polynomial is evaluated from its start and the second from its end."""
         k = np.minimum(np.searchsorted(self.switches, times, side="right") - 1, len(self.segments) - 1)
         since = times - self.switches[k]
-        # The end of a polynomial is met where the time says so, not where a sum of rounded times does.
+        # The end of a polynomial is decided by its stored time, not by a sum of rounded durations.
         until = np.where(times == self.switches[k + 1], 0.0, self.segments[k] - since)
         late = (2.0 * since > self.segments[k]).astype(np.intp)
         rate = np.where(late, -1.0, 1.0) / self._lengths[k]
@@ -186,7 +186,7 @@ class SmoothMotion:
         made[:, met] = np.moveaxis(self.states[k[met] + late[met], : len(made)], 1, 0)
 
     def _bounds(self, order: int) -> tuple[Array, Array]:
-        """The least and the largest value of a derivative in each polynomial, (m, n) each, exact."""
+        """Minimum and maximum of a derivative in each polynomial, (m, n) each, exact."""
         size = (len(self.segments), self.n)
         begin, end = (_rates(pieces, order).reshape(-1, 2 * ORDERS - order) for pieces in self._pieces)
         rising = np.arange(1.0, begin.shape[1])
@@ -203,13 +203,13 @@ class SmoothMotion:
 
 
 def _rates(pieces: Array, order: int) -> Array:
-    """Coefficients of a derivative by the share of the time, (k, n, 10 - order)."""
+    """Coefficients of a derivative with respect to the fraction, (k, n, 10 - order)."""
     factors = np.array([perm(i, order) for i in range(order, 2 * ORDERS)], dtype=np.float64)
     return np.ascontiguousarray(np.moveaxis(pieces[:, order:], 1, 2)) * factors
 
 
 def _values(c: Array, x: Array) -> Array:
-    """Polynomials (r, d + 1) at places (r, m)."""
+    """Polynomials (r, d + 1) evaluated at (r, m)."""
     y = np.zeros_like(x)
     for i in range(c.shape[1] - 1, -1, -1):
         y = y * x + c[:, i, None]

@@ -1,4 +1,4 @@
-"""Motions of continuous snap as JSON, to the last bit and back."""
+"""Motions of continuous snap in JSON, round-tripped bit for bit."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ SMOOTH_MOTION = TableField(
 
 
 def write_smooth_motion(motion: SmoothMotion, path: str | os.PathLike[str]) -> None:
-    """Write the file whole or not at all."""
+    """Write the file atomically."""
     states = dict(zip(STATES, np.moveaxis(motion.states, 1, 0).tolist(), strict=True))
     rest = {"segments": motion.segments.tolist(), "passed": motion.passed.tolist()}
     write_text(path, json.dumps({"format": FORMAT, **states, **rest}) + "\n")
 
 
 def smooth_motion_from_document(document: Any, name: str) -> SmoothMotion:
-    """The motion in what a file called `name` holds."""
+    """The motion in a document read from a file called `name`."""
     data = SMOOTH_MOTION.read(document, name)
     m, n = len(data["segments"]), len(data["positions"][0]) if data["positions"] else 0
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(STATES, (m + 1, n))
@@ -47,10 +47,10 @@ def smooth_motion_from_document(document: Any, name: str) -> SmoothMotion:
     states, segments = np.stack([arrays[key] for key in STATES], axis=1), arrays["segments"]
     leaps = np.flatnonzero((segments == 0.0) & (states[1:] != states[:-1]).any(axis=(1, 2)))
     if leaps.size:
-        raise InputError(f"{name}, segments[{int(leaps[0]) + 1}]: it takes no time, but the state changes.")
+        raise InputError(f"{name}, segments[{int(leaps[0]) + 1}]: its duration is 0, but the state changes.")
     passed = np.array(data["passed"])
     if len(passed) < 2 or passed[0] != 0 or passed[-1] != m or not (np.diff(passed) > 0).all():
-        raise InputError(f"{name}, passed: expected two whole numbers at least, rising from 0 to {m}.")
+        raise InputError(f"{name}, passed: expected at least two whole numbers, increasing from 0 to {m}.")
     if not np.isin(passed, np.arange(m + 1)).all():
         raise InputError(f"{name}, passed: expected whole numbers, got {shorten(data['passed'])}.")
     return SmoothMotion(states, segments, passed.astype(np.intp))

@@ -1,4 +1,4 @@
-"""Motions whose snap is continuous, through points, as fast as limits allow or of a given duration."""
+"""Motions of continuous snap through points, as fast as limits allow or of a given duration."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ Array = NDArray[np.float64]
 Fastest = Callable[[SmoothProblem, Array], Array]
 Given = ArrayLike | Sequence[ArrayLike | None] | None
 MAX_POINTS = 10_000
-BELOW = 0.97  # of durations found by samples: where the exact ones are searched from
-ONE = 1e-60  # rad, m: points nearer than that are one
-EXACT = 1e-12  # of a limit: what may be left of it
-CALMER = 24  # halvings of the share that keeps joints within their range
+BELOW = 0.97  # factor on durations from sampling, at which the exact search starts
+ONE = 1e-60  # rad, m: closer points are equal
+EXACT = 1e-12  # of a limit that may stay unused
+CALMER = 24  # bisections of the share that keeps joints within their range
 TENSIONS = (6.0, 8.0, 11.0, 15.0, 20.0, 28.0, 40.0, 56.0, 80.0)  # times the duration of a segment
-TENSION_WORTH = 0.8  # of the time without one: as it takes several times the snap, less is not worth it
+# of the time without tension: it takes several times the snap, so that smaller gains are not worth it
+TENSION_WORTH = 0.8
 
 
 def smooth(
@@ -42,29 +43,32 @@ def smooth(
     *,
     duration: float | None = None,
 ) -> SmoothMotion:
-    """A motion through points in order whose snap is continuous, for arms with elastic joints.
+    """A motion of continuous snap through points in order, for arms with elastic joints.
 
-    From point to point every joint follows a polynomial of ninth degree. It starts and ends with the
-    velocities given, and without acceleration, jerk and snap. What is open at the points between is chosen so
-    that the integral of the snap squared is least; between two points from rest to rest all joints go
-    straight. Durations of the segments are searched so that the whole is short; at least one joint reaches a
-    limit, none exceeds it. Where velocities bound the motion it goes under a tension: each segment has three
-    polynomials, and the velocity between points is more even. Where a joint would leave its range, it passes
-    its points more calmly. Where velocities are given not every duration may be possible: the first one found
-    is taken.
+    Between points every joint follows a polynomial of ninth degree. The motion starts and ends with the given
+    velocities, and zero acceleration, jerk and snap. Open derivatives at interior points minimise the
+    integral of the squared snap; between two points from rest to rest all joints move along a straight line.
+    The segment durations are searched for a short total; at least one joint reaches a limit, none exceeds it.
+    If velocity limits dominate, tension is applied: each segment has three polynomials, and the velocity
+    between points is more even. If a joint would leave its range, it passes its points with lower
+    derivatives. With given velocities not every duration may be feasible: the first feasible one found is
+    used.
 
     Args:
         points: joint coordinates (k + 1, n), rad or m.
-        limits: range, velocity, acceleration, jerk and snap; accelerations of 1e30 are none. None: none.
+        limits: range, velocity, acceleration, jerk and snap; accelerations of 1e30 count as unlimited. None:
+            no
+            limits.
         velocities: joint velocities (k + 1, n), open where NaN, or (k + 1, m, n) with accelerations, jerks
-            and snaps, m up to 4; None for a point or at all: open. Open at the first and the last point is 0.
-        duration: of the motion, s; None: the shortest found. Refused where the limits do not allow it.
+            and snaps, m up to 4; None for a point, or as a whole: open. Open means 0 at the first and last
+            point.
+        duration: of the motion, s; None: the shortest found. Refused if the limits do not allow it.
     """
     check_kind(limits, (MotionLimits, type(None)), "smooth, limits")
     q, given = _arguments(points, velocities)
     if limits is None:
         if duration is None:
-            raise InputError("smooth: give limits, or a duration.")
+            raise InputError("smooth: expected limits, or a duration.")
         problem = SmoothProblem(q, given, MotionLimits(np.ones(q.shape[1])))
     else:
         limits.check_one("smooth")
@@ -77,12 +81,12 @@ def smooth(
 
 
 def planned(problem: SmoothProblem, duration: float | None, is_limited: bool = True) -> SmoothMotion:
-    """The motion that was asked for.
+    """Plan the motion of a problem.
 
     Args:
-        problem: its points, limits and what is given.
+        problem: its points, limits and given derivatives.
         duration: in s; None: the shortest found.
-        is_limited: whether the limits hold; otherwise they only say how joints compare.
+        is_limited: whether the limits apply; otherwise they only weight the joints.
     """
     whole, (problem, kept) = problem, merged(problem)
     if len(problem.points) == 1:
@@ -103,12 +107,12 @@ def planned(problem: SmoothProblem, duration: float | None, is_limited: bool = T
 
 
 def slowed(problem: SmoothProblem, duration: float, fastest: Fastest) -> SmoothMotion:
-    """A scalable motion of a duration, without a tension where that is fast enough; refused where none is.
+    """A scalable motion of a given duration, without tension if that is fast enough; refused if infeasible.
 
     Args:
         problem: its points and limits.
         duration: in s.
-        fastest: the segments in the least multiple of their durations that keeps the limits.
+        fastest: the segments scaled by the smallest common factor that keeps the limits.
     """
     for tightest in (False, True):
         problem, segments = shaped(problem, tightest)
@@ -120,12 +124,12 @@ def slowed(problem: SmoothProblem, duration: float, fastest: Fastest) -> SmoothM
 
 
 def shaped(problem: SmoothProblem, tightest: bool = True) -> tuple[SmoothProblem, Array]:
-    """Durations of the segments, about, and the problem with the tension that saves most, and with as much
-    calm as keeps joints in their range.
+    """Approximate segment durations, and the problem with the most effective tension, and with the calm
+    needed to keep joints in their range.
 
     Args:
         problem: its points and limits.
-        tightest: whether there may be a tension.
+        tightest: whether tension may be applied.
     """
     segments = leg_durations(problem)
     if not problem.is_scalable:
@@ -142,7 +146,7 @@ def shaped(problem: SmoothProblem, tightest: bool = True) -> tuple[SmoothProblem
 
 
 def _under_tension(problem: SmoothProblem, segments: Array) -> tuple[SmoothProblem, Array]:
-    """With the tension that saves most, if it is worth it: where velocities bound the motion."""
+    """Apply the most effective tension, if it pays off, which is when velocity limits dominate."""
     tried = [replace(problem, tension=tension) for tension in TENSIONS]
     totals = [float(tight.scaled(segments)[0].sum()) for tight in tried]
     best = tried[int(np.argmin(totals))]
@@ -152,8 +156,9 @@ def _under_tension(problem: SmoothProblem, segments: Array) -> tuple[SmoothProbl
 
 
 def _calm(problem: SmoothProblem, segments: Array) -> Array | None:
-    """The least shares of calm states (n,), no less than before, with which no joint leaves its range; None:
-    none does already.
+    """The smallest shares of calm states (n,), not below the present ones, that keep all joints in their
+    range; None:
+    none needed.
     """
     leaves = problem.outside(problem.motion(segments))
     if not leaves.any():
@@ -168,7 +173,7 @@ def _calm(problem: SmoothProblem, segments: Array) -> Array | None:
 
 
 def merged(problem: SmoothProblem) -> tuple[SmoothProblem, NDArray[np.intp]]:
-    """The problem without points that repeat the one before, and which of those left each one given is."""
+    """The problem without repeated points, and the index of each given point among the remaining ones."""
     rows, places, kept = [problem.given[0]], [0], [0]
     for k in range(1, len(problem.points)):
         here, before = problem.given[k], rows[-1]
@@ -183,7 +188,7 @@ def merged(problem: SmoothProblem) -> tuple[SmoothProblem, NDArray[np.intp]]:
 
 
 def spread(motion: SmoothMotion, kept: NDArray[np.intp]) -> SmoothMotion:
-    """The motion with the points that were left out, passed at the same time."""
+    """The motion with the removed points restored, passed at the same time."""
     if len(kept) == len(motion.passed):
         return motion
     counts = np.ones(len(motion.states), dtype=np.intp)
@@ -195,7 +200,7 @@ def spread(motion: SmoothMotion, kept: NDArray[np.intp]) -> SmoothMotion:
 
 
 def within_limits(problem: SmoothProblem, segments: Array) -> Array:
-    """The segments in the least multiple of their durations that keeps all limits but the drives', exact."""
+    """Segments scaled by the smallest common factor that keeps all limits except the drives', exact."""
     if problem.is_scalable:
         orders = np.arange(1.0, ORDERS)[:, None]
         return segments * float((problem.uses(problem.motion(segments)) ** (1.0 / orders)).max())
@@ -214,11 +219,11 @@ def _lasting(problem: SmoothProblem, segments: Array, duration: float) -> Smooth
 
 
 def standing(problem: SmoothProblem, kept: NDArray[np.intp], duration: float | None) -> SmoothMotion:
-    """Nothing moves, and takes its time at the end.
+    """A motion at rest with the given duration at its end.
 
     Args:
         problem: with one point.
-        kept: which point each one given is: this one.
+        kept: index of the remaining point for each given one.
         duration: in s; None: 0.
     """
     states = np.nan_to_num(problem.given)
@@ -229,7 +234,7 @@ def standing(problem: SmoothProblem, kept: NDArray[np.intp], duration: float | N
 
 
 def _arguments(points: ArrayLike, velocities: Given) -> tuple[Array, Array]:
-    """Points (k + 1, n) and what is given there, (k + 1, 4, n), NaN where open."""
+    """Points (k + 1, n) and given derivatives, (k + 1, 4, n), NaN where open."""
     q = as_floats(points, "smooth, points")
     if q.ndim != 2 or not q.shape[1] or not 2 <= len(q) <= MAX_POINTS:
         raise InputError(

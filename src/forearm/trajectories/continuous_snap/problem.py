@@ -1,4 +1,6 @@
-"""Points to pass, what is given there and what limits there are; and how slow each segment has to be."""
+"""The problem of a motion of continuous snap: points, given derivatives and limits; and the slowdown each
+segment needs.
+"""
 
 from __future__ import annotations
 
@@ -18,40 +20,40 @@ from forearm.values import LARGEST
 
 Array = NDArray[np.float64]
 DriveSlowness = Callable[[Array, Array, Array], Array]  # q, qd, qdd (m, n) -> (m,)
-LAYER = 2.0  # over the tension: the share of a segment that the first and the last of its polynomials take
-SHARES = np.linspace(0.0, 1.0, 49)  # of a polynomial: where it is looked at while durations are searched
-FEWER = 3  # every so many of them where a segment has three polynomials
-# Powers of these shares, and their derivatives, (5, 49, 10).
+LAYER = 2.0  # over the tension: share of a segment in its first and last polynomials
+SHARES = np.linspace(0.0, 1.0, 49)  # sampled fractions of a polynomial during the search for durations
+FEWER = 3  # decimation of the samples for segments of three polynomials
+# Powers of these fractions, and their derivatives, (5, 49, 10).
 POWERS = np.array(
     [
         [[perm(i, j) * x ** (i - j) if i >= j else 0.0 for i in range(2 * ORDERS)] for x in SHARES.tolist()]
         for j in range(ORDERS)
     ]
 )
-OUTSIDE = 2.0  # how slow a segment counts that leaves the range of a joint
-ROUNDING = 1e-12  # of places: how far rounding may put them beyond a range
-STEP = 1.05  # between durations that are tried where not all of them are possible
-MOST_STEPS = 250  # of them in one direction: a factor of 2e5
-MOST_HALVINGS = 100  # of such a step
-BESIDE = 100.0  # times what is near enough: there a use that falls is more than 1
-ROUNDS = 8  # towards a duration of drives
-NEAR = 1e-3  # relative: durations that are near enough while others are searched
+OUTSIDE = 2.0  # slowness of a segment that leaves the range of a joint
+ROUNDING = 1e-12  # of positions: rounding tolerance of a range
+STEP = 1.05  # ratio of successive durations in the search if not all of them are feasible
+MOST_STEPS = 250  # maximum number of such steps in one direction: a factor of 2e5
+MOST_HALVINGS = 100  # bisections of such a step
+BESIDE = 100.0  # times the tolerance: a decreasing use there is above 1
+ROUNDS = 8  # iterations for the duration of drives
+NEAR = 1e-3  # relative tolerance of durations while others are searched
 
 
 @dataclass(frozen=True, eq=False)
 class SmoothProblem:
-    """A motion that is asked for.
+    """A planning problem.
 
     Attributes:
         points: joint coordinates (k + 1, n), neighbours that differ.
         given: 0, then qd, qdd, qddd, qdddd at the points, (k + 1, 5, n), NaN where open.
         limits: range and the largest derivatives.
-        drives: how many times slower a motion has to be at states (m, n) for the drives; None: any.
-        accelerations: about what joints can have, (n,), where drives bound them; None: as `limits` say.
+        drives: slowdown that the drives require at states (m, n); None: not limited by drives.
+        accelerations: approximate capability of joints, (n,), if drives limit them; None: as in `limits`.
         tension: times the duration of a segment; above 0 joints move more evenly, in three polynomials each.
-        calm: shares (n,) of the states that keep joints between the points, the rest is of least snap; None:
-            0 throughout.
-        is_part: whether it is cut out of another, so that what is given at its ends may be anything.
+        calm: shares (n,) of the states that keep joints between the points, the rest being of minimum snap;
+            None: 0 throughout.
+        is_part: whether it is a section of another problem, with arbitrary derivatives at its ends.
     """
 
     points: Array
@@ -65,12 +67,12 @@ class SmoothProblem:
 
     @cached_property
     def is_scalable(self) -> bool:
-        """Whether the same motion in another time would do as well: nothing given is other than 0."""
+        """Whether the motion can be scaled in time: no given derivative differs from 0."""
         return self.is_part or not np.nan_to_num(self.given).any()
 
     @cached_property
     def about(self) -> Array:
-        """The largest derivatives (4, n), with accelerations as the drives allow them, about."""
+        """The largest derivatives (4, n), with estimated accelerations if drives limit them."""
         largest = self.limits.of_derivatives.copy()
         if self.accelerations is not None:
             largest[1] = np.minimum(largest[1], self.accelerations)
@@ -78,30 +80,32 @@ class SmoothProblem:
 
     @cached_property
     def weights(self) -> Array:
-        """What makes ways of joints comparable, (n,): 1 over the first limit there is, of qdd, qd, .."""
+        """Weights that make displacements of joints comparable, (n,): 1 over the first finite limit of qdd,
+        qd, ...
+        """
         largest = self.about[[1, 0, 2, 3]]
         first = np.argmax(largest < LARGEST, axis=0)
         return np.asarray(1.0 / largest[first, np.arange(self.limits.n)])
 
     @property
     def pieces(self) -> int:
-        """How many polynomials a segment has."""
+        """Number of polynomials per segment."""
         return 3 if self.tension > 0.0 else 1
 
     def part(self, first: int, last: int, states: Array) -> SmoothProblem:
-        """That of the segments from `first` up to `last`, between states (k + 1, 5, n) of the whole."""
+        """The problem of segments `first` to `last`, between states (k + 1, 5, n) of the whole."""
         given = self.given[first : last + 1].copy()
         for end, k in ((0, first), (-1, last)):
             given[end, 1:] = states[k, 1:]
         return replace(self, points=self.points[first : last + 1], given=given, is_part=True)
 
     def motion(self, segments: Array) -> SmoothMotion:
-        """The motion whose segments (k,) take so long."""
+        """The motion with segment durations (k,)."""
         passed = np.arange(len(self.points)) * self.pieces
         return SmoothMotion(self.states(segments), self._lengths(segments), passed)
 
     def states(self, segments: Array) -> Array:
-        """At the ends of all polynomials, (m + 1, 5, n), for segments (k,) that take so long."""
+        """States at the ends of all polynomials, (m + 1, 5, n), for segment durations (k,)."""
         lengths, points, given, tension = self._lengths(segments), self.points, self.given, None
         if self.tension > 0.0:
             tension = np.repeat(self.tension / segments, 3)
@@ -119,7 +123,7 @@ class SmoothProblem:
         return states
 
     def slowness(self, segments: Array) -> Array:
-        """How many times longer each segment would have to take to be within all limits, (k,), about."""
+        """Factor by which each segment must be slowed down to be within all limits, (k,), approximately."""
         states, lengths = self.states(segments), self._lengths(segments)
         pieces = hermite_by_share(lengths, states[:-1], states[1:])
         powers = POWERS if self.pieces == 1 else POWERS[:, ::FEWER]
@@ -140,8 +144,8 @@ class SmoothProblem:
         return np.asarray(found.reshape(-1, self.pieces).max(axis=1))
 
     def scaled(self, segments: Array) -> tuple[Array, Array]:
-        """The segments in the first multiple of their durations that is within all limits, about, and how
-        slow each would have to be then, (k,); infinite where there is none.
+        """Segments scaled by the first common factor that is within all limits, approximately, and the
+        slowness of each afterwards, (k,); infinite if there is none.
         """
         if not self.is_scalable:
             factor = first_within(lambda x: float(self.slowness(segments * x).max()), 1.0, NEAR)
@@ -162,18 +166,18 @@ class SmoothProblem:
         return np.asarray(motion.peaks / self.limits.of_derivatives)
 
     def largest_use(self, motion: SmoothMotion) -> float:
-        """The largest of them; more than 1 as well where a joint leaves its range."""
+        """The largest of these; above 1 also if a joint leaves its range."""
         most = float(self.uses(motion).max())
         return max(most, OUTSIDE) if self.outside(motion).any() else most
 
     def outside(self, motion: SmoothMotion) -> NDArray[np.bool_]:
-        """Which joints leave their range on the way, (n,)."""
+        """Which joints leave their range, (n,)."""
         least, most = motion.reach
         slack = ROUNDING * np.maximum(np.abs(least), np.abs(most))
         return np.asarray((least < self.limits.lower - slack) | (most > self.limits.upper + slack))
 
     def _lengths(self, segments: Array) -> Array:
-        """The durations of all polynomials in segments (k,)."""
+        """Durations of all polynomials in segments (k,)."""
         if not self.tension > 0.0:
             return segments
         share = min(LAYER / self.tension, 1.0 / 3.0)
@@ -181,13 +185,13 @@ class SmoothProblem:
 
 
 def first_within(use: Callable[[float], float], start: float, near: float) -> float:
-    """The factor from `start` on, or below it where that is possible, at which a use of limits gets to be 1;
-    infinite where it never does.
+    """The factor from `start` upwards, or below it if feasible, at which the use of limits reaches 1;
+    infinite if it never does.
 
     Args:
-        use: of a factor; more than 1 is too much.
-        start: a factor to begin with.
-        near: how little less than 1 is near enough.
+        use: function of a factor; above 1 is infeasible.
+        start: initial factor.
+        near: tolerance below 1.
     """
     factor, used = start, use(start)
     low, above = factor, used
@@ -204,7 +208,7 @@ def first_within(use: Callable[[float], float], start: float, near: float) -> fl
             above = use(low)
     else:
         return np.inf if used > 1.0 else factor
-    level = False  # where a use does not fall with the factor: a velocity that is given is at its limit
+    level = False  # whether the use stays constant: a given velocity is at its limit
     for tried in range(MOST_HALVINGS):
         if factor - low <= near * factor:
             break
@@ -212,7 +216,7 @@ def first_within(use: Callable[[float], float], start: float, near: float) -> fl
             if use(factor * (1.0 - BESIDE * near)) > 1.0:
                 break
             level = True
-        halves = level or tried % 3 == 2  # otherwise by a straight line
+        halves = level or tried % 3 == 2  # bisection; otherwise the secant method
         share = 0.5 if halves else min(max((above - 1.0) / (above - used), 0.01), 0.99)
         middle = low + share * (factor - low)
         there = use(middle)

@@ -1,9 +1,9 @@
-"""One joint in a given time: a share of the farthest motion and the rest of the nearest, as phases of
+"""One joint in a given time: a convex combination of the farthest and the nearest motion, as phases of
 constant jerk.
 
-In the units of `extremal`. Both meet the ends and keep the limits, so what lies between does. Motions that
-take much more time than they need would swing far; so both are kept to velocities as near to the mean one as
-is sure to be enough.
+In the units of `extremal`. Both satisfy the end states and the limits, so any combination does. Motions that
+take much longer than necessary would overshoot; so both are restricted to velocities as close to the mean as
+is provably sufficient.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from forearm.trajectories.jerk_limited.duration import ramp_motion, rounding, ve
 from forearm.trajectories.jerk_limited.extremal import SIGNS, TINY, Ends, farthest
 
 PHASES = 13
-NARROWED = 3  # times: each squares how much of the duration the ramps take
+NARROWED = 3  # iterations: each squares the share of the ramps in the duration
 
 
 class Blend(NamedTuple):
-    """Times of the phases and the jerks in them; 1 where the joint cannot take the duration, else 0."""
+    """Durations and jerks of the phases; 1 if the joint cannot take the duration, else 0."""
 
     times: list[Scalar]
     jerks: list[Scalar]
@@ -27,7 +27,9 @@ class Blend(NamedTuple):
 
 
 def blended(ends: Ends, way: Scalar, doubt: Scalar, T: Scalar, slack: Scalar) -> Blend:
-    """The motion that covers the way in a time T; rounding may have put `doubt` to the way, `slack` to T."""
+    """The motion that covers the distance in a time T; rounding may have added `doubt` to the distance,
+    `slack` to T.
+    """
     shortest, gap_start, gap_end = velocity_durations(ends)
     in_gap = choose(gap_start, T - slack, choose(T + slack, gap_end, 1.0, 0.0), 0.0)
     blocked = choose(T + slack, shortest, 1.0, in_gap)
@@ -39,7 +41,7 @@ def blended(ends: Ends, way: Scalar, doubt: Scalar, T: Scalar, slack: Scalar) ->
     blocked = maximum(blocked, choose(minimum(short, long), -lost, 1.0, 0.0))
     share = maximum(0.0, minimum(1.0, long / (long + short + TINY)))
     times, jerks = merged(far.times, near.times, T)
-    # marks of one time come in any order: then a phase of no time may have the jerk of none
+    # marks at equal times are in arbitrary order: then a phase of zero length may have another's jerk
     mixed = [
         choose(0.0, t, share * x - (1.0 - share) * y, 0.0) for t, (x, y) in zip(times, jerks, strict=True)
     ]
@@ -47,11 +49,11 @@ def blended(ends: Ends, way: Scalar, doubt: Scalar, T: Scalar, slack: Scalar) ->
 
 
 def top_velocity(ends: Ends, way: Scalar, T: Scalar) -> Scalar:
-    """A velocity that the farthest motion need not exceed to cover the way in T.
+    """A velocity that the farthest motion need not exceed to cover the distance in T.
 
-    With c held between both ramps it covers c T less what the ramps lose; they lose less the lower c is. So
-    the mean velocity and the loss of a c that is enough, over T, is enough. No motion in T exceeds the
-    velocities that the ends enforce by more than T / 2.
+    With c held between both ramps it covers c T minus the loss of the ramps, which decreases with c. So the
+    mean velocity plus the loss, over T, of a sufficient c is sufficient too. No motion in T exceeds the
+    velocities enforced by the ends by more than T / 2.
     """
     v0, a0, v1, a1, V = ends
     enforced = maximum(v0 + 0.5 * a0 * hinge(a0), v1 - 0.5 * a1 * hinge(-a1))
@@ -79,7 +81,7 @@ def merged(
     return [*times, hinge(T - before)], [*jerks, signs]
 
 
-Mark = tuple[Scalar, Scalar, Scalar]  # a time, and by what the signs of both jerks change
+Mark = tuple[Scalar, Scalar, Scalar]  # a time, and the changes of the signs of both jerks
 
 
 def _marks(times: tuple[Scalar, ...], T: Scalar, which: int) -> list[Mark]:
@@ -94,7 +96,7 @@ def _marks(times: tuple[Scalar, ...], T: Scalar, which: int) -> list[Mark]:
 
 
 def _bitonic(marks: list[Mark]) -> list[Mark]:
-    """Sorted, of marks that fall and then rise."""
+    """Sort marks that decrease and then increase."""
     count = len(marks)
     if count == 1:
         return marks

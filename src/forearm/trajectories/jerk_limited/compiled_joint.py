@@ -1,5 +1,5 @@
-"""A joint's durations and phases in machine code, from the cache or made now: lanes are joints, of one plan
-or of many.
+"""Durations and phases of a joint as machine code, cached or compiled on demand: lanes are joints, of one
+plan or many.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def phases_function() -> TracedFunction:
 
 @cache
 def extremes_function() -> TracedFunction:
-    """`extremes`: place, velocity and acceleration (1,), times and jerks (15,) to (least, most)."""
+    """`extremes`: position, velocity and acceleration (1,), times and jerks (15,) to (least, most)."""
 
     def formula(x: list[Any], v: list[Any], a: list[Any], *given: list[Any]) -> dict[str, Any]:
         return {"places": extremes(x[0], v[0], a[0], *given)}

@@ -1,12 +1,13 @@
-"""The durations that one joint can take under limits of velocity, acceleration and jerk.
+"""Feasible durations of one joint under limits of velocity, acceleration and jerk.
 
-In the units of `extremal`. A duration T is possible if the change of velocity can take it, and the way lies
-between those of the nearest and of the farthest motion. Seen from the side on which the way is too long,
-f(T) = farthest way - way has to rise to 0. Where the change of velocity can take all durations between two,
-the slope of f falls first and then rises, until velocity V is reached and it stays at V (found on random ends
-and not proven; test_jerk_limited samples it, and durations are compared with Ruckig's). So with f(T) < 0, a
-tangent in T that rises meets 0 before f does as long as f bends down; if f is positive there, or the tangent
-falls, what follows bends up and has one root, which tangents from beyond it approach from one side.
+In the units of `extremal`. A duration T is feasible if the change of velocity is, and the distance lies
+between those of the nearest and of the farthest motion. Seen from the side on which the distance is too long,
+f(T) = farthest distance - distance must rise to 0. Where the change of velocity is feasible for all durations
+of an interval, the slope of f first decreases and then increases, until velocity V is reached and it stays at
+V (found on random ends and not proven; test_jerk_limited samples it, and durations are compared with
+Ruckig's). So with f(T) < 0, an increasing tangent at T reaches 0 before f does as long as f is concave; if f
+is positive there, or the tangent decreases, the rest is convex and has one root, which tangents from beyond
+it approach from one side.
 """
 
 from __future__ import annotations
@@ -16,24 +17,24 @@ from forearm.symbols.scalars import Scalar, choose, hinge, maximum, minimum, roo
 from forearm.trajectories.jerk_limited.extremal import TINY, Ends, farthest, ramp
 from forearm.trajectories.joint import NEVER, durations
 
-CLOSE = 1e-11  # of a duration: the next step of Newton's iteration would be below rounding
-ROUNDING = 2.0**-47  # relative: what the sum of seven phases may lose
-MOST = 60  # steps; six are usual
+CLOSE = 1e-11  # of a duration: the next Newton step would be below rounding
+ROUNDING = 2.0**-47  # relative: rounding of a sum of seven phases
+MOST = 60  # iterations; six are typical
 
 
 def velocity_durations(ends: Ends) -> tuple[Scalar, Scalar, Scalar]:
-    """(shortest, gap_start, gap_end) of the change of velocity alone: the problem of second order, with
-    acceleration in the place of velocity.
+    """(shortest, gap_start, gap_end) of the change of velocity alone: the second-order problem, with
+    acceleration in place of velocity.
     """
     far = 1e100
     return durations(ends.v0, ends.a0, ends.v1, ends.a1, 1.0, 1.0, -far, far)
 
 
 def first_duration(ends: Ends, way: Scalar, doubt: Scalar, start: Scalar) -> tuple[Scalar, Scalar]:
-    """The first possible duration from `start` on, and 0; or a later start from which to ask again, and 1.
+    """The first feasible duration from `start` on, and 0; or a later start from which to search again, and 1.
 
-    `doubt` is what rounding may have put to the way before it came here. The latter comes out where the
-    change of velocity cannot take the durations that would be next.
+    `doubt` is the rounding error of the distance on entry. The latter is returned if the change of velocity
+    is infeasible for the durations that would be next.
     """
     shortest, gap_start, gap_end = velocity_durations(ends)
     start = maximum(start, shortest)
@@ -50,11 +51,12 @@ def first_duration(ends: Ends, way: Scalar, doubt: Scalar, start: Scalar) -> tup
     top = maximum(start, choose(0.0, before_gap, minimum(top, gap_start), top))
     at_top = farthest(one, top)
     f_top = at_top.way - way
-    # 0 where f stays below 0 up to the gap, but for a hill before it
+    # 0 if f stays below 0 up to the gap, apart from a hump before it
     rises = choose(f_top, -lost, 1.0 - before_gap, 1.0)
     from_top = choose(0.0, rises, minimum(top, maximum(start, tangent(top, f_top, at_top.slope))), start)
     from_start = choose(0.0, slope, tangent(start, f, slope), NEVER)
-    # of what lies between, where to go on if a tangent leads out: the middle, or the end that is the root
+    # fraction of the bracket at which to continue if a tangent leaves it: the middle, or the end that is the
+    # root
     share = choose(abs(f_top), doubt + rounding(ends, top), 1.0, 0.5)
     too_far = choose(f, -lost, 1.0, 0.0)
     _, T, _, _, f = iterate(
@@ -69,19 +71,19 @@ def first_duration(ends: Ends, way: Scalar, doubt: Scalar, start: Scalar) -> tup
 
 
 def rounding(ends: Ends, T: Scalar) -> Scalar:
-    """What rounding may lose of a way that takes a time T, ramps of which are short."""
+    """Rounding error of a distance covered in a time T, whose ramps are short."""
     fast = abs(ends.v0) + abs(ends.v1)
     return ROUNDING * (minimum(fast + T, ends.V) * T + fast * (minimum(fast + 2.0, T) + 0.125 * T))
 
 
 def tangent(T: Scalar, f: Scalar, slope: Scalar) -> Scalar:
-    """Where the tangent is 0."""
+    """Root of the tangent."""
     return T - f / (slope + choose(0.0, abs(slope), 0.0, TINY))
 
 
 def _step(ends: Ends, way: Scalar, rises: Scalar, share: Scalar, state: list[Scalar]) -> list[Scalar]:
-    """One step from a duration between two: along the tangent if that stays between them, else to a share of
-    what lies between, or nowhere if f does not rise to 0. The last of the state is f before the step.
+    """One step from a duration within the bracket: along the tangent if that stays inside, else to a share of
+    the bracket, or none if f does not rise to 0. The last entry of the state is the previous f.
     """
     low, T, high, _, _ = state
     found = farthest(ends, T)
@@ -95,11 +97,11 @@ def _step(ends: Ends, way: Scalar, rises: Scalar, share: Scalar, state: list[Sca
 
 
 def upper_duration(ends: Ends, way: Scalar, start: Scalar) -> Scalar:
-    """A duration in which the farthest motion covers the way; the exact one if it reaches velocity V.
+    """A duration in which the farthest motion covers the distance; the exact one if it reaches velocity V.
 
     By way of a velocity c: both ramps lead to b, the largest velocity that the ends enforce, or 0; from there
-    a change to b + e and back covers at least e max(2 sqrt(e), e), so that e = sqrt(D), or D^(21/32) where
-    that is less, covers what is left, D. What a lower c leaves is covered by holding it.
+    a change to b + e and back covers at least e max(2 sqrt(e), e), so that e = sqrt(D), or D^(21/32) if that
+    is smaller, covers the remainder, D. What a lower c leaves is covered by holding it.
     """
     v0, a0, v1, a1, V = ends
     enforced0, enforced1 = v0 + 0.5 * a0 * hinge(a0), v1 + 0.5 * a1 * -hinge(-a1)
@@ -117,7 +119,7 @@ def upper_duration(ends: Ends, way: Scalar, start: Scalar) -> Scalar:
 
 
 def ramp_motion(v: Scalar, a: Scalar, c: Scalar) -> tuple[Scalar, Scalar]:
-    """Time and way of the fastest change from (v, a) up to velocity c at a = 0."""
+    """Time and distance of the fastest change from (v, a) up to velocity c at a = 0."""
     p, rest = ramp(v, a, c)
     rise = p - a
     way = rise * (v + rise * (2.0 * a + p) / 6.0) + rest * (v + 0.5 * rise * (a + p) + 0.5 * p * rest)

@@ -1,4 +1,4 @@
-"""Why a motion with limits of jerk was not planned: a number for each of many, a sentence for one."""
+"""Why a jerk-limited motion was not planned: a status for each of many, a sentence for one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 
 def check_jerk(limits: MotionLimits, what: str) -> None:
-    """Refuse limits without one of jerk."""
+    """Refuse limits without a jerk limit."""
     if not limits.has_jerk:
         i = int(np.argwhere(limits.jerk >= LARGEST)[0][-1])
         raise InputError(
@@ -29,7 +29,9 @@ def check_jerk(limits: MotionLimits, what: str) -> None:
 
 
 def statuses(lanes: Sequence[Array], bounds: Array) -> NDArray[np.int8]:
-    """Why plans have no duration, given what `lanes` holds as (b, n) each, and bounds (2, b, n)."""
+    """Status of plans without a feasible duration, from the contents of `lanes` as (b, n) each, and bounds
+    (2, b, n).
+    """
     x0, _, _, x1, v1, a1, v, a, j = lanes
     known = np.logical_and.reduce([(np.abs(x) <= LARGEST).all(axis=1) for x in lanes[:6]])
     made = np.full(len(x0), PlanStatus.NO_NUMBER, np.int8)
@@ -46,8 +48,8 @@ def statuses(lanes: Sequence[Array], bounds: Array) -> NDArray[np.int8]:
 def refuse(
     lanes: Lanes, limits: MotionLimits, asked: float | None, places: Array | None, what: str
 ) -> NoReturn:
-    """Raise the error that says which joint of one plan stands in the way, and how; `places` are the least
-    and the largest on the way, (n, 2), of a motion that leaves the range.
+    """Raise the error that names the infeasible joint of one plan, and the reason; `places` are the minimum
+    and maximum positions, (n, 2), of a motion that leaves the range.
     """
     for i in range(limits.n):
         one = [x[i : i + 1] for x in lanes]
@@ -62,7 +64,7 @@ def refuse(
         low, high = (float(x[i]) for x in (limits.lower, limits.upper))
         raise InputError(
             f"{what}, joint {i + 1}: {PlanStatus.NO_ROOM.reason}: it goes from {places[i, 0]:.6g} to "
-            f"{places[i, 1]:.6g}, allowed {low!r} to {high!r}. Give lower velocities and accelerations."
+            f"{places[i, 1]:.6g}, allowed {low!r} to {high!r}. Use lower velocities and accelerations."
         )
     assert asked is not None
     for i in range(limits.n):
@@ -70,10 +72,10 @@ def refuse(
         after = float(first_durations(one, np.array([[asked]]))[0, 0])
         if after > asked * (1.0 + 1e-12):
             shortest = float(first_durations(one, np.zeros((1, 1)))[0, 0])
-            next_one = "" if shortest > asked else f", and after {asked!r} s from {after:.6g} s on"
+            next_one = "" if shortest > asked else f", and after {asked!r} s from {after:.6g} s"
             raise InputError(
-                f"{what}, joint {i + 1}: {PlanStatus.DURATION.reason}: got {asked!r} s; possible from "
-                f"{shortest:.6g} s on{next_one}."
+                f"{what}, joint {i + 1}: {PlanStatus.DURATION.reason}: got {asked!r} s; feasible from "
+                f"{shortest:.6g} s{next_one}."
             )
     raise InputError(f"{what}, duration: {PlanStatus.DURATION.reason}: got {asked!r} s.")
 
@@ -81,13 +83,13 @@ def refuse(
 def _say(one: Sequence[Array], limits: MotionLimits, i: int, status: PlanStatus, what: str) -> NoReturn:
     x0, _, _, x1, v1, a1, v, a, j = (float(x[0, 0]) for x in one)
     if status == PlanStatus.TOO_FAST:
-        said = f"{v1!r}, allowed {v!r}. Give a lower velocity."
+        said = f"{v1!r}, allowed {v!r}. Use a lower velocity."
     elif status == PlanStatus.OUT_OF_RANGE:
         low, high = (float(x[i]) for x in (limits.lower, limits.upper))
-        said = f"{x0!r} and {x1!r}, allowed {low!r} to {high!r}, in rad (m). Give other points."
+        said = f"{x0!r} and {x1!r}, allowed {low!r} to {high!r}, in rad (m). Use other points."
     elif status == PlanStatus.TOO_HARD:
         before = v1 - 0.5 * a1 * abs(a1) / j
-        said = f"{a1!r}, from velocity {before:.6g}, allowed {a!r} and {v!r}. Give a lower acceleration."
+        said = f"{a1!r}, from velocity {before:.6g}, allowed {a!r} and {v!r}. Use a lower acceleration."
     else:
-        said = "give smaller numbers."
+        said = "use smaller numbers."
     raise InputError(f"{what}, joint {i + 1}: {status.reason}: {said}")

@@ -1,5 +1,5 @@
-"""One joint from any state to any state under limits of velocity, acceleration and jerk: its durations, and
-its phases in one of them, in the units of the caller.
+"""One joint between arbitrary states under limits of velocity, acceleration and jerk: its feasible durations,
+and its phases for one of them, in the units of the caller.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from forearm.trajectories.jerk_limited.extremal import Ends
 from forearm.trajectories.joint import NEVER
 from forearm.trajectories.plan_status import BEYOND
 
-PHASES = 15  # of a joint: two of braking and thirteen
-ROUNDING = 2.0**-50  # relative: what a difference of places may lose
-SUMMED = 2.0**-46  # relative: what a sum of phases may lose
-ALLOWED = 1.0 + 1e-12  # times a limit: what rounding may put beyond it
+PHASES = 15  # per joint: two of braking and thirteen
+ROUNDING = 2.0**-50  # relative: rounding of a difference of positions
+SUMMED = 2.0**-46  # relative: rounding of a sum of phases
+ALLOWED = 1.0 + 1e-12  # times a limit: tolerance of rounding
 
 
 class JointProblem(NamedTuple):
-    """A joint in the units of `extremal` after its braking: ends, the way between them, what rounding may
-    have put to it, the unit of time in s, the braking, and 1 where the end state can be reached within the
-    limits, else 0.
+    """A joint in the units of `extremal` after its braking: end states, distance, rounding error of the
+    distance, the unit of time in s, the braking, and 1 if the end state is reachable within the limits, else
+    0.
     """
 
     ends: Ends
@@ -59,7 +59,7 @@ def scaled(
 def first_possible(*joint: Scalar) -> tuple[Scalar, Scalar]:
     """`first_duration` of a joint, braking included: arguments of `scaled`, and the start, s.
 
-    NEVER where the end state is beyond the limits, or a number is none or too large.
+    NEVER if the end state is beyond the limits, or a number is NaN or too large.
     """
     problem = scaled(*joint[:-1])
     braking = problem.braking.first + problem.braking.second
@@ -69,7 +69,7 @@ def first_possible(*joint: Scalar) -> tuple[Scalar, Scalar]:
 
 
 def phases(*joint: Scalar) -> tuple[list[Scalar], list[Scalar], Scalar]:
-    """Times of the phases, jerks in them, and 1 where the duration is not possible, else 0: arguments of
+    """Durations of the phases, jerks in them, and 1 if the duration is infeasible, else 0: arguments of
     `scaled`, and the duration, s.
     """
     problem = scaled(*joint[:-1])
@@ -86,12 +86,12 @@ def phases(*joint: Scalar) -> tuple[list[Scalar], list[Scalar], Scalar]:
 def extremes(
     x: Scalar, v: Scalar, a: Scalar, times: list[Scalar], jerks: list[Scalar]
 ) -> tuple[Scalar, Scalar]:
-    """The least and the largest place on the way through phases of constant jerk: at their ends, and where
-    velocity is 0 between them.
+    """Minimum and maximum position over phases of constant jerk: at their ends, and where velocity is 0
+    between them.
     """
     least = most = x
     for t, j in zip(times, jerks, strict=True):
-        # v + a s + j s^2 / 2 = 0, both roots without a difference of near numbers
+        # v + a s + j s^2 / 2 = 0, both roots without cancellation
         far = -(a + choose(a, 0.0, -1.0, 1.0) * root(hinge(a * a - 2.0 * j * v)))
         for above, below in ((far, j), (2.0 * v, far)):
             s = above / choose(0.0, abs(below), below, 1.0)

@@ -1,5 +1,5 @@
-"""Plans of joints in step, one lane per joint: the shortest duration that all joints of a plan can take,
-their phases in it, and whether they stay in range.
+"""Synchronised plans, one lane per joint: the shortest duration feasible for all joints of a plan, their
+phases, and whether they stay in range.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from forearm.trajectories.joint import NEVER
 
 Array = NDArray[np.float64]
 Lanes = Sequence[Array]  # q0, qd0, qdd0, q1, qd1, qdd1, velocity, acceleration, jerk, (m, 1) each
-PASSES = 100  # over gaps in the durations of a plan: each joint has two at the most
-CLOSE = 2.0**-44  # relative: a duration that is later by so little is the same
+PASSES = 100  # over gaps in the durations of a plan: each joint has at most two
+CLOSE = 2.0**-44  # relative: durations that differ by less are equal
 
 
 def first_durations(lanes: Lanes, after: Array) -> Array:
-    """The first duration from `after` (m, 1) on that each joint can take, (m, 1)."""
+    """The first feasible duration from `after` (m, 1) on of each joint, (m, 1)."""
     found: Array = duration_function().call(*lanes, after)
     T = found[:, :1]
     again = found[:, 1] > 0.0
     if again.any():
-        # seldom, and then mostly once
+        # rarely needed, and then mostly once
         T = np.array(T)
         rows = np.flatnonzero(again)
         while rows.size:
@@ -39,8 +39,8 @@ def first_durations(lanes: Lanes, after: Array) -> Array:
 
 
 def common_durations(lanes: Lanes, n: int, after: Array) -> Array:
-    """The first duration from `after` (b,) on that all n joints of each plan can take, (b,); NEVER or NaN
-    where there is none.
+    """The first duration from `after` (b,) on that is feasible for all n joints of each plan, (b,); NEVER or
+    NaN if there is none.
     """
     T = np.array(after)
     rows = np.arange(len(T))
@@ -50,7 +50,7 @@ def common_durations(lanes: Lanes, n: int, after: Array) -> Array:
         later = np.maximum.reduce(first, axis=1)
         moved = later > T[rows] * (1.0 + CLOSE)
         T[rows] = later
-        # a joint that was free at its own duration may not be at that of another
+        # a joint's own duration may be feasible while that of another is not
         rows = rows[moved & (np.minimum.reduce(first, axis=1) < later) & (later < NEVER)]
         if not rows.size:
             break
@@ -58,7 +58,7 @@ def common_durations(lanes: Lanes, n: int, after: Array) -> Array:
 
 
 def phases_of(lanes: Lanes, T: Array, out: tuple[Array, Array, Array] | None = None) -> tuple[Array, ...]:
-    """Times of phases (m, 15), jerks in them (m, 15) and whether the duration is blocked (m, 1), for
+    """Durations of phases (m, 15), jerks in them (m, 15) and whether the duration is infeasible (m, 1), for
     durations (m, 1).
     """
     call = phases_function().call
@@ -67,7 +67,7 @@ def phases_of(lanes: Lanes, T: Array, out: tuple[Array, Array, Array] | None = N
 
 
 def places_of(lanes: Lanes) -> Array:
-    """The least and the largest place of each joint, (n, 2), on the fastest motion of one plan."""
+    """Minimum and maximum position of each joint, (n, 2), on the fastest motion of one plan."""
     n = len(lanes[0])
     T = np.repeat(common_durations(lanes, n, np.zeros(1)), n)[:, None]
     phases, jerks, _ = phases_of(lanes, T)
@@ -76,7 +76,7 @@ def places_of(lanes: Lanes) -> Array:
 
 
 def leaves_range(lanes: Lanes, phases: Array, jerks: Array, lower: Array, upper: Array) -> NDArray[np.bool_]:
-    """Whether joints leave their range (m,) on the way, by more than rounding."""
+    """Whether joints leave their range (m,) by more than rounding."""
     places: Array = extremes_function().call(*lanes[:3], phases, jerks)
     doubt = 1e-12 * (np.abs(lanes[0][:, 0]) + np.abs(lanes[3][:, 0]) + (places[:, 1] - places[:, 0]))
     outside: NDArray[np.bool_] = (places[:, 0] < lower - doubt) | (places[:, 1] > upper + doubt)

@@ -1,4 +1,4 @@
-"""A motion kept as phases of constant jerk."""
+"""A motion stored as phases of constant jerk."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class JerkMotion:
     """Motion of n joints through k + 1 points in k segments, each joint in p phases of constant jerk; made by
     `jerk_limited` or `load_motion`.
 
-    All joints pass each point at one time.
+    All joints pass each point at the same time.
 
     Attributes:
         points: joint coordinates (k + 1, n), rad or m.
         velocities: joint velocities (k + 1, n) at the points.
         accelerations: joint accelerations (k + 1, n) at the points.
-        phases: times of the phases of each joint in each segment, (k, n, p), s; some are 0.
+        phases: durations of the phases of each joint in each segment, (k, n, p), s; some are 0.
         jerks: joint jerks (k, n, p) in them.
         segments: durations of the segments, (k,), s.
     """
@@ -49,7 +49,7 @@ class JerkMotion:
 
     @classmethod
     def frozen(cls, *arrays: Array) -> JerkMotion:
-        """The motion of arrays that are read-only already, in the order of the attributes."""
+        """The motion from arrays that are read-only already, in the order of the attributes."""
         motion = object.__new__(cls)
         motion.__dict__.update(zip(NAMES, arrays, strict=True))
         return motion
@@ -61,7 +61,7 @@ class JerkMotion:
 
     @cached_property
     def times(self) -> Array:
-        """When the points are passed, (k + 1,), from 0 on."""
+        """Times at the points, (k + 1,), from 0."""
         passed = np.zeros(len(self.segments) + 1)
         np.add.accumulate(self.segments, out=passed[1:])
         return passed
@@ -73,21 +73,21 @@ class JerkMotion:
 
     @cached_property
     def switches(self) -> Array:
-        """Every time at which a jerk may change, rising, the ends included."""
+        """All times at which a jerk may change, increasing, the ends included."""
         ends = np.cumsum(self.phases, axis=2)
         inside = (self.phases > 0.0) & (ends < self.segments[:, None, None])
         return np.unique(np.concatenate([self.times, (self.times[:-1, None, None] + ends)[inside]]))
 
     @cached_property
     def _from_start(self) -> tuple[Array, Array, Array, Array]:
-        """Time since the start of the segment and q, qd, qdd where phases begin, and at the end,
-        (k, n, p + 1) each.
+        """Time since the start of the segment and q, qd, qdd where phases begin, and at the end, (k, n, p +
+        1) each.
         """
         return self._nodes(self.points[:-1], self.velocities[:-1], self.accelerations[:-1], 1.0)
 
     @cached_property
     def _from_end(self) -> tuple[Array, Array, Array, Array]:
-        """The same with the time until the end of the segment, summed up from there."""
+        """The same with the time until the end of the segment, summed backwards from there."""
         return self._nodes(self.points[1:], self.velocities[1:], self.accelerations[1:], -1.0)
 
     def _nodes(self, q: Array, qd: Array, qdd: Array, way: float) -> tuple[Array, Array, Array, Array]:
@@ -102,17 +102,17 @@ class JerkMotion:
         return time, q, qd, qdd
 
     def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
-        """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each:
-        at the points they are the points, to the bit.
+        """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each: exactly the points at their times,
+        to the last bit.
 
-        The first half of a segment is counted from its start and the second back from its end.
+        The first half of a segment is evaluated from its start and the second from its end.
         """
         single, times = times_within(t, self.duration)
         q, qd, qdd, _ = self._states(times)
         return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
 
     def jerk_at(self, t: ArrayLike) -> Array:
-        """qddd at a time, (n,), or at times (m,), (m, n); at a switch what comes after it."""
+        """qddd at a time, (n,), or at times (m,), (m, n); at a switch the value after it."""
         single, times = times_within(t, self.duration)
         jerk = self._states(times)[3]
         return jerk[0] if single else jerk
@@ -120,7 +120,7 @@ class JerkMotion:
     def _states(self, times: Array) -> tuple[Array, Array, Array, Array]:
         k = np.minimum(np.searchsorted(self.times, times, side="right") - 1, len(self.segments) - 1)
         since = (times - self.times[k])[:, None]
-        # The end of a segment is met where the time says so, not where a sum of rounded times does.
+        # The end of a segment is decided by its stored time, not by a sum of rounded durations.
         until = np.where(times == self.times[k + 1], 0.0, self.segments[k] - since[:, 0])[:, None]
         late = 2.0 * since > self.segments[k][:, None]
         columns = np.arange(self.n)
@@ -140,7 +140,7 @@ class JerkMotion:
         return q, qd, qdd, jerk
 
     def extremes(self) -> tuple[Array, Array, Array]:
-        """The least q, the largest q and the largest |qd| on the way, (n,) each."""
+        """Minimum q, maximum q and maximum |qd|, (n,) each."""
         p = self.phases.shape[2]
         times, jerks = ([x[..., i] for i in range(p)] for x in (self.phases, self.jerks))
         with np.errstate(all="ignore"):
@@ -160,10 +160,10 @@ class JerkMotion:
         return motion_columns(self, step)
 
     def save(self, path: str | os.PathLike[str], step: float = 1e-3) -> None:
-        """Write it whole or not at all.
+        """Write it atomically.
 
         Args:
-            path: .json holds the phases and can be loaded, .csv and .parquet the table.
+            path: .json stores the phases and can be loaded, .csv and .parquet the table.
             step: time between rows of the table, s.
         """
         from forearm.trajectories.jerk_limited.motion_file import write_jerk_motion
@@ -175,5 +175,5 @@ class JerkMotion:
 
 
 def _moved(q: Array, qd: Array, qdd: Array, j: Array, s: Array) -> tuple[Array, Array, Array]:
-    """The state a time s later, or earlier where it is negative."""
+    """The state a time s later, or earlier if it is negative."""
     return q + s * (qd + s * (0.5 * qdd + s * j / 6.0)), qd + s * (qdd + 0.5 * j * s), qdd + j * s

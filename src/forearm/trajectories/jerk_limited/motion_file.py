@@ -1,4 +1,4 @@
-"""Phases of constant jerk as JSON, to the last bit and back."""
+"""Phases of constant jerk in JSON, round-tripped bit for bit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forearm.trajectories.jerk_limited.motion import NAMES, JerkMotion
 from forearm.trajectories.json_arrays import shaped_arrays
 
 FORMAT = "forearm-jerk-motion/1"
-AGREEMENT = 1e-9  # relative: farther from its points no file is that `write_jerk_motion` wrote
+AGREEMENT = 1e-9  # relative: no file written by `write_jerk_motion` misses its points by more
 
 STATE = ListField(NumberField())
 JERK_MOTION = TableField(
@@ -35,13 +35,13 @@ JERK_MOTION = TableField(
 
 
 def write_jerk_motion(motion: JerkMotion, path: str | os.PathLike[str]) -> None:
-    """Write the file whole or not at all."""
+    """Write the file atomically."""
     document = {"format": FORMAT} | {name: getattr(motion, name).tolist() for name in NAMES}
     write_text(path, json.dumps(document) + "\n")
 
 
 def jerk_motion_from_document(document: Any, name: str) -> JerkMotion:
-    """The motion in what a file called `name` holds."""
+    """The motion in a document read from a file called `name`."""
     data = JERK_MOTION.read(document, name)
     k, n = len(data["segments"]), len(data["points"][0]) if data["points"] else 0
     p = len(data["phases"][0][0]) if data["phases"] and data["phases"][0] else 0
@@ -69,6 +69,5 @@ def _check_joined(motion: JerkMotion, where: str) -> None:
     if wrong.any():
         k = int(np.argmax(wrong.any(axis=1)))
         raise InputError(
-            f"{where}, segment {k + 1}: its phases do not lead to the next point, or "
-            "joints take different times."
+            f"{where}, segment {k + 1}: its phases miss the next point, or joints take different times."
         )

@@ -34,18 +34,17 @@ def jerk_limited(
     limits: MotionLimits,
     duration: float | None = None,
 ) -> JerkMotion:
-    """The fastest synchronised motion from one state to another with limits of jerk, or one of a given
-    duration.
+    """The fastest synchronised jerk-limited motion between two states, or one of a given duration.
 
-    All joints take the smallest duration that is possible for every one of them; one that could be faster
-    uses less jerk. A joint that starts beyond its limits of velocity or acceleration brakes first. Refused
-    with the joint and the reason where there is no motion, or where it leaves the range of a joint.
+    All joints take the shortest duration feasible for every one of them; faster joints use less jerk. A joint
+    that starts beyond its limits of velocity or acceleration brakes first. An infeasible motion, or one that
+    leaves the range of a joint, is refused with the joint and the reason.
 
     Args:
         q0, qd0, qdd0: joint coordinates, velocities and accelerations (n,) at the start.
         q1, qd1, qdd1: those at the end.
         limits: range, velocity, acceleration and jerk of the joints.
-        duration: of the motion, s; None: the smallest.
+        duration: of the motion, s; None: the shortest.
     """
     if type(limits) is not MotionLimits:
         check_kind(limits, MotionLimits, "jerk_limited, limits")
@@ -78,19 +77,19 @@ def jerk_limited(
     if limits.is_bounded:
         _check_range(lanes, limits, phases, jerks)
     for array in (ends, phases, jerks, asked):
-        array.setflags(write=False)  # of which the motion has views
+        array.setflags(write=False)  # the motion has views of it
     points, velocities, accelerations = ends[::3, :, 0], ends[1::3, :, 0], ends[2::3, :, 0]
     return JerkMotion.frozen(points, velocities, accelerations, phases[None], jerks[None], asked[0])
 
 
 def _converted(given: tuple[Any, ...], n: int) -> tuple[Array, ...]:
-    """States as arrays of n numbers, or an error that names the one that is none."""
+    """States as arrays of n numbers, or an error that names the invalid one."""
     named = zip(STATES, given, strict=True)
     return tuple(frozen_array(x, (n,), f"jerk_limited, {name}") for name, x in named)
 
 
 def _check_range(lanes: Lanes, limits: MotionLimits, phases: Array, jerks: Array) -> None:
-    """Refuse ends outside of the range of a joint, and a motion that leaves it."""
+    """Refuse end states outside a joint's range, and a motion that leaves it."""
     if leaves_range(lanes, phases, jerks, limits.lower, limits.upper).any():
         places = extremes_function().call(*lanes[:3], phases, jerks)
         refuse(lanes, limits, None, places, "jerk_limited")

@@ -1,4 +1,4 @@
-"""Many motions under limits of velocity, acceleration and jerk, from states to states."""
+"""Many jerk-limited motions between pairs of states."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from forearm.trajectories.plan_status import PlanStatus
 from forearm.values import as_floats, as_shape, check_kind
 
 Array = NDArray[np.float64]
-ROWS = 1024  # plans computed together: what is between the steps stays in the nearest caches
+ROWS = 1024  # plans per block, so that intermediate results fit into the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +34,11 @@ class JerkPlans:
     """Many plans.
 
     Attributes:
-        q0, qd0, qdd0, q1, qd1, qdd1: states (B, n) from which and to which they go.
-        limits: what they were planned within.
-        status: (B,), 0 where there is a plan; elsewhere all that follows is NaN.
+        q0, qd0, qdd0, q1, qd1, qdd1: start and end states (B, n).
+        limits: limits of the plans.
+        status: (B,), 0 if planned; otherwise all following fields are NaN.
         duration: of the motions (B,), s.
-        phases: times of the phases of constant jerk of each joint, (B, n, 15), s; many are 0.
+        phases: durations of the phases of constant jerk of each joint, (B, n, 15), s; many are 0.
         jerks: in these phases (B, n, 15).
     """
 
@@ -58,7 +58,7 @@ class JerkPlans:
         return len(self.status)
 
     def __getitem__(self, index: int) -> JerkMotion:
-        """One of them as a motion; an error with the reason where it was not planned."""
+        """One plan as a motion; an error with the reason if it failed."""
         if self.status[index] != PlanStatus.PLANNED:
             raise InputError(f"plans[{index}]: {PlanStatus(int(self.status[index])).reason}.")
         return JerkMotion(
@@ -81,15 +81,15 @@ def jerk_limited_many(
     limits: MotionLimits,
     duration: ArrayLike | None = None,
 ) -> JerkPlans:
-    """Plans from states to states with limits of jerk, each the fastest or of its duration.
+    """Jerk-limited plans between many pairs of states, each the fastest or of its given duration.
 
-    As `jerk_limited` has them. What cannot be planned is said in the status of that plan.
+    As in `jerk_limited`. The status of each plan reports why it failed, if it did.
 
     Args:
         q0, qd0, qdd0: joint coordinates, velocities and accelerations (B, n) at the start.
         q1, qd1, qdd1: those at the end.
-        limits: range, velocity, acceleration and jerk of the joints, of all plans or a row for each, (B, n).
-        duration: of the motions (B,), s; None: the smallest of each.
+        limits: range, velocity, acceleration and jerk of the joints, for all plans or one row each, (B, n).
+        duration: of the motions (B,), s; None: the shortest of each.
     """
     what = "jerk_limited_many"
     check_kind(limits, MotionLimits, f"{what}, limits")
@@ -160,7 +160,7 @@ def _fill(plans: JerkPlans, rows: slice, lanes: Lanes, asked: Array | None) -> N
 
 
 def _check_range(plans: JerkPlans, rows: slice, lanes: Lanes, phases: Array, jerks: Array) -> None:
-    """Say which plans leave the range of a joint."""
+    """Set the status of plans that leave the range of a joint."""
     n, status = plans.limits.n, plans.status[rows]
     lower, upper = _range(plans.limits, rows)
     x0, x1 = (lanes[i].reshape(-1, n) for i in (0, 3))
@@ -173,7 +173,7 @@ def _check_range(plans: JerkPlans, rows: slice, lanes: Lanes, phases: Array, jer
 
 
 def _range(limits: MotionLimits, rows: slice) -> Array:
-    """The lower and upper bounds of these plans, (2, b, n)."""
+    """Lower and upper bounds of these plans, (2, b, n)."""
     b = rows.stop - rows.start
     pair = (limits.lower, limits.upper)
     return np.stack([np.broadcast_to(x if x.ndim == 1 else x[rows], (b, limits.n)) for x in pair])

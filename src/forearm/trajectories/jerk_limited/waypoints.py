@@ -1,4 +1,4 @@
-"""Motion through several points with limits of jerk: at each point without acceleration."""
+"""Jerk-limited motion through several points, with zero acceleration at each point."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Array = NDArray[np.float64]
 
 
 def through_with_jerk(q: Array, qd: Array, limits: MotionLimits) -> JerkMotion:
-    """A motion through points q (k + 1, n) in order, each segment as fast as `jerk_limited` makes it.
+    """A motion through points q (k + 1, n) in order, each segment planned by `jerk_limited`.
 
-    Velocities qd (k + 1, n) that are open (NaN) are 0, and so are the accelerations at all points.
+    Open velocities qd (k + 1, n), NaN, are set to 0, and so are the accelerations at all points.
     """
     limits.check_one("through")
     speed, rest = np.where(np.isnan(qd), 0.0, qd), np.zeros(q.shape)

@@ -1,6 +1,6 @@
-"""Geometric paths, without time: joint coordinates as piecewise polynomials of a path parameter.
+"""Geometric paths, without timing: joint coordinates as piecewise polynomials of a path parameter.
 
-One class, `JointPath`; everything else makes one: splines, blends, ways of the hand, functions, motions.
+One class, `JointPath`; the other modules construct it: splines, blends, Cartesian paths, functions, motions.
 """
 
 from forearm.trajectories.paths.blends import blended

@@ -6,19 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-FEW = 8  # blocks that are solved as one dense system
+FEW = 8  # blocks below which the system is solved densely
 
 
 def solve_symmetric(diagonal: Array, upper: Array, wanted: Array) -> Array:
-    """x (m, b, n) with D_i x_i + U_i x_(i+1) + U_(i-1)^T x_(i-1) = wanted_i, positive definite.
+    """Solve D_i x_i + U_i x_(i+1) + U_(i-1)^T x_(i-1) = wanted_i for x (m, b, n), positive definite.
 
-    By cyclic reduction: every second block is eliminated, all of them at once, until a few are left. One step
-    of refinement takes away what rounding of the elimination left.
+    By cyclic reduction: every second block is eliminated, all in one step, until few are left. One step of
+    iterative refinement removes the rounding error of the elimination.
 
     Args:
         diagonal: D (m, b, b), symmetric.
         upper: U (m - 1, b, b).
-        wanted: (m, b, n).
+        wanted: right-hand sides (m, b, n).
     """
     scale = 1.0 / np.sqrt(np.einsum("mii->mi", diagonal))
     D = diagonal * scale[:, :, None] * scale[:, None, :]
@@ -37,12 +37,12 @@ def _product(D: Array, U: Array, x: Array) -> Array:
 
 
 def _reduced(D: Array, U: Array, b: Array) -> Array:
-    """Cyclic reduction; the systems at odd places give their unknowns by those at even ones."""
+    """Cyclic reduction; unknowns at odd indices follow from those at even ones."""
     m, size = D.shape[:2]
     if m <= FEW:
         return _dense(D, U, b)
     odd = np.arange(1, m, 2)
-    inside = odd + 1 < m  # whether there is a block after it
+    inside = odd + 1 < m  # whether a block follows
     inverse = np.linalg.inv(D[odd])
     left = inverse @ np.swapaxes(U[odd - 1], 1, 2)  # x_odd = own - left x_(odd-1) - right x_(odd+1)
     right = np.zeros_like(left)

@@ -10,21 +10,21 @@ from forearm.trajectories.paths.splines import checked_points, distinct, spline
 from forearm.values import check_number
 
 Array = NDArray[np.float64]
-SHORTEST = 1e-12  # of the length: no piece is shorter
+SHORTEST = 1e-12  # of the length: minimum length of a piece
 
 
 def blended(points: ArrayLike, tolerance: float, name: str = "blended") -> JointPath:
     """Straight lines between points, with corners rounded so that q'' is continuous.
 
-    From d before a corner to d after it q' turns from one line's direction u to the other's, v:
-    q' = u + (v - u) f(x), f = 3 x^2 - 2 x^3, x from 0 to 1 over a length of 2 d. Its q'' is 0 at both ends,
-    and in the middle it passes the corner at the distance 3/16 d |v - u|, the largest between path
-    and polygon. A motion along it needs no stop.
+    From d before a corner to d after it q' turns from one line's direction u to the other's, v: q' = u + (v -
+    u) f(x), f = 3 x^2 - 2 x^3, x from 0 to 1 over a length of 2 d. Its q'' is 0 at both ends, and in the
+    middle it passes the corner at the distance 3/16 d |v - u|, the largest between path and polygon. A motion
+    along it does not have to stop.
 
     Args:
         points: joint coordinates (m, n), rad or m.
-        tolerance: distance at which corners are passed, rad or m; less where a segment is too short, of which
-            a blend takes half at most. 0: corners stay, and a motion stops there.
+        tolerance: distance at which corners are passed, rad or m; less if a segment is too short, since a
+            blend takes at most half of it. 0: corners stay, and a motion stops there.
         name: of the path, for messages.
     """
     given = checked_points(points, "points")
@@ -44,13 +44,13 @@ def blended(points: ArrayLike, tolerance: float, name: str = "blended") -> Joint
 
 
 def _joined(given: Array, p: Array, passed: NDArray[np.intp], d: Array, name: str) -> JointPath:
-    """Of each segment the second half of the blend at its first point, the line, and the first half of the
-    blend at its last; d (m,) is how far blends reach.
+    """For each segment the second half of the blend at its first point, the line, and the first half of the
+    blend at its last; d (m,) is the extent of the blends.
     """
     chords = np.linalg.norm(np.diff(p, axis=0), axis=1)
     u = np.diff(p, axis=0) / chords[:, None]
     turn = np.concatenate([np.zeros_like(u[:1]), u[1:] - u[:-1], np.zeros_like(u[:1])])
-    reach = np.where(d > 0.0, d, 1.0)[:, None]  # of no blend: not used
+    reach = np.where(d > 0.0, d, 1.0)[:, None]  # not used without a blend
     pieces = np.zeros((len(u), 3, 5, p.shape[1]))
     middle = p + (3.0 / 16.0) * d[:, None] * turn
     pieces[:, 0, 0], pieces[:, 0, 1] = middle[:-1], u - 0.5 * turn[:-1]

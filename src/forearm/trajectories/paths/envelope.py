@@ -1,4 +1,4 @@
-"""How far a path goes from its polygon, and splines that stay within an envelope around it. Waters III."""
+"""Deviation of a path from its polygon, and splines that stay within an envelope around it. Waters III."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from forearm.trajectories.roots import to_bernstein
 from forearm.values import check_kind, check_number
 
 Array = NDArray[np.float64]
-HALVINGS = 60  # of a side
-NEAREST = 1e-9  # of the length: points are not added to stretches that are shorter
+HALVINGS = 60  # bisections per side
+NEAREST = 1e-9  # of the length: no points are added to shorter sections
 
 
 @dataclass(frozen=True, eq=False)
 class PathDeviation:
-    """How far a path is from each of the k sides of its polygon.
+    """Deviation of a path from each of the k sides of its polygon.
 
     Attributes:
         largest: largest distance, (k,), rad or m.
@@ -36,13 +36,13 @@ class PathDeviation:
 
 
 def path_deviation(path: JointPath) -> PathDeviation:
-    """The largest distance between each side of a path's polygon and the part of the path that follows it.
+    """Largest distance between each side of a path's polygon and the part of the path that follows it.
 
-    It counts in both directions: how far the path goes from the side, and how far it passes the side's ends
-    at. Squares of distances are polynomials of s, taken where their derivatives vanish: exact to rounding.
+    Both directions count: the distance of the path from the side, and that of the side's ends from the path.
+    Squared distances are polynomials in s, evaluated at their stationary points: exact to rounding.
 
     Args:
-        path: a path with a polygon, as `spline`, `blended` and `within_envelope` make.
+        path: a path with a polygon, from `spline`, `blended` or `within_envelope`.
     """
     check_kind(path, JointPath, "path_deviation, path")
     polygon, marks = _followed(path)
@@ -51,7 +51,7 @@ def path_deviation(path: JointPath) -> PathDeviation:
     missed = np.linalg.norm(polygon - path.at(marks)[0], axis=1)
     sides = np.arange(len(missed) - 1)
     found = np.concatenate([missed[:-1], missed[1:], distances])
-    order = np.argsort(found, kind="stable")  # of what is written to one side, the last counts
+    order = np.argsort(found, kind="stable")  # of several entries for one side, the last counts
     at = np.concatenate([marks[:-1], marks[1:], path.breaks[:-1] + x * np.diff(path.breaks)])[order]
     of = np.concatenate([sides, sides, side])[order]
     largest, places = np.empty((2, len(sides)))
@@ -62,11 +62,11 @@ def path_deviation(path: JointPath) -> PathDeviation:
 def within_envelope(
     points: ArrayLike, tolerance: float, continuity: int = 2, name: str = "within envelope"
 ) -> tuple[JointPath, int]:
-    """A spline through points that stays within a distance of the straight lines between them, and how many
-    points were added for that.
+    """A spline through points that stays within a distance of the straight lines between them, and the number
+    of points added.
 
-    Where it leaves the envelope, the stretch between two of its points is halved by one on the straight line,
-    until it holds. `blended` rounds corners instead and passes them at the distance.
+    Where it leaves the envelope, a point on the straight line halves the section, until the tolerance holds.
+    `blended` rounds corners instead and passes them at the distance.
 
     Args:
         points: joint coordinates (m, n), rad or m.
@@ -77,7 +77,7 @@ def within_envelope(
     given = checked_points(points, "points")
     tolerance = check_number(tolerance, "tolerance", above=0.0)
     p, passed = distinct(given)
-    through, first = p, np.arange(len(p))  # `first`: which of `through` the given ones are
+    through, first = p, np.arange(len(p))  # `first`: indices of the given points in `through`
     for _ in range(HALVINGS):
         path = spline(through, continuity, name=name)
         path = replace(path, polygon=given, marks=path.breaks[first][passed])
@@ -90,7 +90,7 @@ def within_envelope(
         through = np.insert(through, k + 1, 0.5 * (through[k] + through[k + 1]), axis=0)
         first = first + np.searchsorted(k, first, side="left")
     raise InputError(
-        f"tolerance: {tolerance:g} is too small for a spline through up to {MOST} points; take a larger one, "
+        f"tolerance: {tolerance:g} is too small for a spline through up to {MOST} points; use a larger one, "
         "or blended(points, tolerance), which rounds the corners."
     )
 
@@ -104,8 +104,8 @@ def _followed(path: JointPath) -> tuple[Array, Array]:
 
 
 def _from_sides(path: JointPath, polygon: Array, marks: Array) -> tuple[Array, NDArray[np.intp]]:
-    """Pieces (k, d+1, n) by powers of x from 0 to 1, from the first end of the side that each of them
-    follows, and which side that is, (k,).
+    """Pieces (k, d+1, n) in powers of x from 0 to 1, relative to the first end of the side that each follows,
+    and the index of that side, (k,).
     """
     h = np.diff(path.breaks)
     side = np.searchsorted(marks, path.breaks[:-1] + 0.5 * h, side="right") - 1
@@ -115,10 +115,11 @@ def _from_sides(path: JointPath, polygon: Array, marks: Array) -> tuple[Array, N
 
 
 def _pieces_beyond(path: JointPath, tolerance: float) -> NDArray[np.intp]:
-    """Which pieces go farther from their sides than the tolerance.
+    """Which pieces deviate from their sides by more than the tolerance.
 
-    A piece lies in the hull of its coefficients by Bernstein's polynomials, and what is within a distance of
-    a line is convex: only those whose coefficients leave it have to be looked at closely.
+    A piece lies in the convex hull of its Bernstein coefficients, and the points within a distance of a line
+    are convex:
+    only pieces whose coefficients leave the envelope need a closer check.
     """
     polygon, marks = _followed(path)
     V, side = _from_sides(path, polygon, marks)

@@ -1,4 +1,4 @@
-"""Paths given as functions: checked against their own derivatives, and kept as quintic pieces."""
+"""Paths given as functions: checked against their own derivatives, and stored as quintic pieces."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from forearm.trajectories.paths.sampled import PRIMES, Curve, checked, quintic_p
 from forearm.values import as_floats, check_number, check_whole
 
 Array = NDArray[np.float64]
-PROBES = 23  # places between two breaks at which derivatives are compared with differences
-STEP = 1e-3  # of the stretch: what differences of fourth order are taken over
-WRONG = 1e-3  # of the largest: derivatives farther from differences than that are wrong
-ONE_SIDED = 1e-6  # of the stretch: how far from a break what holds on one side of it is looked at
+PROBES = 23  # points between two breaks at which derivatives are compared with finite differences
+STEP = 1e-3  # of the interval: step of fourth-order differences
+WRONG = 1e-3  # of the largest: derivatives that differ more from differences are wrong
+ONE_SIDED = 1e-6  # of the interval: distance from a break at which one-sided values are taken
 
 
 def from_function(
@@ -27,17 +27,17 @@ def from_function(
     n: int | None = None,
     name: str = "function",
 ) -> JointPath:
-    """The path of a function that gives q and its derivatives.
+    """The path of a function that returns q and its derivatives.
 
-    It becomes quintic pieces, halved until q, q' and q'' agree in the middle of each to 1e-10, 1e-8 and 1e-6.
-    Derivatives that differences contradict are refused.
+    It is stored as quintic pieces, halved until q, q' and q'' agree in the middle of each to 1e-10, 1e-8 and
+    1e-6. Derivatives that contradict finite differences are refused.
 
     Args:
-        f: function of s, from 0 to `length`, to q, q', q'' and, if it likes, the third derivative, (n,) each;
-            where it takes an array (m,) and gives (m, n) each, or (n, m), it is asked for all places at once.
+        f: function of s, from 0 to `length`, to q, q', q'' and optionally the third derivative, (n,) each; if
+            it accepts an array (m,) and returns (m, n) each, or (n, m), it is called for all places at once.
         length: the last s, above 0.
-        breaks: places inside at which q' or q'' jump, if any; where q' does, a motion stops.
-        n: the number of joints, where it is to be checked (default: as f gives).
+        breaks: interior places at which q' or q'' jump, if any; where q' does, a motion stops.
+        n: number of joints, to be checked (default: as returned by f).
         name: of the path, for messages.
     """
     if not callable(f):
@@ -59,8 +59,8 @@ def from_function(
 
 
 def _evaluator(f: Callable[[Any], Any], length: float, n: int | None, name: str) -> Curve:
-    """Values and derivatives (m, 3 or 4, n) at places (m,), in one call where f answers an array as it does
-    single places.
+    """Values and derivatives (m, 3 or 4, n) at places (m,), in one call if f treats an array like single
+    places.
     """
 
     def alone(s: Array) -> Array:
@@ -69,7 +69,7 @@ def _evaluator(f: Callable[[Any], Any], length: float, n: int | None, name: str)
     joints = alone(np.array([0.0])).shape[2]
     if n is not None and joints != n:
         raise InputError(f"{name}: expected {n} joints, got {joints}.")
-    places = np.linspace(0.0, length, joints + 2)[1:]  # not as many as joints, so that shapes tell them apart
+    places = np.linspace(0.0, length, joints + 2)[1:]  # not as many as joints, so that shapes are unambiguous
     one_by_one = alone(places)
 
     def together(s: Array) -> Array:
@@ -82,13 +82,13 @@ def _evaluator(f: Callable[[Any], Any], length: float, n: int | None, name: str)
         try:
             if np.allclose(way(places), one_by_one, rtol=1e-9, atol=1e-12):
                 return way
-        except Exception:  # whatever f makes of an array: it is asked place by place then
+        except Exception:  # if f fails on an array in any way, it is called place by place
             continue
     return alone
 
 
 def _answer(f: Callable[[Any], Any], s: float, name: str) -> Array:
-    """What f says of one place: (3, n) or (4, n)."""
+    """The result of f at one place: (3, n) or (4, n)."""
     given = f(s)
     if not isinstance(given, tuple | list | np.ndarray) or len(given) not in (3, 4):
         raise InputError(
@@ -103,7 +103,7 @@ def _answer(f: Callable[[Any], Any], s: float, name: str) -> Array:
 
 
 def _one_sided(asked: Curve, begin: float, end: float, has_breaks: bool) -> Curve:
-    """q, q', q'' from `begin` to `end`; there, q' and q'' are what they tend to from within."""
+    """q, q', q'' from `begin` to `end`; at the ends, q' and q'' are the limits from within."""
     e = ONE_SIDED * (end - begin)
 
     def curve(s: Array) -> Array:
@@ -119,7 +119,7 @@ def _one_sided(asked: Curve, begin: float, end: float, has_breaks: bool) -> Curv
 
 
 def _compare_differences(asked: Curve, begin: float, end: float, name: str) -> None:
-    """Refuse derivatives that differences contradict."""
+    """Refuse derivatives that contradict finite differences."""
     h = STEP * (end - begin)
     s = np.linspace(begin + 2.0 * h, end - 2.0 * h, PROBES)
     middle = checked(asked, s, name)
@@ -127,14 +127,14 @@ def _compare_differences(asked: Curve, begin: float, end: float, name: str) -> N
     differences = (sides[0] - 8.0 * sides[1] + 8.0 * sides[2] - sides[3]) / (12.0 * h)
     coarse = (sides[3] - sides[0]) / (4.0 * h)
     sizes = np.abs(middle).max(axis=(0, 2))[:, None]
-    # those of second order miss by far more than those of fourth order, and so by more than may be missed
+    # the error of second order far exceeds that of fourth order, and so bounds it
     allowed = WRONG * sizes[1:] + 1e-12 * sizes[:-1] / h + np.abs(differences - coarse)
     bad = np.argwhere(np.abs(differences - middle[:, 1:]) > allowed)
     if bad.size:
         m, k, joint = bad[0]
         said = float(middle[m, k + 1, joint])
         raise InputError(
-            f"{name}: {PRIMES[k + 1]} of joint {joint + 1} at s = {s[m]:.6g} is {said:.6g}, but "
-            f"differences of {PRIMES[k]} give {differences[m, k, joint]:.6g}; correct the function, or "
-            "give the places of kinks as breaks."
+            f"{name}: {PRIMES[k + 1]} of joint {joint + 1} at s = {s[m]:.6g} is {said:.6g}, but finite "
+            f"differences of {PRIMES[k]} give {differences[m, k, joint]:.6g}; correct the function, or pass "
+            "the places of kinks as breaks."
         )

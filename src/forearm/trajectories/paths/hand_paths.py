@@ -1,4 +1,4 @@
-"""Paths of the joints whose hand goes along straight lines, rounded ones or circles."""
+"""Joint paths for Cartesian lines, rounded polylines and circles of the hand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from forearm.values import as_finite, check_number
 
 Array = NDArray[np.float64]
 LEFT = 1e-12  # m and rad, at the hand
-FLAT = 1e-9  # of their distance: three places nearer to a line than that are on no circle
+FLAT = 1e-9  # of their distance: three positions closer to a line define no circle
 
 
 def hand_lines(
@@ -33,19 +33,19 @@ def hand_lines(
     blend: float = 0.0,
     name: str = "hand lines",
 ) -> JointPath:
-    """The joints' path where the hand goes from where q0 puts it straight to a place, or to several one after
-    another; s is the hand's way in m.
+    """The joint path for the hand moving from its position at q0 straight to a position, or through several;
+    s is the arc length of the hand's path in m.
 
-    The hand is on its line to 1e-9 m. Of an arm with more joints than needed the combinations that do not
-    move the hand at q0 are held.
+    The hand is on its line to 1e-9 m. Redundant arms hold the joint combinations that do not move the hand at
+    q0.
 
     Args:
         arm: the arm.
         q0: joint coordinates (n,) at the start, rad or m.
-        to: place (3,) or places (m, 3) in the base frame, m.
-        attitude: "constant", that of q0, or "free" where an arm has too few joints to keep it.
-        blend: distance at which the hand may pass corners, m, as in `blended`; where the joints cannot follow
-            the rounded way, and with 0, the corners stay, and a motion stops there.
+        to: position (3,) or positions (m, 3) in the base frame, m.
+        attitude: "constant", that of q0, or "free" if the arm has too few joints to keep it.
+        blend: distance at which the hand may pass corners, m, as in `blended`; if 0, or if the joints cannot
+            follow the rounded path, the corners stay, and a motion stops there.
         name: of the path, for messages.
     """
     check_arm(arm, "arm", moves=True)
@@ -57,7 +57,7 @@ def hand_lines(
         try:
             return path_along(task, q, [rounded], name)
         except InputError:
-            pass  # what stands in the way of the straight lines, if anything does, is said below
+            pass  # obstacles on the straight lines, if any, are reported below
     return path_along(task, q, [straight(start, end) for start, end in pairwise(corners)], name)
 
 
@@ -73,19 +73,19 @@ def hand_circle(
     attitude: str = "constant",
     name: str = "hand circle",
 ) -> JointPath:
-    """The joints' path where the hand goes along a circle from where q0 puts it; s is its way in m.
+    """The joint path for the hand moving along a circle from its position at q0; s is the arc length in m.
 
-    Either `through` one place `to` another, or about an axis by an angle.
+    Either `through` one position `to` another, or about an axis by an angle.
 
     Args:
         arm: the arm.
         q0: joint coordinates (n,) at the start, rad or m.
-        through: a place (3,) on the arc, base frame, m.
+        through: a position (3,) on the arc, base frame, m.
         to: its end (3,).
         centre: a point (3,) on the axis, base frame, m, instead of `through` and `to`.
-        axis: its direction (3,); the hand turns about it to the right.
-        angle: how far it turns, rad; negative: to the left (default: the whole circle).
-        attitude: "constant", that of q0, or "free" where an arm has too few joints to keep it.
+        axis: its direction (3,); positive rotation is right-handed about it.
+        angle: rotation angle, rad; negative: left-handed (default: a full circle).
+        attitude: "constant", that of q0, or "free" if the arm has too few joints to keep it.
         name: of the path, for messages.
     """
     check_arm(arm, "arm", moves=True)
@@ -98,24 +98,24 @@ def hand_circle(
         turn = check_number(angle, "angle", minimum=-100.0 * np.pi, maximum=100.0 * np.pi)
         way = _about(start, as_finite(centre, (3,), "centre"), as_finite(axis, (3,), "axis"), turn)
     else:
-        raise InputError("hand_circle: give through and to, or centre and axis, both of a pair.")
+        raise InputError("hand_circle: expected both through and to, or both centre and axis.")
     return path_along(task, q, [way], name)
 
 
 def _arc(start: Array, through: Array, to: Array) -> CircularWay:
-    """The circle from one place through a second to a third."""
+    """The circular arc from one position through a second to a third."""
     a, b = through - start, to - start
     size = float(max(np.linalg.norm(a), np.linalg.norm(b)))
     if float(np.linalg.norm(b)) <= FLAT * size:
         raise InputError(
-            "to: the hand is there already, and a circle needs three places; give centre and axis for a "
-            "whole one."
+            "to: the hand is there already, and a circle needs three positions; use centre and axis for a "
+            "full circle."
         )
     normal = np.cross(a, b)
     if float(np.linalg.norm(normal)) <= FLAT * size**2:
         raise InputError(
-            "through: it is on the straight line from the hand to the end, or at one of them, and so on no "
-            "circle; take hand_lines, or a place beside the line."
+            "through: it lies on the straight line from the hand to the end, or at one of them, so there is "
+            "no circle; use hand_lines, or a position off the line."
         )
     across = np.cross((a @ a) * b - (b @ b) * a, normal) / (2.0 * (normal @ normal))
     axis = normal / np.linalg.norm(normal)
@@ -135,15 +135,15 @@ def _about(start: Array, centre: Array, axis: Array, angle: float) -> CircularWa
     length = radius * abs(angle)
     if length < FLAT:
         raise InputError(
-            f"centre, axis, angle: the hand at {np.round(start, 6).tolist()} would go {length:.3g} m only; "
-            "it must be beside the axis, and the angle not 0."
+            f"centre, axis, angle: the hand at {np.round(start, 6).tolist()} would move {length:.3g} m "
+            "only; it must be off the axis, and the angle not 0."
         )
     x = (start - middle) / radius
     return CircularWay(middle, x, np.cross(z, x), radius, length)
 
 
 def path_along(task: LineTask, q: Array, ways: Sequence[HandWay], name: str) -> JointPath:
-    """The path along ways of the hand one after another, or an error with what stands in its way."""
+    """The joint path along successive Cartesian paths, or an error with the obstacles."""
     breaks, pieces = [np.zeros(1)], []
     for way in ways:
         begin = float(breaks[-1][-1])
@@ -171,9 +171,8 @@ def path_along(task: LineTask, q: Array, ways: Sequence[HandWay], name: str) -> 
 
 
 def _doubt(task: LineTask, q: Array) -> Array:
-    """How far q, dq/ds and d2q/ds2 may be off at postures (m, n), (m, 3): Newton's iteration leaves 1e-12 at
-    the hand, which counts the more the nearer a posture is to a singular one; beside that itself limits
-    are taken.
+    """Uncertainty of q, dq/ds and d2q/ds2 in configurations (m, n), (m, 3): Newton's method leaves 1e-12 at
+    the hand, amplified near singularities; beside these, limits are used.
     """
     closeness = np.maximum(task.closeness(q), CLEAR)
     return np.asarray(LEFT * closeness[:, None] ** -np.array([1.0, 2.0, 3.0]))

@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 
 @cache
 def hermite_matrix(order: int) -> Array:
-    """Rising coefficients on 0 <= x <= 1 from (p, p', ..) at 0 and (p, p', ..) at 1, `order` of each:
+    """Ascending coefficients on 0 <= x <= 1 from (p, p', ..) at 0 and (p, p', ..) at 1, `order` of each:
     (2 order, 2 order).
     """
     size = 2 * order
@@ -21,15 +21,15 @@ def hermite_matrix(order: int) -> Array:
     for k in range(order):
         taylor[k, k] = 1.0
         taylor[order + k, k:] = [comb(i, k) for i in range(k, size)]
-    # its inverse is of whole numbers
+    # its inverse consists of integers
     matrix: Array = np.round(np.linalg.inv(taylor)) / np.tile(_factorials(order), 2)
     matrix.flags.writeable = False
     return matrix
 
 
 def hermite_pieces(breaks: Array, values: Array) -> Array:
-    """Coefficients (k, 2 r, n) of the pieces between breaks (k+1,) from values (k+1, r, n):
-    q and its derivatives below the r-th.
+    """Coefficients (k, 2 r, n) of the pieces between breaks (k+1,) from values (k+1, r, n): q and its
+    derivatives below the r-th.
     """
     return hermite_between(np.diff(breaks), values[:-1], values[1:])
 
@@ -44,7 +44,7 @@ def hermite_between(lengths: Array, begin: Array, end: Array) -> Array:
 
 
 def hermite_by_share(lengths: Array, begin: Array, end: Array) -> Array:
-    """The same in rising powers of the share 0 <= x <= 1 of each piece."""
+    """The same in ascending powers of the fraction 0 <= x <= 1 of each piece."""
     order = begin.shape[1]
     powers = lengths[:, None, None] ** np.arange(order)[None, :, None]
     ends = np.concatenate([begin * powers, end * powers], axis=1)

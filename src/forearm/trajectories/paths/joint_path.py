@@ -1,4 +1,4 @@
-"""A path of the joints: piecewise polynomials of a path parameter, with what planners ask of them."""
+"""Joint paths: piecewise polynomials of a path parameter, with the queries that planners need."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from forearm.values import as_floats, check_ending, check_name
 
 Array = NDArray[np.float64]
 Pieces = NDArray[np.intp]
-ROUNDING = 1e-12  # of the length: a place so little beyond the end is the end
-STILL = 1e-12  # of the largest q': a joint that is slower than that throughout a piece stands
+ROUNDING = 1e-12  # of the length: a place this little beyond the end counts as the end
+STILL = 1e-12  # of the largest q': a joint slower than this throughout a piece is at rest
 EPSILON = 2.0**-52
-BLOCK = 1024  # places that are evaluated together
-CORNER = 1e-9  # of the size of q': a smaller jump is rounding
+BLOCK = 1024  # places per block
+CORNER = 1e-9  # of the size of q': smaller jumps are rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,11 +27,11 @@ class JointPath:
     """Joint coordinates as piecewise polynomials of a path parameter s from 0 to `length`.
 
     Attributes:
-        breaks: where pieces begin and end, (k+1,), rising from 0.
-        coefficients: of rising powers of (s - breaks[i]), (k, d+1, n), rad or m.
+        breaks: boundaries of the pieces, (k+1,), increasing from 0.
+        coefficients: of ascending powers of (s - breaks[i]), (k, d+1, n), rad or m.
         name: for messages.
-        polygon: the points (m, n) that it was asked to follow; None: none.
-        marks: the breaks at which it passes these points, (m,); None: none.
+        polygon: the points (m, n) that it was made to follow; None: unknown.
+        marks: the breaks at which it passes these points, (m,); None: unknown.
     """
 
     breaks: Array
@@ -44,7 +44,7 @@ class JointPath:
         check_name(self.name, "path")
         b, c = as_floats(self.breaks, "breaks"), as_floats(self.coefficients, "coefficients")
         if b.ndim != 1 or len(b) < 2 or b[0] != 0.0 or not (np.diff(b) > 0.0).all():
-            raise InputError(f"{self.name}, breaks: expected two numbers at least, rising from 0.")
+            raise InputError(f"{self.name}, breaks: expected at least two numbers, increasing from 0.")
         if c.ndim != 3 or len(c) != len(b) - 1 or not c.shape[1] or not c.shape[2]:
             raise InputError(
                 f"{self.name}, coefficients: expected shape ({len(b) - 1}, d+1, n), got {c.shape}."
@@ -62,11 +62,11 @@ class JointPath:
             if marks.shape != (count,) or not np.isin(marks, b).all() or not (np.diff(marks) >= 0.0).all():
                 raise InputError(
                     f"{self.name}, marks: expected one of the breaks for each of the {count} points of the "
-                    "polygon, none before the last."
+                    "polygon, non-decreasing."
                 )
         for name, array in kept.items():
             if not np.isfinite(array).all():
-                raise InputError(f"{self.name}, {name}: every number must be finite.")
+                raise InputError(f"{self.name}, {name}: all numbers must be finite.")
             array.flags.writeable = False
             object.__setattr__(self, name, array)
 
@@ -82,20 +82,21 @@ class JointPath:
 
     @cached_property
     def corners(self) -> tuple[float, ...]:
-        """The places inside at which q' jumps: a motion has to stop there."""
+        """Interior places at which q' jumps: a motion has to stop there."""
         pieces = np.arange(len(self.breaks) - 1)
         _, begins, bends = self.at(self.breaks[:-1], pieces)
         _, ends, others = self.at(self.breaks[1:], pieces)
-        size = np.maximum(np.abs(begins), np.abs(ends)).max(axis=1)  # at a reversal q' is 0, beside it not
+        # at a reversal q' is 0, but not beside it
+        size = np.maximum(np.abs(begins), np.abs(ends)).max(axis=1)
         inside = self.breaks[1:-1]
-        # where q' bends within a tiny piece, the rounding of s makes a difference
+        # where q' bends within a tiny piece, the rounding of s matters
         rounding = 8.0 * EPSILON * inside * np.maximum(np.abs(bends[1:]), np.abs(others[:-1])).max(axis=1)
         allowed = CORNER * np.maximum(size[1:], size[:-1]) + rounding
         jumps = np.abs(begins[1:] - ends[:-1]).max(axis=1) > allowed
         return tuple(inside[jumps].tolist())
 
     def piece_of(self, s: ArrayLike) -> Pieces:
-        """Which piece each of the places (m,) lies in, (m,): the one to the right of a break."""
+        """Index of the piece that each of the places (m,) lies in, (m,): the one to the right of a break."""
         return self._piece_of(self._places(s)[1])
 
     def at(self, s: ArrayLike, piece: ArrayLike | None = None) -> tuple[Array, Array, Array]:
@@ -103,13 +104,14 @@ class JointPath:
 
         Args:
             s: the places.
-            piece: whose polynomial to take, (m,); None: that to the right of a break, the last at the end.
+            piece: indices of the polynomials to use, (m,); None: that to the right of a break, the last at
+                the end.
         """
         single, places = self._places(s)
         pieces = self._pieces(places, piece)
         made = np.empty((3, len(places), self.n))
         taken = np.empty((min(len(places), BLOCK), self.n))
-        for begin in range(0, len(places), BLOCK):  # blocks that stay in the cache
+        for begin in range(0, len(places), BLOCK):  # blocks that fit into the cache
             rows = slice(begin, begin + BLOCK)
             k = pieces[rows]
             x = np.repeat(places[rows] - self.breaks[k], self.n)
@@ -134,20 +136,20 @@ class JointPath:
         return np.asarray(made[0] if single else made)
 
     def reversals(self) -> Array:
-        """Every place inside at which q' of some joint changes its sign or touches 0, rising: simple roots to
-        1e-12 of the length.
+        """Interior places at which q' of some joint changes its sign or touches 0, increasing: simple roots
+        to 1e-12 of the length.
 
-        Where a joint stands for a while, it is the places at which it begins and ends to do so.
+        For a joint that rests for a while, the places at which the rest begins and ends.
         """
         return self._reversals
 
     def extremes(self) -> tuple[Array, Array]:
-        """The least and the largest q on the way, (n,) each."""
+        """Minimum and maximum q along the path, (n,) each."""
         q = self.at(np.concatenate([self.breaks, self.reversals()]))[0]
         return q.min(axis=0), q.max(axis=0)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as .json, whole or not at all; `load_path` reads it back to the bit."""
+        """Write it as .json, atomically; `load_path` reads it back to the last bit."""
         from forearm.trajectories.paths.path_file import write_path
 
         check_ending(path, (".json",), "a path")
@@ -180,7 +182,9 @@ class JointPath:
         return self._merged(np.concatenate([places, self.breaks[1:-1][changes]]))
 
     def _merged(self, places: Array) -> Array:
-        """Places inside, rising; those that rounding keeps apart are one, at a break if one is so near."""
+        """Interior places, increasing; those separated by rounding are merged, at a break if one is that
+        close.
+        """
         near = ROUNDING * self.length
         k = np.clip(np.searchsorted(self.breaks, places), 1, len(self.breaks) - 1)
         for at in (self.breaks[k - 1], self.breaks[k]):
@@ -195,7 +199,7 @@ class JointPath:
         return tuple(np.ascontiguousarray(c) for c in np.moveaxis(self.coefficients, 1, 0))
 
     def _places(self, s: ArrayLike) -> tuple[bool, Array]:
-        """Whether one place was asked for, and the places (m,); an error where any is outside of the path."""
+        """Whether a single place was given, and the places (m,); an error for places outside the path."""
         asked = s if isinstance(s, np.ndarray) and s.dtype == np.float64 else as_floats(s, "s")
         if asked.ndim > 1:
             raise InputError(f"s: expected a place or places (m,), got shape {asked.shape}.")
@@ -205,7 +209,7 @@ class JointPath:
             outside = ~((places >= 0.0) & (places <= length))
             if outside.any():
                 raise InputError(
-                    f"s: {float(places[outside][0])!r} is outside of {self.name!r}, which goes from 0 to "
+                    f"s: {float(places[outside][0])!r} is outside {self.name!r}, which runs from 0 to "
                     f"{length!r}."
                 )
         return asked.ndim == 0, places
@@ -218,7 +222,7 @@ class JointPath:
         return np.minimum(np.searchsorted(self.breaks, s, side="right") - 1, count - 1)
 
     def _pieces(self, s: Array, piece: ArrayLike | None) -> Pieces:
-        """The pieces whose polynomials are to be taken, (m,)."""
+        """Indices of the polynomials to use, (m,)."""
         if piece is None:
             return self._piece_of(s)
         k = np.asarray(piece)

@@ -1,4 +1,4 @@
-"""The path of samples that have noise: smoothed over time, thinned out, and a spline through what is left."""
+"""The path of noisy samples: smoothed over time, thinned out, and interpolated by a spline."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from forearm.values import check_number
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 LONGEST = 150  # characters of a name that are kept
-ROWS = 20_000  # samples that are smoothed; more of them are averaged in groups
-# Standard deviations of noise that the default tolerance is: a sample of seven noisy joints is farther than
-# six of them from where it should be once in some 100,000.
+ROWS = 20_000  # samples that are smoothed; more are averaged in groups
+# Default tolerance in standard deviations of noise: a sample of seven noisy joints deviates by more than six
+# of them about once in 100,000.
 NOISES = 8.0
 FITTED = 0.25  # of the tolerance
-COARSE = 1e-3  # of the largest coordinate: what samples to begin with are chosen by
-LEAST = 1e-6  # of the largest coordinate: the least default tolerance
-TRIALS = 24  # of the weight of bending
-TURNED_BACK = -0.9  # the cosine of the turn from which on a path has a corner, where it all but turns back
-PLACES = 7  # of each piece at which it is compared with samples
-ROUNDS = 40  # in which samples are taken back
+COARSE = 1e-3  # of the largest coordinate: tolerance of the initial selection of samples
+LEAST = 1e-6  # of the largest coordinate: minimum default tolerance
+TRIALS = 24  # of the weight of the curvature term
+TURNED_BACK = -0.9  # cosine of the turn beyond which a path has a corner, as it all but reverses
+PLACES = 7  # places of each piece at which it is compared with samples
+ROUNDS = 40  # in which samples are restored
 
 
 def path_of_samples(t: Array, q: Array, tolerance: float | None, name: str) -> JointPath:
     """A C2 spline within `tolerance` of samples q (m, n) at times t (m,)."""
     size = float(np.abs(q - q[0]).max())
     if size == 0.0:
-        raise InputError(f"{name}: nothing moves; a path needs two places that differ.")
+        raise InputError(f"{name}: nothing moves; a path needs two different points.")
     noise = noise_of(q)
     near = (
         max(NOISES * float(noise.max()), LEAST * size)
@@ -42,7 +42,7 @@ def path_of_samples(t: Array, q: Array, tolerance: float | None, name: str) -> J
     )
     if len(q) > ROWS:
         t, q = _averaged(t, q)
-    # most of the tolerance is for noise, what is left for the spline through a few of the samples
+    # most of the tolerance is for noise, the rest for the spline through a few of the samples
     smooth = _smoothed(t, q, (1.0 - FITTED) * near, noise) if noise.max() > 1e-3 * near else q
     near_spline = FITTED * near
     if float(np.linalg.norm(smooth - smooth[0], axis=1).max()) <= near_spline:
@@ -54,7 +54,7 @@ def path_of_samples(t: Array, q: Array, tolerance: float | None, name: str) -> J
 
 
 def _tips(q: Array, near: float) -> list[int]:
-    """The samples at which all joints turn back: between two of them the path is one spline."""
+    """The samples at which all joints reverse: between two of them the path is one spline."""
     at = np.flatnonzero(_thinned(q, near))
     sides = np.diff(q[at], axis=0)
     lengths = np.linalg.norm(sides, axis=1)
@@ -63,7 +63,7 @@ def _tips(q: Array, near: float) -> list[int]:
 
 
 def _joined(parts: list[JointPath]) -> JointPath:
-    """Paths one after another, with corners between them."""
+    """Join paths, with corners between them."""
     begins = np.concatenate([[0.0], np.cumsum([part.length for part in parts])])
     breaks = [part.breaks[1:] + begin for part, begin in zip(parts, begins, strict=False)]
     points = [part.at(part.breaks)[0] for part in parts]
@@ -73,7 +73,7 @@ def _joined(parts: list[JointPath]) -> JointPath:
 
 
 def _fitted(q: Array, near: float, name: str) -> JointPath:
-    """A spline through some samples within a distance of all: those farthest from it are added in turn."""
+    """A spline through some samples within a distance of all: the farthest ones are added in turn."""
     kept = _thinned(q, max(near, COARSE * float(np.abs(q - q[0]).max())))
     for _ in range(ROUNDS):
         kept = _without_crowds(q, kept, near)
@@ -82,12 +82,12 @@ def _fitted(q: Array, near: float, name: str) -> JointPath:
         if distance.max() <= near:
             return path
         kept = kept | _worst_of_each(distance > near, distance, kept)
-    raise InputError(f"{name}: no spline through samples stays so near to them; give a larger tolerance.")
+    raise InputError(f"{name}: no spline through samples stays within the tolerance; use a larger one.")
 
 
 def noise_of(q: Array) -> Array:
-    """The standard deviation of noise in samples (m, n), (n,), by their fourth differences: what moves
-    smoothly leaves nothing in them.
+    """Standard deviation of noise in samples (m, n), (n,), from their fourth differences, in which smooth
+    motion vanishes.
     """
     if len(q) < 8:
         return np.zeros(q.shape[1])
@@ -96,7 +96,7 @@ def noise_of(q: Array) -> Array:
 
 
 def _averaged(t: Array, q: Array) -> tuple[Array, Array]:
-    """Means of groups of neighbours, ROWS of them at most; both ends stay."""
+    """Means of groups of neighbours, at most ROWS of them; both ends stay."""
     size = -(-len(q) // ROWS)
     first = np.arange(0, len(q), size)
     counts = np.diff(np.append(first, len(q)))
@@ -108,10 +108,10 @@ def _averaged(t: Array, q: Array) -> tuple[Array, Array]:
 
 
 def _smoothed(t: Array, q: Array, near: float, noise: Array) -> Array:
-    """The curve that bends least over time and stays within a distance of the samples, at their times.
+    """The smoothest curve over time that stays within a distance of the samples, at their times.
 
-    It minimises the sum of squared distances and a weight times the integral of |qdd|^2. The weight is the
-    largest with which distances are on the whole no larger than the noise (Reinsch), found by halving its
+    It minimises the sum of squared distances plus a weight times the integral of |qdd|^2. The weight is the
+    largest for which the rms distance does not exceed the noise (Reinsch), found by bisection of its
     logarithm.
     """
     usual = float(np.linalg.norm(noise))
@@ -140,7 +140,7 @@ def _smoothed(t: Array, q: Array, near: float, noise: Array) -> Array:
 
 
 def _thinned(q: Array, near: float) -> Flags:
-    """Which samples the polygon through them needs to stay within a distance of all (Douglas, Peucker)."""
+    """The samples that a polygon needs to stay within a distance of all (Douglas, Peucker)."""
     kept = np.zeros(len(q), dtype=bool)
     kept[[0, -1]] = True
     waiting = [(0, len(q) - 1)]
@@ -161,7 +161,7 @@ def _thinned(q: Array, near: float) -> Flags:
 
 
 def _without_crowds(q: Array, kept: Flags, near: float) -> Flags:
-    """Of neighbours nearer than a distance, as those of a standing arm, the first; both ends stay."""
+    """Of samples closer together than a distance, as at rest, keep the first; both ends stay."""
     chosen = [0]
     for k in np.flatnonzero(kept).tolist():
         if float(np.linalg.norm(q[k] - q[chosen[-1]])) > near:
@@ -174,11 +174,11 @@ def _without_crowds(q: Array, kept: Flags, near: float) -> Flags:
 
 
 def _distances(path: JointPath, q: Array, kept: Flags) -> Array:
-    """How far samples are from the piece of the path between those kept that they lie between."""
+    """Distances of samples from the piece of the path between the kept samples around them."""
     piece = np.clip(np.cumsum(kept) - 1, 0, len(path.breaks) - 2)
     begin, end = path.breaks[piece], path.breaks[piece + 1]
     s = 0.5 * (begin + end)
-    for _ in range(12):  # Newton's steps to the nearest place, as if the piece were straight
+    for _ in range(12):  # Newton steps to the nearest place, treating the piece as straight
         at, slope, _ = path.at(s, piece)
         size = np.maximum((slope * slope).sum(axis=1), 1e-300)
         s = np.clip(s + ((q - at) * slope).sum(axis=1) / size, begin, end)
@@ -186,8 +186,8 @@ def _distances(path: JointPath, q: Array, kept: Flags) -> Array:
 
 
 def _overshoot(path: JointPath, q: Array, kept: Flags) -> Array:
-    """How far each piece of the path goes from the polygon of the samples that it lies between, written to
-    the one in the middle of them, (m,): beside a reversal a spline may go farther than any sample.
+    """Deviation of each piece of the path from the polygon of its samples, assigned to the middle sample,
+    (m,): near a reversal a spline may overshoot all samples.
     """
     made = np.zeros(len(q))
     at = np.flatnonzero(kept)
@@ -207,7 +207,7 @@ def _overshoot(path: JointPath, q: Array, kept: Flags) -> Array:
 
 
 def _worst_of_each(far: Flags, distance: Array, kept: Flags) -> Flags:
-    """Of each piece the sample farthest away, where any is too far."""
+    """For each piece the farthest sample, if any is too far."""
     piece = np.cumsum(kept)
     order = np.argsort(np.where(far & ~kept, distance, -1.0), kind="stable")
     worst = np.zeros(int(piece[-1]) + 1, dtype=np.intp)

@@ -1,4 +1,4 @@
-"""The geometric path of a motion: where it goes, without when."""
+"""The geometric path of a motion, without its timing."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from forearm.trajectories.paths.sampled import quintic_pieces
 from forearm.trajectories.recorded import RecordedMotion, recorded
 
 Array = NDArray[np.float64]
-SAMPLES = 10_000  # of a motion that is not smooth between the times that it tells
-LOOKED_AT = 16  # times between two switches at which a rest is looked for
+SAMPLES = 10_000  # of a motion that is not smooth between its switches
+LOOKED_AT = 16  # times between two switches at which rests are searched
 STILL = 1e-9  # of the largest |qd|: slower is at rest
-SLOW = 0.3  # of the largest |qd|: a slower least one is a cut, as |qd| bends sharply beside it
-APART = 1e-9  # of the duration: cuts nearer than that are one
-PARTS = 8  # of the time between two cuts, for quadrature
-BESIDE = 1e-4 * np.array([1.0, 2.0, 3.0])  # of the way between two cuts: where limits are taken from
-LIMIT = np.array([3.0, -3.0, 1.0])  # what the values there count in the one at the end
-REST = 1e-6  # of the mean |qd| between two cuts: an end that is slower is a rest
-ONE_SIDED = 1e-9  # of the time between two cuts: where accelerations of one side are taken from
+SLOW = 0.3  # of the largest |qd|: a slower minimum is a cut, as |qd| bends sharply beside it
+APART = 1e-9  # of the duration: closer cuts are one
+PARTS = 8  # subintervals between two cuts, for quadrature
+BESIDE = 1e-4 * np.array([1.0, 2.0, 3.0])  # of the length between two cuts: sample points of limits
+LIMIT = np.array([3.0, -3.0, 1.0])  # extrapolation weights of the values there to the end
+REST = 1e-6  # of the mean |qd| between two cuts: a slower end is a rest
+ONE_SIDED = 1e-9  # of the time between two cuts: offset of one-sided accelerations
 GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
 class TimedMotion(Protocol):
-    """Anything that can be asked where the joints are."""
+    """Anything that can be evaluated in time."""
 
     @property
     def duration(self) -> float:
-        """In s."""
+        """Duration, s."""
         ...
 
     def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
@@ -46,18 +46,18 @@ class TimedMotion(Protocol):
 
 
 def from_motion(motion: Any, tolerance: float | None = None, name: str | None = None) -> JointPath:
-    """Where a motion goes, by the length of its way, rad (m); times at which it stands are left out.
+    """The path of a motion by arc length, rad (m); rests are left out.
 
-    A motion that can be asked at any time is followed exactly: |q'| = 1;
-    where it comes to rest and goes on in another direction, its path has a corner. Samples (a log, what a
-    controller or a simulation left) become a spline that stays within a tolerance of them. A line of the hand
-    goes by the hand's way, as in `hand_lines`.
+    A motion that can be evaluated at any time is followed exactly: |q'| = 1; where it comes to rest and
+    continues in another direction, its path has a corner. Samples (a log, the result of a controller or a
+    simulation) become a spline that stays within a tolerance of them. A Cartesian line is parametrised by the
+    arc length of the hand, as in `hand_lines`.
 
     Args:
-        motion: what has `at` and `duration` and, where accelerations jump, `switches`, their times; a plan, a
-            `MotionLog`, or what has a `log`.
+        motion: an object with `at` and `duration` and, if accelerations jump, their times `switches`; a plan,
+            a `MotionLog`, or an object with a `log`.
         tolerance: of samples, rad or m: largest distance between them and the path; None: eight standard
-            deviations of their noise, which their fourth differences tell. The path's name says it.
+            deviations of their noise, estimated from fourth differences. The path's name states it.
         name: of the path, for messages (default: the log's, or "motion").
     """
     inner = getattr(motion, "motion", motion)
@@ -73,7 +73,7 @@ def from_motion(motion: Any, tolerance: float | None = None, name: str | None = 
         raise InputError(f"from_motion: expected a motion, a plan or a log, got {shorten(motion)}.")
     if tolerance is not None:
         raise InputError(
-            "tolerance: for samples only; a motion that can be asked at any time is followed exactly."
+            "tolerance: for samples only; a motion that can be evaluated at any time is followed exactly."
         )
     own = getattr(inner, "path", None)
     if isinstance(own, JointPath):  # of a motion along a path
@@ -82,7 +82,7 @@ def from_motion(motion: Any, tolerance: float | None = None, name: str | None = 
     stretches = _moving(inner, name)
     try:
         return _followed(inner, stretches, name)
-    except InputError:  # its accelerations jump at times that it does not tell
+    except InputError:  # its accelerations jump at times not listed as switches
         t = np.linspace(0.0, inner.duration, SAMPLES)
         return path_of_samples(t, inner.at(t)[0], None, name)
 
@@ -102,7 +102,7 @@ def _followed(motion: TimedMotion, stretches: list[tuple[float, float]], name: s
 
 
 def _moving(motion: TimedMotion, name: str) -> list[tuple[float, float]]:
-    """The stretches of time between switches and rests in which something moves."""
+    """Time intervals between switches and rests in which something moves."""
     ends = np.array([0.0, motion.duration])
     switches = np.asarray(getattr(motion, "switches", getattr(motion, "times", ends)), dtype=np.float64)
     cuts = np.unique(np.clip(np.concatenate([ends, switches.ravel()]), 0.0, motion.duration))
@@ -112,10 +112,10 @@ def _moving(motion: TimedMotion, name: str) -> list[tuple[float, float]]:
     speed = _speed(motion, t)
     if not np.isfinite(speed).all():
         lost = float(t[~np.isfinite(speed)][0])
-        raise InputError(f"{name}: it cannot be followed from {lost:.6g} s on: q or qd are not finite there.")
+        raise InputError(f"{name}: q or qd are not finite from {lost:.6g} s on.")
     fastest = float(speed.max(initial=0.0))
     if fastest == 0.0:
-        raise InputError(f"{name}: nothing moves; a path needs two places that differ.")
+        raise InputError(f"{name}: nothing moves; a path needs two different points.")
     around = np.concatenate([[np.inf], speed, [np.inf]])
     low = np.flatnonzero((speed <= around[:-2]) & (speed <= around[2:]) & (speed < SLOW * fastest))
     slowest = _least(motion, t[np.maximum(low - 1, 0)], t[np.minimum(low + 1, len(t) - 1)])
@@ -132,7 +132,7 @@ def _speed(motion: TimedMotion, t: Array) -> Array:
 
 
 def _least(motion: TimedMotion, low: Array, high: Array) -> Array:
-    """The times between two at which |qd| is least, by golden sections."""
+    """The times of minimum |qd| in these intervals, by golden-section search."""
     if not low.size:
         return low
     for _ in range(70):
@@ -143,16 +143,16 @@ def _least(motion: TimedMotion, low: Array, high: Array) -> Array:
 
 
 def _by_length(q: Array, qd: Array, qdd: Array) -> Array:
-    """q and two derivatives by the length of the way, (m, 3, n), from those by time, (m, n) each."""
+    """q and two derivatives by arc length, (m, 3, n), from those by time, (m, n) each."""
     speed = np.linalg.norm(qd, axis=1, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):  # NaN at a rest that was not found is refused later
+    with np.errstate(divide="ignore", invalid="ignore"):  # NaN at an undetected rest is refused later
         along = qd / speed
         across = qdd - along * (along * qdd).sum(axis=1, keepdims=True)
         return np.stack([q, along, across / speed**2], axis=1)
 
 
 class _Way:
-    """What lies between two cuts, by the length of its way: s(t) is the integral of |qd|."""
+    """The motion between two cuts by arc length: s(t) is the integral of |qd|."""
 
     def __init__(self, motion: TimedMotion, begin: float, end: float) -> None:
         self.motion = motion
@@ -161,7 +161,7 @@ class _Way:
         self.length = float(self.s[-1])
 
     def curve(self, s: Array) -> Array:
-        """q, q', q'' (m, 3, n); at both ends what they tend to from within."""
+        """q, q', q'' (m, 3, n); at both ends the limits from within."""
         inside = (s > 0.0) & (s < self.length)
         made = np.empty((len(s), 3, self.motion.at(self.t[:1])[0].shape[1]))
         made[inside] = self._at(self._when(s[inside]))
@@ -172,7 +172,9 @@ class _Way:
         return made
 
     def _limit(self, t: Array, inward: float, beside: Array) -> Array:
-        """At an end: from its velocity, with the acceleration beside it, or from places beside a rest."""
+        """At an end: from its velocity, with the acceleration beside it, or extrapolated from places beside a
+        rest.
+        """
         q, qd, _ = self.motion.at(t)
         if float(np.linalg.norm(qd)) > REST * self.length / float(self.t[-1] - self.t[0]):
             qdd = self.motion.at(t + inward * ONE_SIDED * (self.t[-1] - self.t[0]))[2]
@@ -186,7 +188,7 @@ class _Way:
         return _by_length(*self.motion.at(t))
 
     def _when(self, s: Array) -> Array:
-        """The times at ways s: Newton's steps, halving where one leaves its bracket."""
+        """The times at arc lengths s: Newton steps with bisection as a safeguard."""
         k = np.clip(np.searchsorted(self.s, s, side="right") - 1, 0, PARTS - 1)
         low, high = self.t[k], self.t[k + 1]
         t = low + (high - low) * (s - self.s[k]) / (self.s[k + 1] - self.s[k])

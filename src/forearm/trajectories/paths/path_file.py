@@ -1,4 +1,4 @@
-"""Paths of the joints as JSON, to the last bit and back."""
+"""Joint paths in JSON, round-tripped bit for bit."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ PATH = TableField(
 
 
 def write_path(path: JointPath, file: str | os.PathLike[str]) -> None:
-    """Write the file whole or not at all."""
+    """Write the file atomically."""
     text = json.dumps(path_document(path)) + "\n"
     if len(text) > MAX_JSON_BYTES:
         raise InputError(
-            f"{path.name}: its {len(path.coefficients)} pieces take {len(text)} bytes, more than "
-            f"the {MAX_JSON_BYTES} that a file of a path may have; make it of fewer points."
+            f"{path.name}: its {len(path.coefficients)} pieces need {len(text)} bytes, above the limit of "
+            f"{MAX_JSON_BYTES} for a path file; use fewer points."
         )
     write_text(file, text)
 
 
 def path_document(path: JointPath) -> dict[str, Any]:
-    """What a file of the path holds."""
+    """The document of a path file."""
     document: dict[str, Any] = {"format": FORMAT, "name": path.name, "breaks": path.breaks.tolist()}
     document["coefficients"] = path.coefficients.tolist()
     for key, array in (("polygon", path.polygon), ("marks", path.marks)):
@@ -52,13 +52,13 @@ def path_document(path: JointPath) -> dict[str, Any]:
 
 
 def load_path(path: str | os.PathLike[str]) -> JointPath:
-    """The path in a .json file that `JointPath.save` wrote."""
+    """The path in a .json file written by `JointPath.save`."""
     where = Path(path)
     return path_from_document(read_json(where), where.name)
 
 
 def path_from_document(document: Any, name: str) -> JointPath:
-    """The path in what a file called `name` holds."""
+    """The path in a document read from a file called `name`."""
     data = PATH.read(document, name)
     dimensions = {"breaks": 1, "coefficients": 3, "polygon": 2, "marks": 1}
     arrays = even_arrays(data, dimensions, name)

@@ -1,4 +1,4 @@
-"""Curves that can be asked for q, q', q'' anywhere, as quintic pieces that agree with them."""
+"""Curves given by q, q', q'' at any place, approximated by quintic pieces."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ Array = NDArray[np.float64]
 Curve = Callable[[Array], Array]  # places (m,) -> q, q', q'' (m, 3, n)
 Doubt = Callable[[Array], Array]  # q, q', q'' (m, 3, n) -> (m, 3)
 
-# What q, q' and q'' may differ by in the middle of a piece: of their sizes, or of what joints have that go
-# some rad (m) along the whole path.
+# Tolerance of q, q' and q'' in the middle of a piece: relative to their magnitude, or to that of joints that
+# move some rad (m) along the whole path.
 AGREEMENT = np.array([1e-10, 1e-8, 1e-6])
 PRIMES = tuple("q" + "'" * k for k in range(4))
 ROUNDING = 1e-14  # of q
-FIRST = np.array([0.0, 0.236, 0.472, 0.764])  # of the way between two cuts: pieces to begin with, uneven so
-# that no later one begins exactly where lines have singular postures by design, in the middle
+# of the distance between two cuts: initial breaks, unevenly spaced so that none coincides with the middle of
+# a line, where singular configurations lie by design.
+FIRST = np.array([0.0, 0.236, 0.472, 0.764])
 MOST = 20_000  # pieces
 SHORTEST = 1e-10  # of the length
 
@@ -28,13 +29,14 @@ SHORTEST = 1e-10  # of the length
 def quintic_pieces(curve: Curve, cuts: Array, what: str, doubt: Doubt | None = None) -> tuple[Array, Array]:
     """Breaks (k+1,) and coefficients (k, 6, n) of a curve from cuts[0] to cuts[-1].
 
-    A piece has q, q', q'' of the curve at its ends; it is halved until they agree in the middle as well.
+    A piece interpolates q, q', q'' of the curve at its ends; it is halved until they agree in the middle as
+    well.
 
     Args:
         curve: q, q', q'' at places, continuous.
-        cuts: places (c,), rising, at which higher derivatives jump, the ends included.
+        cuts: places (c,), increasing, at which higher derivatives jump, the ends included.
         what: names it in errors.
-        doubt: how far the curve's own q, q', q'' may be off; None: rounding of q alone.
+        doubt: uncertainty of the curve's own q, q', q''; None: rounding of q alone.
     """
     s = np.append((cuts[:-1, None] + np.diff(cuts)[:, None] * FIRST).ravel(), cuts[-1])
     values = checked(curve, s, what)
@@ -57,8 +59,8 @@ def quintic_pieces(curve: Curve, cuts: Array, what: str, doubt: Doubt | None = N
             order, joint = np.unravel_index(int(off[worst].argmax()), off[worst].shape)
             raise InputError(
                 f"{what}: {PRIMES[order]} of joint {joint + 1} near s = {middle[worst]:.6g} does not agree "
-                f"with a smooth curve, even in {len(s) - 1} pieces; give the places of kinks as breaks, and "
-                "smooth what is noisy."
+                f"with a smooth curve, even in {len(s) - 1} pieces; pass the places of kinks as breaks, and "
+                "smooth noisy data."
             )
         s = np.insert(s, split + 1, middle[bad])
         values = np.insert(values, split + 1, here[bad], axis=0)
@@ -67,7 +69,7 @@ def quintic_pieces(curve: Curve, cuts: Array, what: str, doubt: Doubt | None = N
 
 
 def checked(curve: Curve, s: Array, what: str) -> Array:
-    """q, q', q'' at places, or an error with the first that is not finite."""
+    """q, q', q'' at places, or an error that names the first non-finite value."""
     values = curve(s)
     bad = np.argwhere(~np.isfinite(values))
     if bad.size:
@@ -79,7 +81,7 @@ def checked(curve: Curve, s: Array, what: str) -> Array:
 
 
 def _disagreement(h: Array, begin: Array, end: Array, middle: Array, length: float) -> tuple[Array, Array]:
-    """How far the pieces' middles are from the curve's, (k, 3, n), and how far they may be, (k, 3, 1)."""
+    """Distance of the pieces' midpoints from the curve's, (k, 3, n), and the tolerance, (k, 3, 1)."""
     c = hermite_between(h, begin, end)
     x = 0.5 * h[:, None]
     q, first, second = c[:, 5], np.zeros_like(c[:, 5]), np.zeros_like(c[:, 5])
@@ -91,8 +93,8 @@ def _disagreement(h: Array, begin: Array, end: Array, middle: Array, length: flo
     sizes = np.abs(middle).max(axis=2, keepdims=True)
     sizes[:, 0] = np.maximum(sizes[:, 0], 1.0)
     sizes[:, 1] = np.maximum(sizes[:, 1], 1.0 / length)
-    # beside a straight stretch q'' is small, and what matters is how much q' changes by it
+    # next to a straight section q'' is small, and only its effect on q' matters
     sizes[:, 2] = np.maximum(sizes[:, 2], sizes[:, 1] / length)
-    # what differences over a piece cannot tell, as q is rounded
+    # resolution of differences over a piece, as q is rounded
     unknown = ROUNDING * sizes[:, :1] / h[:, None, None] ** np.arange(3.0)[:, None]
     return np.abs(found - middle), AGREEMENT[:, None] * sizes + unknown

@@ -1,4 +1,4 @@
-"""Splines through points: the polygon itself, cubics without overshoot, and the curves of least bending."""
+"""Splines through points: the polygon, monotone cubics, and curves of minimum bending."""
 
 from __future__ import annotations
 
@@ -17,28 +17,33 @@ from forearm.values import as_floats, check_choice
 Array = NDArray[np.float64]
 MOST = 100_000  # points
 CONTINUITIES = (0, 1, 2, 4)
-# powers of the distance between points that their parameters lie apart
+# exponents of the distance between points in their parametrisation
 PARAMETERS = {"chord": 1.0, "centripetal": 0.5, "uniform": 0.0}
-SAME = 1e-12  # of the largest coordinate: points nearer than that are one
+SAME = 1e-12  # of the largest coordinate: closer points are equal
 
 
 def spline(
     points: ArrayLike, continuity: int = 2, parameter: str = "chord", name: str = "spline"
 ) -> JointPath:
-    """A path through points; neighbours that repeat each other are dropped.
+    """A path through points; repeated neighbours are dropped.
 
-    Continuity 0 is the polygon, with a corner at every point. 1 is Hermite's cubic whose slopes keep every
-    joint between its two points (Fritsch and Carlson), so nothing overshoots. 2 is the cubic spline with the
-    least integral of |q''|^2: its ends are natural, q'' = 0. Ends without a knot follow samples of a smooth
-    curve more closely, but swing out where points are few, as waypoints of an arm are; natural ones set off
-    straight, and through two points they give the line. 4 is the quintic spline with the least integral of
-    |q'''|^2 among those with q'' = 0 at the ends, for limits on the rate of acceleration.
+    Continuity 0 is the polygon, with a corner at every point. 1 is the cubic Hermite spline whose slopes keep
+    every joint
+    between its two points (Fritsch and Carlson), so nothing overshoots. 2 is the cubic spline that minimises
+    the integral of
+    |q''|^2: a natural spline, with q'' = 0 at the ends. Not-a-knot ends follow samples of a smooth curve more
+    closely, but
+    overshoot where points are few, as waypoints of an arm are; natural ones start straight, and through two
+    points yield
+    the line. 4 is the quintic spline that minimises the integral of |q'''|^2 among those with q'' = 0 at the
+    ends, for limits
+    on the rate of acceleration.
 
     Args:
         points: joint coordinates (m, n), rad or m, up to 100,000 of them.
-        continuity: how many derivatives are continuous: 0, 1, 2 or 4.
-        parameter: how far apart parameters of neighbours lie, scaled to the length of the polygon: "chord",
-            as their distance; "centripetal", as its root, which bends less beside sharp corners; "uniform".
+        continuity: number of continuous derivatives: 0, 1, 2 or 4.
+        parameter: parameter difference between neighbours, scaled to the length of the polygon: "chord",
+            their distance; "centripetal", its square root, which bends less beside sharp corners; "uniform".
         name: of the path, for messages.
     """
     given = checked_points(points, "points")
@@ -61,7 +66,7 @@ def spline(
 
 
 def checked_points(points: ArrayLike, what: str) -> Array:
-    """Points (m, n), finite, neither too few nor too many."""
+    """Points (m, n), finite, of an allowed number."""
     given = as_floats(points, what)
     if given.ndim != 2 or not given.shape[1]:
         raise InputError(f"{what}: expected points (m, n), one row per point, got shape {given.shape}.")
@@ -71,24 +76,24 @@ def checked_points(points: ArrayLike, what: str) -> Array:
     if bad.size:
         row, joint = bad[0]
         raise InputError(
-            f"{what}: row {row} has {given[row, joint]} for joint {joint + 1}; every number must be finite."
+            f"{what}: row {row} has {given[row, joint]} for joint {joint + 1}; all numbers must be finite."
         )
     return given
 
 
 def distinct(points: Array) -> tuple[Array, NDArray[np.intp]]:
-    """Points without those that repeat the one before, and which of what is left each one given is;
-    an error where fewer than two are left.
+    """Points without repeated neighbours, and the index of each given point among them; an error if fewer
+    than two remain.
     """
     small = SAME * max(float(np.abs(points).max()), 1.0)
     keep = np.concatenate([[True], np.abs(np.diff(points, axis=0)).max(axis=1) > small])
     if keep.sum() < 2:
-        raise InputError("points: all of them are the same; a path needs two that differ.")
+        raise InputError("points: all are equal; a path needs two different points.")
     return points[keep], np.cumsum(keep) - 1
 
 
 def _monotone_slopes(s: Array, p: Array) -> Array:
-    """Slopes (m, n) at the points with which Hermite's cubics keep every joint between its two points."""
+    """Slopes (m, n) at the points for which the Hermite cubics keep every joint between its two points."""
     h, d = np.diff(s)[:, None], np.diff(p, axis=0) / np.diff(s)[:, None]
     slopes = np.empty_like(p)
     if len(p) == 2:
@@ -97,7 +102,7 @@ def _monotone_slopes(s: Array, p: Array) -> Array:
     before, after = 2.0 * h[1:] + h[:-1], h[1:] + 2.0 * h[:-1]
     same = d[:-1] * d[1:] > 0.0
     safe = [np.where(same, x, 1.0) for x in (d[:-1], d[1:])]
-    # the weighted harmonic mean is at most three times the smaller of both
+    # the weighted harmonic mean is at most three times the smaller of the two
     slopes[1:-1] = np.where(same, (before + after) / (before / safe[0] + after / safe[1]), 0.0)
     slopes[0] = _end_slope(h[0], h[1], d[0], d[1])
     slopes[-1] = _end_slope(h[-1], h[-2], d[-1], d[-2])
@@ -105,18 +110,18 @@ def _monotone_slopes(s: Array, p: Array) -> Array:
 
 
 def _end_slope(h0: Array, h1: Array, d0: Array, d1: Array) -> Array:
-    """That of the parabola through three points, kept between 0 and three times the first chord's."""
+    """Slope of the parabola through three points, limited to between 0 and three times the first chord's."""
     slope = ((2.0 * h0 + h1) * d0 - h0 * d1) / (h0 + h1)
     return np.where(d0 > 0.0, np.clip(slope, 0.0, 3.0 * d0), np.clip(slope, 3.0 * d0, 0.0))
 
 
 def _least_bending(s: Array, p: Array, order: int) -> Array:
-    """q and its derivatives below `order` at the points, (m, order, n), with which the integral of the
-    square of the derivative of that order is least.
+    """q and its derivatives below `order` at the points, (m, order, n), that minimise the integral of the
+    squared derivative of that order.
 
-    The integral is a quadratic form of the derivatives at the points, as Hermite's polynomials between them
-    depend linearly on those; its matrix is positive definite and couples neighbours only. From the second
-    on, even derivatives are 0 at both ends.
+    The integral is a quadratic form of the derivatives at the points, as the Hermite polynomials between them
+    depend linearly on those; its matrix is positive definite and couples neighbours only. From the second on,
+    even derivatives are 0 at both ends.
     """
     K = bending_form(np.diff(s), order)
     size = order - 1
@@ -125,7 +130,7 @@ def _least_bending(s: Array, p: Array, order: int) -> Array:
     D[:-1] += K[:, left, left]
     D[1:] += K[:, right, right]
     U = K[:, left, right].copy()
-    rise = np.diff(p, axis=0)[:, None, :]  # only differences of points count
+    rise = np.diff(p, axis=0)[:, None, :]  # only differences of points matter
     wanted = np.zeros((len(p), size, p.shape[1]))
     wanted[:-1] -= K[:, left, order, None] * rise
     wanted[1:] -= K[:, right, order, None] * rise
@@ -139,9 +144,8 @@ def _least_bending(s: Array, p: Array, order: int) -> Array:
 
 
 def bending_form(lengths: Array, order: int, ends: int | None = None) -> Array:
-    """The quadratic forms of the integral of the square of the derivative of this order over pieces of these
-    lengths (k,), of the values and derivatives at both ends, `ends` of each (None: `order`):
-    (k, 2 ends, 2 ends).
+    """Quadratic forms of the integral of the squared derivative of this order over pieces of these lengths
+    (k,), in the values and derivatives at both ends, `ends` of each (None: `order`): (k, 2 ends, 2 ends).
     """
     ends = order if ends is None else ends
     scale = np.tile(lengths[:, None] ** np.arange(ends), (1, 2))

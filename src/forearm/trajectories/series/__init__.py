@@ -1,3 +1,3 @@
-"""Motions that repeat: for each joint a sum of functions of time, Fourier's or B-splines, from rest to rest
-in one posture.
+"""Periodic motions: for each joint a Fourier or B-spline series in time, from rest to rest in one
+configuration.
 """

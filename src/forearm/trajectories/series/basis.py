@@ -1,8 +1,8 @@
-"""Functions of time that motions are sums of: Fourier's, and quintic B-splines, with four derivatives.
+"""Basis functions of time for series motions: Fourier, and quintic B-splines, with four derivatives.
 
-Fourier's are cos(h w t) - 1 and sin(h w t), h = 1..H, w = 2 pi / duration: they end as they begin, and rest
-there where sum h^2 a_h = 0 of the cosines and sum h b_h = 0 of the sines. Of the B-splines on even knots the
-first and the last three are left out: what is left rests at both ends.
+The Fourier functions are cos(h w t) - 1 and sin(h w t), h = 1..H, w = 2 pi / duration: they end as they
+begin, and are at rest there if sum h^2 a_h = 0 for the cosines and sum h b_h = 0 for the sines. Of the
+B-splines on uniform knots the first and the last three are omitted, so that the series rests at both ends.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ Derivatives = tuple[Floats, Floats, Floats]
 
 
 def function_count(basis: str, harmonics: int) -> int:
-    """How many functions a series has: with as many freedoms for both bases, 2 H - 2."""
+    """Number of functions of a series: with the same number of degrees of freedom for both bases, 2 H - 2."""
     return 2 * harmonics if basis == "fourier" else 2 * harmonics - 2
 
 
 def resting(basis: str, count: int) -> Floats:
-    """The combinations (count, f) of the functions that begin and end at rest, orthonormal."""
+    """Orthonormal combinations (count, f) of the functions that begin and end at rest."""
     if basis == "spline":
         return np.eye(count)
     h = np.arange(1.0, count // 2 + 1)
@@ -39,7 +39,7 @@ def series_functions(basis: str, count: int, duration: float, t: Floats) -> Deri
 
 
 def series_derivatives(basis: str, count: int, duration: float, t: Floats, orders: int) -> list[Floats]:
-    """The functions and their derivatives below an order up to 5, all of them continuous inside."""
+    """The functions and their derivatives below an order up to 5, all continuous inside."""
     if basis == "fourier":
         return _fourier(count // 2, duration, t)[:orders]
     return _splines(count, duration, t, orders)
@@ -53,7 +53,7 @@ def spline_knots(count: int) -> Floats:
 def _fourier(harmonics: int, duration: float, t: Floats) -> list[Floats]:
     h = np.arange(1.0, harmonics + 1)
     w = 2.0 * np.pi / duration * h
-    # by shares of the period: at its end the angle is as good as the number of turns
+    # by fractions of the period: full turns cause no rounding error at its end
     angle = 2.0 * np.pi * np.mod(np.outer(t / duration, h), 1.0)
     c, s = np.cos(angle), np.sin(angle)
     return [
@@ -79,7 +79,7 @@ def _splines(count: int, duration: float, t: Floats, orders: int) -> list[Floats
 
 
 def _bsplines(degree: int, knots: Floats, u: Floats) -> Floats:
-    """All B-splines of a degree on knots, at places (m,), by Cox and de Boor's recursion."""
+    """All B-splines of a degree on knots, at places (m,), by the Cox-de Boor recursion."""
     k = np.clip(np.searchsorted(knots, u, side="right") - 1, DEGREE, len(knots) - DEGREE - 2)
     made: Floats = (np.arange(len(knots) - 1) == k[:, None]).astype(np.float64)
     for d in range(1, degree + 1):
@@ -90,8 +90,8 @@ def _bsplines(degree: int, knots: Floats, u: Floats) -> Floats:
 
 
 def _slopes(degree: int, knots: Floats) -> Floats:
-    """Coefficients of B-splines of one degree less, (count + 1, count), that are the derivatives of those of
-    a degree.
+    """Coefficients of the derivatives of B-splines of a degree in those of one degree less, (count + 1,
+    count).
     """
     count = len(knots) - degree - 1
     by = degree * _inverse(knots[degree : degree + count + 1] - knots[: count + 1])

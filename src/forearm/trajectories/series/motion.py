@@ -1,4 +1,4 @@
-"""A motion that can be repeated: a posture, and for each joint a sum of functions of time."""
+"""A periodic motion: an initial configuration, and for each joint a series in time."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from forearm.trajectories.sampling import motion_columns, save_motion, times_wit
 from forearm.trajectories.series.basis import series_derivatives, spline_knots
 
 Array = NDArray[np.float64]
-FINEST = 1e-3  # s between the moments that are looked at for extremes
-MOST = 200_000  # of these moments
+FINEST = 1e-3  # s between samples for extremes
+MOST = 200_000  # limit of these samples
 LEAST = 2_000
-BLOCK = 16_384  # times at once
+BLOCK = 16_384  # times per block
 
 
 @dataclass(frozen=True, eq=False)
 class SeriesMotion:
-    """A motion of n joints that begins and ends at rest in one posture; made by `fa.excite` or `load_motion`.
+    """A motion of n joints that begins and ends at rest in one configuration; made by `fa.excite` or
+    `load_motion`.
 
-    q(t) = start + sum of coefficients times functions of time. Of Fourier's series the coefficients are those
-    of cos(h w t) - 1, then those of sin(h w t), h = 1..H, w = 2 pi / duration; of splines those of quintic
+    q(t) = start + sum of coefficients times functions of time. Fourier coefficients are those of cos(h w t) -
+    1, then those of sin(h w t), h = 1..H, w = 2 pi / duration; spline coefficients are those of quintic
     B-splines.
 
     Attributes:
         basis: "fourier" or "spline".
         duration: in s.
-        start: the posture (n,), rad (m).
+        start: the initial configuration (n,), rad (m).
         coefficients: (k, n), rad (m).
     """
 
@@ -61,7 +62,7 @@ class SeriesMotion:
 
     def derivatives(self, t: ArrayLike) -> tuple[Array, Array, Array, Array, Array]:
         """q, qd, qdd, qddd, qdddd at a time, (n,) each, or at times (m,), (m, n) each; at both ends jerks and
-        snaps are what they are beside them.
+        snaps are their one-sided limits.
 
         Args:
             t: the time or times, s.
@@ -83,11 +84,11 @@ class SeriesMotion:
         return made
 
     def scaled(self, factor: float, about: ArrayLike | None = None) -> SeriesMotion:
-        """The same with so many times the amplitude.
+        """The same motion with its amplitude scaled.
 
         Args:
             factor: of the amplitude.
-            about: the posture (n,) that stays; None: that at both ends.
+            about: the configuration (n,) that stays fixed; None: that at both ends.
         """
         if about is None:
             return replace(self, coefficients=self.coefficients * factor)
@@ -96,13 +97,11 @@ class SeriesMotion:
         return replace(self, start=start, coefficients=self.coefficients * factor)
 
     def slowed(self, factor: float) -> SeriesMotion:
-        """The same in so many times the time."""
+        """The same motion slowed down by a factor."""
         return replace(self, duration=self.duration * factor)
 
     def extremes(self) -> tuple[Array, Array, Array]:
-        """The least q, the largest q and the largest |qd| on the way, (n,) each, at a thousand moments per
-        second.
-        """
+        """Minimum q, maximum q and maximum |qd|, (n,) each, over a thousand samples per second."""
         count = int(np.clip(self.duration / FINEST, LEAST, MOST))
         q, qd, _ = self.at(np.linspace(0.0, self.duration, count + 1))
         return q.min(axis=0), q.max(axis=0), np.abs(qd).max(axis=0)
@@ -112,10 +111,10 @@ class SeriesMotion:
         return motion_columns(self, step)
 
     def save(self, path: str | os.PathLike[str], step: float = 1e-3) -> None:
-        """Write it whole or not at all.
+        """Write it atomically.
 
         Args:
-            path: .json holds what makes it again, .csv and .parquet its table.
+            path: .json stores its parameters, .csv and .parquet its table.
             step: between rows of the table, s.
         """
         from forearm.trajectories.series.motion_file import write_series_motion

@@ -1,4 +1,4 @@
-"""Motions that repeat as JSON: the basis, the posture and the coefficients."""
+"""Periodic motions in JSON: the basis, the initial configuration and the coefficients."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ MOTION = TableField(
     required=("format", "basis", "duration", "start", "coefficients"),
 )
 DIMENSIONS = {"start": 1, "coefficients": 2}
-AT_REST = 1e-9  # of the largest coefficient: what ends may miss being at rest by
+AT_REST = 1e-9  # of the largest coefficient: tolerance of rest at the ends
 
 
 def write_series_motion(motion: SeriesMotion, file: str | os.PathLike[str]) -> None:
-    """Write the file whole or not at all."""
+    """Write the file atomically."""
     document = {"format": FORMAT, "basis": motion.basis, "duration": motion.duration}
     document |= {key: getattr(motion, key).tolist() for key in DIMENSIONS}
     write_text(file, json.dumps(document) + "\n")
 
 
 def series_motion_from_document(document: Any, name: str) -> SeriesMotion:
-    """The motion in what a file called `name` holds; refused where it does not rest at its ends."""
+    """The motion in a document read from a file called `name`; refused if it is not at rest at its ends."""
     data = MOTION.read(document, name)
     start, coefficients = even_arrays(data, DIMENSIONS, name).values()
     count = len(coefficients)
     if coefficients.shape[1] != len(start):
         raise InputError(
-            f"{name}, coefficients: expected rows of {len(start)} numbers, as start has, got "
+            f"{name}, coefficients: expected rows of {len(start)} numbers, like start, got "
             f"{coefficients.shape[1]}."
         )
     if data["basis"] == "fourier" and count % 2:
@@ -57,6 +57,6 @@ def series_motion_from_document(document: Any, name: str) -> SeriesMotion:
     missed = np.abs(coefficients - Z @ (Z.T @ coefficients)).max()
     if missed > AT_REST * np.abs(coefficients).max():
         raise InputError(
-            f"{name}, coefficients: it does not rest at its ends: sum h^2 a_h and sum h b_h must be 0."
+            f"{name}, coefficients: not at rest at its ends: sum h^2 a_h and sum h b_h must be 0."
         )
     return SeriesMotion(data["basis"], float(data["duration"]), start, coefficients)

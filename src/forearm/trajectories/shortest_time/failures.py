@@ -1,4 +1,4 @@
-"""Why no motion along a path obeys its limits: where, which limit, and by how much."""
+"""Why a path cannot be timed within its limits: where, which limit, and by how much."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from forearm.trajectories.shortest_time.profile import USED, Grid, NoProfile, Pa
 from forearm.trajectories.shortest_time.refine import Boundary
 
 Array = NDArray[np.float64]
-SPEEDS, ACCELERATIONS = 24, 41  # tried at a place that no speed leads through
-ROUNDS = 12  # of ever finer tries
+SPEEDS, ACCELERATIONS = 24, 41  # samples at a place that no speed passes
+ROUNDS = 12  # rounds of refinement
 
 
 def infeasible(problem: PathProblem, found: NoProfile, boundary: Boundary) -> InputError:
-    """The error that says why there is no motion."""
+    """The error that explains the infeasibility."""
     name = problem.path.name
     fastest = _fastest_end(problem, found, boundary)
     if found.reason == "end" or fastest is not None:
         most = found.most if fastest is None else fastest
         return InputError(
-            f"time_optimal, end_speed: at most {_rounded_down(most)} is possible at the end of {name!r} "
-            "within the limits; give less."
+            f"time_optimal, end_speed: at most {_rounded_down(most)} is feasible at the end of {name!r} "
+            "within the limits; reduce it."
         )
     if found.reason == "start":
         least = f", and at least {np.sqrt(found.least):.6g}" if found.least > 0.0 else ""
         return InputError(
-            f"time_optimal, start_speed: at most {_rounded_down(found.most)}{least} is possible at the start "
-            f"of {name!r} if limits are to hold up to the end; give another speed."
+            f"time_optimal, start_speed: at most {_rounded_down(found.most)}{least} is feasible at the "
+            f"start of {name!r} within the limits up to the end; change it."
         )
     return InputError(_blocked(problem, found))
 
 
 def _rounded_down(x: float) -> str:
-    """The speed of x = (ds/dt)^2, which is possible as it is written."""
+    """The speed of x = (ds/dt)^2, rounded so that it is feasible as printed."""
     return f"{np.sqrt(x) * (1.0 - 5e-6):.6g}"
 
 
 def _fastest_end(problem: PathProblem, found: NoProfile, boundary: Boundary) -> float | None:
-    """The largest (ds/dt)^2 at the end, where less than that was asked for stands in the way."""
+    """The largest (ds/dt)^2 at the end, if the requested one is too high."""
     if not boundary.end:
         return None
     try:
@@ -51,29 +51,28 @@ def _fastest_end(problem: PathProblem, found: NoProfile, boundary: Boundary) -> 
 
 
 def _blocked(problem: PathProblem, found: NoProfile) -> str:
-    """Where the path cannot be passed, which limit stands in the way, and how much more of it is needed."""
+    """Where the path cannot be passed, the violated limit, and by how much it would have to be raised."""
     grid, path = found.grid, problem.path
     node = min(found.node, grid.count - 1)
     share, label, (speed, second), is_right = least_share(problem, grid, node)
     s = float(grid.s[node + is_right])
     if share > 1.0:
         moving = f"with ds/dt = {speed:.4g} and d2s/dt2 = {second:.4g}"
-        why = f"even {'standing still' if speed == second == 0.0 else moving} " + _need(
-            problem, label, share, s
-        )
+        why = f"even {'at rest' if speed == second == 0.0 else moving} " + _need(problem, label, share, s)
         return _refused(problem, s, why, label[0])
-    # the interval can be passed, but at no speed that leads on: mostly as the arm cannot be held there
+    # the interval can be passed, but not at a speed that leads on: typically the arm cannot be held there
     places = grid.within(problem, np.zeros(1))[node:]
     held = np.abs(problem.shares(places, np.zeros(len(places.s)), np.zeros(len(places.s)))[0])
     k, row = np.unravel_index(held.argmax(), held.shape)
     share, label = float(held[k, row]) * USED, problem.layout.names[row]
     if share > 1.0:
         s = float(places.s[k])
-        why = f"standing still {_need(problem, label, share, s)}; no speed that needs less leads to the end"
+        why = f"at rest {_need(problem, label, share, s)}; no speed with a lower demand leads to the end"
         return _refused(problem, s, why, label[0])
     return (
-        f"time_optimal: {path.name!r} cannot be followed to its end from {_posture(problem, s)}: limits hold "
-        "there, but no speed leads on within those of what follows. Take another path, or higher limits."
+        f"time_optimal: {path.name!r} cannot be followed to its end from {_posture(problem, s)}: limits "
+        "hold there, "
+        "but no speed leads on within the limits ahead. Use another path, or higher limits."
     )
 
 
@@ -83,7 +82,7 @@ def _posture(problem: PathProblem, s: float) -> str:
 
 
 def _need(problem: PathProblem, label: tuple[str, str], share: float, s: float) -> str:
-    """What is needed of a limit at a place, and how much of it there is."""
+    """Demand on a limit at a place, and its value."""
     kind, joint = label
     allowed = _allowed(problem, kind, joint, s)
     return (
@@ -94,16 +93,16 @@ def _need(problem: PathProblem, label: tuple[str, str], share: float, s: float) 
 
 def _refused(problem: PathProblem, s: float, why: str, kind: str) -> str:
     return (
-        f"time_optimal: {problem.path.name!r} cannot be passed at {_posture(problem, s)}: {why}. Take "
-        f"another path, a lighter load, or a higher limit of {kind}."
+        f"time_optimal: {problem.path.name!r} cannot be passed at {_posture(problem, s)}: {why}. "
+        f"Use another path, a lighter payload, or a higher {kind} limit."
     )
 
 
 def least_share(
     problem: PathProblem, grid: Grid, node: int
 ) -> tuple[float, tuple[str, str], tuple[float, float], bool]:
-    """In an interval the least that the largest share of a limit can be, whose it is, with which ds/dt and
-    d2s/dt2, and whether at its right end; by ever finer tries of both.
+    """Minimax share of a limit in an interval, that limit, the ds/dt and d2s/dt2 that attain it, and whether
+    it is at the right end; by successive refinement over both.
     """
     interval = slice(node, node + 1)
     left, right = (

@@ -1,4 +1,6 @@
-"""The second stage under limits of jerk: the fastest smooth speed below the one that accelerates by jumps."""
+"""Second stage, under jerk limits: the fastest smooth speed below that of the first stage, whose acceleration
+jumps.
+"""
 
 from __future__ import annotations
 
@@ -24,25 +26,25 @@ from forearm.trajectories.smooth_speed.rest_grid import rest_grid
 from forearm.trajectories.smooth_speed.smooth_profile import SmoothProfile, smooth_profile
 
 Array = NDArray[np.float64]
-SLOW = 1e-6  # of the largest x: limits are made linear no nearer to rest, where friction is steep
-TIGHTENED = 3  # times that limits are used less, where they were exceeded between nodes
-ENOUGH = 1.0 + 2e-4  # of what may be used of a limit: no reason to do it again
+SLOW = 1e-6  # of the largest x: limits are not linearised closer to rest, where friction is steep
+TIGHTENED = 3  # rounds in which limits are tightened where they were exceeded between nodes
+ENOUGH = 1.0 + 2e-4  # of the usable part of a limit: no further round is needed
 
 
 def has_jerk_limits(problem: PathProblem) -> bool:
-    """Whether any jerk is bounded."""
+    """Whether any jerk is limited."""
     return problem.limits.bounds("jerk") or problem.limits.bounds("path jerk")
 
 
 def smoothed(
     problem: PathProblem, first: Profile, report: Progress | None = None, grid: Grid | None = None
 ) -> tuple[Profile, PathMotion]:
-    """The profile and the motion within limits of jerk; an error in words where there is none.
+    """The profile and the motion within jerk limits; an error in words if infeasible.
 
     Args:
         problem: arm, path and limits.
-        first: the fastest profile without limits of jerk.
-        report: told about each iteration.
+        first: the fastest profile without jerk limits.
+        report: called in each iteration.
         grid: the grid; None: that of the first profile, with shorter intervals beside rest.
     """
     s = first.grid.s
@@ -118,7 +120,7 @@ def _half_planes(
     at_zero = share - by_u * u[:, None] - by_x * x[:, None]
     upper, lower = (by_u, by_x, 1.0 - at_zero), (-by_u, -by_x, 1.0 + at_zero)
     made = [np.concatenate(pair, axis=1) for pair in zip(upper, lower, strict=True)]
-    if HAND_KIND in problem.layout.kinds:  # the size of a vector: its tangent bounds it on one side alone
+    if HAND_KIND in problem.layout.kinds:  # the norm of a vector: its tangent bounds it on one side only
         last = share.shape[1] - 1
         idle = np.where(share[:, last] < 0.0, last, 2 * last + 1)
         rows = np.arange(len(idle))
@@ -128,7 +130,7 @@ def _half_planes(
 
 
 def largest_share(problem: PathProblem, motion: PathMotion) -> float:
-    """The largest share of a limit that a motion uses, at ten moments of every interval."""
+    """The largest share of a limit that a motion uses, at ten times in every interval."""
     times = motion.fine_times[:-1]
     k, s, rate, second = motion.details(times)
     middle = 0.5 * (motion.knots[:-1] + motion.knots[1:])

@@ -1,7 +1,7 @@
-"""The limits of an arm at one place of a path, as shares of them that u = d2s/dt2 and x = (ds/dt)^2 use.
+"""The limits of an arm at one place of a path, as the shares of them that u = d2s/dt2 and x = (ds/dt)^2 use.
 
-A share is needed / allowed with its sign: the limit holds from -1 to 1. Written once over any scalar; a
-place is a row of numbers that `RowLayout` names.
+A share is needed / allowed with its sign: the limit holds from -1 to 1. Written once over any scalar; the
+numbers of a place form a row laid out by `RowLayout`.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ Array = NDArray[np.float64]
 Scalars = Sequence[Scalar]
 JOINT_KINDS = ("torque", "voltage", "acceleration")
 HAND_KIND = "hand acceleration"
-SLOWEST = 1e-6  # rad/s (m/s): below it velocities count as this one
-AT_REST = 2.0  # times the direction of a joint that comes to rest or begins to move
-LEAST_ROOM = 4e-4  # of the hand's acceleration squared: what is left along the path where it bends most for x
+SLOWEST = 1e-6  # rad/s (m/s): lower velocities count as this one
+AT_REST = 2.0  # marks the direction of a joint that comes to rest or starts to move
+# of the hand's squared acceleration: minimum left for the tangential part where x is limited by curvature
+LEAST_ROOM = 4e-4
 
 
 def hand_share(at: Mapping[str, Sequence[Scalar]], inverse: Scalar, x: Scalar, u: Scalar) -> Scalar:
-    """|p' u + p'' x| / a with a sign: that of what u changes."""
+    """|p' u + p'' x| / a with the sign of the part that u changes."""
     first, second = (at[name] for name in HAND)
     square = sum((a * u + b * x) * (a * u + b * x) for a, b in zip(first, second, strict=True))
     A, B, _ = hand_curvature(first, second)
@@ -45,7 +46,8 @@ def hand_share(at: Mapping[str, Sequence[Scalar]], inverse: Scalar, x: Scalar, u
 
 def solved_hand_share(at: Mapping[str, Sequence[Scalar]], inverse: Scalar, x: Scalar, u: Scalar) -> Scalar:
     """|p' u + p'' x| <= a, solved for u: (A u + B x) / sqrt(A (a^2 - c^2 x^2)) from -1 to 1, with A = p'.p',
-    B = p'.p'' and c^2 = p''.p'' - B^2 / A, what no u takes away.
+    B = p'.p'' and
+    c^2 = p''.p'' - B^2 / A, the part that u cannot cancel.
     """
     A, B, c_square = hand_curvature(*(at[name] for name in HAND))
     spare = A * maximum(1.0 - c_square * (x * x) * (inverse * inverse), LEAST_ROOM)
@@ -54,13 +56,13 @@ def solved_hand_share(at: Mapping[str, Sequence[Scalar]], inverse: Scalar, x: Sc
 
 @dataclass(frozen=True)
 class RowLayout:
-    """Which limits there are, and where a place's numbers stand in its row.
+    """Which limits exist, and the layout of a place's numbers in its row.
 
     Attributes:
         arm: the arm, for its drives.
-        kinds: of JOINT_KINDS and HAND_KIND, those that bound anything.
-        payloads: how many payloads must obey: 1, or 2 for an interval of them.
-        hand: whether the hand's motion is asked for.
+        kinds: of JOINT_KINDS and HAND_KIND, those that are finite.
+        payloads: number of payloads for which limits must hold: 1, or 2 for an interval of them.
+        hand: whether the hand's motion is needed.
     """
 
     arm: Arm
@@ -70,39 +72,41 @@ class RowLayout:
 
     @cached_property
     def slices(self) -> dict[str, slice]:
-        """The numbers of a place by name, as `path_place` leaves them, one behind the other for payloads."""
+        """Slices of a place's numbers by name, as returned by `path_place`, one set after the other for
+        payloads.
+        """
         n, loads = self.arm.n, len(model_of(self.arm).bodies) * load_width(self.arm)
         sizes = {"dq": n, "ddq": n, "direction": n} | dict.fromkeys(LOADS, loads)
         return _slices(sizes | (dict.fromkeys(HAND, 3) if self.hand else {}))
 
     @cached_property
     def limits(self) -> dict[str, slice]:
-        """The limits of a place by kind; they are there as 1 / limit, 0 where there is none."""
+        """Slices of a place's limits by kind; stored as 1 / limit, 0 if unlimited."""
         return _slices({kind: 1 if kind == HAND_KIND else self.arm.n for kind in self.kinds})
 
     @property
     def key(self) -> tuple[object, ...]:
-        """All that machine code made of it depends on."""
+        """Everything that the machine code depends on."""
         return self.arm, self.kinds, self.payloads, self.hand
 
     @property
     def one_width(self) -> int:
-        """How many numbers a place has for one payload."""
+        """Numbers of a place for one payload."""
         return int(max(part.stop for part in self.slices.values()))
 
     @property
     def width(self) -> int:
-        """How many numbers a place has."""
+        """Numbers of a place."""
         return self.payloads * self.one_width
 
     @property
     def limit_width(self) -> int:
-        """How many limits a place has."""
+        """Limits of a place."""
         return int(max((part.stop for part in self.limits.values()), default=1))
 
     @cached_property
     def names(self) -> tuple[tuple[str, str], ...]:
-        """Of each share that `shares` gives the kind of limit and the joint ("" for the hand), in order."""
+        """Kind of limit and joint ("" for the hand) of each share in `shares`, in order."""
         joints = [joint.name for joint in self.arm.joints]
         each: list[tuple[str, str]] = [
             (kind, joint) for kind in ("torque", "voltage") if kind in self.kinds for joint in joints
@@ -125,10 +129,10 @@ class RowLayout:
             place: its numbers, (width,).
             limits: 1 / limit, (limit_width,).
             x, u: (ds/dt)^2 and d2s/dt2.
-            of_hand: how the share of the hand's acceleration is told.
+            of_hand: function for the share of the hand's acceleration.
         """
         allowed = {kind: limits[part] for kind, part in self.limits.items()}
-        # below a velocity that moves nothing the root would be too steep for Newton's method
+        # below this velocity the square root would be too steep for Newton's method
         slopes = [d * d for d in place[self.slices["dq"]]]
         speed = root(maximum(x, SLOWEST * SLOWEST / (sum(slopes) + STANDING)))
         found: list[Scalar] = []
@@ -150,7 +154,7 @@ class RowLayout:
     def _of_drives(
         self, allowed: Mapping[str, Sequence[Scalar]], tau: Sequence[Scalar], qd: Sequence[Scalar]
     ) -> list[Scalar]:
-        """Torques, and the voltages that they need."""
+        """Shares of torques, and of the voltages that they require."""
         found: list[Scalar] = []
         if "torque" in self.kinds:
             found += [t * w for t, w in zip(tau, allowed["torque"], strict=True)]
@@ -167,8 +171,8 @@ class RowLayout:
         qdd: Sequence[Scalar],
         direction: Sequence[Scalar],
     ) -> list[Scalar]:
-        """What the motors must give at the freedoms, friction in these directions, rotors included; AT_REST
-        times a direction is that of a joint about to stand.
+        """Motor torques at the degrees of freedom, with friction in these directions, rotors included;
+        AT_REST times a direction marks a joint about to stop.
         """
         model, width = model_of(self.arm), load_width(self.arm)
         rates = model.rates(qd)
@@ -177,7 +181,7 @@ class RowLayout:
             rigid, *reaction = loads[k * width : (k + 1) * width]
             felt = (np.array(reaction[:3], dtype=object), np.array(reaction[3:], dtype=object))
             way = direction[drive.freedom] * float(np.sign(drive.multiplier))
-            if drive.is_dry:  # coming to rest it may brake or not, whichever needs more
+            if drive.is_dry:  # a joint coming to rest may brake or not: the worse case counts
                 way = choose(1.5, abs(way), choose(rigid * way, 0.0, 0.0, (1.0 / AT_REST) * way), way)
             made.append(drive.torque(rigid, felt if reaction else None, rates[k], way))
         rotor = rotor_inertia(self.arm).tolist()
@@ -192,7 +196,7 @@ class RowLayout:
 
 @lru_cache(maxsize=32)
 def compiled_shares(layout: RowLayout) -> TracedFunction:
-    """(place, limits, x (1,), u (1,)) -> shares, and how they change with u and with x."""
+    """(place, limits, x (1,), u (1,)) -> shares, and their derivatives by u and by x."""
     return compile_function(
         lambda: _traced_shares(layout), "path_shares", key=("path shares", *layout.key), arm=layout.arm
     )

@@ -1,4 +1,4 @@
-"""Motions along a path as JSON: the path, and s over time."""
+"""Motions along a path in JSON: the path, and s over time."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ MOTION = TableField(
     required=("format", "path", "pieces", "knots", "times", "coefficients"),
 )
 DIMENSIONS = {"pieces": 1, "knots": 1, "times": 1, "coefficients": 2}
-SAME_SPEED = 1e-6  # of the largest one: what speeds may differ by where intervals meet
-SAME = 1e-9  # of the path: what intervals may miss the next knot by
+SAME_SPEED = 1e-6  # of the largest: tolerance of speeds where intervals meet
+SAME = 1e-9  # of the path: tolerance of the next knot
 
 
 def write_path_motion(motion: PathMotion, file: str | os.PathLike[str]) -> None:
-    """Write the file whole or not at all."""
+    """Write the file atomically."""
     document = {"format": FORMAT, "path": path_document(motion.path)}
     document |= {key: getattr(motion, key).tolist() for key in DIMENSIONS}
     write_text(file, json.dumps(document) + "\n")
 
 
 def path_motion_from_document(document: Any, name: str) -> PathMotion:
-    """The motion in what a file called `name` holds; refused where its intervals do not join."""
+    """The motion in a document read from a file called `name`; refused if its intervals do not join."""
     data = MOTION.read(document, name)
     path = path_from_document(document["path"], f"{name}, path")
     pieces, knots, times, coefficients = even_arrays(data, DIMENSIONS, name).values()
@@ -50,8 +50,8 @@ def path_motion_from_document(document: Any, name: str) -> PathMotion:
     fits = len(knots) == len(times) == k + 1 and len(coefficients) == k and coefficients.shape[1] >= 2
     if not fits or times[0] != 0.0 or knots[0] != 0.0 or abs(knots[-1] - path.length) > SAME * path.length:
         raise InputError(
-            f"{name}: expected knots from 0 to the path's length, as many times from 0 on, and one row of "
-            "coefficients and one piece less."
+            f"{name}: expected knots from 0 to the path's length, as many times from 0, and one fewer rows "
+            "of coefficients and pieces."
         )
     if not (np.diff(knots) >= 0.0).all() or not (np.diff(times) >= 0.0).all():
         raise InputError(f"{name}: knots and times must be non-decreasing.")
@@ -63,8 +63,8 @@ def path_motion_from_document(document: Any, name: str) -> PathMotion:
         reached = reached * np.diff(times) + power
     missed = np.maximum(np.abs(coefficients[:, 0] - knots[:-1]), np.abs(reached - knots[1:]))
     if (missed > SAME * path.length).any():
-        raise InputError(f"{name}, interval {int(missed.argmax()) + 1}: it does not lead to the next knot.")
+        raise InputError(f"{name}, interval {int(missed.argmax()) + 1}: it misses the next knot.")
     jumps = np.abs(coefficients[1:, 1] - rate[:-1])
     if (jumps > SAME_SPEED * np.abs(rate).max()).any():
-        raise InputError(f"{name}, interval {int(jumps.argmax()) + 2}: the speed jumps where it begins.")
+        raise InputError(f"{name}, interval {int(jumps.argmax()) + 2}: the speed jumps at its start.")
     return PathMotion(path, knots, times, coefficients, pieces.astype(np.intp))

@@ -1,5 +1,5 @@
-"""What bounds a motion along a path: of each joint its velocity, acceleration, torque, current and voltage;
-of the hand its speed and acceleration; each constant or changing along the path.
+"""Limits of a motion along a path: velocity, acceleration, torque, current and voltage of each joint; speed
+and acceleration of the hand; each constant or varying along the path.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ UNITS = {
 @dataclass(frozen=True, eq=False)
 class LimitCurve:
     """One kind of limit of `width` joints (or of the hand) along a path: the values (width,) times `factor`,
-    or what a function of s (m,) gives, (m, width), (width,) or (m, 1).
+    or the result of a function of s (m,), (m, width), (width,) or (m, 1).
     """
 
     kind: str
@@ -70,7 +70,7 @@ class LimitCurve:
                 made = made[:, None]
             if made.shape not in ((len(s), width), (len(s), 1), (width,), ()):
                 raise InputError(
-                    f"{self.what}: the function of s must give ({len(s)}, {width}) numbers for "
+                    f"{self.what}: the function of s must return ({len(s)}, {width}) numbers for "
                     f"{len(s)} places, got shape {made.shape}."
                 )
             found = np.broadcast_to(made, (len(s), width))
@@ -83,7 +83,7 @@ class LimitCurve:
         return found if self.factor is None else found * self.factor
 
     def scaled(self, j: int, factor: float) -> LimitCurve:
-        """With entry j times a factor."""
+        """With entry j scaled by a factor."""
         factors = np.ones(len(self.values)) if self.factor is None else self.factor.copy()
         factors[j] *= factor
         return replace(self, factor=factors)
@@ -100,22 +100,22 @@ class PathLimits:
         return self.curves[kind].at(s)
 
     def bounds(self, kind: str) -> bool:
-        """Whether a kind bounds anything."""
+        """Whether a kind is limited at all."""
         return self.curves[kind].bounds
 
     def scaled(self, kind: str, j: int, factor: float) -> PathLimits:
-        """With the limit of a kind of joint j times a factor."""
+        """With the limit of a kind of joint j scaled by a factor."""
         return PathLimits(self.curves | {kind: self.curves[kind].scaled(j, factor)})
 
 
 def path_limits(arm: Arm, dac: DAC | None, given: dict[str, Any]) -> PathLimits:
-    """The limits given, and the arm's own where None is given for velocity, torque, current and voltage.
+    """The given limits, and the arm's own where velocity, torque, current and voltage are None.
 
     Args:
         arm: the arm.
-        dac: the converter whose range voltages must stay in; None: none.
-        given: by kind a number, one per joint, a function of s, or a pair (places, values) to go straight
-            between; None: the arm's.
+        dac: the converter whose range limits the voltages; None: not used.
+        given: by kind a number, one per joint, a function of s, or a pair (places, values), linearly
+            interpolated; None: the arm's.
     """
     drives, none = DriveLimits.of(arm, dac), np.full(arm.n, np.inf)
     own = {
@@ -137,7 +137,7 @@ def path_limits(arm: Arm, dac: DAC | None, given: dict[str, Any]) -> PathLimits:
     if needing:
         from forearm.drives.motor import constants_of
 
-        constants_of(arm)  # an error that names the joints whose motor is not known
+        constants_of(arm)  # raises an error that names joints with undefined motors
     return PathLimits(curves)
 
 
@@ -165,14 +165,14 @@ def _curve(kind: str, given: Any, width: int, arm: Arm) -> LimitCurve:
 
 
 def _straight(given: tuple[ArrayLike, ArrayLike], width: int, what: str) -> Callable[[Array], Array]:
-    """A function that goes straight between values at places."""
+    """A function that interpolates linearly between values at places."""
     places, values = as_floats(given[0], what), as_floats(given[1], what)
     if values.ndim == 1:
         values = values[:, None]
     if values.ndim != 2:
         raise InputError(f"{what}: expected a row of values for each place, got shape {values.shape}.")
     if len(places) != len(values) or len(places) < 2 or not (np.diff(places) > 0.0).all():
-        raise InputError(f"{what}: expected rising places and as many rows of values, two at least.")
+        raise InputError(f"{what}: expected at least two increasing places and as many rows of values.")
     if values.shape[1] not in (1, width):
         raise InputError(f"{what}: expected rows of 1 or {width} values, got {values.shape[1]}.")
     if not (values > 0.0).all():

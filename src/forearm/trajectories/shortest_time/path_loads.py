@@ -1,7 +1,7 @@
-"""What a motion along a path loads the joints of the rigid arm with: linear in u = d2s/dt2 and x = (ds/dt)^2.
+"""Joint loads of the rigid arm along a path: linear in u = d2s/dt2 and x = (ds/dt)^2.
 
-With q' and q'' along the path qd = q' sqrt(x) and qdd = q' u + q'' x, so that torques and reactions are
-by_u u + by_x x + at_rest.
+With q' and q'' along the path qd = q' sqrt(x) and qdd = q' u + q'' x, so that torques and reactions are by_u
+u + by_x x + at_rest.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 LOADS = ("by_u", "by_x", "at_rest")
 HAND = ("hand_1", "hand_2")
-STANDING = 1e-30  # of squares of slopes: those of a joint or a hand that stands still
+STANDING = 1e-30  # squared slopes below this are those of a joint or hand at rest
 
 
 def load_width(arm: Arm) -> int:
-    """How many numbers load one joint: its torque, and six of the reaction where bearings ask for it."""
+    """Numbers per joint load: its torque, and six of the reaction if bearings need it."""
     return 7 if needs_reactions(arm) else 1
 
 
@@ -45,9 +45,10 @@ def hand_curvature(first: Sequence[Scalar], second: Sequence[Scalar]) -> tuple[S
 @lru_cache(maxsize=16)
 def path_place(arm: Arm, hand: bool) -> TracedFunction:
     """(q, q', q'', direction, 1 / velocity (n,), 1 / hand speed and 1 / hand acceleration (2,)) -> `place`:
-    q', q'', direction, LOADS, each joint's torque (and reaction), and with `hand` HAND, the derivatives p'
-    and p'' of the hand's origin; `pace`: 1 over the largest ds/dt by velocities and by what the hand's path
-    bends.
+    q', q'', direction,
+    LOADS, each joint's torque (and reaction), and with `hand` HAND, the derivatives p' and p'' of the hand's
+    origin; `pace`:
+    1 over the largest ds/dt by velocities and by the curvature of the hand's path.
     """
     return compile_function(lambda: _traced(arm, hand), "path_place", key=("path place", arm, hand), arm=arm)
 
@@ -95,7 +96,7 @@ def _traced(arm: Arm, hand: bool) -> Traced:
 
 
 def _loads(tracing: Any, qd: Vector, qdd: Vector, falls: bool) -> list[Scalar]:
-    """Of each joint its torque, and the reaction behind it where it is needed; with gravity or without."""
+    """Torque of each joint, and its reaction where needed; with or without gravity."""
     from forearm.dynamics.energy import without_gravity
     from forearm.dynamics.load_friction import reactions_of
     from forearm.reduction import recursion

@@ -15,7 +15,7 @@ from forearm.trajectories.shortest_time.profile import Profile
 from forearm.values import check_ending
 
 Array = NDArray[np.float64]
-FINER = 10  # moments per interval that are looked at for extremes
+FINER = 10  # samples per interval for extremes
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,11 +23,11 @@ class PathMotion:
     """A motion along a path; made by `fa.time_optimal`.
 
     Attributes:
-        path: where it goes.
+        path: the path.
         knots: s at the ends of the intervals, (k + 1,).
-        times: when they are passed, (k + 1,), from 0 on.
-        coefficients: of s in rising powers of the time since the interval began, (k, d + 1).
-        pieces: of the path in each interval, (k,).
+        times: times at the knots, (k + 1,), from 0.
+        coefficients: of s in ascending powers of the time since the interval began, (k, d + 1).
+        pieces: index of the path's piece in each interval, (k,).
     """
 
     path: JointPath
@@ -38,10 +38,10 @@ class PathMotion:
 
     @staticmethod
     def of(path: JointPath, profile: Profile) -> PathMotion:
-        """With s'' constant in each interval of a profile.
+        """The motion of a profile, with constant s'' in each interval.
 
         Args:
-            path: where it goes.
+            path: the path.
             profile: its speeds.
         """
         start = np.sqrt(profile.x[:-1])
@@ -55,12 +55,12 @@ class PathMotion:
 
     @property
     def duration(self) -> float:
-        """In s."""
+        """Duration, s."""
         return float(self.times[-1])
 
     @property
     def switches(self) -> Array:
-        """Every time at which accelerations may jump, rising, the ends included."""
+        """All times at which accelerations may jump, increasing, the ends included."""
         return self.times
 
     def along(self, t: ArrayLike) -> tuple[Array, Array, Array]:
@@ -70,8 +70,8 @@ class PathMotion:
         return (s[0], rate[0], second[0]) if single else (s, rate, second)
 
     def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
-        """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each; at a switch qdd is what comes
-        after.
+        """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each; at a switch qdd is the value after
+        it.
         """
         single, times = times_within(t, self.duration)
         k, s, rate, second = self.details(times)
@@ -81,7 +81,9 @@ class PathMotion:
         return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
 
     def jerk(self, t: ArrayLike) -> Array:
-        """The joints' jerks at a time, (n,), or at times (m,), (m, n); without jumps of the acceleration."""
+        """Joint jerks at a time, (n,), or at times (m,), (m, n); without impulses at jumps of the
+        acceleration.
+        """
         single, times = times_within(t, self.duration)
         k, s, rate, second = self.details(times)
         _, dq, ddq = self.path.at(s, self.pieces[k])
@@ -114,26 +116,24 @@ class PathMotion:
         return k, times - self.times[k]
 
     def slowed(self, factor: float) -> PathMotion:
-        """The same in so many times the time."""
+        """The same motion slowed down by a factor."""
         powers = factor ** -np.arange(self.coefficients.shape[1], dtype=np.float64)
         return replace(self, times=self.times * factor, coefficients=self.coefficients * powers)
 
     @cached_property
     def fine_times(self) -> Array:
-        """Several moments of every interval, both of its ends among them."""
+        """Several times in every interval, both of its ends included."""
         shares = np.linspace(0.0, 1.0, FINER, endpoint=False)
         even = self.times[:-1, None] + shares * np.diff(self.times)[:, None]
         return np.append(even.ravel(), self.duration)
 
     def extremes(self) -> tuple[Array, Array, Array]:
-        """The least q, the largest q and the largest |qd| on the way, (n,) each, at ten moments per
-        interval.
-        """
+        """Minimum q, maximum q and maximum |qd|, (n,) each, over ten samples per interval."""
         q, qd, _ = self.at(self.fine_times)
         return q.min(axis=0), q.max(axis=0), np.abs(qd).max(axis=0)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as .json, whole or not at all; `fa.plan` takes the file."""
+        """Write it as .json, atomically; `fa.plan` accepts the file."""
         from forearm.trajectories.shortest_time.motion_file import write_path_motion
 
         check_ending(path, (".json",), "a motion along a path (fa.plan(arm, motion).save writes samples)")

@@ -1,6 +1,4 @@
-"""The phase plane of a motion along a path as curves to draw: ds/dt over s, what bounds it, and which limit
-binds where.
-"""
+"""Phase-plane curves of a motion along a path: ds/dt over s, its limits, and which limit binds where."""
 
 from __future__ import annotations
 
@@ -14,9 +12,9 @@ if TYPE_CHECKING:
     from forearm.trajectories.shortest_time.timing import PathTiming
 
 Array = NDArray[np.float64]
-MOST = 3000  # intervals that are drawn
-FINEST = 2000  # of a short grid so many points are drawn, as speeds bend between its nodes
-HIGHEST = 1.7  # times the largest speed: how much of the maximum-velocity curve is shown
+MOST = 3000  # intervals drawn
+FINEST = 2000  # minimum number of points drawn for a short grid, as speeds are curved between its nodes
+HIGHEST = 1.7  # times the largest speed: visible part of the maximum-velocity curve
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,12 +23,12 @@ class PhasePlane:
 
     Attributes:
         s: places (m,).
-        maximum: the maximum-velocity curve at them, NaN where it is higher than what is drawn.
-        height: up to which speed is drawn.
-        curves: by name of the limit that binds ("" for none) s and ds/dt (k,) of its stretches, NaN between;
-            the limit that binds longest first.
+        maximum: maximum-velocity curve at these, NaN where it lies above the drawn range.
+        height: largest speed drawn.
+        curves: by name of the binding limit ("" for none) s and ds/dt (k,) of its sections, separated by NaN;
+            in descending order of duration.
         shares: of the duration, by the same names.
-        stops: places within the path at which the motion comes to rest.
+        stops: interior places at which the motion comes to rest.
         ends: (s, ds/dt) of the start and of the end, (2, 2).
     """
 

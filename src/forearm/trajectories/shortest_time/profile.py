@@ -1,5 +1,5 @@
-"""The fastest speeds along a grid of places: which lead to the end, backwards; the fastest of them,
-forwards.
+"""The fastest speeds along a grid: a backward pass finds those that lead to the end, a forward pass the
+fastest of them.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from forearm.trajectories.shortest_time.speed_steps import NEAR, traced_backward
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
-FASTEST = 1e14  # of the path's length squared, 1/s^2: x where nothing bounds it
-USED = 1.0 - 4e-4  # of every limit, so that they hold between nodes too
-ROUNDING = 1e-13  # of the largest |q'|: less is 0
-ROOM = 1e-9  # of x: an end so little beyond what leads on is taken to lead on
+FASTEST = 1e14  # of the path's length squared, 1/s^2: x where it is unlimited
+USED = 1.0 - 4e-4  # of every limit, so that limits hold between nodes too
+ROUNDING = 1e-13  # of the largest |q'|: smaller values are set to 0
+ROOM = 1e-9  # of x: tolerance of feasibility at an end
 
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Places of a path with all that bounds a motion there.
+    """Places of a path with all limits of a motion there.
 
     Attributes:
         s: (m,).
-        rows: the numbers of each, (m, w), as in `RowLayout.slices`.
+        rows: numbers of each, (m, w), as in `RowLayout.slices`.
         limits: 1 / limit, (m, l), as in `RowLayout.limits`.
-        pace: the largest share of a velocity, or of the hand's speed, that ds/dt = 1 uses, (m, 1).
+        pace: the largest share of a velocity limit, or of the hand's speed, that ds/dt = 1 uses, (m, 1).
     """
 
     s: Array
@@ -59,9 +59,9 @@ class PathProblem:
     """An arm along a path within limits.
 
     Args:
-        arms: the arm; two, which differ in their payload, where both must obey.
+        arms: the arm; two, with different payloads, if limits must hold for both.
         path: the path.
-        limits: what bounds the motion.
+        limits: limits of the motion.
     """
 
     def __init__(self, arms: tuple[Arm, ...], path: JointPath, limits: PathLimits) -> None:
@@ -83,7 +83,7 @@ class PathProblem:
     def places(self, s: Array, piece: Indices, direction: Array, margin: Array | None = None) -> Places:
         """Places (m,) of pieces (m,), joints moving in directions (m, n), with limits times a margin (m,)."""
         q, dq, ddq = self.path.at(s, piece)
-        dq[np.abs(dq) <= ROUNDING * self._steepest] = 0.0  # or u would count, a rounding error times it
+        dq[np.abs(dq) <= ROUNDING * self._steepest] = 0.0  # otherwise u would matter by a rounding error
         states, layout = (q, dq, ddq, direction), self.layout
         hand = [self._inverse(kind, s, margin) for kind in ("hand speed", "hand acceleration")]
         slowness = (self._inverse("velocity", s, margin), np.concatenate(hand, axis=1))
@@ -109,7 +109,7 @@ class PathProblem:
         return made if margin is None else made / margin[:, None]
 
     def _inverse(self, kind: str, s: Array, margin: Array | None = None) -> Array:
-        """1 / limit of a kind, (m, width): 0 where there is none."""
+        """1 / limit of a kind, (m, width): 0 if unlimited."""
         curve = self.limits.curves[kind]
         if curve.function is None and margin is None:
             return np.broadcast_to(1.0 / (USED * curve.at(s[:1])), (len(s), len(curve.values)))
@@ -118,34 +118,34 @@ class PathProblem:
 
     @cached_property
     def _steepest(self) -> float:
-        """About the largest |q'|."""
+        """Approximate largest |q'|."""
         return float(np.abs(self.path.at(np.linspace(0.0, self.path.length, 101))[1]).max())
 
     @cached_property
     def backward(self) -> CompiledScan:
-        """The pass from the end, which finds the x that lead there."""
+        """The backward pass, which finds the x that lead to the end."""
         return _backward(self.layout)
 
     @cached_property
     def forward(self) -> CompiledScan:
-        """The pass from the start, which takes the fastest."""
+        """The forward pass, which takes the fastest of them."""
         return _forward(self.layout)
 
     def cap(self, places: Places) -> Array:
-        """x up to which velocities stay within their limits, (m,)."""
+        """Largest x within velocity limits, (m,)."""
         most = FASTEST * self.path.length**2
         return np.asarray(1.0 / np.maximum(places.pace[:, 0] ** 2, 1.0 / most))
 
     def tops(self, places: Places) -> Array:
-        """The largest x at which the limits of each place alone leave an acceleration, (m,)."""
+        """Largest x at which the limits of each place alone admit an acceleration, (m,)."""
         cap = self.cap(places)
         if not self.layout.kinds:
             return cap
         return np.asarray(_top(self.layout)(places.rows, places.limits, cap[:, None], threads=1)[:, 0])
 
     def shares(self, places: Places, x: Array, u: Array) -> tuple[Array, Array, Array]:
-        """Shares of the limits of `layout.names` that x and u (m,) use, with their signs, and how they
-        change with u and x, (m, r) each.
+        """Signed shares of the limits of `layout.names` that x and u (m,) use, and their derivatives by u and
+        x, (m, r) each.
         """
         share, by_u, by_x = compiled_shares(self.layout)(
             places.rows, places.limits, x[:, None], u[:, None], threads=1
@@ -198,14 +198,14 @@ def _top(layout: RowLayout) -> TracedFunction:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Places along a path between which s'' is constant, and what holds in each interval.
+    """Places along a path between which s'' is constant, with the properties of each interval.
 
     Attributes:
-        s: nodes (N + 1,), rising from 0 to the path's length.
+        s: nodes (N + 1,), increasing from 0 to the path's length.
         piece: of the path, (N,).
         direction: of the joints, (N, n): -1, 0 or 1.
         stops: indices of nodes at which the motion must stop.
-        margin: the share of the limits that may be used, (N,); None: all.
+        margin: share of the limits that may be used, (N,); None: all.
     """
 
     s: Array
@@ -216,7 +216,7 @@ class Grid:
 
     @staticmethod
     def of(path: JointPath, s: Array) -> Grid:
-        """With nodes at places that include all corners and reversals of the path."""
+        """A grid with nodes at places that include all corners and reversals of the path."""
         middle = 0.5 * (s[:-1] + s[1:])
         piece = path.piece_of(middle)
         direction = np.sign(path.at(middle, piece)[1])
@@ -229,7 +229,7 @@ class Grid:
         return len(self.piece)
 
     def within(self, problem: PathProblem, shares: Array, which: Indices | slice = slice(None)) -> Places:
-        """Places at shares (k,) of every interval, or of some, interval by interval: (N k,)."""
+        """Places at fractions (k,) of every interval, or of some, interval by interval: (N k,)."""
         count = len(shares)
         s = (self.s[:-1][which, None] + shares * np.diff(self.s)[which, None]).ravel()
         if shares[-1] == 1.0:
@@ -249,8 +249,8 @@ class Profile:
     Attributes:
         grid: the grid.
         x: (ds/dt)^2 at the nodes, (N + 1,).
-        top: the largest x that the limits of each node alone allow.
-        low, high: the x at each node from which the end can be reached.
+        top: the largest x that the limits of each node alone admit.
+        low, high: range of x at each node from which the end can be reached.
         ends: the places at both ends of all intervals, (2 N,).
     """
 
@@ -268,7 +268,7 @@ class Profile:
 
     @cached_property
     def times(self) -> Array:
-        """When the nodes are passed, (N + 1,)."""
+        """Times at the nodes, (N + 1,)."""
         speed = np.sqrt(self.x)
         with np.errstate(divide="ignore"):
             taken = 2.0 * np.diff(self.grid.s) / (speed[:-1] + speed[1:])
@@ -281,8 +281,8 @@ class Profile:
 
 
 class NoProfile(ForearmError):
-    """No speed along the path obeys the limits: from a node of a grid nothing leads on ("passage"), or the
-    speed at the "start" or the "end" is not one between `least` and `most`, (ds/dt)^2.
+    """No speed along the path respects the limits: a node of the grid is a dead end ("passage"), or the speed
+    at the "start" or the "end" is not between `least` and `most`, (ds/dt)^2.
     """
 
     def __init__(self, grid: Grid, node: int, reason: str, most: float = 0.0, least: float = 0.0) -> None:
@@ -291,13 +291,15 @@ class NoProfile(ForearmError):
 
 
 def smaller_at_nodes(values: Array) -> Array:
-    """The smaller of what both sides of each node have, (N + 1,), from the ends of all intervals, (2 N,)."""
+    """The smaller of the values on both sides of each node, (N + 1,), from the ends of all intervals, (2
+    N,).
+    """
     left, right = np.append(values[0::2], np.inf), np.append(np.inf, values[1::2])
     return np.asarray(np.minimum(left, right))
 
 
 def ends_of(problem: PathProblem, grid: Grid, starts_at_rest: bool, ends_at_rest: bool) -> Places:
-    """The places at both ends of all intervals, (2 N,); joints are told where they come to rest."""
+    """The places at both ends of all intervals, (2 N,); joints that come to rest there are marked."""
     ends = grid.within(problem, np.array([0.0, 1.0]))
     rest = np.concatenate([2 * grid.stops, 2 * grid.stops - 1, [0] * starts_at_rest, [-1] * ends_at_rest])
     directions = ends.rows.reshape(len(ends.s), problem.layout.payloads, -1)
@@ -314,7 +316,7 @@ def fastest_profile(
         problem: arm, path and limits.
         grid: the nodes.
         x_start, x_end: (ds/dt)^2 at the ends; None: as large as possible.
-        ceiling: x (N + 1,) that must not be exceeded; None: none.
+        ceiling: x (N + 1,) that must not be exceeded; None: no ceiling.
     """
     ends = ends_of(problem, grid, x_start == 0.0, x_end == 0.0)
     top = smaller_at_nodes(problem.tops(ends))
@@ -336,7 +338,7 @@ def fastest_profile(
     low, high = np.append(made["lows"][:, 0], last[0]), np.append(made["highs"][:, 0], last[1])
     if (high < 0.0).any():
         raise NoProfile(grid, int(np.flatnonzero(high < 0.0).max()), "passage")
-    # edges are known to NEAR: a little inside of them bounds leave a u for sure
+    # edges are known to NEAR: slightly inside them a feasible u is guaranteed
     inside = np.maximum(low, high * (1.0 - 4.0 * NEAR))
     x0 = inside[0] if x_start is None else x_start
     if x0 > high[0] * (1.0 + ROOM) + ROOM**2 or x0 < low[0] * (1.0 - ROOM):
@@ -346,7 +348,7 @@ def fastest_profile(
         rows=rows | {"ahead": np.stack([low[1:], inside[1:]], axis=1)},
     )
     x = np.append(min(x0, high[0]), made["reached"][:, 0])
-    # sums of rounded steps end beside these
+    # sums of rounded steps end next to these
     x[grid.stops] = 0.0
     if x_end is not None:
         x[-1] = last[0]

@@ -1,4 +1,4 @@
-"""The grid of a profile: where it must have nodes, and where it needs more of them."""
+"""Grid refinement of a profile: mandatory nodes, and where more are needed."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from forearm.trajectories.shortest_time.profile import (
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
-INSIDE = np.array(
-    [0.01, 0.25, 0.5, 0.75, 0.99]
-)  # of an interval: where limits are looked at between its ends
-ALLOWED = 1.0 / USED - 1.0  # of what may be used of a limit: what may be used beyond that between nodes
-COARSER = 4  # than the grid asked for: the first one, which tells where intervals must be short
-FINER = (1, 4, 16)  # times as many intervals, where the limits leave no profile on the first grid
+INSIDE = np.array([0.01, 0.25, 0.5, 0.75, 0.99])  # of an interval: where limits are checked between its ends
+ALLOWED = 1.0 / USED - 1.0  # of the usable part of a limit: tolerance between nodes
+COARSER = 4  # factor of the initial grid, which shows where intervals must be short
+FINER = (1, 4, 16)  # factors on the number of intervals if the limits admit no profile on the first grid
 SLOW = np.array(
     [1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-6, 1e-9]
-)  # of x at an interval's other end: beside rest
-ROUNDS = 6  # of splitting; then limits are used less where they are still exceeded
-MARGINS = 8  # rounds of that
+)  # of x at an interval's other end: samples beside rest
+ROUNDS = 6  # of splitting; afterwards limits are tightened where they are still exceeded
+MARGINS = 8  # rounds of tightening
 GRADES = (0.25, 0.05, 0.01)  # of an interval beside rest: where it is split
-UNCHANGED = 1e-4  # of x: as good as it was, for shares that may exceed their limit by four times as much
-SPLIT = 4  # intervals in the place of one in which limits are exceeded
-MOST_PARTS = 64  # in the place of one of the first grid
-STRETCHES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # of the path: where a motion slows down to take its time
-SLOWINGS = 60  # tries for a given duration; five are usual
-SAME = 1e-10  # of a duration: as good as the one asked for
-MOST_GROWTH = 2  # times the intervals of the second grid: beyond it no more are split
-CROWDED = 1e-2  # of the distance of even places: nearer to a fixed one they are left out
-SHORTEST = 1e-9  # of the path: intervals that are not split
+# of x: relative change that counts as unchanged, for shares that may exceed their limit by four times as much
+UNCHANGED = 1e-4
+SPLIT = 4  # parts of an interval in which limits are exceeded
+MOST_PARTS = 64  # parts of one interval of the first grid
+# of the path: length over which a motion with given end speeds slows down
+STRETCHES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+SLOWINGS = 60  # iterations for a given duration; five are typical
+SAME = 1e-10  # relative tolerance of a given duration
+MOST_GROWTH = 2  # times the intervals of the second grid: limit of splitting
+CROWDED = 1e-2  # of the spacing of even places: those closer to a fixed one are dropped
+SHORTEST = 1e-9  # of the path: shorter intervals are not split
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +52,11 @@ class Boundary:
 
 
 def nodes(path: JointPath, count: int) -> Array:
-    """About `count` even places and all at which the path changes: breaks, corners, reversals of joints."""
+    """About `count` even places plus all places at which the path changes: breaks, corners, reversals of
+    joints.
+    """
     rests = np.array([0.0, *path.corners, path.length])
-    # an interval has one piece of the path, and between two rests there is a node to move through
+    # an interval lies in one piece of the path, and two rests are separated by a moving node
     fixed = [rests, 0.5 * (rests[:-1] + rests[1:]), path.breaks, path.reversals()]
     must = _distinct(np.sort(np.concatenate(fixed)), path.length)
     even = np.linspace(0.0, path.length, count + 1)
@@ -64,7 +66,7 @@ def nodes(path: JointPath, count: int) -> Array:
 
 
 def _distinct(places: Array, length: float) -> Array:
-    """Without places that differ by rounding; both ends stay."""
+    """Places without those that differ by rounding; both ends stay."""
     kept = np.concatenate([[True], np.diff(places) > 1e-12 * length])
     kept[-1] = True
     if len(places) > 2 and places[-1] - places[-2] <= 1e-12 * length:
@@ -75,8 +77,8 @@ def _distinct(places: Array, length: float) -> Array:
 def refined_profile(
     problem: PathProblem, count: int, boundary: Boundary, report: Progress | None = None
 ) -> Profile:
-    """The fastest profile on a grid of about `count` intervals, short where a limit binds at one end more
-    than at the other, and shorter still where limits are exceeded between nodes by more than ALLOWED.
+    """The fastest profile on a grid of about `count` intervals, finer where different limits bind at both
+    ends, and finer still where limits are exceeded between nodes by more than ALLOWED.
     """
     path = problem.path
     profile = _first_profile(problem, -(-count // COARSER), boundary)
@@ -85,13 +87,13 @@ def refined_profile(
     known: tuple[Profile, Array] | None = None
     for done in range(ROUNDS + MARGINS):
         if report is not None:
-            report(done, ROUNDS + MARGINS, f"speeds at {grid.count + 1} places of the path")
+            report(done, ROUNDS + MARGINS, f"speeds at {grid.count + 1} points of the path")
         try:
             profile = fastest_profile(problem, grid, boundary.start, boundary.end)
         except NoProfile:
             if grid.margin is None:
                 raise
-            break  # less of the limits is too little to pass at all: the last profile uses a bit more
+            break  # the tightened limits are infeasible: keep the last profile, which exceeds them slightly
         used = largest_use(problem, profile, known)
         known = (profile, used) if grid.margin is None else None
         exceeded = used > 1.0 + ALLOWED
@@ -108,7 +110,7 @@ def refined_profile(
 
 
 def _first_profile(problem: PathProblem, count: int, boundary: Boundary) -> Profile:
-    """On an even grid of `count` intervals, on finer ones where no profile was found."""
+    """The profile on an even grid of `count` intervals, or on finer ones if none was found."""
     for finer in FINER:
         grid = Grid.of(problem.path, nodes(problem.path, finer * count))
         try:
@@ -122,8 +124,8 @@ def _first_profile(problem: PathProblem, count: int, boundary: Boundary) -> Prof
 def slowed_profile(
     problem: PathProblem, shortest: Profile, boundary: Boundary, duration: float
 ) -> tuple[Profile, Array]:
-    """The profile under a share of the fastest speeds that takes a duration, on the same grid, and the
-    ceiling of (ds/dt)^2 that this share makes.
+    """The profile of a given duration under a scaled maximum speed, on the same grid, and the ceiling of
+    (ds/dt)^2 that the scaling defines.
     """
     taken, share, slow, fast = shortest.duration, 1.0, 0.0, 1.0
     profile, ceiling = shortest, shortest.x
@@ -143,8 +145,8 @@ def slowed_profile(
 def _under(
     problem: PathProblem, shortest: Profile, boundary: Boundary, share: float
 ) -> tuple[Profile, Array]:
-    """The fastest profile under a share of the fastest (ds/dt)^2, and this ceiling; beside ends that have a
-    speed it is higher, over the shortest of some stretches in which the motion can slow down.
+    """The fastest profile below a share of the fastest (ds/dt)^2, and this ceiling; near ends with a given
+    speed the ceiling is higher, over the shortest length in which the motion can slow down.
     """
     s, x = shortest.grid.s, shortest.x
     for stretch in STRETCHES:
@@ -163,8 +165,8 @@ def _under(
 
 
 def _losses(problem: PathProblem, profile: Profile) -> Array:
-    """About how much time each interval costs, (N,), as s'' is constant in it: the limit that binds at one
-    of its ends leaves something at the other.
+    """Approximate time lost in each interval, (N,), because s'' is constant in it: the limit that binds at
+    one end is slack at the other.
     """
     x = np.stack([profile.x[:-1], profile.x[1:]], axis=1).ravel()
     blocks = [np.sqrt(x)[:, None] * profile.ends.pace]
@@ -177,31 +179,31 @@ def _losses(problem: PathProblem, profile: Profile) -> Array:
 
 
 def _parts(losses: Array, count: int) -> NDArray[np.intp]:
-    """Into how many intervals to split each so that there are about `count` and the sum of losses is least:
-    each falls with the number of its parts.
+    """Number of parts per interval such that there are about `count` and the total loss is minimal: each loss
+    falls with the number of parts.
     """
     weight = np.sqrt(losses + 1e-6 * losses.sum() / len(losses))
     parts = np.ones(len(losses), dtype=np.intp)
     if not weight.any():
         return parts * max(1, count // len(losses))
     spare = float(count)
-    for _ in range(4):  # those that stay whole leave more for the others
+    for _ in range(4):  # intervals that stay whole leave more parts for the others
         parts = np.maximum(1, np.rint(spare * weight / weight.sum())).astype(np.intp)
         spare *= count / parts.sum()
     return np.minimum(parts, MOST_PARTS)
 
 
 def largest_use(problem: PathProblem, profile: Profile, known: tuple[Profile, Array] | None = None) -> Array:
-    """The largest share of a limit that is used between the nodes of each interval, (N,); where the motion
-    comes to rest also without friction, which no longer brakes then. Intervals that did not change since a
-    profile of which it is `known` are not looked at again.
+    """The largest share of a limit used between the nodes of each interval, (N,); at rests also without
+    friction, which no longer brakes then. Intervals unchanged since the profile of `known` are not evaluated
+    again.
     """
     grid, count = profile.grid, len(INSIDE)
     used, which = _unchanged(profile, known)
     x = (profile.x[:-1][which, None] + INSIDE * np.diff(profile.x)[which, None]).ravel()
     places, u = grid.within(problem, INSIDE, which), np.repeat(profile.u[which], count)
     shares = problem.largest(places, x, u).reshape(-1, count)
-    used[which] = np.maximum.reduce(list(shares.T))  # a column after the other: faster than along short rows
+    used[which] = np.maximum.reduce(list(shares.T))  # column by column: faster than along short rows
     left, right = (np.flatnonzero(x == 0.0) for x in (profile.x[:-1], profile.x[1:]))
     ends, moving = np.concatenate([2 * left, 2 * right + 1]), profile.x[np.concatenate([left + 1, right])]
     np.maximum.at(used, ends // 2, _beside_rest(problem, profile, ends, moving))
@@ -211,7 +213,7 @@ def largest_use(problem: PathProblem, profile: Profile, known: tuple[Profile, Ar
 def _unchanged(
     profile: Profile, known: tuple[Profile, Array] | None
 ) -> tuple[Array, NDArray[np.intp] | slice]:
-    """The shares of intervals that are as they were, (N,), 0 of the others, and which those are."""
+    """The shares of unchanged intervals, (N,), 0 for the others, and the indices of the others."""
     used = np.zeros(profile.grid.count)
     if known is None or profile.grid.margin is not None:
         return used, slice(None)
@@ -243,8 +245,8 @@ def _beside_rest(problem: PathProblem, profile: Profile, ends: Indices, x: Array
 
 
 def _graded(grid: Grid, profile: Profile) -> Grid:
-    """With ever shorter intervals beside rest: there friction may change at once, and what holds at rest
-    bounds the whole of the first one.
+    """The grid with geometrically shorter intervals beside rest: friction may change abruptly there, and the
+    limits at rest apply to the whole of the first interval.
     """
     rests = np.isin(grid.s, profile.grid.s[profile.x == 0.0])
     begins, ends = np.flatnonzero(rests[:-1]), np.flatnonzero(rests[1:])
@@ -257,7 +259,7 @@ def _graded(grid: Grid, profile: Profile) -> Grid:
 
 
 def _split(grid: Grid, parts: NDArray[np.intp]) -> Grid:
-    """So many intervals in the place of each."""
+    """Split each interval into this many."""
     first = np.repeat(grid.s[:-1], parts)
     k = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
     s = np.append(first + k * np.repeat(np.diff(grid.s) / parts, parts), grid.s[-1])

@@ -1,4 +1,4 @@
-"""A time-optimal request as a plan: its waypoints become a path, its limits those along it."""
+"""Time-optimal plans of requests: waypoints become a path, limits those along it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.shortest_time.time_optimal import time_optimal
 
 Array = NDArray[np.float64]
-SLACK = 1e-9  # rad, m: what rounding may put beyond a range
+SLACK = 1e-9  # rad, m: rounding tolerance of a range
 
 
 def requested_plan(arm: Arm, request: Request, step: float = 1e-3, progress: Progress | None = None) -> Plan:
@@ -27,14 +27,14 @@ def requested_plan(arm: Arm, request: Request, step: float = 1e-3, progress: Pro
 
     Args:
         arm: the arm.
-        request: one that is time-optimal; of another the usual path is taken.
+        request: a time-optimal request; for others the default path is used.
         step: time between samples of the plan, s.
-        progress: told how far it is.
+        progress: called with the progress.
     """
     options = PathOptions() if request.time_optimal is None else request.time_optimal
     if request.snap is not None:
         raise InputError(
-            f"request {request.name!r}, snap: a time-optimal motion has no continuous snap; leave it out, or "
+            f"request {request.name!r}, snap: a time-optimal motion has no continuous snap; omit it, or "
             "plan without time_optimal."
         )
     _refuse_velocities(request)
@@ -48,19 +48,19 @@ def requested_plan(arm: Arm, request: Request, step: float = 1e-3, progress: Pro
 
 
 def _refuse_velocities(request: Request) -> None:
-    """Velocities at waypoints are the planner's to choose, but for rest at both ends."""
+    """Refuse velocities at waypoints, which the planner chooses, except rest at both ends."""
     last = len(request.waypoints) - 1
     for k, waypoint in enumerate(request.waypoints):
         for key, velocity in (("qd", waypoint.qd), ("hand_velocity", waypoint.hand_velocity)):
             if velocity is not None and (0 < k < last or np.nan_to_num(velocity).any()):
                 raise InputError(
-                    f"request {request.name!r}, waypoint[{k + 1}], {key}: a time-optimal motion chooses its "
-                    "velocities, from rest to rest; leave it out, or give start_speed and end_speed."
+                    f"request {request.name!r}, waypoint[{k + 1}], {key}: a time-optimal plan chooses its "
+                    "own velocities, from rest to rest; omit it, or set start_speed and end_speed."
                 )
 
 
 def _check_range(arm: Arm, request: Request, motion: object) -> None:
-    """Refuse a path that leaves the range which the request gives."""
+    """Refuse a path that leaves the range in the request."""
     assert isinstance(motion, PathMotion)
     least, most, _ = motion.extremes()
     for key, reached, sign in (("lower", least, 1.0), ("upper", most, -1.0)):
@@ -73,6 +73,6 @@ def _check_range(arm: Arm, request: Request, motion: object) -> None:
             j = int(beyond[0])
             raise InputError(
                 f"request {request.name!r}, {key}: the path through the waypoints brings "
-                f"{arm.joints[j].name} to {reached[j]:.6g}, and {bound[j]:.6g} is allowed; give a tolerance "
-                "to the straight lines between the points, continuity = 1, or more points."
+                f"{arm.joints[j].name} to {reached[j]:.6g}, allowed is {bound[j]:.6g}; set a tolerance from "
+                "the straight lines between the points, continuity = 1, or more points."
             )

@@ -1,9 +1,9 @@
-"""One interval of the grid: which x = (ds/dt)^2 at its left end lead on, and how far the fastest goes.
+"""One interval of the grid: the feasible x = (ds/dt)^2 at its left end, and the fastest x at its right end.
 
 In an interval u = d2s/dt2 is constant, so that x at its right end is x + 2 D u with its length D; every limit
-is enforced at both ends. At a given x each limit bounds u; the bounds are straight lines where limits are
-linear in u and x, and found by Newton's method where friction makes them curved. The x that lead on are those
-at which the largest lower bound lies below the smallest upper one.
+is enforced at both ends. At a given x each limit bounds u; the bounds are straight lines if limits are linear
+in u and x, and found by Newton's method where friction makes them curved. Feasible x are those at which the
+largest lower bound lies below the smallest upper one.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from forearm.codegen.functions import Traced
 
 FLAT = 1e-30  # of a share by u: below it a limit bounds x alone
-FAR = 1e300  # of bounds of u where there are none
-CLOSE = 1e-10  # of limits, of x, and of the bounds of u: what they may be missed by
-NEAR = 1e-8  # of x, or of the bounds: as good as their edge
-MOST = 100  # steps; five to ten are usual
-SETTLING = 5.5  # of these for u at one x
-NEVER = -1.0  # of x: nothing leads on
+FAR = 1e300  # bounds of u where there are none
+CLOSE = 1e-10  # tolerance of limits, of x, and of the bounds of u
+NEAR = 1e-8  # of x, or of the bounds: tolerance of their edge
+MOST = 100  # iterations; five to ten are typical
+SETTLING = 5.5  # of these, spent on u at one x
+NEVER = -1.0  # value of x if nothing is feasible
 
 
 @dataclass(frozen=True)
 class UBound:
-    """A bound of u at a given x, and how it changes with x."""
+    """A bound of u at a given x, and its derivative by x."""
 
     value: Scalar
     slope: Scalar
@@ -47,8 +47,8 @@ class URange:
     most: UBound
 
     def with_share(self, u: Scalar, share: Scalar, by_u: Scalar, by_x: Scalar) -> URange:
-        """Where -1 <= share <= 1 must hold too, straight on from u, but for what shares are known to: of one
-        that u hardly changes this is a lot of u.
+        """Add the constraint -1 <= share <= 1, linearised at u, with the tolerance of shares: for a limit
+        that hardly depends on u this is a wide range of u.
         """
         inverse = 1.0 / choose(abs(by_u), FLAT, FLAT, by_u)
         most = 1.0 + CLOSE
@@ -56,7 +56,7 @@ class URange:
         return self.within(UBound(minimum(a, b), slope), UBound(maximum(a, b), slope))
 
     def within(self, least: UBound, most: UBound) -> URange:
-        """With bounds of its own beside them."""
+        """Add explicit bounds."""
         return URange(
             UBound(
                 maximum(self.least.value, least.value),
@@ -78,12 +78,12 @@ def anywhere() -> URange:
 
 
 def edge(ranges: Ranges, start: Scalar, u: Scalar, other: Scalar, known: Scalar) -> tuple[Scalar, Scalar]:
-    """(x, lost): the x nearest to `start`, on the way to `other`, at which the bounds leave a u; `lost` is 1
-    where none was found. `known` is 1 where `other` is one.
+    """(x, lost): the x nearest to `start`, towards `other`, at which the bounds admit a u; `lost` is 1 if
+    none was found. `known` is 1 if `other` is one.
 
-    At each x first u moves to where it is between the bounds, as they are straight only near it. Then
-    Newton's method on the room between the bounds, within the last x without room and the last with some,
-    which every third step halves.
+    At each x first u moves between the bounds, as they are linear only near it. Then Newton's method is
+    applied to the width between the bounds, bracketed by the last infeasible and the last feasible x, with a
+    bisection in every third step.
     """
 
     def step(state: list[Scalar]) -> list[Scalar]:
@@ -91,17 +91,17 @@ def edge(ranges: Ranges, start: Scalar, u: Scalar, other: Scalar, known: Scalar)
         found = ranges(x, u)
         least, most = found.least, found.most
         room, slope = most.value - least.value, most.slope - least.slope
-        off = CLOSE * (abs(least.value) + abs(most.value)) + FLAT  # of u: what the bounds are known to
+        off = CLOSE * (abs(least.value) + abs(most.value)) + FLAT  # of u: accuracy of the bounds
         between = minimum(maximum(u, least.value), most.value)
-        # without room the bound nearer to 0: the other may be that of a limit that u hardly changes, and so
-        # far away that what the rest say of u drowns in rounding
+        # if infeasible, the bound nearer to 0: the other may be that of a limit that u hardly changes, and so
+        # far away that the others drown in rounding
         nearer = choose(abs(least.value), abs(most.value), least.value, most.value)
         target = choose(room, 0.0, nearer, between)
         settles = choose(off, abs(target - u), choose(settling, SETTLING, 1.0, 0.0), 0.0)
         # only at a u between them the bounds are those of the limits themselves
         missed = choose(room, -off, 1.0, choose(off, abs(between - u), 1.0, 0.0))
         inside_next, outside_next = choose(0.5, missed, inside, x), choose(0.5, missed, x, outside)
-        # with room at the start there is nothing to search; where bounds are about to meet, it is the edge
+        # a feasible start needs no search; where bounds are about to meet, it is the edge
         is_edge = choose(abs(x - start), FLAT, 1.0, choose(room, NEAR * abs(slope) * x, 1.0, 0.0))
         is_edge = maximum(
             is_edge, choose(abs(outside_next - inside_next), NEAR * abs(outside_next), 1.0, 0.0)
@@ -131,7 +131,7 @@ def edge(ranges: Ranges, start: Scalar, u: Scalar, other: Scalar, known: Scalar)
 
 
 def fastest(ranges: Ranges, x: Scalar, u: Scalar) -> Scalar:
-    """The largest u at x, from a start on."""
+    """The largest u at x, from an initial guess."""
 
     def step(state: list[Scalar]) -> list[Scalar]:
         u, _ = state
@@ -144,7 +144,7 @@ def fastest(ranges: Ranges, x: Scalar, u: Scalar) -> Scalar:
 
 
 def bounded_by(shares: Callable[[Scalar, Scalar], list[Scalar]], graph: Graph) -> Ranges:
-    """Bounds of u by shares on a graph, which are differentiated once and taken at any x and u."""
+    """Bounds of u by shares on a graph, which are differentiated once and evaluated at any x and u."""
     x_any, u_any = stand_ins(graph, 2)
     made = shares(x_any, u_any)
     by_u, by_x = (derivative(graph, made, {v: 1.0}) for v in (u_any, x_any))
@@ -160,7 +160,7 @@ def bounded_by(shares: Callable[[Scalar, Scalar], list[Scalar]], graph: Graph) -
 
 @dataclass(frozen=True)
 class SpeedInterval:
-    """An interval of the length `twice` / 2, by the places at its ends and their limits."""
+    """An interval of the length `twice` / 2, with the places at its ends and their limits."""
 
     layout: RowLayout
     twice: Scalar
@@ -170,7 +170,9 @@ class SpeedInterval:
     right_limits: Scalars
 
     def ranges(self, low: Scalar, high: Scalar) -> Ranges:
-        """Bounds of u by the limits at both ends, and by the x from `low` to `high` that must be reached."""
+        """Bounds of u by the limits at both ends, and by the range of x from `low` to `high` that must be
+        reached.
+        """
         twice, inverse = self.twice, 1.0 / self.twice
         shares = partial(self.layout.shares, of_hand=solved_hand_share)
         bounded = bounded_by(
@@ -180,7 +182,7 @@ class SpeedInterval:
             ],
             twice.graph,
         )
-        low, high = low * (1.0 - CLOSE), high * (1.0 + CLOSE)  # x is known no better
+        low, high = low * (1.0 - CLOSE), high * (1.0 + CLOSE)  # accuracy of x
         return lambda x, u: bounded(x, u).within(
             UBound((low - x) * inverse, -inverse), UBound((high - x) * inverse, -inverse)
         )
@@ -198,8 +200,8 @@ def _interval_sizes(layout: RowLayout) -> dict[str, int]:
 
 
 def traced_backward(layout: RowLayout) -> Traced:
-    """Carry `low`, `high`: the x that lead on from the right end of an interval, and then to its left one;
-    `lows` and `highs` are the carry as rows, NEVER where nothing leads on.
+    """Backward step with carry `low`, `high`: the x that lead on from the right end of an interval, and then
+    to its left one; `lows` and `highs` are the carry as rows, NEVER if infeasible.
     """
     from forearm.codegen.functions import traced_formula
 
@@ -208,7 +210,7 @@ def traced_backward(layout: RowLayout) -> Traced:
         ranges = SpeedInterval(layout, twice, *places).ranges(low[0], high[0])
         x_least, lost = edge(ranges, 0.0, low[0] / twice, top, 0.0)
         x_most, _ = edge(ranges, top, (high[0] - top) / twice, x_least, 1.0)
-        # where nothing leads on from the right end, nothing leads there either
+        # if the right end is infeasible, so is the left one
         lost = maximum(lost, choose(high[0], 0.0, 1.0, 0.0))
         low_next = choose(0.5, lost, -NEVER, minimum(x_least, x_most))
         high_next = choose(0.5, lost, NEVER, x_most)
@@ -218,8 +220,8 @@ def traced_backward(layout: RowLayout) -> Traced:
 
 
 def traced_forward(layout: RowLayout) -> Traced:
-    """Carry `x`, from the left end of an interval to its right one, where `ahead` (low, high) lead on;
-    `reached` is the carry as rows.
+    """Forward step with carry `x`, from the left end of an interval to its right one, where `ahead` (low,
+    high) lead on; `reached` is the carry as rows.
     """
     from forearm.codegen.functions import traced_formula
 
@@ -227,7 +229,7 @@ def traced_forward(layout: RowLayout) -> Traced:
         twice, _ = interval
         ranges = SpeedInterval(layout, twice, *places).ranges(*ahead)
         u = fastest(ranges, x[0], (ahead[1] - x[0]) / twice)
-        # a bit above what leads on, a limit that u hardly changes would ask for a braking without bounds
+        # slightly above the feasible range, a limit that u hardly changes would demand unbounded braking
         there = minimum(maximum(x[0] + twice * u, 0.0), ahead[1])
         return {"x": [there], "reached": [there]}
 
@@ -235,7 +237,7 @@ def traced_forward(layout: RowLayout) -> Traced:
 
 
 def traced_top(layout: RowLayout) -> Traced:
-    """`top`: the largest x up to `cap` at which the limits of one `place` leave a u; 0 if none."""
+    """`top`: the largest x up to `cap` at which the limits of one `place` admit a u; 0 if none."""
     from forearm.codegen.functions import traced_formula
 
     def formula(place: Scalars, limits: Scalars, cap: Scalars) -> dict[str, Scalars]:

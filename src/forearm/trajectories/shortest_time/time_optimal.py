@@ -1,8 +1,8 @@
 """`fa.time_optimal`: the fastest motion along a path within all limits of the arm, or the one of a given
 duration.
 
-Bobrow's and Shin and McKay's problem, which Waters III takes from Kahn: with x = (ds/dt)^2 the passes of
-`profile` find the fastest x along the path.
+The problem of Bobrow and of Shin and McKay, which Waters III takes from Kahn: with x = (ds/dt)^2 the passes
+of `profile` find the fastest x along the path.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from forearm.values import as_finite, as_floats, check_kind, check_number, check
 
 Array = NDArray[np.float64]
 MOST_POINTS = 100_000
-LOWERED = 1e-6  # of a speed at an end: worth a note
-STANDING = 1e-9  # of the largest |q'|: an end at which the path itself stands still
+LOWERED = 1e-6  # of a speed at an end: a larger reduction is noted
+STANDING = 1e-9  # of the largest |q'|: slower ends of the path itself are at rest
 
 
 def time_optimal(
@@ -62,34 +62,34 @@ def time_optimal(
     step: float = 1e-3,
     progress: Progress | None = None,
 ) -> Plan:
-    """The fastest motion along a path within velocities, torques, currents and voltages, friction, rotors
-    and gears included. Waters III after Kahn.
+    """The fastest motion along a path within limits of velocity, torque, current and voltage, with friction,
+    rotors and gears included. Waters III after Kahn.
 
-    A limit is one number, one per joint, a function of s (m,) that gives (m, n), or a pair (places, values)
-    to go straight between; infinity takes the arm's own away. `plan.limit` names the limit that binds at
-    each sample, `plan.timing` says what more of it would save.
+    A limit is one number, one per joint, a function of s (m,) that returns (m, n), or a pair (places,
+    values), linearly interpolated; infinity removes the arm's own limit. `plan.limit` names the binding limit
+    at each sample, `plan.timing` reports how much time raising it would save.
 
     Args:
         arm: the arm.
-        path: waypoints (m, n) to go through by a spline; a `JointPath`; or a plan, motion or log, itself or
-            its file, to be timed anew.
+        path: waypoints (m, n), interpolated by a spline; a `JointPath`; or a plan, motion or log, as an
+            object or file, to be retimed.
         velocity: largest |qd|, rad/s (m/s); None: the arm's.
-        acceleration: largest |qdd|, rad/s^2 (m/s^2); None: none.
+        acceleration: largest |qdd|, rad/s^2 (m/s^2); None: unlimited.
         torque: largest |tau|, motor torque times gear ratio, N m (N); None: the arm's max_effort.
-        current, voltage: largest ones of the motors, A and V; None: the motors' own.
-        jerk: largest |qddd|, rad/s^3 (m/s^3); None: none, accelerations jump.
-        path_jerk: largest d3s/dt3; None: none.
-        hand_speed, hand_acceleration: of the hand's origin, m/s and m/s^2; None: none.
-        dac: the converter whose range voltages must stay in; None: none.
-        payload: (least, most) mass in the hand, kg: the motion obeys the limits with every one between.
+        current, voltage: motor limits, A and V; None: the motors' own.
+        jerk: largest |qddd|, rad/s^3 (m/s^3); None: unlimited (accelerations jump).
+        path_jerk: largest d3s/dt3; None: unlimited.
+        hand_speed, hand_acceleration: of the hand's origin, m/s and m/s^2; None: unlimited.
+        dac: the converter whose range limits the voltages; None: not used.
+        payload: (least, most) mass in the hand, kg: the limits hold for every mass in between.
         payload_com: the payload's centre of mass (3,) in the hand frame, m.
         start_speed, end_speed: ds/dt at the ends; 0: at rest.
         duration: of the motion, s; None: the shortest.
         continuity: of the spline through waypoints: 0 (straight lines, stopping at corners), 1, 2 or 4.
-        tolerance: largest distance from the straight lines between waypoints, rad (m); None: any.
-        points: about how many intervals of the path the speed is computed for.
+        tolerance: largest distance from the straight lines between waypoints, rad (m); None: unlimited.
+        points: approximate number of intervals of the path for which the speed is computed.
         step: time between samples of the plan, s.
-        progress: told how far it is.
+        progress: called with the progress.
     """
     check_arm(arm, "time_optimal, arm", moves=True)
     check_kind(dac, (DAC, type(None)), "time_optimal, dac")
@@ -135,7 +135,7 @@ def time_optimal(
 def _timed(
     problem: PathProblem, boundary: Boundary, points: int, duration: float | None, progress: Progress | None
 ) -> PathTiming:
-    """The profile, the shortest or one of a duration; an error in words where there is none."""
+    """The shortest profile, or one of a given duration; an error in words if infeasible."""
     _check_bounded(problem)
     try:
         profile = refined_profile(problem, points, boundary, progress)
@@ -150,12 +150,13 @@ def _timed(
         return PathTiming(problem, profile, motion, boundary)
     if duration < motion.duration * (1.0 - 1e-9):
         raise InputError(
-            f"time_optimal, duration: {duration:g} s is too short: along {problem.path.name!r} the limits "
-            f"allow {motion.duration:.6g} s at the shortest; give more, or higher limits."
+            f"time_optimal, duration: {duration:g} s is too short: along {problem.path.name!r} the shortest "
+            f"within the limits is {motion.duration:.6g} s; use a longer one, or higher limits."
         )
     too_long = InputError(
-        f"time_optimal, duration: {duration:g} s is too long: {problem.path.name!r} has places that the arm "
-        "passes at speed only, as it could not hold itself there; give less, or take another path."
+        f"time_optimal, duration: {duration:g} s is too long: {problem.path.name!r} has configurations that "
+        "the arm can only pass at speed, as it could not hold itself there; use a shorter one, or another "
+        "path."
     )
     if has_jerk_limits(problem):
         motion = motion.slowed(duration / motion.duration)
@@ -170,18 +171,18 @@ def _timed(
 
 
 def _changed_speeds(timing: PathTiming, *asked: float) -> tuple[str, ...]:
-    """Which speeds at the ends a duration longer than the shortest made lower than was asked for."""
+    """Notes on end speeds that a duration longer than the shortest made lower than requested."""
     motion = timing.motion
     made = motion.along(np.array([0.0, motion.duration]))[1].tolist()
     return tuple(
-        f"{name}: the duration asked for lowers it from {speed:g} to {reached:.6g}."
+        f"{name}: the requested duration lowers it from {speed:g} to {reached:.6g}."
         for name, speed, reached in zip(("start_speed", "end_speed"), asked, made, strict=True)
         if reached < speed * (1.0 - LOWERED)
     )
 
 
 def _loaded(arm: Arm, payload: Sequence[float] | None, com: ArrayLike) -> tuple[Arm, ...]:
-    """The arm, or the arm with the least and with the most payload: torques are linear in its mass."""
+    """The arm, or the arm with the smallest and with the largest payload: torques are linear in its mass."""
     centre = as_finite(com, (3,), "time_optimal, payload_com")
     if payload is None:
         return (arm,)
@@ -195,7 +196,7 @@ def _loaded(arm: Arm, payload: Sequence[float] | None, com: ArrayLike) -> tuple[
 
 
 def _boundary(path: JointPath, start_speed: float, end_speed: float) -> Boundary:
-    """(ds/dt)^2 at the ends; as large as possible where the path itself stands still."""
+    """(ds/dt)^2 at the ends; as large as possible if the path itself is at rest."""
     ends = np.array([0.0, path.length])
     slopes = np.abs(path.at(ends)[1]).max(axis=1)
     largest = np.abs(path.at(np.linspace(0.0, path.length, 101))[1]).max()
@@ -209,13 +210,13 @@ def _boundary(path: JointPath, start_speed: float, end_speed: float) -> Boundary
 def _near_polygon(
     arm: Arm, free: JointPath, tolerance: float, continuity: int, timed: Callable[[JointPath], PathTiming]
 ) -> tuple[PathTiming, tuple[str, ...]]:
-    """The faster of a spline with more points and of rounded corners, both within a distance of the polygon
-    that the path was asked to follow; and what it costs. Waters III.
+    """The faster of a spline with additional points and of rounded corners, both within a distance of the
+    polygon of the path; and its cost in time. Waters III.
     """
     if free.polygon is None:
         raise InputError(
             "time_optimal, tolerance: it is the largest distance from the straight lines between waypoints; "
-            f"{free.name!r} has none. Give waypoints (m, {arm.n}), or leave it out."
+            f"{free.name!r} has none. Pass waypoints (m, {arm.n}), or omit it."
         )
     largest = float(path_deviation(free))
     best = timed(free)
@@ -230,13 +231,13 @@ def _near_polygon(
     change = f"costs {cost:.4g}" if cost >= 0.0 else f"saves {-cost:.4g}"
     return chosen, (
         f"the path stays within {tolerance:g} rad (m) of the straight lines between its points: {how}, which "
-        f"{change} s; the free spline would leave them by {largest:.4g} and take "
+        f"{change} s; the unconstrained spline deviates by {largest:.4g} and takes "
         f"{best.motion.duration:.4g} s.",
     )
 
 
 def _check_bounded(problem: PathProblem) -> None:
-    """An error where nothing bounds accelerations."""
+    """Refuse problems with unbounded accelerations."""
     if not problem.layout.kinds:
         raise _unbounded(problem)
 
@@ -251,8 +252,8 @@ def _unbounded(problem: PathProblem) -> InputError:
         )
     ]
     who = f"{', '.join(free)} of {problem.arm.name!r}"
-    why = f"{who} have no limit of acceleration, torque or voltage" if free else "limits are too high"
+    why = f"{who} have no acceleration, torque or voltage limit" if free else "limits are too high"
     return InputError(
-        f"time_optimal: nothing bounds how fast the motion gets: {why}. Give acceleration=, torque= or "
-        "voltage=, or write max_effort into the arm file."
+        f"time_optimal: the motion is unbounded: {why}. Pass acceleration=, torque= or voltage=, or set "
+        "max_effort in the arm file."
     )

@@ -1,6 +1,4 @@
-"""What a time-optimal plan says of itself: which limit binds where, what more of it would save, and the phase
-plane of s.
-"""
+"""Analysis of a time-optimal plan: binding limits, time saved by raising them, and the phase plane of s."""
 
 from __future__ import annotations
 
@@ -26,22 +24,22 @@ from forearm.trajectories.shortest_time.profile import (
 from forearm.trajectories.shortest_time.refine import Boundary
 
 Array = NDArray[np.float64]
-MOMENTS = np.array([1e-6, 0.5, 1.0 - 1e-6])  # of an interval, at which shares are looked at
-BINDING = 0.98  # of a limit: with less of it in use none binds
-RAISED = 1.1  # times a limit: what savings are told for
+MOMENTS = np.array([1e-6, 0.5, 1.0 - 1e-6])  # of an interval, at which shares are evaluated
+BINDING = 0.98  # of a limit: share from which it counts as binding
+RAISED = 1.1  # factor on a limit for its saving
 NONE = ("", "")
 
 
 @dataclass(frozen=True)
 class LimitSaving:
-    """What 10 % more of one limit would save.
+    """Time saved by raising one limit by 10 %.
 
     Attributes:
         limit: its name, as in `Plan.limit`.
-        quantity, joint: its kind and joint ("" of the hand or the path).
-        seconds: how much shorter the motion would be, s.
+        quantity, joint: its kind and joint ("" for the hand or the path).
+        seconds: reduction of the duration, s.
         share: of the duration.
-        binds: for how much of the duration it binds now, s.
+        binds: time for which it binds now, s.
     """
 
     limit: str
@@ -62,14 +60,14 @@ class LimitSaving:
 
 @dataclass(frozen=True, eq=False)
 class PathTiming:
-    """How fast a motion goes along its path, and why no faster.
+    """Speeds of a motion along its path, and what limits them.
 
     Attributes:
         problem: arm, path and limits.
-        profile: speeds on a grid of the path; without limits of jerk those of the motion.
+        profile: speeds on a grid of the path; without jerk limits those of the motion.
         motion: the motion.
-        boundary: what speeds begin and end with.
-        ceiling: (ds/dt)^2 that a duration asked for left, (N + 1,); None: the shortest.
+        boundary: speeds at the ends.
+        ceiling: (ds/dt)^2 imposed by a requested duration, (N + 1,); None: the shortest.
     """
 
     problem: PathProblem
@@ -92,7 +90,7 @@ class PathTiming:
 
     @property
     def maximum_speed(self) -> Array:
-        """The maximum-velocity curve: ds/dt that the limits of each place alone allow, (N + 1,)."""
+        """The maximum-velocity curve: ds/dt that the limits of each place alone admit, (N + 1,)."""
         if self.ceiling is None:
             return np.sqrt(self.profile.top)
         top = smaller_at_nodes(self.problem.tops(self.profile.ends))
@@ -107,7 +105,7 @@ class PathTiming:
         return names, used.reshape(self.profile.grid.count, len(MOMENTS), -1).max(axis=1)
 
     def shares_at(self, times: Array) -> tuple[list[tuple[str, str]], Array]:
-        """(kind, joint) of all limits, and the share of each that is used at times (m,), (m, r)."""
+        """(kind, joint) of all limits, and the share of each used at times (m,), (m, r)."""
         problem, motion, grid = self.problem, self.motion, self.profile.grid
         k, s, rate, second = motion.details(times)
         places = problem.places(s, grid.piece[k], grid.direction[k])
@@ -131,11 +129,11 @@ class PathTiming:
 
     @cached_property
     def binding(self) -> list[tuple[str, str]]:
-        """(kind, joint) of the limit that binds in each interval, two empty texts where none does."""
+        """(kind, joint) of the binding limit in each interval, two empty strings if none binds."""
         return self._binding(*self.shares, 0.5 * (self.s[:-1] + self.s[1:]))
 
     def _binding(self, names: list[tuple[str, str]], used: Array, s: Array) -> list[tuple[str, str]]:
-        """(kind, joint) of the limit of which most is used, (m, r), at places (m,), if it is all of it."""
+        """(kind, joint) of the limit with the largest use, (m, r), at places (m,), if it is fully used."""
         most = used.argmax(axis=1)
         enough = used[np.arange(len(used)), most] >= BINDING
         finer = _finer(self.problem.limits, np.abs(self.problem.drives.K), s)
@@ -148,17 +146,17 @@ class PathTiming:
 
     @cached_property
     def limits(self) -> NDArray[np.str_]:
-        """The name of the limit that binds in each interval, (N,), "" where none does."""
+        """The name of the binding limit in each interval, (N,), "" if none binds."""
         return np.array([limit_name(*pair) for pair in self.binding])
 
     def limit_at(self, t: Array) -> NDArray[np.str_]:
-        """The name of the limit that binds at times (m,)."""
+        """The name of the binding limit at times (m,)."""
         found = self._binding(*self.shares_at(t), self.motion.details(t)[1])
         return np.array([limit_name(*pair) for pair in found])
 
     @cached_property
     def savings(self) -> tuple[LimitSaving, ...]:
-        """What 10 % more of each limit that binds would save, the largest first: by solving anew."""
+        """Time saved by 10 % more of each binding limit, in descending order: by solving again."""
         joints = {joint.name: j for j, joint in enumerate(self.problem.arm.joints)}
         taken, duration = np.diff(self.motion.times), self.motion.duration
         found = []
@@ -174,17 +172,19 @@ class PathTiming:
     def summary(self) -> str:
         """What limits the motion, in a sentence."""
         if not self.savings:
-            asked = "" if self.ceiling is None else ": the duration asked for is longer than the shortest"
+            asked = "" if self.ceiling is None else ": the requested duration is longer than the shortest"
             return f"No limit binds{asked}."
         longest = max(self.savings, key=lambda saving: saving.binds)
         most = self.savings[0]
         said = f"{longest.limit} binds for {longest.binds / self.motion.duration:.1%} of the time"
         if longest is most:
             return f"{said}; 10 % more of it would save {most.seconds:.4g} s ({most.share:.1%})."
-        return f"{said}; 10 % more of {most.limit} would save most, {most.seconds:.4g} s ({most.share:.1%})."
+        return (
+            f"{said}; 10 % more of {most.limit} would save the most, {most.seconds:.4g} s ({most.share:.1%})."
+        )
 
     def report(self, most: int | None = None) -> Report:
-        """How long each limit binds, and what 10 % more of it would save; at most so many of them."""
+        """How long each limit binds, and the time saved by 10 % more of it; at most this many rows."""
         rows = [
             [
                 saving.limit,
@@ -199,8 +199,8 @@ class PathTiming:
         return Report(header, rows, self.summary) if rows else Report(before=[self.summary])
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
-        """A matplotlib figure of the phase plane: ds/dt over s, the maximum-velocity curve, by colour the
-        limit that binds; saved where a path is given.
+        """Plot the phase plane with matplotlib: ds/dt over s, the maximum-velocity curve, the binding limit
+        by colour; save the figure if a path is given.
         """
         from forearm.plots.phase_plane import phase_plane_figure, save_figure
 
@@ -210,7 +210,7 @@ class PathTiming:
         return figure
 
     def _duration_within(self, limits: PathLimits) -> float:
-        """Within other limits, on the same grid."""
+        """Duration within other limits, on the same grid."""
         problem, grid = self.problem.with_limits(limits), self.profile.grid
         ends = (self.boundary.start, self.boundary.end)
         profile = fastest_profile(problem, grid, *ends, self.ceiling)
@@ -227,7 +227,7 @@ def limit_name(kind: str, joint: str) -> str:
 
 
 def _finer(limits: PathLimits, K: Array, s: Array) -> dict[str, list[list[str]]]:
-    """Which of the two limits that share a row is the smaller one, at places (m,), of each joint."""
+    """Which of the two limits that share a row is the smaller one, at places (m,), for each joint."""
     current, torque = K * limits.at("current", s), limits.at("torque", s)
     pairs = {
         "torque": ("current", "torque", current < torque),

@@ -1,4 +1,4 @@
-"""The fastest speed along a path within limits of jerk: a sequence of convex problems on a grid of places.
+"""The fastest speed along a path within jerk limits: a sequence of convex problems on a grid.
 
-It begins with the profile that `shortest_time` finds without them.
+It starts from the profile that `shortest_time` finds without them.
 """

@@ -1,4 +1,4 @@
-"""Symmetric positive definite systems with two diagonals on either side, by cyclic reduction of 2 x 2 blocks.
+"""Symmetric positive definite systems with bandwidth two, by cyclic reduction of 2 x 2 blocks.
 
 All blocks of odd index are eliminated at once, which leaves half as many; so a system of N unknowns takes
 log2 N rounds of a few operations on whole arrays.
@@ -14,7 +14,7 @@ DENSE = 12  # blocks that are left to a dense solver
 
 
 class BandSolver:
-    """A factorised matrix, made of its diagonals: main (n,), first (n - 1,) and second (n - 2,)."""
+    """A factorised matrix, from its diagonals: main (n,), first (n - 1,) and second (n - 2,)."""
 
     def __init__(self, main: Array, first: Array, second: Array) -> None:
         self.n = len(main)
@@ -24,7 +24,8 @@ class BandSolver:
             rounds += 1
         blocks = -(-half >> rounds) << rounds
         self.blocks = blocks
-        # Unit diagonal: what is eliminated is then small against what it is taken from, or nearly singular.
+        # Unit diagonal: eliminated entries are then small compared to what they are subtracted from, or
+        # nearly singular.
         self.scale = np.ones(2 * blocks)
         self.scale[: self.n] = 1.0 / np.sqrt(main)
         d = self.scale
@@ -42,7 +43,7 @@ class BandSolver:
         self.dense = np.linalg.inv(_assembled(diagonal, below))
 
     def _reduce(self, diagonal: Array, below: Array) -> tuple[Array, Array]:
-        """The blocks of even index once those of odd index are eliminated."""
+        """The blocks of even index after elimination of those of odd index."""
         inverse = _inverse(diagonal[..., 1::2])
         left = below[..., 0::2]  # odd block, even block before it
         right = below[..., 1::2]  # even block after it, odd block
@@ -54,7 +55,7 @@ class BandSolver:
         return even, -_product(right, from_left)
 
     def solve(self, right_side: Array) -> Array:
-        """The solution for one right side (n,)."""
+        """The solution for one right-hand side (n,)."""
         padded = np.zeros(2 * self.blocks)
         padded[: self.n] = right_side * self.scale[: self.n]
         rest = np.ascontiguousarray(padded.reshape(-1, 2).T)

@@ -1,7 +1,7 @@
-"""The smallest duration under linear inequalities: a primal-dual interior point method with a banded matrix.
+"""Minimum duration under linear inequalities: a primal-dual interior point method with a banded matrix.
 
-Mehrotra's predictor and corrector, from a start that need not hold the inequalities. Where no b holds them
-all, each may be exceeded at a price, and what remains of that says where the limits contradict each other.
+Mehrotra's predictor-corrector, from a start that may be infeasible. If no b satisfies all inequalities, each
+may be violated at a price, and the remaining violation shows where the limits conflict.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from forearm.trajectories.smooth_speed.speed_elements import SpeedElements, spre
 
 Array = NDArray[np.float64]
 MAX_STEPS = 60
-HELD = 1e-6  # a row is scaled to about 1: what it may be exceeded by
-PRICE = 30.0  # durations for a row exceeded by its whole scale: more than any multiplier of a sound problem
-STUCK = 1e-3  # a share of a step: shorter ones, one after the other, lead nowhere
+HELD = 1e-6  # tolerance of a row, scaled to about 1
+PRICE = 30.0  # durations per row violated by its whole scale: above any multiplier of a feasible problem
+STUCK = 1e-3  # share of a step: repeated shorter ones mean that the iteration is stuck
 PATIENCE = 6
-NEAR = 24  # rows of an interval that are kept where the solution is nearly known
+NEAR = 24  # rows per interval that are kept if the solution is nearly known
 
 
 @dataclass(frozen=True, eq=False)
 class InnerSolution:
-    """Where the method stopped.
+    """Result of the method.
 
     Attributes:
         b: (N,).
         multipliers: of the rows, (R, N), s.
         gap: the duality gap over the duration.
-        excess: how far each row is exceeded, (R, N), of its scale.
-        steps: how many were taken.
+        excess: violation of each row, (R, N), relative to its scale.
+        steps: number of steps.
     """
 
     b: Array
@@ -43,21 +43,21 @@ class InnerSolution:
 
     @property
     def holds(self) -> bool:
-        """Whether all rows hold."""
+        """Whether all rows are satisfied."""
         return bool(self.excess.max() <= HELD)
 
 
 def shortest(
     elements: SpeedElements, rows: Array, b: Array, multipliers: Array | None, tolerance: float
 ) -> InnerSolution:
-    """The b of the shortest duration with rows <= 0, or the one that exceeds them least.
+    """The b of minimum duration with rows <= 0, or the one that violates them least.
 
     Args:
-        elements: what durations come from.
+        elements: the durations as functions of b.
         rows: (4, R, N).
-        b: where it starts, (N,); x must be positive there, the rows need not hold.
-        multipliers: those of a problem nearby, whose solution is b; None: unknown. With them rows that are
-            far from being exceeded at b may be left out.
+        b: initial value, (N,); x must be positive there, the rows need not be satisfied.
+        multipliers: those of a similar problem whose solution is b; None: unknown. With them, rows that are
+            far from being violated at b may be left out.
         tolerance: of the gap.
     """
     if multipliers is None or len(multipliers) <= NEAR:
@@ -70,7 +70,7 @@ def shortest(
 def _search_near(
     elements: SpeedElements, rows: Array, b: Array, multipliers: Array, tolerance: float
 ) -> InnerSolution:
-    """The same with the rows of each interval alone that are nearest to being exceeded at the start."""
+    """The same with only those rows of each interval that are nearest to being violated at the start."""
     near = np.argpartition(-values_at(rows, b), NEAR, axis=0)[:NEAR]
     chosen = np.take_along_axis(rows, near[None], axis=1)
     found = _search(elements, chosen, b, np.take_along_axis(multipliers, near, axis=0), tolerance, np.inf)
@@ -82,30 +82,32 @@ def _search_near(
 
 
 class _Pair:
-    """Two arrays whose product goes to 0 while both stay positive; `sign` of the multiplier in the second."""
+    """Two arrays whose product tends to 0 while both stay positive; `sign` of the multiplier in the
+    second.
+    """
 
     def __init__(self, value: Array, force: Array, sign: float) -> None:
         self.value, self.force, self.sign = value, force, sign
 
     def change(self, aim: Array | float, d: Array) -> tuple[Array, Array]:
-        """The change of both that brings their product to the aim when the multiplier changes by d."""
+        """Newton step of both that brings their product to the target when the multiplier changes by d."""
         force = self.sign * d
         return (aim - self.value * force) / self.force - self.value, force
 
     def pull(self, aim: Array | float) -> Array:
-        """The part of the change of `value` that does not depend on the multiplier."""
+        """The part of the step of `value` that does not depend on the multiplier."""
         return self.sign * (aim / self.force - self.value)
 
     def reach(self, change: tuple[Array, Array]) -> float:
-        """How far it can be changed."""
+        """Maximum step length."""
         return min(_reach(self.value, change[0]), _reach(self.force, change[1]))
 
     def total(self, change: tuple[Array, Array], share: float) -> float:
-        """The sum of products after a share of a change."""
+        """The sum of products after a share of a step."""
         return float(np.vdot(self.value + share * change[0], self.force + share * change[1]))
 
     def move(self, change: tuple[Array, Array], share: float) -> None:
-        """Take a share of a change."""
+        """Take a share of a step."""
         self.value = self.value + share * change[0]
         self.force = self.force + share * change[1]
 
@@ -113,7 +115,7 @@ class _Pair:
 def _search(
     elements: SpeedElements, rows: Array, b: Array, multipliers: Array | None, tolerance: float, price: float
 ) -> InnerSolution:
-    """The same at a price for what exceeds a row, in durations; inf: none may."""
+    """The same with a price for violating a row, in durations; inf: no violation."""
     A, h = rows[:3], -rows[3]
     duration, gradient, curvature = _duration(elements, b)
     pairs = _start(h - _apply(A, b), duration, multipliers, price)
@@ -155,7 +157,7 @@ def _search(
 
 
 def _start(room: Array, duration: float, multipliers: Array | None, price: float) -> list[_Pair]:
-    """Slacks and multipliers to start with, and what exceeds the rows with what is left of its price."""
+    """Initial slacks and multipliers, and the violation of the rows with the remaining price."""
     nearness = 1.0 if multipliers is None else 1e-2
     slack = np.maximum(room, 0.1 * nearness)
     force = nearness * duration / room.size / slack
@@ -169,31 +171,31 @@ def _start(room: Array, duration: float, multipliers: Array | None, price: float
 
 
 def _inner(elements: SpeedElements, b: Array) -> Array:
-    """x at the places of the quadrature."""
+    """x at the quadrature points."""
     inner: Array = _inner_change(elements, b) + elements.inner[3]
     return inner
 
 
 def _inner_change(elements: SpeedElements, db: Array) -> Array:
-    """How x at the places of the quadrature changes with b."""
+    """Change of x at the quadrature points with b."""
     change: Array = np.einsum("kgn,kn->gn", elements.inner[:3], windows(db))
     return change
 
 
 def _duration(elements: SpeedElements, b: Array) -> tuple[float, Array, Array]:
-    """The duration and its first and second derivatives by x at the places of the quadrature."""
+    """The duration and its first and second derivatives by x at the quadrature points."""
     x = _inner(elements, b)
     parts = elements.weights / np.sqrt(x)
     return float(parts.sum()), -0.5 * parts / x, 0.75 * parts / x**2
 
 
 def _pulled(elements: SpeedElements, gradient: Array) -> Array:
-    """A derivative by x at the places of the quadrature as one by b."""
+    """Convert a derivative by x at the quadrature points to one by b."""
     return spread(np.einsum("kgn,gn->kn", elements.inner[:3], gradient))
 
 
 def _masked(elements: SpeedElements, values: Array) -> Array:
-    """0 where b is given."""
+    """Set entries to 0 where b is given."""
     return np.where(elements.fixed, 0.0, values)
 
 
@@ -223,5 +225,5 @@ def _matrix(elements: SpeedElements, A: Array, ratio: Array, curvature: Array) -
 
 
 def _reach(values: Array, change: Array) -> float:
-    """The largest multiple of a change that leaves all values at least 0; large where none is near."""
+    """The largest multiple of a step that leaves all values at least 0; large if unlimited."""
     return 1.0 / max(float((-change / values).max()), 1e-3)

@@ -1,4 +1,4 @@
-"""Nodes along a path that lie closer where the motion starts from rest or comes to rest."""
+"""Grid nodes along a path, denser where the motion starts from rest or comes to rest."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Array = NDArray[np.float64]
 
 
 def rest_grid(s: ArrayLike, rests: Sequence[int], intervals: int = 4, parts: int = 24) -> Array:
-    """Nodes s with more of them next to rest, equally far apart in time under constant jerk.
+    """Nodes s refined next to rest, equally spaced in time under constant jerk.
 
-    From rest a constant jerk comes as far as the cube of the time: of a thousand equal intervals the first
-    takes a tenth of the time of all.
+    From rest a constant jerk covers a distance proportional to the cube of time: of a thousand equal
+    intervals the first takes a tenth of the total time.
 
     Args:
         s: nodes, increasing, (N + 1,).
         rests: indices of those where the motion is at rest; they remain nodes.
-        intervals: how many next to each rest are divided anew; fewer where another rest is near.
-        parts: into how many.
+        intervals: number of intervals next to each rest that are redivided; fewer if another rest is near.
+        parts: number of new intervals.
     """
     nodes = as_floats(s, "rest_grid, s")
     if nodes.ndim != 1 or not (np.diff(nodes) > 0).all():

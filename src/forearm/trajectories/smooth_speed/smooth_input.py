@@ -1,4 +1,4 @@
-"""What a smooth speed profile is asked for: arrays that were given, checked, and a first guess."""
+"""Input of a smooth speed profile: validated arrays, and an initial guess."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from forearm.values import as_finite, as_floats, as_shape, check_number, check_w
 Array = NDArray[np.float64]
 Boundary = tuple[tuple[float, float | None], tuple[float, float | None]]
 WHERE = "smooth_profile"
-LEAST = 1e-6  # of the largest x: what a first guess has where the first stage stands still
-JUMP = 1e-3  # of the largest q'': what is taken for rounding
-APART = 3  # intervals between nodes of given speed: fewer leave nothing to choose
+LEAST = 1e-6  # of the largest x: minimum of the initial guess where the first stage is at rest
+JUMP = 1e-3  # of the largest q'': smaller jumps count as rounding
+APART = 3  # intervals between nodes of given speed: fewer leave no degree of freedom
 
 
 @dataclass(frozen=True, eq=False)
 class ProfileProblem:
-    """A path with its limits and a first guess.
+    """A path with its limits and an initial guess.
 
     Attributes:
         s: nodes, (N + 1,).
         limits: along them.
-        nodes: those whose speed is given.
-        x, u: the first guess at both ends of each interval, (N, 2).
+        nodes: those with given speed.
+        x, u: the initial guess at both ends of each interval, (N, 2).
     """
 
     s: Array
@@ -53,7 +53,7 @@ def profile_problem(
     boundary: Boundary,
     stops: Sequence[int],
 ) -> ProfileProblem:
-    """The arguments of `smooth_profile`, checked."""
+    """The validated arguments of `smooth_profile`."""
     places = as_floats(s, f"{WHERE}, s")
     if places.ndim != 1 or len(places) <= APART or not (np.diff(places) > 0).all():
         raise InputError(
@@ -85,7 +85,7 @@ def profile_problem(
 
 
 def _positive(value: ArrayLike, shape: tuple[int, ...], name: str, is_zero_allowed: bool = False) -> Array:
-    """Limits: positive numbers of a shape that broadcasts to the one expected; inf where there is none."""
+    """Limits: positive numbers of a shape that broadcasts to the expected one; inf if unlimited."""
     array = as_floats(value, f"{WHERE}, {name}")
     try:
         array = np.broadcast_to(array, shape)
@@ -97,7 +97,7 @@ def _positive(value: ArrayLike, shape: tuple[int, ...], name: str, is_zero_allow
 
 
 def _given_nodes(N: int, boundary: Boundary, stops: Sequence[int], jerks: Array) -> dict[int, GivenNode]:
-    """The ends and stops; accelerations at rest are free where no jerk is limited."""
+    """The ends and stops; accelerations at rest are free if no jerk is limited."""
     made = {}
     sides = []
     for name, (x, u) in zip(("start", "end"), boundary, strict=True):
@@ -126,7 +126,7 @@ def _given_nodes(N: int, boundary: Boundary, stops: Sequence[int], jerks: Array)
 
 
 def _check_bends(s: Array, limits: SmoothLimits, nodes: dict[int, GivenNode]) -> None:
-    """Refuse paths along which accelerations of joints with limited jerk jump at any speed."""
+    """Refuse paths along which accelerations of jerk-limited joints jump at any speed."""
     jumps = np.abs(limits.ends2[0, :, 1:] - limits.ends2[1, :, :-1])
     is_limited = np.isfinite(limits.jerk[0, :, 1:]) & np.isfinite(limits.jerk[1, :, :-1])
     jumps = np.where(is_limited, jumps, 0.0)
@@ -136,7 +136,7 @@ def _check_bends(s: Array, limits: SmoothLimits, nodes: dict[int, GivenNode]) ->
         joint, i = np.unravel_index(int(jumps.argmax()), jumps.shape)
         raise InputError(
             f"{WHERE}, ends2: q'' of joint {joint + 1} jumps by {jumps[joint, i]:.3g} at s = {s[i + 1]:.6g}, "
-            "and with it the acceleration at any speed; under a limit of jerk q'' must be continuous: take a "
+            "and with it the acceleration at any speed; under a jerk limit q'' must be continuous: use a "
             "smoother path, or stop there."
         )
 
@@ -153,7 +153,7 @@ def _largest_path_jerks(limits: SmoothLimits) -> Array:
 def _first_guess(
     s: Array, limits: SmoothLimits, start: Array, nodes: dict[int, GivenNode]
 ) -> tuple[Array, Array]:
-    """The profile of the first stage, lowered to what constant jerk from and to rest allows."""
+    """The profile of the first stage, reduced to what constant jerk from and to rest allows."""
     jerks = _largest_path_jerks(limits)
     x = np.minimum(start, limits.top)
     for k, node in nodes.items():

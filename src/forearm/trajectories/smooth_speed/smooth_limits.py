@@ -1,4 +1,4 @@
-"""What bounds the motion along a path, at the ends of its intervals and between them."""
+"""Limits of the motion along a path, at the ends of its intervals and between them."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from forearm.trajectories.smooth_speed.speed_elements import SpeedShape
 
 Array = NDArray[np.float64]
 HalfPlanes = Callable[[Array, Array], tuple[Array, Array, Array]]
-BETWEEN = np.arange(1, 10) / 10  # shares of an interval's time at which jerks are checked
+BETWEEN = np.arange(1, 10) / 10  # fractions of an interval's time at which jerks are checked
 
 
 @dataclass(frozen=True, eq=False)
 class SmoothLimits:
-    """What bounds the motion along a path of N intervals.
+    """Limits of the motion along a path of N intervals.
 
     Attributes:
         ends1, ends2, ends3: q', q'', q''' at the left and right end of each interval, (2, n, N) each.
         lengths: of the intervals, (N,).
-        jerk: of the joints, (2, n, N); inf: none.
-        path_jerk: d3s/dt3; inf: none.
-        top: largest x at the nodes, (N + 1,); inf: none.
+        jerk: of the joints, (2, n, N); inf: unlimited.
+        path_jerk: d3s/dt3; inf: unlimited.
+        top: largest x at the nodes, (N + 1,); inf: unlimited.
         rows: half-planes gu u + gx x <= h, (N, 2, R) each, of x at the nodes and u at the ends.
     """
 
@@ -43,8 +43,8 @@ class SmoothLimits:
         return np.where(np.isfinite(self.jerk), 1 / self.jerk, 0.0)
 
     def path_within(self, share: Array) -> tuple[Array, Array, Array]:
-        """q', q'' and q''' at a share of each interval, (n, N) each: q' is of degree 5, with what is known at
-        the ends.
+        """q', q'' and q''' at a fraction of each interval, (n, N) each: q' is the polynomial of degree 5 with
+        the values at the ends.
         """
         D = self.lengths
         f, f1, f2 = self.ends1, D * self.ends2, D**2 * self.ends3
@@ -77,6 +77,6 @@ class SmoothLimits:
 
 
 def between(ends: Array, share: Array) -> Array:
-    """What is known at both ends of intervals, (2, ..., N), at a share of each, on straight lines."""
+    """Linear interpolation between values at both ends of intervals, (2, ..., N), at a fraction of each."""
     value: Array = ends[0] + share * (ends[1] - ends[0])
     return value

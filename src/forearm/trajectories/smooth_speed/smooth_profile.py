@@ -1,9 +1,9 @@
-"""The fastest speed profile along a path within limits of jerk: the second stage of the shortest time.
+"""The fastest speed profile along a path within jerk limits: the second stage of time-optimal planning.
 
-With x = (ds/dt)^2 and u = d2s/dt2, joints accelerate by q' u + q'' x and have the jerk
-q''' x^(3/2) + (3 q'' u + q' du/ds) sqrt(x). In each interval of the grid the path jerk is constant. Limits
-are made linear around an iterate, on the safe side for jerk: J / sqrt(x) is convex, its tangent below it. An
-interior point method solves the convex problem that this leaves; its solution is the next iterate.
+With x = (ds/dt)^2 and u = d2s/dt2, joints accelerate by q' u + q'' x and have the jerk q''' x^(3/2) + (3 q''
+u + q' du/ds) sqrt(x). In each interval of the grid the path jerk is constant. Limits are linearised around an
+iterate, conservatively for jerk: J / sqrt(x) is convex, its tangent below it. An interior point method solves
+the resulting convex problem; its solution is the next iterate.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ Array = NDArray[np.float64]
 MAX_ITERATIONS = 12
 GAP = 1e-5  # relative, of the duration
 ROUGH = 1e-3  # the same in the first iteration
-FAR = 50.0  # limits exceeded so many times: the first guess is too far from them to start from
-NEAR = 0.1  # limits exceeded by less: multipliers of the last solution help
-WITHIN = 2e-4  # what jerks may exceed their limits by between the ends of an interval
-SETTLED = 1e-5  # relative change of the duration from one iteration to the next
-EXACT = 1e-5  # what limits may be exceeded by, of their size, in the iterate that is returned
-PATIENCE = 3  # iterations without a solution that comes nearer to the limits
-ALLOWED = 1e-3  # the same where iterations did not settle; beyond it there is no profile
+FAR = 50.0  # violation of limits beyond which the initial guess is not used
+NEAR = 0.1  # violation below which multipliers of the last solution help
+WITHIN = 2e-4  # tolerance of jerk limits between the ends of an interval
+SETTLED = 1e-5  # relative change of the duration between iterations at convergence
+EXACT = 1e-5  # relative tolerance of limits in the returned iterate
+PATIENCE = 3  # iterations without progress towards the limits
+ALLOWED = 1e-3  # the same without convergence; beyond it there is no profile
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,14 +46,14 @@ class SmoothProfile:
     """A motion along a path in N intervals; s, ds/dt and d2s/dt2 are continuous.
 
     Attributes:
-        x: squares of the path speed at the nodes, (N + 1,).
+        x: squared path speed at the nodes, (N + 1,).
         u: path accelerations at the nodes, (N + 1,); 0 at stops.
-        times: when the nodes are passed, (N + 1,), s.
+        times: times at the nodes, (N + 1,), s.
         coefficients: s = sum of coefficients[i, k] (t - times[i])^k in interval i, (N, 6).
-        iterations: how many convex problems were solved.
-        gap: the larger of the duality gap of the last one and of the last change of the duration, both over
-            the duration.
-        excess: by how much a limit is exceeded at the nodes at most, of its size.
+        iterations: number of convex problems solved.
+        gap: the larger of the duality gap of the last one and of the last change of the duration, both
+            relative to the duration.
+        excess: largest relative violation of a limit at the nodes.
     """
 
     x: Array
@@ -66,12 +66,12 @@ class SmoothProfile:
 
     @property
     def duration(self) -> float:
-        """In s."""
+        """Duration, s."""
         return float(self.times[-1])
 
     def at(self, t: ArrayLike) -> tuple[Array, Array, Array, Array]:
-        """s, ds/dt, d2s/dt2 and d3s/dt3 at times, of the same shape each; where the last jumps, what comes
-        after.
+        """s, ds/dt, d2s/dt2 and d3s/dt3 at times, of the same shape each; where the last jumps, the value
+        after it.
         """
         when = np.asarray(t, float)
         i = np.clip(np.searchsorted(self.times, when, side="right") - 1, 0, len(self.coefficients) - 1)
@@ -105,16 +105,16 @@ def smooth_profile(
     Args:
         s: nodes along the path, increasing, (N + 1,); at least three intervals between nodes of given speed.
         ends1, ends2, ends3: q', q'', q''' at the left and right end of each interval, (N, 2, n).
-        jerk: limits of the joints' jerks, (n,) or (N, 2, n); inf: none.
-        path_jerk: limit of d3s/dt3; inf: none.
-        top: largest x at the nodes, (N + 1,); inf: none.
-        rows: called with x at the nodes (N + 1,) and u at the ends of the intervals (N, 2), gives
-            half-planes gu u + gx x <= h, (N, 2, R) each, that are exact there; asked in every iteration.
+        jerk: jerk limits of the joints, (n,) or (N, 2, n); inf: unlimited.
+        path_jerk: limit of d3s/dt3; inf: unlimited.
+        top: largest x at the nodes, (N + 1,); inf: unlimited.
+        rows: function of x at the nodes (N + 1,) and u at the ends of the intervals (N, 2) that returns
+            half-planes gu u + gx x <= h, (N, 2, R) each, exact at that point; called in every iteration.
         start: x of the first stage, (N + 1,).
-        boundary: x and u at the start and at the end; u None: free. At rest without a limit of jerk it is
-            free too, since acceleration may jump there.
-        stops: inner nodes at rest.
-        report: told about each iteration.
+        boundary: x and u at the start and at the end; u None: free. At rest without a jerk limit it is also
+            free, since acceleration may jump there.
+        stops: interior nodes at rest.
+        report: called in each iteration.
     """
     problem = profile_problem(s, ends1, ends2, ends3, jerk, path_jerk, top, rows, start, boundary, stops)
     limits, lengths = problem.limits, problem.limits.lengths
@@ -135,7 +135,7 @@ def smooth_profile(
         if (is_settled and excess.max() <= EXACT) or iteration == MAX_ITERATIONS:
             break
         if found is None:
-            # Rows may be far from holding; close to rest they do.
+            # Rows may be far from satisfied; close to rest they are not.
             lowered = b / max(1.0, float(excess.max()) / FAR)
             found = shortest(elements, made, lowered, None, ROUGH)
         else:
@@ -163,7 +163,7 @@ def smooth_profile(
 
 
 def _still_refused(refusals: list[Array], found: InnerSolution) -> list[Array]:
-    """What rows were exceeded by in the iterations since it last became clearly less, (R, N) each."""
+    """Violations of rows in the iterations since the last clear improvement, (R, N) each."""
     if found.holds:
         return []
     if refusals and found.excess.max() < 0.7 * refusals[0].max():
@@ -187,13 +187,13 @@ def _at_nodes(u: Array, problem: ProfileProblem) -> Array:
 
 
 def _refuse(problem: ProfileProblem, excess: Array) -> None:
-    """Raise the error that says which limit cannot be held, and where."""
+    """Raise the error that names the infeasible limit and its place."""
     row, i = np.unravel_index(int(excess.argmax()), excess.shape)
     place = f"between s = {problem.s[i]:.6g} and {problem.s[i + 1]:.6g}"
     name = row_name(problem.limits, int(row))
     raise InputError(
-        f"smooth_profile: no speed profile holds all limits; {name} would be exceeded by "
-        f"{100 * excess[row, i]:.3g} % {place}; lower the speed at the boundary or raise that limit."
+        f"smooth_profile: no speed profile satisfies all limits; {name} would be exceeded by "
+        f"{100 * excess[row, i]:.3g} % {place}; lower the boundary speed or raise that limit."
     )
 
 

@@ -1,12 +1,11 @@
 """Speeds along a path in intervals of constant path jerk, as a linear function of one number per interval.
 
-In an interval of length D that takes the time T, x = (ds/dt)^2 and u = d2s/dt2. From the iterate comes the
-shape of the motion: where in it which share of the time is over. With that shape kept, a constant path jerk
-gives
+In an interval of length D and duration T, x = (ds/dt)^2 and u = d2s/dt2. The iterate defines the shape of the
+motion: the elapsed share of time at each place. With that shape kept, a constant path jerk implies
     x1 - x0 = 2 D ((1 - theta) u0 + theta u1), theta = 1 - (mean of s over time) / D,
 thus b = x0 + 2 D (1 - theta) u0 = x1 - 2 D theta u1 is the same from either end. The numbers b of all
-intervals determine x and u at all nodes: no equality is left. Next to rest theta is 3/4, in uniform motion
-1/2.
+intervals determine x and u at all nodes: no equality constraint is left. Next to rest theta is 3/4, in
+uniform motion 1/2.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ from numpy.typing import NDArray
 from forearm.errors import InputError
 
 Array = NDArray[np.float64]
-GAUSS = ((0.5 - np.sqrt(1 / 12), 0.5), (0.5 + np.sqrt(1 / 12), 0.5))  # places and weights, on [0, 1]
+GAUSS = ((0.5 - np.sqrt(1 / 12), 0.5), (0.5 + np.sqrt(1 / 12), 0.5))  # points and weights, on [0, 1]
 
 
 @dataclass(frozen=True)
 class GivenNode:
-    """A node whose speed is given: an end of the path or a stop.
+    """A node with given speed: an end of the path or a stop.
 
     Attributes:
-        x: square of the path speed.
+        x: squared path speed.
         before, after: path acceleration at the end of the interval before it and at the start of the one
             after it; None: free.
     """
@@ -39,8 +38,8 @@ class GivenNode:
 
 @dataclass(frozen=True, eq=False)
 class SpeedShape:
-    """The shape of a motion in N intervals: at the share r of its time the path speed is
-    v0 (1 - r)^2 + 2 v r (1 - r) + v1 r^2.
+    """The shape of a motion in N intervals: at the share r of its time the path speed is v0 (1 - r)^2 + 2 v r
+    (1 - r) + v1 r^2.
 
     Attributes:
         v0, v, v1: path speeds, (N,).
@@ -59,13 +58,13 @@ class SpeedShape:
         return self.v0 * (1 - r) ** 2 + 2 * self.v * r * (1 - r) + self.v1 * r**2
 
     def way(self, r: float) -> Array:
-        """How far it has come in the interval, (N,)."""
+        """Distance covered in the interval, (N,)."""
         k = 1 - r
         three = self.v0 * (3 * k * k + 3 * k * r + r * r) + self.v * r * (3 * k + r) + self.v1 * r * r
         return self.times * r * three / 3
 
     def lag(self, r: float) -> Array:
-        """The integral over the share of time up to r of how far it has yet to come, (N,)."""
+        """The integral over the share of time up to r of the remaining distance, (N,)."""
         k = 1 - r
         twelve = (
             self.v0 * (6 * k * k + 8 * k * r + 3 * r * r) + self.v * r * (4 * k + 2 * r) + self.v1 * r * r
@@ -77,7 +76,7 @@ def speed_shape(lengths: Array, x: Array, u: Array) -> SpeedShape:
     """The motion of constant path jerk between given speeds, nearest to the accelerations at the ends.
 
     Its duration makes the motion of degree 5 with these speeds and accelerations one of degree 4, and of
-    degree 3 where they are those of a constant jerk.
+    degree 3 if they are those of a constant jerk.
 
     Args:
         lengths: of the intervals, (N,).
@@ -93,15 +92,15 @@ def speed_shape(lengths: Array, x: Array, u: Array) -> SpeedShape:
 
 @dataclass(frozen=True, eq=False)
 class SpeedElements:
-    """x and u in each interval as affine functions of b: coefficients of b of the interval before, of the
-    interval, of the one after, and a constant.
+    """x and u in each interval as affine functions of b: coefficients of b of the previous, the present and
+    the next interval, and a constant.
 
     Attributes:
         fixed: which b are given, (N,); they are in the constants.
         x, u: at the left end, in the middle of the time and at the right end, (4, 3, N).
-        inner: x at the places of a quadrature, (4, G, N).
+        inner: x at the quadrature points, (4, G, N).
         weights: the duration is the sum of weights / sqrt(inner), (G, N).
-        expected: `inner` of the motion that gave the shape, (G, N).
+        expected: `inner` of the motion that defined the shape, (G, N).
     """
 
     fixed: NDArray[np.bool_]
@@ -113,7 +112,7 @@ class SpeedElements:
 
 
 def speed_elements(lengths: Array, shape: SpeedShape, nodes: dict[int, GivenNode]) -> SpeedElements:
-    """The functions that a shape gives."""
+    """The affine functions of a shape."""
     x, u, fixed = _ends(lengths, shape, nodes)
     speeds = np.stack([shape.speed(r) for r, _ in GAUSS])
     return SpeedElements(
@@ -156,11 +155,11 @@ def _ends(
 
 
 def _tangent_end(b: float, k: int) -> float:
-    """b of the interval next to a node with given x and u, or an error where x would become negative."""
+    """b of the interval next to a node with given x and u, or an error if x would become negative."""
     if b < 0:
         raise InputError(
-            f"smooth_profile: the given acceleration at node {k} leads to a speed below 0 within the "
-            "interval next to it; give a smaller one or a shorter interval."
+            f"smooth_profile: the given acceleration at node {k} leads to a negative speed within the "
+            "adjacent interval; use a smaller one or a shorter interval."
         )
     return b
 
@@ -178,7 +177,7 @@ def values_at(functions: Array, b: Array) -> Array:
 
 
 def windows(b: Array) -> Array:
-    """b of the interval before, of the interval and of the one after, (3, N); 0 beyond the ends."""
+    """b of the previous, the present and the next interval, (3, N); 0 beyond the ends."""
     around = np.zeros((3, len(b)))
     around[0, 1:], around[1], around[2, :-1] = b[:-1], b, b[1:]
     return around

@@ -1,4 +1,4 @@
-"""Limits along a path as linear inequalities in the numbers b of its intervals, around an iterate."""
+"""Limits along a path as linear inequalities in the numbers b of its intervals, linearised at an iterate."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from forearm.values import as_floats
 
 Array = NDArray[np.float64]
 TINY = 1e-150
-LEAST = 1e-6  # of the largest speed or acceleration: what rows are scaled by where it is 0
-FREE = np.array([0.0, 0.0, 0.0, -1.0])  # a row that always holds
+LEAST = 1e-6  # of the largest speed or acceleration: minimum scale of a row
+FREE = np.array([0.0, 0.0, 0.0, -1.0])  # a row that is always satisfied
 
 
 def speed_rows(limits: SmoothLimits, shape: SpeedShape, elements: SpeedElements, x: Array, u: Array) -> Array:
-    """The rows, (4, R, N): coefficients of b around each interval and a constant; no sum may exceed 0.
+    """The rows, (4, R, N): coefficients of b around each interval and a constant; sums must not exceed 0.
 
-    Each is scaled so that the constant is about -1. Limits hold at both ends of an interval and in the middle
-    of its time.
+    Each is scaled so that the constant is about -1. Limits apply at both ends of an interval and in the
+    middle of its time.
 
     Args:
         limits: the limits.
-        shape, elements: what the iterate gives.
+        shape, elements: from the iterate.
         x, u: the iterate at the ends of the intervals, (N, 2).
     """
     made = [_node_bounds(limits.top, elements, x), _inner_bounds(limits.top, shape, elements.fixed)]
@@ -38,7 +38,7 @@ def speed_rows(limits: SmoothLimits, shape: SpeedShape, elements: SpeedElements,
 
 
 def row_name(limits: SmoothLimits, row: int) -> str:
-    """What a row of `speed_rows` limits, in words."""
+    """The limit of a row of `speed_rows` in words."""
     names = ["the speed", "a speed of at least 0", "the speed"]
     if np.isfinite(limits.path_jerk):
         names += ["the path jerk"] * 2
@@ -48,16 +48,16 @@ def row_name(limits: SmoothLimits, row: int) -> str:
 
 
 def _half_planes(rows: HalfPlanes, share: Array, elements: SpeedElements, x: Array, u: Array) -> Array:
-    """The limits that are linear in x and u where the iterate is."""
+    """Limits that are linear in x and u, at the iterate."""
     gu, gx, h = _asked(rows, x, u)
-    # A row may be 0 = 0 at the iterate and still mean something.
+    # A row may be 0 = 0 at the iterate and still be meaningful.
     sizes = [np.maximum(np.abs(value.T[:, None]), LEAST * np.abs(value).max()) for value in (u, x)]
     scale = np.abs(gu) * sizes[0] + np.abs(gx) * sizes[1] + np.abs(h)
     bounded = np.isfinite(h) & (scale > 0)
     scale = np.where(bounded, 1 / np.where(bounded, scale, 1.0), 0.0)
     scaled = (gu * scale, gx * scale, np.where(bounded, h, 0.0) * scale)
     gu, gx, h = (_with_middle(ends, between(ends, share)) for ends in scaled)
-    # Friction may be steep in x at rest: what is made linear there says nothing of the middle.
+    # Friction may be steep in x at rest: its linearisation is not valid in the middle.
     moves = (x > 0).all(axis=1)
     bounded = np.stack([bounded[0], bounded.all(axis=0) & moves, bounded[1]])
     made = elements.u[:, :, None] * gu + elements.x[:, :, None] * gx
@@ -67,7 +67,7 @@ def _half_planes(rows: HalfPlanes, share: Array, elements: SpeedElements, x: Arr
 
 
 def _asked(rows: HalfPlanes, x: Array, u: Array) -> list[Array]:
-    """The half-planes at the iterate, (2, R, N) each, or an error where they are none."""
+    """The half-planes at the iterate, (2, R, N) each, or an error if they are invalid."""
     given = [as_floats(part, "smooth_profile, rows") for part in rows(np.append(x[:, 0], x[-1, 1]), u)]
     shapes = [part.shape for part in given]
     if len(given) != 3 or len(set(shapes)) != 1 or shapes[0][:-1] != u.shape:
@@ -75,7 +75,7 @@ def _asked(rows: HalfPlanes, x: Array, u: Array) -> list[Array]:
             f"smooth_profile, rows: expected gu, gx and h of shape ({len(u)}, 2, R), got {shorten(shapes)}."
         )
     if not (np.isfinite(given[0]).all() and np.isfinite(given[1]).all() and (given[2] > -np.inf).all()):
-        raise InputError("smooth_profile, rows: expected numbers, and inf for h where there is no limit.")
+        raise InputError("smooth_profile, rows: expected numbers, with h = inf where unlimited.")
     return [np.ascontiguousarray(part.transpose(1, 2, 0)) for part in given]
 
 
@@ -106,8 +106,8 @@ def _inner_bounds(top: Array, shape: SpeedShape, fixed: NDArray[np.bool_]) -> Ar
 
 
 def _joint_jerks(limits: SmoothLimits, share: Array, shape: SpeedShape, elements: SpeedElements) -> Array:
-    """Jerks of the joints, both signs: q''' x + 3 q'' u + q' w <= J / sqrt(x), where the tangent replaces
-    what is on the right, and all is multiplied by the speed of the iterate.
+    """Jerks of the joints, both signs: q''' x + 3 q'' u + q' w <= J / sqrt(x), with the right-hand side
+    replaced by its tangent, and everything multiplied by the speed of the iterate.
     """
     v = np.stack([shape.v0, shape.speed(0.5), shape.v1])
     room = -0.5 * elements.x / np.maximum(v, TINY) ** 2
@@ -130,7 +130,7 @@ def _joint_jerks(limits: SmoothLimits, share: Array, shape: SpeedShape, elements
 
 
 def _path_jerk(bound: float, shape: SpeedShape, elements: SpeedElements) -> Array:
-    """The change of u over the duration of the interval, whose tangent is below it."""
+    """The change of u over the duration of the interval, bounded by its tangent."""
     room = -0.25 * (elements.inner / elements.expected).sum(axis=1)
     room[3] += 1.5
     slope = (elements.u[:, 2] - elements.u[:, 0]) / (shape.times * bound)

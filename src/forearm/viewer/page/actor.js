@@ -1,11 +1,11 @@
-// An arm on the page: its engine, where it stands, and where its axes are.
+// An arm on the page: its engine, its base pose, and its joint axes.
 
-// `own`: each arm falls as its file says.
+// `own`: each arm falls according to its own file.
 const world = { gravity: [0, 0, -9.81], payload: 0, friction: 1, own: true };
 const gravityOf = (actor) => (world.own ? actor.arm.gravity : world.gravity);
 const configureActor = (actor) => actor.engine.configure({ gravity: [...gravityOf(actor)], payload: world.payload, friction: world.friction });
 
-// Places of an arm's frames in one array: base, bodies, hand; body k begins at 16 (k + 1).
+// Poses of an arm's frames in one array: base, bodies, hand; body k starts at 16 (k + 1).
 const placeOf = (body) => 16 * (body + 1);
 
 function makeActor(arm, index) {
@@ -15,11 +15,11 @@ function makeActor(arm, index) {
     arm, index, engine, n,
     q: Float64Array.from(arm.home), qd: new Float64Array(n), tau: new Float64Array(n),
     voltage: null, friction: new Float64Array(n), energy: { kinetic: 0, potential: 0 },
-    // Joints of the ghost, where there is one.
+    // Joints of the ghost, if any.
     wanted: null,
     places: new Float64Array(16 * (bodies + 2)), ghosts: new Float64Array(16 * (bodies + 2)),
     stored: { home: Float64Array.from(arm.home), A: Float64Array.from(arm.home), B: null },
-    // -1 or 1 where a joint stands at its stop.
+    // -1 or 1 if a joint is at its stop.
     stops: new Int8Array(n),
     run: null, settings: null, target: null, pull: null,
   };
@@ -31,7 +31,7 @@ function makeActor(arm, index) {
   return actor;
 }
 
-// Where each body's axis is, in its own frame, told from how its pose against its parent changes with its joint.
+// Axis of each body in its own frame, from the change of its pose relative to its parent with its joint.
 function findAxes(actor) {
   const { arm, engine } = actor, STEP = 0.5, A = new Float64Array(16), B = new Float64Array(16), M = new Float64Array(16);
   const first = Float64Array.from(engine.poses(actor.q)), base = Float64Array.from(arm.base.pose), q = Float64Array.from(actor.q);
@@ -51,13 +51,13 @@ function findAxes(actor) {
   });
 }
 
-// The frames where the joints are now; `q` of the ghost likewise.
+// The frames at the present joints; `q` of the ghost likewise.
 function placeActor(actor) {
   actor.places.set(actor.engine.poses(actor.q), 16);
   if (actor.wanted) actor.ghosts.set(actor.engine.poses(actor.wanted), 16);
 }
 
-// Joints within their limits; those that were stopped are marked.
+// Clamp joints to their limits and mark those that were stopped.
 function clampJoints(actor, q) {
   actor.arm.joints.forEach((joint, j) => {
     actor.stops[j] = 0;
@@ -67,14 +67,14 @@ function clampJoints(actor, q) {
   return q;
 }
 
-// Stops of joints wherever they are, those that are passed included.
+// Mark stops of joints at their present positions, including exceeded ones.
 function markStops(actor) {
   actor.arm.joints.forEach((joint, j) => {
     actor.stops[j] = joint.lower !== null && actor.q[j] <= joint.lower ? -1 : joint.upper !== null && actor.q[j] >= joint.upper ? 1 : 0;
   });
 }
 
-// What the drives do at rest: they hold the arm.
+// Drives at rest: they hold the arm.
 function holdActor(actor) {
   const { engine } = actor;
   actor.qd.fill(0);
@@ -83,7 +83,7 @@ function holdActor(actor) {
   takeLoads(actor);
 }
 
-// Friction, voltage and energy that go with q, qd and tau.
+// Friction, voltage and energy for q, qd and tau.
 function takeLoads(actor) {
   const { engine } = actor;
   if (engine.friction) actor.friction.set(engine.friction(actor.q, actor.qd));
@@ -94,14 +94,14 @@ function takeLoads(actor) {
 
 const handOf = (actor) => 16 * (actor.arm.bodies.length + 1);
 
-// Whether a joint moves a body: it is the body's own or one of its parents'.
+// Whether a joint moves a body: it belongs to the body or one of its parents.
 function lineage(arm, body) {
   const found = [];
   for (let k = body; k >= 0; k = arm.bodies[k].parent) found.push(k);
   return found;
 }
 
-// Joint torques of a force at a point of a body: J^T F, from the axes where they are.
+// Joint torques of a force at a point of a body: J^T F, from the present axes.
 function pushTorques(actor, body, p, F, tau) {
   for (const k of lineage(actor.arm, body)) {
     const { point, axis, ratio, revolute } = actor.axes[k], o = placeOf(k), a = turned(actor.places, axis, o);

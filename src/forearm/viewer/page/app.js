@@ -1,4 +1,4 @@
-// The page put together: arms made of the data, panels filled, the first picture drawn.
+// Assembles the page: creates arms from the data, fills panels, draws the first frame.
 
 function showTime(now, going) {
   const end = hasRun() ? runsEnd() : 0, start = hasRun() ? runsStart() : 0, slider = element("time"), inRun = clock.mode === "run" && hasRun();
@@ -43,7 +43,7 @@ function makeTransport() {
   narrow.addEventListener("change", placeDock);
 }
 
-// A recorded simulation: its run, its events, and time at its beginning.
+// A recorded simulation: its run, its events, and time at its start.
 function loadRecording(recording) {
   const actor = actors[0], list = element("happened");
   actor.run = recordedRun(actor, recording);
@@ -56,7 +56,7 @@ function loadRecording(recording) {
   seek(recording.start);
 }
 
-// What the writer of the page asked to see first.
+// The initial view requested by the author of the page.
 function start(ask) {
   if (ask.show) for (const [key, is] of Object.entries(ask.show)) setShow(key, is);
   if (ask.degrees === false) setDegrees(false);
@@ -64,7 +64,7 @@ function start(ask) {
   if (ask.payload || ask.gravity || ask.friction !== undefined) api.setWorld(Object.fromEntries(["payload", "gravity", "friction"].filter((k) => ask[k] !== undefined).map((k) => [k, ask[k]])));
   if (ask.view) lookAt(ask.view);
   if (ask.tab) openTab(ask.tab);
-  // Nothing moves by itself where a reader asked for calm.
+  // No motion without user action if the reader prefers reduced motion.
   const mode = calm.matches ? "" : ask.mode;
   if (mode === "fall") letGo();
   else if (mode === "play" && hasRun()) { clock.repeat = element("repeat").checked = true; resume(); }

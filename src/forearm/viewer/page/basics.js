@@ -1,10 +1,10 @@
-// What every part of the page uses: elements, numbers as text, colours of the theme.
+// Used by all parts of the page: elements, number formatting, theme colours.
 
 const data = JSON.parse(document.getElementById("studio-data").textContent);
 const element = (id) => document.getElementById(id);
 const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
 const DEGREE = Math.PI / 180;
-// For canvases of lines and words: where WebGL is software, dashes drawn by it cost a tenth of a second.
+// Hints for canvases of lines and text: with software WebGL, dashed lines cost a tenth of a second.
 const ON_CPU = { willReadFrequently: true };
 
 // An element with attributes and children; names from files only ever become text or attributes.
@@ -39,7 +39,7 @@ function brief(x) {
 
 const plain = (x, digits) => String(Number(x.toFixed(digits)));
 
-// Names often begin alike: the middle of a long one is left out.
+// Shorten a long name in the middle, as names often begin alike.
 const cut = (name) => (name.length <= 28 ? name : `${name.slice(0, 12)}...${name.slice(-14)}`);
 
 function nice(x) {
@@ -54,7 +54,7 @@ function ticks(low, high, count) {
   return found;
 }
 
-// Little-endian numbers in base64, on machines of either order.
+// Little-endian base64 numbers, on machines of either byte order.
 function decoded(text, Kind) {
   const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0)), size = Kind.BYTES_PER_ELEMENT;
   const view = new DataView(bytes.buffer), numbers = new Kind(bytes.length / size);
@@ -63,7 +63,7 @@ function decoded(text, Kind) {
   return numbers;
 }
 
-// ---- theme: as the system is, or as a page around this one says; white on paper -------------------------------------
+// ---- theme: follows the system, or a surrounding page; white on paper ------------------------------------------------
 
 const look = data.look;
 const theme = { inks: look.inks["light"], dark: false, asked: null, printing: false, listeners: [] };
@@ -102,7 +102,7 @@ function rgb(text) {
 }
 const mixed = (a, b, share) => a.map((x, i) => x + share * (b[i] - x));
 
-// A line in the look of curve i, for legends.
+// A line in the style of curve i, for legends.
 function swatch(i) {
   const space = "http://www.w3.org/2000/svg", svg = document.createElementNS(space, "svg"), line = document.createElementNS(space, "line");
   for (const [key, value] of Object.entries({ width: 26, height: 8, "aria-hidden": "true" })) svg.setAttribute(key, value);
@@ -113,7 +113,7 @@ function swatch(i) {
   return svg;
 }
 
-// Said to screen readers, and shown for a moment where it matters to everyone.
+// Announced to screen readers, and shown briefly if important to everyone.
 function say(text, shown = false) {
   if (element("say").textContent !== text) element("say").textContent = text;
   if (!shown) return;
@@ -124,7 +124,7 @@ function say(text, shown = false) {
   say.timer = setTimeout(() => { toast.hidden = true; }, 3200);
 }
 
-// ---- units: radians inside, degrees on request -----------------------------------------------------------------------
+// ---- units: radians internally, degrees on request -------------------------------------------------------------------
 
 const units = { degrees: true, listeners: [] };
 const perUnit = (joint) => (joint.unit === "rad" && units.degrees ? 1 / DEGREE : 1);

@@ -1,6 +1,6 @@
-// window.forearmStudio: for tests, and for a program that sends states and plans.
+// window.forearmStudio: interface for tests, and for a program that sends states and plans.
 
-// A state from outside moves an arm and goes on the curves.
+// A state from outside moves an arm and is added to the curves.
 function receiveState({ q, qd, tau, t, arm = 0 }) {
   const actor = actors[arm];
   if (!actor || !q || q.length !== actor.n || !Array.from(q).every(Number.isFinite)) return false;
@@ -11,7 +11,7 @@ function receiveState({ q, qd, tau, t, arm = 0 }) {
   }
   const now = Number.isFinite(t) ? t : (performance.now() - clock.from) / 1000;
   actor.run ||= makeRun(actor, KINDS(actor), { kind: "bridge", q0: Array.from(q), qd0: new Array(actor.n).fill(0), ...worldNow(actor) });
-  // A clock that began anew.
+  // The clock was reset.
   if (actor.run.count && now < endOf(actor.run)) actor.run = makeRun(actor, KINDS(actor), actor.run.about);
   actor.q.set(q);
   if (qd && qd.length === actor.n) actor.qd.set(qd); else actor.qd.fill(0);
@@ -27,7 +27,7 @@ function receiveState({ q, qd, tau, t, arm = 0 }) {
   return true;
 }
 
-// A motion from outside: times and rows of joints; velocities are differences.
+// A motion from outside: times and rows of joints; velocities are finite differences.
 function receivePlan({ t, q, arm = 0 }) {
   const actor = actors[arm];
   if (!actor || !Array.isArray(t) || !Array.isArray(q) || t.length !== q.length || t.length < 2 || q.some((row) => row.length !== actor.n)) return false;
@@ -85,7 +85,7 @@ const api = {
   },
   show: setShow, look: lookAt, fit: fitView, tab: openTab, receive, run: runArrays, csv: (k = 0) => csvOf(actors[k].run),
   setSpeed(factor) { clock.speed = factor; },
-  // Where a body's origin (or the hand) is on the page, in pixels of the window.
+  // Position of a body's origin (or the hand) on the page, in window pixels.
   pixelOf(body, arm = 0) {
     aimCamera();
     const area = stage.areas[arm], box = view.getBoundingClientRect();

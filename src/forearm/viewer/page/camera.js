@@ -1,9 +1,9 @@
-// The camera: it looks at a target from a distance, turned about the vertical (yaw) and tilted (pitch).
+// The camera: looks at a target from a distance, rotated about the vertical (yaw) and tilted (pitch).
 
 const VIEWS = {
   perspective: [-0.95, 0.36], front: [0, 0], back: [Math.PI, 0], left: [Math.PI / 2, 0], right: [-Math.PI / 2, 0], top: [-Math.PI / 2, 1.5707], below: [-Math.PI / 2, -1.5707],
 };
-// Of the view, up and down.
+// Vertical field of view.
 const OPENING = 2 * Math.atan(0.32);
 
 const camera = {
@@ -20,9 +20,9 @@ function aimCamera() {
   for (let i = 0; i < 3; i++) camera.eye[i] = camera.target[i] - camera.distance * camera.away[i];
 }
 
-// The matrix from base coordinates to the clip space of an area of this width and height, rows first.
+// The matrix from base coordinates to the clip space of an area of this width and height, row-major.
 function clipMatrix(M, width, height) {
-  // Narrow areas keep their width.
+  // Narrow areas keep their horizontal field of view.
   const aspect = width / height, f = 1 / Math.tan(OPENING / 2), wide = aspect < 1 ? f * aspect : f;
   const near = camera.distance * 0.02, far = camera.distance * 12 + camera.size * 12;
   const { right, up, away, eye } = camera;
@@ -37,7 +37,7 @@ function clipMatrix(M, width, height) {
   return M;
 }
 
-// Where a point is in an area {x, y, width, height, clip}: pixels, and how far before the eye; into `out`.
+// Project a point into an area {x, y, width, height, clip}: pixels, and depth; into `out`.
 function project(area, p, out = {}) {
   const M = area.clip, w = M[12] * p[0] + M[13] * p[1] + M[14] * p[2] + M[15], near = Math.max(w, 1e-6);
   out.x = area.x + area.width * (0.5 + (0.5 * (M[0] * p[0] + M[1] * p[1] + M[2] * p[2] + M[3])) / near);
@@ -46,7 +46,7 @@ function project(area, p, out = {}) {
   return out;
 }
 
-// Pixels per metre at this distance before the eye.
+// Pixels per metre at this depth.
 function scaleAt(area, depth) {
   return (0.5 * area.height * Math.hypot(area.clip[4], area.clip[5], area.clip[6])) / Math.max(depth, 1e-6);
 }
@@ -64,20 +64,20 @@ function turnCamera(dx, dy) {
 function zoomCamera(factor) {
   camera.distance = clamp(camera.distance / factor, 0.15 * camera.size, 30 * camera.size);
 }
-// By pixels, as if what is at the target were held.
+// Pan by pixels, as if holding what is at the target.
 function panCamera(area, dx, dy) {
   const scale = scaleAt(area, camera.distance);
   for (let i = 0; i < 3; i++) camera.target[i] += (-dx * camera.right[i] + dy * camera.up[i]) / scale;
 }
 
-// All of a ball in the view.
+// Fit a ball into the view.
 function fitCamera(centre, radius) {
   camera.size = Math.max(radius, 1e-3);
   camera.target = [...centre];
   camera.distance = (camera.size * 1.12) / Math.sin(OPENING / 2);
 }
 
-// A camera that moves on its own, where motion is welcome; the frame loop calls `advance`.
+// An animated camera, if motion is allowed; the frame loop calls `advance`.
 const flight = { from: null, to: null, start: 0 };
 function lookFrom(yaw, pitch, target = camera.target, distance = camera.distance) {
   // The shorter way.

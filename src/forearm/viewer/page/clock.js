@@ -1,18 +1,18 @@
-// Time: what runs, what is played, what is looked at. In mode "pose" joints are where a user puts them; in mode
-// "run" they are where a run has them at time t. A run is live while it can go on beyond its end.
+// Time: simulation, playback and inspection. In mode "pose" the user sets the joints; in mode
+// "run" they follow a run at time t. A run is live while it can continue beyond its end.
 
 const clock = { mode: "pose", t: 0, playing: false, live: false, speed: 1, repeat: false, kind: null, spent: 0 };
 const actors = [], scenes = [];
-// S, between rows of a fall.
+// s, between rows of a fall.
 const FALL_PERIOD = 1 / 250;
-// Ms of computation for a frame; slower arms run in slow motion.
+// ms of computation per frame; slower arms run in slow motion.
 const BUDGET = 14;
 
 const runsStart = () => Math.min(...actors.filter((a) => a.run && a.run.count).map((a) => startOf(a.run)), Infinity);
 const runsEnd = () => Math.max(...actors.filter((a) => a.run && a.run.count).map((a) => endOf(a.run)), -Infinity);
 const hasRun = () => Number.isFinite(runsEnd());
 
-// Everything as it is at time t of the runs.
+// Update everything to time t of the runs.
 function seek(t) {
   if (!hasRun()) return;
   clock.mode = "run";
@@ -21,7 +21,7 @@ function seek(t) {
   changed();
 }
 
-// From runs to a pose that can be changed by hand.
+// From runs back to a pose that can be changed by hand.
 function toPose() {
   clock.mode = "pose";
   clock.playing = false;
@@ -29,7 +29,7 @@ function toPose() {
   changed();
 }
 
-// New runs for all actors; `about(actor)` says what they are, `kinds` which columns they have beyond the usual.
+// New runs for all actors; `about(actor)` describes them, `kinds` lists additional columns.
 function beginRuns(kind, more, about) {
   actors.forEach((actor) => {
     actor.run = makeRun(actor, KINDS(actor, more), { kind, actor: actor.index, q0: Array.from(actor.q), qd0: Array.from(actor.qd), ...worldNow(actor), pushed: false, ...about(actor) });
@@ -42,7 +42,7 @@ const worldNow = (actor) => ({ gravity: [...gravityOf(actor)], payload: world.pa
 // ---- let go --------------------------------------------------------------------------------------------------------
 
 function letGo() {
-  if (!actors.every((actor) => actor.engine.step)) { say("This arm does not move by itself here.", true); return; }
+  if (!actors.every((actor) => actor.engine.step)) { say("This arm cannot be simulated here.", true); return; }
   if (clock.kind === "fall" && liveAtEnd()) { resume(); return; }
   const moving = clock.mode === "run";
   beginRuns("fall", [], () => ({}));
@@ -61,7 +61,7 @@ function letGo() {
   say("The arm falls.");
 }
 
-// The brakes close: joints stand where they are.
+// The brakes engage: joints stay where they are.
 function hold() {
   if (clock.mode === "pose") return;
   toPose();
@@ -75,7 +75,7 @@ const planOptions = (actor, shares) => ({
   acceleration: Float64Array.from(actor.arm.joints, (j) => j.acceleration * shares.acceleration),
 });
 
-// Plans from q0 to q1 for each actor; what goes wrong is said. Returns the plans, or null.
+// Plans from q0 to q1 for each actor; errors are announced. Returns the plans, or null.
 function plansFor(ends, shares) {
   const plans = [];
   for (const actor of actors) {
@@ -92,7 +92,7 @@ function plansFor(ends, shares) {
 }
 
 const MOTION_ROWS = 1200;
-// The motion as planned, all of it at once, then played.
+// The complete planned motion, then played.
 function playPlan(ends, shares = { velocity: 1, acceleration: 1 }) {
   const plans = plansFor(ends, shares);
   if (!plans) return false;
@@ -114,7 +114,7 @@ function playPlan(ends, shares = { velocity: 1, acceleration: 1 }) {
   return true;
 }
 
-// A controller follows the plan; the plant is simulated as time goes on.
+// A controller tracks the plan; the plant is simulated as time advances.
 function track(ends, shares, settings) {
   const plans = plansFor(ends, shares);
   if (!plans) return false;
@@ -127,7 +127,7 @@ function track(ends, shares, settings) {
     actor.qd.fill(0);
     actor.wanted = Float64Array.from(actor.q);
     const rest = new Float64Array(actor.n), copy = (at) => ({ q: Float64Array.from(at.q), qd: Float64Array.from(at.qd), qdd: Float64Array.from(at.qdd) });
-    // Past its end the motion stands still.
+    // After its end the reference is at rest.
     const asked = (t, now) => (now > plan.duration ? { q: Float64Array.from(ends(actor)[1]), qd: rest, qdd: rest } : copy(plan.at(Math.min(t, plan.duration))));
     actor.sim = {
       state: actor.engine.state(actor.q, actor.qd), period, k: 0, count: actor.engine.substeps(period), end: plan.duration + Math.max(0.3, 0.15 * plan.duration),
@@ -143,7 +143,7 @@ function track(ends, shares, settings) {
   return true;
 }
 
-// One actor on to time t, a period at a time. The row at the beginning of a period has the command of that period.
+// Advance one actor to time t, one period at a time. The row at the start of a period has the command of that period.
 function simulate(actor, t, until = Infinity) {
   const { sim, run, engine } = actor, tau = (sim.tau ||= new Float64Array(actor.n));
   while (sim.k * sim.period < t && sim.k * sim.period < sim.end && performance.now() < until) {
@@ -167,7 +167,7 @@ function simulate(actor, t, until = Infinity) {
   }
 }
 
-// ---- going on --------------------------------------------------------------------------------------------------------
+// ---- advancing -------------------------------------------------------------------------------------------------------
 
 function resume() {
   if (!hasRun()) return;
@@ -191,7 +191,7 @@ function simulateTo(t, budget = BUDGET) {
   if (actors.every((a) => !a.sim || a.sim.k * a.sim.period >= a.sim.end)) clock.live = false;
 }
 
-// By this many seconds of the reader's time; true while there is more to show.
+// Advance by this many seconds of real time; true while there is more to show.
 function advanceClock(seconds) {
   if (!clock.playing) return false;
   let t = clock.t + Math.min(seconds, 0.1) * clock.speed;
@@ -205,7 +205,7 @@ function advanceClock(seconds) {
   return clock.playing;
 }
 
-// One row further or back; a live run computes another one.
+// One row forward or back; a live run computes another one.
 function stepRow(way) {
   pause();
   const run = actors[0].run;
@@ -216,7 +216,7 @@ function stepRow(way) {
   seek(timeAt(run, clamp(row + way, 0, run.count - 1)));
 }
 
-// A live run to its end, or for so many seconds, at once.
+// Run a live run to its end, or for so many seconds, at once.
 function finish(seconds = Infinity) {
   if (!clock.live) return;
   const end = Math.min(Math.max(...actors.map((a) => a.sim.end)), clock.t + (Number.isFinite(seconds) ? seconds : 10));

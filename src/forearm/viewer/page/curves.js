@@ -1,4 +1,4 @@
-// Curves over time: a panel for each quantity, one cursor through all of them; a second run beside the first.
+// Curves over time: a panel for each quantity, with a common cursor and an optional second run.
 
 const MARGIN = { left: 48, right: 8, top: 6, bottom: 18 }, WIDTH = 1.6;
 const curves = { panels: [], shown: [], drawn: 0, count: -1, end: NaN, start: 0, stale: true, mode: "some" };
@@ -7,7 +7,7 @@ const USUAL = ["position", "velocity", "torque", "voltage", "error", "energy"];
 const runsNow = () => actors.map((a) => a.run).filter((run) => run && run.count);
 const differing = () => element("difference").checked && runsNow().length > 1 && actors[0].n === actors[1].n;
 
-// Panels for the quantities that the present runs have.
+// Panels for the quantities of the present runs.
 function makePanels() {
   const runs = runsNow(), keys = [];
   for (const run of runs) for (const panel of run.panels) if (!panel.hidden && !keys.includes(panel.key)) keys.push(panel.key);
@@ -151,7 +151,7 @@ function drawStill(panel) {
   panel.still.getContext("2d", ON_CPU).drawImage(panel.canvas, 0, 0);
 }
 
-// The cursor is an element of its own, which moves without drawing the curves again; dots on them when time stands.
+// The cursor is a separate element, so that it moves without redrawing the curves; dots on them when time stands still.
 function drawCursor(panel, going) {
   const inRun = clock.mode === "run";
   panel.cursor.hidden = !inRun;
@@ -173,12 +173,12 @@ function drawCursor(panel, going) {
   }
 }
 
-// Growing runs are drawn afresh some times a second, the cursor with every frame that is shown.
+// Growing runs are redrawn a few times per second, the cursor with every displayed frame.
 function showCurves(now, going) {
   if (!element("dock").offsetParent) return;
   const runs = runsNow(), many = runs.reduce((sum, run) => sum + run.count, 0), live = clock.live && going;
   const fresh = curves.stale || (many !== curves.count && (!live || now - curves.drawn > 200));
-  // Slow machines: every patch of the page costs.
+  // On slow machines every repainted area costs time.
   if (!fresh && going && pace.level < 1 && now - curves.moved < 90) return;
   curves.moved = now;
   if (!runs.length) { if (curves.signature) { curves.signature = ""; curves.panels = []; element("panels").replaceChildren(); } element("empty").hidden = false; return; }

@@ -1,6 +1,6 @@
-// The arm's own dynamics: functions that forearm wrote for this arm, behind one interface. Kinematics, dynamics, plans
-// and laws are in the generated code; here is the sampled loop around them: gains of a bandwidth, encoder steps,
-// saturation and delay, as `control` has them in Python.
+// The arm's own dynamics: functions that forearm generated for this arm, behind one interface. Kinematics, dynamics,
+// plans and laws are generated code; this file adds the sampled loop around them: gains from a bandwidth, encoder
+// resolution, saturation and delay, as in `control` in Python.
 
 const REASONS = {
   1: "a number is not finite", 2: "a joint would have to move faster than its limit at the end", 3: "the start or the end is outside the range of a joint",
@@ -34,7 +34,7 @@ function makeEngine(arm, code) {
   }
   const parts = (state) => Object.values(state);
 
-  // Steps of h; where nothing rubs, a joint has no direction of friction and never stands.
+  // Steps of h; a joint without friction has no direction of friction and never sticks.
   function step(state, torque, h, count) {
     const length = Float64Array.of(h), arrays = parts(state), next = parts(after);
     const free = arm.state.sticks ? [...state.q.keys()].filter((j) => !held()[j]) : [];
@@ -63,7 +63,7 @@ function makeEngine(arm, code) {
     };
   }
 
-  // A law between encoders and drives: what a sampled loop does once a period.
+  // A law between encoders and drives: one period of a sampled loop.
   function controller(name, { bandwidth, period, delay = 0, bits = null, saturate = true }) {
     const gains = gainsOf(arm, name, { bandwidth, period, delay }), call = code[name].call, most = arm.joints.map((j) => (saturate && j.effort !== null ? j.effort : Infinity));
     const steps = bits === null ? null : Float64Array.from(arm.joints, (j) => (j.unit === "rad" ? 2 * Math.PI : 1) / 2 ** bits);
@@ -124,8 +124,8 @@ function makeEngine(arm, code) {
   return engine;
 }
 
-// Critically damped errors; laws of torques have gains times what each joint moves by itself, or less where the
-// sampled loop would shake joints.
+// Critically damped errors; torque laws scale gains by the inertia that each joint moves, or less where the
+// sampled loop would be unstable.
 function gainsOf(arm, name, { bandwidth: w, period, delay }) {
   const integral = name === "pid_gravity", [kp, kd, ki] = integral ? [3 * w * w, 3 * w, w * w * w] : [w * w, 2 * w, 0];
   const d = name === "computed_torque" ? arm.joints.map(() => 1) : inertiasOf(arm, { bandwidth: w, period, delay });
@@ -140,7 +140,7 @@ const inertiasOf = (arm, { bandwidth, period, delay }) => {
 const substepsOf = (arm, period) => Math.max(1, Math.ceil(period / arm.step - 1e-9));
 const isMounted = (pose) => pose.some((x, i) => x !== (i % 5 === 0 ? 1 : 0));
 
-// Rows of a Jacobian in base axes, in those of the frame in which the base stands.
+// Rotate the rows of a Jacobian from base axes to those of the frame of the base.
 function mountedRows(base, J, n) {
   const made = new Float64Array(6 * n);
   for (let i = 0; i < 6; i++)

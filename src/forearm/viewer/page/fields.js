@@ -1,6 +1,6 @@
-// Fields of the panels: a slider with a number beside it that agree.
+// Fields of the panels: a slider and a number field that stay in sync.
 
-// {label, min, max, value, unit, step, log} -> {box, get, set}; `changedTo` is called with what a user sets.
+// {label, min, max, value, unit, step, log} -> {box, get, set}; `changedTo` is called with the user's value.
 function sliderField(options, changedTo) {
   const { label, min, max, unit, log } = options, id = `field-${++sliderField.count}`;
   const toSlider = (x) => (log ? Math.log(Math.max(x, min) / min) / Math.log(max / min) : (x - min) / (max - min));

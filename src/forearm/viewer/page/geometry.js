@@ -1,4 +1,4 @@
-// Triangles of what is drawn: solids of revolution, sectors of rings, and meshes from the data.
+// Triangles for drawing: solids of revolution, sectors of rings, and meshes from the data.
 // A geometry has positions and normals (three per vertex), triangles (three indices each), and a sphere around it.
 
 function geometry(positions, normals, triangles) {
@@ -14,8 +14,8 @@ function geometry(positions, normals, triangles) {
   return { positions, normals, triangles, centre, radius, low, high };
 }
 
-// Normals as means over the triangles of a vertex; corners sharper than about 40 degrees stay sharp, as
-// vertices are split there by whoever wrote the mesh, or shared by all of them.
+// Normals as means over the triangles of a vertex; corners sharper than about 40 degrees stay sharp, because
+// the mesh has split vertices there.
 function smoothNormals(positions, triangles) {
   const normals = new Float32Array(positions.length);
   for (let t = 0; t < triangles.length; t += 3) {
@@ -25,7 +25,7 @@ function smoothNormals(positions, triangles) {
     const nx = uy * vz - uz * vy, ny = uz * vx - ux * vz, nz = ux * vy - uy * vx;
     for (const v of [a, b, c]) { normals[v] += nx; normals[v + 1] += ny; normals[v + 2] += nz; }
   }
-  // Of any length: the shaders normalise.
+  // Not normalised: the shaders do that.
   return normals;
 }
 
@@ -89,7 +89,7 @@ function sector(a, b, r) {
   return geometry(Float32Array.from(positions), Float32Array.from(normals), Uint32Array.from(triangles));
 }
 
-// What is not the arm's own, made once for a number of sides (fewer where a painter draws it).
+// Shared geometry, created once per number of segments (fewer for the 2D painter).
 const solids = new Map();
 function solid(kind, sides) {
   const key = `${kind} ${sides}`, kinds = {
@@ -100,7 +100,7 @@ function solid(kind, sides) {
   return solids.get(key);
 }
 
-// Where a ray (from p along d, in the geometry's own frame) meets it first: its parameter, or Infinity.
+// Intersection of a ray (from p along d, in the geometry's frame): its parameter, or Infinity.
 function meets(shape, p, d) {
   const { positions, triangles } = shape;
   let nearest = Infinity;

@@ -1,8 +1,8 @@
-// Mouse, touch and keys on the view: the camera, a joint, the hand, or a push while the arm moves.
+// Mouse, touch and keys on the view: camera, joints, hand, or a push while the arm moves.
 
 const gesture = { active: null, touches: new Map(), spread: 0, middle: null };
 
-// What is under a pixel: the nearest solid of an arm, or a part of the hand's handle, which goes before all else.
+// Pick at a pixel: the nearest solid of an arm, or a part of the hand's handle, which takes precedence.
 function pickAt(x, y, slack = 0) {
   const k = stage.areas.findIndex((a) => x >= a.x && x < a.x + a.width && y >= a.y && y < a.y + a.height);
   if (k < 0) return null;
@@ -23,7 +23,7 @@ function pickAt(x, y, slack = 0) {
   return { item: null, scene, area, k };
 }
 
-// The ray into the item's frame (which may be stretched), a sphere first.
+// Transform the ray into the item's (possibly scaled) frame, testing a sphere first.
 function itemMeets(item, d) {
   const T = item.matrix, c = placed(T, item.shape.centre), e = add3(c, camera.eye, -1), near = dot3(e, d);
   const stretch = Math.max(Math.hypot(T[0], T[4], T[8]), Math.hypot(T[1], T[5], T[9]), Math.hypot(T[2], T[6], T[10])), r = item.shape.radius * stretch;
@@ -35,7 +35,7 @@ function itemMeets(item, d) {
   return meets(item.shape, rows.map((row) => dot3(row, o) / volume), rows.map((row) => dot3(row, d) / volume));
 }
 
-// ---- what a drag does --------------------------------------------------------------------------------------------------
+// ---- actions of a drag -------------------------------------------------------------------------------------------------
 
 const DRAGS = {
   orbit: { move: (g, dx, dy) => turnCamera(dx * 0.0075, dy * 0.0075) },
@@ -55,7 +55,7 @@ const DRAGS = {
     },
   },
   ring: {
-    // The angle of the pointer about the ring's middle on the screen, or along the ring where it is seen from its edge.
+    // The angle of the pointer about the ring's centre on the screen, or along the ring if seen edge-on.
     move(g, dx, dy, x, y) {
       const T = g.T, axis = [T[g.axis], T[4 + g.axis], T[8 + g.axis]], spot = project(g.area, origin(T)), facing = dot3(axis, camera.away);
       let angle;
@@ -84,7 +84,7 @@ function turnHand(T, axis, angle, second, more) {
   if (second) turnHand(T, second, more);
 }
 
-// A spring between the point that is held and the pointer, in the plane of the view; a damper against swinging.
+// A spring between the grabbed point and the pointer, in the view plane; a damper against oscillation.
 function startPush(g) {
   const { actor, body, local } = g, mass = actor.arm.bodies.reduce((sum, b) => sum + b.mass, 0) + world.payload;
   const strength = (3 * 9.81 * mass) / actor.arm.reach, damping = 0.25 * Math.sqrt(strength * mass);

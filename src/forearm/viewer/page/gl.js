@@ -42,7 +42,7 @@ const SHADERS = {
     void main() { at = 0.5 + 0.5 * position.xy; gl_Position = clip * vec4(where.xy + position.xy / where.w, where.z, 1.0); }`,
     `in vec2 at; uniform sampler2D seen; uniform vec4 dark; out vec4 pixel; void main() { pixel = vec4(dark.rgb, 1.0) * (texture(seen, at).r * dark.a); }`],
   line: [`uniform sampler2D lines; uniform mat4 clip; uniform vec4 size; out vec4 c;
-    // Six corners for each line, whose numbers are three texels.
+    // Six corners for each line, whose data are three texels.
     void main() {
       int line = gl_VertexID / 6, k = gl_VertexID % 6;
       ivec2 first = ivec2(3 * (line % 256), line / 256);
@@ -58,10 +58,10 @@ const SHADERS = {
 };
 // Towards the light.
 const KEY = unit3([0.42, -0.5, 0.9]);
-// Pixels of the shadow's picture.
+// Pixels of the shadow map.
 const SHADOW = 128;
 
-// Whether the processor draws, which is told by the name of a context that is thrown away.
+// Whether WebGL runs in software, by the renderer name of a temporary context.
 function drawsBySoftware() {
   const gl = document.createElement("canvas").getContext("webgl2"), info = gl && gl.getExtension("WEBGL_debug_renderer_info");
   const name = info ? String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)) : "", lose = gl && gl.getExtension("WEBGL_lose_context");
@@ -69,7 +69,7 @@ function drawsBySoftware() {
   return /swiftshader|llvmpipe|software|basic render/i.test(name);
 }
 
-// Samples within a pixel would halve the frames that a processor draws.
+// Multisampling would halve the frame rate of software rendering.
 function glRenderer(canvas) {
   const antialias = !drawsBySoftware(), gl = canvas.getContext("webgl2", { antialias, alpha: false, powerPreference: "low-power" });
   if (!gl) return null;
@@ -84,7 +84,7 @@ function glRenderer(canvas) {
     });
     ["position", "normal"].forEach((attribute, k) => gl.bindAttribLocation(program, k, attribute));
     gl.linkProgram(program);
-    // A driver that cannot: the painter takes over.
+    // Unsupported by the driver: fall back to the painter.
     if (!gl.getProgramParameter(program, gl.LINK_STATUS)) return null;
     const at = {};
     for (let k = 0; k < gl.getProgramParameter(program, gl.ACTIVE_UNIFORMS); k++) {
@@ -113,7 +113,7 @@ function glRenderer(canvas) {
   }
   const square = geometry(Float32Array.of(-1, -1, 0, 1, -1, 0, 1, 1, 0, -1, 1, 0), new Float32Array(12), Uint32Array.of(0, 1, 2, 0, 2, 3));
 
-  // ---- lines: their numbers in a texture, all of them in one call ------------------------------------------------------
+  // ---- lines: data in a texture, all drawn in one call -----------------------------------------------------------------
 
   const noArray = gl.createVertexArray();
   function lineTexture(lines) {
@@ -133,7 +133,7 @@ function glRenderer(canvas) {
     made.fresh = false;
   }
 
-  // ---- the shadow on the ground: drawn small from the light, blurred ---------------------------------------------------
+  // ---- the shadow on the ground: rendered at low resolution from the light, blurred -------------------------------------
 
   const pictures = [0, 1].map(() => {
     const texture = gl.createTexture(), frame = gl.createFramebuffer();
@@ -181,10 +181,10 @@ function glRenderer(canvas) {
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
   }
 
-  // Whether a pose turns a solid inside out.
+  // Whether a pose mirrors a solid.
   const mirrors = (T) => T[0] * (T[5] * T[10] - T[6] * T[9]) - T[1] * (T[4] * T[10] - T[6] * T[8]) + T[2] * (T[4] * T[9] - T[5] * T[8]) < 0;
 
-  // Faces that look away are left out where a solid is closed, and of all that is seen through.
+  // Back faces are culled for closed solids and for everything transparent.
   function drawItems(view, through) {
     const at = use("solid");
     gl.uniformMatrix4fv(at.clip, true, clip);
@@ -198,9 +198,9 @@ function glRenderer(canvas) {
       gl.uniform2f(at.kind, item.flat ? 1 : 0, item.checked ? 1 : 0);
       if (item.limit || (item.open && !through)) gl.disable(gl.CULL_FACE);
       else { gl.enable(gl.CULL_FACE); gl.frontFace(mirrors(pose) ? gl.CW : gl.CCW); }
-      // What is inside of a link shows through it; a ghost is one thing.
+      // Items inside a link show through it; a ghost is drawn as one object.
       gl.depthMask(!through || Boolean(item.ghost));
-      // The handle of the hand is seen through what is before it.
+      // The handle of the hand is visible through everything.
       gl.depthFunc(item.hand === "move" ? gl.ALWAYS : gl.LESS);
       drawShape(item.shape);
     }
@@ -247,7 +247,7 @@ function glRenderer(canvas) {
       const back = use("back"), paper = rgb(theme.inks.paper), haze = rgb(theme.inks.haze);
       gl.uniform4f(back.low, ...mixed(paper, haze, 0.45), 1);
       gl.uniform4f(back.high, ...mixed(paper, haze, 1), 1);
-      // Behind what is drawn: covered pixels cost nothing.
+      // Drawn last: covered pixels cost nothing.
       drawShape(square);
       gl.enable(gl.BLEND);
       gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);

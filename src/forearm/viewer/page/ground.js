@@ -1,8 +1,8 @@
-// The ground: a grid that fades out, and the square of it where a shadow falls.
+// The ground: a grid that fades out, and its square that receives shadows.
 
 const GRID = { fine: 1.5, coarse: 4.2, pieces: 6 };
 
-// Lines of the grid of a view, made anew when the view or the theme changes.
+// Grid lines of a view, regenerated when the view or the theme changes.
 function gridOf(view) {
   const key = `${view.cell} ${view.size} ${view.floor} ${view.centre} ${theme.dark}`;
   if (view.grid && view.grid.key === key) return view.grid;
@@ -26,7 +26,7 @@ function gridOf(view) {
   return lines;
 }
 
-// [x, y, z, 1 / half its side] of the square that holds the shadows of all that casts one.
+// [x, y, z, 1 / half its side] of the square that contains all shadows.
 function shadowOf(view) {
   let x0 = Infinity, x1 = -Infinity, y0 = Infinity, y1 = -Infinity;
   for (const item of view.items) {
@@ -38,7 +38,7 @@ function shadowOf(view) {
     x0 = Math.min(x0, sx - r); x1 = Math.max(x1, sx + r); y0 = Math.min(y0, sy - r); y1 = Math.max(y1, sy + r);
   }
   if (!(x1 > x0)) return null;
-  // In steps: no shimmer.
+  // Quantised, to avoid shimmering.
   const half = 0.62 * Math.max(x1 - x0, y1 - y0) + 0.06 * view.size, step = 0.05 * view.size;
   return [Math.round((x0 + x1) / 2 / step) * step, Math.round((y0 + y1) / 2 / step) * step, view.floor, 1 / (Math.ceil(half / step) * step)];
 }

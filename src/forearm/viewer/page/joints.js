@@ -11,7 +11,7 @@ function makeJoints() {
   makeHand();
 }
 
-// A slider needs ends; joints without limits get a turn to either side, or the arm's reach.
+// Sliders need ends; joints without limits get one turn to either side, or the arm's reach.
 function endsOf(arm, joint) {
   const wide = joint.unit === "rad" ? Math.PI : arm.reach;
   return [joint.lower ?? Math.min(-wide, (joint.upper ?? 0) - wide), joint.upper ?? Math.max(wide, (joint.lower ?? 0) + wide)];
@@ -39,7 +39,7 @@ function jointRow(actor, joint, j) {
   });
   return row;
 }
-// Zero is easy to find with a mouse.
+// Snap to zero with the mouse.
 const nearZero = (x, slack) => (Math.abs(x) < slack ? 0 : x);
 
 function meter(kind, limit, unit) {
@@ -59,7 +59,7 @@ function showMeter(part, x, peaks, j) {
   if (over !== part.over) { part.over = over; part.box.classList.toggle("over", over); }
 }
 
-// Brought up to date at most so often (ms) while things move; every time when they are at rest.
+// Updated at most at this interval (ms) during motion; always when at rest.
 let jointsShown = 0;
 function showJoints(now, going) {
   const actor = activeActor();

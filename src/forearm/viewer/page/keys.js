@@ -1,4 +1,4 @@
-// Keys: on the view they move the camera; elsewhere they play and step, unless a field needs them.
+// Keys: on the view they move the camera; elsewhere they play and step, unless a field has the focus.
 
 const turnBy = (dx, dy) => () => { flight.to = null; turnCamera(dx, dy); changed(); };
 const panBy = (dx, dy) => () => { flight.to = null; panCamera(stage.areas[0], dx, dy); changed(); };

@@ -1,4 +1,4 @@
-// The page of a live studio: what the program sends is shown, joints that the user sets go back to it.
+// The page of a live studio: shows what the program sends, and sends the user's joints back.
 
 const RESTS_AFTER = 20000; // ms that a tab is hidden before it lets go: browsers allow six connections to a server
 const SILENT = 20000; // ms without a sign of life from the program
@@ -15,7 +15,7 @@ function showLive(connected) {
   liveSign.textContent = connected ? "Live: showing what the program sends." : "Not connected: waiting for the program.";
 }
 
-// Relative, so that the page may stand behind a proxy; with the token that the page was opened with.
+// Relative, so that the page works behind a proxy; with the token that the page was opened with.
 function liveAddress(path, more = {}) {
   const token = new URLSearchParams(location.search).get("token"), query = new URLSearchParams({ ...(token ? { token } : {}), ...more }).toString();
   return query ? `${path}?${query}` : path;
@@ -48,7 +48,7 @@ function connectLive() {
   });
 }
 
-// States come several at a time.
+// States arrive in batches.
 function takeMessage(message) {
   if (message.type === "states") for (const row of message.rows) receive({ ...row, type: "state", arm: message.arm });
   else receive(message);

@@ -1,4 +1,4 @@
-// Vectors of three and poses of sixteen numbers, rows first; results go into buffers that are given.
+// Vectors of three and poses of sixteen numbers, row-major; results are written into given buffers.
 
 const dot3 = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 const cross3 = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
@@ -8,12 +8,12 @@ function unit3(a, otherwise = [0, 0, 1]) {
   const size = size3(a);
   return size > 1e-12 ? [a[0] / size, a[1] / size, a[2] / size] : otherwise;
 }
-// Some unit vector at right angles to a unit vector.
+// Some unit vector perpendicular to a unit vector.
 const across3 = (a) => unit3(cross3(a, Math.abs(a[2]) < 0.8 ? [0, 0, 1] : [1, 0, 0]));
 
 const IDENTITY = Float64Array.of(1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1);
 
-// C = A B; A and B may begin anywhere in longer arrays, C is neither of them.
+// C = A B; A and B may start anywhere in longer arrays, C must be a different one.
 function product(C, A, B, a = 0, b = 0, c = 0) {
   for (let i = 0; i < 4; i++) {
     const x = A[a + 4 * i], y = A[a + 4 * i + 1], z = A[a + 4 * i + 2], w = A[a + 4 * i + 3];
@@ -70,7 +70,7 @@ function rotationAbout([x, y, z], angle, T = new Float64Array(16)) {
   return T;
 }
 
-// The rotation vector that turns A into B, both poses, in base axes.
+// The rotation vector that rotates A into B, both poses, in base axes.
 function turnBetween(A, B, a = 0, b = 0) {
   const R = new Float64Array(9);
   for (let i = 0; i < 3; i++)

@@ -109,7 +109,7 @@ function showTitles() {
   element("titles").replaceChildren(...(actors.length > 1 ? actors.map((a, k) => make("span", {}, text(a, k))) : []));
 }
 
-// ---- a push by keys: a force on the hand for a fifth of a second ----------------------------------------------------------
+// ---- a push from the panel: a force on the hand for 0.2 s -----------------------------------------------------------------
 
 function pushHand() {
   const [i, sign] = element("push-way").value.split(" ").map(Number), size = Number(element("push-force").value);

@@ -1,7 +1,7 @@
-// The renderer without WebGL: the same views on a 2D canvas, far triangles first, one shade for each.
+// The renderer without WebGL: the same views on a 2D canvas, far triangles first, flat shading.
 
 function painter(canvas) {
-  // Drawn by the processor: there is no other.
+  // Software rendering; no other is available.
   const pen = canvas.getContext("2d", { willReadFrequently: true });
   let room = 4096, count = 0;
   let corners = new Float32Array(6 * room), depths = new Float32Array(room), shades = new Array(room), order = [];
@@ -35,7 +35,7 @@ function painter(canvas) {
       const a = triangles[t], b = triangles[t + 1], c = triangles[t + 2], A = 3 * a, B = 3 * b, C = 3 * c;
       if (spots[A + 2] < 1e-3 || spots[B + 2] < 1e-3 || spots[C + 2] < 1e-3) continue;
       const turn = (spots[B] - spots[A]) * (spots[C + 1] - spots[A + 1]) - (spots[C] - spots[A]) * (spots[B + 1] - spots[A + 1]);
-      // The far side of a solid.
+      // Back faces of a solid.
       if (turn > 0 && item.alpha >= 1 && !item.flat && !item.open) continue;
       const ux = world[B] - world[A], uy = world[B + 1] - world[A + 1], uz = world[B + 2] - world[A + 2];
       const vx = world[C] - world[A], vy = world[C + 1] - world[A + 1], vz = world[C + 2] - world[A + 2];
@@ -76,7 +76,7 @@ function painter(canvas) {
     pen.fill();
   }
 
-  // The triangles of a solid laid on the ground along the light, into the present path; half of them are enough.
+  // The triangles of a solid projected onto the ground along the light, into the current path; half of them suffice.
   const foot = [0, 0, 0], spotA = {}, spotB = {}, spotC = {};
   function addShadow(view, item) {
     const { positions, triangles } = item.shape, T = item.matrix;
@@ -122,7 +122,7 @@ function painter(canvas) {
       pen.closePath();
       pen.fillStyle = shades[k];
       pen.fill();
-      // No seams.
+      // Avoid seams.
       if (shades[k].endsWith(",1)")) { pen.strokeStyle = shades[k]; pen.stroke(); }
     }
   }

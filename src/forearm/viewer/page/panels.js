@@ -29,7 +29,7 @@ function makeTabs() {
   }
 }
 
-// Where there is little room, the curves are a tab of their own.
+// If there is little room, the curves get a tab of their own.
 function placeDock() {
   const dock = element("dock"), inside = narrow.matches;
   if (inside) element("panel-curves").append(dock);
@@ -113,7 +113,7 @@ function makeShows() {
     return showFields[key].box;
   }));
   const missing = data.arms.flatMap((arm) => arm.missing || []), still = data.arms.find((arm) => arm.still);
-  if (still) element("notes").textContent = `It does not move by itself here: ${cut(still.still)}. `;
+  if (still) element("notes").textContent = `It cannot be simulated here: ${cut(still.still)}. `;
   if (missing.length) element("notes").textContent += `${missing.length} mesh${missing.length === 1 ? "" : "es"} not found: ${missing.slice(0, 3).map((text) => (text.length > 90 ? `${text.slice(0, 87)}...` : text)).join("; ")}${missing.length > 3 ? ", ..." : ""}`;
 }
 

@@ -1,6 +1,6 @@
-// Poses by hand: joints set one by one, or all of them by inverse kinematics so that the hand is where it is asked to be.
+// Manual posing: joints set one by one, or all of them by inverse kinematics for a desired hand pose.
 
-// The arm that the panels speak of.
+// The arm shown in the panels.
 let active = 0;
 const activeActor = () => actors[active];
 // Two controllers of one arm move together; two different arms do not.
@@ -36,7 +36,7 @@ function setJoint(actor, j, value) {
   setPose(actor, q);
 }
 
-// The value of a joint that brings a point of a body nearest to a pixel: Gauss and Newton on the screen.
+// The joint value that brings a point of a body nearest to a pixel: Gauss-Newton on the screen.
 function jointToward(actor, area, body, local, x, y) {
   const { freedom } = actor.arm.bodies[body], joint = actor.arm.joints[freedom], q = Float64Array.from(actor.q), spot = {};
   const missing = (value) => {
@@ -62,14 +62,14 @@ function jointToward(actor, area, body, local, x, y) {
 const within = (joint, x) => (joint.lower === null || x >= joint.lower - 1e-9) && (joint.upper === null || x <= joint.upper + 1e-9);
 
 const EXACT = 1e-6;
-// Postures spread over the joints' ranges, always the same.
+// Configurations spread over the joints' ranges, always the same.
 const spreadPosture = (actor, k) => Float64Array.from(actor.arm.joints, ({ lower, upper }, j) => {
   const low = Math.max(lower ?? -Math.PI, -Math.PI), high = Math.min(upper ?? Math.PI, Math.PI), share = (0.5 + k * 0.618033988749895 ** (j + 1)) % 1;
   return low + share * (high - low);
 });
 const STARTS = 24;
-// The joints for a pose of the hand: where the engine's iteration leads from here and, if that is not there and the pose
-// was typed in, from other postures. What is out of reach is come near to.
+// Joints for a hand pose: the result of the engine's iteration from here and, if that fails and the pose was
+// typed in, from other configurations. Unreachable poses are approached as closely as possible.
 function reachHand(actor, T, typed = false) {
   const { arm, engine } = actor, turns = actor.n >= 6, off = (found) => found.distance / arm.reach + (turns ? found.angle : 0);
   let best = engine.reach(actor.q, T);
@@ -86,7 +86,7 @@ function reachHand(actor, T, typed = false) {
 
 const handPose = (actor) => Float64Array.from(actor.places.subarray(handOf(actor), handOf(actor) + 16));
 
-// Closed-form solutions for where the hand is, and which of them the arm is in.
+// Closed-form solutions for the present hand pose, and the one the arm is in.
 function branchesNow(actor) {
   if (!actor.engine.branches) return { list: [], chosen: -1 };
   const list = actor.engine.branches(handPose(actor)).map(({ q, label }) => ({ q: Float64Array.from(q), label }));

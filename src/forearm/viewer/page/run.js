@@ -1,6 +1,6 @@
-// A run: rows of numbers over time, one column per quantity and joint, and the panels of curves made of them.
+// A run: rows of numbers over time, one column per quantity and joint, and the curve panels made from them.
 
-// A run that goes on beyond them keeps every second one.
+// Longer runs keep every second row.
 const MOST_ROWS = 120000;
 
 function makeRun(actor, kinds, about = {}) {
@@ -37,7 +37,7 @@ const timeAt = (run, k) => run.data[run.width * k];
 const endOf = (run) => (run.count ? timeAt(run, run.count - 1) : 0);
 const startOf = (run) => (run.count ? timeAt(run, 0) : 0);
 
-// The actor as it stands, as one more row.
+// Append the actor's present state as a row.
 function addRow(run, t) {
   const { actor, at } = run;
   if (run.seen++ % run.every) return;
@@ -80,7 +80,7 @@ function rowAt(run, t) {
   return low;
 }
 
-// Column c at time t, joined by straight lines.
+// Column c at time t, linearly interpolated.
 function valueAt(run, c, t, k = rowAt(run, t)) {
   const d = run.data, w = run.width, o = k * w + c;
   if (k + 1 >= run.count) return d[o];
@@ -88,7 +88,7 @@ function valueAt(run, c, t, k = rowAt(run, t)) {
   return s === 0 ? d[o] : d[o] + s * (d[o + w] - d[o]);
 }
 
-// The actor as the run has it at time t.
+// Set the actor to the run's state at time t.
 function recall(run, t) {
   const { actor, at, n } = run, k = rowAt(run, t), into = (values, first) => { for (let j = 0; j < n; j++) values[j] = valueAt(run, first + j, t, k); };
   into(actor.q, at.position);
@@ -127,7 +127,7 @@ function recordedRun(actor, recording) {
   return run;
 }
 
-// All rows as CSV, numbers as short as gives them back exactly.
+// All rows as CSV, with the shortest exact decimals.
 function csvOf(run) {
   const names = ["t"], short = (text) => (/[",\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
   for (const panel of run.panels) for (const name of panel.names) names.push(short(`${panel.column}_${name}`));

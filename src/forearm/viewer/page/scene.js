@@ -1,4 +1,4 @@
-// What is drawn of an actor: solids that go with its bodies, lines, and names.
+// Drawable items of an actor: solids attached to its bodies, lines, and labels.
 
 const show = {
   shapes: true, ellipsoids: false, centres: false, frames: false, limits: false,
@@ -13,7 +13,7 @@ function makeScene(actor, sides) {
   scene.anyShapes = anyShapes;
   const meshes = makeScene.meshes ||= data.meshes.map(decodedMesh);
 
-  // A solid that goes with a body; `kind` says when it is shown, `tint` in what colour.
+  // A solid attached to a body; `kind` determines when it is shown, `tint` its colour.
   function fixed(kind, shape, body, local, tint, more = {}) {
     const item = { kind, shape, body, local, tint, matrix: new Float64Array(16), colour: [1, 1, 1], alpha: 1, visible: true, casts: false, ...more };
     scene.items.push(item);
@@ -22,7 +22,7 @@ function makeScene(actor, sides) {
   const scaled = (T, x, y, z) => { for (let i = 0; i < 3; i++) { T[4 * i] *= x; T[4 * i + 1] *= y; T[4 * i + 2] *= z; } return T; };
   const solidAt = (p, r) => scaled(framed([1, 0, 0], [0, 1, 0], [0, 0, 1], p), r, r, r);
 
-  // Of a joint's drum, in its body's frame.
+  // Drum of a joint, in its body's frame.
   const centreOf = (k) => {
     const { point, axis, revolute } = axes[k];
     if (revolute && size3(point) === 0) return point;
@@ -71,7 +71,7 @@ function makeScene(actor, sides) {
   return scene;
 }
 
-// An arc from stop to stop about a joint's axis, and a needle where the joint is; a bar where it slides.
+// An arc from stop to stop about a joint's axis, with a needle at the joint's position; a bar for a prismatic joint.
 function addLimits(scene, fixed, k, centre, radius, sides) {
   const { arm, axes } = scene.actor, body = arm.bodies[k], { axis, ratio, revolute } = axes[k];
   if (body.freedom < 0) return;
@@ -89,7 +89,7 @@ function addLimits(scene, fixed, k, centre, radius, sides) {
   }
 }
 
-// The matrix of a limit's arc: fixed to the parent, so turned back by the joint's own value; the needle stays.
+// The matrix of a limit's arc: fixed to the parent, so rotated back by the joint's own value; the needle stays.
 function placeLimit(item, places, q, T) {
   const { joint, ratio, revolute, frame, radius, lower, upper } = item.limit, o = placeOf(item.body);
   const z = turned(places, [frame[2], frame[6], frame[10]], o), p = placed(places, origin(frame), o);

@@ -1,4 +1,4 @@
-// A scene brought up to date before it is drawn: what is visible, where, in which colours; its lines and names.
+// Updates a scene before drawing: visibility, poses and colours; lines and labels.
 
 const SHOWN = {
   bone: (scene) => !scene.useShapes,
@@ -8,14 +8,14 @@ const SHOWN = {
   handle: (scene) => show.handle && !scene.locked,
 };
 SHOWN.drum = SHOWN.bone;
-// Limits of a joint show themselves where a hand turns it or has brought it to its stop.
+// Limits of a joint are shown while it is dragged or at its stop.
 function nearStop(actor, j) {
   const g = gesture.active;
   return (g && g.kind === "joint" && g.actor === actor && g.freedom === j) || (clock.mode === "pose" && actor.touched && actor.stops[j] !== 0);
 }
 const RED = () => rgb(theme.inks.curve1);
 
-// Colours of the theme for what has no colour of its own.
+// Theme colours for items without their own.
 function tintOf(tint) {
   if (Array.isArray(tint)) return tint;
   if (typeof tint === "number") return rgb(colour(tint));
@@ -38,7 +38,7 @@ function updateScene(scene, hovered) {
   if (scene.stale) recolour(scene);
   const { actor } = scene, through = show.ellipsoids || show.centres;
   scene.useShapes = show.shapes && scene.anyShapes;
-  // A ball of steel.
+  // A steel ball.
   const weight = world.payload, r = clamp(Math.cbrt((3 * weight) / (4 * Math.PI * 7850)), 0.012 * scene.size, 0.2 * scene.size);
   for (let i = 0; i < 3; i++) scene.ball.local[5 * i] = r;
   for (const item of scene.items) {
@@ -118,7 +118,7 @@ function addFrames(scene, arm, places) {
   scene.labels.push({ p: origin(places, handOf(scene.actor)), text: "hand" });
 }
 
-// The way of the hand: what was before the cursor strongly, what comes after faintly.
+// The hand path: strong before the cursor, faint after it.
 const MOST_POINTS = 4000;
 function addTrace(scene, run) {
   const way = (run.way ||= { points: new Float32Array(4 * (MOST_POINTS + 1)), count: 0, gap: 1 / 60, next: -Infinity, row: 0, every: run.every });
@@ -140,7 +140,7 @@ function addTrace(scene, run) {
     way.points.set([t, T[h + 3], T[h + 7], T[h + 11]], 4 * way.count++);
     way.next = t + way.gap;
   }
-  // Of a long run what is near the cursor: all of it would be a tangle.
+  // Of a long run only the part near the cursor, to avoid clutter.
   const p = way.points, tint = rgb(colour(2)), now = clock.mode === "run" ? clock.t : Infinity, whole = endOf(run) - startOf(run) < 8;
   const middle = Math.min(now, endOf(run));
   for (let k = 1; k < way.count; k++) {
@@ -150,7 +150,7 @@ function addTrace(scene, run) {
   }
 }
 
-// A ball around what an arm is now, for the camera; and where the ground is.
+// A ball around the present arm, for the camera; and the height of the ground.
 function extentOf(actor) {
   const { arm, places } = actor, low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
   for (let k = -1; k <= arm.bodies.length; k++) {
@@ -161,7 +161,7 @@ function extentOf(actor) {
   return { centre, radius: Math.max(0.62 * Math.hypot(...low.map((x, i) => high[i] - x)), 0.52 * arm.reach), low };
 }
 
-// The ground: at zero under an arm that stands, below all that an arm reaches that hangs or lies.
+// The ground: at zero under a standing arm, below everything that a hanging or lying arm reaches.
 function groundOf(actor) {
   const base = actor.places[11], { low } = extentOf(actor), { reach } = actor.arm;
   return low[2] >= Math.min(base, 0) - 0.02 * reach ? Math.min(base, 0) : base - 1.05 * reach;

@@ -1,5 +1,5 @@
-// The stage: a canvas with a renderer, areas for one or two arms on it, names above it, and the loop that draws
-// when something changed.
+// The stage: a canvas with a renderer, areas for one or two arms on it, labels above it, and the loop that draws
+// on changes.
 
 const stage = { renderer: null, canvas: null, areas: [], ratio: 1, quality: 1, hovered: null, times: new Float64Array(60), frames: 0, last: 0, drawn: 0, asked: false, floors: [], width: 1, height: 1 };
 const view = element("view"), names = element("names"), compass = element("compass");
@@ -10,7 +10,7 @@ function makeStage() {
   view.prepend(stage.canvas);
   stage.renderer = stage.painted ? null : glRenderer(stage.canvas);
   if (!stage.renderer) {
-    // A canvas that was asked for WebGL gives no 2D context.
+    // A canvas that was asked for WebGL provides no 2D context.
     stage.canvas.remove();
     stage.canvas = make("canvas", { "aria-hidden": "true" });
     view.prepend(stage.canvas);
@@ -19,7 +19,7 @@ function makeStage() {
   on(stage.canvas, "webglcontextlost", (event) => {
     event.preventDefault();
     stage.renderer = null;
-    // It does not come back: paint.
+    // The context is lost for good: use the painter.
     stage.waiting = setTimeout(() => { stage.painted = true; makeStage(); }, 800);
   });
   on(stage.canvas, "webglcontextrestored", () => { clearTimeout(stage.waiting); makeStage(); });
@@ -43,7 +43,7 @@ function makeScenes() {
 // ---- areas ---------------------------------------------------------------------------------------------------------
 
 function layOut() {
-  // Not where it is hidden, as on paper.
+  // Not while hidden, as on paper.
   if (view.clientWidth && view.clientHeight) { stage.width = view.clientWidth; stage.height = view.clientHeight; }
   const { width, height } = stage, many = scenes.length;
   const beside = many > 1 && width >= height;
@@ -131,7 +131,7 @@ function drawNames() {
       project(stage.areas[k], p, spot);
       if (spot.depth < 1e-3) continue;
       let { y } = spot;
-      // No name on another.
+      // Labels do not overlap.
       for (let tries = 0; tries < 12 && taken.some((t) => Math.abs(t.y - y) < 13 && Math.abs(t.x - spot.x) < 90); tries++) y += 13;
       taken.push({ x: spot.x, y });
       pen.strokeText(text, spot.x + 8, y - 5);
@@ -163,7 +163,7 @@ function drawCompass() {
   }
 }
 
-// The view as a picture on the page's colour, as fine as the screen.
+// The view as a picture with the page's background colour, at screen resolution.
 function picture(width = 0) {
   const ratio = width ? width / stage.width : Math.max(stage.ratio, 2), sheet = make("canvas"), before = stage.ratio;
   stage.ratio = Math.min(ratio, 4);
@@ -199,12 +199,12 @@ function frame(now) {
   for (const listener of stage.listeners) listener(now, going);
   stage.going = going;
   stage.last = more || gesture.active ? now : 0;
-  // After the last one once more, at full quality.
+  // Once more at full quality after the last frame.
   if (going) changed();
 }
 stage.listeners = [];
 
-// Slow machines draw fewer pixels while things move, and all of them when they stand.
+// Slow machines draw fewer pixels during motion, and all of them at rest.
 const pace = { mean: 16, level: 1, count: 0 };
 function adapted(gap) {
   if (gap > 0 && gap < 200) pace.mean += 0.12 * (gap - pace.mean);
@@ -220,7 +220,7 @@ function framesPerSecond() {
   return (1000 * many) / sum;
 }
 
-// Joints that glide to a pose where motion is welcome.
+// Animate joints to a pose if motion is allowed.
 const glide = { list: null, start: 0 };
 // [[actor, q], ...].
 function glideTo(targets) {

@@ -36,7 +36,7 @@ function textBlock(title, text, saved) {
   return make("div", { class: "text" }, make("div", { class: "row between" }, make("b", {}, title), make("span", { class: "row" }, ...buttons)), pre);
 }
 
-// All that defines the run of an actor, for the code that reproduces it.
+// Everything that defines the run of an actor, for the code that reproduces it.
 function aboutRun(actor) {
   const base = actor.run && actor.run.count ? actor.run.about : { kind: "pose", q0: Array.from(actor.q), qd0: new Array(actor.n).fill(0), ...worldNow(actor) };
   return { ...base, arm: actor.arm, end: base.end ?? (actor.run && actor.run.count ? endOf(actor.run) : 0) };

@@ -1,4 +1,4 @@
-// A run in words that give the same numbers elsewhere: as Python, and as commands of a shell.
+// A run as code with the same results: Python, and shell commands.
 
 const listed = (values) => Array.from(values, String).join(", ");
 const bare = (values) => Array.from(values, String).join(",");
@@ -11,7 +11,7 @@ const limitsOf = (arm, shares) => ({
   acceleration: arm.joints.map((j) => j.acceleration * shares.acceleration),
 });
 
-// What the sliders made of the arm.
+// Changes of the arm by the sliders.
 function changedArm(about, arm) {
   let text = "";
   if (about.payload > 0) text += `.with_payload(${about.payload})`;
@@ -42,7 +42,7 @@ const planCommand = (about, arm) => {
 };
 
 const MADE = ["fall", "plan", "track"];
-// What the lines leave out.
+// What the code omits.
 function leftOut(about) {
   const lines = [];
   if (about.pushed) lines.push("# The run was also pushed by hand; these lines do not include that.");

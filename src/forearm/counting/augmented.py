@@ -1,0 +1,58 @@
+"""Newton-Euler with angular acceleration tensors and augmented bodies, to be counted: what each further link
+takes in the row of Balafoutis and Patel. Mata Table 1.
+
+The mass of all that is behind a joint is added to the link before it as a point at that joint, known
+beforehand. What is behind then counts only by its motion relative to the joint: no product of a mass and an
+acceleration is left.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from forearm.counting.counts import GENERAL, conventional
+from forearm.counting.models import chain
+from forearm.dynamics.gibbs_appell import motion_of, skew_part
+from forearm.model import AT_REST, Base, Model, Scalar, Vector, cross, silent, steps
+from forearm.spatial import pseudo_from_inertia
+from forearm.symbols.counts import Counts
+from forearm.symbols.recorder import Recorder
+
+
+def augmented_newton_euler(
+    model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST
+) -> list[Scalar]:
+    """Torques of a chain of turning joints.
+
+    With the augmented first moment h and Euler tensor J about joint i, phi_i = Omega h + R phi_{i+1} and the
+    moment is the skew part of Omega J plus h x sdd + s x R phi_{i+1} + R n_{i+1}.
+    """
+    at = steps(model, q)
+    moving = motion_of(model, at, qd, qdd, base, silent)
+    tau: list[Scalar] = []
+    behind: Any = 0.0
+    phi, n = np.zeros(3), np.zeros(3)
+    for i in range(len(model.bodies) - 1, -1, -1):
+        body, tip = model.bodies[i], i == len(model.bodies) - 1
+        h, J = body.m * body.r, pseudo_from_inertia(body.I) + body.m * np.outer(body.r, body.r)
+        moment = np.zeros(3)
+        if not tip:
+            s, phi = at[i + 1].l, at[i + 1].up(phi)
+            h, J = h + behind * s, J + behind * np.outer(s, s)
+            moment = cross(s, phi) + at[i + 1].up(n)
+        phi = moving.Omega[i] @ h + phi
+        n = skew_part(moving.Omega[i], J) + cross(h, moving.sdd[i]) + moment
+        behind = behind + body.m
+        tau.insert(0, n[2])
+    return tau
+
+
+def count_augmented(n: int, **conventions: Any) -> Counts:
+    """Its general counts for n turning joints."""
+    graph = Recorder()
+    model = conventional(chain(n, **conventions).model(), graph, GENERAL)
+    return graph.counts(
+        augmented_newton_euler(model, *(graph.inputs(name, n) for name in ("q", "qd", "qdd")))
+    )

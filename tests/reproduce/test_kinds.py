@@ -1,0 +1,128 @@
+"""Kinds of the catalogue's values: each is what the code behind it does."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reproduced import reproduced
+
+from forearm.counting import printed as counts
+from forearm.reproduce import DOCUMENTS, Item, catalogue, kinds
+from forearm.reproduce.recompute import function
+from forearm.reproduce.totals import agreement
+from forearm.schedules import printed as schedules
+
+module = import_module("forearm.reproduce.catalogue")  # the package has a function of that name
+ROOT = Path(__file__).parents[2]
+ITEMS = {item.id: item for item in catalogue()}
+RESIDUAL = r"0\.0{5,}"  # an equation whose sides are equal: the document prints no number
+HEADLINE = re.compile(r"(\d+) of (\d+) recomputed values agree")
+
+
+def recomputed(item: Item) -> list[str]:
+    """Labels of the item's values of that kind."""
+    pairs = zip(item.values, item.kinds, strict=True)
+    return [label for (label, _, _), kind in pairs if kind == "recomputed"]
+
+
+def test_every_kind_is_used_and_explained() -> None:
+    assert {kind for item in ITEMS.values() for kind in item.kinds} == set(kinds.KINDS)
+    assert tuple(kinds.MEANINGS) == kinds.KINDS
+    glossary = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    assert all(f"| {kind} | {meaning} |" in glossary for kind, meaning in kinds.MEANINGS.items())
+
+
+def test_a_value_states_its_kind_only_where_it_is_not_that_of_its_item() -> None:
+    for document in DOCUMENTS:
+        for block in module._data(document)["item"]:
+            own = [value["label"] for value in block["value"] if value.get("kind") == block["kind"]]
+            assert not own, block["id"]
+
+
+@pytest.mark.parametrize(
+    "item", [item for item in ITEMS.values() if item.recompute is None], ids=lambda i: i.id
+)
+def test_what_nothing_computes_is_a_statement(item: Item) -> None:
+    assert set(item.kinds) == {"statement"}
+
+
+@pytest.mark.parametrize("item", [item for item in ITEMS.values() if item.recompute], ids=lambda i: i.id)
+def test_statements_have_a_0_or_a_1_and_residuals_are_statements(item: Item) -> None:
+    for (label, printed, _), kind in zip(item.values, item.kinds, strict=True):
+        if kind == "statement":
+            assert printed in ("0", "1", module.NOT_PRINTED) or re.fullmatch(RESIDUAL, printed), label
+        else:
+            assert not re.fullmatch(RESIDUAL, printed), label
+
+
+def test_inputs_that_are_read_back_only_guard_built_in_data() -> None:
+    for item in ITEMS.values():
+        assert ("echoed" in item.kinds) == item.title.startswith("Guard of "), item.id
+
+
+@pytest.fixture
+def before(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[tuple[str, str], float | None]]:
+    """Our values by item and label; then the catalogue, the counts and the schedules print other numbers."""
+    found = {(r.item.id, r.label): r.ours for document in DOCUMENTS for r in reproduced(document)}
+    real, right, tables = module._data, counts.printed(), schedules._document()
+    caches = (counts.compare, counts.compare_steps, counts.compare_table29, schedules.faults)
+
+    def changed(document: str) -> dict[str, Any]:
+        data: dict[str, Any] = copy.deepcopy(real(document))
+        for value in (value for block in data["item"] for value in block["value"]):
+            value["printed"] = "987654"
+        return data
+
+    kept = [(given, copy.deepcopy(given)) for given in (right, tables)]
+    monkeypatch.setattr(module, "_data", changed)
+    for figure in (*right["figure"], *right["step"], *right["step42"]):
+        figure["printed"] = [7 * number + 3 for number in figure["printed"]]
+        figure.setdefault("verdict", "differs")
+    for row in right["table29"].values():
+        row |= {column: [7 * number + 3 for number in pair] for column, pair in row.items()}
+    tables["schedules"] = {name: rows[:1] for name, rows in tables["schedules"].items()}  # as many processors
+    tables["times"] = {
+        author: {p: 7.0 * t for p, t in times.items()} for author, times in tables["times"].items()
+    }
+    for cache in caches:
+        cache.cache_clear()
+    yield found
+    for given, whole in kept:
+        given.clear()
+        given.update(whole)
+    for cache in caches:
+        cache.cache_clear()
+
+
+@pytest.mark.slow
+def test_recomputed_values_know_nothing_of_the_printed_ones(
+    before: dict[tuple[str, str], float | None],
+) -> None:
+    """With every printed number changed they stay what they are; arithmetic on printed numbers does not."""
+    moved: set[str] = set()
+    for item in ITEMS.values():
+        if item.recompute is not None:
+            found = function(item.recompute)()
+            for label in recomputed(item):
+                assert found[label] == pytest.approx(before[item.id, label], nan_ok=True), (item.id, label)
+            moved |= {item.id for label, _, _ in item.values if found[label] != before[item.id, label]}
+    assert {"silver-published", "waters-times-by-counts", "waters-shares", "mata-sums", "table-4.8"} <= moved
+
+
+@pytest.mark.slow
+def test_pages_state_the_agreement_of_today() -> None:
+    results = {document: reproduced(document) for document in DOCUMENTS}
+    every = [result for found in results.values() for result in found]
+    stated = 0
+    for path in [ROOT / "README.md", *(ROOT / "docs").glob("**/*.md")]:
+        known = results.get(path.stem, every) if path.parent.name == "documents" else every
+        for found in HEADLINE.finditer(path.read_text(encoding="utf-8")):
+            assert (int(found[1]), int(found[2])) == agreement(known), path.name
+            stated += 1
+    assert stated >= len(DOCUMENTS)

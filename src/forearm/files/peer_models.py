@@ -53,7 +53,10 @@ def _warn_of_springs(arm: Arm, what: str) -> None:
     """Warn that elasticity is left out: in the model motors move rigidly with their joints."""
     springs = [joint.name for joint in arm.joints if joint.elasticity is not None]
     if springs:
-        text = f"{what}: the elasticity of {', '.join(springs)} is left out; the model has them rigid."
+        text = (
+            f"{what}: the elasticity of {', '.join(springs)} is left out; "
+            "these joints are rigid in the model."
+        )
         warnings.warn(text, LossWarning, stacklevel=3)
 
 

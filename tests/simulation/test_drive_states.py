@@ -128,7 +128,7 @@ def test_what_does_not_hold_such_states_says_so(tmp_path: Path, monkeypatch: pyt
         fa.fmu(beam(friction=ROUGH), "beam.fmu")
     with pytest.warns(fa.ModelWarning, match="which the page does not simulate"):
         fa.studio(beam(friction=ROUGH), "beam.html")
-    with pytest.warns(fa.LossWarning, match="to_mujoco: elasticity of way is left out"):
+    with pytest.warns(fa.LossWarning, match="to_mujoco: the elasticity of way is left out"):
         fa.to_mujoco(arm)
     run = fa.simulate(arm, [0.0], [0.0], 0.01)
     with pytest.raises(fa.InputError, match="motor0: with continued= the motors continue"):

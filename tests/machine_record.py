@@ -9,8 +9,8 @@ from pathlib import Path
 
 HEAD = """# Machines
 
-What ran where: the test suite, or parts of it, in circumstances that must not matter. `make test-machines`
-runs them all on a machine and replaces its rows here.
+Results of the test suite, or parts of it, on several machines and in several environments.
+`make test-machines` runs them all on a machine and replaces its rows here.
 """
 COLUMNS = {
     "circumstance": "name", "what differs": "about", "tests": "tests", "result": "result",

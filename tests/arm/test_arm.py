@@ -385,7 +385,7 @@ STANDARD, MODIFIED = DH(convention="standard", a=0.1), DH(convention="modified",
 @pytest.mark.parametrize(
     ("joints", "links", "error", "words"),
     [
-        (CHAIN, "abcdd", ModelError, ["two links are called 'd'", "a name of its own"]),
+        (CHAIN, "abcdd", ModelError, ["two links are called 'd'", "a unique name"]),
         ((*CHAIN, joint("one", "d", "e")), "abcde", ModelError, ["two joints are called 'one'"]),
         (CHAIN, "abc", ModelError, ["joint 'three': its child link 'd' is missing"]),
         (CHAIN, "bcd", ModelError, ["joint 'one': its parent link 'a' is missing"]),
@@ -430,13 +430,13 @@ STANDARD, MODIFIED = DH(convention="standard", a=0.1), DH(convention="modified",
             ),
             "abc",
             ModelError,
-            ["joint 'two' mimics joint 'one', which follows it in turn"],
+            ["joint 'two' mimics joint 'one', which mimics it in turn"],
         ),
         (
             (joint("one", "a", "b", mimic=Mimic(joint="one")),),
             "ab",
             ModelError,
-            ["joint 'one' mimics joint 'one', which follows it in turn"],
+            ["joint 'one' mimics joint 'one', which mimics it in turn"],
         ),
     ],
 )
@@ -546,9 +546,9 @@ def test_values_refused(
         (
             {"kind": "fixed", "mimic": Mimic(joint="k")},
             ModelError,
-            ["joint 'j': a fixed joint has no", "mimic"],
+            ["joint 'j': a fixed joint cannot have", "mimic"],
         ),
-        ({"kind": "fixed", "motor": Motor()}, ModelError, ["joint 'j': a fixed joint has no motor"]),
+        ({"kind": "fixed", "motor": Motor()}, ModelError, ["joint 'j': a fixed joint cannot have a motor"]),
     ],
 )
 def test_joints_refused(fields: dict[str, Any], error: type[ForearmError], words: list[str]) -> None:

@@ -126,17 +126,17 @@ def test_a_report_has_a_column_only_where_there_are_any(plain: Arm) -> None:
     assert header.count("+-") == 1
     assert "0.012" in next(line for line in one.splitlines() if line.startswith(f"{link} "))
     other = str(plain.replace(deviations={f"{joint}.friction.stribeck_speed": 0.0456}))
-    assert "Deviations of what no table above shows" in other
+    assert "Deviations of parameters in no table above" in other
     assert f"{joint}.friction.stribeck_speed  0.1  0.046" in other
 
 
 REFUSED: list[tuple[Any, type[Exception], str]] = [
-    ({"link2.mas": 0.1}, NameNotFound, r"'link2.mas': the arm has no number .* did you mean 'link2.mass'"),
-    ({"joint1.motor.inductance": 0.1}, NameNotFound, r"'joint1.motor.inductance': the arm has no number"),
+    ({"link2.mas": 0.1}, NameNotFound, r"'link2.mas': the arm has no parameter .* did you mean 'link2.mass'"),
+    ({"joint1.motor.inductance": 0.1}, NameNotFound, r"'joint1.motor.inductance': the arm has no parameter"),
     ({"link2.mass": -0.1}, InputError, r"deviations, 'link2.mass': must be at least 0, got -0.1"),
     ({"link2.mass": float("inf")}, InputError, r"deviations, 'link2.mass': the number must be finite"),
     ({"link2.mass": "much"}, InputError, r"deviations, 'link2.mass': expected a number, got 'much'"),
-    ({"link2": {"mass": 0.1}}, InputError, r"the whole name stands in quotes, such as \"link2.mass\" = 0.02"),
+    ({"link2": {"mass": 0.1}}, InputError, r"quote the whole name, such as \"link2.mass\" = 0.02"),
     ([0.1], InputError, r"expected standard deviations by name, such as \{'link2.mass': 0.02\}, got"),
 ]
 
@@ -150,9 +150,9 @@ def test_what_is_wrong_is_named(given: Any, kind: type[Exception], text: str) ->
 @pytest.mark.parametrize(
     ("line", "text"),
     [
-        ("deviations = 3", r"arm.toml, deviations: write them as a table \[deviations\]; got 3"),
+        ("deviations = 3", r"arm.toml, deviations: expected a table \[deviations\], got 3"),
         ('[deviations]\n"link9.mass" = 1', r"arm.toml: arm .*, deviations, 'link9.mass': the arm has no"),
-        ("[deviations]\nlink2.mass = 1", r"arm.toml: arm .*, deviations, 'link2': .*stands in quotes"),
+        ("[deviations]\nlink2.mass = 1", r"arm.toml: arm .*, deviations, 'link2': .*quote the whole name"),
     ],
 )
 def test_a_file_says_where(line: str, text: str) -> None:

@@ -321,5 +321,5 @@ def test_chain_sizes() -> None:
             chain(n)
     with pytest.raises(InputError, match="a chain has 1 to 9999 joints"):
         load("chain10000")
-    with pytest.raises(InputError, match="put a number in place of the N of 'chainN', such as 'chain7'"):
+    with pytest.raises(InputError, match="replace the N of 'chainN' with a number, such as 'chain7'"):
         load("chainN")

@@ -51,7 +51,12 @@ def test_the_largest_gear_can_be_computed_with() -> None:
 @pytest.mark.parametrize(
     ("cls", "given_", "error", "words"),
     [
-        (Motor, {"gear_ratio": 0}, ModelError, ["motor, gear_ratio", "must not be 0", "direct drive has 1"]),
+        (
+            Motor,
+            {"gear_ratio": 0},
+            ModelError,
+            ["motor, gear_ratio", "must not be 0", "1 for a direct drive"],
+        ),
         (Motor, {"gear_ratio": math.nan}, InputError, ["motor, gear_ratio", "finite", "nan"]),
         (Motor, {"gear_ratio": "ten"}, InputError, ["motor, gear_ratio", "expected a number", "'ten'"]),
         (Motor, {"rotor_inertia": -1e-4}, ModelError, ["motor, rotor_inertia", "at least 0", "-0.0001"]),
@@ -265,5 +270,5 @@ def test_bearings_fit_the_joint(kind: Kind, bearing: Bearing, fits: bool) -> Non
     ],
 )
 def test_a_fixed_joint_has_no_drive(drive: dict[str, object]) -> None:
-    with pytest.raises(ModelError, match="joint 'j': a fixed joint has no motor"):
+    with pytest.raises(ModelError, match="joint 'j': a fixed joint cannot have a motor"):
         Joint(name="j", kind="fixed", parent="a", child="b", placement=Frame(), **drive)  # type: ignore[arg-type]

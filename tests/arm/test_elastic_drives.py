@@ -65,8 +65,8 @@ def soft() -> Arm:
         (Elasticity, {"curve": 3}, InputError, "elasticity, curve: expected a list of [deflection, torque]"),
         (Elasticity, {"curve": [(1, 2, 3)]}, InputError, "expected a list of [deflection, torque] pairs"),
         (Elasticity, {"curve": [(0, 2)]}, ModelError, "elasticity, curve: must be above 0, got 0"),
-        (Elasticity, {"curve": [(1, 2), (1, 3)]}, ModelError, "deflections and torques must both rise"),
-        (Elasticity, {"curve": [(1, 2), (2, 2)]}, ModelError, "deflections and torques must both rise"),
+        (Elasticity, {"curve": [(1, 2), (1, 3)]}, ModelError, "deflections and torques must both increase"),
+        (Elasticity, {"curve": [(1, 2), (2, 2)]}, ModelError, "deflections and torques must both increase"),
         (
             Elasticity,
             {"stiffness": 1.0, "interpolation": "cubic"},
@@ -76,7 +76,7 @@ def soft() -> Arm:
         (Elasticity, {"stiffness": 1.0, "rotor_axis": (0, 0)}, InputError, "rotor_axis: expected three"),
         (Elasticity, {"stiffness": 1.0, "rotor_axis": "z"}, InputError, "rotor_axis: expected three numbers"),
         (Elasticity, {"stiffness": 1.0, "rotor_axis": (0, 0, 0)}, ModelError, "must not be 0 0 0"),
-        (Friction, {"coulomb": 1, "bristle_damping": 1}, ModelError, "it goes with bristle_stiffness"),
+        (Friction, {"coulomb": 1, "bristle_damping": 1}, ModelError, "requires bristle_stiffness"),
         (Friction, {"coulomb": 1, "bristle_stiffness": 0}, ModelError, "bristle_stiffness: must be above 0"),
         (Friction, {"bristle_stiffness": 1}, ModelError, "must not be 0 in either direction; got (0.0, 0.0)"),
         (
@@ -136,7 +136,7 @@ def test_with_drives_gives_changes_and_takes_away_springs() -> None:
             "joint 'joint1', elasticity: expected either stiffness or a curve",
         ),
         ({"elasticty": SPRING}, "joint 'joint1': a drive has no 'elasticty'; did you mean 'elasticity'?"),
-        ({"elasticity": SPRING}, "joint 'joint1', elasticity: behind a spring the rotor moves by itself"),
+        ({"elasticity": SPRING}, "joint 'joint1', elasticity: a spring needs a rotor that moves by itself"),
         ({"elasticity": 3.0}, "joint 'joint1', elasticity: expected Elasticity, got 3.0"),
     ],
 )
@@ -152,7 +152,7 @@ def test_drives_that_are_none_name_what_there_is() -> None:
 
 
 def test_a_rotor_that_goes_leaves_no_spring_behind() -> None:
-    with pytest.raises(ModelError, match="behind a spring the rotor moves by itself"):
+    with pytest.raises(ModelError, match="a spring needs a rotor that moves by itself"):
         soft().with_drives({soft().joints[0].name: {"motor": None, "friction": None, "transmission": None}})
 
 

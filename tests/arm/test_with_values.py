@@ -71,9 +71,12 @@ def test_what_torques_depend_on_moves_them() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"link2.mas": 1.0}, "with_values: 'puma560' has no number 'link2.mas'; did you mean 'link2.mass'"),
-        ({"joint1.elasticity.stiffness": 1.0}, "has no number 'joint1.elasticity.stiffness'"),
-        ({"link2": 1.0}, "has no number 'link2'"),
+        (
+            {"link2.mas": 1.0},
+            "with_values: 'puma560' has no parameter 'link2.mas'; did you mean 'link2.mass'",
+        ),
+        ({"joint1.elasticity.stiffness": 1.0}, "has no parameter 'joint1.elasticity.stiffness'"),
+        ({"link2": 1.0}, "has no parameter 'link2'"),
         ({"link2.mass": "heavy"}, "with_values, link2.mass: expected a number, got 'heavy'"),
         ({"link2.mass": np.nan}, "with_values, link2.mass: the number must be finite"),
         ({"link2.mass": -1.0}, "with_values, link 'link2', mass: must be at least 0"),

@@ -46,7 +46,7 @@ def called(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 def test_info_shows_springs_bristles_and_oscillations(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     out = called(capsys, "info", path, "--q", Q)
     assert "elastic between motor and link: joint2, joint7\n" in out
-    springs, bristles = out.split("\nSprings between")[1], out.split("\nBristles of LuGre's friction")[1]
+    springs, bristles = out.split("\nSprings between")[1], out.split("\nBristles of LuGre friction")[1]
     rows = [line.split() for line in springs.split("\n\n")[0].splitlines()[3:]]
     assert rows == [
         ["joint2", "14000", "5", "0", "0.6", "-"],

@@ -167,9 +167,9 @@ def test_what_cannot_be_is_refused() -> None:
         generate(fa.load("ur5"), FORWARD)
     with pytest.raises(InputError, match="elastic_inverse_dynamics: 'ur5' has no elastic joint"):
         generate(fa.load("ur5"), INVERSE)
-    with pytest.raises(ModelError, match="derivatives of the motion up to the order 8"):
+    with pytest.raises(ModelError, match="derivatives of the motion up to order 8"):
         generate(ARMS["spinning"], INVERSE)
-    with pytest.raises(ModelError, match="behind the gap of joint2, joint3"):
+    with pytest.raises(ModelError, match="with the backlash of joint2, joint3"):
         generate(ARMS["gaps"], INVERSE)
     with pytest.raises(InputError, match="does not support open parameters if rotors' spin"):
         generate(ARMS["spinning"], FORWARD, parameters=["gravity"])

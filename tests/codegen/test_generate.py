@@ -57,7 +57,7 @@ STILL = Arm(name="still", links=(Link(name="base", mass=1.0),), tree=())
         ({"name": "int"}, InputError, ("cannot be called 'int'", "Choose another name")),
         ({"name": "x" * 201}, InputError, ("name",)),
         ({"arm": "puma560"}, InputError, ("expected an Arm, such as fa.load('puma560'), got 'puma560'",)),
-        ({"arm": STILL}, InputError, ("'still' has no joint that moves",)),
+        ({"arm": STILL}, InputError, ("'still' has no movable joint",)),
     ],
 )
 def test_mistakes_are_told(wrong: dict[str, Any], kind: type[Exception], pieces: tuple[str, ...]) -> None:

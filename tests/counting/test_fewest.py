@@ -243,5 +243,5 @@ def test_mistakes_are_told() -> None:
         steps_to_fewest(fa.load("ascher2"), "torque")
     still = Arm(name="still", links=(Link(name="base", mass=1.0),), tree=())
     for ask in (fewest, steps_to_fewest):
-        with pytest.raises(ModelError, match="'still' has no joint that moves, so there is nothing to count"):
+        with pytest.raises(ModelError, match="'still' has no movable joint, so there is nothing to count"):
             ask(still)

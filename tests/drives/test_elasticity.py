@@ -157,6 +157,6 @@ def test_within_the_gap_nothing_is_stored() -> None:
 
 def test_a_spline_that_falls_is_refused() -> None:
     steep = Elasticity(curve=((1.0, 1.0), (2.0, 1.01), (2.1, 20.0)), interpolation="spline")
-    with pytest.raises(ModelError, match=r"elasticity, curve: the spline .* falls between the points"):
+    with pytest.raises(ModelError, match=r"elasticity, curve: the spline .* decreases between the points"):
         curve_of(steep)
     assert math.isfinite(spring_torque(Elasticity(curve=steep.curve), 1.5)), "straight lines do not"

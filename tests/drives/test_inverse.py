@@ -204,5 +204,5 @@ def test_a_curve_of_no_gear_is_refused_where_it_is_used() -> None:
     )
     state = random_state(arm, 1)
     for ask in (dynamics.inverse, dynamics.forward):
-        with pytest.raises(ModelError, match="more load would need less torque"):
+        with pytest.raises(ModelError, match="the input torque would decrease with load"):
             ask(arm, *state)

@@ -87,7 +87,7 @@ def test_minus_zero_is_rest() -> None:
 
 
 def test_friction_on_the_motor_side_without_a_motor_is_refused() -> None:
-    with pytest.raises(ModelError, match="friction: it is said on the motor's side, but there is no motor"):
+    with pytest.raises(ModelError, match="friction: given on the motor side, but there is no motor"):
         driven(random_arm(4, 2, drives=False), friction=Friction(side="motor", viscous=0.5))
 
 

@@ -279,11 +279,8 @@ def test_a_given_deflection_is_a_state() -> None:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "spin": (
-        {"rotor_axis": (0.0, 0.0, 1.0)},
-        r"derivatives of the motion up to the order 6\. Leave rotor_axis",
-    ),
-    "gap": ({"half_gap": 1e-3}, r"behind the gap of joint1, joint2 .* Leave half_gap out"),
+    "spin": ({"rotor_axis": (0.0, 0.0, 1.0)}, r"derivatives of the motion up to order 6\. Omit rotor_axis"),
+    "gap": ({"half_gap": 1e-3}, r"with the backlash of joint1, joint2 .* Omit half_gap"),
 }
 
 

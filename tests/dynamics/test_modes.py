@@ -312,7 +312,7 @@ def test_rigid_joints_are_held_or_move_with_their_rotors() -> None:
     assert (found.locked.links[:, :2] == 0.0).all()
     assert (found.locked.rotors == 0.0).all()
     assert found.free.links.shape == (6, 4)
-    assert any("joints without elasticity are held" in note for note in found.notes)
+    assert any("joints without elasticity are fixed" in note for note in found.notes)
     # all of it stiff: with the other springs 1000 times as stiff the modes of these two stay
     stiff = fa.modes(_stiffened(arm), q, gravity=False)
     assert_agree(stiff.free.frequency_hz[4:6], found.free.frequency_hz[4:6], 1e-3)

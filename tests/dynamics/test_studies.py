@@ -89,7 +89,7 @@ def test_own_link_only_is_the_arm_with_every_link_behind_weightless() -> None:
 
 def test_drop_errors_needs_a_motion() -> None:
     arm = random_arm(7, n=2, convention="modified")
-    with pytest.raises(fa.InputError, match=r"samples of a motion, shape \(B, 2\), got \(2,\)"):
+    with pytest.raises(fa.InputError, match=r"samples of shape \(B, 2\), got \(2,\)"):
         drop_errors(arm, np.zeros(2), np.zeros(2), np.zeros(2))
     with pytest.raises(fa.InputError, match=r"qd: expected a number, \(2,\) or \(3, 2\) beside q"):
         drop_errors(arm, np.zeros((3, 2)), np.zeros((2, 2)), np.zeros((3, 2)))

@@ -277,7 +277,7 @@ def test_text_full_of_dots_comes_back(what: str) -> None:
 
 def test_text_that_no_file_can_hold_is_refused() -> None:
     arm = Arm(name="x", links=(Link(name="a"),), tree=(), notes="\ud800")
-    with pytest.raises(InputError, match=r"a character that no file can hold \(U\+D800\)"):
+    with pytest.raises(InputError, match=r"a character that cannot be encoded \(U\+D800\)"):
         arm_text(arm)
 
 
@@ -348,7 +348,7 @@ def test_a_joint_without_a_child_names_the_link_that_it_expects(tmp_path: Path) 
     )
     path.write_text(text + '[[link]]\nname = "upper"\nmass = 1.0\n', encoding="utf-8")
     expected = (
-        r"joint 'joint1': it gives no child, which is then 'link1', and no link is called so; "
+        r"joint 'joint1': no child is given, and there is no link with the default name 'link1'; "
         r"write child = 'upper'"
     )
     with pytest.raises(InputError, match=expected):

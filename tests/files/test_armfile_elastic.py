@@ -241,7 +241,7 @@ WRONG = [
 BEYOND = [
     (
         SPRING.format("damping = 1"),
-        ": elasticity: expected either stiffness or a curve, got neither; leave the joint's elasticity out",
+        ": elasticity: expected either stiffness or a curve, got neither; leave the elasticity out",
     ),
     (
         SPRING.format("stiffness = 9, curve = [[1, 2]]"),
@@ -254,13 +254,13 @@ BEYOND = [
     (SPRING.format("stiffness = 9, half_gap = '-1 deg'"), ": elasticity, half_gap: must be at least 0"),
     (
         SPRING.format("curve = [[0.1, 2], [0.1, 3]]"),
-        ": elasticity, curve: deflections and torques must both rise; point 2, (0.1, 3.0), does not rise "
-        "from (0.1, 2.0)",
+        ": elasticity, curve: deflections and torques must both increase; point 2, (0.1, 3.0), does not "
+        "increase from (0.1, 2.0)",
     ),
     (SPRING.format("curve = [[0.1, 3], [0.2, 3]]"), ": elasticity, curve: deflections and torques must both"),
     (
         SPRING.format("curve = [[1, 1], [2, 1.001], [3, 9]], interpolation = 'spline'"),
-        ": elasticity, curve: the spline through ((1.0, 1.0), (2.0, 1.001), (3.0, 9.0)) falls between",
+        ": elasticity, curve: the spline through ((1.0, 1.0), (2.0, 1.001), (3.0, 9.0)) decreases between",
     ),
     (
         SPRING.format("stiffness = 9, rotor_axis = [0, 0, 0]"),
@@ -268,7 +268,7 @@ BEYOND = [
     ),
     (
         RUB.format("coulomb = 1, bristle_damping = 2"),
-        ": friction, bristle_damping: it goes with bristle_stiffness; give both, or viscous alone",
+        ": friction, bristle_damping: requires bristle_stiffness; give both, or viscous alone",
     ),
     (
         RUB.format("coulomb = [1, 0], bristle_stiffness = 2"),
@@ -301,7 +301,7 @@ def test_what_does_not_go_together_is_refused_by_file_joint_and_key(turn: str, w
 def test_a_spring_without_a_rotor_behind_it_is_refused(motor: str) -> None:
     with pytest.raises(
         ForearmError,
-        match=r"^two.toml, joint 'turn', elasticity: behind a spring the rotor moves by itself; give the "
+        match=r"^two.toml, joint 'turn', elasticity: a spring needs a rotor that moves by itself; give the "
         r"joint a motor with a rotor_inertia above 0\.$",
     ):
         read(turn=motor + SPRING.format("stiffness = 9"))
@@ -309,16 +309,14 @@ def test_a_spring_without_a_rotor_behind_it_is_refused(motor: str) -> None:
 
 def test_a_follower_is_rigid() -> None:
     follows = MOTOR + "mimic = { joint = 'turn' }\n" + SPRING.format("stiffness = 9")
-    with pytest.raises(
-        ForearmError, match=r"^two.toml, joint 'slide', elasticity: a joint that mimics another"
-    ):
+    with pytest.raises(ForearmError, match=r"^two.toml, joint 'slide', elasticity: a mimicking joint"):
         read(slide=follows)
 
 
 def test_a_fixed_joint_has_no_spring() -> None:
     text = TWO.format(turn=SPRING.format("stiffness = 9"), slide="").replace('"revolute"', '"fixed"')
     with pytest.raises(
-        ForearmError, match=r"^two.toml, joint 'turn': a fixed joint has no motor, .*elasticity"
+        ForearmError, match=r"^two.toml, joint 'turn': a fixed joint cannot have a motor, .*elasticity"
     ):
         arm_from_document(tomllib.loads(text), "two.toml")
 
@@ -327,8 +325,8 @@ def test_the_gap_of_a_slide_is_not_an_angle() -> None:
     with pytest.raises(ForearmError) as caught:
         read(slide=MOTOR + SPRING.format("stiffness = 9, half_gap = '0.1 deg'"))
     assert str(caught.value) == (
-        "two.toml, joint 'slide': elasticity, half_gap: a sliding joint's is in m, so an angle cannot be "
-        "meant; write a plain number."
+        "two.toml, joint 'slide': elasticity, half_gap: that of a prismatic joint is in m, not an angle; "
+        "write a plain number."
     )
     spring = read(slide=MOTOR + SPRING.format("stiffness = 9, half_gap = 1e-5")).joint("slide").elasticity
     assert spring is not None
@@ -346,7 +344,7 @@ def test_urdf_and_mjcf_name_what_they_cannot_hold(ending: str, tmp_path: Path) -
     with pytest.warns(LossWarning) as caught:
         arm.to_urdf(path) if ending == "urdf" else arm.to_mjcf(path)
     said = str(caught[0].message)
-    assert "bristles of friction (turn, slide); elasticity (turn)." in said
+    assert "friction bristles (turn, slide); elasticity (turn)." in said
     again = load(path)
     assert not any(joint.elasticity for joint in again.joints)
     assert [j.friction.coulomb for j in again.joints if j.friction] == [(0.5, -0.5)] * 2

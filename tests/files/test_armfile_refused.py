@@ -82,7 +82,7 @@ FOLLOWER = f"joint '{sound()['joint'][MIMIC]['name']}'"
 
 BROKEN: list[tuple[Change, str, str]] = [
     (drop("schema"), "", "not an arm file"),
-    (put("schema", value="forearm-arm/0"), "schema", "this version reads"),
+    (put("schema", value="forearm-arm/0"), "schema", "expected 'forearm-arm/1'"),
     (drop("name"), "", "missing key 'name'"),
     (drop("joint"), "", "missing key 'joint'"),
     (drop("link"), "", "missing key 'link'"),
@@ -105,7 +105,7 @@ BROKEN: list[tuple[Change, str, str]] = [
         f"{JOINT}, friction, coulomb",
         "must be at least 0, got -0.3",
     ),
-    (drop("link", 1, "name"), "link[2]", "missing key 'name': link1 for what the first joint moves"),
+    (drop("link", 1, "name"), "link[2]", "missing key 'name': link1 for the link that the first joint moves"),
     (put("gravity", value=[0, 0]), "gravity", "expected a list of 3 values"),
     (put("gravity", value=[0, 0, "g"]), "gravity[3]", "expected a number, got 'g'"),
     (put("gravity", value={"moon": [0, 0, 0]}), "gravity", "unknown key 'moon'"),
@@ -254,7 +254,7 @@ BEYOND_THE_SCHEMA: list[tuple[Change, str]] = [
         put("base", value={"matrix": np.diag([1.0, 1.0, -1.0, 1.0]).tolist()}),
         "arm.toml, base: the upper left 3x3",
     ),
-    (drop("dh_convention"), "does not say which convention"),
+    (drop("dh_convention"), "the convention is missing"),
     (drop("link", 1), "is missing"),
     (put("link", 1, "name", value="part2"), "link"),
     (put("parts", value="x.parts.toml"), "arm.toml, parts: 'x.parts.toml' cannot be found without"),

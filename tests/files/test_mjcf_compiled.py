@@ -82,8 +82,7 @@ def test_root_hand_and_gravity() -> None:
     with pytest.raises(InputError) as caught:
         fa.from_mujoco(model)
     assert str(caught.value) == (
-        "from_mujoco: body 'torso' is on a free joint, which leaves the base free; root='torso' takes it "
-        "as a fixed base."
+        "from_mujoco: body 'torso' is on a free joint, so its base is free; root='torso' fixes it."
     )
 
 
@@ -134,7 +133,7 @@ def test_an_arm_becomes_a_model_and_an_arm_again(seed: int) -> None:
 def test_models_of_packages_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("mujoco", "pinocchio"):
         monkeypatch.setitem(sys.modules, name, None)
-        with pytest.raises(fa.InputError, match=rf"to_{name}: it needs the package {name}: pip install"):
+        with pytest.raises(fa.InputError, match=rf"to_{name}: needs the package {name}: pip install"):
             getattr(fa, f"to_{name}")(fa.load("ascher2"))
     monkeypatch.undo()
     with pytest.raises(fa.ModelError, match=r"MuJoCo refuses 'puma560'"):

@@ -174,7 +174,7 @@ def test_the_world_is_written_as_such() -> None:
 
 def test_a_link_called_world_gets_another_name(tmp_path: Path) -> None:
     arm = chain(dataclasses.replace(SOLID, name="world"), SOLID)
-    with pytest.warns(LossWarning, match=r"that a link is called 'world' \(it is 'base' there\)"):
+    with pytest.warns(LossWarning, match=r"the link name 'world' \(written as 'base'\)"):
         arm.to_mjcf(tmp_path / "arm.xml")
     mujoco.MjModel.from_xml_path(str(tmp_path / "arm.xml"))
     assert [link.name for link in fa.load(tmp_path / "arm.xml").links] == ["base", "solid"]
@@ -187,7 +187,7 @@ def test_losses_are_named_once(tmp_path: Path) -> None:
         arm.to_mjcf(tmp_path / "arm.xml")
     (warning,) = caught
     assert str(warning.message) == (
-        "chain: MJCF cannot say, so it is left out: motor constants (solid_joint); "
+        "chain: not representable in MJCF, left out: motor constants (solid_joint); "
         "speed limits (solid_joint)."
     )
     assert warning.filename == __file__

@@ -138,7 +138,7 @@ def test_other_joints_are_refused() -> None:
         fa.from_pinocchio(model)
     assert str(caught.value) == (
         f"from_pinocchio: joint {model.names[2]!r} is a JointModelSpherical; expected revolute and prismatic "
-        "joints. Lock others with pinocchio.buildReducedModel."
+        "joints. Lock it with pinocchio.buildReducedModel."
     )
 
 

@@ -181,7 +181,7 @@ def test_joint_without_limit_is_unlimited_and_said() -> None:
         joint("j", "revolute", "a", "b"),
         joint("k", "revolute", "b", "c"),
     )
-    said = "that a revolute joint has no <limit> (taken as unlimited), 2 times (first in line 5)"
+    said = "that a revolute joint has no <limit> (read as unlimited), 2 times (first in line 5)"
     assert ignored(*blocks) == [said]
 
 
@@ -303,7 +303,7 @@ def one_mimic(attributes: str, leader: str = "continuous") -> Joint:
             "continuous",
             "arm.urdf: joint 'k' mimics joint 'jj', which is missing; did you mean 'j'?",
         ),
-        ('joint="k"', "continuous", "arm.urdf: joint 'k' mimics joint 'k', which follows it in turn."),
+        ('joint="k"', "continuous", "arm.urdf: joint 'k' mimics joint 'k', which mimics it in turn."),
         ("", "continuous", "arm.urdf, line 6, joint 'k': <mimic> needs the attribute 'joint'."),
     ],
 )
@@ -318,7 +318,7 @@ def test_ring_of_mimics_is_refused() -> None:
         for i in range(4)
     ]
     with pytest.raises(
-        fa.ModelError, match=r"^arm.urdf: joint 'j3' mimics joint 'j0', which follows it in turn\.$"
+        fa.ModelError, match=r"^arm.urdf: joint 'j3' mimics joint 'j0', which mimics it in turn\.$"
     ):
         read(*(link(f"l{i}") for i in range(5)), *ring)
 
@@ -377,8 +377,8 @@ def test_transmission_of_a_joint_that_is_missing_is_read_over() -> None:
         ("<joint/>", "line 5, transmission 't': <joint> needs the attribute 'name'."),
         (
             '<joint name="j"/><mechanicalReduction>0</mechanicalReduction>',
-            "line 5, transmission 't': motor, gear_ratio: must not be 0; a direct drive has 1, a "
-            "reversed one a negative ratio.",
+            "line 5, transmission 't': motor, gear_ratio: must not be 0; write 1 for a direct drive, a "
+            "negative ratio for a reversing gear.",
         ),
         (
             '<joint name="j"/><actuator><motorInertia>-1</motorInertia></actuator>',
@@ -737,10 +737,10 @@ def test_what_urdf_cannot_say_is_named(tmp_path: Path) -> None:
         arm.to_urdf(tmp_path / "arm.urdf")
     said = str(caught[0].message)
     assert said.startswith(
-        "puma560: URDF cannot say, so it is left out: gravity [0.0, 1.0, -9.0]; the pose of the base"
+        "puma560: not representable in URDF, left out: gravity [0.0, 1.0, -9.0]; the pose of the base"
     )
     assert "motor constants (joint1, joint2, " in said
-    assert "Coulomb friction differs with direction (joint1, joint2, " in said
+    assert "direction-dependent Coulomb friction (joint1, joint2, " in said
     assert Path(caught[0].filename) == Path(__file__)
 
 

@@ -69,7 +69,7 @@ def test_words_in_the_place_of_a_reduction() -> None:
     )
     arm, said = told(link("a"), link("b", SOUND), joint("j", "a", "b"), gear)
     assert arm.joint("j").motor == fa.Motor(gear_ratio=1.0, rotor_inertia=0.3)
-    assert said == ["arm.urdf: repaired: <mechanicalReduction> 'reduction', line 5: taken as 1."]
+    assert said == ["arm.urdf: repaired: <mechanicalReduction> 'reduction', line 5: read as 1."]
 
 
 def test_impossible_inertia_on_links_that_never_move_is_repaired_and_said() -> None:
@@ -85,7 +85,9 @@ def test_impossible_inertia_on_links_that_never_move_is_repaired_and_said() -> N
     state = np.array([[0.3], [0.7], [-0.2]])
     assert fa.dynamics.inverse(arm, *state) == fa.dynamics.inverse(sound, *state)
     assert (len(said), nothing) == (1, [])
-    moments = "principal moments -0.04, 0.0199, 0.0301 kg m^2, which no body has, taken as 0, 0.045, 0.045"
+    moments = (
+        "principal moments -0.04, 0.0199, 0.0301 kg m^2, physically impossible, replaced with 0, 0.045, 0.045"
+    )
     assert said[0] == (
         f"arm.urdf: repaired: link 'a', which never moves, line 2: {moments}; "
         f"link 'b', which never moves, line 3: {moments}."
@@ -100,8 +102,8 @@ def test_impossible_inertia_on_a_link_that_moves_is_refused_with_advice() -> Non
         "arm.urdf, line 3, link 'b', inertia: must be positive semidefinite, "
     )
     assert str(caught.value).endswith(
-        "(centre of mass, not origin). With strict=False (forearm convert --lenient) the nearest inertia of "
-        "a body is taken."
+        "(centre of mass, not origin). With strict=False (forearm convert --lenient) the nearest possible "
+        "inertia is used."
     )
     arm, said = told(*blocks, options=LENIENT)
     np.testing.assert_allclose(np.linalg.eigvalsh(arm.link("b").inertia), [0.0, 0.045, 0.045], atol=1e-4)
@@ -164,8 +166,8 @@ def test_floating_joint_and_limits_upside_down_are_repaired_on_request() -> None
     assert [(j.name, j.kind) for j in arm.tree] == [("j", "revolute"), ("free", "fixed"), ("k", "revolute")]
     assert arm.joint("k").limits == fa.Limits()
     assert said == [
-        "arm.urdf: repaired: joint 'k', line 4: lower limit 1 above upper -1, taken as unlimited; "
-        "joint 'free', line 4: of type floating, taken as fixed."
+        "arm.urdf: repaired: joint 'k', line 4: lower limit 1 above upper -1, read as unlimited; "
+        "joint 'free', line 4: of type floating, read as fixed."
     ]
 
 
@@ -173,7 +175,7 @@ def test_floating_base_is_held() -> None:
     blocks = [link("world"), link("a", SOUND), link("b", SOUND), joint("free", "world", "a", "floating")]
     arm, said = told(*blocks, joint("j", "a", "b"))
     assert [j.kind for j in arm.tree] == ["fixed", "revolute"]
-    assert said == ["arm.urdf: repaired: joint 'free', line 5: of type floating, taken as fixed."]
+    assert said == ["arm.urdf: repaired: joint 'free', line 5: of type floating, read as fixed."]
 
 
 @pytest.mark.parametrize("offset", [0.0, 0.7])
@@ -220,7 +222,7 @@ def test_joint_that_mimics_none_is_free_on_request() -> None:
         told(*blocks)
     arm, said = told(*blocks, options=LENIENT)
     assert arm.n == 1
-    assert said == ["arm.urdf: repaired: joint 'j': mimics 'gone', which is missing, taken as free."]
+    assert said == ["arm.urdf: repaired: joint 'j': mimics 'gone', which is missing, read as free."]
 
 
 def test_many_repairs_are_one_bounded_warning() -> None:

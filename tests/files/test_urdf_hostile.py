@@ -259,10 +259,10 @@ def test_cycles() -> None:
                 "supported; remove one of them."
             ),
         ),
-        ([links("a", "a")], ": two links are called 'a'; every link needs a name of its own."),
+        ([links("a", "a")], ": two links are called 'a'; every link needs a unique name."),
         (
             [links("a", "b", "c"), joint("j", "a", "b"), joint("j", "b", "c")],
-            ": two joints are called 'j'; every joint needs a name of its own.",
+            ": two joints are called 'j'; every joint needs a unique name.",
         ),
     ],
     ids=["two roots", "no child", "no parent", "two movers", "two links of a name", "two joints of a name"],
@@ -303,9 +303,9 @@ def test_no_tree(blocks: list[str], message: str) -> None:
         *(
             (
                 links("c") + joint("i", "a", "b") + joint("j", "b", "c", kind=kind),
-                f", line 3, joint 'j': joints of type '{kind}' are not supported; write their freedoms as "
-                "prismatic and revolute joints with links of no mass between them, or take them as fixed "
-                "with strict=False (forearm convert --lenient).",
+                f", line 3, joint 'j': joints of type '{kind}' are not supported; write their degrees of "
+                "freedom as prismatic and revolute joints with massless links between them, or read them "
+                "as fixed with strict=False (forearm convert --lenient).",
             )
             for kind in ("floating", "planar", "spherical")
         ),
@@ -382,7 +382,7 @@ def test_bound_that_is_none(value: str) -> None:
     for place, other in (("upper", f"-{value}"), ("lower", value)):
         assert_refused(
             with_number(f"{place} of <limit>", other),
-            f", line 8, joint 'j', limits: lower must not be above upper, got "
+            ", line 8, joint 'j', limits: lower must not be above upper, got "
             f"{'1 and -inf' if place == 'upper' else 'inf and 1'}. With strict=False (forearm convert "
             "--lenient) the joint has no limits.",
             ModelError,
@@ -577,4 +577,4 @@ def test_many_kinds_of_things_to_read_over() -> None:
             f'<robot name="r" {attributes}><link name="a"/>{"".join(f"<t{i}/>" for i in range(5000))}</robot>'
         )
     assert len(caught) == 1
-    assert str(caught[0].message).endswith("; and 9980 more kinds of things.")
+    assert str(caught[0].message).endswith("; and 9980 more kinds.")

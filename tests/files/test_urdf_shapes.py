@@ -149,8 +149,8 @@ def test_packages_by_name_and_around_the_file(tmp_path: Path, uri: str) -> None:
     with pytest.raises(fa.InputError) as caught:
         loaded(write(other, shape))
     assert str(caught.value) == (
-        f"r.urdf, line 2, link 'b', <mesh>: '{uri.replace('//robot', '//other')}': where is the package "
-        "'other'? Say it with packages={'other': FOLDER} (--package other=FOLDER)."
+        f"r.urdf, line 2, link 'b', <mesh>: '{uri.replace('//robot', '//other')}': the package 'other' was "
+        f"not found. Give its folder with packages={{'other': FOLDER}} (--package other=FOLDER)."
     )
 
 
@@ -161,10 +161,10 @@ BAD = [
     ),
     (
         '<mesh filename="a.dae"/>',
-        "<mesh>: a.dae: only STL and OBJ are read; convert the mesh, or give the link an <inertial>.",
+        "<mesh>: a.dae: only STL and OBJ are supported; convert the mesh, or give the link an <inertial>.",
     ),
     ("<mesh/>", ": <mesh> needs the attribute 'filename'."),
-    ('<sphere radius="-1"/>', "<sphere>: sphere: radius is -1.0; give a number > 0"),
+    ('<sphere radius="-1"/>', "<sphere>: sphere: radius is -1.0; expected a number > 0"),
 ]
 
 
@@ -180,7 +180,7 @@ def test_shapes_that_cannot_be_used(tmp_path: Path, shape: str, said: str) -> No
         assert loaded(path, strict=False).massless
     assert any(
         str(w.message).startswith("r.urdf: repaired: line 2, link 'b'")
-        and str(w.message).endswith(": taken without mass.")
+        and str(w.message).endswith(": read without mass.")
         for w in heard
     )
 
@@ -205,10 +205,10 @@ def test_open_mesh_is_refused(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("v 1 2\n", ", line 1: expected v and three numbers, got 'v 1 2'."),
-        ("v 1 2 3\nf 1 2 x\n", ", line 2: there is no vertex 2 before this face."),
+        ("v 1 2 3\nf 1 2 x\n", ", line 2: vertex 2 is not defined before this face."),
         ("v 1 2 3\nf 1 x\n", ", line 2: expected a vertex, got 'x'."),
-        ("v 1 2 3\nf 0 1 1\n", ", line 2: there is no vertex 0 before this face."),
-        ("v 1 2 3\nf -2 1 1\n", ", line 2: there is no vertex -2 before this face."),
+        ("v 1 2 3\nf 0 1 1\n", ", line 2: vertex 0 is not defined before this face."),
+        ("v 1 2 3\nf -2 1 1\n", ", line 2: vertex -2 is not defined before this face."),
         ("v 1 2 3\n", ": no faces; export a mesh with triangles."),
     ],
 )

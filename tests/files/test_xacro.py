@@ -70,7 +70,7 @@ def test_packages_are_given_or_found(xacro: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(fa.InputError) as caught:
         fa.load(xacro)
     assert str(caught.value) == (
-        "arm.urdf.xacro: xacro cannot expand it: \"'parts'\". Packages of $(find ...) are given by "
+        "arm.urdf.xacro: xacro cannot expand it: \"'parts'\". Give the packages of $(find ...) with "
         "packages={name: folder} (--package NAME=FOLDER)."
     )
     (xacro.parent.parent / "elsewhere").rename(xacro.parent.parent / "parts")
@@ -115,8 +115,8 @@ def test_name_of_robot_descriptions(descriptions: Path, monkeypatch: pytest.Monk
     with pytest.raises(fa.InputError) as caught:
         fa.load("far_description")
     assert str(caught.value) == (
-        "load: robot_descriptions could not provide 'far_description': 'no network'. It downloads a "
-        "description when it is first used: try again with a network, or give the path of a file."
+        "load: robot_descriptions could not provide 'far_description': 'no network'. Descriptions are "
+        "downloaded on first use: try again with a network connection, or give the path of a file."
     )
     describe(descriptions, "bare_description", "XACRO_PATH = 'x.xacro'\n")
     with pytest.raises(

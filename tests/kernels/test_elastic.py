@@ -132,7 +132,7 @@ def test_arms_are_asked_for_what_they_have() -> None:
     assert offered == [[], [FORWARD], list(ELASTIC)]
     with pytest.raises(InputError, match="elastic_forward_dynamics: 'ur5' has no elastic joint"):
         fa.compile(rigid).elastic_forward_dynamics(*np.zeros((5, 6)))
-    with pytest.raises(ModelError, match="Leave rotor_axis out"):
+    with pytest.raises(ModelError, match="Omit rotor_axis"):
         fa.compile(spinning).elastic_inverse_dynamics(*np.zeros((5, 3)))
     with pytest.raises(InputError, match="out: expected a tuple of two arrays"):
         fa.compile(plain).elastic_forward_dynamics(*np.zeros((5, 4)), out=np.zeros(4))  # type: ignore[arg-type]

@@ -157,7 +157,7 @@ def test_mesh_section_from_an_stl_in_millimetres(tmp_path: Path) -> None:
         (('shape = "sphere"\nradius = 0.03', 'shape = "mesh"\nfile = "/etc/passwd"'), "below the folder"),
         (('shape = "sphere"\nradius = 0.03', 'shape = "mesh"\nfile = "none.stl"'), "none.stl"),
         (('name = "counterweight"', 'name = "counterweight"\nnmae = 1'), "did you mean 'name'?"),
-        ((SCHEMA, "forearm-parts/9"), "the first line must be"),
+        ((SCHEMA, "forearm-parts/9"), "expected the first line"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, change: tuple[str, str], message: str) -> None:
@@ -276,8 +276,8 @@ def test_update_leaves_alone_what_it_cannot_change(
     said = capsys.readouterr()
     assert "recorded" not in said.out
     assert (
-        "a.toml: nothing was recorded; write mass, com and inertia of each link as one "
-        "line each, not indented"
+        "a.toml: nothing was updated; to update it automatically, write mass, com and inertia of each link "
+        "on one unindented line each"
     ) in unwrapped(said.err)
     assert armfile.read_text(encoding="utf-8") == before
 
@@ -289,7 +289,7 @@ def test_update_leaves_alone_a_link_that_it_does_not_find(
     before = armfile.read_text(encoding="utf-8").replace("[[link]]", "[[ link ]]")
     armfile.write_text(before, encoding="utf-8")
     assert main(["parts", str(tmp_path / "a.parts.toml"), "--update", str(armfile)]) == 2
-    assert "nothing was recorded" in unwrapped(capsys.readouterr().err)
+    assert "nothing was updated" in unwrapped(capsys.readouterr().err)
     assert armfile.read_text(encoding="utf-8") == before
 
 

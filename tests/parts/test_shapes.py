@@ -308,12 +308,14 @@ def prism_mesh(ring: Array, length: float) -> Array:
 def test_a_bad_dimension_is_named(name: str, value: object) -> None:
     dimensions, _ = TRUTHS[name]
     for dimension in dimensions:
-        with pytest.raises(InputError, match=f"^{name}: {dimension} is .*; give a number > 0, from 1e-12"):
+        with pytest.raises(
+            InputError, match=f"^{name}: {dimension} is .*; expected a number > 0, from 1e-12"
+        ):
             SHAPES[name].function(**{**dimensions, dimension: value})
 
 
 def test_zero_is_refused_except_for_one_radius_of_a_frustum() -> None:
-    with pytest.raises(InputError, match=r"^sphere: radius is 0; give a number > 0"):
+    with pytest.raises(InputError, match=r"^sphere: radius is 0; expected a number > 0"):
         sphere(radius=0)
     with pytest.raises(InputError, match="inner_radius is 0"):
         tube(outer_radius=0.3, inner_radius=0, length=1.1)
@@ -324,7 +326,7 @@ def test_zero_is_refused_except_for_one_radius_of_a_frustum() -> None:
 
 @pytest.mark.parametrize("inner", [0.5, 0.7])
 def test_tube_needs_a_wall(inner: float) -> None:
-    with pytest.raises(InputError, match=f"inner_radius {inner} m is not below outer_radius 0.5 m"):
+    with pytest.raises(InputError, match=f"inner_radius {inner} m must be less than outer_radius 0.5 m"):
         tube(outer_radius=0.5, inner_radius=inner, length=1.1)
 
 
@@ -360,10 +362,10 @@ SQUARE = [(0.1, 0.2), (0.9, 0.2), (0.9, 1.3), (0.1, 1.3)]
 @pytest.mark.parametrize(
     ("points", "message"),
     [
-        (SQUARE[:2], "points: 2 given; give a list of 3 to 200"),
-        ([(math.cos(i), math.sin(i)) for i in range(MOST_POINTS + 1)], "points: 201 given"),
-        (None, "points: None given"),
-        (np.array(0.3), "points: 0.3 given"),
+        (SQUARE[:2], r"points: expected a list of 3 to 200 points \(x, y\), got 2"),
+        ([(math.cos(i), math.sin(i)) for i in range(MOST_POINTS + 1)], "points: expected .*, got 201"),
+        (None, "points: expected .*, got None"),
+        (np.array(0.3), "points: expected .*, got 0.3"),
         ([*SQUARE, (0.1, "0.7")], "point 5 is .*give two numbers"),
         ([*SQUARE, (0.1, math.nan)], "point 5 is"),
         ([*SQUARE, (0.1, 2e12)], "point 5 is"),
@@ -373,21 +375,21 @@ SQUARE = [(0.1, 0.2), (0.9, 0.2), (0.9, 1.3), (0.1, 1.3)]
         ([*SQUARE, (0.1, 1.7)], "turns back on itself at point 5"),
         (
             [(0.1, 0.2), (0.9, 1.3), (0.9, 0.2), (0.1, 1.3)],
-            "from point 1 to 2 meets the edge from point 3 to 4",
+            "from point 1 to 2 intersects the edge from point 3 to 4",
         ),
-        ([(0, 0), (2, 0), (2, 2), (1, 0), (0, 2)], "from point 1 to 2 meets the edge from point 3 to 4"),
+        ([(0, 0), (2, 0), (2, 2), (1, 0), (0, 2)], "from point 1 to 2 intersects the edge from point 3 to 4"),
         (
             [(0, 0), (3, 0), (3, 3), (1, 1), (2, 1), (0, 3)],
-            "from point 3 to 4 meets the edge from point 5 to 6",
+            "from point 3 to 4 intersects the edge from point 5 to 6",
         ),
-        ([(0, 0), (2, 0), (-1, 1), (0.5, 2)], "from point 2 to 3 meets the edge from point 4 to 1"),
+        ([(0, 0), (2, 0), (-1, 1), (0.5, 2)], "from point 2 to 3 intersects the edge from point 4 to 1"),
         (
             [(0, 0), (3, 0), (3, 2), (2, 2), (2, 0), (0, 2)],
-            "from point 1 to 2 meets the edge from point 4 to 5",
+            "from point 1 to 2 intersects the edge from point 4 to 5",
         ),
         ([(1e3, 0), (1e3 + 1e-14, 0), (1e3, 1e-14)], "points 1 and 2 are the same"),
         ([(0, 1e-14), (1e-14, 1e-13), (0, 5e-13)], "extent of the points is 4.9e-13"),
-        ([(0.1, 0.3), (0.2, 0.6), (0.7, 2.1)], "turns back on itself|around no area"),
+        ([(0.1, 0.3), (0.2, 0.6), (0.7, 2.1)], "turns back on itself|enclose no area"),
         ([(1e-14, 0), (2e-14, 0), (0, 3e-14)], "extent of the points is 3e-14"),
     ],
 )

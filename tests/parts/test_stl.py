@@ -165,7 +165,7 @@ def test_a_needle_is_allowed_at_any_size(size: float) -> None:
 @pytest.mark.parametrize("shape", [(0, 3, 3), (4, 3), (4, 3, 2), (9,)])
 def test_other_arrays_are_refused(shape: tuple[int, ...]) -> None:
     for function in (mesh_moments, check_closed):
-        with pytest.raises(InputError, match=r"^plate: triangles of shape .* give \(m, 3, 3\)"):
+        with pytest.raises(InputError, match=r"^plate: expected triangles of shape \(m, 3, 3\)"):
             function(np.zeros(shape), "plate")
 
 
@@ -232,9 +232,9 @@ def test_a_triangle_without_area_between_sound_ones_does_no_harm(brick: Array) -
 
 
 def test_only_lines_and_points_are_no_mesh(brick: Array) -> None:
-    with pytest.raises(InputError, match=r"^part: every triangle is a line or a point"):
+    with pytest.raises(InputError, match=r"^part: every triangle is degenerate"):
         check_closed(brick[:, [0, 0, 1]], "part")
-    with pytest.raises(InputError, match=r"^part: every triangle is a line or a point"):
+    with pytest.raises(InputError, match=r"^part: every triangle is degenerate"):
         check_closed(np.full((4, 3, 3), 0.3), "part")
 
 
@@ -285,7 +285,7 @@ def test_scale(tmp_path: Path, brick: Array, make: Writer) -> None:
     path = stored(tmp_path, make(brick))
     np.testing.assert_allclose(read_stl(path, scale=0.001), 0.001 * read_stl(path), rtol=1e-15)
     for scale in (0, -1.0, math.nan, math.inf, "mm"):
-        with pytest.raises(InputError, match=r"part.stl: scale is .*; give a number > 0"):
+        with pytest.raises(InputError, match=r"part.stl: scale is .*; expected a number > 0"):
             read_stl(path, scale=scale)  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"triangle 1 has the corner .* correct the scale"):
         read_stl(path, scale=1e12)
@@ -299,7 +299,7 @@ def test_truncated_binary(tmp_path: Path, brick: Array, header: bytes) -> None:
         with pytest.raises(InputError, match=r"part\.stl: ") as caught:
             read_stl(stored(tmp_path, data[:length]))
         if header != b"solid" + b" " * 75 and length >= 84:  # nothing else tells that one from text
-            text = f"byte 81 announces 12 triangles in 684 bytes, but the file has {length}: truncated"
+            text = f"the header announces 12 triangles in 684 bytes, but the file has {length}: truncated"
             assert text in str(caught.value)
 
 
@@ -308,7 +308,9 @@ def test_truncated_ascii(tmp_path: Path, brick: Array) -> None:
     data = ascii_stl(brick[:2])
     complete = data.rindex(b"endsolid") + len(b"endsolid")
     for length in range(complete):
-        with pytest.raises(InputError, match=r"part\.stl: (\d+ bytes|line \d+ is |the text ends|byte 81)"):
+        with pytest.raises(
+            InputError, match=r"part\.stl: (not an STL file|line \d+ is |truncated|the header announces)"
+        ):
             read_stl(stored(tmp_path, data[:length]))
     for length in range(complete, len(data)):
         assert len(read_stl(stored(tmp_path, data[:length]))) == 2
@@ -317,15 +319,23 @@ def test_truncated_ascii(tmp_path: Path, brick: Array) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (b"outer loop", b"inner loop", r"line 3 is 'inner loop' where outer is due; export again"),
-        (b"  facet", b"  facts", r"line 2 is 'facts normal 0 0 0' where facet or endsolid is due"),
-        (b"endloop", b"vertex 1 2 3", r"line 7 is 'vertex 1 2 3' where endloop is due"),
-        (b"vertex ", b"vertex 1 ", r"line 4 is 'vertex 1 .*; vertex takes three numbers: export again"),
-        (b"vertex ", b"vertex x", r"line 4 is 'vertex x.*; vertex takes three numbers"),
-        (b"vertex ", b"vertex 1_", r"line 4 is 'vertex 1_.*; vertex takes three numbers"),
+        (
+            b"outer loop",
+            b"inner loop",
+            r"line 3 is 'inner loop' where outer is expected; export the mesh again",
+        ),
+        (b"  facet", b"  facts", r"line 2 is 'facts normal 0 0 0' where facet or endsolid is expected"),
+        (b"endloop", b"vertex 1 2 3", r"line 7 is 'vertex 1 2 3' where endloop is expected"),
+        (
+            b"vertex ",
+            b"vertex 1 ",
+            r"line 4 is 'vertex 1 .*; expected vertex and three numbers; export the mesh again",
+        ),
+        (b"vertex ", b"vertex x", r"line 4 is 'vertex x.*; expected vertex and three numbers"),
+        (b"vertex ", b"vertex 1_", r"line 4 is 'vertex 1_.*; expected vertex and three numbers"),
         (b"vertex ", b"vertex nan #", r"line 4 is 'vertex nan #"),
-        (b"endsolid part\n", b"", r"the text ends at line 85, no endsolid: cut off"),
-        (b"endsolid part\n", b"endsolid\nfacet", r"line 87 is 'facet' where solid is due"),
+        (b"endsolid part\n", b"", r"truncated: the text ends at line 85 without endsolid"),
+        (b"endsolid part\n", b"endsolid\nfacet", r"line 87 is 'facet' where solid is expected"),
     ],
 )
 def test_bad_ascii_is_located(tmp_path: Path, brick: Array, old: bytes, new: bytes, message: str) -> None:
@@ -354,13 +364,13 @@ def test_signalling_nan_and_double_overflow(tmp_path: Path, brick: Array) -> Non
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "0 bytes are no STL file"),
-        (b"\n" * 200, "byte 81 announces .*: truncated or no STL file; export"),
-        (b"hello", "5 bytes are no STL file"),
-        (bytes(84), "0 triangles; export a mesh with 1 to 1000000"),
-        (b"solid part\nendsolid part\n", "2 lines without a facet"),
-        (b"solid", "the text ends at line 1, no endsolid"),
-        (bytes(80) + b"\xff" * 4 + bytes(50), "byte 81 announces 4294967295 triangles"),
+        (b"", r"not an STL file \(0 bytes\)"),
+        (b"\n" * 200, "the header announces .*: truncated or not an STL file; export"),
+        (b"hello", r"not an STL file \(5 bytes\)"),
+        (bytes(84), "expected 1 to 1000000 triangles, got 0"),
+        (b"solid part\nendsolid part\n", "no facet in 2 lines"),
+        (b"solid", "truncated: the text ends at line 1 without endsolid"),
+        (bytes(80) + b"\xff" * 4 + bytes(50), "the header announces 4294967295 triangles"),
         ("solid \xe9\n\xe9".encode("latin-1"), "line 2 is "),
     ],
 )
@@ -374,7 +384,7 @@ def test_too_large(tmp_path: Path) -> None:
     path = tmp_path / "part.stl"
     for size, message in (
         (MOST_BYTES + 1, "larger than the 64 MB allowed"),
-        (84 + 50 * (MOST_TRIANGLES + 1), "1000001 tri"),
+        (84 + 50 * (MOST_TRIANGLES + 1), "got 1000001"),
     ):
         with path.open("wb") as file:
             file.write(bytes(80) + (MOST_TRIANGLES + 1).to_bytes(4, "little"))

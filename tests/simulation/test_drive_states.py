@@ -122,13 +122,13 @@ def test_what_does_not_hold_such_states_says_so(tmp_path: Path, monkeypatch: pyt
     zeros = np.zeros((2, 11, 1))
     with pytest.raises(fa.ModelError, match=r"simulate_gradient: .* has elastic joints"):
         fa.compile(arm).simulate_gradient((zeros, zeros), (zeros, zeros), steps=10, step=1e-3, record=1)
-    with pytest.raises(fa.ModelError, match=r"fa.simulate_many do. Take the arm without springs"):
+    with pytest.raises(fa.ModelError, match=r"fa.simulate_many do. Use the arm without springs"):
         fa.compile(arm).simulate(np.zeros(1), np.zeros(1), steps=3, step=1e-3)
     with pytest.raises(fa.ModelError, match=r"LuGre friction in way, .*without bristle_stiffness"):
         fa.fmu(beam(friction=ROUGH), "beam.fmu")
     with pytest.warns(fa.ModelWarning, match="which the page does not simulate"):
         fa.studio(beam(friction=ROUGH), "beam.html")
-    with pytest.warns(fa.LossWarning, match="to_mujoco: elasticity of way is left out"):
+    with pytest.warns(fa.LossWarning, match="to_mujoco: the elasticity of way is left out"):
         fa.to_mujoco(arm)
     run = fa.simulate(arm, [0.0], [0.0], 0.01)
     with pytest.raises(fa.InputError, match="motor0: with continued= the motors continue"):

@@ -177,7 +177,7 @@ def test_a_posture_beyond_limits_and_an_arm_without_joints_are_refused(tmp_path:
     with pytest.raises(fa.InputError, match=re.escape(said)):
         fa.studio("panda", tmp_path / "a.html", q=[4, 0, 0, -1, 0, 1, 0])
     still = fa.load("ascher2").lock({"joint1": 0.0, "joint2": 0.0})
-    with pytest.raises(fa.InputError, match="has no joint that moves"):
+    with pytest.raises(fa.InputError, match="has no movable joint"):
         fa.studio(still, tmp_path / "a.html")
 
 

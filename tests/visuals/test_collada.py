@@ -190,7 +190,7 @@ WRONG = {
     "a huge index": (GOOD.replace("<p>0 0", "<p>0 " + "9" * 30), ": expected whole numbers"),
     "an index too few": (GOOD.replace("<p>0 0", "<p>0"), "not a multiple of the 2 inputs"),
     "no number": (GOOD.replace("0.0 0.0 0.0", "0.0 zero 0.0"), ": expected numbers"),
-    "NaN": (GOOD.replace(">0.0 0.0 0.0", ">nan 0.0 0.0"), "coordinates must be numbers"),
+    "NaN": (GOOD.replace(">0.0 0.0 0.0", ">nan 0.0 0.0"), "coordinates must be finite"),
     "infinite scale": (
         GOOD.replace("<node>", "<node><scale>1e999 1 1</scale>"),
         ": expected 3 finite numbers",

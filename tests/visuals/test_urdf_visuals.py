@@ -89,7 +89,7 @@ def test_files_are_found_as_for_the_mass_of_shapes(tmp_path: Path) -> None:
     assert [v.source for v in found.visuals] == ["m.STL", "m.STL", "n.stl", "n.stl"]
     lost, gone = found.missing
     assert (lost.link, lost.file) == ("b", "model://nowhere/m.stl")
-    assert "where is the package 'nowhere'" in lost.reason
+    assert "the package 'nowhere' was not found" in lost.reason
     assert gone.file == "package://looks/meshes/gone.stl"
     assert "no such file" in gone.reason
 
@@ -138,13 +138,13 @@ def test_a_dae_brings_its_colours_unless_the_urdf_has_one(tmp_path: Path) -> Non
         ("<cone/>", "expected a box"),
         ("", "expected one shape"),
         ('<mesh filename="a.ply"/>', "expected a suffix of .stl, .obj, .dae, .msh"),
-        ('<mesh filename="bad.stl"/>', "no STL file"),
-        ('<mesh filename="nan.obj"/>', "coordinates must be numbers"),
+        ('<mesh filename="bad.stl"/>', "not an STL file"),
+        ('<mesh filename="nan.obj"/>', "coordinates must be finite"),
         ('<mesh filename="line.obj"/>', "every triangle is degenerate"),
         ('<mesh filename="."/>', "expected a suffix"),
         ('<mesh filename="bad.stl" scale="1 0 1"/>', "scale must not be 0"),
         ("<mesh/>", "needs the attribute 'filename'"),
-        ('<mesh filename="cube.obj" scale="1 1e20 1"/>', "coordinates must be numbers within"),
+        ('<mesh filename="cube.obj" scale="1 1e20 1"/>', "coordinates must be finite and within"),
         ('<mesh filename="cube.obj" scale="1e-250 1e-250 1e-250"/>', "smaller than 1e-12 m"),
         ('<mesh filename="point.obj"/>', "every triangle is degenerate"),
         ('<box size="1 1 1e20"/>', "at most 1e+12 m"),

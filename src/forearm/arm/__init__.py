@@ -1,6 +1,6 @@
-"""What an arm is: links, joints and drives as frozen data, the tree they form, and arms made from arms.
+"""The arm model: links, joints and drives as frozen data, the tree they form, and modified copies.
 
-No file format and no mathematics of motion lives here.
+File formats and dynamics live elsewhere.
 """
 
 from forearm.arm.arm import Arm, Hand

@@ -1,4 +1,4 @@
-"""The arm: a frozen, validated tree of rigid links. Everything else in forearm starts from one."""
+"""The arm: a frozen, validated tree of rigid links, the starting point of everything in forearm."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ IDENTITY: Any = tuple(map(tuple, np.eye(4).tolist()))
 
 @record
 class Hand:
-    """The frame that positions, forces and payloads refer to.
+    """The frame to which hand positions, forces and payloads refer.
 
     Args:
         link: name of the link that carries it.
@@ -53,19 +53,22 @@ class Hand:
 class Arm:
     """A tree of rigid links with revolute, prismatic and fixed joints, its gravity, base, hand and drives.
 
-    `joints` are the n joints that are freedoms, in the order of q. The link that no joint moves is the base.
+    `joints` are the n movable joints (degrees of freedom), in the order of q. The base is the link that no
+    joint moves.
 
     Args:
         name: name of the arm.
         links: every link, in any order.
-        tree: every joint, fixed and mimicking ones too; kept depth first, siblings in the order given.
+        tree: every joint, including fixed and mimicking ones; stored depth first, siblings in the given
+            order.
         gravity: free-fall acceleration (3,) in the base frame, m/s^2.
         base: the base frame (4, 4) in the world.
-        hand: the hand, or the name of its link; None: the leaf behind the most freedoms, the first on a tie.
-        source: where the numbers come from.
-        notes: what else is to be known.
-        deviations: standard deviations of the numbers that were measured, by name: "link2.mass",
-            "link2.com.x", "link2.inertia.xx" (about the centre of mass), "joint1.friction.coulomb.positive",
+        hand: the hand, or the name of its link; None: the leaf with the most degrees of freedom on its path,
+            the first on a tie.
+        source: where the parameters come from.
+        notes: other remarks.
+        deviations: standard deviations of measured parameters, by name: "link2.mass", "link2.com.x",
+            "link2.inertia.xx" (about the centre of mass), "joint1.friction.coulomb.positive",
             "joint1.motor.rotor_inertia", "joint1.elasticity.stiffness". No computation depends on them.
     """
 
@@ -97,7 +100,7 @@ class Arm:
         if len(conventions) > 1:
             raise ModelError(
                 f"arm {self.name!r}: its joints mix the standard and the modified Denavit-Hartenberg "
-                "convention; write all of them in one convention, or the odd ones as frames."
+                "convention; use one convention for all, or write the others as frames."
             )
         if self.deviations is not NONE:
             with located(f"arm {self.name!r}, deviations"):
@@ -125,55 +128,55 @@ class Arm:
 
     @property
     def n(self) -> int:
-        """How many freedoms the arm has: the length of q."""
+        """The number of degrees of freedom: the length of q."""
         return len(self.joints)
 
     @cached_property
     def joints(self) -> tuple[Joint, ...]:
-        """The joints that are freedoms, in the order of q."""
+        """The movable joints (degrees of freedom), in the order of q."""
         return tuple(j for j in self.tree if j.kind != "fixed" and j.mimic is None)
 
     @cached_property
     def moving(self) -> Moving:
-        """The arm as computations see it: moving bodies only, links on fixed joints merged into them."""
+        """The arm as used in computations: moving bodies only, links on fixed joints merged into them."""
         return reduce_to_moving(self.links, self.tree)
 
     @cached_property
     def is_serial(self) -> bool:
-        """Whether the moving bodies form one chain without mimicking joints."""
+        """Whether the moving bodies form a single chain without mimicking joints."""
         return all(b.parent == i - 1 for i, b in enumerate(self.moving.bodies)) and not any(
             j.mimic for j in self.tree
         )
 
     @property
     def base_link(self) -> str:
-        """The name of the link that does not move."""
+        """The name of the base link, which no joint moves."""
         return self.links[0].name
 
     @property
     def mass(self) -> float:
-        """The mass of all links, base included, in kg."""
+        """The total mass of all links, base included, in kg."""
         return float(sum(link.mass for link in self.links))
 
     @cached_property
     def named_values(self) -> Mapping[str, float]:
-        """The numbers that can be measured, of links and drives, by the names that `deviations` has."""
+        """The measurable parameters of links and drives, by the names used in `deviations`."""
         return MappingProxyType(named_values(self.links, self.tree))
 
     def link(self, name: str) -> Link:
-        """The link of that name."""
+        """The link with this name."""
         return _named(self.links, name, "link", self.name)
 
     def joint(self, name: str) -> Joint:
-        """The joint of that name, fixed and mimicking ones too."""
+        """The joint with this name; fixed and mimicking joints count too."""
         return _named(self.tree, name, "joint", self.name)
 
     def replace(self, **changes: Any) -> Arm:
-        """A copy with some fields changed, such as `gravity`, `base`, `hand`, `name`, `links`, `tree`.
+        """Return a copy with some fields changed, such as `gravity`, `base`, `hand`, `name`, `links`, `tree`.
 
-        `hand` is a (4, 4) pose on the present hand link, the name of a link, or a `Hand`. A new `base` alone
-        tilts the arm: gravity stays what it was in the world, so its components in the base frame turn; given
-        together, both stand as given. A number that changes loses its deviation unless `deviations` are
+        `hand` is a (4, 4) pose on the current hand link, the name of a link, or a `Hand`. Changing `base`
+        alone tilts the arm: gravity stays fixed in the world, so its components in the base frame rotate; if
+        both are given, both are used as given. A changed parameter loses its deviation unless `deviations` is
         given.
         """
         fields = fields_of(self)
@@ -192,12 +195,12 @@ class Arm:
         return Arm(**(fields_of(made) | {"deviations": same})) if same else made
 
     def with_link(self, link: Link) -> Arm:
-        """A copy in which the link of that name is this one."""
+        """Return a copy in which this link replaces the link of the same name."""
         self.link(link.name)
         return self.replace(links=tuple(link if other.name == link.name else other for other in self.links))
 
     def with_joint(self, name: str, **changes: Any) -> Arm:
-        """A copy in which fields of this joint are others.
+        """Return a copy with some fields of one joint changed.
 
         Args:
             name: name of the joint.
@@ -210,31 +213,31 @@ class Arm:
         return self.replace(tree=tuple(changed if other.name == name else other for other in self.tree))
 
     def with_drives(self, drives: Mapping[str, Any] | None = None, /, **every: Any) -> Arm:
-        """A copy with other drives: `motor`, `friction`, `bearings`, `transmission`, `elasticity` of every
-        freedom, or by joint.
+        """Return a copy with other drives: `motor`, `friction`, `bearings`, `transmission`, `elasticity` of
+        every movable joint, or by joint.
 
-        `arm.with_drives(friction=Friction(coulomb=2.0))` gives every freedom this friction;
+        `arm.with_drives(friction=Friction(coulomb=2.0))` sets this friction for every movable joint;
         `arm.with_drives({"joint1": {"motor": motor, "friction": {"viscous": 0.3}}})` changes one joint. A
-        record takes the place of what was there, a mapping changes fields of it, None takes it away. A joint
-        with `elasticity` needs a motor with a rotor_inertia.
+        record replaces the present one, a mapping changes some of its fields, None removes it. A joint with
+        `elasticity` needs a motor with a rotor_inertia.
 
         Args:
-            drives: parts of the drives by the names of their joints; None: none by name.
-            **every: parts of every freedom's drive.
+            drives: parts of drives by joint name; None: no changes by name.
+            **every: drive parts for every movable joint.
         """
         from forearm.arm.change import with_drives
 
         return with_drives(self, drives, every)
 
     def rigid(self) -> Arm:
-        """The same arm without motors, rotor inertia, friction, bearings, transmissions and elasticity."""
+        """Return a copy without motors, rotor inertia, friction, bearings, transmissions and elasticity."""
         from forearm.arm.change import rigid
 
         return rigid(self)
 
     def lock(self, positions: Mapping[str, float]) -> Arm:
-        """The arm with the named joints held at these positions: fewer freedoms, their
-        links merged. Waters IV.
+        """Return a copy with the named joints locked at these positions: fewer degrees of freedom, links
+        merged. Waters IV.
         """
         from forearm.arm.change import lock
 
@@ -247,71 +250,74 @@ class Arm:
         inertia: ArrayLike | None = None,
         longest: float | None = None,
     ) -> Arm:
-        """The arm holding a body in its hand. Waters IV.
+        """Return a copy with a payload in the hand. Waters IV.
 
         Args:
             mass: mass, kg.
             com: its centre of mass (3,) in the hand frame, m.
-            inertia: tensor (3, 3) about `com`, hand axes, kg m^2; None: 0, or by `longest`.
-            longest: the longest dimension L, m, in place of `inertia`: a slender rod of unknown direction, J
-                = m L^2 / 18 about every axis.
+            inertia: tensor (3, 3) about `com`, hand axes, kg m^2; None: 0, or estimated from `longest`.
+            longest: the longest dimension L, m, instead of `inertia`: a slender rod of unknown direction, J =
+                m L^2 / 18 about every axis.
         """
         from forearm.arm.change import with_payload
 
         return with_payload(self, mass, com, inertia, longest)
 
     def with_values(self, values: Mapping[str, float]) -> Arm:
-        """The arm with other numbers by name: "link2.mass", "joint1.friction.viscous" and all others of
-        `named_values`, "gravity.z", and "joint2.alpha" where joints are rows of a Denavit-Hartenberg table.
+        """Return a copy with other parameter values by name: "link2.mass", "joint1.friction.viscous" and all
+        others of `named_values`, "gravity.z", and "joint2.alpha" if joints are rows of a Denavit-Hartenberg
+        table.
         """
         from forearm.arm.with_values import with_values
 
         return with_values(self, values)
 
     def scale_friction(self, factor: float) -> Arm:
-        """The arm with viscous, Coulomb and static friction of every joint multiplied by a factor, 0 or more,
-        bristles too; bearings and gears are unchanged.
+        """Return a copy with viscous, Coulomb and static friction of every joint scaled by a factor >= 0,
+        bristles included; bearings and gears are unchanged.
         """
         from forearm.arm.change import scale_friction
 
         return scale_friction(self, factor)
 
     def snap_angles(self, tolerance: float = 1e-4) -> Arm:
-        """The arm with exact multiples of 45 degrees where its joints have angles within `tolerance` (rad) of
-        them, such as 1.5708: fewer operations. `arm.snap.rounded_angles` lists them.
+        """Return a copy in which joint angles within `tolerance` (rad) of a multiple of 45 degrees, such as
+        1.5708, are exact, which saves operations. `arm.snap.rounded_angles` lists them.
         """
         from forearm.arm.snap import snap_angles
 
         return snap_angles(self, tolerance)
 
     def base_parameters(self) -> BaseParameters:
-        """The combinations of inertial parameters that joint torques can tell apart, with labels."""
+        """The base parameters: the combinations of inertial parameters that joint torques can identify, with
+        labels.
+        """
         from forearm.reduction.base import base_parameters
 
         return base_parameters(self)
 
     def regrouped(self) -> RegroupedArm:
-        """The equivalent arm with regrouped parameters and slid origins:
-        the same joint torques with fewer operations.
+        """The equivalent arm with regrouped parameters and shifted origins: same joint torques, fewer
+        operations.
         """
         from forearm.reduction.regrouped import regrouped_arm
 
         return regrouped_arm(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the arm file (TOML). Reading it back gives an equal arm."""
+        """Write the arm file (TOML). Reading it back yields an equal arm."""
         from forearm.files.armfile_write import save
 
         save(self, path)
 
     def to_urdf(self, path: str | os.PathLike[str]) -> None:
-        """Write a URDF; what URDF cannot say is named in a LossWarning."""
+        """Write a URDF; a LossWarning lists what URDF cannot represent."""
         from forearm.files.urdf_write import save_urdf
 
         save_urdf(self, path)
 
     def to_mjcf(self, path: str | os.PathLike[str]) -> None:
-        """Write MJCF, the XML of MuJoCo; what MJCF cannot say is named in a LossWarning."""
+        """Write MJCF, the XML of MuJoCo; a LossWarning lists what MJCF cannot represent."""
         from forearm.files.mjcf.write import save_mjcf
 
         save_mjcf(self, path)
@@ -333,11 +339,11 @@ class Arm:
 
 
 def check_arm(arm: object, what: str, moves: bool = False) -> None:
-    """Refuse what is no arm, and one without a joint that moves where something must move."""
+    """Refuse anything but an Arm, or an arm without a movable joint if one is required."""
     if not isinstance(arm, Arm):
         raise InputError(f"{what}: expected an Arm, such as fa.load('puma560'), got {shorten(arm)}.")
     if moves and not arm.n:
-        raise InputError(f"{what}: {arm.name!r} has no joint that moves.")
+        raise InputError(f"{what}: {arm.name!r} has no movable joint.")
 
 
 def _named(items: tuple[Named, ...], name: str, what: str, arm: str) -> Named:

@@ -1,4 +1,4 @@
-"""Arms from arms: with other drives or none, with joints locked, with something in the hand."""
+"""Modified copies of arms: other drives or none, locked joints, a payload in the hand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from forearm.values import check_choice, check_number, frozen_array
 
 
 def rigid(arm: Arm) -> Arm:
-    """The same arm without motors, rotor inertia, friction, bearings, transmissions and elasticity."""
+    """Return the arm without motors, rotor inertia, friction, bearings, transmissions and elasticity."""
     return arm.replace(
         tree=tuple(
             dataclasses.replace(j, motor=None, friction=None, bearings=(), transmission=None, elasticity=None)
@@ -31,7 +31,7 @@ def rigid(arm: Arm) -> Arm:
     )
 
 
-# What a drive is made of, by the fields of a joint.
+# The parts of a drive, as fields of a joint.
 DRIVE = {
     "motor": Motor,
     "friction": Friction,
@@ -42,7 +42,7 @@ DRIVE = {
 
 
 def with_drives(arm: Arm, drives: Mapping[str, Any] | None, every: Mapping[str, Any]) -> Arm:
-    """The arm with drives changed: those of every freedom first, then those of the joints that are named."""
+    """Return the arm with other drives: first those for every joint, then those by joint name."""
     if drives is not None and not isinstance(drives, Mapping):
         raise InputError(
             "with_drives: expected drives by joint, such as {'joint1': {'motor': Motor(gear_ratio=50)}}, or "
@@ -75,7 +75,7 @@ def _with_drive(joint: Joint, parts: Mapping[str, Any]) -> Joint:
 
 
 def _part(joint: Joint, part: str, given: Any) -> Any:
-    """A part of a drive as it was given, or with the fields changed that a mapping gives."""
+    """A part of a drive as given, or the present one with the fields changed that a mapping lists."""
     kind = DRIVE[part]
     if kind is None or not isinstance(given, Mapping):
         return given
@@ -93,7 +93,7 @@ def _part(joint: Joint, part: str, given: Any) -> Any:
 
 
 def scale_friction(arm: Arm, factor: float) -> Arm:
-    """The arm with friction of every joint times a factor, 0 or more; bearings and gears are unchanged."""
+    """Return the arm with friction of every joint scaled by a factor >= 0, bearings and gears unchanged."""
     times = quantity(factor, "scale_friction, factor", minimum=0.0)
 
     def scaled(joint: Joint) -> Joint:
@@ -102,7 +102,7 @@ def scale_friction(arm: Arm, factor: float) -> Arm:
             return joint
         coulomb = times * f.coulomb[0], times * f.coulomb[1]
         static = None if f.static is None else (times * f.static[0], times * f.static[1])
-        # Bristles slip after the same way: their stiffness and damping go with the level.
+        # Bristles then slip at the same deflection: their stiffness and damping scale with the level.
         sigma0 = None if f.bristle_stiffness is None or not times else times * f.bristle_stiffness
         less = dataclasses.replace(
             f,
@@ -118,11 +118,11 @@ def scale_friction(arm: Arm, factor: float) -> Arm:
 
 
 def lock(arm: Arm, positions: Mapping[str, float]) -> Arm:
-    """The arm with these joints held still: the two links beside each become one. Waters IV, joint locking.
+    """Return the arm with these joints locked: the two links at each become one. Waters IV, joint locking.
 
-    The inner link takes over mass and inertia. The outer one stays as a massless frame fixed on it, so that
-    its name, the hand and the joints behind it keep their meaning. A joint that mimics a locked one is
-    locked where it follows to.
+    The inner link takes over mass and inertia. The outer one stays as a massless frame fixed to it, so that
+    its name, the hand and the joints behind it keep their meaning. A joint that mimics a locked one is locked
+    at the position that follows.
     """
     held = _held_positions(arm, positions)
     links = {link.name: link for link in arm.links}
@@ -142,7 +142,7 @@ def lock(arm: Arm, positions: Mapping[str, float]) -> Arm:
                 placement=Frame.from_pose(T),
             )
         )
-        # The link that takes the mass over: past other joints locked in the same call.
+        # The link that takes over the mass: past other joints locked in the same call.
         onto, T_onto = carrier.get(joint.parent, (joint.parent, np.eye(4)))
         T_onto = matmul(T_onto, T)
         carrier[joint.child] = (onto, T_onto)
@@ -158,13 +158,14 @@ def with_payload(
     inertia: ArrayLike | None = None,
     longest: float | None = None,
 ) -> Arm:
-    """The arm with a body in its hand. Waters IV: full knowledge, or mass and longest dimension only.
+    """Return the arm with a payload in its hand. Waters IV: fully known, or by mass and longest dimension
+    only.
 
-    `com` (m) is in the hand frame, `inertia` (kg m^2) about it in hand axes; without one the payload is a
-    point. With `longest` = L (m) the body is taken as a uniform slender rod of length L whose direction is
-    not known, so that on average J = m L^2 / 18 about every axis through its centre; for a rod the truth
-    lies between 0 and m L^2 / 12. The assumption is added to the arm's notes. A payload without mass and
-    inertia changes nothing.
+    `com` (m) is in the hand frame, `inertia` (kg m^2) about it in hand axes; without inertia the payload is a
+    point mass. With `longest` = L (m) it is a uniform slender rod of length L and unknown direction, so that
+    on average J = m L^2 / 18 about every axis through its centre; the true value for a rod lies between 0 and
+    m L^2 / 12. The assumption is recorded in the arm's notes. A payload without mass and inertia changes
+    nothing.
     """
     mass = quantity(mass, "payload, mass", minimum=0.0)
     centre = frozen_array(com, (3,), "payload, com")
@@ -176,8 +177,8 @@ def with_payload(
         inertia = np.eye(3) * (mass * (longest * longest) / 18.0)
         if longest > 0.0:
             note = (
-                f"Payload of {mass:g} kg, longest dimension {longest:g} m, taken as a uniform "
-                f"slender rod of unknown direction: {mass * longest**2 / 18.0:.6g} kg m^2 about "
+                f"Payload of {mass:g} kg, longest dimension {longest:g} m, modelled as a uniform slender "
+                f"rod of unknown direction: {mass * longest**2 / 18.0:.6g} kg m^2 about "
                 "every axis through its centre."
             )
     tensor = np.zeros((3, 3)) if inertia is None else frozen_array(inertia, (3, 3), "payload, inertia")
@@ -185,7 +186,7 @@ def with_payload(
     if held.massless:
         return arm
     if mass == 0.0:
-        raise ModelError("payload: an inertia without mass; give the mass too.")
+        raise ModelError("payload: inertia without mass; give the mass too.")
     changed = arm.with_link(merged(arm.link(arm.hand.link), held, arm.hand.pose))
     return changed.replace(notes="\n".join(filter(None, (arm.notes, note)))) if note else changed
 
@@ -212,13 +213,13 @@ def _within(limits: Limits, position: float, name: str) -> float:
         position, min(max(position, limits.lower), limits.upper), rel_tol=1e-12, abs_tol=1e-12
     ):
         raise InputError(
-            f"lock: joint {name!r} cannot stand at {position:g}; its limits are "
-            f"{limits.lower:g} to {limits.upper:g}."
+            f"lock: joint {name!r}: position {position:g} is outside its limits {limits.lower:g} to "
+            f"{limits.upper:g}."
         )
     return position
 
 
 def merged(onto: Link, body: Link, T_onto_body: Floats) -> Link:
-    """The one link that two make, under the name of the first and in its frame."""
+    """Merge two links into one with the name and frame of the first."""
     mass, com, inertia = combine_bodies([onto.properties, move_body(T_onto_body, *body.properties)])
     return Link(name=onto.name, mass=mass, com=com, inertia=inertia)

@@ -1,4 +1,4 @@
-"""How sure the numbers of an arm are: standard deviations by name, a mapping that never changes."""
+"""Uncertainty of an arm's parameters: standard deviations by name, as an immutable mapping."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from forearm.values import check_number
 
 
 class Deviations(Mapping[str, float]):
-    """Standard deviations of an arm's numbers by name, in the unit of each; hashable.
+    """Standard deviations of an arm's parameters by name, each in its parameter's unit; hashable.
 
     Args:
-        given: the deviations, in the order in which they are kept.
+        given: the deviations, in the order in which they are stored.
     """
 
     __slots__ = ("_values",)
@@ -44,7 +44,7 @@ NONE = Deviations()
 
 
 def checked(given: object, known: Callable[[], Mapping[str, float]]) -> Deviations:
-    """Deviations in the order of the arm's numbers, or an error that names the wrong one."""
+    """Deviations in the order of the arm's parameters; an error names an invalid one."""
     if not isinstance(given, Mapping):
         raise InputError(
             f"deviations: expected standard deviations by name, such as {{'link2.mass': 0.02}}, got "
@@ -57,11 +57,13 @@ def checked(given: object, known: Callable[[], Mapping[str, float]]) -> Deviatio
         where = f"deviations, {shorten(name)}"
         if isinstance(value, Mapping):
             raise InputError(
-                f"{where}: expected a number, got a table; in a file the whole name stands in quotes, such "
-                'as "link2.mass" = 0.02.'
+                f"{where}: expected a number, got a table; in a file, quote the whole name, such as "
+                '"link2.mass" = 0.02.'
             )
         if name not in numbers:
-            raise NameNotFound(f"{where}: the arm has no number of this name; {suggest(str(name), numbers)}")
+            raise NameNotFound(
+                f"{where}: the arm has no parameter of this name; {suggest(str(name), numbers)}"
+            )
         values[name] = check_number(value, where, minimum=0.0)
     return Deviations({name: values[name] for name in numbers if name in values})
 
@@ -69,5 +71,7 @@ def checked(given: object, known: Callable[[], Mapping[str, float]]) -> Deviatio
 def kept(
     deviations: Mapping[str, float], before: Mapping[str, float], after: Mapping[str, float]
 ) -> Deviations:
-    """The deviations of those numbers that are in both arms and the same: a changed number is not as sure."""
+    """The deviations of parameters that both arms share with equal values: a changed value has no known
+    deviation.
+    """
     return Deviations({k: std for k, std in deviations.items() if k in after and after[k] == before[k]})

@@ -1,4 +1,4 @@
-"""An arm from a Denavit-Hartenberg table in arrays, for those who have one in Python."""
+"""Build an arm from a Denavit-Hartenberg table in arrays."""
 
 from __future__ import annotations
 
@@ -29,19 +29,18 @@ def from_dh(
     gravity: ArrayLike = STANDARD_GRAVITY,
     tool: ArrayLike | None = None,
 ) -> Arm:
-    """A serial arm from a Denavit-Hartenberg table. Joints are called joint1, joint2, ... and links link0,
-    link1, ...
+    """A serial arm from a Denavit-Hartenberg table, with joints joint1, ... and links link0, link1, ...
 
     Args:
         name: name of the arm.
         table: rows (a, alpha, d, theta), (n, 4), m and rad, one per joint.
         convention: "standard" or "modified".
-        joints: a letter per joint, R or P, such as "RRPRRR"; None: all revolute.
+        joints: one letter per joint, R or P, such as "RRPRRR"; None: all revolute.
         mass: masses (n,) of links 1 to n, kg; None: 0.
         com: centres of mass (n, 3) in the links' frames, m; None: their origins.
         inertia: tensors (n, 3, 3) in the links' axes, kg m^2; None: 0.
-        inertia_about: the point of `inertia`, "com" or "origin" of each link's frame.
-        limits: rows (lower, upper), (n, 2), rad or m; None: none.
+        inertia_about: reference point of `inertia`: "com", or "origin" of each link's frame.
+        limits: rows (lower, upper), (n, 2), rad or m; None: unlimited.
         gravity: free-fall acceleration (3,) in the base frame, m/s^2.
         tool: the hand (4, 4) in frame n; None: frame n itself.
     """

@@ -1,7 +1,6 @@
-"""What moves a joint and what brakes it: motor, friction, bearings, transmission, elasticity, as data.
+"""Drives as data: motor, friction, bearings, transmission and elasticity of a joint.
 
-Motor-side figures are marked so by `Friction.side`; everything else here is what a data
-sheet or a drawing says.
+`Friction.side` marks friction given on the motor side; all other values are as in data sheets or drawings.
 """
 
 from __future__ import annotations
@@ -23,19 +22,19 @@ INTERPOLATIONS = ("linear", "spline")
 
 @record
 class Motor:
-    """A motor behind a gear. Swartz (11)-(12), with gear ratio N: motor angle = N x joint angle.
+    """A motor with a gear. Swartz (11)-(12), with gear ratio N: motor angle = N x joint angle.
 
     Unknown constants are None.
 
     Args:
-        gear_ratio: N, negative where the gear reverses.
-        rotor_inertia: J on the motor side, kg m^2; it reaches the joint as N^2 J.
+        gear_ratio: N, negative if the gear reverses.
+        rotor_inertia: J on the motor side, kg m^2; reflected to the joint as N^2 J.
         torque_constant: Kt, N m / A, and V s / rad.
         resistance: of the winding, ohm.
         inductance: of the winding, H.
-        max_voltage: largest voltage of either sign, V.
-        max_current: largest current of either sign, A.
-        amplifier_gain: voltage / output of the converter; None: 1.
+        max_voltage: largest voltage magnitude, V.
+        max_current: largest current magnitude, A.
+        amplifier_gain: motor voltage / converter output; None: 1.
     """
 
     gear_ratio: float = 1.0
@@ -51,7 +50,8 @@ class Motor:
         ratio = quantity(self.gear_ratio, "motor, gear_ratio")
         if ratio == 0.0:
             raise ModelError(
-                "motor, gear_ratio: must not be 0; a direct drive has 1, a reversed one a negative ratio."
+                "motor, gear_ratio: must not be 0; write 1 for a direct drive, a negative ratio for a "
+                "reversing gear."
             )
         set_field(self, "gear_ratio", ratio)
         set_field(self, "rotor_inertia", quantity(self.rotor_inertia, "motor, rotor_inertia", minimum=0.0))
@@ -60,13 +60,11 @@ class Motor:
         _optional(self, "inductance", "motor", minimum=0.0)
         _optional(self, "amplifier_gain", "motor")
         if self.amplifier_gain == 0.0:
-            raise ModelError(
-                "motor, amplifier_gain: must not be 0; leave it out where there is no amplifier."
-            )
+            raise ModelError("motor, amplifier_gain: must not be 0; leave it out if there is no amplifier.")
 
     @property
     def reflected_inertia(self) -> float:
-        """N^2 J, what the joint feels of the rotor, in kg m^2 (kg for a sliding joint)."""
+        """N^2 J, the rotor inertia reflected to the joint, in kg m^2 (kg for a prismatic joint)."""
         return self.gear_ratio * self.gear_ratio * self.rotor_inertia
 
 
@@ -74,19 +72,19 @@ class Motor:
 class Friction:
     """Viscous, Coulomb and Stribeck friction. On the motor side: tau_f = |N| (B |N| qd + Tc+-).
 
-    With `bristle_stiffness` simulations take LuGre's model, whose steady state this curve is: a bristle
-    deflected by z, z' = v - sigma0 |v| z / g(v), rubs with sigma0 z + sigma1 z' + B v. Without `static`,
-    `viscous` and `bristle_damping` it is Dahl's.
+    With `bristle_stiffness`, simulations use the LuGre model, whose steady state is this curve: a bristle
+    deflected by z, z' = v - sigma0 |v| z / g(v), exerts sigma0 z + sigma1 z' + B v. Without `static`,
+    `viscous` and `bristle_damping` it is Dahl's model.
 
     Args:
-        side: "joint" or "motor"; all of it is said there, the speed too.
+        side: "joint" or "motor": the side to which all values refer, the speed included.
         viscous: B, N m s / rad (N s / m).
-        coulomb: (for qd > 0, at least 0; for qd < 0, at most 0), N m (N); one number where both are equal:
-            2.0 for (2.0, -2.0).
-        static: `coulomb` at breaking loose, in the same form, N m (N); None: no more than `coulomb`.
-        stribeck_speed: speed with which `static` decays to `coulomb`, rad/s (m/s); it goes with `static`.
-        bristle_stiffness: sigma0, N m / rad (N / m); None: no bristles, a joint at rest stands.
-        bristle_damping: sigma1, N m s / rad (N s / m); it goes with `bristle_stiffness`.
+        coulomb: (for qd > 0, at least 0; for qd < 0, at most 0), N m (N); one number if both are equal: 2.0
+            for (2.0, -2.0).
+        static: break-away level, in the same form as `coulomb`, N m (N); None: equal to `coulomb`.
+        stribeck_speed: speed over which `static` decays to `coulomb`, rad/s (m/s); required with `static`.
+        bristle_stiffness: sigma0, N m / rad (N / m); None: no bristles, the joint sticks rigidly at rest.
+        bristle_damping: sigma1, N m s / rad (N s / m); requires `bristle_stiffness`.
     """
 
     side: Literal["joint", "motor"] = "joint"
@@ -97,7 +95,7 @@ class Friction:
     bristle_stiffness: float | None = None
     bristle_damping: float = 0.0
 
-    if TYPE_CHECKING:  # what is given may be one number, what is read is a pair
+    if TYPE_CHECKING:  # accepts one number, stores a pair
 
         def __init__(
             self,
@@ -131,7 +129,7 @@ class Friction:
         )
         if self.bristle_stiffness is None and self.bristle_damping:
             raise ModelError(
-                "friction, bristle_damping: it goes with bristle_stiffness; give both, or viscous alone."
+                "friction, bristle_damping: requires bristle_stiffness; give both, or viscous alone."
             )
         if self.bristle_stiffness is not None and 0.0 in self.coulomb:
             raise ModelError(
@@ -142,13 +140,14 @@ class Friction:
 
 @record
 class Bearing:
-    """A bearing whose friction follows the reaction in it. Dhanaraj 3.3.
+    """A bearing whose friction depends on the reaction in it. Dhanaraj 3.3.
 
     Args:
         kind: "journal" or "thrust" in a revolute joint, "linear" in a prismatic one.
         mu: coefficient of friction.
         radius: of a journal or thrust bearing, m.
-        distance: between the two supports of a journal or linear bearing, or effective length of one, m.
+        distance: between the two supports of a journal or linear bearing, or effective length of a single
+            one, m.
         offset: of the midpoint of the supports from the joint's origin, along the joint's axis, m.
     """
 
@@ -173,14 +172,14 @@ class Bearing:
 
 @record
 class Transmission:
-    """A gear's losses: efficiency against load and a break-away torque, joint side. Dhanaraj 3.4.
+    """Gear losses: efficiency against load and a break-away torque, joint side. Dhanaraj 3.4.
 
     Args:
-        efficiency: ((load, efficiency), ...) with load = |output torque| / rated_torque, rising from 0 or
+        efficiency: ((load, efficiency), ...) with load = |output torque| / rated_torque, increasing from 0 or
             above.
         rated_torque: torque at load 1, N m (N).
-        breakaway: torque (force) that motion takes at any load, N m (N).
-        interpolation: between the pairs of `efficiency`, "linear" or "spline".
+        breakaway: torque (force) needed for motion at any load, N m (N).
+        interpolation: "linear" or "spline", between the pairs of `efficiency`.
     """
 
     efficiency: tuple[tuple[float, float], ...]
@@ -209,18 +208,18 @@ class Transmission:
 
 @record
 class Elasticity:
-    """What gives between motor and link: a spring with a damper, behind a gap where there is backlash.
+    """Compliance between motor and link: a spring with a damper, optionally with backlash.
 
-    It carries f(e) + D e' with the deflection e = motor angle / N - joint angle, all on the joint's side.
+    It carries f(e) + D e' with the deflection e = motor angle / N - joint angle, all on the joint side.
 
     Args:
-        stiffness: f(e) = K e, N m / rad (N / m); None: `curve` says it.
-        curve: ((deflection, torque), ...), both rising from above 0; f is the same in either direction,
-            passes through 0, and goes on with its last slope beyond the last point.
-        interpolation: between the points of `curve`, "linear" as catalogues have it, or "spline".
+        stiffness: K in f(e) = K e, N m / rad (N / m); None: given by `curve`.
+        curve: ((deflection, torque), ...), both positive and increasing; f is odd and continues with its last
+            slope beyond the last point.
+        interpolation: "linear", as in catalogues, or "spline", between the points of `curve`.
         damping: D, N m s / rad (N s / m).
-        half_gap: backlash: the motor is free to move by so much from the middle to either flank, rad (m).
-        rotor_axis: axis (3,) of the rotor in the joint's frame before it moves, of any length but 0: its spin
+        half_gap: half of the backlash: free motion of the motor from the centre to either flank, rad (m).
+        rotor_axis: axis (3,) of the rotor in the joint's fixed frame, of any nonzero length: the rotor's spin
             acts on the link that carries the motor (full model); None: it does not (Spong's reduced model).
     """
 
@@ -245,21 +244,21 @@ class Elasticity:
         for k, (a, b) in enumerate(pairwise(rows)):
             if b[0] <= a[0] or b[1] <= a[1]:
                 raise ModelError(
-                    f"{where}: deflections and torques must both rise; point {k + 2}, {b}, does not rise "
-                    f"from {a}."
+                    f"{where}: deflections and torques must both increase; point {k + 2}, {b}, does not "
+                    f"increase from {a}."
                 )
         set_field(self, "curve", rows)
         if (self.stiffness is None) != bool(rows):
             raise ModelError(
                 "elasticity: expected either stiffness or a curve, got "
-                f"{'both' if rows else 'neither'}; leave the joint's elasticity out where it is rigid."
+                f"{'both' if rows else 'neither'}; leave the elasticity out if the joint is rigid."
             )
         if self.rotor_axis is not None:
             set_field(self, "rotor_axis", _direction(self.rotor_axis, "elasticity, rotor_axis"))
 
 
 def _direction(value: object, where: str) -> tuple[float, float, float]:
-    """Three numbers as a vector of unit length."""
+    """Three numbers as a unit vector."""
     if not isinstance(value, tuple | list | np.ndarray) or len(value) != 3:
         raise InputError(f"{where}: expected three numbers, got {shorten(value)}.")
     x, y, z = (quantity(v, where) for v in value)
@@ -270,7 +269,7 @@ def _direction(value: object, where: str) -> tuple[float, float, float]:
         )
     if abs(math.sqrt(x * x + y * y + z * z) - 1.0) <= 1e-15:
         return x, y, z
-    x, y, z = x / largest, y / largest, z / largest  # squares of small numbers are 0
+    x, y, z = x / largest, y / largest, z / largest  # the squares of small numbers underflow to 0
     length = math.sqrt(x * x + y * y + z * z)
     return x / length, y / length, z / length
 
@@ -294,7 +293,7 @@ def _two_sided(value: object, where: str) -> tuple[float, float]:
     forwards, backwards = quantity(value[0], where, minimum=0.0), quantity(value[1], where)
     if backwards > 0.0:
         raise ModelError(
-            f"{where}: the second value is the torque for qd < 0 and must be at most 0, so that it brakes; "
-            f"got {backwards:g}; write ({forwards:g}, {-backwards:g})."
+            f"{where}: the second value is the torque for qd < 0 and must be at most 0, so that it opposes "
+            f"the motion; got {backwards:g}; write ({forwards:g}, {-backwards:g})."
         )
     return forwards, backwards

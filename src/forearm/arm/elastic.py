@@ -1,7 +1,8 @@
-"""An arm with elastic joints taken apart: what is before the springs, and what is behind them.
+"""Split an arm with elastic joints into its motor side and its link side.
 
-`link_side` is the arm without what moves with the rotors of its elastic joints. `expanded` has these rotors
-as bodies with freedoms of their own, behind the n freedoms of the links: the mechanics, springs apart.
+`link_side` is the arm without the parts that move with the rotors of its elastic joints. `expanded` models
+these rotors as bodies with their own degrees of freedom, after the n of the links: the mechanics without
+springs.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from forearm.arm.joint import Frame, Joint, Mimic
 from forearm.arm.link import Link, is_semidefinite
 from forearm.portable import matmul
 
-ROTOR, SHAFT = ".rotor", ".shaft"  # what stands behind a joint's name
+ROTOR, SHAFT = ".rotor", ".shaft"  # suffix after a joint's name
 
 
 def elastic_freedoms(arm: Arm) -> tuple[int, ...]:
-    """The freedoms with a spring between motor and link, in the order of q."""
+    """The movable joints with a spring between motor and link, in the order of q."""
     return tuple(i for i, joint in enumerate(arm.joints) if joint.elasticity is not None)
 
 
@@ -38,8 +39,8 @@ def has_spinning_rotors(arm: Arm) -> bool:
 
 @lru_cache(maxsize=64)
 def link_side(arm: Arm) -> Arm:
-    """The arm with rotor, gear and the motor's friction of its elastic joints taken away: the torques that
-    move it are those of the springs.
+    """The arm without rotor, gear and motor friction of its elastic joints: its joint torques are those of
+    the springs.
     """
     if not is_elastic(arm):
         return arm
@@ -55,19 +56,19 @@ def link_side(arm: Arm) -> Arm:
 
 @lru_cache(maxsize=64)
 def expanded(arm: Arm) -> Arm:
-    """`link_side` with the rotors of the elastic joints as bodies. Behind the n freedoms of the links there
-    is one for each rotor, in the order of q, its position as the joint has it: motor angle / N.
+    """`link_side` with the rotors of the elastic joints as bodies. After the n degrees of freedom of the
+    links there is one per rotor, in the order of q, in joint-side coordinates: motor angle / N.
 
-    A rotor with a `rotor_axis` spins on the link that carries it, with N times its freedom, and has the part
-    J a a^T of that link's inertia; where the file leaves less to the link, it comes to it. Any other turns by
-    itself.
+    A rotor with a `rotor_axis` spins on the link that carries it, at N times its coordinate, and owns the
+    part J a a^T of that link's inertia; if the file gives the link less, the difference is added. Any other
+    rotor spins by itself.
     """
     tree, links = list(link_side(arm).tree), {link.name: link for link in arm.links}
     for joint in arm.joints:
         if joint.elasticity is None:
             continue
         motor, axis = joint.motor, joint.elasticity.rotor_axis
-        assert motor is not None  # Joint has seen to it
+        assert motor is not None  # guaranteed by Joint
         about = np.diag([0.0, 0.0, motor.reflected_inertia if axis is None else 0.0])
         shaft = joint.name + SHAFT
         links[shaft] = Link(name=shaft, inertia=about)
@@ -78,7 +79,7 @@ def expanded(arm: Arm) -> Arm:
 
 
 def _spin(arm: Arm, joint: Joint, links: dict[str, Link], tree: list[Joint]) -> None:
-    """A rotor on the link that carries it, whose inertia about its axis it takes over."""
+    """A rotor on the link that carries it; its inertia about its axis is taken from that link."""
     motor, elasticity = joint.motor, joint.elasticity
     assert motor is not None
     assert elasticity is not None
@@ -88,7 +89,7 @@ def _spin(arm: Arm, joint: Joint, links: dict[str, Link], tree: list[Joint]) -> 
     frames = arm.moving.frames
     carrier, T = frames[joint.parent]
     R_body_rotor = matmul(T[:3, :3], joint.before[:3, :3])
-    # The carrier, or a link fixed on it that has so much: others may be mere frames.
+    # The carrier, or a link fixed on it with enough inertia: others may be mere frames.
     for name in sorted((name for name, (k, _) in frames.items() if k == carrier), key=joint.parent.__ne__):
         R = matmul(frames[name][1][:3, :3].T, R_body_rotor)
         rest = links[name].inertia - matmul(matmul(R, J), R.T)
@@ -102,12 +103,12 @@ def _spin(arm: Arm, joint: Joint, links: dict[str, Link], tree: list[Joint]) -> 
 
 
 def _joint(name: str, parent: str, place: Frame, **drive: Any) -> Joint:
-    """A revolute joint named as the link that it moves."""
+    """A revolute joint named after the link that it moves."""
     return Joint(name=name, kind="revolute", parent=parent, child=name, placement=place, **drive)
 
 
 def shaft_friction(joint: Joint) -> Friction | None:
-    """The motor's friction as a joint with the gear's ratio 1 has it: |N| (B |N| qd + Tc)."""
+    """Motor friction reflected to a joint with gear ratio 1: |N| (B |N| qd + Tc)."""
     f, motor = joint.friction, joint.motor
     if f is None or f.side == "joint" or motor is None:
         return None

@@ -1,7 +1,7 @@
-"""A joint: how the child link sits on its parent, and how it moves.
+"""A joint: the pose of the child link on its parent, and how it moves.
 
-Every placement gives the same three things, so that nothing behind it asks how the joint was described:
-T_parent_child(q) = before . motion(axis, q) . after.
+Every placement provides the same three quantities, so that other code need not know how the joint was
+described: T_parent_child(q) = before . motion(axis, q) . after.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
 
 
 class Limits(NamedTuple):
-    """The range of a joint's coordinate.
+    """The range of a joint coordinate.
 
     Args:
-        lower: smallest q, rad or m; -inf: none.
-        upper: largest q, rad or m; inf: none.
+        lower: smallest q, rad or m; -inf: unlimited.
+        upper: largest q, rad or m; inf: unlimited.
     """
 
     lower: float = -math.inf
@@ -49,17 +49,17 @@ class Limits(NamedTuple):
 
 @record
 class DH:
-    """Denavit-Hartenberg parameters in one of the two conventions; the joint turns or slides along z.
+    """Denavit-Hartenberg parameters in one of the two conventions; the joint axis is z.
 
-    standard: T = Rz(theta) Tz(d) Tx(a) Rx(alpha), a and alpha behind the joint (Swartz, Waters);
-    modified: T = Rx(alpha) Tx(a) Rz(theta) Tz(d), a and alpha before the joint (Dhanaraj 2.2, Mata).
+    standard: T = Rz(theta) Tz(d) Tx(a) Rx(alpha), a and alpha after the joint (Swartz, Waters); modified: T =
+    Rx(alpha) Tx(a) Rz(theta) Tz(d), a and alpha before the joint (Dhanaraj 2.2, Mata).
 
     Args:
         convention: "standard" or "modified".
         a: length along x, m.
         alpha: twist about x, rad.
-        d: offset along z, m; q is added to it in a prismatic joint.
-        theta: angle about z, rad; q is added to it in a revolute joint.
+        d: offset along z, m; q is added to it for a prismatic joint.
+        theta: angle about z, rad; q is added to it for a revolute joint.
     """
 
     convention: Convention
@@ -71,7 +71,7 @@ class DH:
     def __post_init__(self) -> None:
         if self.convention not in CONVENTIONS:
             raise InputError(
-                "DH convention: expected 'standard' (a, alpha behind the joint) or 'modified' (Craig: before "
+                "DH convention: expected 'standard' (a, alpha after the joint) or 'modified' (Craig: before "
                 f"it), got {shorten(self.convention)}."
             )
         for name in ("a", "alpha", "d", "theta"):
@@ -100,13 +100,13 @@ class DH:
 
 @record
 class Frame:
-    """The joint's frame in the parent link and the axis in it, as URDF has them; the child link's frame is
+    """The joint's frame in the parent link and its axis in that frame, as in URDF; the child link's frame is
     the joint's moving frame.
 
     Args:
         xyz: origin (3,) in the parent link's frame, m.
         rpy: roll, pitch, yaw (3,) in the parent link's axes, rad.
-        axis: direction (3,) in the joint's frame, of any length but 0.
+        axis: direction (3,) in the joint's frame, of any nonzero length.
     """
 
     xyz: Floats = (0.0, 0.0, 0.0)  # type: ignore[assignment]
@@ -120,8 +120,8 @@ class Frame:
         largest = float(np.abs(axis).max())
         if largest == 0.0:
             raise ModelError("axis: must not be 0 0 0; give the direction of the joint, such as 0 0 1.")
-        # Divided only where it is not of unit length already, so that reading what was
-        # written changes no bit.
+        # Normalised only if not of unit length already, so that reading back what was
+        # written does not change a bit.
         if abs(matmul(axis, axis) - 1.0) > 1e-15:
             axis = axis / largest
             axis = axis / norm(axis)
@@ -129,7 +129,7 @@ class Frame:
 
     @staticmethod
     def from_pose(T: Floats, axis: Floats | None = None) -> Frame:
-        """The placement whose joint frame has this pose in the parent link.
+        """A placement from the joint's frame in the parent link.
 
         Args:
             T: the joint's frame (4, 4) in the parent link.
@@ -155,9 +155,9 @@ class Mimic:
     """A joint that follows another: q = multiplier x q(joint) + offset.
 
     Args:
-        joint: name of the joint that it follows.
-        multiplier: its q for each rad or m of the other's.
-        offset: its q where the other's is 0, rad or m.
+        joint: name of the leading joint.
+        multiplier: q per rad or m of the leading joint.
+        offset: q where the leading joint is at 0, rad or m.
     """
 
     joint: str
@@ -172,20 +172,20 @@ class Mimic:
 
 @record
 class Joint:
-    """One joint of the tree: the two links, where it sits, its limits and its drive.
+    """One joint of the tree: its two links, placement, limits and drive.
 
     Args:
-        name: its name, which no other joint of the arm has.
+        name: its unique name.
         kind: "revolute", "prismatic" or "fixed".
         parent, child: names of the links before and behind it.
-        placement: where it sits on its parent, and its axis.
-        limits: range of q, rad or m; by default none.
-        max_speed: largest |qd|, rad/s (m/s); None: no limit.
-        max_effort: largest torque (force) on the joint side, N m (N); None: no limit.
-        mimic: the joint that it follows; None: it is a freedom, unless fixed.
-        motor, friction: its drive; None: none.
-        bearings: bearings whose friction follows the load.
-        transmission: losses of its gear; None: none.
+        placement: its pose on the parent link, and its axis.
+        limits: range of q, rad or m; default: unlimited.
+        max_speed: largest |qd|, rad/s (m/s); None: unlimited.
+        max_effort: largest torque (force) on the joint side, N m (N); None: unlimited.
+        mimic: the joint that it follows; None: a degree of freedom, unless fixed.
+        motor, friction: its drive; None: not modelled.
+        bearings: bearings with load-dependent friction.
+        transmission: gear losses; None: lossless.
         elasticity: spring, damper and backlash between motor and link; None: the drive is rigid.
     """
 
@@ -230,12 +230,12 @@ class Joint:
         set_field(self, "bearings", tuple(self.bearings))
         if self.kind == "fixed" and (self.mimic or self.has_drive):
             raise ModelError(
-                f"{where}: a fixed joint has no motor, friction, bearing, transmission, elasticity or mimic."
+                f"{where}: a fixed joint cannot have a motor, friction, bearing, transmission, elasticity "
+                "or mimic."
             )
         if self.friction is not None and self.friction.side == "motor" and self.motor is None:
             raise ModelError(
-                f"{where}, friction: it is said on the motor's side, but there is no "
-                "motor with its gear_ratio."
+                f"{where}, friction: given on the motor side, but there is no motor with a gear_ratio."
             )
         if self.elasticity is not None:
             self._check_elasticity(where)
@@ -247,32 +247,28 @@ class Joint:
                 )
 
     def _check_elasticity(self, where: str) -> None:
-        """Behind a spring there is a rotor, with a mass of its own."""
+        """A spring requires a rotor with its own inertia."""
         if self.mimic is not None:
-            raise ModelError(
-                f"{where}, elasticity: a joint that mimics another follows it rigidly; leave it out."
-            )
+            raise ModelError(f"{where}, elasticity: a mimicking joint follows rigidly; leave elasticity out.")
         if self.motor is None or self.motor.rotor_inertia == 0.0:
             raise ModelError(
-                f"{where}, elasticity: behind a spring the rotor moves by itself; give the joint a motor "
+                f"{where}, elasticity: a spring needs a rotor that moves by itself; give the joint a motor "
                 "with a rotor_inertia above 0."
             )
 
     @property
     def has_drive(self) -> bool:
-        """Whether anything but the rigid link is described: motor, friction, bearing, transmission or
-        elasticity.
-        """
+        """Whether the joint has a motor, friction, bearing, transmission or elasticity."""
         return bool(self.motor or self.friction or self.bearings or self.transmission or self.elasticity)
 
     @cached_property
     def before(self) -> Floats:
-        """The joint's frame at q = 0 in the parent link, (4, 4); right angles to 1e-9 are exact."""
+        """The joint's frame at q = 0 in the parent link, (4, 4); right angles within 1e-9 are made exact."""
         return _read_only(squared_pose(self.placement.before))
 
     @cached_property
     def axis(self) -> Floats:
-        """The unit axis in the joint's frame, (3,); right angles to 1e-9 are exact."""
+        """The unit axis in the joint's frame, (3,); right angles within 1e-9 are made exact."""
         axis = np.array(self.placement.axis)
         axis[np.abs(axis) < RIGHT_ANGLE] = 0.0
         return _read_only(axis / abs(axis.sum()) if np.count_nonzero(axis) == 1 else axis)
@@ -288,8 +284,8 @@ class Joint:
 
 
 def motion(kind: Kind, axis: Floats, q: float | Floats) -> Floats:
-    """What the joint itself does at q: a turn about the axis, a slide along it, or
-    nothing; shape (..., 4, 4).
+    """The joint's own motion at q: a rotation about the axis, a translation along it, or the identity; shape
+    (..., 4, 4).
     """
     T = np.zeros((*np.shape(q), 4, 4))
     T[..., range(4), range(4)] = 1.0

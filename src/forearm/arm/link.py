@@ -9,11 +9,11 @@ from forearm.errors import ModelError, shorten
 from forearm.spatial import Floats, MassProperties, inertia_from_pseudo, parallel_axis, pseudo_from_inertia
 from forearm.values import check_name, frozen_array
 
-# An eigenvalue this far below zero, against the trace, is rounding in the file and not a wrong tensor.
+# Negative eigenvalues up to this share of the trace are rounding in the file, not a wrong tensor.
 SEMIDEFINITE_SLACK = 1e-9
-ROUNDING = 1e-18  # kg m^2: moments that a program wrote for 0
-REPAIRED = 12  # decimals of a repaired tensor, against its largest entry
-SMALLEST = 1e-6  # m: no link has a smaller radius of gyration, so mass times its square is rounding too
+ROUNDING = 1e-18  # kg m^2: moments that a program wrote instead of 0
+REPAIRED = 12  # decimals of a repaired tensor, relative to its largest entry
+SMALLEST = 1e-6  # m: smaller than any link's radius of gyration, so mass times its square is rounding too
 
 
 @record
@@ -21,7 +21,7 @@ class Link:
     """One rigid body of the arm.
 
     Args:
-        name: its name, which no other link of the arm has.
+        name: its unique name.
         mass: mass, kg.
         com: centre of mass (3,) in the link's frame, m.
         inertia: tensor (3, 3) about the centre of mass, axes of the link's frame, kg m^2; off the diagonal
@@ -57,18 +57,18 @@ class Link:
 
 
 def is_semidefinite(inertia: Floats, mass: float) -> bool:
-    """Whether no principal moment is below zero by more than the rounding of a body of this mass (kg)."""
+    """Whether no principal moment is negative beyond the rounding for a body of this mass (kg)."""
     scale = max(float(np.trace(inertia)), float(np.abs(inertia).max()))
     slack = max(SEMIDEFINITE_SLACK * scale, mass * SMALLEST**2, ROUNDING)
     return bool(np.linalg.eigvalsh(inertia)[0] >= -slack)
 
 
 def nearest_inertia(inertia: Floats) -> Floats:
-    """The tensor that a body can have whose second moments are nearest to those of this one.
+    """The physically consistent tensor whose second moments are nearest to those of this one.
 
-    With S = tr(I)/2 - I, the second moments, a body's S is positive semidefinite: negative eigenvalues of S
-    become 0, and I = tr(S) - S. Principal moments then meet the triangle inequality too. To REPAIRED digits,
-    so that no machine's eigenvectors show.
+    With S = tr(I)/2 - I, the second moments, a rigid body's S is positive semidefinite: negative eigenvalues
+    of S are set to 0, and I = tr(S) - S. Principal moments then satisfy the triangle inequality too. The
+    result is rounded to REPAIRED digits, to be independent of the machine's eigenvectors.
     """
     values, axes = np.linalg.eigh(pseudo_from_inertia(0.5 * (inertia + inertia.T)))
     made = inertia_from_pseudo((axes * np.maximum(values, 0.0)) @ axes.T)

@@ -1,4 +1,4 @@
-"""The arm as computations see it: only bodies that move, everything on fixed joints merged into them."""
+"""The arm as used in computations: moving bodies only, links on fixed joints merged into them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from forearm.spatial import Floats, MassProperties, combine_bodies, inverse_pose
 
 @dataclass(frozen=True, eq=False)
 class MovingBody:
-    """A moving body: T_parent_body(q) = before . motion(axis, q) . after, with its merged mass properties.
+    """A moving body: T_parent_body(q) = before . motion(axis, q) . after, with merged mass properties.
 
-    `parent` is the index of the body it is on, -1 for the base. `freedom` is the index into q that moves it,
+    `parent` is the index of the parent body, -1 for the base. `freedom` is the index into q that drives it,
     by q_joint = multiplier q[freedom] + offset (1 and 0 unless the joint mimics another).
     """
 
@@ -37,20 +37,20 @@ class MovingBody:
     offset: float
 
     def joint_frame(self, W: Floats) -> Floats:
-        """The joint's frame that moves with it, (4, 4) or (B, 4, 4), in the frame that
-        the body's pose W is in.
+        """The moving frame of the joint, (4, 4) or (B, 4, 4), in the frame in which the body's pose W is
+        given.
         """
         return W if self._back is None else W @ self._back
 
     @cached_property
     def _back(self) -> Floats | None:
-        """From the body's frame to the joint's; None where they are the same."""
+        """From the body's frame to the joint's; None if they coincide."""
         return None if np.array_equal(self.after, np.eye(4)) else inverse_pose(self.after)
 
 
 @dataclass(frozen=True, eq=False)
 class Moving:
-    """The moving bodies, parents first, and where each link of the arm sits on them.
+    """The moving bodies, parents first, and the pose of each link of the arm on them.
 
     `frames[link]` = (index of the body, or -1 for the base; pose (4, 4) of the link in that body's frame).
     """

@@ -1,4 +1,4 @@
-"""Every number of an arm that can be measured, by name: "link2.com.x", "joint1.friction.coulomb.positive"."""
+"""Every measurable parameter of an arm, by name: "link2.com.x", "joint1.friction.coulomb.positive"."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ CONSTANTS = ("gear_ratio", "rotor_inertia", "torque_constant", "resistance", "in
 
 
 def named_values(links: Iterable[Link], tree: Iterable[Joint]) -> dict[str, float]:
-    """The numbers of links and drives by name, in their order, inertia about the centre of mass.
+    """The parameters of links and drives by name, in order, with inertia about the centre of mass.
 
-    A joint without friction has none of it, and an unknown constant of a motor is none.
+    A joint without friction has no friction parameters; unknown motor constants are left out.
     """
     values: dict[str, float] = {}
     for link in links:
@@ -37,7 +37,7 @@ def named_values(links: Iterable[Link], tree: Iterable[Joint]) -> dict[str, floa
 
 
 def friction_values(friction: Friction) -> dict[str, float]:
-    """The numbers of friction in steady motion by name; those of Stribeck's curve only where there is one."""
+    """The parameters of steady-state friction by name; those of the Stribeck curve only if there is one."""
     values = {"viscous": friction.viscous}
     values |= {f"coulomb.{way}": x for way, x in zip(DIRECTIONS, friction.coulomb, strict=True)}
     if friction.static is not None and friction.stribeck_speed is not None:
@@ -47,21 +47,19 @@ def friction_values(friction: Friction) -> dict[str, float]:
 
 
 def bristle_values(friction: Friction) -> dict[str, float]:
-    """The numbers of LuGre's bristles by name, where there are any; torques in steady motion do not depend on
-    them.
-    """
+    """The parameters of LuGre bristles by name, if any; steady-state torques do not depend on them."""
     if friction.bristle_stiffness is None:
         return {}
     return {"bristle_stiffness": friction.bristle_stiffness, "bristle_damping": friction.bristle_damping}
 
 
 def elasticity_values(elasticity: Elasticity) -> dict[str, float]:
-    """The numbers of a spring by name; one that is a curve has no stiffness."""
+    """The parameters of a spring by name; one given by a curve has no stiffness."""
     stiffness = {} if elasticity.stiffness is None else {"stiffness": elasticity.stiffness}
     return stiffness | {"damping": elasticity.damping, "half_gap": elasticity.half_gap}
 
 
 def motor_values(motor: Motor) -> dict[str, float]:
-    """The constants of a motor that are known, by name."""
+    """The known constants of a motor, by name."""
     values = {key: getattr(motor, key) for key in CONSTANTS}
     return {key: value for key, value in values.items() if value is not None}

@@ -1,6 +1,6 @@
-"""Frozen records that may hold arrays: equal when their numbers are, hashable, picklable.
+"""Frozen records that may hold arrays: compared by value, hashable, picklable.
 
-A dataclass with NumPy fields compares and hashes wrongly by itself; `record` gives it both.
+A dataclass with NumPy fields does not compare or hash correctly by itself; `record` adds both.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from forearm.values import check_number
 
 T = TypeVar("T")
 
-# A number of a record: beyond its bounds it is one that no rigid arm can have.
+# A number of a record: values beyond these bounds are not those of a rigid arm.
 quantity = partial(check_number, out_of_bounds=ModelError)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def record(cls: type[T]) -> type[T]:
-    """Make a frozen keyword dataclass whose arrays take part in ==, hash and pickle."""
+    """Make a frozen keyword-only dataclass whose arrays take part in ==, hash and pickle."""
     made = dataclasses.dataclass(frozen=True, eq=False, kw_only=True)(cls)
     made.__eq__ = _equal  # type: ignore[method-assign]
     made.__hash__ = _hash  # type: ignore[method-assign]
@@ -31,7 +31,7 @@ def record(cls: type[T]) -> type[T]:
 
 
 def set_field(instance: object, name: str, value: object) -> None:
-    """Set a field of a record while it is being made."""
+    """Set a field of a record during its construction."""
     object.__setattr__(instance, name, value)
 
 
@@ -61,7 +61,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _hash(self: Any) -> int:
-    # Kept, as what an arm is made of never changes and there is much of it.
+    # Cached, because the parts of an arm never change and there are many.
     if "_hash" not in self.__dict__:
         set_field(self, "_hash", hash((type(self).__name__, *(_key(v) for v in fields_of(self).values()))))
     return int(self.__dict__["_hash"])

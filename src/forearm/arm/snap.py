@@ -1,4 +1,4 @@
-"""Angles that were rounded on their way into a file: which they are, and the arm with exact ones."""
+"""Find angles that were rounded in a file, and replace them with exact ones."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from forearm.arm.joint import DH, Frame, Joint
 from forearm.spatial import RIGHT_ANGLE
 from forearm.values import check_number
 
-TOLERANCE = 1e-4  # rad: 1.5708 and 3.1416 are nearer than this to what they stand for
+TOLERANCE = 1e-4  # rad: 1.5708 and 3.1416 are closer than this to the exact angles
 STEP = math.pi / 4.0
 LARGEST_TOLERANCE = 0.01
 
 
 @dataclass(frozen=True)
 class RoundedAngle:
-    """A number of a joint's placement that stands near an exact one: `what` is roll, pitch, yaw, alpha, theta
-    (rad) or a component of the axis.
+    """A value of a joint's placement close to an exact one: `what` is roll, pitch, yaw, alpha, theta (rad) or
+    a component of the axis.
     """
 
     joint: str
@@ -35,15 +35,15 @@ class RoundedAngle:
 
 
 def rounded_angles(arm: Arm, tolerance: float = TOLERANCE) -> tuple[RoundedAngle, ...]:
-    """The angles of an arm within `tolerance` (rad) of a multiple of 45 degrees, and components of axes as
-    near to 0; those within 1e-9 count as exact everywhere and are not among them.
+    """The angles of an arm within `tolerance` (rad) of a multiple of 45 degrees, and axis components as close
+    to 0; those within 1e-9 already count as exact everywhere and are not included.
     """
     bound = check_number(tolerance, "snap_angles, tolerance (rad)", minimum=0.0, maximum=LARGEST_TOLERANCE)
     return tuple(angle for joint in arm.tree for angle in _of_joint(joint, bound))
 
 
 def snap_angles(arm: Arm, tolerance: float = TOLERANCE) -> Arm:
-    """The arm with exact numbers in the place of those in `rounded_angles`."""
+    """Return the arm with exact values in place of those in `rounded_angles`."""
     exact: dict[str, dict[str, float]] = {}
     for angle in rounded_angles(arm, tolerance):
         exact.setdefault(angle.joint, {})[angle.what] = angle.exact

@@ -1,4 +1,4 @@
-"""An arm in words and tables: what print(arm) and `forearm info` show."""
+"""An arm as text and tables: the output of print(arm) and `forearm info`."""
 
 from __future__ import annotations
 
@@ -13,27 +13,25 @@ from forearm.arm.tree import link_before_fingers, most_articulated_leaf
 from forearm.spatial import TENSOR
 from forearm.tables import Report, number
 
-SPREAD = "+-"  # over standard deviations
+SPREAD = "+-"  # heading of columns of standard deviations
 INERTIA = ("xx", "yy", "zz", "xy", "xz", "yz")
 
 
 def arm_report(arm: Arm) -> Report:
-    """The arm as a headline, a table of joints, one of links, and those of drives, springs and bristles that
-    it has.
-    """
+    """The arm as a headline and tables of joints, links and, if present, drives, springs and bristles."""
     tables = [_links(arm), *(table for table in (_drives(arm), _springs(arm), _bristles(arm)) if table.rows)]
     parts = [_joints(arm), *(table.report(arm) for table in tables)]
     shown = {name for table in tables for name in table.names}
     others = [name for name in arm.deviations if name not in shown]
     if others:
         values = [[name, number(arm.named_values[name]), number(arm.deviations[name], 2)] for name in others]
-        parts.append(Report(["value", "is", SPREAD], values, "Deviations of what no table above shows"))
+        parts.append(Report(["value", "is", SPREAD], values, "Deviations of parameters in no table above"))
     return Report(before=headline(arm).splitlines(), parts=parts)
 
 
 @dataclass(frozen=True)
 class _Measured:
-    """A table of numbers that may have deviations: cells, and the names of the numbers in each."""
+    """A table of values that may have deviations: cells, and the parameter names behind each."""
 
     title: str
     header: list[str]
@@ -42,11 +40,11 @@ class _Measured:
 
     @property
     def names(self) -> set[str]:
-        """Every name in it."""
+        """Every parameter name in it."""
         return {name for row in self.named for cell in row for name in cell}
 
     def report(self, arm: Arm) -> Report:
-        """The table, with a column of deviations beside each column of which any number has one."""
+        """The table, with a column of deviations after each column that has any."""
         header: list[str] = []
         rows: list[list[str]] = [[] for _ in self.rows]
         for k, title in enumerate(self.header):
@@ -63,7 +61,7 @@ class _Measured:
 
 
 def headline(arm: Arm) -> str:
-    """Name, size and the settings that are not tables."""
+    """Name, size and scalar settings."""
     shape = "serial chain" if arm.is_serial else "tree"
     lines = [
         f"{arm.name}: {arm.n} joints, {shape}, {len(arm.links)} links, {number(arm.mass)} kg",
@@ -80,11 +78,11 @@ def headline(arm: Arm) -> str:
 
 
 def _joints(arm: Arm) -> Report:
-    """Every joint: kind, place, limits of position, speed and effort. Angles in degrees, for people."""
+    """Every joint: kind, placement, limits of position, speed and effort; angles in degrees."""
     dh = next((j.placement.convention for j in arm.tree if isinstance(j.placement, DH)), None)
     if dh and all(isinstance(j.placement, DH) for j in arm.tree):
         header = ["joint", "kind", "a m", "alpha deg", "d m", "theta deg", "from", "to"]
-        title = f"Joints, {dh} Denavit-Hartenberg (q adds to theta, to d if it slides)"
+        title = f"Joints, {dh} Denavit-Hartenberg (q adds to theta, or to d if prismatic)"
         rows = [[j.name, _kind_cell(j), *_dh_cells(j.placement), *_limit_cells(j)] for j in arm.tree]  # type: ignore[arg-type]
     else:
         header = ["joint", "kind", "parent", "child", "xyz m", "rpy deg", "axis", "from", "to"]
@@ -110,7 +108,7 @@ def _joints(arm: Arm) -> Report:
 
 
 def _links(arm: Arm) -> _Measured:
-    """Every link: mass, centre of mass, inertia about it, in its own frame."""
+    """Every link: mass, centre of mass and inertia about it, in the link frame."""
     header = ["link", "mass kg", "com x m", "y", "z", *(f"I{key}" for key in INERTIA)]
     header[5] += " kg m^2"
     keys = ("mass", *(f"com.{axis}" for axis in "xyz"), *(f"inertia.{key}" for key in INERTIA))
@@ -124,7 +122,7 @@ def _links(arm: Arm) -> _Measured:
 
 
 def _drives(arm: Arm) -> _Measured:
-    """Every joint that has a drive: motor, friction, and what else is described."""
+    """Every joint with a drive: motor, friction and other parts."""
     header = ["joint", "gear", "rotor kg m^2", "Kt N m/A", "R ohm", "viscous", "Coulomb + -", "side", "more"]
     constants = ("gear_ratio", "rotor_inertia", "torque_constant", "resistance")
     rows, named = [], []
@@ -142,13 +140,13 @@ def _drives(arm: Arm) -> _Measured:
         coulomb = tuple(f"{j.name}.friction.coulomb.{way}" for way in DIRECTIONS)
         ours = [(f"{j.name}.motor.{key}",) for key in constants]
         named.append([(), *ours, (f"{j.name}.friction.viscous",), coulomb, (), ()])
-    title = "Drives (friction in N m and N m s/rad on the side said)"
+    title = "Drives (friction in N m and N m s/rad on the given side)"
     return _Measured(title, header, rows, named)
 
 
 def _springs(arm: Arm) -> _Measured:
-    """Every elastic joint: its spring, and the rotor behind it."""
-    header = ["joint", "stiffness", "damping", "half gap", "rotor kg m^2", "its spin acts along"]
+    """Every elastic joint: its spring and its rotor."""
+    header = ["joint", "stiffness", "damping", "half gap", "rotor kg m^2", "spin acts along"]
     keys = ("stiffness", "damping", "half_gap")
     rows, named = [], []
     for j in arm.joints:
@@ -159,20 +157,20 @@ def _springs(arm: Arm) -> _Measured:
         figures = [number(v) for v in (e.damping, e.half_gap, j.motor.reflected_inertia)]
         rows.append([j.name, stiffness, *figures, "-" if e.rotor_axis is None else _vector(e.rotor_axis)])
         named.append([(), *((f"{j.name}.elasticity.{key}",) for key in keys), (), ()])
-    title = "Springs between motor and link (N m/rad, N m s/rad, rad, or N/m, N s/m, m; on the joint's side)"
+    title = "Springs between motor and link (N m/rad, N m s/rad, rad, or N/m, N s/m, m; joint side)"
     return _Measured(title, header, rows, named)
 
 
 def _slopes(curve: tuple[tuple[float, float], ...]) -> str:
-    """The stiffness along a curve: from its first to its last point, by straight lines."""
+    """The stiffness of a curve: of its first and last straight segment."""
     rows = [(0.0, 0.0), *curve]
     slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in pairwise(rows)]
     return " to ".join(dict.fromkeys(number(slope) for slope in (slopes[0], slopes[-1])))
 
 
 def _bristles(arm: Arm) -> _Measured:
-    """Every joint with LuGre's friction: its bristles, and how far they bend before they slip."""
-    header = ["joint", "stiffness", "damping", "slip after + -", "side"]
+    """Every joint with LuGre friction: its bristles, and their deflection at slip."""
+    header = ["joint", "stiffness", "damping", "slip at + -", "side"]
     keys = ("bristle_stiffness", "bristle_damping")
     rows, named = [], []
     for j in arm.tree:
@@ -185,12 +183,12 @@ def _bristles(arm: Arm) -> _Measured:
         figures = [number(f.bristle_stiffness), number(f.bristle_damping)]
         rows.append([j.name, *figures, f"{' '.join(slip)} {unit}", f.side])
         named.append([(), *((f"{j.name}.friction.{key}",) for key in keys), (), ()])
-    title = "Bristles of LuGre's friction (N m/rad and N m s/rad, or N/m and N s/m, on the side said)"
+    title = "Bristles of LuGre friction (N m/rad and N m s/rad, or N/m and N s/m, on the given side)"
     return _Measured(title, header, rows, named)
 
 
 def _kind_cell(joint: Joint) -> str:
-    """The kind of a joint, and which one it follows."""
+    """The kind of a joint, and the joint it follows."""
     return f"{joint.kind}, follows {joint.mimic.joint}" if joint.mimic else joint.kind
 
 
@@ -204,7 +202,7 @@ def _dh_words(dh: DH) -> list[str]:
 
 
 def _limit_cells(joint: Joint) -> list[str]:
-    """The ends of a joint's range, degrees or metres."""
+    """The bounds of a joint's range, degrees or metres."""
     if joint.kind == "fixed":
         return ["-", "-"]
     unit, scale = ("deg", 180.0 / math.pi) if joint.kind == "revolute" else ("m", 1.0)

@@ -1,5 +1,5 @@
-"""The tree that links and joints form: its root, its order, its leaves, its followers.
-Never recursive, any depth.
+"""The tree formed by links and joints: root, order, leaves and mimicking joints.
+Iterative, for any depth.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MAX_LINKS = 10_000
 
 
 def root_of(links: Sequence[Link], joints: Sequence[Joint]) -> str:
-    """The one link that no joint moves; refuses what is not a tree, naming the link or joint."""
+    """The one link that no joint moves; anything but a tree is refused, naming the link or joint."""
     if not links:
         raise InputError("an arm needs at least one link.")
     if len(links) > MAX_LINKS:
@@ -50,7 +50,9 @@ def root_of(links: Sequence[Link], joints: Sequence[Joint]) -> str:
 
 
 def depth_first(root: str, joints: Sequence[Joint]) -> tuple[Joint, ...]:
-    """The joints depth first from the root, siblings in the order given; refuses a cycle beside the tree."""
+    """The joints depth first from the root, siblings in the given order; a cycle apart from the tree is
+    refused.
+    """
     children: dict[str, list[Joint]] = {}
     for joint in joints:
         children.setdefault(joint.parent, []).append(joint)
@@ -71,8 +73,8 @@ def depth_first(root: str, joints: Sequence[Joint]) -> tuple[Joint, ...]:
 
 
 def default_hand(links: Sequence[Link], tree: Sequence[Joint]) -> str:
-    """Where the hand is by default: on the leaf with the most movable joints on its path, the first of
-    `links` on a tie; where that path ends in the fingers of a gripper, on the last link before them.
+    """The default hand link: the leaf with the most movable joints on its path, the first of `links` on a
+    tie; if that path ends in the fingers of a gripper, the last link before them.
     """
     leaf = most_articulated_leaf(links, tree)
     return link_before_fingers(leaf, tree) or leaf
@@ -81,11 +83,11 @@ def default_hand(links: Sequence[Link], tree: Sequence[Joint]) -> str:
 def link_before_fingers(leaf: str, tree: Sequence[Joint]) -> str | None:
     """The link on the path to a leaf that carries a gripper's fingers, or None.
 
-    Fingers are two or more moving branches whose freedoms all slide, or that have one freedom together, with
-    all that follows these. The link itself must move: a gripper alone has its hand at a fingertip.
+    Fingers are two or more moving branches that are all prismatic, or that share one degree of freedom with
+    everything that follows it. The link itself must move: the hand of a gripper alone is at a fingertip.
     """
     mover = {joint.child: joint for joint in tree}
-    moves: set[str] = set()  # links that some joint moves
+    moves: set[str] = set()  # links moved by some joint
     for joint in tree:
         if joint.kind != "fixed" or joint.parent in moves:
             moves.add(joint.child)
@@ -123,8 +125,8 @@ def most_articulated_leaf(links: Sequence[Link], tree: Sequence[Joint]) -> str:
 
 
 def resolve_mimics(tree: Sequence[Joint]) -> dict[str, tuple[str, float, float]]:
-    """For each mimicking joint its leading freedom, multiplier and offset,
-    chains of followers multiplied out.
+    """For each mimicking joint its leading degree of freedom, multiplier and offset, with chains of followers
+    combined.
     """
     by_name = {joint.name: joint for joint in tree}
     resolved: dict[str, tuple[str, float, float]] = {}
@@ -141,7 +143,8 @@ def resolve_mimics(tree: Sequence[Joint]) -> dict[str, tuple[str, float, float]]
             multiplier = follower.mimic.multiplier * multiplier
             if not math.isfinite(multiplier) or not math.isfinite(offset):
                 raise ModelError(
-                    f"joint {follower.name!r}: the multipliers along its chain of mimics run out of bounds."
+                    f"joint {follower.name!r}: the product of multipliers along its chain of mimics "
+                    "overflows."
                 )
             resolved[follower.name] = (leader, multiplier, offset)
     return resolved
@@ -154,7 +157,7 @@ def _leader(joint: Joint, by_name: dict[str, Joint], seen: set[str]) -> Joint:
         hint = suggest(joint.mimic.joint, by_name)
         raise ModelError(f"joint {joint.name!r} mimics joint {joint.mimic.joint!r}, which is missing; {hint}")
     if leader.kind == "fixed" or leader.name in seen:
-        what = "is fixed" if leader.kind == "fixed" else "follows it in turn"
+        what = "is fixed" if leader.kind == "fixed" else "mimics it in turn"
         raise ModelError(f"joint {joint.name!r} mimics joint {leader.name!r}, which {what}.")
     seen.add(leader.name)
     return leader
@@ -163,4 +166,4 @@ def _leader(joint: Joint, by_name: dict[str, Joint], seen: set[str]) -> Joint:
 def _refuse_repeated(names: list[str], what: str) -> None:
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
-        raise ModelError(f"two {what}s are called {repeated[0]!r}; every {what} needs a name of its own.")
+        raise ModelError(f"two {what}s are called {repeated[0]!r}; every {what} needs a unique name.")

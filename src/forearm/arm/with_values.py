@@ -1,4 +1,4 @@
-"""An arm with other numbers, by the names that parameters have: "link2.mass", "joint1.friction.viscous"."""
+"""Set parameters of an arm by name: "link2.mass", "joint1.friction.viscous"."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ GEOMETRY = ("a", "alpha", "d", "theta")
 
 
 def with_values(arm: Arm, values: Mapping[str, float]) -> Arm:
-    """The arm with other numbers, each in the place of the one that is there; what a joint or a motor does
-    not have is refused.
-    """
+    """Return the arm with other parameter values; ones that a joint or motor lacks are refused."""
     check_kind(values, Mapping, "with_values")
     owners: dict[str, dict[str, float]] = {}
     for name, value in values.items():
@@ -36,14 +34,14 @@ def with_values(arm: Arm, values: Mapping[str, float]) -> Arm:
 
 
 def _owner(arm: Arm, name: str) -> str:
-    """The link, the joint or gravity whose number it is."""
+    """The link, joint or gravity that owns a parameter."""
     known = {*arm.named_values, *(f"gravity.{axis}" for axis in "xyz")}
     for joint in arm.tree:
         if isinstance(joint.placement, DH):
             known |= {f"{joint.name}.{key}" for key in GEOMETRY}
     if name not in known:
         raise NameNotFound(
-            f"with_values: {arm.name!r} has no number {name!r}; {suggest(name, sorted(known))}"
+            f"with_values: {arm.name!r} has no parameter {name!r}; {suggest(name, sorted(known))}"
         )
     owners = ("gravity", *(link.name for link in arm.links), *(joint.name for joint in arm.tree))
     return max((owner for owner in owners if name.startswith(f"{owner}.")), key=len)

@@ -164,7 +164,7 @@ def counted_model(arm: Arm | GenericChain) -> Model:
     """The model that is counted of a chain or an arm; it has to have a joint that moves."""
     model = arm.model() if isinstance(arm, GenericChain) else rigid_model(arm)
     if not model.bodies:
-        raise ModelError(f"count: {model.name!r} has no joint that moves, so there is nothing to count.")
+        raise ModelError(f"count: {model.name!r} has no movable joint, so there is nothing to count.")
     return model
 
 

@@ -1,7 +1,7 @@
-"""What stands between motor and link: voltages, friction in bearings, gears and seals, over any scalar.
+"""Drive models over any scalar: voltages, friction in bearings, gears and motors, and compliance.
 
-tau = T(rigid torque + bearings + friction on the joint's side, direction) + N^2 J qdd + friction on the
-motor's side, T being the transmission's map. Each module is one of these; `joint` puts them together.
+tau = T(rigid torque + bearings + joint-side friction, direction) + N^2 J qdd + motor-side friction, with T
+the map of the transmission. Each module models one term; `joint` combines them.
 """
 
 from forearm.drives.joint import Drive, drives_of

@@ -1,4 +1,5 @@
-"""Friction in bearings from the force and moment that they carry. Dhanaraj 3.3, with the signs of mechanics.
+"""Friction in bearings from their reaction force and moment. Dhanaraj 3.3, with the sign convention of
+mechanics.
 
 Supports at +-d/2 along the joint's axis carry (fx/2 +- ny/d, fy/2 -+ nx/d): the pairs are (-ny, +nx) and
 (+ny, -nx), printed as (-, -) and (+, +).
@@ -15,7 +16,7 @@ from forearm.symbols.scalars import Scalar, root
 
 @dataclass(frozen=True, eq=False)
 class BearingLaw:
-    """`Bearing` over any scalar: its coefficient may be a symbol."""
+    """`Bearing` over any scalar: its coefficient may be symbolic."""
 
     kind: str
     mu: Scalar
@@ -24,18 +25,18 @@ class BearingLaw:
     offset: float
 
 
-LEAST = 1e-30  # N^2 m^2: so that the friction of no load has a slope, 0
+LEAST = 1e-30  # N^2 m^2: gives the friction at zero load a slope, 0
 
 
 def bearing_friction(bearing: Bearing | BearingLaw, f: Array, n: Array, direction: Scalar) -> Scalar:
-    """The torque (force) that a bearing adds against the motion;
-    f and n act at the joint's origin, in axes with z along it.
+    """The torque (force) of a bearing against the motion; f and n act at the joint's origin, in axes with z
+    along the joint axis.
     """
     return direction * bearing_level(bearing, f, n)
 
 
 def bearing_level(bearing: Bearing | BearingLaw, f: Array, n: Array) -> Scalar:
-    """How much a bearing resists, whichever way. 3.3 (journal), 3.4 (linear), 3.5 (thrust, with f_z)."""
+    """Magnitude of the friction of a bearing. 3.3 (journal), 3.4 (linear), 3.5 (thrust, with f_z)."""
     (fx, fy, fz), (nx, ny, _) = f, n
     if bearing.kind == "thrust":
         return (bearing.mu * _given(bearing.radius)) * abs(fz)
@@ -50,5 +51,5 @@ def bearing_level(bearing: Bearing | BearingLaw, f: Array, n: Array) -> Scalar:
 
 
 def _given(value: float | None) -> float:
-    assert value is not None  # Bearing has seen to it
+    assert value is not None  # guaranteed by Bearing
     return value

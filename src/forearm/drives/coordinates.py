@@ -1,8 +1,8 @@
-"""The coordinates of a simulated arm: its links', and those that drives have of their own.
+"""The coordinates of a simulated arm: those of its links, and the internal states of its drives.
 
-In this order: the n freedoms of the links; the rotors behind springs, as motor angle / N; bristles of LuGre's
-friction; currents behind an inductance. Of the last two the velocity is the state, z and i, and the position,
-its integral, is not used.
+In this order: the n degrees of freedom of the links; rotors behind springs, as motor angle / N; LuGre
+bristles; currents of windings with inductance. For the last two the velocity is the state, z and i; the
+position, its integral, is not used.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from forearm.symbols.scalars import Scalar, choose, minimum, sign
 
 @dataclass(frozen=True, eq=False)
 class BristleAt:
-    """A bristle: its coordinate, and that of what it rubs on, which moves `multiplier` times as fast. `body`
-    is the moving body of the mechanics whose drive it is in, None for a rotor that is none of its bodies.
+    """A bristle: its coordinate, and that of the rubbing part, which moves `multiplier` times as fast. `body`
+    is the moving body whose drive it belongs to, None for a rotor that is not a body of the mechanics.
     """
 
     place: int
@@ -35,14 +35,14 @@ class BristleAt:
     law: Bristle
 
     def speed(self, xd: Sequence[Scalar]) -> Scalar:
-        """At which it slips."""
+        """The level at which it slips."""
         return xd[self.on] if self.multiplier == 1.0 else self.multiplier * xd[self.on]
 
 
 @dataclass(frozen=True, eq=False)
 class Rotor:
-    """A rotor behind a spring: the freedom whose motor it is, its coordinate and inertia B = N^2 J, and the
-    place of its gap among the gaps, None without one. `friction` is the motor's, on the joint's side.
+    """A rotor behind a spring: the degree of freedom of its motor, its coordinate and inertia B = N^2 J, and
+    the index of its gap, None without backlash. `friction` is the motor's, on the joint side.
     """
 
     freedom: int
@@ -54,23 +54,23 @@ class Rotor:
     gap: int | None
 
     def deflection(self, x: Sequence[Scalar]) -> Scalar:
-        """Motor angle / N - joint angle; of rates its rate."""
+        """Motor angle / N - joint angle; applied to rates, its rate."""
         return x[self.place] - x[self.freedom]
 
     def torque(self, x: Sequence[Scalar], xd: Sequence[Scalar], contact: Sequence[Scalar]) -> Scalar:
-        """What its spring carries."""
+        """The torque in its spring."""
         side = 1.0 if self.gap is None else contact[self.gap]
         return coupling_torque(self.elasticity, self.deflection(x), self.deflection(xd), side)
 
     def at_motor(self, torque: Scalar, direction: Scalar) -> Scalar:
-        """What that takes of the motor, before the gear."""
+        """The motor torque needed for it, before the gear."""
         return torque if self.transmission is None else through(self.transmission, torque, direction)
 
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """The coordinates of an arm. `mechanics` is the arm whose freedoms the first of them are: the links, and
-    the rotors too where their spin acts on links; otherwise these are `alone`.
+    """The coordinates of an arm. `mechanics` is the arm with the first of them as degrees of freedom: the
+    links, and the rotors too if their spin acts on links; otherwise rotors are `alone`.
     """
 
     arm: Arm
@@ -81,43 +81,43 @@ class Coordinates:
 
     @property
     def n(self) -> int:
-        """How many the links have."""
+        """The number of link coordinates."""
         return self.arm.n
 
     @cached_property
     def count(self) -> int:
-        """How many there are."""
+        """The number of all coordinates."""
         return self.n + len(self.rotors) + len(self.bristles) + len(self.windings)
 
     @property
     def is_plain(self) -> bool:
-        """Whether there are none but the links'."""
+        """Whether there are link coordinates only."""
         return self.count == self.n
 
     @cached_property
     def bodies(self) -> int:
-        """How many belong to masses: links and rotors."""
+        """The number of coordinates with mass: links and rotors."""
         return self.n + len(self.rotors)
 
     @property
     def alone(self) -> tuple[Rotor, ...]:
-        """The rotors that no link feels spinning."""
+        """The rotors whose spin no link feels."""
         return () if self.mechanics.n > self.n else self.rotors
 
     @cached_property
     def motors(self) -> tuple[int, ...]:
-        """For each freedom the coordinate of its motor: the joint's own where the drive is rigid."""
+        """For each degree of freedom the coordinate of its motor: the joint itself if the drive is rigid."""
         own = {rotor.freedom: rotor.place for rotor in self.rotors}
         return tuple(own.get(j, j) for j in range(self.n))
 
     @cached_property
     def gaps(self) -> tuple[Rotor, ...]:
-        """The rotors behind a gap, in the order of `contact`."""
+        """The rotors with backlash, in the order of `contact`."""
         return tuple(rotor for rotor in self.rotors if rotor.gap is not None)
 
     @cached_property
     def currents(self) -> dict[int, int]:
-        """The coordinates of currents by freedom."""
+        """The coordinates of currents, by degree of freedom."""
         first = self.count - len(self.windings)
         return {freedom: first + k for k, freedom in enumerate(self.windings)}
 
@@ -128,7 +128,7 @@ class Coordinates:
 
     @cached_property
     def dry(self) -> tuple[bool, ...]:
-        """For each coordinate whether friction can hold it."""
+        """For each coordinate whether friction can make it stick."""
         made = [False] * self.count
         for drive, body in zip(drives_of(self.mechanics), self.mechanics.moving.bodies, strict=True):
             made[drive.freedom] |= _holds(drive, body.joint.friction)
@@ -138,7 +138,7 @@ class Coordinates:
 
     @cached_property
     def joint_of(self) -> tuple[int, ...]:
-        """For each coordinate the freedom whose joint it belongs to."""
+        """For each coordinate the degree of freedom of its joint."""
         made = list(range(self.n)) + [rotor.freedom for rotor in self.rotors]
         made += [made[b.on] for b in self.bristles]
         return (*made, *self.windings)
@@ -146,7 +146,9 @@ class Coordinates:
     def given(
         self, x: Sequence[Scalar], xd: Sequence[Scalar], motors: Sequence[Scalar], contact: Sequence[Scalar]
     ) -> list[Scalar]:
-        """What drives each coordinate: springs the links behind them, motors (n) rotors and other links."""
+        """The torque on each coordinate: springs on the links behind them, motors (n) on rotors and other
+        links.
+        """
         made = [*motors, *([0.0] * (self.count - self.n))]
         for rotor in self.rotors:
             made[rotor.freedom] = rotor.torque(x, xd, contact)
@@ -154,7 +156,7 @@ class Coordinates:
         return made
 
     def flanks(self, x: Sequence[Scalar], xd: Sequence[Scalar], contact: Sequence[Scalar]) -> list[Scalar]:
-        """For each gap something above 0 as long as it stays at its flank, or between both."""
+        """For each gap a function that stays above 0 while it remains at its flank, or between both."""
         made = []
         for rotor, side in zip(self.gaps, contact, strict=True):
             e, ed = rotor.deflection(x), rotor.deflection(xd)
@@ -164,12 +166,12 @@ class Coordinates:
         return made
 
     def next_contact(self, x: Sequence[Scalar], contact: Sequence[Scalar]) -> list[Scalar]:
-        """Away from a flank into the gap, or out of it to the flank that is near."""
+        """From a flank into the gap, or out of the gap to the nearest flank."""
         near = (sign(rotor.deflection(x)) for rotor in self.gaps)
         return [choose(0.0, abs(side), 0.0, to) for side, to in zip(contact, near, strict=True)]
 
     def contacts(self, x: Sequence[Scalar], xd: Sequence[Scalar]) -> list[Scalar]:
-        """The flank at which each gap is, by its deflection."""
+        """The flank at which each gap is, from its deflection."""
         return [contact_of(r.elasticity, r.deflection(x), r.deflection(xd)) for r in self.gaps]
 
 
@@ -186,7 +188,7 @@ def _holds(drive: Drive, friction: Friction | None) -> bool:
 
 @lru_cache(maxsize=64)
 def coordinates_of(arm: Arm, windings: bool = False) -> Coordinates:
-    """The coordinates of an arm, currents among them where voltages drive windings with inductance."""
+    """The coordinates of an arm, with currents if voltages drive windings with inductance."""
     mechanics = expanded(arm) if has_spinning_rotors(arm) else link_side(arm)
     rotors: list[Rotor] = []
     for freedom in elastic_freedoms(arm):
@@ -212,7 +214,7 @@ def coordinates_of(arm: Arm, windings: bool = False) -> Coordinates:
 
 
 def refuse_drive_states(arm: Arm, where: str, instead: str = "") -> None:
-    """Refuse an arm whose drives have states of their own, which not everything that integrates has."""
+    """Refuse an arm whose drives have internal states, which not every integrator supports."""
     found = coordinates_of(arm)
     what, without = [], []
     if found.rotors:
@@ -225,12 +227,12 @@ def refuse_drive_states(arm: Arm, where: str, instead: str = "") -> None:
     if what:
         raise ModelError(
             f"{where}: {arm.name!r} has {' and '.join(what)}, whose states are not simulated here. "
-            f"{instead}Take the arm {' and '.join(without)}."
+            f"{instead}Use the arm {' and '.join(without)}."
         )
 
 
 def _bristles(mechanics: Arm, alone: list[Rotor], first: int) -> tuple[BristleAt, ...]:
-    """Those of the mechanics' drives, then those of rotors that are no bodies of it."""
+    """The bristles of the mechanics' drives, then those of rotors that are not bodies of it."""
     made: list[BristleAt] = []
     for k, (drive, body) in enumerate(zip(drives_of(mechanics), mechanics.moving.bodies, strict=True)):
         f = body.joint.friction

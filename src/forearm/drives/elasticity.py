@@ -1,8 +1,8 @@
-"""The spring between motor and link, over any scalar: what it carries and stores, and how far it gives.
+"""The spring between motor and link, over any scalar: its torque, energy and deflection.
 
-With e = motor angle / N - joint angle and its rate ed, the spring carries f(e) + D ed. Behind a gap it does
-so only at a flank: of the side `contact`, 1 where the motor pushes forwards, -1 backwards, 0 between them,
-contact = 1 while p = e - half_gap > 0 and f(p) + D ed > 0: a flank pushes, and never pulls.
+With e = motor angle / N - joint angle and its rate ed, the spring carries f(e) + D ed. With backlash it does
+so only at a flank: on the side `contact`, 1 if the motor pushes forwards, -1 backwards, 0 between them,
+contact = 1 while p = e - half_gap > 0 and f(p) + D ed > 0: a flank pushes and never pulls.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from forearm.symbols import iterate
 from forearm.symbols.scalars import Scalar, choose, look_up, minimum
 from forearm.symbols.table import LookupTable, natural_spline
 
-LOOKED_AT = 200  # deflections between two points, for what no spring does
-CLOSE = 1e-14  # of the deflection: where the search for it ends
-MOST = 40  # steps of that search
+LOOKED_AT = 200  # samples between two points, to detect a spring that is not monotonic
+CLOSE = 1e-14  # of the deflection: tolerance of the search
+MOST = 40  # iterations of that search
 
 
 @lru_cache(maxsize=256)
 def curve_of(elasticity: Elasticity) -> LookupTable:
-    """Torque against deflection, both signs; ModelError where a spline would fall."""
+    """Torque against deflection for both signs; ModelError if a spline is not monotonic."""
     x, y = ((0.0, *side) for side in zip(*elasticity.curve, strict=True))
     if elasticity.interpolation == "linear":
         slopes = [(b - a) / (q - p) for (p, q), (a, b) in zip(pairwise(x), pairwise(y), strict=True)]
@@ -43,14 +43,14 @@ def curve_of(elasticity: Elasticity) -> LookupTable:
     seen = np.linspace(0.0, x[-1], LOOKED_AT * len(x))
     if not (table.slope().at(seen) > 0.0).all():
         raise ModelError(
-            f"elasticity, curve: the spline through {shorten(elasticity.curve)} falls between the points; "
-            "give more points, or straight lines."
+            f"elasticity, curve: the spline through {shorten(elasticity.curve)} decreases between the "
+            "points; give more points, or use linear interpolation."
         )
     return table
 
 
 def _both_ways(x: tuple[float, ...], pieces: Sequence[tuple[float, ...]]) -> LookupTable:
-    """An odd function from its pieces from x = 0 on, the last beyond all points."""
+    """An odd function from its pieces for x >= 0, the last extended beyond all points."""
     backwards = []
     # the piece from x[k] to x[k + 1], mirrored, begins at -x[k + 1]: odd powers there keep their sign
     for (begin, end), (a, b, c, d) in zip(pairwise(x), pieces[:-1], strict=True):
@@ -63,7 +63,7 @@ def _both_ways(x: tuple[float, ...], pieces: Sequence[tuple[float, ...]]) -> Loo
 
 
 def spring_torque(elasticity: Elasticity, p: Scalar) -> Scalar:
-    """f(p), the gap not in it."""
+    """f(p), without the gap."""
     return elasticity.stiffness * p if elasticity.stiffness is not None else look_up(curve_of(elasticity), p)
 
 
@@ -82,14 +82,14 @@ def spring_bend(elasticity: Elasticity, p: Scalar) -> Scalar:
 
 
 def coupling_torque(elasticity: Elasticity, e: Scalar, ed: Scalar, contact: Scalar) -> Scalar:
-    """What the link gets: f + D ed, of the flank `contact` (-1, 0, 1) where there is a gap."""
+    """Torque on the link: f + D ed, at the flank `contact` (-1, 0, 1) if there is backlash."""
     if not elasticity.half_gap:
         return _damped(elasticity, e, ed)
     return abs(contact) * _damped(elasticity, e - contact * elasticity.half_gap, ed)
 
 
 def contact_of(elasticity: Elasticity, e: Scalar, ed: Scalar) -> Scalar:
-    """The flank at which a state is: 1, -1, or 0 between them; without a gap it does not matter, and is 1."""
+    """The flank in contact: 1, -1, or 0 between them; without backlash it is irrelevant, and 1."""
     if not elasticity.half_gap:
         return 1.0
     forwards, backwards = (flank(elasticity, e, ed, side) for side in (1.0, -1.0))
@@ -97,8 +97,8 @@ def contact_of(elasticity: Elasticity, e: Scalar, ed: Scalar) -> Scalar:
 
 
 def flank(elasticity: Elasticity, e: Scalar, ed: Scalar, side: float) -> Scalar:
-    """Above 0 where the flank of a side, 1 or -1, carries: how far it is pressed in, or would be under its
-    torque, the smaller.
+    """Positive while the flank of a side, 1 or -1, is in contact: the smaller of its compression and the
+    compression its torque corresponds to.
     """
     p = side * e - elasticity.half_gap
     if not elasticity.damping:
@@ -112,13 +112,13 @@ def _damped(elasticity: Elasticity, p: Scalar, ed: Scalar) -> Scalar:
 
 
 def pressed(elasticity: Elasticity, e: Scalar) -> Scalar:
-    """How far the spring itself is deflected: e beyond the gap."""
+    """The deflection of the spring itself: e beyond the gap."""
     g = elasticity.half_gap
     return choose(g, e, e - g, choose(e, -g, e + g, 0.0)) if g else e
 
 
 def spring_energy(elasticity: Elasticity, e: Scalar) -> Scalar:
-    """What the spring stores at a deflection, J."""
+    """The energy stored in the spring at a deflection, J."""
     p = pressed(elasticity, e)
     if elasticity.stiffness is not None:
         return (0.5 * elasticity.stiffness) * (p * p)
@@ -127,13 +127,13 @@ def spring_energy(elasticity: Elasticity, e: Scalar) -> Scalar:
 
 @lru_cache(maxsize=256)
 def _energy_of(elasticity: Elasticity) -> LookupTable:
-    """The integral of the curve from 0 on."""
+    """The integral of the curve from 0."""
     curve = curve_of(elasticity)
     starts = (curve.breaks[0], *curve.breaks)
     made: list[tuple[float, ...]] = []
     total = 0.0
     for k, piece in enumerate(curve.pieces):
-        if k > 1:  # what the piece before has at this break
+        if k > 1:  # value of the preceding piece at this break
             h = starts[k] - starts[k - 1]
             total = sum(c * h**power for power, c in enumerate(made[-1]))
         made.append((total, *(c / (power + 1) for power, c in enumerate(piece))))
@@ -143,8 +143,9 @@ def _energy_of(elasticity: Elasticity) -> LookupTable:
 
 
 def deflection_of(elasticity: Elasticity, torque: Scalar) -> Scalar:
-    """e that carries a torque without moving: the inverse of f, beyond the gap. Exact for straight lines;
-    for a spline by Newton's method, which is safe as the curve rises and each piece is looked up anew.
+    """The deflection e that carries a torque at rest: the inverse of f, beyond the gap. Exact for linear
+    interpolation; for a spline by Newton's method, which converges as the curve increases and the piece is
+    looked up in every iteration.
     """
     if elasticity.stiffness is not None:
         p = torque * (1.0 / elasticity.stiffness)
@@ -158,7 +159,7 @@ def deflection_of(elasticity: Elasticity, torque: Scalar) -> Scalar:
 
 @lru_cache(maxsize=256)
 def _inverse_of(elasticity: Elasticity) -> LookupTable:
-    """Deflection against torque along straight lines through the points of the curve."""
+    """Deflection against torque by linear interpolation between the points of the curve."""
     x, y = ((0.0, *side) for side in zip(*elasticity.curve, strict=True))
     slopes = [(q - p) / (b - a) for (p, q), (a, b) in zip(pairwise(x), pairwise(y), strict=True)]
     pieces = [*((p, k, 0.0, 0.0) for p, k in zip(x[:-1], slopes, strict=True)), (x[-1], slopes[-1], 0.0, 0.0)]
@@ -166,7 +167,7 @@ def _inverse_of(elasticity: Elasticity) -> LookupTable:
 
 
 def _searched(elasticity: Elasticity, torque: Scalar) -> Scalar:
-    """From the straight lines through the points on, which a spline leaves little."""
+    """Refine the linear interpolation, which is close to the spline."""
 
     def closer(state: list[Scalar]) -> list[Scalar]:
         p, _ = state

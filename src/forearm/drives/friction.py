@@ -1,6 +1,4 @@
-"""Friction of a joint or a motor: viscous, Coulomb's with a value for each direction,
-and Stribeck's at low speeds.
-"""
+"""Friction of a joint or a motor: viscous, Coulomb with a value per direction, and Stribeck at low speeds."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from forearm.symbols.scalars import Scalar, exponential
 
 @dataclass(frozen=True, eq=False)
 class FrictionLaw:
-    """`Friction` over any scalar: its figures may be symbols, or numbers that were moved across the gear."""
+    """`Friction` over any scalar: its parameters may be symbols, or values reflected across the gear."""
 
     side: Literal["joint", "motor"]
     viscous: Scalar
@@ -24,7 +22,7 @@ class FrictionLaw:
 
 @dataclass(frozen=True, eq=False)
 class KnownFriction:
-    """Friction whose torque at the joint is known otherwise, as that of bristles is from their state."""
+    """Friction whose torque at the joint is known already, as that of bristles from their state."""
 
     side: Literal["joint", "motor"]
     torque: Scalar
@@ -41,10 +39,10 @@ def across(motor_side: Friction | FrictionLaw, ratio: Scalar) -> FrictionLaw:
 def friction_torque(
     friction: Friction | FrictionLaw | KnownFriction, speed: Scalar, direction: Scalar
 ) -> Scalar:
-    """B v + Tc of the direction (-1, 0, 1) of motion, or of the motion that is about to begin.
+    """B v + Tc for the direction (-1, 0, 1) of motion, or of the motion about to begin.
 
-    With `static` given, Tc + (Ts - Tc) exp(-(v / vs)^2) stands in the place of Tc (Armstrong's
-    form of Stribeck's curve).
+    With `static`, Tc is replaced with Tc + (Ts - Tc) exp(-(v / vs)^2) (Armstrong's form of the Stribeck
+    curve).
     """
     if isinstance(friction, KnownFriction):
         return friction.torque
@@ -53,7 +51,7 @@ def friction_torque(
 
 
 def level(friction: Friction | FrictionLaw, side: int, speed: Scalar) -> Scalar:
-    """Dry friction forwards (0) or backwards (1), signed as it acts against the drive."""
+    """Dry friction forwards (0) or backwards (1), signed as it opposes the drive."""
     if friction.static is None or friction.stribeck_speed is None:
         return friction.coulomb[side]
     ratio = speed * (1.0 / friction.stribeck_speed)
@@ -63,7 +61,7 @@ def level(friction: Friction | FrictionLaw, side: int, speed: Scalar) -> Scalar:
 
 
 def dry(forwards: Scalar, backwards: Scalar, direction: Scalar) -> Scalar:
-    """The first value forwards, the second backwards, none at rest."""
+    """The first value forwards, the second backwards, 0 at rest."""
     if isinstance(direction, float | int):
         return forwards if direction > 0.0 else backwards if direction < 0.0 else 0.0
     return direction * (0.5 * (forwards - backwards)) + direction * direction * (0.5 * (forwards + backwards))

@@ -1,4 +1,4 @@
-"""All that the drive of one joint adds to the torque of the rigid arm."""
+"""All contributions of a joint's drive to the torque of the rigid arm."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from forearm.symbols.graph import expressions
 from forearm.symbols.region import stand_ins
 from forearm.symbols.scalars import Scalar, sign
 
-# Force and moment at the joint's origin, in axes with z along it.
+# Force and moment at the joint's origin, in axes with z along the joint axis.
 Reaction = tuple[Array, Array]
 
 
@@ -32,8 +32,8 @@ class Drive:
     """The drive of one joint.
 
     Attributes:
-        freedom: index of the freedom that it moves.
-        multiplier: of a joint that mimics this freedom, else 1.
+        freedom: index of the degree of freedom that it drives.
+        multiplier: multiplier of a joint that mimics this degree of freedom, else 1.
         ratio: |N| of the gear.
         friction, bearings, transmission: of the joint, as in `Joint`.
         rotor: N^2 J.
@@ -49,7 +49,7 @@ class Drive:
 
     @property
     def needs_reaction(self) -> bool:
-        """Whether its friction depends on what the joint's bearings carry."""
+        """Whether its friction depends on the reaction in its bearings."""
         return bool(self.bearings)
 
     @property
@@ -59,7 +59,7 @@ class Drive:
 
     @property
     def is_dry(self) -> bool:
-        """Whether it can hold a joint still."""
+        """Whether it can make a joint stick."""
         f = self.friction
         if isinstance(f, KnownFriction):
             f = None
@@ -67,14 +67,15 @@ class Drive:
         return rubs or any(b.mu > 0.0 for b in self.bearings) or self.transmission is not None
 
     def torque(self, rigid: Scalar, reaction: Reaction | None, rate: Scalar, direction: Scalar) -> Scalar:
-        """Motor torque times gear ratio, without the rotor:
-        T(rigid + bearings + friction here) + friction at the motor.
+        """Motor torque times gear ratio, without the rotor: T(rigid + bearings + joint-side friction) +
+        motor-side friction.
 
         Args:
             rigid: torque (force) of the rigid arm at the joint, N m (N).
-            reaction: force and moment (3,) at the joint's origin, axes with z along it; None: no bearings.
+            reaction: force and moment (3,) at the joint's origin, axes with z along the joint axis; None: no
+                bearings.
             rate: qd of the joint, rad/s (m/s).
-            direction: its sign, 1 or -1; at rest that of the motion about to begin, 0 for none.
+            direction: its sign, 1 or -1; at rest that of the motion about to begin, or 0.
         """
         load = rigid
         for bearing in self.bearings:
@@ -92,7 +93,8 @@ class Drive:
     def slopes(
         self, rigid: Scalar, reaction: Reaction | None, rate: Scalar, direction: Scalar
     ) -> Sequence[Scalar]:
-        """d torque / d (rigid torque, force, moment); by the rigid torque alone without a reaction.
+        """d torque / d (rigid torque, force, moment); with respect to the rigid torque alone without a
+        reaction.
 
         Args:
             rigid, reaction, rate, direction: as in `torque`.
@@ -111,14 +113,14 @@ class Drive:
         return list(evaluate(graph, made, {graph.leaves[k]: value for k, value in enumerate(given)}))
 
     def _slopes_by(self, graph: Graph, given: Sequence[Expr]) -> list[Scalar]:
-        """The slopes on a graph, by a load, a rate and a direction that are inputs of it."""
+        """The slopes on a graph, with load, rate and direction as its inputs."""
         *load, rate, direction = given
         reaction = (np.array(load[1:4], dtype=object), np.array(load[4:], dtype=object)) if load[1:] else None
         return gradient(graph, self.torque(load[0], reaction, rate, direction), load)
 
     @property
     def _figures(self) -> list[Scalar]:
-        """What its friction depends on, besides rate and direction."""
+        """The quantities its friction depends on, besides rate and direction."""
         if isinstance(self.friction, KnownFriction):
             return [self.friction.torque]
         law = self.at_joint
@@ -126,7 +128,7 @@ class Drive:
 
     @cached_property
     def at_joint(self) -> Friction | FrictionLaw:
-        """Its friction as the joint feels it: |N| (B |N| qd + Tc) where it is the motor's."""
+        """Its friction reflected to the joint: |N| (B |N| qd + Tc) if it is the motor's."""
         f = self.friction or Friction()
         assert not isinstance(f, KnownFriction)
         if f.side == "joint":
@@ -136,16 +138,14 @@ class Drive:
 
 @lru_cache(maxsize=256)
 def _traced_slopes(drive: Drive, count: int) -> tuple[Graph, list[Scalar]]:
-    """The slopes of a drive's torque by so many entries of the load, on a graph that begins with what it
-    is given.
-    """
+    """The derivatives of a drive's torque in the load entries, on a graph that begins with its inputs."""
     graph = Graph()
     return graph, drive._slopes_by(graph, [graph.input(f"x[{k}]") for k in range(count + 2)])
 
 
 @lru_cache(maxsize=64)
 def drives_of(arm: Arm) -> tuple[Drive, ...]:
-    """The drives of the moving bodies, in their order; curves that no gear has are refused here."""
+    """The drives of the moving bodies, in their order; physically impossible gear curves are refused here."""
     made = tuple(_drive(body) for body in arm.moving.bodies)
     for drive in made:
         if isinstance(drive.transmission, Transmission):
@@ -162,12 +162,12 @@ def _drive(body: MovingBody) -> Drive:
 
 
 def needs_reactions(arm: Arm) -> bool:
-    """Whether friction somewhere asks what a joint's bearings carry."""
+    """Whether any friction depends on the reactions in bearings."""
     return any(drive.needs_reaction for drive in drives_of(arm))
 
 
 def held_freedoms(arm: Arm) -> list[bool]:
-    """For each freedom whether friction can hold it."""
+    """For each degree of freedom whether friction can make it stick."""
     made = [False] * arm.n
     for drive in drives_of(arm):
         made[drive.freedom] = made[drive.freedom] or drive.is_dry
@@ -175,19 +175,17 @@ def held_freedoms(arm: Arm) -> list[bool]:
 
 
 def count_of_loads(arm: Arm) -> int:
-    """How many numbers drives with friction that depends on the load feel:
-    a torque each, and six of the reaction.
-    """
+    """Count the load entries of drives with load-dependent friction: a torque each, and six reactions."""
     return (7 if needs_reactions(arm) else 1) * sum(drive.depends_on_load for drive in drives_of(arm))
 
 
 def depends_on_load(arm: Arm) -> bool:
-    """Whether friction somewhere depends on accelerations."""
+    """Whether any friction depends on accelerations."""
     return any(drive.depends_on_load for drive in drives_of(arm))
 
 
 def is_simple(arm: Arm) -> bool:
-    """Whether friction is viscous and Coulomb's alone."""
+    """Whether all friction is viscous and Coulomb only."""
     return not any(
         d.depends_on_load
         or (isinstance(d.friction, Friction | FrictionLaw) and d.friction.static is not None)
@@ -196,14 +194,14 @@ def is_simple(arm: Arm) -> bool:
 
 
 def rotor_inertia(arm: Arm) -> Floats:
-    """N^2 J of the drives of each freedom, (n,); a mimicking joint's drive counts with the
-    square of its multiplier.
+    """N^2 J of the drives of each degree of freedom, (n,); a mimicking joint counts with its squared
+    multiplier.
     """
     return np.array(rotors(drives_of(arm), arm.n), dtype=np.float64)
 
 
 def rotors(drives: Sequence[Drive], n: int) -> list[Scalar]:
-    """What the rotors of drives add to the inertia of n freedoms."""
+    """The inertia that rotors add to n degrees of freedom."""
     reflected: list[Scalar] = [0.0] * n
     for drive in drives:
         added = drive.multiplier * drive.multiplier * drive.rotor
@@ -218,10 +216,9 @@ def driven(
     rates: Sequence[Scalar],
     directions: Sequence[Scalar] | None = None,
 ) -> list[Scalar]:
-    """For each joint what its drive must give, rotors apart:
-    from the rigid arm's torques, and reactions where they are needed.
+    """The drive torque of each joint, without rotors, from the rigid arm's torques and, if needed, reactions.
 
-    Directions are those of the rates unless they are given.
+    Directions are the signs of the rates by default.
     """
     given: list[Any] = [None] * len(torques) if reactions is None else list(reactions)
     ways = [sign(rate) for rate in rates] if directions is None else directions

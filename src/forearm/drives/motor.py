@@ -1,6 +1,4 @@
-"""A motor behind a gear, and what feeds it. Swartz (11), (12) with gear ratio N:
-V = R i + Kt N qd, tau = N Kt i.
-"""
+"""A motor with a gear and its supply. Swartz (11), (12), gear ratio N: V = R i + Kt N qd, tau = N Kt i."""
 
 from __future__ import annotations
 
@@ -20,8 +18,8 @@ from forearm.values import as_floats, broadcast_states, check_number, check_whol
 
 @dataclass(frozen=True)
 class Constants:
-    """Of all motors, one entry a freedom: N Kt in N m / A, R in ohm, limits in V and A
-    (infinite where none is given).
+    """Constants of all motors, one entry per degree of freedom: N Kt in N m / A, R in ohm, limits in V and A
+    (infinite if unlimited).
     """
 
     K: Floats
@@ -32,7 +30,7 @@ class Constants:
 
 
 def without_constants(arm: Arm) -> list[str]:
-    """The joints whose motor is not known well enough for voltages."""
+    """The joints whose motor constants are not sufficient for voltages."""
     return [
         j.name
         for j in arm.joints
@@ -41,7 +39,7 @@ def without_constants(arm: Arm) -> list[str]:
 
 
 def constants_of(arm: Arm) -> Constants:
-    """The motors' constants; ModelError names the joints whose motor is not known well enough."""
+    """The motors' constants; a ModelError names joints whose motor constants are incomplete."""
     motors: list[Motor | None] = [joint.motor for joint in arm.joints]
     unknown = without_constants(arm)
     if unknown:
@@ -64,7 +62,7 @@ def constants_of(arm: Arm) -> Constants:
 
 
 def most_currents(arm: Arm, is_limited: bool) -> list[float]:
-    """The largest current of each motor, A; that which makes the joint's max_effort too, if respected."""
+    """The largest current of each motor, A; optionally also limited by the joint's max_effort."""
     c = constants_of(arm)
     made = []
     for most, K, joint in zip(c.most_current.tolist(), c.K.tolist(), arm.joints, strict=True):
@@ -74,8 +72,8 @@ def most_currents(arm: Arm, is_limited: bool) -> list[float]:
 
 
 def voltage_of(arm: Arm, tau: ArrayLike, qd: ArrayLike) -> Floats:
-    """The voltages that torques need at these speeds, V = R tau / K + K qd with K = N Kt: (n,)
-    or (B, n). Swartz (11).
+    """The voltages needed for these torques at these speeds, V = R tau / K + K qd with K = N Kt: (n,) or (B,
+    n). Swartz (11).
 
     Args:
         arm: the arm.
@@ -88,8 +86,8 @@ def voltage_of(arm: Arm, tau: ArrayLike, qd: ArrayLike) -> Floats:
 
 
 def current_of(arm: Arm, voltage: ArrayLike, qd: ArrayLike) -> Floats:
-    """The currents that voltages drive at these speeds, A, within the motors' limits of
-    both; inductance not in it.
+    """The currents driven by these voltages at these speeds, A, within the motors' voltage and current
+    limits; inductance neglected.
 
     Args:
         arm: the arm.
@@ -103,7 +101,7 @@ def current_of(arm: Arm, voltage: ArrayLike, qd: ArrayLike) -> Floats:
 
 
 def _pair(arm: Arm, value: ArrayLike, qd: ArrayLike, name: str) -> tuple[Floats, Floats]:
-    """Two arrays of one shape, (n,) or (B, n), as NumPy broadcasts them; a number stands for (n,)."""
+    """Two arrays broadcast to one shape, (n,) or (B, n); a number stands for (n,)."""
     a, b = (np.full(arm.n, x) if x.ndim == 0 else x for x in (as_floats(value, name), as_floats(qd, "qd")))
     for what, array in ((name, a), ("qd", b)):
         if array.ndim not in (1, 2) or array.shape[-1] != arm.n:
@@ -125,12 +123,13 @@ def torque_of(arm: Arm, voltage: ArrayLike, qd: ArrayLike) -> Floats:
 
 @dataclass(frozen=True)
 class DAC:
-    """What turns numbers into voltages: DACOut, held for a period in steps and bounds, times a gain.
+    """A digital-to-analog converter with zero-order hold, quantisation, saturation and gain; DACOut is its
+    output.
 
     Args:
-        period: time for which it holds each, s.
-        bits: 2^bits steps divide +-span; None: no steps.
-        span: DACOut is within +-span, V; None: no bound.
+        period: hold time of each output, s.
+        bits: number of bits: 2^bits levels over +-span; None: not quantised.
+        span: output range, DACOut within +-span, V; None: unlimited.
         gain: voltage / DACOut.
     """
 
@@ -142,29 +141,27 @@ class DAC:
     def __post_init__(self) -> None:
         check_number(self.period, "DAC, period", above=0.0)
         if not check_number(self.gain, "DAC, gain"):
-            raise InputError("DAC, gain: expected a number other than 0, got 0.")
+            raise InputError("DAC, gain: expected a nonzero number, got 0.")
         if self.span is not None:
             check_number(self.span, "DAC, span", above=0.0)
         if self.bits is not None:
             check_whole(self.bits, "DAC, bits", 1, 52)
             if self.span is None:
-                raise InputError(f"DAC, bits: {self.bits} bits divide a span; give the span too, in V.")
+                raise InputError(f"DAC, bits: {self.bits} bits need a span to divide; give it in V.")
 
     def out(self, voltage: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
-        """DACOut for the voltages that are asked for, in its steps and bounds;
-        and where it is at a bound (saturated).
-        """
+        """DACOut for the commanded voltages, quantised and limited, and whether it saturates."""
         wanted = as_floats(voltage, "voltage") / self.gain
         if self.span is None:
             return wanted, np.zeros(wanted.shape, dtype=bool)
         over = np.abs(wanted) > self.span
-        if self.bits is not None:  # 0 is one of its levels, so that the uppermost is a step below the span
+        if self.bits is not None:  # 0 is one of the levels, so that the highest is one step below the span
             step = 2.0 * self.span / 2**self.bits
             over |= rounded(minimum(wanted, self.span) / step) > 2 ** (self.bits - 1) - 1
         return np.asarray(self.held(wanted)), over
 
     def held(self, wanted: Scalar) -> Scalar:
-        """DACOut for what is asked of it, over any scalar."""
+        """DACOut for a command, over any scalar."""
         if self.span is None:
             return wanted
         within = minimum(maximum(wanted, -self.span), self.span)
@@ -174,16 +171,18 @@ class DAC:
         return quantised(within, self.span / half, -half, half - 1.0)
 
     def voltage(self, out: ArrayLike) -> Floats:
-        """What the amplifier makes of DACOut."""
+        """The amplifier output for DACOut."""
         return as_floats(out, "out") * self.gain
 
 
 def amplifier_gains(arm: Arm, dac: DAC) -> Floats:
-    """The gains of the arm's amplifiers, (n,), 1 where it gives none; InputError where both have a say."""
+    """The gains of the arm's amplifiers, (n,), 1 by default; InputError if both the DAC and the arm define
+    one.
+    """
     given = [None if joint.motor is None else joint.motor.amplifier_gain for joint in arm.joints]
     if dac.gain != 1.0 and any(gain is not None for gain in given):
         raise InputError(
-            f"DAC, gain: got {dac.gain:g}, but motors of {arm.name!r} have an amplifier_gain of their own. "
-            "Leave the DAC's out, or change the arm's."
+            f"DAC, gain: got {dac.gain:g}, but motors of {arm.name!r} have their own amplifier_gain. Omit "
+            "the DAC's, or change the arm's."
         )
     return np.array([1.0 if gain is None else gain for gain in given], dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Figures of drives that stay symbols, by name: "joint2.friction.viscous", "joint2.motor.rotor_inertia"."""
+"""Symbolic drive parameters, by name: "joint2.friction.viscous", "joint2.motor.rotor_inertia"."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from forearm.drives.friction import FrictionLaw
 from forearm.drives.joint import Drive, drives_of
 from forearm.symbols.scalars import Scalar
 
-MOTOR = ("gear_ratio", "rotor_inertia")  # what torques depend on
-CONSTANTS = ("torque_constant", "resistance")  # what voltages depend on as well
+MOTOR = ("gear_ratio", "rotor_inertia")  # parameters of torques
+CONSTANTS = ("torque_constant", "resistance")  # parameters of voltages only
 
 
 def drive_values(arm: Arm) -> dict[str, float]:
-    """Every figure of friction and motors that may stay a symbol, with its value, by joint.
+    """Every friction and motor parameter that may stay symbolic, with its value, by joint.
 
-    Which there are is the structure: a joint without friction has none, one without `static` no Stribeck
+    The structure decides which exist: a joint without friction has none, one without `static` no Stribeck
     curve.
     """
     values: dict[str, float] = {}
@@ -35,7 +35,7 @@ def drive_values(arm: Arm) -> dict[str, float]:
 
 
 def motor_constant_values(arm: Arm) -> dict[str, float]:
-    """The constants of motors that only voltages depend on, those that are known, by joint."""
+    """The known motor constants that only affect voltages, by joint."""
     values: dict[str, float] = {}
     for joint in arm.joints:
         found = {key: getattr(joint.motor, key, None) for key in CONSTANTS}
@@ -44,7 +44,7 @@ def motor_constant_values(arm: Arm) -> dict[str, float]:
 
 
 def drives_over(arm: Arm, symbols: Mapping[str, Scalar]) -> tuple[Drive, ...]:
-    """The arm's drives with symbols in the place of the figures that they are named after."""
+    """The arm's drives with symbols in place of the named parameters."""
     return tuple(
         _over(drive, body.joint.name, body.joint.motor, symbols)
         for drive, body in zip(drives_of(arm), arm.moving.bodies, strict=True)

@@ -1,9 +1,8 @@
-"""A gear's losses: from the torque behind it to the torque before it, in four quadrants.
-Dhanaraj 3.4 and Table 3.2.
+"""Gear losses: from the output torque to the input torque, in four quadrants. Dhanaraj 3.4 and Table 3.2.
 
-Where load and direction agree the motor drives, tau = y / eta + B; where they oppose the load drives, tau = y
-eta + B, B with the sign of the direction. eta depends on |y| / rated torque, by straight lines or a natural
-cubic spline between the given points, and is constant beyond them.
+If load and direction agree, the motor drives: tau = y / eta + B; if they oppose, the load drives: tau = y eta
++ B, with B in the direction of motion. eta depends on |y| / rated torque, by linear or natural cubic spline
+interpolation between the given points, and is constant beyond them.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from forearm.errors import ModelError, shorten
 from forearm.symbols.scalars import Scalar, choose, look_up
 from forearm.symbols.table import LookupTable, spline, straight
 
-LOOKED_AT = 200  # loads between two points, for what no gear does
+LOOKED_AT = 200  # samples between two points, to detect impossible gears
 ROUNDING = 1e-12
 
 
 @lru_cache(maxsize=256)
 def curve_of(transmission: Transmission) -> LookupTable:
-    """Efficiency against load ratio; ModelError where more load would need less torque, or a spline
-    goes beyond 0 or 1.
+    """Efficiency against load ratio; ModelError if the input torque would decrease with load, or a spline
+    leaves 0 to 1.
     """
     x, y = zip(*transmission.efficiency, strict=True)
     curve = (straight if transmission.interpolation == "linear" else spline)(x, y)
@@ -37,43 +36,41 @@ def curve_of(transmission: Transmission) -> LookupTable:
     if not (found > 0.0).all() or (found > 1.0 + ROUNDING).any():
         raise ModelError(
             f"transmission, efficiency: the spline through {shorten(transmission.efficiency)} leaves 0 to 1 "
-            f"between the points, reaching {found.min():.3g} and {found.max():.3g}; give more "
-            "points, or straight lines."
+            f"between the points, reaching {found.min():.3g} and {found.max():.3g}; give more points, or "
+            "use linear interpolation."
         )
     if not all((np.diff(torques) > 0.0).all() for torques in (loads / found, loads * found)):
         raise ModelError(
-            f"transmission, efficiency: between the points {shorten(transmission.efficiency)} more load "
-            "would need less torque; give points that rise and fall less steeply, or more of them."
+            f"transmission, efficiency: between the points {shorten(transmission.efficiency)} the input "
+            "torque would decrease with load; give points with a smaller slope, or more points."
         )
     return curve
 
 
 @dataclass(frozen=True, eq=False)
 class TransmissionLaw:
-    """`Transmission` over any scalar: what it loses times `loss`, which may be a symbol."""
+    """`Transmission` over any scalar: its losses are scaled by `loss`, which may be symbolic."""
 
     transmission: Transmission
     loss: Scalar
 
     @property
     def breakaway(self) -> float:
-        """Of the transmission."""
+        """The efficiency curve of the transmission."""
         return self.transmission.breakaway
 
 
 def through(transmission: Transmission | TransmissionLaw, load: Scalar, direction: Scalar) -> Scalar:
-    """The torque before the gear (times its ratio) that the torque behind it needs;
-    at rest, where none moves, the same.
-    """
+    """The input torque (times the gear ratio) needed for an output torque; at rest, equal to it."""
     eta = efficiency(transmission, load)
-    agrees = load * direction  # positive where the motor drives, negative where the load does
+    agrees = load * direction  # positive if the motor drives, negative if the load does
     # no load in motion has the slope of the motor's quadrant; at rest `agrees` is 0, or NaN, which stays
     passed = choose(agrees, 0.0, load * eta, choose(0.0, abs(direction), load * (1.0 / eta), load + agrees))
     return passed + direction * transmission.breakaway
 
 
 def efficiency(transmission: Transmission | TransmissionLaw, load: Scalar) -> Scalar:
-    """eta at a torque behind the gear; constant if there is one point."""
+    """eta at an output torque; constant for a single point."""
     if isinstance(transmission, TransmissionLaw):
         return 1.0 - transmission.loss * (1.0 - efficiency(transmission.transmission, load))
     if len(transmission.efficiency) == 1:

@@ -1,6 +1,6 @@
-"""The dynamics of arms: every classical formulation, by document, over any scalar. One answer.
+"""The dynamics of arms: every classical formulation, by document, over any scalar; all agree.
 
-`reference` calls them by name; `forearm.model` is what they all start from.
+`reference` calls them by name; all start from `forearm.model`.
 """
 
 from forearm.dynamics.closed_form import ClosedForm, closed_form, paul

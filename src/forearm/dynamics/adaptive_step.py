@@ -1,7 +1,7 @@
-"""One step of an embedded pair for q'' = f(t, q, qd), over any scalar: its stages, its error against what is
-allowed, whether it counts, and how long the next one is.
+"""One step of an embedded pair for q'' = f(t, q, qd), over any scalar: stages, error, acceptance, and the
+next step size.
 
-Where something happens within a step that may change f, or the numbers end, the step is not taken.
+A step within which an event may change f, or values overflow, is not taken.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from forearm.symbols.scalars import choose, maximum
 
 Values = list[Scalar]
 
-LARGEST = 1e300  # numbers beyond it are about to overflow
+LARGEST = 1e300  # values beyond it are about to overflow
 
-# Coefficients of theta^3 to theta^8 in Hermite's polynomial through q, qd and qdd at the start, the middle
-# and the end: weights of what value, slope and curvature in the middle, and then at the end, have beyond the
+# Coefficients of theta^3 to theta^8 in the Hermite polynomial through q, qd and qdd at the start, middle
+# and end: weights of the value, slope and curvature in the middle, and then at the end, less the
 # terms of lower power.
 HERMITE = (
     (256.0, -32.0, 8.0, -58.0, 10.0, -0.5),
@@ -34,9 +34,9 @@ HERMITE = (
 
 @dataclass(frozen=True)
 class EmbeddedPair:
-    """An explicit Runge-Kutta method with weights of its error; for each power of theta in its dense output
-    the weights of the stages, none where Hermite's polynomial is taken; `exponent` is 1 / (order of the error
-    estimate + 1), `sections` are the parts of a step at which it is looked for what happens within it.
+    """An explicit Runge-Kutta method with error weights; for each power of theta in its dense output the
+    weights of the stages, empty if the Hermite polynomial is used; `exponent` is 1 / (order of the error
+    estimate + 1), `sections` are the fractions of a step at which events are checked.
     """
 
     c: tuple[float, ...]
@@ -49,31 +49,31 @@ class EmbeddedPair:
 
     @property
     def powers(self) -> int:
-        """How many powers of theta the dense output has."""
+        """The number of powers of theta in the dense output."""
         return len(self.dense) or 2 + len(HERMITE)
 
     @property
     def first_same_as_last(self) -> bool:
-        """Whether the last stage is that of the end of the step."""
+        """Whether the last stage is at the end of the step (FSAL)."""
         return self.a[-1] == self.b[:-1] and self.b[-1] == 0.0
 
 
 class SecondOrderSystem(Protocol):
-    """What is integrated: functions of time and state, over the scalars of the step."""
+    """The system to integrate: functions of time and state, over the scalars of the step."""
 
     def accelerations(self, t: Scalar, q: Values, qd: Values) -> Values:
         """q''."""
         ...
 
     def watched(self, t: Scalar, q: Values, qd: Values) -> Values:
-        """What must not come down to 0, or pass it, within a step."""
+        """Event functions, which must stay above 0 within a step."""
         ...
 
 
 @dataclass(frozen=True)
 class AdaptiveState:
-    """An integration between two steps: `h` is the step that is tried next, `qdd` are the accelerations here,
-    `error_before` is the error of the last step, `is_retry` 1 where this one was rejected already.
+    """An integration between two steps: `h` is the next step size to try, `qdd` the current accelerations,
+    `error_before` the error of the last step, `is_retry` 1 if this step was rejected before.
     """
 
     t: Scalar
@@ -87,8 +87,8 @@ class AdaptiveState:
 
 @dataclass(frozen=True)
 class StepBounds:
-    """What a step keeps to: it ends at `end` at the latest, is no shorter than `shortest`, and its error in
-    each of q and then qd is within atol + rtol |x|. It is watched where `is_watched` is above 0.
+    """The limits on a step: it ends at `end` at the latest, is no shorter than `shortest`, and its error in
+    each of q and then qd is within atol + rtol |x|. Events are checked if `is_watched` is above 0.
     """
 
     end: Scalar
@@ -100,9 +100,9 @@ class StepBounds:
 
 @dataclass(frozen=True)
 class Attempt:
-    """What became of a step of length `width`: the state after it, or before it where it was not taken; its
-    dense output, for each power of theta q and then qd; whether it was not taken only because something that
-    is watched happens within it; and whether no other can follow.
+    """The outcome of a step of length `width`: the state after it, or before it if it was not taken; its
+    dense output, for each power of theta q and then qd; whether it was refused only because of an event
+    within it; and whether no further step is possible.
     """
 
     state: AdaptiveState
@@ -116,8 +116,8 @@ class Attempt:
 def attempt(
     pair: EmbeddedPair, system: SecondOrderSystem, state: AdaptiveState, bounds: StepBounds
 ) -> Attempt:
-    """One step tried. It is taken, or rejected for its error, and tried again shorter when it is next asked
-    for; or it is over: something watched happens within it, numbers end, or it would be too short.
+    """Try one step. It is accepted; or rejected for its error, and retried shorter in the next call; or
+    integration ends: an event lies within it, values overflow, or the step would be too short.
     """
     left = bounds.end - state.t
     h = step_size(state.h, left)
@@ -142,7 +142,7 @@ def attempt(
 
     is_first = is_taken * (1.0 - state.is_retry)
     proposed = h * next_factor(pair.exponent, MEMORY, error, state.error_before, _if(is_first, GROW, 1.0))
-    # A step cut short by the end of a stretch says nothing against the size it was cut from.
+    # A step shortened by the end of the interval does not reduce the step size.
     uncut = choose(h, state.h, maximum(proposed, state.h), proposed)
     n = len(state.q)
     following = AdaptiveState(
@@ -159,7 +159,7 @@ def attempt(
 
 
 def _stages(pair: EmbeddedPair, system: SecondOrderSystem, state: AdaptiveState, h: Scalar) -> list[Values]:
-    """Rates of q and then qd at each stage."""
+    """Derivatives of q and then qd at each stage."""
     n, y = len(state.q), [*state.q, *state.qd]
     K = [[*state.qd, *state.qdd]]
     for c, row in zip(pair.c[1:], pair.a[1:], strict=True):
@@ -180,7 +180,7 @@ def _weighted(h: Scalar, weights: Sequence[float], K: Sequence[Values]) -> Value
 
 
 def _errors(errors: Values, before: Values, after: Values, bounds: StepBounds) -> Values:
-    """In units of what is allowed."""
+    """The error norm, relative to the tolerance."""
     return [
         abs(e) / (atol + bounds.rtol * maximum(abs(x), abs(y)))
         for e, x, y, atol in zip(errors, before, after, bounds.atol, strict=True)
@@ -196,7 +196,7 @@ def _finished(
     change: Values,
     is_accepted: Scalar,
 ) -> tuple[Values, Values]:
-    """Accelerations at the end of a step that is accepted, and its dense output."""
+    """Accelerations at the end of an accepted step, and its dense output."""
     n = len(state.q)
     if pair.dense and pair.first_same_as_last:
         return K[-1][n:], [x for column in pair.dense for x in _weighted(h, column, K)]
@@ -222,7 +222,7 @@ def _hermite(
     accelerations in the middle and at the end.
     """
     n = len(state.q)
-    q: list[Values] = []  # for each joint the coefficients
+    q: list[Values] = []  # the coefficients for each joint
     for j in range(n):
         first, second = h * state.qd[j], (0.5 * h) * (h * state.qdd[j])
         beyond: Values = []
@@ -253,7 +253,7 @@ def _crossed(
     dense: Values,
     is_watched: Scalar,
 ) -> Scalar:
-    """1 where something that is watched comes down to 0 between two sections of a step, and else 0."""
+    """1 if an event function reaches 0 at one of the sections of a step, else 0."""
     n, y = len(state.q), [*state.q, *state.qd]
 
     def looked(_: Values) -> Values:
@@ -272,7 +272,7 @@ def _crossed(
 
 
 def _along(y: Values, dense: Values, theta: float) -> Values:
-    """The state a part of a step on."""
+    """The state at a fraction of the step."""
     total = [0.0] * len(y)
     for k in range(len(dense) - len(y), -1, -len(y)):
         total = [(x + d) * theta for x, d in zip(total, dense[k : k + len(y)], strict=True)]
@@ -280,7 +280,7 @@ def _along(y: Values, dense: Values, theta: float) -> Values:
 
 
 def _is_known(values: Values) -> Scalar:
-    """1 where all are finite numbers, and else 0."""
+    """1 if all values are finite, else 0."""
     total: Scalar = 0.0
     for x in values:
         total = total + abs(x)

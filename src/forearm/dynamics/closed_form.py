@@ -1,5 +1,5 @@
-"""The closed form of the equations of motion: tau = D(q) qdd + h_ikm qd_k qd_m + c(q).
-Dhanaraj A.1; Paul's D and E.
+"""The closed form of the equations of motion: tau = D(q) qdd + h_ikm qd_k qd_m + c(q). Dhanaraj A.1; Paul's D
+and E.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ClosedForm:
-    """The coefficients of the rigid arm at one posture: tau = D qdd + h qd qd + c.
+    """The coefficients of the rigid arm at one configuration: tau = D qdd + h qd qd + c.
 
     Attributes:
         D: inertia matrix (n, n).
         h: (n, n, n) with tau_i = sum of h_ikm qd_k qd_m.
-        c: torques of gravity (n,).
+        c: gravity torques (n,).
     """
 
     D: Floats
@@ -73,8 +73,8 @@ def closed_form(arm: Arm, q: ArrayLike) -> ClosedForm:
 
 
 def paul(arm: Arm, q: ArrayLike, qd: ArrayLike) -> tuple[Floats, Floats]:
-    """Paul's pair of the rigid arm at a state: D, the inertia matrix, and E,
-    all that needs no acceleration. Waters IV.
+    """Paul's terms of the rigid arm at a state: D, the inertia matrix, and E, everything without
+    acceleration. Waters IV.
 
     Args:
         arm: a serial arm.

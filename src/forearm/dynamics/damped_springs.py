@@ -1,5 +1,5 @@
-"""How far springs give while they carry a known torque y(t), f(e) + D ed = y: at once without damping; with
-damping the deflection e is a state of its own, that relaxes with the rate f' / D.
+"""Deflection of springs under a known torque y(t), f(e) + D ed = y: algebraic without damping; with damping
+the deflection e is a state that relaxes at the rate f' / D.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from forearm.drives.elasticity import deflection_of, spring_bend, spring_stiffne
 from forearm.spatial import Floats
 from forearm.symbols.scalars import Scalar, choose
 
-MOST = 20  # rounds for the end of one interval
-CLOSE = 4e-16  # of the deflection: then a round changes nothing
-ROUNDING = 1e-15  # of the load: what the damper carries less than this is 0
-TERMS = 20  # of the series for intervals that are short against the relaxation
+MOST = 20  # iterations for the end of one interval
+CLOSE = 4e-16  # of the deflection: smaller changes end the iteration
+ROUNDING = 1e-15  # of the load: smaller damper torques are 0
+TERMS = 20  # of the series for intervals much shorter than the relaxation time
 
-Load = tuple[Scalar, Scalar, Scalar]  # a torque, its rate, and the rate of that
+Load = tuple[Scalar, Scalar, Scalar]  # a torque and its first and second time derivatives
 
 
 def deflections(elasticity: Elasticity, load: Load, e: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """e, ed and edd under a load. Without damping they follow from it, and what is given as e is not used."""
+    """e, ed and edd under a load. Without damping they follow from it, and the given e is not used."""
     y, yd, ydd = load
     D = elasticity.damping
     if D:
         left = y - spring_torque(elasticity, e)
-        # at rest, where the direction of friction would be that of the last digit
+        # at rest, where the direction of friction would depend on rounding
         ed = choose(abs(left), ROUNDING * abs(y), 0.0, left) * (1.0 / D)
         return e, ed, (yd - spring_stiffness(elasticity, e) * ed) * (1.0 / D)
     e = deflection_of(elasticity, y)
@@ -37,7 +37,7 @@ def deflections(elasticity: Elasticity, load: Load, e: Scalar) -> tuple[Scalar, 
 
 
 def settled(elasticity: Elasticity, load: Load) -> Scalar:
-    """e of a motion whose transients have died out, to the second order in D / f'; exact without damping.
+    """The deflection e after transients have decayed, to second order in D / f'; exact without damping.
 
     With e0 = f^-1(y): e = e0 + D e1 + D^2 e2, e1 = -e0d / f', e2 = -(e1d + f'' e1^2 / 2) / f'.
     """
@@ -54,11 +54,12 @@ def settled(elasticity: Elasticity, load: Load) -> Scalar:
 
 
 def deflection_along(elasticity: Elasticity, t: Floats, load: tuple[Floats, ...], start: float) -> Floats:
-    """e (T,) at times t (T,) under a load given with its derivatives (T,) at them, from `start` on.
+    """The deflection e (T,) at times t (T,) under a load given with its derivatives (T,), from the initial
+    value `start`.
 
-    Over each interval the equation is D ed = r(t) - K e with K = f' at its end and the rest in r, which is a
-    polynomial through its value at the start and its value and two derivatives at the end. That is solved
-    exactly, so that any D / K will do: e, ed and edd come out near the settled ones where D is small.
+    On each interval the equation is D ed = r(t) - K e with K = f' at its end and the remainder in r, a
+    polynomial through its value at the start and its value and two derivatives at the end. This is solved
+    exactly, for any D / K; for small D, e, ed and edd approach the steady state.
     """
     D, e = elasticity.damping, float(start)
     made = [e]
@@ -88,7 +89,7 @@ def _relaxed(elasticity: Elasticity, D: float, h: float, before: float, after: L
 
 
 def _straight(z: float, h: float, e0: float, x0: float, x: Load) -> float:
-    """e after h seconds of ed = (z / h) (x(t) - e), x a cubic from x0 on that ends with the derivatives x."""
+    """e after h seconds of ed = (z / h) (x(t) - e), x a cubic from x0 that ends with the derivatives x."""
     value, rate, second = x[0], x[1] * h, 0.5 * x[2] * h * h
     cubic = value - rate + second - x0
     m = _moments(z)

@@ -1,5 +1,5 @@
-"""An arm as adaptive steps see it, over any scalar: driven by inputs that go straight, its joints moving or
-standing, and what must be noticed within a step; and what such steps take and leave, by name.
+"""An arm for adaptive integration, over any scalar: linear inputs, joints that move or stick, event
+functions; and the named inputs and outputs of such steps.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from forearm.model import Scalar
 from forearm.symbols import when
 from forearm.symbols.scalars import choose, minimum
 
-# What a step changes; what it keeps to; what drives the arm; and what it leaves of the motion, in this order.
+# What a step updates, its limits, the drive of the arm, and its outputs, in this order.
 STATE = ("t", "h", "q", "qd", "qdd", "error_before", "is_retry")
 BOUNDS = ("end", "shortest", "rtol", "atol", "is_watched")
 DRIVE = ("friction_sign", "is_free", "contact", "u", "slope", "start", "low", "high", "slow")
@@ -26,7 +26,7 @@ ONE = (
 
 
 def sizes_of(coordinates: Coordinates, powers: int) -> dict[str, int]:
-    """How many numbers each of these has."""
+    """The length of each of these."""
     m, n = coordinates.count, coordinates.n
     many = dict.fromkeys(ONE, 1) | {"atol": 2 * m, "dense": 2 * m * powers}
     many |= dict.fromkeys(("u", "slope", "low", "high"), n) | {"contact": len(coordinates.gaps)}
@@ -34,7 +34,7 @@ def sizes_of(coordinates: Coordinates, powers: int) -> dict[str, int]:
 
 
 class AccuratePlant(Plant, Protocol):
-    """What is simulated, with accelerations to all digits."""
+    """The simulated system, with accelerations to full precision."""
 
     def accurate(
         self, q: Values, qd: Values, u: Values, friction_sign: Values, is_free: Values, contact: Values
@@ -45,9 +45,10 @@ class AccuratePlant(Plant, Protocol):
 
 @dataclass(frozen=True)
 class DrivenArm:
-    """An arm whose joints move or stand as they do, under inputs u + (t - start) slope. Watched are limits
-    `low` and `high` of its joints; of coordinates with dry friction the velocities of those that move, above
-    0 and above `slow`, and what the others lack to move; and the flanks of gaps.
+    """An arm whose joints keep moving or sticking, under inputs u + (t - start) slope. The event functions
+    are the limits `low` and `high` of its joints; for coordinates with dry friction the velocities of moving
+    ones, above 0 and above `slow`, and the torque that sticking ones lack to break loose; and the flanks of
+    gaps.
     """
 
     plant: AccuratePlant
@@ -62,11 +63,11 @@ class DrivenArm:
     slow: Values
 
     def accelerations(self, t: Scalar, q: Values, qd: Values) -> Values:
-        """Of a state at a time."""
+        """The system at a time and a state."""
         return self._accelerations(q, qd, self._inputs(t))
 
     def watched(self, t: Scalar, q: Values, qd: Values) -> Values:
-        """Limits, directions and what holds joints."""
+        """Limits, friction directions and stiction margins."""
         made = [x - low for x, low in zip(q, self.low, strict=False)]
         made += [high - x for x, high in zip(q, self.high, strict=False)]
         made += self.plant.flanks(q, qd, self.contact)
@@ -98,8 +99,8 @@ class DrivenArm:
 
 
 def lacking(plant: Plant, state: StepState, qdd: Values, tau: Values) -> tuple[Values, Values]:
-    """The torque missing for joints at rest to break loose in either direction, below 0 where tau moves them;
-    and the width of the friction band between the two directions.
+    """The torque by which sticking joints fall short of breaking loose in either direction, below 0 if tau
+    moves them; and the width of the friction band between the two directions.
     """
     plus, minus = demands(plant, state, qdd)
     ways = list(zip(plus, minus, strict=True))

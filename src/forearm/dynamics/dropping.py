@@ -1,6 +1,4 @@
-"""Leaving terms out, and the error that it causes along a motion.
-Waters IV, simplifying the dynamic equations.
-"""
+"""Neglecting terms, and the resulting error along a motion. Waters IV, simplifying the dynamic equations."""
 
 from __future__ import annotations
 
@@ -24,22 +22,22 @@ Method = Callable[..., list[Any]]
 
 
 def no_velocity_terms(model: Model, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
-    """Torques without the terms L: right for a slow arm only."""
+    """Torques without the velocity terms L: valid for slow arms only."""
     return newton_euler(model, q, [0.0 for _ in qd], qdd)
 
 
 def no_gravity(model: Model, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
-    """Torques without gravity: right for a counterbalanced arm only."""
+    """Torques without gravity: valid for counterbalanced arms only."""
     return newton_euler(without_gravity(model), q, qd, qdd)
 
 
 def own_link_only(model: Model, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
-    """Torques as if each joint moved its own link and felt no link behind it."""
+    """Torques as if each joint moved its own link only, without the links behind it."""
     return own_links(chain_of(model, q, qd, qdd, "own-link-only"), silent)
 
 
 def own_links(c: ChainMatrices, note: Note) -> list[Scalar]:
-    """F_i = tr(U_ii J_i (P_i + L_i)^T) - G_ii: the outer sum left out. Waters IV."""
+    """F_i = tr(U_ii J_i (P_i + L_i)^T) - G_ii: without the outer sum. Waters IV."""
     U, P, L = recurrences(c, note)
     return [trace_of_product(U[i] @ c.J[i], P[i] + L[i]) - c.G @ (U[i] @ c.mr[i]) for i in range(c.n)]
 
@@ -53,13 +51,13 @@ DROPPED: dict[str, Method] = {
 
 @dataclass(frozen=True, eq=False)
 class DropError:
-    """What leaving terms out costs along a motion, per joint (n,), N m (N).
+    """The error of neglecting terms along a motion, per joint (n,), N m (N).
 
     Attributes:
-        dropped: what is left out.
+        dropped: the neglected terms.
         largest: largest torque error.
-        rms: torque error.
-        torque_rms: the torque itself.
+        rms: rms torque error.
+        torque_rms: rms of the torque itself.
     """
 
     dropped: str
@@ -69,12 +67,13 @@ class DropError:
 
     @property
     def relative(self) -> NDArray[np.float64]:
-        """The rms error over the rms torque, per joint; 0 where there is no torque at all."""
+        """The rms error relative to the rms torque, per joint; 0 where there is no torque."""
         return np.divide(self.rms, self.torque_rms, out=np.zeros_like(self.rms), where=self.torque_rms > 0.0)
 
 
 def drop_errors(arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> list[DropError]:
-    """The error of each simplification along a motion of the rigid arm; own-link-only for chains.
+    """The error of each simplification along a motion of the rigid arm; the own-link one for serial chains
+    only.
 
     Args:
         arm: the arm.
@@ -83,8 +82,7 @@ def drop_errors(arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> list[D
     states = states_of(arm, q=q, qd=qd, qdd=qdd)
     if states[0].ndim != 2 or not len(states[0]):
         raise InputError(
-            f"drop_errors: expected one or more samples of a motion, shape (B, {arm.n}), "
-            f"got {states[0].shape}."
+            f"drop_errors: expected one or more samples of shape (B, {arm.n}), got {states[0].shape}."
         )
     model = model_of(arm.rigid())
     rows = [joint_states(model, *row) for row in zip(*states, strict=True)]

@@ -1,8 +1,8 @@
 """Dynamics of arms with elastic joints: link positions q, and motor positions theta = motor angle / N.
 
-Links: rigid torque + bearings + friction at the joint = tau_J, which the spring carries, tau_J = f(theta - q)
+Links: rigid torque + bearings + friction at the joint = tau_J, the torque of the spring, tau_J = f(theta - q)
 + D (thetad - qd). Motors: B thetadd + T(tau_J, sign thetad) + friction at the motor = tau. With `rotor_axis`
-links feel the rotors' spin too.
+the rotors' spin acts on the links too.
 
 M. W. Spong, Modeling and Control of Elastic Joint Robots, Journal of Dynamic Systems, Measurement and Control
 109, 1987.
@@ -39,14 +39,14 @@ MOTION = ("q", "qd", "qdd", "qddd", "qdddd")
 
 @dataclass(frozen=True, eq=False)
 class ElasticDrive:
-    """The drive of an elastic joint: its freedom, the spring, and what is at the motor's side of it."""
+    """The drive of an elastic joint: its degree of freedom, spring and motor side."""
 
     freedom: int
     elasticity: Elasticity
     motor: Drive
 
     def carried(self, e: Scalar, ed: Scalar) -> Scalar:
-        """tau_J at a deflection and its rate, behind a gap at the flank that touches."""
+        """tau_J at a deflection and its rate, with backlash at the flank in contact."""
         return coupling_torque(self.elasticity, e, ed, contact_of(self.elasticity, e, ed))
 
     def at_motor(self, carried: Scalar, thetad: Scalar) -> Scalar:
@@ -54,14 +54,14 @@ class ElasticDrive:
         return self.motor.torque(carried, None, thetad, sign(thetad))
 
     def without_friction(self) -> ElasticDrive:
-        """The same without the motor's friction, for rotors that are bodies of the expanded arm, which has
-        it.
+        """The same without the motor's friction, for rotors that are bodies of the expanded arm, which
+        includes it.
         """
         return replace(self, motor=replace(self.motor, friction=None))
 
 
 def elastic_drives(arm: Arm, drives: Sequence[Drive] | None = None) -> list[ElasticDrive]:
-    """The drives of the elastic joints, in the order of q; from the arm's drives, whose figures may be
+    """The drives of the elastic joints, in the order of q, from the arm's drives, whose parameters may be
     symbols.
     """
     made = []
@@ -74,7 +74,7 @@ def elastic_drives(arm: Arm, drives: Sequence[Drive] | None = None) -> list[Elas
 
 
 def check_elastic(arm: Arm, what: str) -> None:
-    """Raise unless there is an elastic joint."""
+    """Raise an error unless there is an elastic joint."""
     check_arm(arm, what, moves=True)
     if not is_elastic(arm):
         raise InputError(
@@ -89,31 +89,33 @@ def gaps_of(arm: Arm) -> list[str]:
 
 
 def is_invertible(arm: Arm) -> bool:
-    """Whether a motion of the links fixes what the motors of its elastic joints must do."""
+    """Whether a link motion determines the torques of the motors."""
     return not has_spinning_rotors(arm) and not gaps_of(arm)
 
 
 def check_invertible(arm: Arm, what: str) -> None:
-    """Raise unless a link motion fixes the motors' torques, without more derivatives or a choice of flank."""
+    """Raise an error unless a link motion determines the motor torques, without higher derivatives or a
+    choice of flank.
+    """
     check_elastic(arm, what)
     if has_spinning_rotors(arm):
         raise ModelError(
-            f"{what}: where the spin of rotors acts on links (rotor_axis), torques of {arm.name!r} depend on "
-            f"derivatives of the motion up to the order {2 * arm.n + 2}. Leave rotor_axis out: the reduced "
-            "model."
+            f"{what}: with rotor_axis, where the spin of rotors acts on links, torques of {arm.name!r} "
+            f"depend on derivatives of the motion up to order {2 * arm.n + 2}. Omit rotor_axis to use the "
+            "reduced model."
         )
     if gaps := gaps_of(arm):
         raise ModelError(
-            f"{what}: behind the gap of {', '.join(gaps)} a motor cannot make its link follow a motion "
-            "through a change of flank. Leave half_gap out."
+            f"{what}: with the backlash of {', '.join(gaps)} no motor torque makes a link follow a motion "
+            "through a change of flank. Omit half_gap."
         )
 
 
 def elastic_forward(
     arm: Arm, q: ArrayLike, qd: ArrayLike, theta: ArrayLike, thetad: ArrayLike, tau: ArrayLike
 ) -> tuple[Floats, Floats]:
-    """Accelerations of links and motors, (qdd, thetadd), each (n,) or (B, n). Where a joint is rigid theta
-    and thetad are not used, and thetadd is qdd.
+    """Accelerations of links and motors, (qdd, thetadd), each (n,) or (B, n). For rigid joints theta and
+    thetad are not used, and thetadd is qdd.
 
     Args:
         arm: an arm with elastic joints.
@@ -148,19 +150,19 @@ def elastic_forward(
 
 
 def _known(*states: Floats) -> NDArray[np.bool_]:
-    """Whether all numbers of a state are finite, (..., 1)."""
+    """Whether all values of a state are finite, (..., 1)."""
     return np.asarray(np.isfinite(np.concatenate(states, axis=-1)).all(axis=-1, keepdims=True))
 
 
 @dataclass(frozen=True, eq=False)
 class ElasticInverse:
-    """What motors must do for a link motion; every array is (n,) or (B, n), on the joint's side.
+    """Motor motion and torques for a link motion; every array is (n,) or (B, n), on the joint side.
 
     Attributes:
         tau: motor torques times gear ratio, N m (N).
-        theta, thetad, thetadd: motor angle / N, rad (m), and its derivatives; q of a rigid joint.
+        theta, thetad, thetadd: motor angle / N, rad (m), and its derivatives; q for rigid joints.
         deflection, deflection_rate: theta - q and thetad - qd.
-        voltage: of the motors, V; None if not all of them are known.
+        voltage: motor voltages, V; None if a motor's constants are unknown.
     """
 
     tau: Floats
@@ -183,16 +185,16 @@ def elastic_inverse(
 ) -> ElasticInverse:
     """Torques, positions and voltages of the motors for a motion of the links, exact.
 
-    A joint without damping deflects by f^-1(tau_J), whose derivatives follow from those of tau_J along the
-    motion. Where there is damping the deflection is a state, D ed = tau_J - f(e): give it, and integrate the
-    `deflection_rate`, or take `elastic_inverse_along`. Dry friction is that of the signs of qd and thetad;
-    where the sign of qd changes, theta would have to jump.
+    The deflection of a joint without damping is f^-1(tau_J), and its derivatives follow from those of tau_J
+    along the motion. With damping the deflection is a state, D ed = tau_J - f(e): pass it and integrate the
+    `deflection_rate`, or use `elastic_inverse_along`. Dry friction follows the signs of qd and thetad; where
+    the sign of qd changes, theta would have to jump.
 
     Args:
         arm: an arm with elastic joints, without backlash, in the reduced model (no rotor_axis).
-        q, qd, qdd, qddd, qdddd: joint coordinates and their derivatives by time, (n,) or (B, n).
-        deflection: theta - q of joints with damping, (n,) or (B, n), rad (m), the others' are not used; None:
-            that of a motion whose transients have died out, to the second order in D / K.
+        q, qd, qdd, qddd, qdddd: joint coordinates and their time derivatives, (n,) or (B, n).
+        deflection: theta - q of joints with damping, (n,) or (B, n), rad (m), ignored for the others; None:
+            the value after transients have decayed, to second order in D / K.
     """
     check_invertible(arm, "elastic_inverse")
     motion = dict(zip(MOTION, (q, qd, qdd, qddd, qdddd), strict=True))
@@ -218,15 +220,14 @@ def elastic_inverse_along(
     qdddd: ArrayLike,
     deflection: ArrayLike | None = None,
 ) -> ElasticInverse:
-    """`elastic_inverse` along a motion, with the deflections of damped joints integrated from sample to
-    sample: stable for any damping and stiffness.
+    """`elastic_inverse` along a motion, with deflections of damped joints integrated from sample to sample:
+    stable for any damping and stiffness.
 
     Args:
         arm: an arm with elastic joints, without backlash, in the reduced model (no rotor_axis).
         t: times (T,), increasing, s.
         q, qd, qdd, qddd, qdddd: joint coordinates and their derivatives at these times, (T, n).
-        deflection: theta - q of joints with damping at the start (n,), rad (m); None: as in
-            `elastic_inverse`.
+        deflection: initial theta - q of joints with damping (n,), rad (m); None: as in `elastic_inverse`.
     """
     check_invertible(arm, "elastic_inverse_along")
     states = states_of(arm, **dict(zip(MOTION, (q, qd, qdd, qddd, qdddd), strict=True)))
@@ -251,10 +252,10 @@ def elastic_inverse_along(
 def _inverted(
     arm: Arm, states: Sequence[Floats], loads: dict[int, tuple[Floats, Floats, Floats]], given: Floats
 ) -> ElasticInverse:
-    """The answer for loads of the springs, damped ones deflected as given."""
+    """The solution for given spring loads, with the given deflections of damped springs."""
     q, qd, qdd = states[:3]
     e, ed, edd = (np.zeros_like(q) for _ in range(3))
-    # of rigid joints; of the others it is what the spring carries
+    # for rigid joints; for the others it is the spring torque
     tau = inverse(link_side(arm), q, qd, qdd)
     for spring in elastic_drives(arm):
         j = spring.freedom
@@ -269,11 +270,11 @@ def _inverted(
 
 
 def _loads(arm: Arm, states: Sequence[Floats]) -> dict[int, tuple[Floats, Floats, Floats]]:
-    """By freedom tau_J of elastic joints, and its first and second derivative along the motion."""
-    rows = [np.atleast_2d(x).T for x in states]  # a row for each freedom
+    """tau_J of elastic joints and its first and second time derivative, by degree of freedom."""
+    rows = [np.atleast_2d(x).T for x in states]  # one row per degree of freedom
     own = [spring.freedom for spring in elastic_drives(arm)]
     drives = [d for d in drives_of(link_side(arm)) if d.freedom in own]
-    # gears of joints that follow others decide by their load, one state at a time
+    # gear losses of joints that mimic others depend on the load, one state at a time
     at_once = 1 if any(d.transmission for d in drives) else max(1, rows[0].shape[1])
     starts = range(0, max(1, rows[0].shape[1]), at_once)
     found = [_load_series(arm, own, [x[:, k : k + at_once] for x in rows]) for k in starts]
@@ -282,7 +283,7 @@ def _loads(arm: Arm, states: Sequence[Floats]) -> dict[int, tuple[Floats, Floats
 
 
 def _load_series(arm: Arm, own: Sequence[int], rows: Sequence[Floats]) -> Floats:
-    """The same as (e, 3, B), from rows of each freedom (n, B)."""
+    """The same as (e, 3, B), from rows per degree of freedom (n, B)."""
     link = link_side(arm)
     model, drives = model_of(link), drives_of(link)
     q, qd, qdd = ([Taylor(*values) for values in zip(*rows[k : k + 3], strict=True)] for k in range(3))
@@ -290,7 +291,7 @@ def _load_series(arm: Arm, own: Sequence[int], rows: Sequence[Floats]) -> Floats
     torques, reactions = newton_euler(model, *joints), None
     if needs_reactions(link):
         torques, reactions = reactions_of(model, *joints)
-    rotors = rotor_inertia(link)  # of joints that follow these
+    rotors = rotor_inertia(link)  # of joints that mimic these
     total = {j: qdd[j] * float(rotors[j]) for j in own}
     for k, drive in enumerate(drives):
         if drive.freedom in total:

@@ -12,8 +12,8 @@ from forearm.model import Array, Model, Scalar, Vector, cross, steps, tilde
 
 
 def jacobians(model: Model, q: Vector, qd: Vector) -> tuple[list[Any], list[Any], list[Any]]:
-    """Per body in base axes: (w, v of the centre, R, the centre), {joint:
-    (dw, dv)} and the time derivatives of the latter.
+    """Per body in base axes: (w, v of the centre, R, the centre), {joint: (dw, dv)} and the time derivatives
+    of the latter.
     """
     states: list[Any] = []
     columns: list[dict[int, tuple[Array, Array]]] = []
@@ -51,12 +51,12 @@ def jacobians(model: Model, q: Vector, qd: Vector) -> tuple[list[Any], list[Any]
 
 
 def without_gravity(model: Model) -> Model:
-    """The same model in free fall."""
+    """The same model without gravity."""
     return replace(model, g=np.zeros(3))
 
 
 def kinetic(model: Model, q: Vector, qd: Vector) -> Scalar:
-    """1/2 sum of m v.v + w.I w, rotors not included."""
+    """1/2 sum of m v.v + w.I w, without rotors."""
     K: Any = 0.0
     for body, (w, v, R, _) in zip(model.bodies, jacobians(model, q, qd)[0], strict=True):
         local = R.T @ w
@@ -65,7 +65,7 @@ def kinetic(model: Model, q: Vector, qd: Vector) -> Scalar:
 
 
 def potential(model: Model, q: Vector) -> Scalar:
-    """-sum of m g . c, zero where the centres of mass lie in the base's origin."""
+    """-sum of m g . c, zero if the centres of mass are at the base's origin."""
     states = jacobians(model, q, np.zeros(len(model.bodies)))[0]
     P: Any = 0.0
     for body, (_, _, _, c) in zip(model.bodies, states, strict=True):
@@ -74,7 +74,7 @@ def potential(model: Model, q: Vector) -> Scalar:
 
 
 def coriolis(model: Model, q: Vector, qd: Vector) -> Array:
-    """C with C qd the velocity torques and dM/dt - 2 C skew: the one of the Christoffel symbols.
+    """C with C qd the velocity torques and dM/dt - 2 C skew-symmetric: the one from Christoffel symbols.
 
     C_jk = sum over bodies of m Jv_j . Jvd_k + Jw_j . (I Jwd_k + S Jw_k), S = 1/2 (tilde(w) I - I
     tilde(w) - tilde(I w)).

@@ -1,4 +1,4 @@
-"""The Runge-Kutta methods that take fixed steps, by name: rows c, a and b of their tableaus."""
+"""Explicit fixed-step Runge-Kutta methods by name: rows c, a and b of their tableaus."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Row = tuple[Number, ...]
 
 @dataclass(frozen=True)
 class ExplicitMethod:
-    """An explicit Runge-Kutta method by its tableau."""
+    """An explicit Runge-Kutta method, defined by its tableau."""
 
     c: tuple[float, ...]
     a: tuple[tuple[float, ...], ...]
@@ -23,7 +23,7 @@ def _row(text: str) -> Row:
     return tuple(Fraction(x) for x in text.split())
 
 
-# Dhanaraj D.4, subroutine RUNGE: S. Gill's step, here without the running Q that saved memory.
+# Dhanaraj D.4, subroutine RUNGE: Gill's method, here without the register Q that saved memory.
 # Its A are 1 -+ sqrt(1/2).
 _G = sqrt(0.5)
 TABLEAUS: dict[str, tuple[Row, tuple[Row, ...], Row]] = {
@@ -40,7 +40,7 @@ TABLEAUS: dict[str, tuple[Row, tuple[Row, ...], Row]] = {
 
 
 def explicit_method(name: str) -> ExplicitMethod:
-    """The method of a name in TABLEAUS."""
+    """The method with a name in TABLEAUS."""
     c, a, b = TABLEAUS[name]
     return ExplicitMethod(_floats(c), tuple(_floats(row) for row in a), _floats(b))
 

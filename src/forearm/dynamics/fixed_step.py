@@ -1,9 +1,9 @@
-"""One step of an explicit method, over any scalar, of an arm whose joints stick, slip and meet flanks.
+"""One step of an explicit method, over any scalar, for an arm with stick-slip friction and backlash.
 
-A coordinate with dry friction moves in a direction until its velocity passes 0, where it stands; it begins to
-move again when it is driven harder than motion in one direction, or the other, would need. A drive with
-backlash pushes at one flank, at the other, or at none. The instants at which that changes are located, and
-the step goes on from there, so that the method's order holds.
+A coordinate with dry friction moves in one direction until its velocity crosses 0, where it sticks; it breaks
+loose when driven by more than the friction of motion in either direction. A drive with backlash pushes at one
+flank, at the other, or at none. These instants are located and the step continues from there, which preserves
+the order of the method.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from forearm.symbols import iterate, when
 from forearm.symbols.scalars import choose, sign
 
 Values = list[Scalar]
-FINE = 0.3  # a h: states that relax more slowly take the method's own stages
+FINE = 0.3  # a h: states that relax more slowly use the method's own stages
 
 
 @dataclass(frozen=True)
 class StepState:
-    """One simulation between two steps, a list of m coordinates each: `friction_sign` is the direction in
-    which friction acts, `is_free` 0 where a coordinate stands and 1 elsewhere.
+    """A simulation between two steps, with m coordinates per list: `friction_sign` is the direction in which
+    friction acts, `is_free` 0 for a coordinate that sticks and 1 otherwise.
 
-    `load_guess` are the loads of drives whose friction depends on them, and behind these how they changed in
-    the last step: where the next begins to look for them. `contact` has the flank of each gap, -1, 0 or 1.
+    `load_guess` are the loads of drives with load-dependent friction, followed by their change in the last
+    step: the initial guess of the next. `contact` is the flank of each gap, -1, 0 or 1.
     """
 
     q: Values
@@ -40,56 +40,56 @@ class StepState:
 
 
 class Plant(Protocol):
-    """What is simulated: functions of one state, over the scalars of the step."""
+    """The simulated system: functions of one state, over the scalars of the step."""
 
-    dry: Sequence[bool]  # for each coordinate whether friction can hold it
-    relaxing: Sequence[int]  # the coordinates whose velocity goes to a target
-    single: bool  # whether numbers are in single precision
+    dry: Sequence[bool]  # for each coordinate whether friction can make it stick
+    relaxing: Sequence[int]  # the coordinates whose velocity relaxes to a target
+    single: bool  # whether arithmetic is in single precision
 
     def given(self, q: Values, qd: Values, u: Values, contact: Values) -> Values:
-        """What drives each coordinate: motors, by the inputs, and springs."""
+        """The torque on each coordinate: of motors, from the inputs, and of springs."""
         ...
 
     def accelerations(
         self, q: Values, qd: Values, u: Values, state: StepState, loads: Values, h: Scalar = 0.0
     ) -> Values:
-        """Accelerations, and behind them the loads that they make, which are looked for from `loads` on. For
-        steps of h what brakes faster than they can follow is taken as slower.
+        """Accelerations, followed by the resulting loads, iterated from the guess `loads`. For steps of h,
+        friction that brakes faster than the step resolves is slowed down.
         """
         ...
 
     def required(
         self, q: Values, qd: Values, qdd: Values, friction_signs: tuple[Values, Values], contact: Values
     ) -> tuple[Values, Values]:
-        """What drives must give for accelerations, with friction in these directions, and in those."""
+        """Required drive torques for accelerations, with friction in these directions and in those."""
         ...
 
     def settled(self, q: Values, qd: Values, is_free: Values) -> Values:
-        """Velocities once impulses at the joints that stand have brought these to rest."""
+        """Velocities after impulses that bring the sticking joints to rest."""
         ...
 
     def flanks(self, q: Values, qd: Values, contact: Values) -> Values:
-        """For each gap something above 0 as long as it stays at its flank, or between both."""
+        """For each gap a function that stays above 0 while it remains at its flank, or between both."""
         ...
 
     def next_contact(self, q: Values, contact: Values) -> Values:
-        """For each gap the flank after the one where it is."""
+        """For each gap the next flank."""
         ...
 
     def relaxation(self, place: int, qd: Values, u: Values) -> tuple[Scalar, Scalar]:
-        """How fast a coordinate that relaxes goes to its target, 1/s, and the target."""
+        """The relaxation rate of a coordinate, 1/s, and its target."""
         ...
 
     def bounded(self, place: int, value: Scalar) -> Scalar:
-        """A state that relaxes within its limits."""
+        """A relaxing state within its limits."""
         ...
 
 
 def begun(
     plant: Plant, method: ExplicitMethod, state: StepState, u: Values, h: Scalar = 0.0
 ) -> tuple[StepState, Values]:
-    """Joints that stand and are driven harder than either direction of motion would need begin to move; and
-    the accelerations then, for a step of h.
+    """Let joints that stick break loose if driven by more than the friction of either direction; return the
+    accelerations too, for a step of h.
     """
     dry, n, guess = _dry(plant), len(state.q), _expected(method, state, [])
     x = plant.accelerations(state.q, state.qd, u, state, guess, h)
@@ -120,12 +120,12 @@ def begun(
 
 
 def loosened(plant: Plant, method: ExplicitMethod, state: StepState, u: Values) -> StepState:
-    """The state once joints that are driven hard enough have begun to move."""
+    """The state after joints that are driven hard enough have broken loose."""
     return begun(plant, method, state, u)[0] if _dry(plant) else state
 
 
 def demands(plant: Plant, state: StepState, qdd: Values) -> tuple[Values, Values]:
-    """What drives must give for accelerations, if joints that stand began to move forwards, and backwards."""
+    """Required drive torques for accelerations, if sticking joints began to move forwards, and backwards."""
 
     def signs(way: float) -> Values:
         return [
@@ -137,8 +137,8 @@ def demands(plant: Plant, state: StepState, qdd: Values) -> tuple[Values, Values
 
 
 def breaking_loose(tau: Scalar, forwards: Scalar, backwards: Scalar) -> Scalar:
-    """The direction in which a joint that stands begins to move, 0 if it stays: motion in either direction
-    would need what is given for it.
+    """The direction in which a sticking joint breaks loose, 0 if it stays: the given torque exceeds that
+    needed for motion in one direction.
     """
     return choose(forwards, tau, 1.0, choose(tau, backwards, -1.0, 0.0))
 
@@ -152,9 +152,9 @@ def stages(
     h: Scalar,
     first: Values | None = None,
 ) -> tuple[StepState, Values]:
-    """The state after the stages of the method, friction and flanks acting as they did at the start, and the
-    accelerations of the last stage, near those at the end; `first` are those at the start, with their loads,
-    where they are known.
+    """The state after the stages of the method, with friction and flanks as at the start, and the
+    accelerations of the last stage, close to those at the end; `first` are those at the start, with their
+    loads, if known.
     """
     n = len(state.q)
     rates: list[Values] = []
@@ -180,7 +180,7 @@ def stages(
 
 
 def _relaxations(plant: Plant, qd: Values, u: Values) -> list[tuple[Scalar, Scalar]]:
-    """How fast states that relax go to their targets, and these."""
+    """The relaxation rates of states, and their targets."""
     return [plant.relaxation(place, qd, u) for place in plant.relaxing]
 
 
@@ -192,7 +192,7 @@ def _relaxed(
     both: tuple[list[tuple[Scalar, Scalar]], list[tuple[Scalar, Scalar]]],
     h: Scalar,
 ) -> tuple[Values, Values]:
-    """States that relax fast follow their targets; their integrals are not kept."""
+    """Fast relaxing states follow their targets; their integrals are not stored."""
     q, made = list(q), list(qd)
     for place, before, after in zip(plant.relaxing, *both, strict=True):
         followed = relaxed(start.qd[place], (before[0], after[0]), (before[1], after[1]), h)
@@ -203,8 +203,8 @@ def _relaxed(
 
 
 def stopped(plant: Plant, before: StepState, moved: StepState, h: Scalar) -> StepState:
-    """Joints whose velocity turned against their direction stand; others lose the part of the step in which
-    friction reversed these. Of first order in h: `forearm.dynamics.located_step` locates the instant.
+    """Stick joints whose velocity reversed; others lose the part of the step in which friction reversed it.
+    Accurate to first order in h: `forearm.dynamics.located_step` locates the instant.
     """
     dry, n = _dry(plant), len(moved.q)
     if not dry:
@@ -215,7 +215,7 @@ def stopped(plant: Plant, before: StepState, moved: StepState, h: Scalar) -> Ste
     for j in dry:
         q0, v0 = before.q[j], before.qd[j]
         along, signs[j], free[j] = _turned(moved.friction_sign[j], moved.is_free[j], qd[j])
-        # where a velocity that goes straight from v0 to v1, beyond 0, is 0
+        # where a velocity that changes linearly from v0 to v1, beyond 0, crosses 0
         there = q0 + (h * v0) * ((0.5 * v0) / choose(along, 0.0, v0 - qd[j], 1.0))
         q[j] = choose(along, 0.0, there, q[j])
         stops = stops + choose(along, 0.0, 1.0, 0.0)
@@ -236,8 +236,8 @@ def stopped(plant: Plant, before: StepState, moved: StepState, h: Scalar) -> Ste
 
 
 def _turned(friction_sign: Scalar, is_free: Scalar, qd: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """A joint's velocity along its direction; and its direction and freedom after that: where it is below 0
-    the joint stands, and one that had no direction takes that of its velocity.
+    """A joint's velocity along its direction, and its new direction and free flag: below 0 the joint sticks,
+    and one without a direction takes that of its velocity.
     """
     along = friction_sign * qd
     taken = choose(0.0, abs(friction_sign), friction_sign, sign(qd))
@@ -245,9 +245,7 @@ def _turned(friction_sign: Scalar, is_free: Scalar, qd: Scalar) -> tuple[Scalar,
 
 
 def _expected(method: ExplicitMethod, state: StepState, felt: Sequence[Values]) -> Values:
-    """The loads from which the next stage begins: those at its time, or where a straight line through what is
-    known leads.
-    """
+    """The initial loads of the next stage: those at its time, or linearly extrapolated."""
     c, s, m = method.c, len(felt), len(state.load_guess) // 2
     same = [r for r in range(s) if c[r] == c[s]]
     other = [r for r in range(s) if c[r] != c[0]]
@@ -262,7 +260,7 @@ def _expected(method: ExplicitMethod, state: StepState, felt: Sequence[Values]) 
 
 
 def _remembered(method: ExplicitMethod, felt: Sequence[Values]) -> Values:
-    """The loads at the end of a step, and how they changed in it."""
+    """The loads at the end of a step, and their change in it."""
     last = max(range(len(method.c)), key=lambda s: (method.c[s], s))
     whole = method.c[last] - method.c[0]
     changes = [(b - a) * (1.0 / whole) if last else 0.0 for a, b in zip(felt[0], felt[last], strict=True)]
@@ -270,7 +268,7 @@ def _remembered(method: ExplicitMethod, felt: Sequence[Values]) -> Values:
 
 
 def _advanced(start: Values, h: Scalar, weights: Sequence[float], rates: Sequence[Values]) -> Values:
-    """start + h times the weighted rates of the stages."""
+    """start + h times the weighted derivatives of the stages."""
     made = []
     for j, x in enumerate(start):
         total: Scalar = 0.0
@@ -285,12 +283,12 @@ def _dry(plant: Plant) -> list[int]:
 
 
 def flags_of(state: StepState, dry: Sequence[int]) -> Values:
-    """Signs, and then flags, of the coordinates with dry friction."""
+    """Signs, followed by flags, of the coordinates with dry friction."""
     return [*(state.friction_sign[j] for j in dry), *(state.is_free[j] for j in dry)]
 
 
 def with_flags(state: StepState, dry: Sequence[int], some: Sequence[Scalar]) -> StepState:
-    """The state with these signs, and then these flags, of the coordinates with dry friction."""
+    """The state with these signs, followed by these flags, of the coordinates with dry friction."""
     signs, free = list(state.friction_sign), list(state.is_free)
     for k, j in enumerate(dry):
         signs[j], free[j] = some[k], some[len(dry) + k]
@@ -298,7 +296,7 @@ def with_flags(state: StepState, dry: Sequence[int], some: Sequence[Scalar]) -> 
 
 
 def _missing(free: Sequence[Scalar]) -> Scalar:
-    """How many of them stand."""
+    """The number of sticking coordinates."""
     total: Scalar = 0.0
     for one in free:
         total = total + (1.0 - one)

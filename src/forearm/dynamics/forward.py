@@ -1,6 +1,4 @@
-"""Forward dynamics: conjugate gradients, and articulated bodies.
-Swartz (13)-(15); Walker-Orin 4.
-"""
+"""Forward dynamics by conjugate gradients and by articulated bodies. Swartz (13)-(15); Walker-Orin 4."""
 
 from __future__ import annotations
 
@@ -28,11 +26,11 @@ from forearm.model import (
     tilde,
 )
 
-CONVERGED = 1e-14  # of the right-hand side's norm: what may be left of it
+CONVERGED = 1e-14  # of the right-hand side's norm: tolerance of the residual
 
 
 def idle_joints(arm: Arm) -> list[str]:
-    """The freedoms behind which there is neither mass nor inertia nor a rotor."""
+    """The degrees of freedom that move neither mass nor inertia nor a rotor."""
     bodies = arm.moving.bodies
     carries = [bool(body.mass or body.inertia.any()) for body in bodies]
     for i, body in reversed(list(enumerate(bodies))):
@@ -44,7 +42,7 @@ def idle_joints(arm: Arm) -> list[str]:
 
 
 def singular(arm: Arm, q: Array | None = None) -> ModelError:
-    """What to say where torques do not fix accelerations, at q or anywhere."""
+    """The error message for torques that do not determine accelerations, at q or anywhere."""
     if idle := idle_joints(arm):
         return ModelError(
             f"forward dynamics of {arm.name!r}: {', '.join(idle[:5])}{', ...' if idle[5:] else ''} "
@@ -61,12 +59,11 @@ def singular(arm: Arm, q: Array | None = None) -> ModelError:
 
 
 def conjugate_gradient(product: Callable[[Array], Array], right: Array, steps: int | None = None) -> Array:
-    """x with M x = right without ever writing M down: `product` gives M p, an inverse
-    dynamics. Walker-Orin 4.
+    """Solve M x = right without forming M: `product` computes M p by inverse dynamics. Walker-Orin 4.
 
-    In exact arithmetic n steps suffice; rounding may ask for some more. With `steps` exactly so
-    many are made, over any scalar and without asking whether they have converged; otherwise over
-    floats until they have.
+    In exact arithmetic n steps suffice; with rounding a few more may be needed. With `steps` exactly that
+    many are taken, over any scalar and without a convergence test; otherwise it iterates over floats until
+    convergence.
     """
     x = np.zeros(len(right))
     residual = np.array(right, dtype=float if steps is None else None)
@@ -77,7 +74,7 @@ def conjugate_gradient(product: Callable[[Array], Array], right: Array, steps: i
             break
         Mp = product(p)
         pMp = p @ Mp
-        if steps is None and not pMp > 0.0:  # nothing moves in this direction: M is singular
+        if steps is None and not pMp > 0.0:  # M is singular: no inertia in this direction
             break
         step = rr / pMp
         x, residual = x + step * p, residual - step * Mp
@@ -98,7 +95,7 @@ def articulated_body(
     """Accelerations by articulated-body inertias, linear in n. Mata 5.1, after Featherstone.
 
     Spatial quantities are (angular, linear) at each link's joint origin, in the link's axes; an inertia is
-    [[I, H], [H^T, M]]. `rotor` is what each joint's motor adds on the diagonal.
+    [[I, H], [H^T, M]]. `rotor` is the motor inertia added on each joint's diagonal.
     """
     at = steps(model, q)
     inertia, push, drift = _own(model, at, qd, base, hand)
@@ -119,8 +116,8 @@ def articulated_body(
 def _own(
     model: Model, at: list[JointTransform], qd: Vector, base: Base, hand: Wrench | None
 ) -> tuple[list[Array], list[Array], list[Array]]:
-    """Of each body by itself, outwards: its inertia, the force that its velocity needs,
-    and the acceleration that it brings.
+    """Outward pass, for each body alone: its inertia, its velocity-dependent force, and its
+    velocity-dependent acceleration.
     """
     w: dict[int, Any] = {-1: base.w}
     inertia: list[Any] = []
@@ -160,8 +157,8 @@ def _articulated(
     tau: Vector,
     rotor: Vector,
 ) -> tuple[list[Array], list[Scalar], list[Scalar]]:
-    """Inwards: what a unit acceleration of each joint needs, U, and along its axis, d;
-    and what is left of its torque, u.
+    """Inward pass: the force U for a unit acceleration of each joint, its component d along the axis, and the
+    residual joint torque u.
     """
     count = len(model.bodies)
     on = children(model)
@@ -195,7 +192,7 @@ def block(I: Array, H: Array, M: Array) -> Array:  # noqa: E741
 
 
 def moved_inertia(step: JointTransform, X: Array, lever: Array) -> Array:
-    """An articulated inertia at a joint, seen from the parent's joint origin, in the parent's axes."""
+    """An articulated inertia, transformed to the parent's joint origin and axes."""
     I, H, M = turned_symmetric(step, X[:3, :3]), turned(step, X[:3, 3:]), turned_symmetric(step, X[3:, 3:])  # noqa: E741
     C = tilde(lever)
     raised = H + C @ M
@@ -203,6 +200,6 @@ def moved_inertia(step: JointTransform, X: Array, lever: Array) -> Array:
 
 
 def moved_force(step: JointTransform, f: Array, lever: Array) -> Array:
-    """A spatial force at a joint, seen from the parent's joint origin, in the parent's axes."""
+    """A spatial force, transformed to the parent's joint origin and axes."""
     moment, force = step.up(f[:3]), step.up(f[3:])
     return np.concatenate([moment + cross(lever, force), force])

@@ -1,6 +1,6 @@
 """Gibbs-Appell: the function itself, its sums, the linear recursion, and the inertia matrix. Mata 2, 3, 4.
 
-Trees, and sliding joints in the recursions, are ours: Mata 4 is for chains of turning joints.
+Trees and prismatic joints extend the recursions here: Mata 4 covers chains of revolute joints.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from forearm.spatial import pseudo_from_inertia
 
 @dataclass(eq=False)
 class LinkMotion:
-    """Per link, in its own axes: w, wd, Omega, the origin's acceleration sdd and that of
-    the centre of mass rdd.
+    """Per link, in its own axes: w, wd, Omega, the origin's acceleration sdd and that of the centre of mass
+    rdd.
     """
 
     w: list[Array]
@@ -46,7 +46,7 @@ class LinkMotion:
 def motion_of(
     model: Model, at: list[JointTransform], qd: Vector, qdd: Vector, base: Base, note: Note
 ) -> LinkMotion:
-    """Outwards: angular velocities, angular acceleration tensors Omega = tilde(wd) + tilde(w)^2,
+    """Outward pass: angular velocities, angular acceleration tensors Omega = tilde(wd) + tilde(w)^2,
     accelerations. Mata 4.1.
     """
     w, wd, Omega = (
@@ -92,9 +92,7 @@ def force_and_moment(model: Model, moving: LinkMotion) -> tuple[list[Array], lis
 
 
 def skew_part(X: Array, J: Array) -> Array:
-    """t with tilde(t) = X J - (X J)^T for a symmetric J: 15 multiplications, 15
-    additions. Mata 4.1, step 2.
-    """
+    """t with tilde(t) = X J - (X J)^T, J symmetric: 15 multiplications, 15 additions. Mata 4.1, step 2."""
     (J00, J01, J02), (_, J11, J12), (_, _, J22) = J
     return np.array(
         [
@@ -120,7 +118,7 @@ def gibbs_appell(
     count = len(model.bodies)
     on = children(model)
     tau: list[Scalar] = [None] * count
-    # every = f + phi: the force that link j and everything behind it needs at its joint
+    # every = f + phi: the force required at the joint by link j and everything behind it
     every, chi = list(f), list(t)
     for j in range(count - 1, -1, -1):
         body = model.bodies[j]
@@ -153,9 +151,7 @@ def gibbs_function(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base 
 
 @dataclass(eq=False)
 class Partials:
-    """dwd_i/dqdd_j, dsdd_i/dqdd_j and drdd_i/dqdd_j in the axes of link i, for j on
-    the path to i. Mata (7).
-    """
+    """dwd_i/dqdd_j, dsdd_i/dqdd_j and drdd_i/dqdd_j in axes of link i, for j on the path to i. Mata (7)."""
 
     wd: list[dict[int, Array]]
     sdd: list[dict[int, Array]]
@@ -163,7 +159,7 @@ class Partials:
 
 
 def partials(model: Model, at: list[JointTransform]) -> Partials:
-    """How each joint's acceleration moves each link. Mata (7a)-(7e)."""
+    """The partial accelerations of each link with respect to each joint. Mata (7a)-(7e)."""
     wds: list[dict[int, Array]] = []
     rdds: list[dict[int, Array]] = []
     origins: list[dict[int, Array]] = []
@@ -184,9 +180,7 @@ def partials(model: Model, at: list[JointTransform]) -> Partials:
 
 
 def gibbs_appell_sum(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST) -> list[Scalar]:
-    """The O(n^2) sum of projections: tau_j = sum of drdd_i/dqdd_j . f_i + dwd_i/dqdd_j
-    . t_i. Mata (8), (13).
-    """
+    """The O(n^2) sum: tau_j = sum of drdd_i/dqdd_j . f_i + dwd_i/dqdd_j . t_i. Mata (8), (13)."""
     at = steps(model, q)
     f, t = force_and_moment(model, motion_of(model, at, qd, qdd, base, silent))
     by = partials(model, at)
@@ -198,8 +192,8 @@ def gibbs_appell_sum(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Bas
 
 
 def inertia_sum(model: Model, q: Vector) -> Array:
-    """The O(n^3) sum: D_jk = sum over i of m drdd_i/dqdd_k . drdd_i/dqdd_j + dwd_i/dqdd_k .
-    I dwd_i/dqdd_j. Mata (21).
+    """The O(n^3) sum: D_jk = sum over i of m drdd_i/dqdd_k . drdd_i/dqdd_j + dwd_i/dqdd_k . I dwd_i/dqdd_j.
+    Mata (21).
     """
     by = partials(model, steps(model, q))
     D = zeros(model)
@@ -214,9 +208,9 @@ def inertia_sum(model: Model, q: Vector) -> Array:
 def inertia_gibbs_appell(model: Model, q: Vector, note: Note = silent) -> Array:
     """The O(n^2) recursion for the Hessian of the Gibbs function. Mata 4.2.
 
-    psi_j is the inertia of link j and all behind it about the joint's origin, phi_j their first moment,
-    M_j their mass; s_kj leads from joint k to joint j. D_jk = z_k . [psi_j - tilde(s_kj) tilde(phi_j)]
-    z_j for turning joints.
+    psi_j is the inertia of link j and all links behind it about the joint's origin, phi_j their first moment,
+    M_j their mass; s_kj leads from joint k to joint j. D_jk = z_k . [psi_j - tilde(s_kj) tilde(phi_j)] z_j
+    for revolute joints.
     """
     at = steps(model, q)
     count = len(model.bodies)
@@ -226,8 +220,8 @@ def inertia_gibbs_appell(model: Model, q: Vector, note: Note = silent) -> Array:
     psi: list[Any] = [None] * count
     for i in range(count - 1, -1, -1):
         body = model.bodies[i]
-        # Step 1, 4, 5: gathered about the link's origin, in its axes;
-        # first what is known beforehand (gamma, E)
+        # Steps 1, 4, 5: accumulated about the link's origin, in its axes;
+        # first the terms known in advance (gamma, E)
         mass, first = body.m, body.m * body.r
         second = body.I - body.m * (tilde(body.r) @ tilde(body.r))
         for c in on[i]:
@@ -247,7 +241,7 @@ def inertia_gibbs_appell(model: Model, q: Vector, note: Note = silent) -> Array:
     D, cross = zeros(model), model.cross
     before = ancestors(model, at)
     for j, body in enumerate(model.bodies):
-        # Step 6: the diagonal. A unit acceleration of joint j needs this force and this
+        # Step 6: the diagonal. The force for a unit acceleration of joint j, and the
         # moment about its origin.
         z = body.z
         force = cross(z, phi[j]) if body.revolute else M[j] * z
@@ -266,8 +260,8 @@ def inertia_gibbs_appell(model: Model, q: Vector, note: Note = silent) -> Array:
 
 
 def ancestors(model: Model, at: list[JointTransform]) -> list[dict[int, tuple[Array, Array]]]:
-    """For each joint j and every joint before it: its axis, and the way from its origin to that of j,
-    in the axes of link j.
+    """For each joint j and every joint before it: its axis, and the vector from its origin to that of j, in
+    the axes of link j.
     """
     tables: list[dict[int, tuple[Array, Array]]] = []
     for i, step in enumerate(at):

@@ -37,8 +37,8 @@ def hollerbach_4x4(
     note: Note = silent,
     matrices: Callable[..., ChainMatrices] = matrices_of,
 ) -> list[Scalar]:
-    """T, Td, Tdd outwards; D and c inwards; tau_i = tr(dT_i/dq_i D_i) - g dT_i/dq_i c_i.
-    Dhanaraj A.2 (with Tdd, m r). `matrices` makes what it starts from.
+    """T, Td, Tdd outwards; D and c inwards; tau_i = tr(dT_i/dq_i D_i) - g dT_i/dq_i c_i. Dhanaraj A.2 (with
+    Tdd, m r). `matrices` computes its inputs.
     """
     given, count = matrices(model, q, qd, qdd), len(model.bodies)
     T: dict[int, Any] = {-1: np.eye(4)}
@@ -71,8 +71,8 @@ def hollerbach_4x4(
 
 
 def wrench_matrix(model: Model, R: Array, hand: Wrench) -> Array:
-    """The 4x4 matrix X with tr(dT X) = force . dp + moment .
-    dphi for every small motion dT of the hand's body.
+    """The 4x4 matrix X with tr(dT X) = force . dp + moment . dphi for every infinitesimal motion dT of the
+    hand's body.
 
     A moment n is the skew part: X_33 = -1/2 tilde(R^T n) R^T, as tr(tilde(phi) R X_33) = phi . n.
     """
@@ -94,8 +94,8 @@ def hollerbach_3x3(
 ) -> list[Scalar]:
     """R, Rd, Rdd and the origins' accelerations outwards; D, e and c inwards. Dhanaraj A.3.
 
-    D_i = integral over everything behind joint i of y xdd^T dm, y in the joint's moving frame;
-    e_i that of xdd^T; c_i of y.
+    D_i = integral over everything behind joint i of y xdd^T dm, with y in the joint's moving frame; e_i is
+    the integral of xdd^T, c_i that of y.
     """
     at = steps(model, q)
     R, Rdd, pdd, dR, axis = _outward_3x3(model, at, q, qd, qdd, base, note)
@@ -134,8 +134,8 @@ def hollerbach_3x3(
 def _outward_3x3(
     model: Model, at: list[JointTransform], q: Vector, qd: Vector, qdd: Vector, base: Base, note: Note
 ) -> tuple[dict[int, Any], dict[int, Any], dict[int, Any], list[Any], list[Array]]:
-    """R, Rdd and the origins' accelerations by body, dR/dq (None where a joint slides) and
-    the axes, in base axes.
+    """R, Rdd and the origins' accelerations by body, dR/dq (None for a prismatic joint) and the axes, in base
+    axes.
     """
     R: dict[int, Any] = {-1: np.eye(3)}
     Rd, Rdd, pdd = {-1: tilde(base.w)}, {-1: tilde(base.wd) + tilde(base.w) @ tilde(base.w)}, {-1: base.a}

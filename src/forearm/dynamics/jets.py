@@ -1,6 +1,4 @@
-"""Numbers that carry their first and second derivatives: differentiation of whatever is
-computed over any scalar.
-"""
+"""Second-order forward differentiation: values with gradient and Hessian, over any scalar."""
 
 from __future__ import annotations
 
@@ -11,9 +9,7 @@ from numpy.typing import NDArray
 
 
 class Jet:
-    """A value with its gradient (n,) and Hessian (n, n) in n variables, exact to
-    rounding through +, - and *.
-    """
+    """A value with gradient (n,) and Hessian (n, n) in n variables, exact to rounding through +, - and *."""
 
     __slots__ = ("gradient", "hessian", "value")
 
@@ -22,7 +18,7 @@ class Jet:
 
     @staticmethod
     def variables(values: NDArray[np.float64]) -> list[Jet]:
-        """One variable a value: gradient a unit vector, no curvature."""
+        """One variable per value, with a unit gradient and zero Hessian."""
         n = len(values)
         return [Jet(float(v), np.eye(n)[i], np.zeros((n, n))) for i, v in enumerate(values)]
 

@@ -1,8 +1,7 @@
-"""Kane's equations with the natural orthogonal complement, linear in n.
-Angeles, Ma and Rojas, as Mata cites them.
+"""Kane's equations with the natural orthogonal complement, linear in n. Angeles, Ma and Rojas, cited by Mata.
 
-The twist of a body is (w, velocity of its centre of mass); tau = T^T (M td + W M t), T the complement that
-gives twists from joint rates. The recursion multiplies by T^T without writing it out.
+The twist of a body is (w, velocity of its centre of mass); tau = T^T (M td + W M t), with T the complement
+that maps joint rates to twists. The recursion multiplies by T^T without forming it.
 """
 
 from __future__ import annotations
@@ -23,13 +22,11 @@ def kane(
     hand: Wrench | None = None,
     note: Note = silent,
 ) -> list[Scalar]:
-    """Joint torques and forces by projecting every body's inertia wrench on the joints'
-    partial twists, inwards.
-    """
+    """Joint torques and forces: inertia wrenches projected on the joints' partial twists, inwards."""
     at, cross = steps(model, q), model.cross
     count = len(model.bodies)
     # Outwards from centre of mass to centre of mass: levers from the parent's centre to the joint
-    # and on to the own centre.
+    # and on to the body's own centre.
     w, wd, cdd = {-1: base.w}, {-1: base.wd}, {-1: base.a - model.g}
     ahead, behind, moment, force = [], [], [], []
     for i, body in enumerate(model.bodies):
@@ -70,13 +67,13 @@ def kane(
 
 
 def inertia_orthogonal_complement(model: Model, q: Vector, note: Note = silent) -> Array:
-    """T^T M T with the natural orthogonal complement T written out, six rows per body.
-    Mata, after Angeles and Ma.
+    """T^T M T with the natural orthogonal complement T formed explicitly, six rows per body. Mata, after
+    Angeles and Ma.
     """
     by = partials(model, steps(model, q))
     D = zeros(model)
     for i, body in enumerate(model.bodies):
-        # The six rows of body i: dw/dqd_j over dv/dqd_j, and M times them.
+        # The six rows of body i: dw/dqd_j over dv/dqd_j, and their product with M.
         note("T", i, [*by.wd[i].values(), *by.rdd[i].values()])
         for j, spin in by.wd[i].items():
             angular, linear = body.I @ spin, body.m * by.rdd[i][j]

@@ -1,5 +1,4 @@
-"""Lagrange with 4x4 matrices: Waters' six stages from everything multiplied out to linear
-recurrences. Waters II, IV.
+"""Lagrange with 4x4 matrices: Waters' six stages, from full products to linear recurrences. Waters II, IV.
 
 W_i is the pose of link i in the base, U_ij = dW_i/dq_j, V_i = dW_i/dt, J_i the 4x4 pseudo-inertia about the
 link's origin, G the row of gravity. F_i = sum over j >= i of tr(U_ji J_j (P_j + L_j)^T) - m_j G U_ji r_j.
@@ -19,14 +18,12 @@ from forearm.kinematics.matrices import base_rates, homogeneous, joint_matrices
 from forearm.model import AT_REST, Array, Base, Model, Note, Scalar, Vector, Wrench, refuse_tree, silent
 from forearm.spatial import pseudo_from_inertia
 
-Matrix = Any  # 4x4: an array, or something that counts what is done with it
+Matrix = Any  # 4x4: an array, or an object that counts operations
 
 
 @dataclass(eq=False)
 class ChainMatrices:
-    """A_i, dA_i/dq_i, d2A_i/dq_i2 and what is constant: J_i, m_i r_i (homogeneous), the
-    row G. Lists are from 0.
-    """
+    """A_i, dA_i/dq_i, d2A_i/dq_i2 and constants: J_i, m_i r_i (homogeneous), the row G. Zero-based lists."""
 
     A: list[Matrix]
     dA: list[Matrix]
@@ -39,18 +36,18 @@ class ChainMatrices:
 
     @property
     def n(self) -> int:
-        """How many links."""
+        """The number of links."""
         return len(self.A)
 
 
 def chain_of(model: Model, q: Vector, qd: Vector, qdd: Vector, what: str) -> ChainMatrices:
-    """The matrices of a serial chain; `what` needs them, and is not for trees."""
+    """The matrices of a serial chain; trees are refused, with `what` in the message."""
     refuse_tree(model, what)
     return matrices_of(model, q, qd, qdd)
 
 
 def matrices_of(model: Model, q: Vector, qd: Vector, qdd: Vector) -> ChainMatrices:
-    """The matrices that every stage starts from. Waters II, in the order x y z 1."""
+    """The matrices used by every stage. Waters II, in the order x y z 1."""
     joints = [joint_matrices(body, qi) for body, qi in zip(model.bodies, q, strict=True)]
     A, dA, ddA = ([joint[k] for joint in joints] for k in range(3))
     J = [pseudo_inertia(body.m, body.r, body.I) for body in model.bodies]
@@ -59,8 +56,8 @@ def matrices_of(model: Model, q: Vector, qd: Vector, qdd: Vector) -> ChainMatric
 
 
 def pseudo_inertia(m: Scalar, r: Array, inertia: Array) -> Array:
-    """J = integral of r r^T dm over the link, homogeneous, from mass, centre and inertia about
-    the centre. Silver 2.11.
+    """J = integral of r r^T dm over the link, homogeneous, from mass, centre and inertia about the centre.
+    Silver 2.11.
     """
     second = pseudo_from_inertia(inertia) + m * r[:, None] * r[None, :]
     return np.vstack([np.hstack([second, (m * r)[:, None]]), np.append(m * r, m)[None, :]])
@@ -74,9 +71,7 @@ def trace_of_product(X: Matrix, Y: Matrix) -> Scalar:
 
 
 def naive(c: ChainMatrices, note: Note) -> list[Scalar]:
-    """Waters' equations as written: every U multiplied out each time that it is needed.
-    Order n^5 in 4x4 products.
-    """
+    """Waters' equations as written: every U multiplied out wherever needed. Order n^5 in 4x4 products."""
     U = partial(multiplied_out, c)
 
     def P(j: int) -> Matrix:
@@ -100,13 +95,13 @@ def naive(c: ChainMatrices, note: Note) -> list[Scalar]:
 
 
 def multiplied_out(c: ChainMatrices, j: int, *by: int) -> Matrix:
-    """dW_j by the named coordinates: A_0 ... A_j with the derivative where it belongs, j products."""
+    """dW_j by the named coordinates: A_0 ... A_j with the derivatives inserted, j products."""
     factors = [(c.A, c.dA, c.ddA)[by.count(k)][k] for k in range(j + 1)]
     return reduce(lambda X, Y: X @ Y, factors)
 
 
 def uicker(c: ChainMatrices, note: Note) -> list[Scalar]:
-    """The closed form D, h, c with the products W kept: order n^4. Dhanaraj A.1."""
+    """The closed form D, h, c with the products W stored: order n^4. Dhanaraj A.1."""
     U, UU = kept_derivatives(c)
     for j in range(c.n):
         note("U", j, U[j])
@@ -128,7 +123,7 @@ def uicker(c: ChainMatrices, note: Note) -> list[Scalar]:
 
 
 def kept_derivatives(c: ChainMatrices) -> tuple[list[list[Matrix]], Any]:
-    """U_ji from the kept products of A's, and a function for U_jkm, each a few products. Dhanaraj A.1."""
+    """U_ji from stored products of A's, and a function for U_jkm, each in a few products. Dhanaraj A.1."""
     # kW_j = A_{k+1} ... A_j, and W_{k-1} dA_k once for each k.
     W = [[None] * c.n for _ in range(c.n)]
     for k in range(c.n):
@@ -154,7 +149,7 @@ def kept_derivatives(c: ChainMatrices) -> tuple[list[list[Matrix]], Any]:
 
 
 def stored(c: ChainMatrices, note: Note) -> list[Scalar]:
-    """Every value computed once and recorded: U, U_jkm, P, L, G. Order n^3 in stored values. Waters IV."""
+    """Every value computed once and stored: U, U_jkm, P, L, G. Order n^3 in stored values. Waters IV."""
     U, UU = kept_derivatives(c)
     P = [total(U[j][k] * c.qdd[k] for k in range(j + 1)) for j in range(c.n)]
     L = []
@@ -169,13 +164,15 @@ def stored(c: ChainMatrices, note: Note) -> list[Scalar]:
 
 
 def recursive(c: ChainMatrices, note: Note) -> list[Scalar]:
-    """Recurrences for U, P, V and L; the outer sum over j is still there. Waters IV."""
+    """Recurrences for U, P, V and L; the outer sum over j remains. Waters IV."""
     U_ii, P, L = recurrences(c, note)
     return sums(c, all_U(c, U_ii), P, L, note)
 
 
 def recursive_d(c: ChainMatrices, note: Note) -> list[Scalar]:
-    """Also the recurrence D_i = A_{i+1} D_{i+1} + J_i (P_i + L_i)^T; U_ji only for gravity now. Waters IV."""
+    """Also the recurrence D_i = A_{i+1} D_{i+1} + J_i (P_i + L_i)^T; U_ji is now used for gravity only.
+    Waters IV.
+    """
     U_ii, P, L = recurrences(c, note)
     U = all_U(c, U_ii)
     D = inward(c, moved(c, P, L), note, "D")
@@ -195,7 +192,7 @@ def waters(c: ChainMatrices, note: Note) -> list[Scalar]:
 def by_recurrences(
     c: ChainMatrices, U_ii: list[Matrix], P: list[Matrix], L: list[Matrix], note: Note
 ) -> list[Scalar]:
-    """F_i = tr(U_ii D_i) - G U_ii G_i, D and G by their recurrences. Waters IV."""
+    """F_i = tr(U_ii D_i) - G U_ii G_i, with D and G by their recurrences. Waters IV."""
     D = inward(c, moved(c, P, L), note, "D")
     g = inward(c, c.mr, note, "G")
     tau = []
@@ -224,7 +221,7 @@ def recurrences(c: ChainMatrices, note: Note) -> tuple[list[Matrix], list[Matrix
 
 
 def all_U(c: ChainMatrices, U_ii: list[Matrix]) -> list[list[Matrix]]:
-    """U_ji = U_{j-1,i} A_j: all of them for the price of the last row. Waters IV."""
+    """U_ji = U_{j-1,i} A_j: all of them at the cost of the last row. Waters IV."""
     rows: list[list[Matrix]] = []
     for j in range(c.n):
         rows.append([*(X @ c.A[j] for X in (rows[-1] if rows else [])), U_ii[j]])
@@ -249,7 +246,7 @@ def moved(c: ChainMatrices, P: list[Matrix], L: list[Matrix]) -> list[Matrix]:
 def sums(
     c: ChainMatrices, U: list[list[Matrix]], P: list[Matrix], L: list[Matrix], note: Note
 ) -> list[Scalar]:
-    """F_i = sum over j >= i of tr(U_ji J_j (P_j + L_j)^T) - G_ji with everything at hand."""
+    """F_i = sum over j >= i of tr(U_ji J_j (P_j + L_j)^T) - G_ji from stored values."""
     own = moved(c, P, L)
     tau = []
     for i in range(c.n):
@@ -263,7 +260,7 @@ def sums(
 def with_surroundings(
     model: Model, c: ChainMatrices, base: Base, hand: Wrench | None, tau: list[Scalar]
 ) -> list[Scalar]:
-    """What a moving base and a loaded hand add, in the same matrices.
+    """The contributions of a moving base and a loaded hand, in the same matrices.
 
     The base gives link j the acceleration X0 W_j + 2 V0 V_j with V0 = tilde(w), X0 = tilde(wd) + tilde(w)^2
     and the linear acceleration; the wrench on the hand works along U_hand,i.
@@ -297,7 +294,7 @@ def with_surroundings(
 
 
 def total(terms: Any) -> Any:
-    """The sum of one or more terms without a zero to start from."""
+    """The sum of one or more terms, without starting from zero."""
     return reduce(lambda x, y: x + y, terms)
 
 
@@ -312,7 +309,7 @@ STAGES: dict[str, Callable[[ChainMatrices, Note], list[Scalar]]] = {
 
 
 def by_stage(name: str) -> Callable[..., list[Scalar]]:
-    """A stage as a formulation like every other; `matrices` makes what it starts from."""
+    """A stage as a formulation like the others; `matrices` computes its inputs."""
 
     def torques(
         model: Model,

@@ -1,11 +1,10 @@
-"""Forward dynamics where friction depends on the load: an equation in qdd, solved by Newton's method.
+"""Forward dynamics with load-dependent friction: an equation in qdd, solved by Newton's method.
 
-The rigid arm's torques and the reactions in its joints are y0 + Y x and r0 + A x in the accelerations x, so
-that what drives must give, d(y, r) + J x = tau, has the slope D_y Y + D_r A + J with the partial
-derivatives D of each drive. Drives are smooth but at the corners of their four quadrants, where steps are
-shortened if they lead astray.
+The rigid arm's torques and the joint reactions are y0 + Y x and r0 + A x in the accelerations x, so the drive
+equation d(y, r) + J x = tau has the slope D_y Y + D_r A + J, with D the partial derivatives of each drive.
+Drives are smooth except at the corners of their four quadrants, where steps are shortened if they diverge.
 
-It is written over any scalar: floats give the reference answer, symbols the loops of generated code.
+Written over any scalar: floats give the reference solution, symbols the loops of generated code.
 """
 
 from __future__ import annotations
@@ -31,22 +30,22 @@ from forearm.symbols.scalars import choose
 
 Floats = NDArray[np.float64]
 Solver = Callable[[Array, Array], Any]
-Load = tuple[Scalar, Reaction | None]  # what a joint is loaded with: the rigid torque, and the reaction
-CHORDS, MOST = 8, 60  # steps with the first slope, and with a new one each
-CLOSE = 1e-13  # of the torques that were added up: then it is solved
-ENOUGH = 1e-10  # of them: more than this at the end is no answer
-FAST = 0.1  # of what was left: as long as a step leaves less, it goes on with the first slope
-SHORTEST = 1.0 / 64.0  # of a step, which is taken even if it leaves more: it may lead around a corner
-HUGE = 1e30  # more than is ever left, in single precision too
+Load = tuple[Scalar, Reaction | None]  # the load of a joint: the rigid torque, and the reaction
+CHORDS, MOST = 8, 60  # iterations with the first slope, and with a new one each
+CLOSE = 1e-13  # of the sum of torques: convergence
+ENOUGH = 1e-10  # of the same: a larger residual is not a solution
+FAST = 0.1  # of the previous residual: as long as a step reduces it this far, the first slope is reused
+SHORTEST = 1.0 / 64.0  # of a step, taken even if the residual increases: it may lead around a corner
+HUGE = 1e30  # larger than any residual, also in single precision
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Accelerations, how many steps they took, and what is left of the torques' equation,
-    relative to its largest term.
+    """Accelerations, the number of iterations, and the residual of the torque equation relative to its
+    largest term.
 
-    Where friction in bearings grows faster with the acceleration than inertia does, the arm is wedged: more
-    torque would need less acceleration, and another motion, or none, may answer to the same torque.
+    If friction in bearings grows faster with the acceleration than inertia does, the arm is wedged: more
+    torque would need less acceleration, and another motion, or none, may result from the same torque.
     """
 
     qdd: Floats
@@ -57,17 +56,17 @@ class Solution:
 
 @dataclass(frozen=True, eq=False)
 class Loads:
-    """What accelerations x of the freedoms load each joint with:
-    torques y0 + Y x, reactions r0 + A x (none if A is None).
+    """The load of each joint for accelerations x of the degrees of freedom: torques y0 + Y x, reactions r0 +
+    A x (none if A is None).
     """
 
     y0: Array  # (N,)
     Y: Array  # (N, n)
-    r0: Array  # (N, 6): force and moment at the joint's origin, axes with z along it
+    r0: Array  # (N, 6): force and moment at the joint's origin, axes with z along the joint axis
     A: Array | None  # (N, 6, n)
 
     def at(self, x: Array) -> list[tuple[Scalar, Reaction | None]]:
-        """For each joint the rigid torque and the reaction."""
+        """The rigid torque and the reaction of each joint."""
         torques = self.y0 + self.Y @ x
         if self.A is None:
             return [(torque, None) for torque in torques]
@@ -78,7 +77,9 @@ class Loads:
 def reactions_of(
     model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None
 ) -> tuple[list[Scalar], list[Reaction]]:
-    """The rigid arm's torques, and force and moment at each joint's origin in axes with z along the joint."""
+    """The rigid arm's torques, and force and moment at each joint's origin in axes with z along the joint
+    axis.
+    """
     felt: dict[tuple[str, int], Any] = {}
     torques = newton_euler(
         model, q, qd, qdd, base, hand, lambda symbol, link, value: felt.__setitem__((symbol, link), value)
@@ -88,8 +89,8 @@ def reactions_of(
 
 @dataclass(frozen=True, eq=False)
 class TorqueEquation:
-    """What drives must give, tau, as an equation in accelerations x, with friction in given `directions`;
-    joints are held where `free` is 0.
+    """The drive equation for tau in accelerations x, with friction in the given `directions`; joints are held
+    where `free` is 0.
     """
 
     drives: Sequence[Drive]
@@ -102,11 +103,11 @@ class TorqueEquation:
 
     @cached_property
     def rotor(self) -> list[Scalar]:
-        """What rotors add to the inertia of each freedom."""
+        """The inertia that rotors add to each degree of freedom."""
         return rotors(self.drives, len(self.tau))
 
     def at(self, x: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar], Scalar]:
-        """What is left of tau, the loads that drives depend on, and the sum of all torques as a scale."""
+        """The residual of tau, the loads that drives depend on, and the sum of all torques as a scale."""
         loads, along = self.loads.at(np.array(x, dtype=object)), zip(self.rates, self.directions, strict=True)
         drives = list(zip(self.drives, loads, along, strict=True))
         made = [drive.torque(*load, *motion) for drive, load, motion in drives]
@@ -117,11 +118,11 @@ class TorqueEquation:
 
     @cached_property
     def still(self) -> list[Scalar]:
-        """The loads that drives depend on, without acceleration."""
+        """The loads that drives depend on, at zero acceleration."""
         return self.at([0.0] * len(self.rotor))[1]
 
     def straight(self, felt: Sequence[Scalar]) -> Sequence[Scalar]:
-        """The solution if drives were straight from these loads on."""
+        """The solution of the equation linearised at these loads."""
         rest = self.loads.at(np.zeros(len(self.rotor)))
         made = []
         for k, (drive, load, slopes) in enumerate(self._steepness(felt)):
@@ -132,12 +133,12 @@ class TorqueEquation:
         return self.step(felt, self._left([0.0] * len(self.rotor), made))
 
     def step(self, felt: Sequence[Scalar], left: Sequence[Scalar]) -> Sequence[Scalar]:
-        """The change of x that takes away what is left, by the slope at these loads."""
+        """The Newton step for the residual, with the slope at these loads."""
         slopes = [(drive, slopes) for drive, _, slopes in self._steepness(felt)]
         n = len(self.rotor)
         if self.loads.A is not None or len(slopes) > n:
             return self._solved(self.matrix(slopes), left, solve_general)
-        # each freedom has one joint: row by row the slope is that of its drive times a symmetric matrix
+        # one joint per degree of freedom: row by row the slope is that of its drive times a symmetric matrix
         gentle = [1.0 / some[0] for _, some in slopes]
         M = np.array(self.loads.Y, dtype=object)
         for j in range(n):
@@ -161,13 +162,11 @@ class TorqueEquation:
     def is_wedged(self, x: Sequence[float]) -> bool:
         """Whether more torque would need less acceleration, over floats."""
         J = self.matrix([(drive, slopes) for drive, _, slopes in self._steepness(self.at(x)[1])])
-        # of many light links the determinant itself may round to 0
+        # for many light links the determinant itself may underflow
         return bool(np.linalg.slogdet(J.astype(float))[0] <= 0.0)
 
     def _steepness(self, felt: Sequence[Scalar]) -> list[tuple[Drive, Load, Sequence[Scalar]]]:
-        """For each drive its load, and its slopes there; for those that do not depend on it, without
-        acceleration.
-        """
+        """The load and slopes of each drive; at zero acceleration for those independent of the load."""
         rest, made, at = self.loads.at(np.zeros(len(self.rotor))), [], 0
         for k, drive in enumerate(self.drives):
             load = rest[k]
@@ -189,13 +188,13 @@ class TorqueEquation:
     def _solved(self, M: Array, right: Sequence[Scalar], solve: Solver) -> Sequence[Scalar]:
         if self.free is None:
             return list(solve(M, np.array(right, dtype=object)))
-        # once more with `free`, which a scaled row has lost
+        # multiply by `free` again, which scaling a row removed
         pulled = [a * e for a, e in zip(self.free, right, strict=True)]
         return list(solve(held(M, self.free), np.array(pulled, dtype=object)))
 
 
 def held(M: Array, free: Sequence[Scalar]) -> Array:
-    """A matrix with the rows and columns of held joints (free is 0) those of the identity."""
+    """Replace the rows and columns of held joints (free is 0) with those of the identity."""
     n = len(free)
     made = np.empty((n, n), dtype=object)
     for i in range(n):
@@ -205,13 +204,13 @@ def held(M: Array, free: Sequence[Scalar]) -> Array:
 
 
 def flat(torque: Scalar, reaction: Reaction | None) -> list[Scalar]:
-    """A load as one row: the torque, and the reaction if there is one."""
+    """A load as one row: the torque, followed by the reaction if there is one."""
     return [torque] if reaction is None else [torque, *reaction[0], *reaction[1]]
 
 
 @dataclass(frozen=True)
 class Found:
-    """Accelerations, the loads at them, what is left of the equation, its scale, how many steps it took."""
+    """Accelerations, their loads, the residual, its scale, and the number of iterations."""
 
     x: list[Scalar]
     felt: list[Scalar]
@@ -221,10 +220,10 @@ class Found:
 
 
 def solved(equation: TorqueEquation, felt: Sequence[Scalar] | None = None, close: float = CLOSE) -> Found:
-    """The equation solved until at most `close` of its scale is left; more, where no step makes it less.
+    """Solve the equation until the residual is at most `close` of its scale, or no step reduces it.
 
-    It begins with the loads `felt`, if they are nearly known, or with those at rest, and keeps the slope
-    there as long as that does well; then each step has its own.
+    Starts from the loads `felt` if they are nearly known, otherwise from those at rest, and reuses the slope
+    there as long as the residual decreases well; then computes a new one per step.
     """
     n, first = len(equation.rotor), equation.still if felt is None else felt
     m = len(first)
@@ -234,7 +233,7 @@ def solved(equation: TorqueEquation, felt: Sequence[Scalar] | None = None, close
         return [*x, *loads, *left, size_of(left), size]
 
     def chord(s: list[Scalar]) -> list[Scalar]:
-        """A step with the first slope, unless it leaves more."""
+        """A step with the first slope, unless the residual increases."""
         *now, _, count = s
         delta = equation.step(first, now[n + m : 2 * n + m])
         new, norm = state([a + d for a, d in zip(now[:n], delta, strict=True)]), now[2 * n + m]
@@ -245,7 +244,7 @@ def solved(equation: TorqueEquation, felt: Sequence[Scalar] | None = None, close
         return close * size, choose(norm, FAST * before, norm, 0.0)
 
     def newton(s: list[Scalar]) -> list[Scalar]:
-        """A share of a step; half of it next time if it leaves more, but the shortest is taken."""
+        """A fraction of a step, halved next time if the residual increases; the shortest is always taken."""
         *now, share, count = s
         delta = equation.step(now[n : n + m], now[n + m : 2 * n + m])
         new, norm = state([a + share * d for a, d in zip(now[:n], delta, strict=True)]), now[2 * n + m]
@@ -255,7 +254,7 @@ def solved(equation: TorqueEquation, felt: Sequence[Scalar] | None = None, close
 
     def is_open(s: list[Scalar]) -> tuple[Scalar, Scalar]:
         *_, norm, size, share, _ = s
-        enough = choose(ENOUGH * size, norm, norm, 0.0)  # rounding may be all that is left
+        enough = choose(ENOUGH * size, norm, norm, 0.0)  # only rounding may be left
         return close * size, choose(SHORTEST, share, norm, enough)
 
     begun = [*state(equation.straight(first)), HUGE, 1.0]
@@ -269,7 +268,7 @@ def solved(equation: TorqueEquation, felt: Sequence[Scalar] | None = None, close
 
 
 def size_of(values: Sequence[Scalar]) -> Scalar:
-    """The sum of absolute values, in pairs, so that a processor may add several at once."""
+    """The sum of absolute values, summed in pairs so that a processor may vectorise it."""
     if len(values) == 1:
         return abs(values[0])
     half = len(values) // 2
@@ -291,7 +290,7 @@ def solve_loaded(
     hand: Wrench | None = None,
     directions: Sequence[float] | None = None,
 ) -> Solution:
-    """Accelerations of the freedoms at one state, NaN where what was given is not known."""
+    """Accelerations at one state; NaN if the inputs contain NaN."""
     if not model.n:
         return Solution(np.zeros(0), 0, 0.0)
     rates = model.rates(qd.tolist())
@@ -304,13 +303,13 @@ def solve_loaded(
     except ZeroDivisionError:
         raise singular(arm, q) from None
     error = found.left / found.size
-    if not np.isfinite(error):  # what was given is not known
+    if not np.isfinite(error):  # the inputs contain NaN
         return Solution(np.full(len(tau), np.nan), 0, np.nan)
     if error > ENOUGH:
         raise ModelError(
             f"forward: the friction of {arm.name!r} that depends on the load left {error:.1e} of the "
-            f"torque unsolved after {found.rounds:.0f} steps at q = {shorten(q.tolist())}; are "
-            "coefficients or efficiencies out of proportion?"
+            f"torque unsolved after {found.rounds:.0f} steps at q = {shorten(q.tolist())}; check for "
+            "implausible coefficients or efficiencies."
         )
     x = np.array(found.x, dtype=float)
     return Solution(x, int(found.rounds), error, equation.is_wedged(found.x))
@@ -319,8 +318,8 @@ def solve_loaded(
 def loads_at(
     arm: Arm, model: Model, q: Floats, qd: Floats, base: Base = AT_REST, hand: Wrench | None = None
 ) -> Loads:
-    """The loads of one state over floats: without acceleration, and what each unit
-    acceleration adds, of it alone.
+    """The loads of one state over floats: at zero acceleration, and the contribution of each unit
+    acceleration alone.
     """
     coordinates, rest = model.coordinates(q.tolist()), [0.0] * len(model.bodies)
 

@@ -1,9 +1,9 @@
-"""One step that ends and begins anew wherever something switches within it: a joint comes to stand, breaks
-loose, or a drive meets or leaves a flank. Over any scalar.
+"""A step that is divided at every event within it: a joint sticks or breaks loose, or a drive meets or leaves
+a flank. Over any scalar.
 
-A step is tried with everything as it is at its start. Where something has switched at its end, the instant is
-looked for along the quintic through both ends, what switches is switched there, and the rest of the step is
-tried. Where too much happens, the rest is taken without looking.
+The step is tried in its current mode. If an event has occurred by its end, the instant is located along the
+quintic through both ends, the mode is switched there, and the rest of the step is tried. With too many
+events, the rest is taken without locating them.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from forearm.model import Scalar
 from forearm.symbols import iterate, when
 from forearm.symbols.scalars import choose, maximum, minimum, sign
 
-EXTRA = 6  # parts of a step besides two for each thing that can switch
-FAR = 1e30  # what does not switch is so far from it
-BEGIN = 1e-6  # share of a step at which what has switched at its start is on its way
-# The instant is known to this share of the step, and its values to this share of those at both ends; and in
-# single precision.
+EXTRA = 6  # parts of a step, in addition to two per event function
+FAR = 1e30  # the value of inactive event functions
+BEGIN = 1e-6  # fraction of a step after which an event at its start counts as past
+# The instant is located to this fraction of the step, and event values to this fraction of those at the ends;
+# and the same in single precision.
 CLOSE, CLOSE_SINGLE = 1e-13, 1e-6
 TRIES = 40
 
 
 @dataclass(frozen=True, eq=False)
 class SwitchWatch:
-    """What can switch: coordinates with dry friction, each moving or standing, and gaps. Their values, in
-    this order, are above 0 as long as nothing happens: velocities in their direction, what is missing to
+    """The event functions: of coordinates with dry friction, each moving or sticking, and of gaps. Their
+    values, in this order, are above 0 until the event: velocities in their direction, the torque missing to
     break loose, flanks.
     """
 
@@ -39,16 +39,16 @@ class SwitchWatch:
 
     @staticmethod
     def of(plant: Plant, state: StepState) -> SwitchWatch:
-        """What can switch in a simulation."""
+        """The event functions of a simulation."""
         return SwitchWatch(plant, [j for j, is_dry in enumerate(plant.dry) if is_dry], len(state.contact))
 
     @property
     def count(self) -> int:
-        """How many values there are."""
+        """The number of event functions."""
         return 2 * len(self.dry) + self.gaps
 
     def moving(self, state: StepState) -> Values:
-        """Of coordinates that move their velocities in their direction."""
+        """For moving coordinates, the velocities in their direction."""
         made = []
         for j in self.dry:
             is_moving = state.is_free[j] * abs(state.friction_sign[j])
@@ -56,8 +56,8 @@ class SwitchWatch:
         return made
 
     def lacking(self, state: StepState, u: Values, qdd: Values | None = None) -> tuple[Values, Values]:
-        """Of coordinates that stand the torque missing to break loose forwards, and backwards; `qdd` are the
-        accelerations, where they are nearly known.
+        """For sticking coordinates, the torque missing to break loose forwards, and backwards; `qdd` are the
+        accelerations, if approximately known.
         """
         if qdd is None:
             guess = state.load_guess[: len(state.load_guess) // 2]
@@ -74,7 +74,7 @@ class SwitchWatch:
         return choose(0.0, state.is_free[j], 1.0, value)
 
     def standing(self, state: StepState, u: Values, is_asked: Scalar, qdd: Values | None = None) -> Values:
-        """Of coordinates that stand what is missing for either direction; 1 where that is not asked for."""
+        """For sticking coordinates, the missing torque in either direction; 1 for the others."""
         if not self.dry:
             return []
 
@@ -86,19 +86,19 @@ class SwitchWatch:
         return when(is_asked, looked, given, otherwise, title="joints that stand")
 
     def values(self, state: StepState, u: Values, is_asked: Scalar, qdd: Values | None = None) -> Values:
-        """All of them."""
+        """The values of all event functions."""
         flanks = self.plant.flanks(state.q, state.qd, state.contact) if self.gaps else []
         return [*self.moving(state), *self.standing(state, u, is_asked, qdd), *flanks]
 
     def stand(self, state: StepState) -> Scalar:
-        """How many coordinates stand."""
+        """The number of sticking coordinates."""
         return _sum([1.0 - state.is_free[j] for j in self.dry])
 
 
 def step(
     plant: Plant, method: ExplicitMethod, state: StepState, u: Values, change: Values, h: Scalar
 ) -> StepState:
-    """The state after a step of h seconds under the inputs u, which change by so much until its end."""
+    """The state after a step of h seconds under the inputs u, which change by `change` until its end."""
     watch = SwitchWatch.of(plant, state)
     if not watch.count:
         return stages(plant, method, state, u, change, h)[0]
@@ -121,7 +121,7 @@ def step(
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """The rest of a step, `h` long, under inputs that change by `change` until its end."""
+    """The rest of a step, of length `h`, under inputs that change by `change` until its end."""
 
     watch: SwitchWatch
     method: ExplicitMethod
@@ -131,7 +131,7 @@ class _Part:
     is_last: Scalar
 
     def taken(self, state: StepState) -> tuple[StepState, Scalar]:
-        """The state at the end, or where something switched before; and the share of it that is over."""
+        """The state at the end, or at an event before it; and the completed fraction."""
         watch, plant = self.watch, self.watch.plant
         state, first = begun(plant, self.method, state, self.u, self.h)
         moved, near = stages(plant, self.method, state, self.u, self.change, self.h, first)
@@ -151,7 +151,7 @@ class _Part:
         return after, share
 
     def _until_switch(self, state: StepState, moved: StepState, first: Values, crossed: Values) -> Values:
-        """The state at the first instant at which something switches, switched, and the share until then."""
+        """The state after the first event, switched, and the fraction until then."""
         watch = self.watch
         curve = self._curve(state, moved, first)
         share, there = self._instant(curve, crossed)
@@ -174,8 +174,8 @@ class _Part:
         return _Curve.through(state, moved, first[:n], last[:n], self.h, plant.relaxing)
 
     def _instant(self, curve: _Curve, crossed: Values) -> tuple[Scalar, Values]:
-        """The share of the step at which the first of what has switched at its end does so, by false position
-        (the Illinois variant: an end that stays counts half), and all values there.
+        """The fraction of the step at which the first event occurs, by false position (the Illinois variant:
+        a retained end counts half), and all event values there.
         """
         watch, begins = self.watch, len(self.watch.dry)
         is_asked = _sum(crossed[begins : 2 * begins])
@@ -199,8 +199,8 @@ class _Part:
         first_value, last_value = least(low), least(high)
         close = CLOSE_SINGLE if watch.plant.single else CLOSE
         enough = close * (abs(first_value) + abs(last_value))
-        last_value = minimum(last_value, 0.0)  # what was seen by nearly known accelerations may be above it
-        # what is over at once is switched at once
+        last_value = minimum(last_value, 0.0)  # the value with approximate accelerations may be above 0
+        # an event at the very start is switched immediately
         b, fb, *there = (
             choose(0.0, first_value, x, y)
             for x, y in zip((1.0, last_value, *high), (BEGIN, 0.0, *low), strict=True)
@@ -215,7 +215,7 @@ class _Part:
         return found[2], found[4:]
 
     def _switched(self, state: StepState, hit: Values, u: Values) -> StepState:
-        """What has come to its instant switches: it stands, begins to move, or changes its flank."""
+        """Switch everything at its event: it sticks, breaks loose, or changes its flank."""
         watch = self.watch
         k, q, qd = len(watch.dry), state.q, list(state.qd)
         stops, starts, flanks = hit[:k], hit[k : 2 * k], hit[2 * k :]
@@ -232,7 +232,7 @@ class _Part:
         return replace(state, qd=qd, friction_sign=signs, is_free=free, contact=contact)
 
     def _ways(self, state: StepState, u: Values, starts: Values) -> Values:
-        """The direction that lacks least of those that begin to move."""
+        """Among breakaway directions, the one with the smallest missing torque."""
         if not self.watch.dry:
             return []
 
@@ -247,19 +247,19 @@ class _Part:
 @dataclass(frozen=True, eq=False)
 class _Curve:
     """The motion within a step: the quintic through positions, velocities and accelerations at both ends, and
-    the cubic through states that relax.
+    the cubic through relaxing states.
     """
 
     start: StepState
     h: Scalar
     quintic: list[Values]  # for each coordinate the coefficients of s to s^5
-    cubic: dict[int, Values]  # of the velocities of those that relax
+    cubic: dict[int, Values]  # of the velocities of relaxing ones
 
     @staticmethod
     def through(
         start: StepState, end: StepState, first: Values, last: Values, h: Scalar, relaxing: Sequence[int]
     ) -> _Curve:
-        """By both ends, with the accelerations there."""
+        """The interpolation through both ends, with their accelerations."""
         quintic: list[Values] = []
         cubic: dict[int, Values] = {}
         for j in range(len(start.q)):
@@ -278,7 +278,7 @@ class _Curve:
         return _Curve(start, h, quintic, cubic)
 
     def at(self, s: Scalar) -> StepState:
-        """The state a share of the step on."""
+        """The state at a fraction of the step."""
         q, qd = list(self.start.q), list(self.start.qd)
         for j, c in enumerate(self.quintic):
             if not c:
@@ -292,7 +292,7 @@ class _Curve:
 
 
 def _directed(watch: SwitchWatch, state: StepState) -> StepState:
-    """Coordinates that move without a direction take that of their velocity."""
+    """Moving coordinates without a direction take that of their velocity."""
     signs = list(state.friction_sign)
     for j in watch.dry:
         signs[j] = choose(0.0, abs(signs[j]), signs[j], state.is_free[j] * sign(state.qd[j]))
@@ -306,12 +306,12 @@ def _moved(state: StepState, some: Values) -> StepState:
 
 
 def _packed(watch: SwitchWatch, state: StepState) -> Values:
-    """What a step changes, in one row."""
+    """Everything a step changes, in one row."""
     return [*state.q, *state.qd, *flags_of(state, watch.dry), *state.contact, *state.load_guess]
 
 
 def _unpacked(watch: SwitchWatch, state: StepState, some: Values) -> tuple[StepState, Values]:
-    """A state with such a row in it, and what stands behind it."""
+    """A state with such a row in it, and the values after it."""
     n, flags, gaps = len(state.q), 2 * len(watch.dry), watch.gaps
     ends = [n, 2 * n, 2 * n + flags, 2 * n + flags + gaps, 2 * n + flags + gaps + len(state.load_guess)]
     q, qd, both, contact, loads = (some[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True))
@@ -324,7 +324,7 @@ def _masked(crossed: Values, values: Values) -> Values:
 
 
 def minimum_of(values: Values) -> Scalar:
-    """The least of some values."""
+    """The smallest of several values."""
     least = values[0]
     for x in values[1:]:
         least = minimum(least, x)

@@ -1,5 +1,5 @@
-"""Natural frequencies and mode shapes of an arm with elastic joints at a posture: M xdd + C xd + K x = 0, the
-motion linearised about rest, with motors locked and with motors free.
+"""Natural frequencies and mode shapes of an arm with elastic joints at a configuration: M xdd + C xd + K x =
+0, linearised about rest, with motors locked and with motors free.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from forearm.spatial import Floats
 from forearm.tables import Report, number
 
 ROUNDING = 1e-13  # of the largest eigenvalue: less than this is 0
-SAME = 1e-6  # of a unit motion: less than this of it is what others have already
+SAME = 1e-6  # of a unit motion: a smaller remainder is already spanned by the others
 
 
 @dataclass(frozen=True, eq=False)
 class ModeSet:
-    """Modes by rising frequency, one row each.
+    """Modes in order of increasing frequency, one row each.
 
     Attributes:
-        frequency_hz: undamped natural frequencies (m,), Hz; negative where gravity is stronger than what
-            holds the arm: then it does not swing, but falls, by the factor e in 1 / (2 pi |f|) s.
-        damping_ratio: (m,), 1 where a mode just does not swing; NaN where its frequency is not above 0.
-        links: how far joints move, (m, n); the largest entry of a mode, links and rotors together, is 1 or
-            -1, the first of at least half of that is positive.
-        rotors: how far rotors of the elastic joints move, (m, e), as motor angle / N.
-        is_rigid: (m,), whether a mode moves the arm as if joints were rigid; n of them with motors free.
+        frequency_hz: undamped natural frequencies (m,), Hz; negative where gravity exceeds the stiffness: the
+            arm does not oscillate but diverges, by a factor e in 1 / (2 pi |f|) s.
+        damping_ratio: (m,), 1 for critical damping; NaN if the frequency is not above 0.
+        links: joint amplitudes (m, n); the largest entry of a mode, links and rotors together, is 1 or -1,
+            the first entry of at least half of that is positive.
+        rotors: amplitudes of the rotors of elastic joints (m, e), as motor angle / N.
+        is_rigid: (m,), whether a mode is a rigid-body mode; n of them with motors free.
     """
 
     frequency_hz: Floats
@@ -63,18 +63,18 @@ class ModeSet:
 
 @dataclass(frozen=True, eq=False)
 class Modes:
-    """Modes of an arm with elastic joints at a posture.
+    """Modes of an arm with elastic joints at a configuration.
 
     Attributes:
         arm: name of the arm.
         joints: names of the joints, in the order of q.
         rotors: names of the elastic joints, in the order of rotors.
-        q: the posture (n,), rad (m).
-        load: torques that the springs carry there (e,), N m (N).
-        stiffness: of the springs at that load (e,), N m / rad (N / m).
-        locked: the modes with all motors locked, those of rigid joints too: one for each elastic joint.
-        free: the modes with all motors free, n + e, of which n move the arm as a rigid one.
-        notes: what is to be known about them.
+        q: the configuration (n,), rad (m).
+        load: torques in the springs there (e,), N m (N).
+        stiffness: spring stiffness at that load (e,), N m / rad (N / m).
+        locked: modes with all motors locked, rigid joints included: one per elastic joint.
+        free: modes with all motors free, n + e, of which n are rigid-body modes.
+        notes: remarks on the result.
     """
 
     arm: str
@@ -115,18 +115,19 @@ class Modes:
 def modes(arm: Arm, q: ArrayLike, load: ArrayLike | None = None, gravity: bool = True) -> Modes:
     """Natural frequencies, damping ratios and mode shapes of an arm with elastic joints, at rest.
 
-    Springs have the stiffness of their curve at the load that they carry. Gravity's own stiffness dg/dq is
-    that of the equilibrium at q; with motors free their torques are constant, so that under gravity the arm
-    swings or falls as a whole where it would stand still without. Damping ratios are those of each undamped
-    mode by itself, phi^T C phi / (2 omega) with C from the springs' damping and viscous friction, which
-    is near where they are small. Dry friction, bristles and losses of gears are not in them.
+    Springs have the stiffness of their curve at the present load. Gravity's stiffness dg/dq is that of the
+    equilibrium at q; with motors free their torques are constant, so that under gravity the arm oscillates or
+    diverges as a whole where it would be at rest without. Damping ratios are those of each undamped mode by
+    itself, phi^T C phi / (2 omega) with C from the springs' damping and viscous friction, which is accurate
+    for light damping. Dry friction, bristles and gear losses are not included.
 
     Args:
         arm: an arm with elastic joints.
         q: joint coordinates (n,), rad (m).
-        load: torques that the springs carry, (n,) or one number, N m (N); those of rigid joints are not used;
-            None: what holds the arm at q against gravity.
-        gravity: whether gravity's own stiffness counts; without it n modes with motors free have frequency 0.
+        load: torques in the springs, (n,) or one number, N m (N); those of rigid joints are ignored; None:
+            the torques that hold the arm at q against gravity.
+        gravity: whether gravity's stiffness is included; without it n modes with motors free have frequency
+            0.
     """
     check_elastic(arm, "modes")
     given = {} if load is None else {"load": load}
@@ -139,7 +140,7 @@ def modes(arm: Arm, q: ArrayLike, load: ArrayLike | None = None, gravity: bool =
     K = np.array([_stiffness(s, y) for s, y in zip(springs, carried.tolist(), strict=True)])
     M, C = _inertia(arm, q, springs), _damping(arm, springs)
     G = gravity_stiffness(arm, q) if gravity else np.zeros((n, n))
-    # what the springs do to links and rotors: K or D times (rotor - link)
+    # the effect of springs on links and rotors: K or D times (rotor - link)
     pull = np.concatenate([-np.eye(n)[own], np.eye(len(own))], axis=1)
     D = np.array([spring.elasticity.damping for spring in springs])
     stiffness, damping = pull.T @ (K[:, None] * pull), C + pull.T @ (D[:, None] * pull)
@@ -162,7 +163,7 @@ def modes(arm: Arm, q: ArrayLike, load: ArrayLike | None = None, gravity: bool =
 
 
 def gravity_stiffness(arm: Arm, q: Floats) -> Floats:
-    """dg/dq of the links, (n, n): how the torques that hold an arm change with its posture.
+    """dg/dq of the links, (n, n): the change of the gravity torques with the configuration.
 
     Args:
         arm: the arm.
@@ -178,7 +179,7 @@ def gravity_stiffness(arm: Arm, q: Floats) -> Floats:
 
 
 def _stiffness(spring: ElasticDrive, load: float) -> float:
-    """Of a spring under a load, behind a gap at its flank."""
+    """The stiffness of a spring under a load, with backlash at its flank."""
     elasticity = spring.elasticity
     return float(spring_stiffness(elasticity, pressed(elasticity, deflection_of(elasticity, load))))
 
@@ -195,7 +196,7 @@ def _inertia(arm: Arm, q: Floats, springs: list[ElasticDrive]) -> Floats:
 
 
 def _damping(arm: Arm, springs: list[ElasticDrive]) -> Floats:
-    """Viscous friction at links and rotors, springs apart."""
+    """Viscous friction at links and rotors, without springs."""
     viscous = np.zeros(arm.n + len(springs))
     for drive in drives_of(link_side(arm)):
         viscous[drive.freedom] += drive.multiplier**2 * drive.at_joint.viscous
@@ -207,7 +208,7 @@ def _damping(arm: Arm, springs: list[ElasticDrive]) -> Floats:
 def _solved(
     arm: Arm, q: Floats, M: Floats, K: Floats, C: Floats, rigid: int
 ) -> tuple[Floats, Floats, Floats, int]:
-    """omega^2, damping ratios and shapes by columns, lowest first, of which so many are rigid."""
+    """omega^2, damping ratios, shapes by columns, lowest first, and the number of rigid-body modes."""
     try:
         L = np.linalg.cholesky(M)
     except np.linalg.LinAlgError:
@@ -225,8 +226,8 @@ def _solved(
 
 
 def _in_order(shapes: Floats, M: Floats) -> Floats:
-    """The same motions, each of unit inertia and across the others, as those that are nearest to a motion of
-    the first joint, the second, and so on: of modes with one frequency any mixture would do.
+    """Choose a unique basis of modes with one frequency: M-orthonormal, nearest to a motion of the first
+    joint, then of the second, and so on.
     """
     made: list[Floats] = []
     for unit in np.eye(len(M)):
@@ -243,7 +244,7 @@ def _in_order(shapes: Floats, M: Floats) -> Floats:
 
 
 def _mode_set(found: tuple[Floats, Floats, Floats, int], links: Floats, rotors: Floats) -> ModeSet:
-    """Modes with their shapes normalised, spread from what was solved for to links and rotors."""
+    """Modes with normalised shapes, expanded from the solved coordinates to links and rotors."""
     squares, ratios, shapes, rigid = found
     rows = shapes.T / np.abs(shapes).max(axis=0)[:, None]
     first = np.argmax(np.abs(rows) >= 0.5, axis=1)
@@ -257,11 +258,11 @@ def _notes(arm: Arm, rigid: int) -> list[str]:
     if gaps := gaps_of(arm):
         made.append(
             f"backlash of {', '.join(gaps)}: these are the modes at a flank, with the gap closed; between "
-            "the flanks there is no stiffness, and small vibrations through the gap are slower"
+            "the flanks there is no stiffness, and small vibrations through the gap have a lower frequency"
         )
     if rigid:
         made.append(
-            "joints without elasticity are held while motors are locked, and move with their rotors when "
-            "these are free"
+            "joints without elasticity are fixed while motors are locked, and move with their rotors while "
+            "motors are free"
         )
     return made

@@ -1,4 +1,4 @@
-"""How much single precision costs: every operation rounded to float32, against float64. Mata 5.1."""
+"""The effect of single precision: every operation rounded to float32, compared with float64. Mata 5.1."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ METHODS = ("articulated-body", "composite-body", "gibbs-appell")
 
 
 class Single:
-    """A number that is rounded to float32 after every operation, whatever it is combined with."""
+    """A number that is rounded to float32 after every operation, whatever its other operand."""
 
     __slots__ = ("value",)
 
@@ -37,7 +37,7 @@ class Single:
 
     def _rounded(self, other: Any, operation: Callable[[Any, Any], Any], swapped: bool = False) -> Any:
         if isinstance(other, np.ndarray):
-            return NotImplemented  # NumPy goes through the elements
+            return NotImplemented  # NumPy iterates over the elements
         theirs = other.value if isinstance(other, Single) else np.float32(other)
         return Single(operation(theirs, self.value) if swapped else operation(self.value, theirs))
 
@@ -66,11 +66,11 @@ class Single:
     __rmul__ = __mul__
 
     def cos(self) -> Single:
-        """Cosine, rounded."""
+        """Cosine, rounded to float32."""
         return Single(math.cos(float(self.value)))
 
     def sin(self) -> Single:
-        """Sine, rounded."""
+        """Sine, rounded to float32."""
         return Single(math.sin(float(self.value)))
 
 
@@ -79,7 +79,7 @@ class PrecisionStudy:
     """Accelerations in double and in single precision.
 
     Attributes:
-        q: postures (B, n).
+        q: configurations (B, n).
         double: accelerations (B, n) in double precision.
         single: accelerations (B, n) in single precision, by method.
         condition: condition number of M (B,).
@@ -91,7 +91,7 @@ class PrecisionStudy:
     condition: NDArray[np.float64]
 
     def difference(self, method: str, joint: int) -> tuple[float, float]:
-        """Largest and mean difference of the acceleration of a joint.
+        """Largest and mean difference of one joint's acceleration.
 
         Args:
             method: "articulated-body", "composite-body" or "gibbs-appell".
@@ -102,17 +102,19 @@ class PrecisionStudy:
 
 
 def precision_study(arm: Arm, q: ArrayLike) -> PrecisionStudy:
-    """Forward dynamics of a serial arm at rest and undriven; rotors count.
+    """Forward dynamics of a serial arm at rest without torques; rotors are included.
 
     Args:
         arm: a serial arm.
-        q: postures (B, n).
+        q: configurations (B, n).
     """
     model, rotor = model_of(arm), rotor_inertia(arm)
     refuse_tree(model, "the precision study")
     postures = as_coordinates(arm, q)
     if postures.ndim != 2:
-        raise InputError(f"precision_study: expected postures of shape (B, {arm.n}), got {postures.shape}.")
+        raise InputError(
+            f"precision_study: expected configurations of shape (B, {arm.n}), got {postures.shape}."
+        )
     rest = [0.0] * arm.n
     small = model.map(Single)
     double: list[Any] = []
@@ -142,8 +144,8 @@ def precision_study(arm: Arm, q: ArrayLike) -> PrecisionStudy:
 def accelerations(
     model: Model, method: str, q: list[Any], qd: list[Any], tau: list[Any], rotor: list[Any]
 ) -> list[Any]:
-    """Forward dynamics over any scalar: articulated bodies, or an inertia matrix with the
-    matching bias and a solve.
+    """Forward dynamics over any scalar: articulated bodies, or an inertia matrix, the matching bias and a
+    linear solve.
     """
     if method == "articulated-body":
         return articulated_body(model, q, qd, tau, rotor)

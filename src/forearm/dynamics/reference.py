@@ -1,5 +1,5 @@
-"""The reference functions: any formulation by name, one state or many, drives
-included. Clear, slow, exact.
+"""The reference functions: any formulation by name, one state or a batch, drives included. Clear and exact
+rather than fast.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ INERTIA: dict[str, Callable[..., Any]] = {
     "gibbs-appell": inertia_gibbs_appell,
     "orthogonal-complement": inertia_orthogonal_complement,
 }
-STALLED = 1e-6  # of the torque: a residual above this is no answer
+STALLED = 1e-6  # of the torque: a larger residual is not a solution
 FORWARD = (*INERTIA, "conjugate-gradient", "articulated-body")
 
 
 def formulations() -> dict[str, list[str]]:
-    """The names that `inverse`, `inertia_matrix` and `forward` take."""
+    """The names accepted by `inverse`, `inertia_matrix` and `forward`."""
     return {"inverse": list(INVERSE), "inertia_matrix": list(INERTIA), "forward": list(FORWARD)}
 
 
@@ -69,14 +69,14 @@ def inverse(
     hand_moment: ArrayLike | None = None,
     base_motion: Sequence[ArrayLike] | None = None,
 ) -> Floats:
-    """The torques (forces) that a motion needs: (n,) or (B, n), motor torque times gear ratio.
+    """Inverse dynamics: the torques (forces) for a motion, (n,) or (B, n), as motor torque times gear ratio.
 
     Args:
         arm: the arm.
         q, qd, qdd: joint coordinates, velocities and accelerations, (n,) or (B, n).
         formulation: one of `formulations()["inverse"]`.
-        hand_force, hand_moment: what the surroundings exert on the hand (3,), hand axes, at its origin, N and
-            N m; None: 0.
+        hand_force, hand_moment: external force and moment on the hand (3,), hand axes, at its origin, N and N
+            m; None: 0.
         base_motion: (angular velocity, angular acceleration, linear acceleration) of the base, (3,) each,
             base axes, gravity not included; None: at rest.
     """
@@ -98,7 +98,7 @@ def inverse(
 
 
 def inertia_matrix(arm: Arm, q: ArrayLike, method: str = "composite-body") -> Floats:
-    """M(q) with the rotors' N^2 J on its diagonal: (n, n) or (B, n, n).
+    """The inertia matrix M(q), with the rotors' N^2 J on its diagonal: (n, n) or (B, n, n).
 
     Args:
         arm: the arm.
@@ -127,10 +127,10 @@ def forward(
     hand_moment: ArrayLike | None = None,
     base_motion: Sequence[ArrayLike] | None = None,
 ) -> Floats:
-    """The accelerations that torques produce: (n,) or (B, n).
+    """Forward dynamics: the accelerations due to torques, (n,) or (B, n).
 
-    Articulated bodies know no joints that follow others: an arm with mimicking joints is solved by
-    composite bodies instead.
+    Articulated bodies do not support mimicking joints: an arm with such joints is solved by composite bodies
+    instead.
 
     Args:
         arm: the arm.
@@ -186,7 +186,7 @@ def forward_report(
     hand_moment: ArrayLike | None = None,
     base_motion: Sequence[ArrayLike] | None = None,
 ) -> Solution:
-    """`forward` of one state, with how it was solved: iterations, and what is left of the equation.
+    """`forward` for one state, with solver details: iterations and residual.
 
     Args:
         arm: the arm.
@@ -210,7 +210,7 @@ def bias(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
 
 
 def gravity(arm: Arm, q: ArrayLike) -> Floats:
-    """The torques that hold the arm still, (n,) or (B, n).
+    """The torques that hold the arm still against gravity, (n,) or (B, n).
 
     Args:
         arm: the arm.
@@ -221,7 +221,7 @@ def gravity(arm: Arm, q: ArrayLike) -> Floats:
 
 
 def coriolis_matrix(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
-    """C(q, qd) with C qd the velocity torques of the rigid arm and dM/dt - 2 C
+    """The Coriolis matrix C(q, qd) of the rigid arm, with C qd the velocity torques and dM/dt - 2 C
     skew-symmetric: (n, n) or (B, n, n).
 
     Args:
@@ -239,7 +239,7 @@ def coriolis_matrix(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
 
 
 def kinetic_energy(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
-    """The kinetic energy in J, rotors' spin about their own axes included: () or (B,).
+    """The kinetic energy in J, including the spin of rotors about their own axes: () or (B,).
 
     Args:
         arm: the arm.
@@ -256,8 +256,8 @@ def kinetic_energy(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
 
 
 def potential_energy(arm: Arm, q: ArrayLike) -> Floats:
-    """The potential energy of the moving links in J, zero where their centres are level with the
-    base's origin: () or (B,).
+    """The potential energy of the moving links in J, zero if their centres of mass are level with the base's
+    origin: () or (B,).
 
     Args:
         arm: the arm.
@@ -269,8 +269,8 @@ def potential_energy(arm: Arm, q: ArrayLike) -> Floats:
 
 
 def regressor(arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Floats:
-    """Y with Y @ inertial_parameters(arm) the torques of the rigid arm:
-    (n, 10 N) or (B, n, 10 N) for N moving bodies.
+    """The regressor Y, with Y @ inertial_parameters(arm) the torques of the rigid arm: (n, 10 N) or (B, n, 10
+    N) for N moving bodies.
 
     Args:
         arm: the arm.
@@ -289,8 +289,8 @@ def regressor(arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Floats:
 
 
 def inertial_parameters(arm: Arm) -> Floats:
-    """Ten parameters of each moving body, links on fixed joints merged into it,
-    about the origin of its link's frame: (10 N,).
+    """Ten inertial parameters per moving body, with links on fixed joints merged, about the origin of its
+    link's frame: (10 N,).
 
     In the order of `parameter_names`: m, the first moments m c, and the inertia about the origin.
     """
@@ -303,7 +303,7 @@ def parameter_names(arm: Arm) -> list[str]:
 
 
 def as_base(given: Sequence[ArrayLike] | None) -> Base:
-    """The base's motion from what a caller gave."""
+    """The base motion from the arguments of a caller."""
     if given is None:
         return AT_REST
     if not isinstance(given, Sequence | np.ndarray) or len(given) != 3:
@@ -315,7 +315,7 @@ def as_base(given: Sequence[ArrayLike] | None) -> Base:
 
 
 def as_wrench(force: ArrayLike | None, moment: ArrayLike | None) -> Wrench | None:
-    """The load on the hand from what a caller gave; None for none."""
+    """The load on the hand from the arguments of a caller; None without a load."""
     if force is None and moment is None:
         return None
     none = np.zeros(3)

@@ -2,7 +2,7 @@
 Swartz (5)-(10), Mata (8).
 
 A body needs the force m a + Omega h and the moment h x a + I wd + w x I w about its origin, each linear in m,
-h and I; a joint feels of them what its own partial motions project.
+h and I; their projections on a joint's partial motions are its torques.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def regressor(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_
 
 
 def parameters_of(model: Model) -> Array:
-    """The parameters of every body, ten each, about the body's origin."""
+    """The inertial parameters of every body, ten each, about the body's origin."""
     made = []
     for body in model.bodies:
         about = body.I - body.m * matmul(tilde(body.r), tilde(body.r))

@@ -1,5 +1,5 @@
-"""Lagrange with angular velocity: the same computation as Newton-Euler.
-Silver 3.11, 3.15, 3.16, and his form in W.
+"""Lagrange's equations with angular velocities, equivalent to Newton-Euler. Silver 3.11, 3.15, 3.16, and his
+form in W.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def lagrange_silver(
     """tau_j = sum over i of m_i vd_i . dv_i/dqd_j + [I_i wd_i + w_i x I_i w_i] . dw_i/dqd_j, in
     base axes. Silver 3.11.
 
-    A loaded hand is his extra link: one more term whose force and moment are those that the hand
-    passes on (section 3.2).
+    A loaded hand is an extra link, as in Silver: one more term, with the force and moment that the hand
+    transmits (section 3.2).
     """
     w, wd, a = {-1: base.w}, {-1: base.wd}, {-1: base.a - model.g}
     R, origin, cross = {-1: np.eye(3)}, {-1: np.zeros(3)}, model.cross
@@ -95,8 +95,8 @@ def lagrange_silver(
 def lagrange_silver_w(
     model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None
 ) -> list[Scalar]:
-    """The same torques in the other representation: tau_i = sum over j >= i of tr(dW_j/dq_i
-    J_j Wdd_j^T). Silver 1.2.
+    """The same torques in the other representation: tau_i = sum over j >= i of tr(dW_j/dq_i J_j Wdd_j^T).
+    Silver 1.2.
 
     W is the 4x4 pose of a link; gravity enters as the base's acceleration. For serial chains.
     """

@@ -1,4 +1,4 @@
-"""States taken row by row, and spread from freedoms to joints."""
+"""Evaluate states row by row, and map degrees of freedom to joints."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Floats = NDArray[np.float64]
 
 
 def each_state(one: Callable[..., Any], shape: tuple[int, ...], *states: Floats) -> Floats:
-    """The answer of one state, or of every row; NaN throughout where a state holds one,
-    however little depends on it.
+    """The result for one state, or for every row; all NaN if a state contains NaN, whatever the result
+    depends on.
     """
 
     def guarded(*row: Floats) -> Floats:
@@ -33,7 +33,7 @@ def each_state(one: Callable[..., Any], shape: tuple[int, ...], *states: Floats)
 def joint_states(
     model: Model, q: Floats, qd: Floats, qdd: Floats
 ) -> tuple[list[float], list[float], list[float]]:
-    """One coordinate, rate and acceleration a joint, from those of the freedoms;
-    Python's floats, which are faster.
+    """One coordinate, rate and acceleration per joint, from those of the degrees of freedom; as Python
+    floats, which are faster.
     """
     return model.coordinates(q.tolist()), model.rates(qd.tolist()), model.rates(qdd.tolist())

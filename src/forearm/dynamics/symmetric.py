@@ -1,6 +1,4 @@
-"""Matrices that are symmetric or skew, over any scalar: turned, mirrored and multiplied without
-doing the same work twice.
-"""
+"""Operations on symmetric and skew matrices, over any scalar, without redundant computation."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ from forearm.model import Array, JointTransform, Model, Scalar
 
 
 def turned(step: JointTransform, X: Array) -> Array:
-    """R X R^T, the similarity transformation."""
+    """R X R^T, a similarity transformation."""
     half = np.array([step.up(row) for row in X.T]).T
     return np.array([step.up(row) for row in half])
 
@@ -24,9 +22,7 @@ def turned_back(step: JointTransform, X: Array) -> Array:
 
 
 def turned_symmetric(step: JointTransform, S: Array) -> Array:
-    """R S R^T of a symmetric S, elementary turn by elementary turn over other scalars than
-    floats. Mata 4.2, step 5.
-    """
+    """R S R^T of a symmetric S; by elementary rotations for scalars other than floats. Mata 4.2, step 5."""
     if step.R is not None:
         return step.R @ S @ step.R.T
     for R in (step.body.Ra, step.Rz, step.body.Rb):
@@ -35,10 +31,9 @@ def turned_symmetric(step: JointTransform, S: Array) -> Array:
 
 
 def turned_once(R: Array, S: Array) -> Array:
-    """R S R^T of a symmetric S; where R turns about an axis of its own frame,
-    with 8 multiplications and 8 additions.
+    """R S R^T of a symmetric S with 8 multiplications and 8 additions, if R rotates about a coordinate axis.
 
-    In the plane that turns, with u = s (S_ii - S_jj) + c 2 S_ij: S_ii - s u, S_jj + s u, c u - S_ij.
+    In the plane of rotation, with u = s (S_ii - S_jj) + c 2 S_ij: S_ii - s u, S_jj + s u, c u - S_ij.
     """
     for k in range(3):
         i, j = (k + 1) % 3, (k + 2) % 3
@@ -57,7 +52,7 @@ def turned_once(R: Array, S: Array) -> Array:
 
 
 def both_ways(a: Array, b: Array) -> Array:
-    """tilde(a) tilde(b) and its transpose, added: a b^T + b a^T - 2 (a . b) 1 with nine products."""
+    """tilde(a) tilde(b) plus its transpose: a b^T + b a^T - 2 (a . b) 1 with nine products."""
     (ax, ay, az), (bx, by, bz) = a, b
     x, y, z = ax * bx, ay * by, az * bz
     xy, xz, yz = ax * by + ay * bx, ax * bz + az * bx, ay * bz + az * by
@@ -66,9 +61,7 @@ def both_ways(a: Array, b: Array) -> Array:
 
 
 def mirrored(S: Array) -> Array:
-    """A symmetric matrix by its upper half: over other scalars than floats the lower half
-    need not be computed then.
-    """
+    """A symmetric matrix from its upper half; other scalars than floats skip the lower half."""
     if S.dtype != object:
         return S
     made = np.array(S)
@@ -84,7 +77,7 @@ def is_structure(x: Scalar) -> bool:
 
 
 def zeros(model: Model) -> Array:
-    """A square matrix to be filled, one row per body, of the model's kind of scalar."""
+    """A square matrix to be filled, one row per body, of the model's scalar type."""
     return np.zeros(
         (len(model.bodies), len(model.bodies)), dtype=model.bodies[0].Rb.dtype if model.bodies else float
     )

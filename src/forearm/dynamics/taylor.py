@@ -1,6 +1,4 @@
-"""Numbers that carry their first and second derivative by time, through whatever is computed over any
-scalar.
-"""
+"""Second-order Taylor arithmetic: values with first and second time derivatives, over any scalar."""
 
 from __future__ import annotations
 
@@ -10,9 +8,9 @@ import numpy as np
 
 
 class Taylor:
-    """A value with its rate and the rate of that, each a float or an array of one shape, entry by entry.
+    """A value with its first and second time derivative, each a float or an array of one shape, elementwise.
 
-    Signs are flat: where a value passes 0 the derivatives are those of the side that it is on.
+    Signs are piecewise constant: where a value crosses 0 the derivatives are those of its side.
     """
 
     __slots__ = ("rate", "second", "value")
@@ -22,7 +20,7 @@ class Taylor:
 
     def __add__(self, other: Any) -> Any:
         if isinstance(other, np.ndarray):
-            return NotImplemented  # NumPy goes through the elements
+            return NotImplemented  # NumPy iterates over the elements
         if not isinstance(other, Taylor):
             return Taylor(self.value + other, self.rate, self.second)
         return Taylor(self.value + other.value, self.rate + other.rate, self.second + other.second)
@@ -86,16 +84,16 @@ class Taylor:
         return self._through(root, 0.5 / root, -0.25 / (root * self.value))
 
     def exp(self) -> Taylor:
-        """e to its power."""
+        """The exponential."""
         made = np.exp(self.value)
         return self._through(made, made, made)
 
     def sign(self) -> Taylor:
-        """-1, 0 or 1, which do not change."""
+        """The sign, -1, 0 or 1, with zero derivatives."""
         return Taylor(np.sign(self.value))
 
     def _through(self, value: Any, slope: Any, bend: Any) -> Taylor:
-        """A function with this value, slope and second derivative here."""
+        """A function with this value, slope and second derivative at this point."""
         return Taylor(value, slope * self.rate, slope * self.second + bend * self.rate * self.rate)
 
 

@@ -1,5 +1,5 @@
-"""Forms of the documents beside the thirteen: Gibbs' function itself, the plain sums,
-and Silver's other representation.
+"""Further forms in the documents beyond the thirteen: Gibbs' function itself, the plain sums, and Silver's
+other representation.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Gibbs:
     Attributes:
         G: its value.
         gradient: in qdd (n,), which is the torque.
-        hessian: in qdd (n, n), the inertia matrix.
+        hessian: in qdd (n, n), which is the inertia matrix.
     """
 
     G: float
@@ -84,7 +84,8 @@ def inertia_by_sum(arm: Arm, q: ArrayLike) -> Floats:
 
 
 def inertia_by_moving_links(arm: Arm, q: ArrayLike) -> Floats:
-    """The rigid arm's inertia matrix (n, n) by Walker and Orin's second method: only what moves is computed.
+    """The rigid arm's inertia matrix (n, n) by Walker and Orin's second method: only moving links are
+    computed.
 
     Args:
         arm: the arm.
@@ -99,7 +100,7 @@ def _one_state(arm: Arm, what: str, **given: ArrayLike) -> tuple[Model, list[lis
     model = model_of(arm.rigid())
     if model.has_followers:
         raise InputError(
-            f"{what}: {arm.name!r} has mimicking joints, which this form does not take; "
+            f"{what}: {arm.name!r} has mimicking joints, which this form does not support; "
             "fa.dynamics.inverse does."
         )
     return model, [state.tolist() for state in states]

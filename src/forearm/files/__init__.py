@@ -1,7 +1,7 @@
-"""Arms in and out of files: the TOML arm file, URDF, MJCF, and the built-in arms.
+"""Reading and writing arms: the TOML arm file, URDF, MJCF, and the built-in arms.
 
-`load` is the one door in, `mjcf.compiled.from_mujoco` and `pinocchio_model.from_pinocchio` are those for
-models in memory; `Arm.save`, `Arm.to_urdf` and `Arm.to_mjcf` are the doors out.
+`load` reads any file; `mjcf.compiled.from_mujoco` and `pinocchio_model.from_pinocchio` convert models in
+memory; `Arm.save`, `Arm.to_urdf` and `Arm.to_mjcf` write.
 """
 
 from forearm.files.builtin import arms

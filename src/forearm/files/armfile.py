@@ -1,4 +1,6 @@
-"""The layout of the arm file, said once: what may stand where. Reader, writer and JSON Schema follow it."""
+"""The layout of the arm file: its tables, keys and types, shared by the reader, the writer and the JSON
+Schema.
+"""
 
 from __future__ import annotations
 
@@ -28,25 +30,25 @@ POSE = TableField(
     {
         "xyz": ListField(NumberField(), 3, "m"),
         "rpy": ListField(AngleField(), 3, "roll, pitch, yaw: R = Rz(yaw) Ry(pitch) Rx(roll)"),
-        "matrix": ListField(ListField(NumberField(), 4), 4, "the whole 4x4 pose, instead of xyz and rpy"),
+        "matrix": ListField(ListField(NumberField(), 4), 4, "the full 4x4 pose, instead of xyz and rpy"),
     },
     doc="a pose: xyz and rpy, or matrix",
 )
-INERTIA_KEYS = ("xx", "yy", "zz", "xy", "xz", "yz")  # as they are written
+INERTIA_KEYS = ("xx", "yy", "zz", "xy", "xz", "yz")  # in the order in which they are written
 INERTIA = TableField(
     {
         "about": ChoiceField(
-            ("com", "origin"), "the point: the centre of mass, or the origin of the link's frame"
+            ("com", "origin"), "reference point: the centre of mass, or the origin of the link's frame"
         ),
-        **{k: NumberField("kg m^2, element of the tensor (xy = -integral of x y dm)") for k in INERTIA_KEYS},
+        **{k: NumberField("element of the tensor, kg m^2 (xy = -integral of x y dm)") for k in INERTIA_KEYS},
     },
     required=("about", "xx", "yy", "zz"),
 )
 LINK = TableField(
     {
         "name": TextField(
-            "link1 for what the first joint moves, link2 for the second, ... unless the "
-            "joint's child says otherwise"
+            "link1 for the link that the first joint moves, link2 for the second, ..., "
+            "unless the joint's child names another"
         ),
         "mass": NumberField("kg", minimum=0.0),
         "com": ListField(NumberField(), 3, "centre of mass in the link's frame, m"),
@@ -55,12 +57,12 @@ LINK = TableField(
     required=("name",),
     doc="a rigid link; without mass and inertia it only carries joints",
 )
-PAIR = ListField(NumberField(), 2, "[for qd > 0, for qd < 0], the second at most 0, such as [0.3, -0.3]")
+PAIR = ListField(NumberField(), 2, "[for qd > 0, for qd < 0], the second <= 0, such as [0.3, -0.3]")
 
 
 @dataclass(frozen=True)
 class TwoSidedField:
-    """Dry friction: [for qd > 0, for qd < 0], or one number of at least 0 where both are equal."""
+    """Dry friction: [for qd > 0, for qd < 0], or one number >= 0 for both directions."""
 
     def read(self, value: Any, place: str) -> tuple[float, ...] | float:
         return (
@@ -71,38 +73,40 @@ class TwoSidedField:
 
     def schema(self) -> dict[str, Any]:
         return {
-            "oneOf": [NumberField("both ways", minimum=0.0).schema(), PAIR.schema()],
-            "description": "N m (N), on that side",
+            "oneOf": [NumberField("for both directions", minimum=0.0).schema(), PAIR.schema()],
+            "description": "N m (N), on the given side",
         }
 
 
 MOTOR = TableField(
     {
-        "gear_ratio": NumberField("motor angle / joint angle; negative when reversed"),
+        "gear_ratio": NumberField("motor angle / joint angle; negative if the gear reverses"),
         "rotor_inertia": NumberField(
-            "kg m^2, motor side; the joint feels gear_ratio^2 times it", minimum=0.0
+            "kg m^2, motor side; reflected to the joint as gear_ratio^2 times it", minimum=0.0
         ),
         "torque_constant": NumberField("N m / A", above=0.0),
         "resistance": NumberField("ohm", above=0.0),
         "inductance": NumberField("H", minimum=0.0),
         "max_voltage": NumberField("V", above=0.0),
         "max_current": NumberField("A", above=0.0),
-        "amplifier_gain": NumberField("motor voltage / output of the converter in front of it (default: 1)"),
+        "amplifier_gain": NumberField("motor voltage / converter output (default: 1)"),
     }
 )
 FRICTION = TableField(
     {
-        "side": ChoiceField(SIDES, "the side of the gear that the figures are for"),
-        "viscous": NumberField("N m s / rad (N s / m), on that side", minimum=0.0),
+        "side": ChoiceField(SIDES, "the side of the gear that these values refer to"),
+        "viscous": NumberField("N m s / rad (N s / m), on the given side", minimum=0.0),
         "coulomb": TwoSidedField(),
         "static": TwoSidedField(),
         "stribeck_speed": NumberField(
-            "rad / s (m / s), on that side: of the motor's shaft where it is the motor's", above=0.0
+            "rad / s (m / s), on the given side: the speed of the motor shaft for the motor side", above=0.0
         ),
         "bristle_stiffness": NumberField(
-            "LuGre's sigma0, N m / rad (N / m), on that side; without it there are no bristles", above=0.0
+            "LuGre's sigma0, N m / rad (N / m), on the given side (default: no bristles)", above=0.0
         ),
-        "bristle_damping": NumberField("LuGre's sigma1, N m s / rad (N s / m), on that side", minimum=0.0),
+        "bristle_damping": NumberField(
+            "LuGre's sigma1, N m s / rad (N s / m), on the given side", minimum=0.0
+        ),
     },
     required=("side",),
 )
@@ -111,18 +115,18 @@ BEARING = TableField(
         "kind": ChoiceField(BEARINGS),
         "mu": NumberField("coefficient of friction", minimum=0.0),
         "radius": NumberField("m", above=0.0),
-        "distance": NumberField("between the supports, m", above=0.0),
-        "offset": NumberField("of their midpoint along the axis from the joint's origin, m"),
+        "distance": NumberField("distance between the supports, m", above=0.0),
+        "offset": NumberField("midpoint of the supports along the axis, from the joint's origin, m"),
     },
     required=("kind", "mu"),
 )
 TRANSMISSION = TableField(
     {
         "efficiency": ListField(
-            ListField(NumberField(), 2), None, "[[load / rated torque, efficiency], ...], loads rising"
+            ListField(NumberField(), 2), None, "[[load / rated torque, efficiency], ...], increasing loads"
         ),
-        "rated_torque": NumberField("joint side, N m (N)", above=0.0),
-        "breakaway": NumberField("joint side, N m (N)", minimum=0.0),
+        "rated_torque": NumberField("torque (force) at load 1, joint side, N m (N)", above=0.0),
+        "breakaway": NumberField("break-away torque (force), joint side, N m (N)", minimum=0.0),
         "interpolation": ChoiceField(INTERPOLATIONS),
     },
     required=("efficiency", "rated_torque"),
@@ -133,20 +137,20 @@ ELASTICITY = TableField(
         "curve": ListField(
             ListField(NumberField(above=0.0), 2),
             None,
-            "[[deflection, torque], ...] in place of stiffness, both rising from above 0, rad and N m (m and "
-            "N), the same in either direction",
+            "[[deflection, torque], ...] instead of stiffness, both positive and increasing, rad and N m (m "
+            "and N), symmetric in both directions",
         ),
-        "interpolation": ChoiceField(INTERPOLATIONS, "between the points of the curve"),
+        "interpolation": ChoiceField(INTERPOLATIONS, "interpolation between the points of the curve"),
         "damping": NumberField("joint side, N m s / rad (N s / m)", minimum=0.0),
-        "half_gap": AngleField("backlash from the middle to either flank, joint side, rad (m)"),
+        "half_gap": AngleField("half of the backlash: from the centre to either flank, joint side, rad (m)"),
         "rotor_axis": ListField(
             NumberField(),
             3,
-            "axis of the rotor in the joint's frame before it moves; without it its spin does not act on the "
+            "axis of the rotor in the joint's fixed frame; if absent, the rotor's spin does not act on the "
             "link that carries it",
         ),
     },
-    doc="what gives between motor and link; without it the drive is rigid",
+    doc="compliance between motor and link; if absent, the drive is rigid",
 )
 MOVES: dict[str, Any] = {
     "name": TextField(),
@@ -157,18 +161,18 @@ MOVES: dict[str, Any] = {
     "max_effort": NumberField("N m (N)", minimum=0.0),
     "motor": MOTOR,
     "friction": FRICTION,
-    "bearing": ListField(BEARING, None, "one table a bearing"),
+    "bearing": ListField(BEARING, None, "one table per bearing"),
     "transmission": TRANSMISSION,
     "elasticity": ELASTICITY,
 }
 JOINT = TableField(
     {
         **MOVES,
-        "parent": TextField("link it sits on (default: the previous joint's child)"),
-        "child": TextField("link it moves (default: link1 for the first joint, link2 for the second, ...)"),
+        "parent": TextField("parent link (default: the previous joint's child)"),
+        "child": TextField("child link (default: link1 for the first joint, link2 for the second, ...)"),
         "dh": TableField(
             {"a": NumberField("m"), "alpha": AngleField(), "d": NumberField("m"), "theta": AngleField()},
-            doc="Denavit-Hartenberg row, in the convention that dh_convention says",
+            doc="Denavit-Hartenberg row, in the convention given by dh_convention",
         ),
         "frame": TableField(
             {k: POSE.fields[k] for k in ("xyz", "rpy")}, doc="the joint's frame in the parent link"
@@ -181,7 +185,7 @@ JOINT = TableField(
         "freedoms": ListField(
             TableField(MOVES, required=("kind",)),
             None,
-            "several freedoms at one point, in order, instead of kind",
+            "several degrees of freedom at one point, in order, instead of kind",
         ),
     }
 )
@@ -192,9 +196,7 @@ WORLD = TableField({"world": VECTOR}, required=("world",))
 
 @dataclass(frozen=True)
 class Gravity:
-    """Free-fall acceleration: [x, y, z] in the base frame, or { world = [x, y,
-    z] } when the base is turned.
-    """
+    """Free-fall acceleration: [x, y, z] in the base frame, or { world = [x, y, z] } for a rotated base."""
 
     def read(self, value: Any, place: str) -> dict[str, Any]:
         if isinstance(value, dict):
@@ -210,17 +212,17 @@ class Gravity:
 
 @dataclass(frozen=True)
 class DeviationsField:
-    """Standard deviations by the quoted names of numbers; which names there are is known to the arm."""
+    """Standard deviations by the quoted names of parameters; the arm itself checks the names."""
 
     def read(self, value: Any, place: str) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise InputError(f"{place}: write them as a table [deviations]; got {shorten(value)}.")
+            raise InputError(f"{place}: expected a table [deviations], got {shorten(value)}.")
         return value
 
     def schema(self) -> dict[str, Any]:
         return MapField(
-            NumberField("in the unit of the number", minimum=0.0),
-            "standard deviations of numbers that were measured, by their quoted names: 'link2.mass', "
+            NumberField("in the unit of the parameter", minimum=0.0),
+            "standard deviations of measured parameters, by their quoted names: 'link2.mass', "
             "'link2.com.x', 'link2.inertia.xx' (about the com), 'joint1.friction.viscous', "
             "'joint1.friction.coulomb.positive', 'joint1.motor.rotor_inertia', "
             "'joint1.elasticity.stiffness'",
@@ -231,17 +233,17 @@ ARM = TableField(
     {
         "schema": ChoiceField((SCHEMA,)),
         "name": TextField(),
-        "source": TextField("where the numbers come from", MAX_TEXT),
+        "source": TextField("where the parameters come from", MAX_TEXT),
         "notes": TextField("what a user should know", MAX_TEXT),
         "gravity": Gravity(),
         "base": POSE,
-        "base_link": TextField("name of the link that does not move (default: link0)"),
+        "base_link": TextField("name of the fixed base link (default: link0)"),
         "hand": TableField(
             {"link": TextField("default: the last joint's child"), **POSE.fields},
-            doc="the hand's frame on a link",
+            doc="the hand frame on a link",
         ),
-        "dh_convention": ChoiceField(CONVENTIONS, "of every dh row in this file"),
-        "parts": TextField("parts file, beside this one, that the links' numbers come from"),
+        "dh_convention": ChoiceField(CONVENTIONS, "convention of every dh row in this file"),
+        "parts": TextField("parts file in the same folder that defines the links' mass properties"),
         "joint": TableListField(JOINT, "joint"),
         "link": TableListField(LINK, "link"),
         "deviations": DeviationsField(),

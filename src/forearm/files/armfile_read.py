@@ -1,4 +1,4 @@
-"""From the tables of an arm file to an Arm."""
+"""Build an Arm from the tables of an arm file."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from forearm.values import as_pose
 
 
 def read_armfile(path: Path, hand: str | None = None) -> Arm:
-    """The arm that a TOML arm file describes; its parts, if it names them, are recomputed."""
+    """Read a TOML arm file; if it names a parts file, recompute its links from the parts."""
     return arm_from_document(read_toml(path), path.name, folder=path.parent, hand=hand)
 
 
 def arm_from_document(
     document: dict[str, Any], name: str, folder: Path | None = None, hand: str | None = None
 ) -> Arm:
-    """The arm in the tables of an arm file called `name`, beside which its parts file lies in `folder`."""
+    """The arm in the tables of an arm file called `name`; `folder` is where its parts file lies."""
     _refuse_other_schema(document, name)
     data = ARM.read(document, name)
     with located(name, file=name):
         links = [_link(block) for block in data["link"]]
         if "parts" in data:
-            from forearm.parts.refresh import refresh_links  # where used: few arm files have parts
+            from forearm.parts.refresh import refresh_links  # imported here: few arm files have parts
 
             links = refresh_links(links, data["parts"], folder, name)
         base = _pose(data.get("base", {}), f"{name}, base")
@@ -56,12 +56,10 @@ def arm_from_document(
 def _refuse_other_schema(document: dict[str, Any], name: str) -> None:
     schema = document.get("schema")
     if schema is None:
-        raise InputError(f"{name}: not an arm file: the first line must be schema = {SCHEMA!r}.")
+        raise InputError(f"{name}: not an arm file: expected the first line schema = {SCHEMA!r}.")
     if schema != SCHEMA:
         hint = suggest(schema, (SCHEMA,)) if isinstance(schema, str) else ""
-        raise InputError(
-            f"{name}, schema: this version reads {SCHEMA!r}, the file says {shorten(schema)}. {hint}".strip()
-        )
+        raise InputError(f"{name}, schema: expected {SCHEMA!r}, got {shorten(schema)}. {hint}".strip())
 
 
 def _link(block: dict[str, Any]) -> Link:
@@ -78,7 +76,7 @@ def _link(block: dict[str, Any]) -> Link:
 
 
 def _refuse_central(name: str, inertia: Floats, mass: float, com: Floats) -> None:
-    """Refuse an inertia said to be about the origin that is smaller than what the mass alone has about it."""
+    """Refuse an inertia about the origin that is smaller than the contribution of the mass alone."""
     alone = 2.0 * mass * dot(com, com)
     given = float(np.trace(inertia))
     if given < alone * (1.0 - 1e-9):
@@ -86,12 +84,12 @@ def _refuse_central(name: str, inertia: Floats, mass: float, com: Floats) -> Non
             f"link {shorten(name)}, inertia: must be positive semidefinite at the centre of mass, but "
             f"the moments about the origin sum to {given:.4g} kg m^2, less than the {alone:.4g} of the "
             "mass alone, 2 m |com|^2. "
-            'Write about = "com" if that is the point they are about.'
+            'Write about = "com" if the moments refer to the centre of mass.'
         )
 
 
 def _with_base(links: list[Link], joints: list[Joint], data: dict[str, Any]) -> list[Link]:
-    """The base may go without a block of its own: it has no dynamics."""
+    """Add the base link if the file has no block for it: it has no dynamics."""
     base = data.get("base_link", "link0")
     known = {link.name for link in links}
     used_as_parent = any(j.parent == base for j in joints)
@@ -107,9 +105,9 @@ def _joints(data: dict[str, Any], name: str) -> tuple[list[Joint], list[Link]]:
         called = block.get("name", f"joint{index + 1}")
         if "child" not in block and f"link{index + 1}" not in names:
             raise InputError(
-                f"{name}, joint {called!r}: it gives no child, which is then 'link{index + 1}', and no link "
-                f"is called so; write child = {shorten(names[0] if names else 'link1')} or another of the "
-                "links, or call the link so."
+                f"{name}, joint {called!r}: no child is given, and there is no link with the default name "
+                f"'link{index + 1}'; write child = {shorten(names[0] if names else 'link1')} or another "
+                "link, or rename the link."
             )
         block = {"name": called, "parent": previous, "child": f"link{index + 1}"} | block
         previous = block["child"]
@@ -121,7 +119,7 @@ def _joints(data: dict[str, Any], name: str) -> tuple[list[Joint], list[Link]]:
 
 
 def _freedoms(block: dict[str, Any], data: dict[str, Any]) -> list[Joint]:
-    """Several freedoms at one point: joints one behind the other with massless links between. Silver 1."""
+    """Several degrees of freedom at one point, as a chain of joints with massless links between. Silver 1."""
     alone = [key for key in (*MOVES, "dh", "mimic") if key in block and key != "name"]
     if alone or not block["freedoms"]:
         what = f"give {alone[0]!r} inside each freedom instead" if alone else "the list is empty"
@@ -144,9 +142,7 @@ def _joint(block: dict[str, Any], data: dict[str, Any]) -> Joint:
     if "kind" not in block:
         raise InputError("missing key 'kind': 'revolute', 'prismatic' or 'fixed'.")
     if block["kind"] == "prismatic" and any(isinstance(v, Radians) for v in block.get("limits", ())):
-        raise InputError(
-            "limits: a sliding joint's are in m, so an angle cannot be meant; write plain numbers."
-        )
+        raise InputError("limits: those of a prismatic joint are in m, not an angle; write plain numbers.")
     elasticity = _elasticity(block["elasticity"], block["kind"]) if "elasticity" in block else None
     return Joint(
         name=block["name"],
@@ -169,12 +165,11 @@ def _joint(block: dict[str, Any], data: dict[str, Any]) -> Joint:
 def _elasticity(given: dict[str, Any], kind: str) -> Elasticity:
     if kind == "prismatic" and isinstance(given.get("half_gap"), Radians):
         raise InputError(
-            "elasticity, half_gap: a sliding joint's is in m, so an angle cannot be meant; write a plain "
-            "number."
+            "elasticity, half_gap: that of a prismatic joint is in m, not an angle; write a plain number."
         )
     made = Elasticity(**given)
     if made.interpolation == "spline" and made.curve:
-        from forearm.drives.elasticity import curve_of  # where used: few arm files have splines
+        from forearm.drives.elasticity import curve_of  # imported here: few arm files have splines
 
         curve_of(made)
     return made
@@ -182,14 +177,14 @@ def _elasticity(given: dict[str, Any], kind: str) -> Elasticity:
 
 def _placement(block: dict[str, Any], data: dict[str, Any]) -> DH | Frame:
     if ("dh" in block) == ("frame" in block):
-        raise InputError("give either dh = { a, alpha, d, theta } or frame = { xyz, rpy }, one of the two.")
+        raise InputError("give either dh = { a, alpha, d, theta } or frame = { xyz, rpy }, not both.")
     if "frame" in block:
         return Frame(**block["frame"], **({"axis": block["axis"]} if "axis" in block else {}))
     if "axis" in block:
         raise InputError("axis: a dh joint moves along z; leave the axis out or write the joint as a frame.")
     if "dh_convention" not in data:
         raise InputError(
-            'dh: the file does not say which convention. Write dh_convention = "standard" '
+            'dh: the convention is missing. Write dh_convention = "standard" '
             '(Rz Tz Tx Rx) or dh_convention = "modified" (Craig: Rx Tx Rz Tz) above the joints.'
         )
     return DH(convention=data["dh_convention"], **block["dh"])
@@ -208,7 +203,7 @@ def _gravity(data: dict[str, Any], base: Floats, name: str) -> Floats:
     if given is None:
         if not np.array_equal(base[:3, :3], np.eye(3)):
             raise InputError(
-                f"{name}, gravity: the base is turned, so gravity must be said: gravity = [x, y, z] in the "
+                f"{name}, gravity: the base is rotated, so gravity is required: gravity = [x, y, z] in the "
                 "base frame, or gravity = { world = [0, 0, -9.81] }."
             )
         return np.array(STANDARD_GRAVITY)

@@ -1,4 +1,4 @@
-"""From an Arm to the text of an arm file: what a person would have written, exact to the last bit."""
+"""Write an Arm as the text of an arm file: readable, and exact to the last bit."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from forearm.spatial import TENSOR, Floats, pose_xyz_rpy, rpy_of
 
 
 def save(arm: Arm, path: str | os.PathLike[str]) -> None:
-    """Write the arm file, whole or not at all."""
+    """Write the arm file atomically."""
     write_text(path, arm_text(arm))
 
 
 def to_document(arm: Arm) -> dict[str, Any]:
-    """The arm as the plain tables of an arm file: what TOML and --json show."""
+    """The arm as the plain tables of an arm file, the same for TOML and --json."""
     document: dict[str, Any] = {"schema": SCHEMA, "name": arm.name}
     document |= {key: text for key, text in (("source", arm.source), ("notes", arm.notes)) if text}
     document["gravity"] = arm.gravity.tolist()
@@ -113,7 +113,7 @@ def _listed(value: Any) -> Any:
 
 
 def _pose(T: Floats) -> dict[str, Any]:
-    """xyz and rpy where they give the pose back bit for bit, else the matrix."""
+    """xyz and rpy if they reproduce the pose bit for bit, otherwise the matrix."""
     xyz, rpy = T[:3, 3], rpy_of(T[:3, :3])
     if np.array_equal(pose_xyz_rpy(xyz, rpy), T):
         return {"xyz": xyz.tolist(), "rpy": rpy.tolist()}
@@ -137,7 +137,7 @@ def _toml_text(text: str) -> str:
         if c != "\n" and (ord(c) < 32 or ord(c) == 127):
             return f"\\u{ord(c):04x}"
         if 0xD800 <= ord(c) < 0xE000:
-            raise InputError(f"text with a character that no file can hold (U+{ord(c):04X}).")
+            raise InputError(f"text with a character that cannot be encoded (U+{ord(c):04X}).")
         return c
 
     escaped = "".join(map(escape, text))

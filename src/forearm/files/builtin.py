@@ -1,4 +1,4 @@
-"""The arms that come with forearm: arm files in the folder `builtin`, and chains of any length."""
+"""The built-in arms: arm files in the folder `builtin`, and chains of any length."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ CHAIN = re.compile(r"chain([0-9]{1,9})")
 
 @cache
 def folder() -> Path:
-    """Where the built-in arm files lie."""
+    """The folder of the built-in arm files."""
     return Path(__file__).parent.parent / "builtin"
 
 
 def arms() -> list[str]:
-    """The names of the built-in arms; beside them `chainN` loads a chain of any N joints, such as chain7."""
+    """The names of the built-in arms; in addition `chainN` loads a chain of N joints, such as chain7."""
     return sorted(
         p.name.removesuffix(".toml") for p in folder().glob("*.toml") if not p.name.endswith(".parts.toml")
     )
 
 
 def is_builtin(name: str) -> bool:
-    """Whether an arm of this name comes with forearm."""
+    """Whether there is a built-in arm of this name."""
     return bool(CHAIN.fullmatch(name)) or (
         re.fullmatch(r"[a-z0-9-]{1,100}", name) is not None and builtin_file(name).is_file()
     )
@@ -43,10 +43,10 @@ def load_builtin(name: str, hand: str | None = None) -> Arm:
 
 @cache
 def _kept(name: str) -> Arm:
-    """The arm of a file that comes with forearm, once: what is worked out for an arm is kept with the arm."""
+    """The arm of a built-in file, loaded once: results computed for an arm are cached with the arm."""
     return read_armfile(builtin_file(name), None)
 
 
 def builtin_file(name: str) -> Path:
-    """The arm file of a built-in arm; of a chain there is none."""
+    """The arm file of a built-in arm; None for a chain."""
     return folder() / f"{name}.toml"

@@ -1,4 +1,4 @@
-"""Names of the package robot_descriptions, where it is installed: its module knows where the file is."""
+"""Descriptions of the package robot_descriptions, if installed: its modules locate the files."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def is_described(name: str) -> bool:
 def description(name: str) -> tuple[Path, dict[str, Path]]:
     """The file of a description and the folder of its package.
 
-    Importing the module downloads the description where it is not in robot_descriptions' own cache.
+    Importing the module downloads the description unless robot_descriptions has cached it.
     """
     try:
         module = import_module(f"{PACKAGE}.{name}")
     except Exception as error:  # no network, no git
         raise InputError(
-            f"load: robot_descriptions could not provide {name!r}: {shorten(str(error), 200)}. It downloads "
-            "a description when it is first used: try again with a network, or give the path of a file."
+            f"load: robot_descriptions could not provide {name!r}: {shorten(str(error), 200)}. Descriptions "
+            "are downloaded on first use: try again with a network connection, or give the path of a file."
         ) from error
     found = getattr(module, "URDF_PATH", None) or getattr(module, "MJCF_PATH", None)
     if found is None:

@@ -1,4 +1,4 @@
-"""One door for every arm: a built-in name, an arm file, a URDF, an MJCF file."""
+"""Load an arm from a built-in name, an arm file, a URDF or an MJCF file."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ def load(
     density: float | None = None,
     packages: Mapping[str, str | os.PathLike[str]] | None = None,
 ) -> Arm:
-    """The arm of a built-in name, or in a .toml, .urdf, .xml (MJCF) or .xacro file (which needs the extra
-    `xacro`).
+    """Load an arm by its built-in name or from a .toml, .urdf, .xml (MJCF) or .xacro file (which needs the
+    extra `xacro`).
 
-    Refuses what no arm can be. Warns (ModelWarning) on moments that no body has, inertia without mass and
-    arms without any mass, (RepairWarning) once on what of a URDF was mended, and (IgnoredWarning) once on
-    content that was ignored. Built-in arms load in silence. A name of the package robot_descriptions, such as
-    "panda_description", is taken where that is installed; that package may download the description.
+    Invalid arms raise an error. Warnings report implausible arms (ModelWarning: impossible inertias, inertia
+    without mass, no mass at all), repairs to a URDF (RepairWarning) and ignored content (IgnoredWarning),
+    each once per file. Built-in arms load without warnings. Names of the package robot_descriptions, such as
+    "panda_description", work if it is installed; it may download the description.
 
     Args:
         source: a built-in name such as "puma560" or "chain7", or the path of a file.
-        hand: name of the hand's link, in MJCF also of a site; None: as the file says, else the leaf behind
-            the most freedoms, or the link before its fingers.
-        root: body of an MJCF file that is the arm's base, where there are several arms or the base is not
-            fixed; None: the only one there is.
-        strict: whether an impossible inertia in a URDF is refused; otherwise the nearest that a body can have
-            is taken, and said.
-        density: kg/m^3, by which links of a URDF that have no mass get that of their shapes; None: they have
-            none.
-        packages: folders of `package://` and `$(find ...)` by name.
+        hand: name of the hand link, or of a site in MJCF; None: the hand of the file, else the leaf with the
+            most degrees of freedom on its path, or the link before its fingers.
+        root: body of an MJCF file to use as the base, if the file has several arms or the base is not fixed;
+            None: the only one there is.
+        strict: whether to refuse a physically impossible inertia in a URDF; if False, the nearest possible
+            one is used and reported.
+        density: kg/m^3, used to compute the mass of URDF links without one from their shapes; None: these
+            links have no mass.
+        packages: folders for `package://` and `$(find ...)`, by package name.
     """
     if isinstance(source, str) and is_builtin(source):
         _refuse_root(root)
@@ -74,7 +74,7 @@ def _read(
     path, folders = located_file(source, packages)
     ending = path.suffix.lower()
     if ending in XML:
-        from forearm.files.urdf_read import Options  # where used: loading is part of every start
+        from forearm.files.urdf_read import Options  # imported here: every start loads an arm
 
         if density is not None:
             density = check_number(density, "load, density (kg/m^3)", above=0.0)
@@ -85,25 +85,22 @@ def _read(
     if ending == ".toml":
         return read_armfile(path, hand)
     if text == "chainN":
-        raise InputError("load: put a number in place of the N of 'chainN', such as 'chain7'.")
+        raise InputError("load: replace the N of 'chainN' with a number, such as 'chain7'.")
     if os.path.sep not in text and not os.path.exists(text):
         raise NameNotFound(
             f"load: {shorten(text)} is neither a built-in arm nor a .toml, .urdf or .xml file; {_known(text)}"
         )
-    raise InputError(
-        f"load: {shorten(text)}: the file must end in .toml (arm file), .urdf or .xml (MJCF), so that it is "
-        "clear which."
-    )
+    raise InputError(f"load: {shorten(text)}: the file must end in .toml (arm file), .urdf or .xml (MJCF).")
 
 
 def located_file(
     source: str | os.PathLike[str], packages: Mapping[str, str | os.PathLike[str]]
 ) -> tuple[Path, dict[str, Path]]:
-    """The path of a source, which may be a name of robot_descriptions, and the folders of packages."""
+    """The path of a source or of a robot_descriptions name, and the folders of its packages."""
     folders = _folders(packages)
     text = os.fspath(source)
     if isinstance(source, str) and text.endswith("_description"):
-        from forearm.files.described import description, is_described  # where used: an extra package
+        from forearm.files.described import description, is_described  # imported here: an optional package
 
         if is_described(text):
             path, own = description(text)
@@ -127,13 +124,13 @@ def _folders(packages: Mapping[str, str | os.PathLike[str]]) -> dict[str, Path]:
 def _refuse_root(root: str | None, name: str = "") -> None:
     if root is not None:
         raise InputError(
-            f"load: {name}root= is for MJCF files; in other files the base is the link that nothing moves."
+            f"load: {name}root= is for MJCF files; in other files the base is the link that no joint moves."
         )
 
 
 def _read_xml(path: Path, hand: str | None, root: str | None, options: Options) -> Arm:
-    """URDF or MJCF, as the root element says: both may end in .xml."""
-    from forearm.files.mjcf.include import MOST_OF_TAG as MOST_OF_MJCF  # where used, as above
+    """Read URDF or MJCF, depending on the root element: both may end in .xml."""
+    from forearm.files.mjcf.include import MOST_OF_TAG as MOST_OF_MJCF  # imported here, as above
     from forearm.files.urdf_read import MOST_OF_TAG, arm_from_robot
     from forearm.reading.xml import MAX_XML_BYTES, parse_xml
 

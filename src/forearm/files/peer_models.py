@@ -1,4 +1,4 @@
-"""From an Arm to models of MuJoCo and Pinocchio in memory; each needs its package."""
+"""Convert an Arm to models of MuJoCo and Pinocchio in memory; each needs its package."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from forearm.errors import InputError, LossWarning, ModelError
 
 
 def to_mujoco(arm: Arm) -> Any:
-    """The arm as a `mujoco.MjModel`: what `arm.to_mjcf` writes, compiled; rotors are its armature."""
+    """The arm as a `mujoco.MjModel`: the compiled output of `arm.to_mjcf`, with rotors as armature."""
     check_arm(arm, "to_mujoco")
     from forearm.files.mjcf.write import mjcf_text
 
@@ -27,8 +27,8 @@ def to_mujoco(arm: Arm) -> Any:
 
 
 def to_pinocchio(arm: Arm) -> Any:
-    """The arm as a `pinocchio.Model` on a fixed base: what `arm.to_urdf` writes, with gravity and rotor
-    inertias. Joints that follow others are not among those of a model.
+    """The arm as a `pinocchio.Model` on a fixed base: the output of `arm.to_urdf` with gravity and rotor
+    inertias. Mimicking joints are not supported by such a model.
     """
     check_arm(arm, "to_pinocchio")
     from forearm.files.urdf_write import urdf_text
@@ -50,10 +50,13 @@ def to_pinocchio(arm: Arm) -> Any:
 
 
 def _warn_of_springs(arm: Arm, what: str) -> None:
-    """Say that motors move with their joints in the model."""
+    """Warn that elasticity is left out: in the model motors move rigidly with their joints."""
     springs = [joint.name for joint in arm.joints if joint.elasticity is not None]
     if springs:
-        text = f"{what}: elasticity of {', '.join(springs)} is left out; these joints are rigid in the model."
+        text = (
+            f"{what}: the elasticity of {', '.join(springs)} is left out; "
+            "these joints are rigid in the model."
+        )
         warnings.warn(text, LossWarning, stacklevel=3)
 
 
@@ -62,4 +65,4 @@ def _package(name: str, what: str) -> Any:
         return import_module(name)
     except ImportError:
         wheel = {"pinocchio": "pin"}.get(name, name)
-        raise InputError(f"{what}: it needs the package {name}: pip install {wheel}.") from None
+        raise InputError(f"{what}: needs the package {name}: pip install {wheel}.") from None

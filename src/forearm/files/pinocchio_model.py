@@ -1,4 +1,4 @@
-"""From a model of Pinocchio to an Arm. It is read by its attributes, so Pinocchio need not be there."""
+"""Convert a model of Pinocchio to an Arm. Only attributes are read, so Pinocchio need not be installed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from forearm.values import LARGEST
 
 BODY = 8  # FrameType
 NEEDED = ("njoints", "joints", "jointPlacements", "inertias", "names", "parents", "frames", "gravity")
-SMALLEST_GEAR = 1e-6  # 0 stands for none, and armature / N^2 must not overflow
+SMALLEST_GEAR = 1e-6  # 0 means not given, and armature / N^2 must not overflow
 ALIGNED = re.compile(r"JointModel(RUB|R|P)([XYZ])")
 UNALIGNED: dict[str, Kind] = {
     "JointModelRevoluteUnaligned": "revolute",
@@ -29,12 +29,12 @@ UNALIGNED: dict[str, Kind] = {
 
 
 def from_pinocchio(model: Any, hand: str | None = None) -> Arm:
-    """The arm in a model of Pinocchio (`pinocchio.Model`): a link for every joint and for every frame of a
-    body on it.
+    """The arm in a model of Pinocchio (`pinocchio.Model`): one link per joint, and one per further body
+    frame.
 
     Args:
         model: the model.
-        hand: name of a link or any frame; None: the leaf behind the most freedoms.
+        hand: name of a link or any frame; None: the leaf with the most degrees of freedom on its path.
     """
     for name in NEEDED:
         if not hasattr(model, name):
@@ -56,7 +56,7 @@ def from_pinocchio(model: Any, hand: str | None = None) -> Arm:
 
 
 def _link_names(model: Any) -> tuple[list[str], list[Joint]]:
-    """A name for the link behind each joint, that of its first body, and the other bodies, fixed on it."""
+    """A name for the link behind each joint, that of its first body; further bodies become fixed links."""
     names = [""] * model.njoints
     extra: list[Joint] = []
     for frame in model.frames:
@@ -87,7 +87,7 @@ def _joint(model: Any, i: int, names: list[str]) -> Joint:
     kind, axis = _kind_and_axis(model, joint, name)
     q, v = int(joint.idx_q), int(joint.idx_v)
     limits = Limits()
-    if joint.nq == 1:  # without bounds the coordinate is cosine and sine
+    if joint.nq == 1:  # an unbounded coordinate is stored as cosine and sine
         limits = Limits(_bound(model.lowerPositionLimit[q]), _bound(model.upperPositionLimit[q]))
     armature, ratio = float(model.armature[v]), float(model.rotorGearRatio[v])
     gear = ratio if abs(ratio) >= SMALLEST_GEAR else 1.0
@@ -115,15 +115,17 @@ def _kind_and_axis(model: Any, joint: Any, name: str) -> tuple[Kind, Floats]:
     if said in UNALIGNED:
         return UNALIGNED[said], _unaligned_axis(model, joint, UNALIGNED[said])
     raise InputError(
-        f"joint {shorten(name)} is a {said:.60}; expected revolute and prismatic joints. Lock others with "
+        f"joint {shorten(name)} is a {said:.60}; expected revolute and prismatic joints. Lock it with "
         "pinocchio.buildReducedModel."
     )
 
 
 def _unaligned_axis(model: Any, joint: Any, kind: Kind) -> Floats:
-    """The axis by the joint's motion subspace (6, 1), linear first: not every kind of joint shows its own."""
+    """The axis from the joint's motion subspace (6, 1), linear part first: not every joint type exposes its
+    axis.
+    """
     q = np.zeros(model.nq)
-    q[joint.idx_q] = 1.0 if joint.nq == 2 else 0.0  # the angle 0 as cosine and sine
+    q[joint.idx_q] = 1.0 if joint.nq == 2 else 0.0  # the zero angle as cosine and sine
     data = joint.createData()
     joint.calc(data, q)
     S = np.array(data.S, dtype=float).reshape(6)
@@ -135,7 +137,7 @@ def _bound(value: float) -> float:
 
 
 def _positive(value: float) -> float | None:
-    """A limit; Pinocchio has 0 or infinity for none."""
+    """A limit; Pinocchio writes 0 or infinity for no limit."""
     return float(value) if 0.0 < value < LARGEST else None
 
 

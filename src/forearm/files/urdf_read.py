@@ -1,5 +1,5 @@
-"""From URDF to an Arm. Content for other programs is passed over; what no arm can have is refused, or
-repaired where it cannot matter or where the caller allows it.
+"""Read a URDF as an Arm. Content for other programs is ignored; invalid content is refused, or repaired if
+harmless or if the caller allows it.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ KINDS: dict[str, Kind] = {
     "prismatic": "prismatic",
     "fixed": "fixed",
 }
-UNSUPPORTED = ("floating", "planar", "spherical")  # the last is PyBullet's
+UNSUPPORTED = ("floating", "planar", "spherical")  # the last is used by PyBullet
 NO_MASS: MassProperties = (0.0, np.zeros(3), np.zeros((3, 3)))
 LENIENT = "strict=False (forearm convert --lenient)"
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a URDF is read. `strict` refuses what no arm can have; otherwise the nearest that one can have is
-    taken. With a `density` (kg/m^3) links without mass get that of their shapes; `packages` says where the
-    folders of `package://` and `$(find ...)` are.
+    """Options for reading a URDF. `strict` refuses impossible values; otherwise the nearest possible ones are
+    used. A `density` (kg/m^3) gives links without mass that of their shapes; `packages` maps the names in
+    `package://` and `$(find ...)` to folders.
     """
 
     strict: bool = True
@@ -51,7 +51,7 @@ class Options:
 
 
 def arm_from_urdf(data: bytes, name: str, hand: str | None = None, options: Options | None = None) -> Arm:
-    """The arm in URDF text called `name` in messages."""
+    """The arm in URDF text; messages refer to it as `name`."""
     return arm_from_robot(
         parse_xml(data, name, MOST_OF_TAG), data, name, hand, options or Options(), Path(name)
     )
@@ -60,7 +60,7 @@ def arm_from_urdf(data: bytes, name: str, hand: str | None = None, options: Opti
 def arm_from_robot(
     robot: Element, data: bytes, name: str, hand: str | None, options: Options, path: Path
 ) -> Arm:
-    """The arm in the root element of a URDF or xacro text; its meshes lie where they do from its `path`."""
+    """The arm in the root element of a URDF or xacro text; mesh paths are relative to its `path`."""
     robot, name = expanded_robot(robot, data, name, path, options.packages)
     report = UrdfReport(name)
     reader = _Reader(name, options, path.parent, report)
@@ -83,18 +83,18 @@ def arm_from_robot(
             tree=tuple(joints),
             hand=hand,  # type: ignore[arg-type]
         )
-    report.warn(stacklevel=6)  # whoever called fa.load, seen from there
+    report.warn(stacklevel=6)  # the caller of fa.load, from there
     return arm
 
 
 def expanded_robot(
     robot: Element, data: bytes, name: str, path: Path, packages: Mapping[str, Path]
 ) -> tuple[Element, str]:
-    """The root of the URDF that a file holds or, if it is xacro, stands for, and its name in messages."""
+    """The root of the URDF in a file, expanded if it is xacro, and its name for messages."""
     _check_robot(robot, name)
     if not _is_xacro(robot):
         return robot, name
-    from forearm.files.xacro import expand_xacro  # where used: an extra
+    from forearm.files.xacro import expand_xacro  # imported here: an optional extra
 
     name = f"{name} (expanded)"
     robot = parse_xml(expand_xacro(data, path, packages), name, MOST_OF_TAG)
@@ -110,17 +110,17 @@ def _check_robot(robot: Element, name: str) -> None:
 
 
 class _Reader:
-    """Reads the elements of one file: knows its name for messages, collects what it ignores and repairs."""
+    """Read the elements of one file, collecting what is ignored and what is repaired."""
 
     def __init__(self, name: str, options: Options, folder: Path, report: UrdfReport) -> None:
         self.name = name
         self.options = options
         self.folder = folder
         self.report = report
-        self.unsupported: dict[str, tuple[str, int]] = {}  # joints: the type given, the line
+        self.unsupported: dict[str, tuple[str, int]] = {}  # joint -> (its type in the file, its line)
 
     def link(self, element: Element, is_still: bool) -> Link:
-        """The link; where it never moves, an inertia that no body has is repaired.
+        """; if it never moves, an impossible inertia is repaired.
         Without mass it gets that of its shapes, if there is a density.
         """
         name = element.attributes["name"]
@@ -139,12 +139,12 @@ class _Reader:
         except ModelError as error:
             if is_sound:
                 raise
-            raise ModelError(f"{error} With {LENIENT} the nearest inertia of a body is taken.") from None
+            raise ModelError(f"{error} With {LENIENT} the nearest possible inertia is used.") from None
 
     def _of_shapes(self, element: Element, where: str) -> MassProperties | None:
         if self.options.density is None:
             return None
-        from forearm.files.urdf_shapes import shape_properties  # where used: most files have masses
+        from forearm.files.urdf_shapes import shape_properties  # imported here: most files have masses
 
         try:
             return shape_properties(element, self.options.density, self.folder, self.options.packages, where)
@@ -152,7 +152,7 @@ class _Reader:
             if self.options.strict:
                 raise
             why = str(error).removeprefix(f"{self.name}, ").rstrip(".")
-            self.report.repaired(f"{why}: taken without mass")
+            self.report.repaired(f"{why}: read without mass")
             return None
 
     def joint(self, element: Element) -> Joint:
@@ -163,7 +163,7 @@ class _Reader:
         kind = KINDS[given]
         xyz, rpy = origin(element, where)
         axis_element = element.first("axis")
-        axis = np.array([0.0, 0.0, 1.0] if kind == "fixed" else [1.0, 0.0, 0.0])  # x is URDF's default
+        axis = np.array([0.0, 0.0, 1.0] if kind == "fixed" else [1.0, 0.0, 0.0])  # URDF's default is x
         if axis_element is not None and kind != "fixed":
             axis = vector(axis_element, "xyz", where)
         ends = {tag: _child(element, tag, where) for tag in ("parent", "child")}
@@ -197,7 +197,7 @@ class _Reader:
             self._note_limits(limit)
             return Limits()
         if limit is None:
-            self.report.ignored(f"that a {given} joint has no <limit> (taken as unlimited)", element.line)
+            self.report.ignored(f"that a {given} joint has no <limit> (read as unlimited)", element.line)
             return Limits()
         lower, upper = (bound(limit, key, where, 0.0) for key in ("lower", "upper"))
         assert lower is not None
@@ -209,12 +209,12 @@ class _Reader:
                     f"With {LENIENT} the joint has no limits."
                 )
             place = f"joint {shorten(element.attributes['name'])}, line {element.line}"
-            self.report.repaired(f"{place}: lower limit {lower:g} above upper {upper:g}, taken as unlimited")
+            self.report.repaired(f"{place}: lower limit {lower:g} above upper {upper:g}, read as unlimited")
             return Limits()
         return Limits(lower, upper)
 
     def _note_limits(self, limit: Element | None) -> None:
-        """A continuous joint has no limits: those of less than a turn, which it was given, are told."""
+        """Report limits of less than a turn on a continuous joint, which has none."""
         for key in ("lower", "upper"):
             text = "" if limit is None else limit.attributes.get(key, "")
             if limit is not None and text and not _is_no_limit(text):
@@ -224,7 +224,7 @@ class _Reader:
         if element is None:
             return None
         if kind == "fixed":
-            self.report.ignored("<mimic> of a fixed joint, which stays where it is", element.line)
+            self.report.ignored("<mimic> of a fixed joint, which does not move", element.line)
             return None
         return Mimic(
             joint=attribute(element, "joint", where),
@@ -233,25 +233,25 @@ class _Reader:
         )
 
     def hold_unsupported(self, joints: Iterable[Joint], still: set[str]) -> None:
-        """Joints of a type that an arm has none of were read as fixed: on the base, which is held, or where
-        the caller allows it.
+        """Check joints of unsupported type, which were read as fixed: allowed on the base, or if the caller
+        permits it.
         """
         for joint in joints:
             given, line = self.unsupported.get(joint.name, ("", 0))
             if given and self.options.strict and joint.parent not in still:
                 raise InputError(
                     f"{self.name}, line {line}, joint {shorten(joint.name)}: joints of type {given!r} are "
-                    "not supported; write their freedoms as prismatic and revolute joints with links of no "
-                    f"mass between them, or take them as fixed with {LENIENT}."
+                    "not supported; write their degrees of freedom as prismatic and revolute joints "
+                    f"with massless links between them, or read them as fixed with {LENIENT}."
                 )
             if given:
                 self.report.repaired(
-                    f"joint {shorten(joint.name)}, line {line}: of type {given}, taken as fixed"
+                    f"joint {shorten(joint.name)}, line {line}: of type {given}, read as fixed"
                 )
 
     def with_leaders(self, joints: list[Joint]) -> list[Joint]:
-        """The joints; those that follow a fixed one are held where it puts them, and those that follow one
-        that is missing are free where that may be repaired.
+        """The joints. Followers of a fixed joint are fixed at the resulting position; followers of a missing
+        one become free if repairs are allowed.
         """
         names, positions = {joint.name for joint in joints}, held_positions(joints)
         made = []
@@ -263,7 +263,7 @@ class _Reader:
                     self.report.repaired(f"{what}, which is fixed, held at {positions[joint.name]:g}")
                     joint = held(joint, positions[joint.name])
                 elif mimic.joint not in names and not self.options.strict:
-                    self.report.repaired(f"{what}, which is missing, taken as free")
+                    self.report.repaired(f"{what}, which is missing, read as free")
                     joint = dataclasses.replace(joint, mimic=None)
             made.append(joint)
         return made
@@ -283,7 +283,7 @@ def _mass_properties(inertial: Element, where: str) -> MassProperties:
 def _changed_inertia(name: str, line: int, given: Floats, taken: Floats, is_still: bool) -> str:
     old, new = (", ".join(f"{m:.4g}" for m in np.linalg.eigvalsh(J) + 0.0) for J in (given, taken))
     where = f"link {shorten(name)}{', which never moves' if is_still else ''}, line {line}"
-    return f"{where}: principal moments {old} kg m^2, which no body has, taken as {new}"
+    return f"{where}: principal moments {old} kg m^2, physically impossible, replaced with {new}"
 
 
 def _friction(element: Element | None, kind: Kind, where: str) -> Friction | None:
@@ -296,12 +296,14 @@ def _friction(element: Element | None, kind: Kind, where: str) -> Friction | Non
 
 
 def _finite(value: float | None) -> float | None:
-    """A bound, or None where there is none or it is infinite."""
+    """A bound, or None if it is absent or infinite."""
     return None if value is None or value == math.inf else value
 
 
 def _is_no_limit(text: str) -> bool:
-    """Whether an end of a continuous joint's range says nothing: 0, as exporters write, or a turn."""
+    """Whether an end of a continuous joint's range carries no information: 0, as exporters write, or a full
+    turn.
+    """
     return is_number(text) and (float(text) == 0.0 or not abs(float(text)) < 6.28)
 
 

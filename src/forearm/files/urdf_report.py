@@ -1,4 +1,4 @@
-"""What reading a URDF has to report: what was ignored beside ordinary content, and what was repaired."""
+"""Collect what is worth reporting about a URDF: unusual content that was ignored, and repairs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ READ: dict[str, tuple[set[str], set[str]]] = {
     "transmission": ({"name", "type"}, {"type", "joint", "actuator", "mechanicalReduction"}),
     "actuator": ({"name"}, {"mechanicalReduction", "motorInertia"}),
 }
-# What URDF and its usual extensions have for other programs: shapes, colours, simulators, controllers.
+# Content of URDF and its usual extensions for other programs: shapes, colours, simulators, controllers.
 ORDINARY: dict[str, set[str]] = {
     "robot": {"material", "gazebo", "ros2_control", "sensor", "mujoco"},
     "link": {"visual", "collision", "gazebo", "self_collision_checking", "collision_checking"},
@@ -36,14 +36,14 @@ ORDINARY: dict[str, set[str]] = {
     "transmission": {"hardwareInterface"},
     "actuator": {"hardwareInterface"},
 }
-# What is read as often as it stands; of anything else that is read only the first counts.
+# Elements that may repeat; of all others only the first is read.
 REPEATABLE = {"link", "joint", "transmission", "actuator"}
-# Inside <transmission>, <joint> only names one and carries its hardware interface.
+# Inside <transmission>, <joint> only names a joint and holds its hardware interface.
 TRANSMISSION_JOINT: tuple[set[str], set[str]] = ({"name", "role"}, set())
 
 
 class UrdfReport:
-    """Kinds of content that a file was read without, each with its count and first line, and the repairs."""
+    """Kinds of ignored content, each with its count and first line, and repairs."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -51,16 +51,16 @@ class UrdfReport:
         self.repairs: list[str] = []
 
     def ignored(self, what: str, line: int) -> None:
-        """One more of a kind."""
+        """Count one ignored item of a kind."""
         times, first = self.kinds.get(what, (0, line))
         self.kinds[what] = (times + 1, min(first, line))
 
     def repaired(self, what: str) -> None:
-        """Something that was taken otherwise than written."""
+        """Record a value that was read differently from how it is written."""
         self.repairs.append(what)
 
     def note(self, robot: Element) -> None:
-        """Count every element and attribute that was not read and is not ordinary, below those that were."""
+        """Count every element and attribute that was neither read nor ordinary, recursively."""
         stack = [(robot, READ["robot"])]
         while stack:
             element, (attributes, tags) = stack.pop()
@@ -78,7 +78,7 @@ class UrdfReport:
                     self.ignored(f"<{child.tag:.60}> in <{element.tag}>", child.line)
 
     def warn(self, stacklevel: int) -> None:
-        """One warning for all repairs, one for all that was ignored, in file order."""
+        """Issue one warning for all repairs and one for all ignored content, in file order."""
         repairs = _bounded(self.repairs, MAX_REPAIRS_TOLD, "more")
         if repairs:
             warnings.warn(f"{self.name}: repaired: {repairs}.", RepairWarning, stacklevel=stacklevel)
@@ -87,7 +87,7 @@ class UrdfReport:
             f"{what}{'' if times == 1 else f', {times} times'} (first in line {line})"
             for what, (times, line) in in_file_order
         ]
-        ignored = _bounded(kinds, MAX_KINDS_REPORTED, "more kinds of things")
+        ignored = _bounded(kinds, MAX_KINDS_REPORTED, "more kinds")
         if ignored:
             warnings.warn(f"{self.name}: ignored {ignored}.", IgnoredWarning, stacklevel=stacklevel)
 
@@ -98,7 +98,7 @@ def _bounded(told: list[str], most: int, others: str) -> str:
 
 
 def _inside(element: Element, child: Element) -> list[tuple[Element, tuple[set[str], set[str]]]]:
-    """What is read of a child that is itself read, where there is anything to say about it."""
+    """The child elements that are read and may contain something to report."""
     if element.tag == "transmission" and child.tag == "joint":
         return [(child, TRANSMISSION_JOINT)]
     if child.tag == "actuator" or (child.tag in READ and element.tag != "transmission"):

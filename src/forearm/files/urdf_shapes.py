@@ -31,10 +31,10 @@ MESHES = {".stl": read_stl, ".obj": read_obj}
 def shape_properties(
     link: Element, density: float, folder: Path, packages: Mapping[str, Path], where: str
 ) -> MassProperties | None:
-    """Mass, centre and inertia of a link's shapes at this density (kg/m^3); None where it has none.
+    """Mass, centre and inertia of a link's shapes at this density (kg/m^3); None without shapes.
 
-    The shapes of <collision> count, or those of <visual> where there are none or one cannot be used; each
-    counts whole, also where it overlaps another.
+    <collision> shapes are used, or <visual> ones if there are none or one is unusable; each counts in full,
+    even where shapes overlap.
     """
     wrong: InputError | None = None
     for tag in ("collision", "visual"):
@@ -80,7 +80,7 @@ def _solid(shape: Element, folder: Path, packages: Mapping[str, Path], where: st
 
 
 def _centred(solid: Moments) -> Moments:
-    """URDF has the centre of a simple shape in its origin."""
+    """URDF places the centre of a simple shape at its origin."""
     return replace(solid, centroid=np.zeros(3))
 
 
@@ -88,7 +88,7 @@ def _mesh(path: Path, scale: Floats) -> Moments:
     reader = MESHES.get(path.suffix.lower())
     if reader is None:
         raise InputError(
-            f"{path.name}: only STL and OBJ are read; convert the mesh, or give the link an <inertial>."
+            f"{path.name}: only STL and OBJ are supported; convert the mesh, or give the link an <inertial>."
         )
     triangles = np.asarray(reader(path) * scale)
     check_closed(triangles, path.name)
@@ -96,9 +96,9 @@ def _mesh(path: Path, scale: Floats) -> Moments:
 
 
 def mesh_path(uri: str, folder: Path, packages: Mapping[str, Path]) -> Path:
-    """The file of a mesh: package://NAME/..., file://..., or a path from the URDF's folder.
+    """The path of a mesh: package://NAME/..., file://..., or relative to the URDF's folder.
 
-    A package that is not in `packages` is looked for among the folders around the file.
+    A package that is not in `packages` is searched for among the folders around the file.
     """
     if not (match := re.match(r"(package|model)://([^/]+)/+(.*)", uri, re.DOTALL)):
         return folder / unquote(uri.removeprefix("file://")) if uri.startswith("file://") else folder / uri
@@ -106,14 +106,14 @@ def mesh_path(uri: str, folder: Path, packages: Mapping[str, Path]) -> Path:
     found = packages.get(name) or package_around(folder, name)
     if found is None:
         raise InputError(
-            f"{shorten(uri)}: where is the package {shorten(name)}? Say it with "
+            f"{shorten(uri)}: the package {shorten(name)} was not found. Give its folder with "
             f"packages={{{name!r:.80}: FOLDER}} (--package {name:.80}=FOLDER)."
         )
     return Path(found) / rest
 
 
 def package_around(folder: Path, name: str) -> Path | None:
-    """The folder of a package that holds this folder, or lies beside a folder that does."""
+    """The folder of a package: one that contains this folder, or a sibling of one that does."""
     for around in (folder.resolve(), *folder.resolve().parents):
         if around.name == name:
             return around

@@ -1,4 +1,4 @@
-"""What a URDF leaves unsaid about its tree: a base that no <link> defines, and which links never move."""
+"""Implied structure of a URDF tree: an undefined base, and links that never move."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from forearm.arm.joint import Frame, Joint, Mimic
 
 
 def implied_base(names: Sequence[str], joints: Sequence[Joint]) -> str | None:
-    """The link that joints start from though no <link> defines it, such as `world`, where it alone can be
-    the base: all links that are defined are moved.
+    """The undefined link that joints start from, such as `world`, if it is the only possible base: every
+    defined link is moved.
     """
     children = {joint.child for joint in joints}
     undefined = {joint.parent for joint in joints} - set(names)
@@ -19,7 +19,7 @@ def implied_base(names: Sequence[str], joints: Sequence[Joint]) -> str | None:
 
 
 def links_at_rest(names: Sequence[str], joints: Sequence[Joint]) -> set[str]:
-    """The links that no joint moves: the base and all that is fixed to it."""
+    """The links that no joint moves: the base and everything fixed to it."""
     on: dict[str, list[str]] = {}
     for joint in joints:
         if joint.kind == "fixed":
@@ -34,7 +34,7 @@ def links_at_rest(names: Sequence[str], joints: Sequence[Joint]) -> set[str]:
 
 
 def held_positions(joints: Sequence[Joint]) -> dict[str, float]:
-    """Where joints stand that follow a fixed one, which stands at 0, or another that does."""
+    """Positions of joints that follow a fixed joint, which is at 0, directly or through others."""
     followers: dict[str, list[tuple[str, Mimic]]] = {}
     for joint in joints:
         if joint.mimic is not None:
@@ -50,6 +50,6 @@ def held_positions(joints: Sequence[Joint]) -> dict[str, float]:
 
 
 def held(joint: Joint, position: float) -> Joint:
-    """The fixed joint that holds its links as this one does at a position."""
+    """The fixed joint equivalent to this one at a position."""
     place = Frame.from_pose(joint.transform(position)) if position else joint.placement
     return Joint(name=joint.name, kind="fixed", parent=joint.parent, child=joint.child, placement=place)

@@ -1,4 +1,4 @@
-"""Simple transmissions of a URDF: the reduction and the rotor inertia of one joint's motor."""
+"""Simple transmissions of a URDF: reduction and rotor inertia of one joint's motor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forearm.reading.xml import Element
 
 
 def with_transmissions(joints: list[Joint], elements: Iterable[Element], report: UrdfReport) -> list[Joint]:
-    """The joints with the reductions of simple transmissions as gear ratios."""
+    """The joints, with reductions of simple transmissions as gear ratios."""
     by_name = {joint.name: joint for joint in joints}
     geared: dict[str, Joint] = {}
     for element in elements:
@@ -29,7 +29,7 @@ def with_transmissions(joints: list[Joint], elements: Iterable[Element], report:
 def _transmission(
     element: Element, by_name: dict[str, Joint], report: UrdfReport
 ) -> tuple[str, Motor | None]:
-    """The joint of a simple transmission and its motor; None where it says nothing of one."""
+    """The joint of a simple transmission and its motor; None if there is no motor data."""
     name = shorten(element.attributes.get("name", ""))
     where = f"{report.name}, line {element.line}, transmission {name}"
     named = [attribute(e, "name", where) for e in element.all("joint")]
@@ -40,7 +40,7 @@ def _transmission(
         report.ignored("<transmission> that is not one joint on one actuator", element.line)
         return "", None
     joint = by_name.get(named[0])
-    if joint is None:  # files cut out of larger robots keep such; it moves nothing
+    if joint is None:  # files cut out of larger robots have such leftovers; they drive nothing
         report.ignored("<transmission> of a joint that is missing", element.line)
         return "", None
     ratio = _reduction(reductions[0], where, report) if reductions else 1.0
@@ -52,9 +52,9 @@ def _transmission(
 
 
 def _reduction(element: Element, where: str, report: UrdfReport) -> float:
-    """The gear ratio; words that stand in its place, as generators of URDF leave them, say nothing."""
+    """The gear ratio; placeholder text, as generators of URDF leave, is reported and ignored."""
     text = element.text.strip()
     if text and text.isascii() and text.replace("_", "").isalpha() and not is_number(text):
-        report.repaired(f"<mechanicalReduction> {shorten(text)}, line {element.line}: taken as 1")
+        report.repaired(f"<mechanicalReduction> {shorten(text)}, line {element.line}: read as 1")
         return 1.0
     return to_float(element.text, "<mechanicalReduction>", where)

@@ -1,4 +1,4 @@
-"""Attributes of URDF elements as text, numbers and vectors; what is none is refused with its place."""
+"""Attributes of URDF elements as text, numbers and vectors; invalid ones are refused with their location."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forearm.values import LARGEST, number_in
 
 
 def attribute(element: Element, key: str, where: str) -> str:
-    """The text of an attribute that must be there."""
+    """The text of a required attribute."""
     if not element.attributes.get(key):
         raise InputError(f"{where}: <{element.tag}> needs the attribute {key!r}.")
     return element.attributes[key]
@@ -51,7 +51,7 @@ def number(element: Element, key: str, where: str, default: float | None = None)
 
 
 def bound(element: Element | None, key: str, where: str, default: float | None = None) -> float | None:
-    """The number of an attribute that bounds something; infinite from LARGEST on, which means no bound."""
+    """A bound from an attribute; values of LARGEST or more mean unbounded."""
     text = None if element is None else element.attributes.get(key)
     if element is None or text is None:
         return default
@@ -62,7 +62,7 @@ def bound(element: Element | None, key: str, where: str, default: float | None =
 
 
 def to_float(text: str, what: str, where: str) -> float:
-    """The finite number that a text is."""
+    """A text as a finite number."""
     value = _parsed(text, what, where)
     if not math.isfinite(value):
         raise InputError(f"{where}: {what} must be finite, got {shorten(text)}.")

@@ -1,4 +1,4 @@
-"""From an Arm to URDF: link frames at the joints, numbers in full, and a warning for what URDF cannot say."""
+"""Write an Arm as URDF: link frames at the joints, numbers in full, a warning for what is lost."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from forearm.values import LARGEST
 
 
 def save_urdf(arm: Arm, path: str | os.PathLike[str]) -> None:
-    """Write the URDF, whole or not at all, and name what it could not hold."""
+    """Write the URDF atomically, and warn of what it cannot represent."""
     lost = list(_losses(arm))
     if lost:
         warnings.warn(
-            f"{arm.name}: URDF cannot say, so it is left out: {'; '.join(lost)}.", LossWarning, stacklevel=3
+            f"{arm.name}: not representable in URDF, left out: {'; '.join(lost)}.", LossWarning, stacklevel=3
         )
     write_text(path, urdf_text(arm))
 
 
 def urdf_text(arm: Arm) -> str:
-    """The text of the URDF of an arm."""
+    """The arm as URDF text."""
     framed = in_joint_frames(arm)
-    # The hand's link stands right behind the base: that is how a reader finds it among
+    # The hand link comes first behind the base, so that a reader finds it among
     # leaves with as many joints.
     links = sorted(
         framed.links, key=lambda link: (link.name != framed.base_link, link.name != framed.hand.link)
@@ -47,11 +47,11 @@ def urdf_text(arm: Arm) -> str:
 
 
 def in_joint_frames(arm: Arm) -> Arm:
-    """The same arm with every link's frame at the joint that moves it, as URDF wants;
-    equal if it is so already.
+    """The same arm with every link frame at the joint that moves it, as URDF requires; the arm itself if
+    already so.
 
-    A standard DH joint ends with a constant turn and shift (`after`): the link's frame moves back over it,
-    its mass properties are written in the new frame, and the joints on it start with it.
+    A standard DH joint ends with a constant transform (`after`): the link frame moves back over it, mass
+    properties are expressed in the new frame, and joints on the link start with it.
     """
     after = {joint.child: joint.after for joint in arm.tree}
     links = tuple(_reframed(link, after.get(link.name, np.eye(4))) for link in arm.links)
@@ -93,7 +93,7 @@ def _losses(arm: Arm) -> Iterable[str]:
 
 
 def lost_of_drive(joint: Joint) -> Iterator[str]:
-    """What neither URDF nor MJCF can say of a drive."""
+    """Drive features that neither URDF nor MJCF can represent."""
     constants = (
         "torque_constant",
         "resistance",
@@ -105,11 +105,11 @@ def lost_of_drive(joint: Joint) -> Iterator[str]:
     if joint.motor is not None and any(getattr(joint.motor, k) is not None for k in constants):
         yield "motor constants"
     if joint.friction is not None and sum(joint.friction.coulomb) != 0.0:
-        yield "that Coulomb friction differs with direction"
+        yield "direction-dependent Coulomb friction"
     if joint.friction is not None and joint.friction.static is not None:
         yield "Stribeck friction"
     if joint.friction is not None and joint.friction.bristle_stiffness is not None:
-        yield "bristles of friction"
+        yield "friction bristles"
     if joint.bearings:
         yield "bearings"
     if joint.transmission is not None:
@@ -154,8 +154,8 @@ def _joint(joint: Joint) -> str:
 
 
 def _limit(joint: Joint, kind: str) -> list[str]:
-    # URDF has no word for no limit, yet other readers refuse a <limit> without effort and velocity:
-    # what is not known is the largest number there is, which the reader takes for none.
+    # URDF cannot express the absence of a limit, yet other readers refuse a <limit> without effort and
+    # velocity: unknown limits are written as LARGEST, which the reader takes as unlimited.
     if kind == "continuous" and joint.max_effort is None and joint.max_speed is None:
         return []
     effort, speed = (LARGEST if v is None else v for v in (joint.max_effort, joint.max_speed))
@@ -175,7 +175,7 @@ def _friction(joint: Joint) -> list[str]:
 
 
 def friction_at_joint(joint: Joint) -> tuple[float, float]:
-    """Viscous and Coulomb friction on the joint side, the same both ways."""
+    """Viscous and Coulomb friction on the joint side, the same in both directions."""
     if joint.friction is None:
         return 0.0, 0.0
     # On the motor side: tau_f = |N| (B |N| qd + Tc).
@@ -186,7 +186,7 @@ def friction_at_joint(joint: Joint) -> tuple[float, float]:
 
 
 def _hand_frame(arm: Arm) -> tuple[Link, Joint] | None:
-    """A link for a hand that is not a link's own frame, and the fixed joint that it sits on."""
+    """A link for a hand that is not at a link frame, and the fixed joint that attaches it."""
     if np.array_equal(arm.hand.pose, np.eye(4)):
         return None
     place = Frame.from_pose(arm.hand.pose)

@@ -1,4 +1,4 @@
-"""xacro expanded to URDF by the package xacrodoc (extra `xacro`), which evaluates the file's expressions."""
+"""Expand xacro to URDF with the package xacrodoc (extra `xacro`), which evaluates the file's expressions."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from forearm.files.urdf_shapes import package_around
 
 
 def expand_xacro(data: bytes, path: Path, packages: Mapping[str, Path]) -> bytes:
-    """The URDF that a xacro file stands for. `packages` says where the folders of $(find ...) are;
-    others are looked for among the folders around the file.
+    """The URDF expanded from a xacro file. `packages` maps the names in $(find ...) to folders; other
+    packages are searched for among the folders around the file.
     """
     try:
-        from xacrodoc import XacroDoc  # where used: an extra
+        from xacrodoc import XacroDoc  # imported here: an optional extra
         from xacrodoc import packages as finder
     except ImportError as error:
         raise InputError(
@@ -27,9 +27,9 @@ def expand_xacro(data: bytes, path: Path, packages: Mapping[str, Path]) -> bytes
     finder.update_package_cache(around | dict(packages))
     try:
         expanded: str = XacroDoc.from_file(path, resolve_packages=False).to_urdf_string(pretty=False)
-    except Exception as error:  # it raises what the file's expressions raise
+    except Exception as error:  # it raises whatever the file's expressions raise
         raise InputError(
-            f"{path.name}: xacro cannot expand it: {shorten(str(error), 300)}. Packages of $(find ...) are "
-            "given by packages={name: folder} (--package NAME=FOLDER)."
+            f"{path.name}: xacro cannot expand it: {shorten(str(error), 300)}. Give the packages of "
+            "$(find ...) with packages={name: folder} (--package NAME=FOLDER)."
         ) from error
     return expanded.encode()

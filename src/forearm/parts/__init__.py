@@ -1,5 +1,5 @@
-"""The parts database: mass, centre and inertia of links from the solids in their drawings. Swartz p. 2.
+"""The parts database: mass, centre of mass and inertia of links from the solids in their drawings. Swartz p.
+2.
 
-`shapes` and `stl` know single solids, `database` puts them together, `refresh` keeps an
-arm file true to them.
+`shapes` and `stl` compute single solids, `database` combines them, `refresh` updates an arm file from them.
 """

@@ -1,5 +1,5 @@
-"""The parts database: links from parts, parts from sections, each with mass, centre
-and inertia. Swartz p. 2.
+"""The parts database: links made of parts, parts made of sections, each with mass, centre and inertia. Swartz
+p. 2.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ SECTION = TableField(
         "shape": ChoiceField((*SHAPES, MESH)),
         **{name: NumberField("m", minimum=0.0) for name in _DIMENSIONS},
         "points": ListField(ListField(NumberField(), 2), None, "corners of a prism's outline, m"),
-        "file": TextField("STL file of a mesh, beside this one"),
+        "file": TextField("STL file of a mesh, in the same folder"),
         "scale": NumberField("m per unit of the mesh file: 0.001 for millimetres", above=0.0),
         "density": NumberField("kg / m^3", above=0.0),
-        "material": TextField("name from [materials]"),
+        "material": TextField("a name in [materials]"),
         "mass": NumberField("kg", above=0.0),
-        "hole": FlagField("true: cut out of the part, not added to it"),
+        "hole": FlagField("true: subtracted from the part (default: added)"),
         **_PLACE,
     },
     required=("shape",),
@@ -64,7 +64,7 @@ SECTION = TableField(
 PART = TableField(
     {
         "name": TextField(),
-        "drawing": TextField("its number in the drawings"),
+        "drawing": TextField("its drawing number"),
         **_PLACE,
         "section": TableListField(SECTION, "section"),
     },
@@ -74,7 +74,7 @@ PART = TableField(
 LINK = TableField(
     {"name": TextField(), **_PLACE, "part": TableListField(PART, "part")},
     required=("name", "part"),
-    doc="xyz, rpy: the drawing frame that its parts are placed in, seen from the link's frame",
+    doc="xyz, rpy: the drawing frame, in which parts are placed, in the link frame",
 )
 PARTS = TableField(
     {
@@ -103,9 +103,7 @@ class Mass(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    """A section, part or link: its mass in its own frame, its place (4, 4) in what holds
-    it, and what it holds.
-    """
+    """A section, part or link: its mass in its own frame, its pose (4, 4) in its parent, and its children."""
 
     kind: str
     name: str
@@ -116,22 +114,24 @@ class Component:
 
     @property
     def turned(self) -> Mass:
-        """The mass in the frame of what holds it: R c + p and R I R^T."""
+        """The mass in the parent's frame: R c + p and R I R^T."""
         return Mass(*move_body(self.place, *self.own))
 
     def moved(self, child: Component) -> tuple[Floats, Floats]:
-        """A child's shift r from this node's centre of mass, and its inertia there: I + m (r^2 1 - r r^T)."""
+        """The offset r of a child from this node's centre of mass, and its inertia there: I + m (r^2 1 - r
+        r^T).
+        """
         turned = child.turned
         shift = turned.com - self.own.com
         return shift, turned.inertia + parallel_axis(turned.mass, shift)
 
     @property
     def in_link(self) -> Mass:
-        """Of a link: its mass properties in the link's frame."""
+        """The mass properties of a link in the link frame."""
         return self.turned
 
     def walk(self) -> Iterator[tuple[Component | None, Component]]:
-        """Every node below and this one, each with the node that holds it, parts before the link."""
+        """This node and all below it, each with its parent; parts before the link."""
         for child in self.held:
             for holder, node in child.walk():
                 yield holder or self, node
@@ -139,7 +139,7 @@ class Component:
 
 
 def read_parts(path: Path) -> tuple[Component, ...]:
-    """The links of a parts file, each a tree of parts and sections."""
+    """Read the links of a parts file, each a tree of parts and sections."""
     data = parts_tables(path)
     return tuple(_link(block, data.get("materials", {}), path) for block in data["link"])
 
@@ -148,7 +148,7 @@ def parts_tables(path: Path) -> dict[str, Any]:
     """The tables of a parts file, checked one by one."""
     document = read_toml(path)
     if document.get("schema") != SCHEMA:
-        raise InputError(f"{path.name}: not a parts file: the first line must be schema = {SCHEMA!r}.")
+        raise InputError(f"{path.name}: not a parts file: expected the first line schema = {SCHEMA!r}.")
     data = PARTS.read(document, path.name)
     for name, count in Counter(block["name"] for block in data["link"]).items():
         if count > 1:
@@ -192,14 +192,14 @@ def _solid(block: dict[str, Any]) -> Moments:
     for key in (*_DIMENSIONS, "points", "file", "scale"):
         if (key in block) != (key in wanted):
             verb = "has no" if key in block else "needs"
-            raise InputError(f"a {shape.name} {verb} {key!r}; it takes {', '.join(wanted)}. {shape.summary}")
+            raise InputError(f"a {shape.name} {verb} {key!r}; expected {', '.join(wanted)}. {shape.summary}")
     return shape.function(**{key: block[key] for key in wanted})
 
 
 def _mesh(block: dict[str, Any], path: Path) -> Moments:
     extra = [key for key in (*_DIMENSIONS, "points") if key in block]
     if extra or "file" not in block:
-        raise InputError(f"a mesh takes 'file' and 'scale'{', not ' + repr(extra[0]) if extra else ''}.")
+        raise InputError(f"a mesh has 'file' and 'scale'{', not ' + repr(extra[0]) if extra else ''}.")
     file = beside(path, block["file"])
     triangles = read_stl(file, block.get("scale", 1.0))
     check_closed(triangles, file.name)
@@ -219,7 +219,7 @@ def _density(block: dict[str, Any], materials: dict[str, float], volume: float) 
 
 
 def place_of(block: dict[str, Any]) -> Floats:
-    """The pose (4, 4) of a section, part or link in what holds it."""
+    """The pose (4, 4) of a section, part or link in its parent."""
     return pose_xyz_rpy(block.get("xyz", (0.0, 0.0, 0.0)), block.get("rpy", (0.0, 0.0, 0.0)))
 
 
@@ -227,16 +227,16 @@ def _holding(
     kind: str, name: str, held: tuple[Component, ...], place: Floats, where: str, what: str = ""
 ) -> Component:
     if not held:
-        raise InputError(f"{where}: it holds nothing; a part needs sections, a link needs parts.")
+        raise InputError(f"{where}: it is empty; a part needs sections, a link needs parts.")
     own = Mass(*combine_bodies([node.turned for node in held]))
     if own.mass <= 0.0:
         raise ModelError(
-            f"{where}: its mass comes to {own.mass:.6g} kg: the holes are larger than the solids."
+            f"{where}: its total mass is {own.mass:.6g} kg: the holes are larger than the solids."
         )
     moments = np.linalg.eigvalsh(own.inertia)
     if moments[0] < -SEMIDEFINITE_SLACK * abs(moments[2]):
         raise ModelError(
-            f"{where}: a principal moment comes to {moments[0]:.6g} kg m^2: a hole lies outside "
+            f"{where}: a principal moment is {moments[0]:.6g} kg m^2: a hole lies outside "
             "the solid it is cut from."
         )
     return Component(kind, name, own, place, held, what)

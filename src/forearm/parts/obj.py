@@ -1,4 +1,4 @@
-"""Triangles of Wavefront OBJ files: vertices and faces, polygons cut into fans; all else is passed over."""
+"""Triangles of Wavefront OBJ files: vertices and faces, polygons split into fans; all else is ignored."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forearm.spatial import Floats
 
 
 def read_obj(path: Path) -> Floats:
-    """Triangles (m, 3, 3) of an OBJ file, in the file's unit."""
+    """Triangles (m, 3, 3) of an OBJ file, in the unit of the file."""
     name = str(path)
     vertices: list[list[float]] = []
     faces: list[tuple[int, int, int]] = []
@@ -41,14 +41,14 @@ def _vertex(words: list[bytes], name: str, line: int) -> list[float]:
 
 
 def _corner(word: bytes, count: int, name: str, line: int) -> int:
-    """The index from 0 of a corner such as 7, 7/2/3 or -1, the last vertex before it."""
+    """The zero-based index of a corner such as 7, 7/2/3 or -1 (the last vertex before it)."""
     try:
         index = int(word.split(b"/")[0])
     except ValueError:
         raise InputError(f"{name}, line {line}: expected a vertex, got {_shown([word])}.") from None
     place = index - 1 if index > 0 else count + index
     if index == 0 or not 0 <= place < count:
-        raise InputError(f"{name}, line {line}: there is no vertex {index} before this face.")
+        raise InputError(f"{name}, line {line}: vertex {index} is not defined before this face.")
     return place
 
 

@@ -1,4 +1,4 @@
-"""Keeping an arm true to its parts: links recomputed when the arm is loaded, changes said, files updated."""
+"""Keep an arm consistent with its parts: recompute links on load, report changes, update files."""
 
 from __future__ import annotations
 
@@ -14,16 +14,14 @@ from forearm.errors import InputError, ModelError, PartsWarning, suggest
 from forearm.parts.database import Component, read_parts
 from forearm.reading.textfile import beside, parse_toml
 
-# Recorded numbers are written in full, so anything above rounding is a change of the parts.
+# Values are recorded in full precision, so any difference above rounding is a change of the parts.
 UNCHANGED = 1e-9
-# The keys of a [[link]] that its parts give.
+# The keys of a [[link]] that come from its parts.
 RECORDED = ("mass", "com", "inertia")
 
 
 def refresh_links(links: Sequence[Link], parts: str, folder: Path | None, armfile: str) -> list[Link]:
-    """The links with the numbers of their parts; a PartsWarning names each that differs
-    from what was recorded.
-    """
+    """Recompute the links from their parts; a PartsWarning names each that differs."""
     if folder is None:
         raise InputError(f"{armfile}, parts: {parts!r} cannot be found without the arm file's folder.")
     nodes = {node.name: node for node in read_parts(beside(folder / armfile, parts))}
@@ -35,7 +33,7 @@ def refresh_links(links: Sequence[Link], parts: str, folder: Path | None, armfil
             change = describe_change(link, new)
             if change and not link.massless:
                 warnings.warn(
-                    f"{armfile}: the parts of link {link.name!r} changed: {change}. The recomputed numbers "
+                    f"{armfile}: the parts of link {link.name!r} changed: {change}. The recomputed values "
                     f"are used; 'forearm parts {parts} --update {armfile}' records them.",
                     PartsWarning,
                     stacklevel=2,
@@ -55,13 +53,13 @@ def refuse_unknown(names: Iterable[str], known: Sequence[str], parts: str, armfi
 
 
 def link_of(node: Component) -> Link:
-    """The link that a link of the parts database gives."""
+    """The link defined by a link of the parts database."""
     mass, com, inertia = node.in_link
     return Link(name=node.name, mass=mass, com=com, inertia=inertia)
 
 
 def describe_change(old: Link, new: Link) -> str:
-    """What changed from one set of numbers to another, in words; empty when nothing did."""
+    """Describe the changes between two links; empty if there are none."""
     said = []
     size = max(float(np.abs(new.com).max()), float(np.sqrt(np.trace(new.inertia) / new.mass)))
     if abs(new.mass - old.mass) > UNCHANGED * new.mass:
@@ -80,11 +78,11 @@ def describe_change(old: Link, new: Link) -> str:
 
 
 def update_armfile_text(text: str, lines: dict[str, dict[str, str]], armfile: str) -> str:
-    """The text of a valid arm file with the mass, com and inertia lines of these links
-    exchanged; all else untouched.
+    """Replace the mass, com and inertia lines of these links in the text of a valid arm file; leave the rest
+    untouched.
 
-    `lines[link][key]` is the new line. The new text is read back: unless it says what the old one said but
-    for these values, the file is written in a way that lines cannot be exchanged in, and is refused.
+    `lines[link][key]` is the new line. The new text is parsed again: unless it differs from the old one in
+    these values only, the layout of the file does not allow line replacement, and it is refused.
     """
     line_end = "\r\n" if "\r\n" in text else "\n"
     done: list[str] = []
@@ -123,6 +121,6 @@ def _refuse_other_meaning(old: str, new: str, lines: dict[str, dict[str, str]], 
         same = False
     if not same:
         raise InputError(
-            f"{armfile}: nothing was recorded; write mass, com and inertia of each link as one line each, "
-            "not indented, to have them updated."
+            f"{armfile}: nothing was updated; to update it automatically, write mass, com and inertia of "
+            "each link on one unindented line each."
         )

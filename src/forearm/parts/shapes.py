@@ -1,7 +1,7 @@
-"""Volume, centroid and second moments of plain solids of unit density.
+"""Volume, centroid and second moments of simple solids of unit density.
 
-One rule for every frame: z is the length axis, the centre of the base face is the origin, and the body
-reaches from z = 0 upwards. Only the sphere differs: its origin is its centre. Lengths are in metres.
+Common frame: z is the length axis, the origin is the centre of the base face, and the body extends from z = 0
+upwards. Only the sphere differs: its origin is its centre. Lengths are in metres.
 """
 
 import math
@@ -18,10 +18,10 @@ from forearm.values import is_number
 
 Triple = tuple[float, float, float]
 
-SHORTEST = 1e-12  # m; between these bounds the fifth powers below neither vanish nor overflow
+SHORTEST = 1e-12  # m; within these bounds the fifth powers below neither underflow nor overflow
 LONGEST = 1e12  # m
-MOST_POINTS = 200  # of a prism: its crossing test compares every edge with every other
-FLAT = 1e-12  # of the squared extent: an area below this is rounding, not a figure
+MOST_POINTS = 200  # of a prism: its crossing test compares every pair of edges
+FLAT = 1e-12  # of the squared extent: smaller areas are rounding, not a shape
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Moments:
 
 @dataclass(frozen=True)
 class Shape:
-    """One entry of SHAPES: the function and what a parts file needs to know to call it."""
+    """An entry of SHAPES: the function and the data a parts file needs to call it."""
 
     name: str
     function: Callable[..., Moments]
@@ -44,15 +44,15 @@ class Shape:
 
 
 def positive(where: str, name: str, value: object) -> float:
-    """Pass a number from SHORTEST to LONGEST, refuse everything else."""
+    """Return a number from SHORTEST to LONGEST, refuse everything else."""
     if is_number(value) and SHORTEST <= value <= LONGEST:
         return float(value)
     allowed = f"a number > 0, from {SHORTEST:g} to {LONGEST:g} (lengths in metres)"
-    raise InputError(f"{where}: {name} is {shorten(value)}; give {allowed}.")
+    raise InputError(f"{where}: {name} is {shorten(value)}; expected {allowed}.")
 
 
 def cylinder(*, radius: float, length: float) -> Moments:
-    """Round bar about z from z = 0 to z = length."""
+    """Solid cylinder about z from z = 0 to z = length."""
     r = positive("cylinder", "radius", radius)
     h = positive("cylinder", "length", length)
     # mean of x^2 over a disc: r^2/4; mean of (z - h/2)^2 over 0..h: h^2/12
@@ -60,7 +60,7 @@ def cylinder(*, radius: float, length: float) -> Moments:
 
 
 def semi_cylinder(*, radius: float, length: float) -> Moments:
-    """Half x >= 0 of the cylinder about z; flat face in the yz plane, origin on it at z = 0."""
+    """Half x >= 0 of a cylinder about z; flat face in the yz plane, origin on that face at z = 0."""
     r = positive("semi-cylinder", "radius", radius)
     h = positive("semi-cylinder", "length", length)
     # integral of x dA = 2r^3/3 over the area pi r^2/2 gives c = 4r/(3 pi); x^2 has the mean r^2/4 of the disc
@@ -70,19 +70,21 @@ def semi_cylinder(*, radius: float, length: float) -> Moments:
 
 
 def tube(*, outer_radius: float, inner_radius: float, length: float) -> Moments:
-    """Hollow round bar about z from z = 0 to z = length, open at both ends."""
+    """Hollow cylinder about z from z = 0 to z = length, open at both ends."""
     b = positive("tube", "outer_radius", outer_radius)
     a = positive("tube", "inner_radius", inner_radius)
     h = positive("tube", "length", length)
     if not a < b:
-        raise InputError(f"tube: inner_radius {a:g} m is not below outer_radius {b:g} m; give inner < outer.")
+        raise InputError(
+            f"tube: inner_radius {a:g} m must be less than outer_radius {b:g} m; give inner < outer."
+        )
     # pi (b^4 - a^4)/4 over the area pi (b^2 - a^2) leaves (b^2 + a^2)/4
     x2 = (b * b + a * a) / 4
     return _aligned(math.pi * (b - a) * (b + a) * h, (0.0, 0.0, h / 2), (x2, x2, h * h / 12))
 
 
 def cone(*, radius: float, height: float) -> Moments:
-    """Round cone about z: base disc in z = 0, apex at z = height."""
+    """Cone about z: base disc in z = 0, apex at z = height."""
     r = positive("cone", "radius", radius)
     h = positive("cone", "height", height)
     # slice at z = t h has radius r (1 - t) and weight 3 (1 - t)^2 dt:
@@ -93,7 +95,7 @@ def cone(*, radius: float, height: float) -> Moments:
 
 
 def frustum(*, bottom_radius: float, top_radius: float, height: float) -> Moments:
-    """Round cone cut off flat, about z: bottom disc in z = 0, top disc in z = height; one radius may be 0."""
+    """Truncated cone about z: bottom disc in z = 0, top disc in z = height; one radius may be 0."""
     a = _zero_or_positive("frustum", "bottom_radius", bottom_radius)
     b = _zero_or_positive("frustum", "top_radius", top_radius)
     h = positive("frustum", "height", height)
@@ -114,14 +116,14 @@ def frustum(*, bottom_radius: float, top_radius: float, height: float) -> Moment
 
 
 def sphere(*, radius: float) -> Moments:
-    """Ball with the origin at its centre."""
+    """Sphere with the origin at its centre."""
     r = positive("sphere", "radius", radius)
     # mean r^2 = 3 R^2/5, a third of it along each axis
     return _aligned(4 * math.pi * r * r * r / 3, (0.0, 0.0, 0.0), (r * r / 5,) * 3)
 
 
 def hemisphere(*, radius: float) -> Moments:
-    """Half ball: flat face in z = 0 with its centre at the origin, dome towards +z."""
+    """Hemisphere: flat face in z = 0 with its centre at the origin, dome towards +z."""
     r = positive("hemisphere", "radius", radius)
     # mean z = (3/(2 r^3)) integral of z (r^2 - z^2) = 3r/8; z^2 has the mean r^2/5 of the ball
     z2 = r * r * 19 / 320  # r^2/5 - (3r/8)^2
@@ -129,7 +131,7 @@ def hemisphere(*, radius: float) -> Moments:
 
 
 def box(*, x: float, y: float, z: float) -> Moments:
-    """Cuboid with edges along the axes: origin at the centre of the bottom face, z from 0 to z."""
+    """Cuboid aligned with the axes: origin at the centre of the bottom face, extending to z."""
     a, b, c = positive("box", "x", x), positive("box", "y", y), positive("box", "z", z)
     return _aligned(a * b * c, (0.0, 0.0, c / 2), (a * a / 12, b * b / 12, c * c / 12))
 
@@ -137,7 +139,7 @@ def box(*, x: float, y: float, z: float) -> Moments:
 def wedge(*, x: float, y: float, z: float) -> Moments:
     """Right-triangular prism: triangle (0, 0), (x, 0), (0, z) of the xz plane, from -y/2 to y/2.
 
-    The origin is the middle of the edge that holds the right angle; that edge lies along y.
+    The origin is the midpoint of the right-angle edge, which lies along y.
     """
     a, b, c = positive("wedge", "x", x), positive("wedge", "y", y), positive("wedge", "z", z)
     # integral of x^i z^j over the unit triangle is i! j! / (i+j+2)!, over its area 1/2:
@@ -149,9 +151,9 @@ def wedge(*, x: float, y: float, z: float) -> Moments:
 
 
 def prism(*, points: Sequence[Sequence[float]] | Floats, length: float) -> Moments:
-    """Simple polygon (x, y), ... of the xy plane, in either direction, pushed from z = 0 to z = length.
+    """Simple polygon (x, y), ... in the xy plane, in either orientation, extruded from z = 0 to z = length.
 
-    The origin is that of the polygon's own coordinates; the last point joins the first by itself.
+    The origin is that of the polygon's coordinates; the last point is joined to the first.
     """
     corners = _polygon(points)
     h = positive("prism", "length", length)
@@ -164,7 +166,9 @@ def prism(*, points: Sequence[Sequence[float]] | Floats, length: float) -> Momen
     area = float(w.sum())
     extent = positive("prism", "extent of the points", float(np.ptp(corners, axis=0).max()))
     if not abs(area) > FLAT * (extent * extent):
-        raise InputError("prism: the points lie on one line, around no area; give the outline of a figure.")
+        raise InputError(
+            "prism: the points are collinear and enclose no area; give the outline of a polygon."
+        )
     centre = weighted(w, u + v) / (3 * area)
     plane = total(weighted_squares(w, p) for p in (u, v, u + v)) / 12 - area * np.outer(centre, centre)
     second = np.zeros((3, 3))
@@ -174,7 +178,7 @@ def prism(*, points: Sequence[Sequence[float]] | Floats, length: float) -> Momen
 
 
 def _aligned(volume: float, centroid: Triple, mean_squares: Triple) -> Moments:
-    """Moments of a body with its principal axes along its frame: S = V diag(mean squares about c)."""
+    """Moments of a body with principal axes along its frame: S = V diag(mean squares about c)."""
     return Moments(volume, np.array(centroid), volume * np.diag(mean_squares))
 
 
@@ -183,11 +187,11 @@ def _zero_or_positive(where: str, name: str, value: object) -> float:
 
 
 def _polygon(points: object) -> Floats:
-    """Corners (n, 2) of a simple polygon, refused where a point is no point or two edges meet."""
+    """Corners (n, 2) of a simple polygon; invalid points and intersecting edges are refused."""
     listed = points.tolist() if isinstance(points, np.ndarray) else points
     if not isinstance(listed, Sequence) or not 3 <= len(listed) <= MOST_POINTS:
         count = len(listed) if isinstance(listed, Sequence) else shorten(listed)
-        raise InputError(f"prism: points: {count} given; give a list of 3 to {MOST_POINTS} points (x, y).")
+        raise InputError(f"prism: points: expected a list of 3 to {MOST_POINTS} points (x, y), got {count}.")
     for number, point in enumerate(listed, 1):
         pair = isinstance(point, Sequence) and len(point) == 2
         if not pair or not all(is_number(value) and abs(value) <= LONGEST for value in point):
@@ -202,7 +206,7 @@ def _polygon(points: object) -> Floats:
 
 
 def _refuse_folds(corners: Floats) -> None:
-    """Refuse points that repeat and corners where the outline runs back along itself."""
+    """Refuse repeated points and corners where the outline reverses onto itself."""
     count = len(corners)
     leaving = np.roll(corners, -1, axis=0) - corners
     arriving = np.roll(leaving, 1, axis=0)
@@ -211,32 +215,32 @@ def _refuse_folds(corners: Floats) -> None:
         i = int(repeated.argmax())
         raise InputError(
             f"prism: points {i + 1} and {(i + 1) % count + 1} are the same; "
-            "give each point once (the last joins the first by itself)."
+            "give each point once (the outline closes automatically)."
         )
     back = (_cross(arriving, leaving) == 0) & ((arriving * leaving).sum(axis=1) < 0)
     if back.any():
         raise InputError(
             f"prism: the outline turns back on itself at point {int(back.argmax()) + 1}; "
-            "give the points in order around the figure."
+            "give the points in order along the outline."
         )
 
 
 def _refuse_crossings(corners: Floats) -> None:
-    """Refuse edges that cross or touch an edge they do not share a corner with."""
+    """Refuse edges that cross or touch an edge with which they share no corner."""
     count = len(corners)
     i, j = np.triu_indices(count, k=2)
     apart = (i > 0) | (j < count - 1)  # the last edge ends where the first begins
     i, j = i[apart], j[apart]
     a, b = corners[i], corners[(i + 1) % count]
     c, d = corners[j], corners[(j + 1) % count]
-    # two segments meet where their bounding boxes do and neither lies on one side of the other
+    # two segments intersect if their bounding boxes do and neither lies on one side of the other
     boxes = (np.maximum(a, b) >= np.minimum(c, d)) & (np.maximum(c, d) >= np.minimum(a, b))
     meet = boxes.all(axis=1) & _straddles(a, b, c, d) & _straddles(c, d, a, b)
     if meet.any():
         first, second = int(i[meet][0]), int(j[meet][0])
         raise InputError(
-            f"prism: the edge from point {first + 1} to {first + 2} meets the edge from point {second + 1} "
-            f"to {(second + 1) % count + 1}; give the points in order around the figure."
+            f"prism: the edge from point {first + 1} to {first + 2} intersects the edge from point "
+            f"{second + 1} to {(second + 1) % count + 1}; give the points in order along the outline."
         )
 
 

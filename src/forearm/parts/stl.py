@@ -1,4 +1,4 @@
-"""Moments of bodies given as triangle meshes, and the STL files that carry such meshes."""
+"""Moments of bodies given as triangle meshes, and reading STL files."""
 
 import io
 import itertools
@@ -16,9 +16,9 @@ from forearm.spatial import Floats
 Labels = NDArray[np.intp]
 
 MOST_BYTES = 64_000_000
-MOST_TRIANGLES = 1_000_000  # only a binary file can reach it: 68 bytes is the shortest ASCII facet
-WELD = 1e-6  # of the bounding box diagonal: corners this near are one, for STL keeps seven digits
-NO_VOLUME = 1e-12  # of the cubed bounding box diagonal: less is rounding
+MOST_TRIANGLES = 1_000_000  # only a binary file can reach it: the shortest ASCII facet is 68 bytes
+WELD = 1e-6  # of the bounding-box diagonal: closer corners are merged, as STL stores seven digits
+NO_VOLUME = 1e-12  # of the cubed bounding-box diagonal: less is rounding
 
 HEADER_BYTES = 84
 RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
@@ -28,9 +28,9 @@ FACET = (b"facet", b"outer", b"vertex", b"vertex", b"vertex", b"endloop", b"endf
 def mesh_moments(triangles: Floats, name: str = "mesh") -> Moments:
     """Moments of the body inside a closed mesh (m, 3, 3), exact for polyhedra.
 
-    Each triangle (a, b, c) spans a tetrahedron of volume v = a . (b x c) / 6 with the mean vertex o = 0:
-    V = sum v,  V c = sum v s/4,  S_o = sum v/20 (a a^T + b b^T + c c^T + s s^T),  s = a + b + c.
-    A mesh that is inside out gives the moments of the same mesh turned right; no volume is refused.
+    Each triangle (a, b, c) spans a tetrahedron of volume v = a . (b x c) / 6 with the mean vertex o = 0: V =
+    sum v, V c = sum v s/4, S_o = sum v/20 (a a^T + b b^T + c c^T + s s^T), s = a + b + c. A mesh with inward
+    normals is treated as if reversed; zero volume is refused.
     """
     corners = check_triangles(triangles, name)
     middle = corners.mean(axis=(0, 1))
@@ -50,7 +50,7 @@ def mesh_moments(triangles: Floats, name: str = "mesh") -> Moments:
 def check_closed(triangles: Floats, name: str) -> None:
     """Refuse a mesh unless each directed edge has exactly one opposite partner.
 
-    Corners are welded where they are equal, and only if that leaves a fault where they are within WELD.
+    Equal corners are merged; if the mesh is still faulty, so are those within WELD.
     """
     corners = check_triangles(triangles, name)
     vertices, labels = weld_equal(corners.reshape(-1, 3))
@@ -62,7 +62,7 @@ def check_closed(triangles: Floats, name: str) -> None:
         return
     opened, doubled, turned, place = faults
     if place < 0:
-        raise InputError(f"{name}: every triangle is a line or a point; export the skin of a solid body.")
+        raise InputError(f"{name}: every triangle is degenerate; export the skin of a solid body.")
     triangle, side = divmod(place, 3)
     start, end = corners[triangle, side], corners[triangle, (side + 1) % 3]
     raise InputError(
@@ -75,20 +75,21 @@ def check_closed(triangles: Floats, name: str) -> None:
 def read_stl(path: Path, scale: float = 1.0) -> Floats:
     """Triangles (m, 3, 3) of a binary or ASCII STL file, times scale (0.001 for a file in millimetres).
 
-    The normals of the file are not used. A mesh that is inside out is accepted: mesh_moments turns it right.
+    The normals in the file are ignored. Meshes with inward normals are accepted: mesh_moments handles them.
     """
     name = str(path)
     factor = positive(name, "scale", scale)
     corners = _parse(read_bytes(path, MOST_BYTES), name)
-    with np.errstate(over="ignore"):  # what overflows here is refused in the same breath
+    with np.errstate(over="ignore"):  # overflow is refused right below
         return check_triangles(corners * factor, name)
 
 
 def check_triangles(triangles: Floats, name: str) -> Floats:
-    """Pass an array (m, 3, 3) of one to MOST_TRIANGLES triangles with corners within LONGEST."""
+    """Return 1 to MOST_TRIANGLES triangles (m, 3, 3) with corners within LONGEST; refuse others."""
     if triangles.ndim != 3 or triangles.shape[1:] != (3, 3) or not 1 <= len(triangles) <= MOST_TRIANGLES:
         raise InputError(
-            f"{name}: triangles of shape {triangles.shape}; give (m, 3, 3) with m from 1 to {MOST_TRIANGLES}."
+            f"{name}: expected triangles of shape (m, 3, 3) with m from 1 to {MOST_TRIANGLES}, got "
+            f"{triangles.shape}."
         )
     bad = ~(np.abs(triangles) <= LONGEST).all(axis=(1, 2))
     if bad.any():
@@ -96,7 +97,7 @@ def check_triangles(triangles: Floats, name: str) -> Floats:
         corner = next(p for p in triangles[first] if not (np.abs(p) <= LONGEST).all())
         raise InputError(
             f"{name}: triangle {first + 1} has the corner {_point(corner)}; "
-            f"coordinates must be numbers within {LONGEST:g} m: repair the mesh or correct the scale."
+            f"coordinates must be finite and within {LONGEST:g} m; repair the mesh or correct the scale."
         )
     return triangles
 
@@ -111,7 +112,7 @@ def diagonal(corners: Floats) -> float:
 
 
 def weld_equal(points: Floats) -> tuple[Floats, Labels]:
-    """Distinct points, and for each point the number of its distinct one."""
+    """Distinct points, and for each point the index of its distinct one."""
     order = np.lexsort(points.T)
     ordered = points[order]
     fresh = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])
@@ -121,9 +122,9 @@ def weld_equal(points: Floats) -> tuple[Floats, Labels]:
 
 
 def weld_near(points: Floats, tolerance: float) -> Labels:
-    """One label for all points that a chain of steps within tolerance joins.
+    """One label for all points connected by steps within tolerance.
 
-    Two points nearer than half a cell share a cell in at least one of eight grids shifted by half a cell.
+    Two points closer than half a cell share a cell in at least one of eight grids shifted by half a cell.
     """
     count = len(points)
     cells = (points - points.min(axis=0)) / max(2 * tolerance, np.finfo(np.float64).tiny)
@@ -138,7 +139,7 @@ def weld_near(points: Floats, tolerance: float) -> Labels:
 
 
 def _components(count: int, one: Labels, other: Labels) -> Labels:
-    """Label each of count nodes with the smallest node it is linked to, along any path of links one-other."""
+    """Label each of count nodes with the smallest node connected to it by links one-other."""
     label = np.arange(count)
     while (label[one] != label[other]).any():
         low, high = np.minimum(label[one], label[other]), np.maximum(label[one], label[other])
@@ -149,9 +150,9 @@ def _components(count: int, one: Labels, other: Labels) -> Labels:
 
 
 def _edge_faults(corners: Labels) -> tuple[int, int, int, int] | None:
-    """Numbers of open, doubled and inconsistently oriented edges, and 3 * triangle + side of the first.
+    """Count open, doubled and inconsistently oriented edges; also return 3 * triangle + side of the first.
 
-    Triangles that welding has made a line or a point bound nothing and are left out; -1 if no other is left.
+    Triangles that became degenerate by merging are ignored; -1 if none is left.
     """
     whole = np.flatnonzero((corners != np.roll(corners, 1, axis=1)).all(axis=1))
     if not len(whole):
@@ -169,7 +170,7 @@ def _edge_faults(corners: Labels) -> tuple[int, int, int, int] | None:
 
 
 def _parse(data: bytes, name: str) -> Floats:
-    """Corners as written; the size tells a binary file, for its header may well begin with solid."""
+    """Corners as stored; the size identifies a binary file, as its header may begin with "solid"."""
     announced = int.from_bytes(data[80:HEADER_BYTES], "little")
     size = HEADER_BYTES + RECORD.itemsize * announced
     if len(data) == size:
@@ -177,24 +178,26 @@ def _parse(data: bytes, name: str) -> Floats:
     if data.lstrip()[:5].lower() == b"solid" and b"\0" not in data:
         return _read_ascii(data, name)
     if len(data) < HEADER_BYTES:
-        raise InputError(f"{name}: {len(data)} bytes are no STL file; export the mesh again.")
+        raise InputError(f"{name}: not an STL file ({len(data)} bytes); export the mesh again.")
     raise InputError(
-        f"{name}: byte 81 announces {announced} triangles in {size} bytes, but the file has {len(data)}: "
-        "truncated or no STL file; export the mesh again."
+        f"{name}: the header announces {announced} triangles in {size} bytes, but the file has {len(data)}: "
+        "truncated or not an STL file; export the mesh again."
     )
 
 
 def _read_binary(data: bytes, count: int, name: str) -> Floats:
     if not 1 <= count <= MOST_TRIANGLES:
-        raise InputError(f"{name}: {count} triangles; export a mesh with 1 to {MOST_TRIANGLES}.")
-    with np.errstate(invalid="ignore"):  # a signalling NaN warns when it is widened
+        raise InputError(
+            f"{name}: expected 1 to {MOST_TRIANGLES} triangles, got {count}; export the mesh again."
+        )
+    with np.errstate(invalid="ignore"):  # converting a signalling NaN to double warns
         return np.frombuffer(data, RECORD, count, HEADER_BYTES)["corners"].astype(np.float64)
 
 
 def _read_ascii(data: bytes, name: str) -> Floats:
-    """Corners of the facets of all solids in the text, one keyword to a line, any case."""
+    """Corners of the facets of all solids in ASCII STL, one keyword per line, in any case."""
     numbers: list[float] = []
-    step = 0  # in FACET: the keyword that comes next
+    step = 0  # in FACET: the next expected keyword
     inside = False  # between solid and endsolid
     line_number = 0
     text = io.BytesIO(data.replace(b"\r\n", b"\n").replace(b"\r", b"\n"))
@@ -211,24 +214,26 @@ def _read_ascii(data: bytes, name: str) -> Floats:
             inside = not inside
         else:
             wanted = FACET[step].decode() + (" or endsolid" if step == 0 else "") if inside else "solid"
-            found = f"line {line_number} is {_excerpt(line)} where {wanted} is due"
-            raise InputError(f"{name}: {found}; export again.")
+            found = f"line {line_number} is {_excerpt(line)} where {wanted} is expected"
+            raise InputError(f"{name}: {found}; export the mesh again.")
     if inside:
-        raise InputError(f"{name}: the text ends at line {line_number}, no endsolid: cut off; export again.")
+        raise InputError(
+            f"{name}: truncated: the text ends at line {line_number} without endsolid; export the mesh again."
+        )
     if not numbers:
-        raise InputError(f"{name}: {line_number} lines without a facet; export a mesh with triangles.")
+        raise InputError(f"{name}: no facet in {line_number} lines; export a mesh with triangles.")
     return np.array(numbers).reshape(-1, 3, 3)
 
 
 def _coordinates(words: list[bytes], name: str, line_number: int) -> list[float]:
     try:
         _, x, y, z = words
-        if b"_" not in x + y + z:  # float() reads 1_0 as 10
+        if b"_" not in x + y + z:  # float() would read 1_0 as 10
             return [float(x), float(y), float(z)]
     except ValueError:
         pass
     found = f"line {line_number} is {_excerpt(b' '.join(words))}"
-    raise InputError(f"{name}: {found}; vertex takes three numbers: export again.")
+    raise InputError(f"{name}: {found}; expected vertex and three numbers; export the mesh again.")
 
 
 def _excerpt(line: bytes) -> str:

@@ -1,6 +1,5 @@
-"""MJCF, the XML of MuJoCo: read as MuJoCo compiles it, from its defaults to the links and joints of an arm.
+"""MJCF, the XML of MuJoCo, read the way MuJoCo compiles it: from defaults to links and joints.
 
-`read` is the way in and `write` the way out; the modules between follow the file: `include`, `settings`,
-`defaults`, `orientation`, `geoms`, `bodies`, `drives`; what they find is a `tree`, which `assemble` makes an
-arm of.
+`read` and `write` are the entry points. The other modules follow the file: `include`, `settings`, `defaults`,
+`orientation`, `geoms`, `bodies`, `drives`; they build a `tree`, which `assemble` turns into an arm.
 """

@@ -1,4 +1,4 @@
-"""From a tree of bodies, each with any number of hinges and slides, to an Arm. No XML here."""
+"""Turn a tree of bodies, each with any number of hinges and slides, into an Arm. No XML here."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from forearm.files.mjcf.tree import WORLD, ArmBody, ArmJoint, BodyTree
 from forearm.portable import matmul
 from forearm.spatial import rotation_about
 
-# Names that makers of arms give the site where the hand is, with or without a prefix such as "left/".
+# Usual names of the site at the hand, with or without a prefix such as "left/".
 HAND_SITES = (
     "attachment_site", "ee", "ee_site", "eef", "eef_site", "end_effector", "end_effector_site", "tcp",
     "tcp_site", "tool", "tool_site", "grip_site", "gripper_site", "pinch", "pinch_site",
@@ -26,7 +26,7 @@ HAND_SITES = (
 
 
 def arm_of(tree: BodyTree, file: str, root: str | None, hand: str | None) -> Arm:
-    """The arm on `root`, which is fixed as its base; unless given, the one arm that there is."""
+    """The arm on `root`, taken as its fixed base; without `root`, the only arm there is."""
     base = chosen_base(tree, file, root)
     _refuse_loose(base)
     links, joints = _links_and_joints(base, tree.driven)
@@ -45,7 +45,7 @@ def arm_of(tree: BodyTree, file: str, root: str | None, hand: str | None) -> Arm
 
 
 def chosen_base(tree: BodyTree, file: str, root: str | None) -> ArmBody:
-    """The body that is the base, placed in the world and with no joint of its own."""
+    """Choose the base: a body on the world without a joint."""
     arms = [body for body in tree.bodies if any(part.joints for part in body.walk())]
     world = ArmBody(WORLD, ORIGIN, (), (0.0, np.zeros(3), np.zeros((3, 3))), tuple(arms))
     if root is not None:
@@ -53,17 +53,15 @@ def chosen_base(tree: BodyTree, file: str, root: str | None) -> ArmBody:
     if not arms and len(tree.bodies) == 1:
         arms = list(tree.bodies)
     if not arms:
-        raise InputError(f"{file}: no body has a hinge or a slide joint; there is no arm in it.")
+        raise InputError(f"{file}: no body has a hinge or a slide joint, so there is no arm.")
     if len(arms) > 1:
         names = ", ".join(repr(body.name) for body in arms[:20])
         raise InputError(
             f"{file}: {len(arms)} bodies on the world have joints: {names}; choose one with root=, or "
-            f"root={WORLD!r} for all of them."
+            f"root={WORLD!r} for all."
         )
     if arms[0].loose:
-        raise InputError(
-            f"{arms[0].loose}, which leaves the base free; root={arms[0].name!r} takes it as a fixed base."
-        )
+        raise InputError(f"{arms[0].loose}, so its base is free; root={arms[0].name!r} fixes it.")
     return world if arms[0].joints else arms[0]
 
 
@@ -85,12 +83,10 @@ def _named_base(tree: BodyTree, world: ArmBody, file: str, root: str) -> ArmBody
 def _refuse_loose(base: ArmBody) -> None:
     for body in base.walk():
         if body.loose and " free " in body.loose:
-            raise InputError(
-                f"{body.loose}, which floats; choose with root= the body that is the base of the arm."
-            )
+            raise InputError(f"{body.loose}, so it floats; choose the base body of the arm with root=.")
         if body.loose:
             raise InputError(
-                f"{body.loose}, which forearm does not have; write three hinges into the body instead."
+                f"{body.loose}, which forearm does not support; use three hinges in the body instead."
             )
 
 
@@ -98,7 +94,7 @@ def _links_and_joints(base: ArmBody, driven: Mapping[str, ArmJoint]) -> tuple[li
     bodies = list(base.walk())
     used = {body.name for body in bodies} | {joint.name for body in bodies for joint in body.joints}
     links, joints = [Link(name=base.name, mass=0.0)], []
-    if not base.unknown_mass:  # the base does not move: what it weighs matters to nothing but a sum
+    if not base.unknown_mass:  # the base does not move: its mass only enters the total
         links = [_link(base)]
     stack = [(child, base.name, False) for child in reversed(base.children)]
     while stack:
@@ -122,12 +118,12 @@ def _link(body: ArmBody) -> Link:
 
 
 def _joints_of(body: ArmBody, moved_by: list[ArmJoint], parent: str, used: set[str]) -> Iterator[Joint]:
-    """The joints that move a body, with links of no mass between them; a fixed one where there is none.
+    """The joints that move a body, with massless links between them; a fixed joint if it has none.
 
-    A link's frame is where its joint is. So a body that turns about a point other than its origin sits on a
-    fixed joint behind the hinge, which keeps its frame that of the file.
+    A link frame coincides with its joint. A body that rotates about a point other than its origin therefore
+    sits on a fixed joint behind the hinge, which preserves the frame of the file.
     """
-    at, origin = body.placed, np.zeros(3)  # the next joint's parent frame; the body's origin, seen from it
+    at, origin = body.placed, np.zeros(3)  # the next joint's parent frame, and the body's origin in it
     for index, joint in enumerate(moved_by):
         is_last = index == len(moved_by) - 1
         turns_elsewhere = joint.kind == "revolute" and bool(np.cross(joint.pos, joint.axis).any())
@@ -191,7 +187,7 @@ def _fresh(name: str, used: set[str]) -> str:
 
 
 def _hand(arm: Arm, base: ArmBody, hand: str | None) -> Hand:
-    """The hand by the name of a link or a site, or the site whose name says it, else the last link."""
+    """The hand by the name of a link or site, else a site with a usual hand name, else the last link."""
     sites = {name: Hand(link=body.name, pose=T) for body in base.walk() for name, T in body.sites.items()}
     if hand is not None:
         links = [link.name for link in arm.links]
@@ -210,7 +206,7 @@ def _hand(arm: Arm, base: ArmBody, hand: str | None) -> Hand:
 
 
 def _freedoms(arm: Arm, link: str) -> int:
-    """How many joints move a link."""
+    """Count the joints that move a link."""
     mover = {joint.child: joint for joint in arm.tree}
     count = 0
     while link in mover:

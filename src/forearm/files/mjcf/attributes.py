@@ -1,4 +1,4 @@
-"""The attributes of one MJCF element, with those of its default class where it has none itself."""
+"""The attributes of an MJCF element, completed by those of its default class."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ENDLESS = {"inf": "1e300", "+inf": "1e300", "-inf": "-1e300"}
 
 @dataclass(frozen=True)
 class MjcfElement:
-    """An element as MuJoCo sees it: what it says, and what its default class says where it is silent."""
+    """An element as MuJoCo sees it: its own attributes, then those of its default class."""
 
     element: Element
     values: Mapping[str, str]
@@ -30,27 +30,27 @@ class MjcfElement:
 
     @property
     def name(self) -> str:
-        """Its name, empty where it has none."""
+        """Its name, or empty."""
         return self.element.attributes.get("name", "")
 
     @property
     def where(self) -> str:
-        """Where it stands, for messages."""
+        """Its location, for messages."""
         named = f" {shorten(self.name)}" if self.name else ""
         return f"{self.element.place}, <{self.tag:.40}>{named}"
 
     def has(self, key: str) -> bool:
-        """Whether the element or its class gives this attribute."""
+        """Whether the element or its class has this attribute."""
         return key in self.values
 
     def text(self, key: str) -> str:
-        """An attribute that must be there."""
+        """A required attribute."""
         if not self.values.get(key):
             raise InputError(f"{self.where}: the attribute {key!r} is missing.")
         return self.values[key]
 
     def numbers(self, key: str, least: int, most: int | None = None, default: str | None = None) -> Floats:
-        """From `least` to `most` numbers, `least` of them unless `most` is given."""
+        """From `least` to `most` numbers, exactly `least` by default."""
         text = self.values.get(key, default)
         if text is None:
             raise InputError(f"{self.where}: the attribute {key!r} is missing.")
@@ -62,7 +62,7 @@ class MjcfElement:
         return np.array([number(word, key, self.where, LARGEST) for word in words])
 
     def bounds(self, key: str) -> tuple[float, float]:
-        """A lower and an upper bound, infinite where the number stands for it; 0 0 where not given."""
+        """A lower and an upper bound, infinite from LARGEST on; 0 0 by default."""
         text = self.values.get(key, "0 0")
         words = [ENDLESS.get(word.lower(), word) for word in text.split(None, 2)]
         if len(words) != 2:
@@ -84,11 +84,11 @@ class MjcfElement:
         return word
 
     def flag(self, key: str, default: bool = False) -> bool:
-        """true or false."""
+        """A boolean, true or false."""
         return self.choice(key, ("true", "false"), "true" if default else "false") == "true"
 
     def is_limited(self, key: str, range_: str, autolimits: bool) -> bool:
-        """Whether a range counts: by its own attribute `key`, or because there is one that is not empty."""
+        """Whether a range applies: by the attribute `key`, or because it is present and not empty."""
         word = self.choice(key, ("true", "false", "auto"), "auto")
         if word != "auto":
             return word == "true"
@@ -99,7 +99,7 @@ class MjcfElement:
 
 
 def largest_of(element: MjcfElement, key: str) -> float | None:
-    """The larger size of two bounds; None where one is infinite, or both are 0."""
+    """The larger magnitude of two bounds; None if one is infinite or both are 0."""
     lower, upper = element.bounds(key)
     largest = max(abs(lower), abs(upper))
     return largest if 0.0 < largest < math.inf else None

@@ -1,4 +1,4 @@
-"""The bodies below <worldbody>: where each sits, its joints, its mass and its sites."""
+"""The bodies below <worldbody>: pose, joints, mass and sites of each."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from forearm.spatial import Floats, MassProperties, move_body
 
 NOTHING: MassProperties = (0.0, np.zeros(3), np.zeros((3, 3)))
 JOINT_TYPES = ("hinge", "slide", "ball", "free")
-# Children of a body that make bodies of their own at compile time, or take them from elsewhere.
+# Children of a body that generate bodies at compile time, or import them.
 UNREADABLE = {
     "replicate": "write the copies out",
     "attach": "write the attached bodies into the file",
     "composite": "write its bodies out",
     "flexcomp": "remove it",
 }
-SOFT = ("composite", "flexcomp")  # on the world they are no part of an arm
+SOFT = ("composite", "flexcomp")  # on the world they are not part of an arm
 WITHOUT_MOTION = {"camera", "light", "plugin", "layer"}
 
 
 @dataclass
 class Content:
-    """What stands directly in a body, frames inside it looked through."""
+    """The direct children of a body, including those inside its frames."""
 
     joints: list[tuple[MjcfElement, Placed]] = field(default_factory=list)
     geoms: list[tuple[MjcfElement, Placed]] = field(default_factory=list)
@@ -47,16 +47,16 @@ class Content:
 
 @dataclass(frozen=True)
 class BodyReader:
-    """Reads bodies under the settings and defaults of one file."""
+    """Read bodies under the settings and defaults of one file."""
 
     settings: MjcfSettings
     defaults: Defaults
     ignored: Ignored
     names: Iterator[str]
-    geoms: dict[str, list[tuple[MjcfElement, Placed]]] = field(default_factory=dict)  # by body, as read
+    geoms: dict[str, list[tuple[MjcfElement, Placed]]] = field(default_factory=dict)  # by body
 
     def world(self, root: Element) -> tuple[ArmBody, ...]:
-        """The bodies that stand on the world."""
+        """The bodies directly on the world."""
         content = Content()
         for element in root.all("worldbody"):
             for child in [child for child in element.children if child.tag in SOFT]:
@@ -108,12 +108,12 @@ class BodyReader:
             elif child.tag == "frame":
                 frame = MjcfElement(child, child.attributes)
                 if frame.has("scale") or frame.has("massscale"):
-                    raise InputError(f"{frame.where}: frames that scale are not read; write the bodies out.")
+                    raise InputError(f"{frame.where}: scaling frames are not supported; expand the bodies.")
                 inner = placed(frame, self.settings).on(outer)
                 self._collect(child, inner, self._childclass(frame, childclass), content)
             elif child.tag in UNREADABLE:
                 raise InputError(
-                    f"{child.place}: <{child.tag}> is not read; {UNREADABLE[child.tag]}, or give the "
+                    f"{child.place}: <{child.tag}> is not supported; {UNREADABLE[child.tag]}, or give the "
                     "compiled model to fa.from_mujoco."
                 )
             elif child.tag not in WITHOUT_MOTION:
@@ -124,7 +124,7 @@ class BodyReader:
         return outer if not name else self.defaults.check(name, element.where)
 
     def _joint(self, joint: MjcfElement, frame: Placed, body: str, index: int) -> ArmJoint | str:
-        """A hinge or a slide; of a joint with more freedoms, where it is and what it is called."""
+        """A hinge or a slide; for a joint with more degrees of freedom, its location and type."""
         kind = "free" if joint.tag == "freejoint" else joint.choice("type", JOINT_TYPES, "hinge")
         if kind in ("free", "ball"):
             return f"{joint.where} is a {kind} joint"
@@ -161,7 +161,7 @@ class BodyReader:
             self.ignored.add("damping beyond the linear term", joint.element)
 
     def _properties(self, body: MjcfElement, content: Content) -> tuple[MassProperties, str]:
-        """Mass, centre and inertia, or why they are not known."""
+        """Mass, centre and inertia, or the reason why they are unknown."""
         rule = self.settings.inertiafromgeom
         given = self._inertial(*content.inertials[0]) if content.inertials else None
         if rule == "false" or (rule == "auto" and given is not None):
@@ -185,7 +185,7 @@ class BodyReader:
         return move_body(here.pose, element.number("mass"), np.zeros(3), inertia)
 
     def _bounded(self, given: MassProperties) -> MassProperties:
-        """What boundmass, boundinertia and balanceinertia make of a body."""
+        """Apply boundmass, boundinertia and balanceinertia to a body."""
         mass, com, inertia = given
         settings = self.settings
         if settings.boundmass > 0.0:
@@ -196,7 +196,7 @@ class BodyReader:
         bounded = np.maximum(moments, settings.boundinertia)
         if settings.balanceinertia and bounded[0] + bounded[1] < bounded[2]:
             bounded = np.full(3, bounded.sum() / 3.0)
-        if not np.array_equal(bounded, moments):  # else the tensor stays as written, bit for bit
+        if not np.array_equal(bounded, moments):  # otherwise the tensor stays as written, bit for bit
             turned = matmul(axes * bounded, axes.T)
             inertia = 0.5 * (turned + turned.T)
         return mass, com, inertia

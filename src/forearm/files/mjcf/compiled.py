@@ -1,4 +1,4 @@
-"""From a model that MuJoCo compiled to an Arm. It is read by its attributes, so MuJoCo need not be there."""
+"""Convert a model compiled by MuJoCo to an Arm. Only attributes are read, so MuJoCo need not be installed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from forearm.files.mjcf.tree import ArmBody, ArmJoint, BodyTree, joints_of
 from forearm.portable import norm
 from forearm.spatial import Floats, pose, turn_inertia
 
-# MuJoCo's enumerations, as its headers number them.
+# MuJoCo's enumerations, with the numbers of its headers.
 FREE, BALL, SLIDE = 0, 1, 2  # mjtJoint
 ON_JOINT, ON_JOINT_IN_PARENT, ON_TENDON = 0, 1, 3  # mjtTrn
 WRAP_JOINT = 1  # mjtWrap
@@ -31,8 +31,8 @@ NEEDED = ("nbody", "body_parentid", "body_inertia", "jnt_type", "qpos0", "dof_ar
 
 
 def from_mujoco(model: Any, hand: str | None = None, root: str | None = None) -> Arm:
-    """The arm in a compiled model (`mujoco.MjModel`): as `load` gives it from MJCF, and with the mass of
-    meshes and all else that only MuJoCo's compiler knows.
+    """Convert a compiled model (`mujoco.MjModel`) to an Arm. The result is that of `load` for MJCF, with the
+    mass of meshes and everything else that only MuJoCo's compiler computes.
 
     Args:
         model: the model.
@@ -59,7 +59,7 @@ def from_mujoco(model: Any, hand: str | None = None, root: str | None = None) ->
 
 
 def _is_weightless(model: Any) -> bool:
-    """Whether gravity is disabled. Versions differ in the bit; the module that made the model knows it."""
+    """Whether gravity is disabled; the flag's bit depends on the version, which the model's module knows."""
     bits = getattr(sys.modules.get("mujoco"), "mjtDisableBit", None)
     return bits is not None and bool(model.opt.disableflags & int(bits.mjDSBL_GRAVITY))
 
@@ -75,7 +75,7 @@ class _Compiled:
         self.joint_names = [self._joint_name(i) for i in range(m.njnt)]
 
     def text(self, address: int) -> str:
-        """The name that begins there."""
+        """The name that starts at this address."""
         names: bytes = self.model.names
         return names[address : names.index(b"\0", address)].decode("utf-8", "replace")
 
@@ -87,10 +87,10 @@ class _Compiled:
         return given or f"{self.body_names[body]}_joint" + ("" if index == 0 else f"{index + 1}")
 
     def bodies(self) -> tuple[ArmBody, ...]:
-        """The bodies on the world, with those on them."""
+        """The bodies on the world, each with its subtree."""
         m = self.model
         children: dict[int, list[ArmBody]] = {}
-        for i in range(m.nbody - 1, 0, -1):  # children come behind their parents
+        for i in range(m.nbody - 1, 0, -1):  # children follow their parents
             body = self._body(i, tuple(reversed(children.get(i, []))))
             children.setdefault(int(m.body_parentid[i]), []).append(body)
         return tuple(reversed(children.get(0, [])))
@@ -156,7 +156,7 @@ class _Compiled:
             is_motor = m.actuator_gaintype[i] == GAIN_FIXED and m.actuator_biastype[i] == BIAS_NONE
             if is_motor and m.actuator_ctrllimited[i]:
                 force = min(force, abs(m.actuator_gainprm[i][0]) * _largest(m.actuator_ctrlrange[i]))
-            # an actuator's own armature and damping are in MuJoCo 4
+            # actuators have armature and damping since MuJoCo 4
             armature = float(m.actuator_armature[i]) if hasattr(m, "actuator_armature") else 0.0
             damping = float(m.actuator_damping[i]) if hasattr(m, "actuator_damping") else 0.0
             add_actuator(found, arms, float(m.actuator_gear[i][0]), force, armature, damping)
@@ -175,7 +175,7 @@ class _Compiled:
         return {self.joint_names[int(m.wrap_objid[k])]: float(m.wrap_prm[k]) for k in wraps}
 
     def mimics(self, joints: Mapping[str, ArmJoint]) -> dict[str, Mimic]:
-        """Joints that follow another, where the law is linear."""
+        """Joints coupled to another by a linear law."""
         m = self.model
         found: dict[str, Mimic] = {}
         for i in range(m.neq):
@@ -187,7 +187,7 @@ class _Compiled:
             law = [float(v) for v in m.eq_data[i][:5]]
             names = [self.joint_names[int(k)] for k in (m.eq_obj1id[i], m.eq_obj2id[i]) if k >= 0]
             if len(names) < 2 or any(law[2:]) or any(name not in joints for name in names):
-                self.ignored.add("couplings that are not a line through two joints")
+                self.ignored.add("couplings that are not linear in two joints")
             elif names[0] in found or leads(names[0], names[1], found):
                 self.ignored.add("couplings of joints that are coupled already")
             else:

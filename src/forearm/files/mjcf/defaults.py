@@ -1,4 +1,4 @@
-"""Default classes: a tree in which each class has what its parent has, and what it says itself."""
+"""Default classes: a tree in which each class inherits the attributes of its parent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ACTUATORS = (
     "dcmotor", "pid", "orientation", "plugin",
 )  # fmt: skip
 MAIN = "main"
-# Tags that share their defaults: MuJoCo has one kind of actuator, the others are ways to write it.
+# Tags that share their defaults: MuJoCo has one kind of actuator, the others are shortcuts.
 FAMILIES = {**dict.fromkeys(ACTUATORS, "general"), **dict.fromkeys(("fixed", "spatial", "tendon"), "tendon")}
 Attributes = dict[str, dict[str, str]]  # family -> attribute -> value
 
@@ -25,7 +25,7 @@ class Defaults:
             self._add(element, element.attributes.get("class", MAIN), None)
 
     def _add(self, element: Element, name: str, parent: str | None) -> None:
-        # A file, or one that it includes, may come back to a class; the outermost is `main` by any name.
+        # A class may be extended later, also in included files; the outermost is `main`, whatever its name.
         inherited = self.classes[MAIN if parent is None else parent]
         found = self.classes.setdefault(name, {family: dict(v) for family, v in inherited.items()})
         for child in element.children:
@@ -40,7 +40,7 @@ class Defaults:
             self._add(child, child.attributes["class"], name)
 
     def check(self, name: str, where: str) -> str:
-        """The name of a class that there is."""
+        """The name of an existing class."""
         if name not in self.classes:
             raise NameNotFound(
                 f"{where}: there is no default class {shorten(name)}; {suggest(name, self.classes)}"
@@ -48,7 +48,7 @@ class Defaults:
         return name
 
     def of(self, element: Element, childclass: str | None = None, of_equality: bool = False) -> MjcfElement:
-        """An element with the defaults of its own class, else of the `childclass` around it, else of all."""
+        """An element with the defaults of its own class, else of the enclosing `childclass`, else of main."""
         name = element.attributes.get("class") or childclass or MAIN
         found = self.classes[self.check(name, f"{element.place}, <{element.tag:.40}>")]
         family = _family(element.tag, of_equality)

@@ -1,4 +1,4 @@
-"""Actuators and couplings: what <actuator>, <tendon> and <equality> say of the joints."""
+"""Actuators and couplings: the contents of <actuator>, <tendon> and <equality> by joint."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from forearm.files.mjcf.settings import MjcfSettings
 from forearm.files.mjcf.tree import ArmJoint
 from forearm.reading.xml import Element
 
-SMALLEST_GEAR = 1e-6  # below it an actuator moves nothing, and armature / N^2 would overflow
+SMALLEST_GEAR = 1e-6  # below it an actuator is negligible, and armature / N^2 would overflow
 Coefficients = dict[str, float]  # joint -> moment arm
 
 
 @dataclass
 class Driven:
-    """What actuators give one joint, added up."""
+    """The combined actuators of one joint."""
 
     gears: list[float] = field(default_factory=list)
     effort: float = 0.0
@@ -33,14 +33,14 @@ class Driven:
 
 @dataclass(frozen=True)
 class DriveReader:
-    """Reads the drives of joints under the settings and defaults of one file."""
+    """Read the drives of joints under the settings and defaults of one file."""
 
     settings: MjcfSettings
     defaults: Defaults
     ignored: Ignored
 
     def driven(self, root: Element, joints: Mapping[str, ArmJoint]) -> dict[str, ArmJoint]:
-        """The joints that actuators drive, with gear, effort and what they add to inertia and damping."""
+        """The joints with their actuators: gear, effort, and added inertia and damping."""
         tendons = self._tendons(root, joints)
         found: dict[str, Driven] = {}
         for element in (child for section in root.all("actuator") for child in section.children):
@@ -61,19 +61,19 @@ class DriveReader:
         named = values.get("joint") or values.get("jointinparent")
         arms = {named: 1.0} if named and named in joints else tendons.get(values.get("tendon", ""), {})
         if not arms:
-            if not named:  # one on a joint with more freedoms moves what is no part of an arm
+            if not named:  # a joint with more degrees of freedom is not part of an arm
                 self.ignored.add(f"<{actuator.tag}> on something other than joints", actuator.element)
             return
         gear = float(actuator.numbers("gear", 1, 6, default="1")[0])
         force = self._force(actuator)
         armature, damping = actuator.number("armature", 0.0), actuator.numbers("damping", 1, 3, default="0")
         if (len(arms) > 1 and (armature != 0.0 or damping.any())) or damping[1:].any():
-            self.ignored.add("inertia or damping of actuators that is not of one joint", actuator.element)
+            self.ignored.add("inertia or damping of actuators on more than one joint", actuator.element)
             armature, damping = 0.0, np.zeros(1)
         add_actuator(found, arms, gear, force, armature, float(damping[0]))
 
     def _force(self, actuator: MjcfElement) -> float:
-        """The largest force of an actuator, before its gear; infinite where nothing bounds it."""
+        """The largest force of an actuator, before its gear; infinite if unbounded."""
         force, automatic = math.inf, self.settings.autolimits
         if actuator.is_limited("forcelimited", "forcerange", automatic):
             force = largest_of(actuator, "forcerange") or math.inf
@@ -97,19 +97,19 @@ class DriveReader:
         return found
 
     def mimics(self, root: Element, joints: Mapping[str, ArmJoint]) -> dict[str, Mimic]:
-        """Joints that follow another by <equality><joint>, where the law is linear."""
+        """Joints coupled to another by <equality><joint> with a linear law."""
         found: dict[str, Mimic] = {}
         for element in (child for section in root.all("equality") for child in section.children):
             equality = self.defaults.of(element, of_equality=True)
             if not equality.flag("active", True):
                 continue
             if element.tag != "joint":
-                self.ignored.add(f"<{element.tag:.40}> in <equality>, which closes loops", element)
+                self.ignored.add(f"<{element.tag:.40}> in <equality> that closes loops", element)
                 continue
             follower, leader = equality.text("joint1"), equality.values.get("joint2", "")
             constant, slope, *higher = [*equality.numbers("polycoef", 1, 5, default="0 1 0 0 0"), 0.0]
             if follower not in joints or leader not in joints or any(higher):
-                self.ignored.add("<joint> in <equality> that is not a line through two joints", element)
+                self.ignored.add("<joint> in <equality> that is not linear in two joints", element)
             elif follower in found or leads(follower, leader, found):
                 self.ignored.add("<joint> in <equality> for joints that are coupled already", element)
             else:
@@ -118,7 +118,7 @@ class DriveReader:
 
 
 def _gain(actuator: MjcfElement) -> float | None:
-    """Force over control of an actuator that is a motor by any name; None of a servo."""
+    """Force per control of an actuator that acts as a motor, whatever its tag; None for a servo."""
     if actuator.tag == "motor":
         return 1.0
     is_fixed = actuator.values.get("gaintype", "fixed") == "fixed"
@@ -131,7 +131,7 @@ def _gain(actuator: MjcfElement) -> float | None:
 def add_actuator(
     found: dict[str, Driven], arms: Coefficients, gear: float, force: float, armature: float, damping: float
 ) -> None:
-    """Add an actuator to what drives its joints; gear and moment arm act on all that it gives."""
+    """Add an actuator to its joints; gear and moment arm scale everything it contributes."""
     for joint, arm in arms.items():
         drive, ratio = found.setdefault(joint, Driven()), gear * arm
         drive.gears.append(ratio if len(arms) == 1 else 0.0)
@@ -141,12 +141,12 @@ def add_actuator(
 
 
 def coupling(follower: ArmJoint, leader: ArmJoint, constant: float, slope: float) -> Mimic:
-    """The law of MuJoCo's coupling, which counts from where the joints are written: q - ref."""
+    """MuJoCo's coupling law, which measures from the reference positions: q - ref."""
     return Mimic(joint=leader.name, multiplier=slope, offset=follower.ref + constant - slope * leader.ref)
 
 
 def with_drive(joint: ArmJoint, drive: Driven) -> ArmJoint:
-    """The joint with what drives it."""
+    """The joint with its drive."""
     bounds = [] if joint.effort is None else [joint.effort]
     bounds += [drive.effort] if 0.0 < drive.effort < math.inf else []
     is_geared = len(drive.gears) == 1 and abs(drive.gears[0]) >= SMALLEST_GEAR
@@ -160,7 +160,7 @@ def with_drive(joint: ArmJoint, drive: Driven) -> ArmJoint:
 
 
 def leads(follower: str, leader: str, found: Mapping[str, Mimic]) -> bool:
-    """Whether the leader follows the follower already."""
+    """Whether the leader already follows the follower."""
     while leader in found:
         leader = found[leader].joint
     return leader == follower

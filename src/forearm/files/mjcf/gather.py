@@ -1,4 +1,4 @@
-"""The bodies that an arm is written as: the links between the joints of one body go where they came from."""
+"""The bodies to write for an arm: massless links between the joints of one body are merged back into it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class PlacedJoint(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class WrittenBody:
-    """A body: its link, the link that it sits on, where, and the joints that move it in their order."""
+    """A body: its link, parent link, pose there, and the joints that move it, in order."""
 
     link: Link
     parent: str
@@ -36,12 +36,12 @@ class WrittenBody:
 
 
 def link_between(joint: str) -> str:
-    """What the reader calls a link of no mass behind a joint that shares its body with others."""
+    """The reader's name for a massless link behind a joint that shares its body with others."""
     return f"{joint}_link"
 
 
 def gathered(arm: Arm) -> Iterator[WrittenBody]:
-    """The bodies of an arm in joint frames, base left out, depth first."""
+    """The bodies of an arm in joint frames, without the base, depth first."""
     links = {link.name: link for link in arm.links}
     on = Counter(joint.parent for joint in arm.tree)
     waiting: dict[str, list[Joint]] = {}
@@ -61,8 +61,9 @@ def gathered(arm: Arm) -> Iterator[WrittenBody]:
 
 
 def _one_body(link: Link, row: Sequence[Joint]) -> WrittenBody:
-    """The body behind joints in a row: T = before_1 motion_1 before_2 motion_2 ... = B c_1 c_2 ..., with B
-    the product of all `before` and c_i the motion in the body's frame, turned back by what is behind joint i.
+    """The body behind joints in series: T = before_1 motion_1 before_2 motion_2 ... = B c_1 c_2 ..., with B
+    the product of all `before` and c_i the motion in the body's frame, transformed back through the joints
+    behind i.
     """
     behind = np.eye(4)
     joints: list[PlacedJoint] = []

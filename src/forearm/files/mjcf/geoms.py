@@ -1,4 +1,4 @@
-"""The mass of a body that has no <inertial>: that of its geoms, solid shapes of a density or of a mass."""
+"""The mass of a body without <inertial>, from its geoms: solid shapes with a density or a mass."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from forearm.portable import norm
 from forearm.spatial import Floats, MassProperties, combine_bodies, inertia_from_pseudo, move_body
 
 Triple = tuple[float, float, float]
-DENSITY = 1000.0  # kg/m^3, where a geom has none
+DENSITY = 1000.0  # kg/m^3, the default of a geom
 WITHOUT_MASS = ("plane", "hfield")
 WITH_DATA = ("mesh", "sdf")
 
 
 @dataclass(frozen=True)
 class Solid:
-    """A primitive shape: how many sizes it has, its volume and the mean of x^2, y^2, z^2 over it."""
+    """A primitive shape: its number of sizes, its volume and the mean of x^2, y^2, z^2 over it."""
 
     sizes: int
     volume: Callable[[Floats], float]
@@ -46,7 +46,7 @@ def _cylinder_squares(s: Floats) -> Triple:
 
 
 def _capsule_squares(s: Floats) -> Triple:
-    """A cylinder and two halves of a ball whose flat faces are at +-h."""
+    """A cylinder and two hemispheres whose flat faces are at +-h."""
     r, h = (float(v) for v in s)
     if r == 0.0:
         return 0.0, 0.0, h * h / 3.0
@@ -72,7 +72,7 @@ TYPES = (*SOLIDS, *WITHOUT_MASS, *WITH_DATA)
 
 
 class UnknownMass(Exception):
-    """A geom whose mass depends on what is not in the file."""
+    """A geom whose mass depends on data outside the file."""
 
 
 def properties_of_geoms(
@@ -90,9 +90,9 @@ def _properties(geom: MjcfElement, outer: Placed, settings: MjcfSettings) -> Mas
     if not has_mass or kind in WITHOUT_MASS or not lowest <= geom.number("group", 0.0) <= highest:
         return nothing
     if kind in WITH_DATA or geom.has("mesh"):
-        raise UnknownMass(f"{geom.where}: the mass of a mesh is not read")
+        raise UnknownMass(f"{geom.where}: the mass of a mesh is not computed")
     if geom.values.get("shellinertia", "false") == "true":
-        raise UnknownMass(f"{geom.where}: the inertia of a shell (shellinertia) is not read")
+        raise UnknownMass(f"{geom.where}: the inertia of a shell (shellinertia) is not computed")
     solid = SOLIDS[kind]
     sizes, here = size_and_place(geom, kind, solid, settings)
     mass = geom.number("mass") if geom.has("mass") else geom.number("density", DENSITY) * solid.volume(sizes)
@@ -103,7 +103,7 @@ def _properties(geom: MjcfElement, outer: Placed, settings: MjcfSettings) -> Mas
 def size_and_place(
     geom: MjcfElement, kind: str, solid: Solid, settings: MjcfSettings
 ) -> tuple[Floats, Placed]:
-    """Sizes and pose; between two points (`fromto`) the last size is half their distance, z along them."""
+    """Sizes and pose; between two points (`fromto`) the last size is half their distance along z."""
     if not geom.has("fromto"):
         sizes = geom.numbers("size", solid.sizes, 3)[: solid.sizes]
         return sizes, placed(geom, settings)
@@ -114,6 +114,6 @@ def size_and_place(
     length = norm(along)
     if length < 1e-14:
         raise InputError(f"{geom.where}: the two points of fromto must differ.")
-    across = np.repeat(geom.numbers("size", 1, 3)[:1], solid.sizes - 1)  # the others are not looked at
+    across = np.repeat(geom.numbers("size", 1, 3)[:1], solid.sizes - 1)  # the others are ignored
     sizes = np.array([*across, 0.5 * length])
     return sizes, Placed(0.5 * (ends[:3] + ends[3:]), rotation_z_to(along / length))

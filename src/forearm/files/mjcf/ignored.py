@@ -1,4 +1,4 @@
-"""What of a file an arm has no place for, and which would move it otherwise: one warning for a file."""
+"""Collect content that an arm cannot represent and that would change its motion: one warning per file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_KINDS_REPORTED = 50
 
 
 class Ignored:
-    """Kinds of content that were ignored, with how often and where first."""
+    """Kinds of ignored content, each with its count and first location."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -26,13 +26,13 @@ class Ignored:
         self.kinds[what] = (count + 1, first)
 
     def warn(self, stacklevel: int) -> None:
-        """One warning for all that was ignored."""
+        """Issue one warning for all ignored content."""
         said = [
             f"{what}{'' if count == 1 else f', {count} times'}{first}"
             for what, (count, first) in self.kinds.items()
         ]
         if len(said) > MAX_KINDS_REPORTED:
-            said = [*said[:MAX_KINDS_REPORTED], f"{len(said) - MAX_KINDS_REPORTED} more kinds of things"]
+            said = [*said[:MAX_KINDS_REPORTED], f"{len(said) - MAX_KINDS_REPORTED} more kinds"]
         if said:
             warnings.warn(
                 f"{self.name}: ignored {'; '.join(said)}", IgnoredWarning, stacklevel=stacklevel + 1

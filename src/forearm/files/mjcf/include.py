@@ -1,4 +1,4 @@
-"""The files that an MJCF file includes: each once, near the folder of the main file, bounded in all."""
+"""Files included by an MJCF file: each once, near the main file's folder, with bounded total size."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from forearm.reading.textfile import read_bytes
 from forearm.reading.xml import MAX_DEPTH, MAX_XML_BYTES, Element, parse_xml
 
 MAX_INCLUDED = 100
-MAX_UP = 3  # folders above that of the main file: packages have scenes and parts beside one another
+MAX_UP = 3  # folders above that of the main file: packages keep scenes and parts in sibling folders
 ENDINGS = (".xml", ".mjcf")
 MOST_OF_TAG = {"body": MAX_LINKS, "joint": 2 * MAX_LINKS}
 
 
 def with_includes(root: Element, path: Path | None) -> Element:
-    """The root with every <include> replaced by what its file holds; `path` is that of the main file."""
+    """The root with every <include> replaced by the content of its file; `path` is the main file."""
     return _Including(path).expanded(root, path, 0)
 
 
 class _Including:
-    """What was included so far, so that no file can name itself or fill the memory."""
+    """Track what was included so far, so that no file includes itself or fills the memory."""
 
     def __init__(self, main: Path | None) -> None:
         self.main = main
@@ -48,7 +48,7 @@ class _Including:
         if not name:
             raise InputError(f"{include.place}: <include> needs the attribute 'file'.")
         found = self._near(path, name, include)
-        if not found.exists():  # MuJoCo looks beside the main file too
+        if not found.exists():  # MuJoCo also searches beside the main file
             found = self._near(self.main, name, include)
         if found in self.seen or len(self.seen) > MAX_INCLUDED:
             why = "is included twice" if found in self.seen else f"is one of more than {MAX_INCLUDED}"
@@ -65,14 +65,14 @@ class _Including:
         return self.expanded(root, found, depth).children
 
     def _near(self, path: Path, name: str, include: Element) -> Path:
-        """The file that another one names: not above MAX_UP folders over that of the main file."""
+        """The path of a file named by another; at most MAX_UP folders above that of the main file."""
         assert self.main is not None
         found = Path(os.path.normpath(path.parent / name))
         home = Path(os.path.normpath(self.main.parent))
         above = os.path.relpath(found, home).split(os.sep).count("..")
         if Path(name).is_absolute() or "\0" in name or above > MAX_UP or found.suffix.lower() not in ENDINGS:
             raise InputError(
-                f"{include.place}: expected a file that ends in {' or '.join(ENDINGS)}, below the folder of "
+                f"{include.place}: expected a file ending in {' or '.join(ENDINGS)}, below the folder of "
                 f"{self.main.name} or at most {MAX_UP} folders above it, got {shorten(name)}. Copy or link "
                 "it there, or give the compiled model to fa.from_mujoco."
             )

@@ -1,4 +1,4 @@
-"""Where an MJCF element sits in its parent: `pos` and one of five ways to say a turn."""
+"""The pose of an MJCF element in its parent: `pos` and one of five ways to write an orientation."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from forearm.portable import dot, matmul, norm
 from forearm.spatial import Floats, pose, rotation_about, rotation_rpy, rpy_of, tilde
 
 WAYS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
-# The sequence of turns about fixed axes in which the three angles are URDF's roll, pitch, yaw.
+# The sequence of rotations about fixed axes for which the three angles are URDF's roll, pitch, yaw.
 RPY = "XYZ"
 NO_ANGLES = np.zeros(3)
 
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """A position (3,) and a turn: as roll, pitch, yaw where they were written so, else as a matrix."""
+    """A position (3,) and an orientation: roll, pitch, yaw if written so, else a matrix."""
 
     xyz: Floats
     R: Floats
@@ -35,11 +35,11 @@ class Placed:
 
     @property
     def is_origin(self) -> bool:
-        """Whether it is the parent's own frame."""
+        """Whether it is the identity."""
         return not self.xyz.any() and np.array_equal(self.R, np.eye(3))
 
     def on(self, outer: Placed) -> Placed:
-        """Where it is in the parent of `outer`."""
+        """The placement in the parent of `outer`."""
         if outer.is_origin:
             return self
         xyz = outer.xyz + matmul(outer.R, self.xyz)
@@ -48,11 +48,11 @@ class Placed:
         )
 
     def shifted(self, xyz: Floats) -> Placed:
-        """The same turn at another place."""
+        """The same orientation at another position."""
         return Placed(xyz, self.R, self.rpy)
 
     def frame(self, axis: Floats | None = None) -> Frame:
-        """The placement of a joint here."""
+        """This placement as that of a joint."""
         rpy = rpy_of(self.R) + 0.0 if self.rpy is None else self.rpy
         return Frame(xyz=self.xyz, rpy=rpy) if axis is None else Frame(xyz=self.xyz, rpy=rpy, axis=axis)
 
@@ -61,15 +61,15 @@ ORIGIN = Placed(np.zeros(3), np.eye(3), NO_ANGLES)
 
 
 def placed(element: MjcfElement, settings: MjcfSettings) -> Placed:
-    """Where an element with `pos` and a turn sits in its parent."""
+    """The placement of an element with `pos` and an orientation in its parent."""
     xyz = element.numbers("pos", 3, default="0 0 0")
-    # An orientation of the element's own replaces that of its class, however it is written.
+    # An element's own orientation replaces that of its class, whatever its form.
     given = [way for way in WAYS if way in element.element.attributes]
     given = given or [way for way in WAYS if element.has(way)]
     if not given:
         return ORIGIN.shifted(xyz)
     if len(given) > 1:
-        raise InputError(f"{element.where}: {' and '.join(given)} both say a turn; give one of them.")
+        raise InputError(f"{element.where}: {' and '.join(given)} both define a rotation; give one.")
     unit = math.pi / 180.0 if settings.degrees else 1.0
     if given[0] == "euler":
         angles = element.numbers("euler", 3) * unit
@@ -84,7 +84,7 @@ def placed(element: MjcfElement, settings: MjcfSettings) -> Placed:
 
 
 def rotation_of_quat(wxyz: Floats) -> Floats:
-    """The turn of a unit quaternion, scalar first."""
+    """The rotation matrix of a unit quaternion, scalar first."""
     w, v = float(wxyz[0]), wxyz[1:]
     K = tilde(v)
     R: Floats = np.eye(3) + 2.0 * w * K + 2.0 * matmul(K, K)
@@ -92,7 +92,7 @@ def rotation_of_quat(wxyz: Floats) -> Floats:
 
 
 def rotation_z_to(z: Floats) -> Floats:
-    """The shortest turn that takes z to a unit vector; half a turn about x for -z. MuJoCo's `zaxis`."""
+    """The shortest rotation that takes z to a unit vector; half a turn about x for -z. MuJoCo's `zaxis`."""
     x, y, c = (float(v) for v in z)
     square = x * x + y * y
     if square == 0.0:
@@ -106,7 +106,7 @@ def _from_euler(angles: Floats, sequence: str) -> Floats:
     R = np.eye(3)
     for letter, angle in zip(sequence, angles, strict=True):
         turn = rotation_about(np.eye(3)["xyz".index(letter.lower())], float(angle))
-        R = matmul(R, turn) if letter.islower() else matmul(turn, R)  # small letters: axes turn along
+        R = matmul(R, turn) if letter.islower() else matmul(turn, R)  # lower-case letters: rotating axes
     return R
 
 
@@ -129,7 +129,7 @@ def _unit(element: MjcfElement, key: str, values: Floats | list[float]) -> Float
     v = np.array(values, dtype=float)
     largest = float(np.abs(v).max())
     if largest < 1e-14:
-        raise InputError(f"{element.where}: {key} must have a direction, got zeros.")
+        raise InputError(f"{element.where}: {key} must not be all zeros.")
     v = v / largest
     v = v / norm(v)
     return v

@@ -1,4 +1,4 @@
-"""From MJCF to an Arm."""
+"""Read MJCF as an Arm."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from forearm.files.mjcf.tree import ArmBody, BodyTree, joints_of
 from forearm.portable import total
 from forearm.reading.xml import Element, parse_xml
 
-# Sections that say nothing of how an arm moves, or are read where they are needed.
+# Sections that do not affect the motion, or are read where they are needed.
 KNOWN = {
     "compiler", "option", "size", "statistic", "visual", "asset", "default", "worldbody", "contact", "sensor",
     "keyframe", "custom", "extension", "actuator", "tendon", "equality",
@@ -27,20 +27,20 @@ KNOWN = {
 
 
 def arm_from_mjcf(data: bytes, name: str, hand: str | None = None, root: str | None = None) -> Arm:
-    """The arm in MJCF text called `name` in messages; without a folder it can include nothing."""
+    """The arm in MJCF text; messages refer to it as `name`; without a folder, includes are refused."""
     return arm_from_mujoco_element(parse_xml(data, name, MOST_OF_TAG), name, None, hand, root)
 
 
 def arm_from_mujoco_element(
     mujoco: Element, name: str, path: Path | None, hand: str | None = None, root: str | None = None
 ) -> Arm:
-    """The arm in the root element of an MJCF file; `path` is where it lies, for what it includes."""
+    """The arm in the root element of an MJCF file; includes are relative to its `path`."""
     if mujoco.tag != "mujoco":
         raise InputError(f"{mujoco.place}: expected <mujoco> at the root of MJCF, got <{mujoco.tag:.40}>.")
     mujoco = with_includes(mujoco, path)
     ignored, settings, defaults = Ignored(name), settings_of(mujoco), Defaults(mujoco)
     if settings.has_fluid:
-        ignored.add("the fluid of <option>", next(mujoco.all("option")))
+        ignored.add("the fluid (wind, density, viscosity) of <option>", next(mujoco.all("option")))
     for element in mujoco.children:
         if element.tag not in KNOWN:
             ignored.add(f"<{element.tag:.40}>", element)
@@ -62,7 +62,7 @@ def arm_from_mujoco_element(
 
 
 def with_total_mass(bodies: tuple[ArmBody, ...], wanted: float, name: str) -> tuple[ArmBody, ...]:
-    """The bodies with masses and inertias scaled to the sum of `settotalmass`, where that is above 0."""
+    """The bodies, scaled to a total mass of `settotalmass` if that is above 0."""
     if wanted <= 0.0:
         return bodies
     parts = [part for body in bodies for part in body.walk()]

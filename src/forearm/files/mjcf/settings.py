@@ -1,4 +1,4 @@
-"""What <compiler> and <option> say of the whole file."""
+"""The global settings of a file in <compiler> and <option>."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FLUID = ("density", "viscosity", "wind")
 
 @dataclass(frozen=True)
 class MjcfSettings:
-    """The settings that change what the numbers of a file mean."""
+    """The settings that affect how the numbers of a file are read."""
 
     degrees: bool
     eulerseq: str
@@ -27,19 +27,19 @@ class MjcfSettings:
     boundmass: float
     boundinertia: float
     settotalmass: float
-    groups: tuple[float, float]  # of geoms that have mass
+    groups: tuple[float, float]  # of geoms that contribute mass
     gravity: Floats
     has_fluid: bool
-    meshdir: str  # where the files of meshes lie, seen from the main file
-    strippath: bool  # whether folders in the names of files are left out
+    meshdir: str  # the folder of meshes, relative to the main file
+    strippath: bool  # whether folders in file names are stripped
 
 
 def settings_of(root: Element) -> MjcfSettings:
-    """The settings of a file; where an attribute stands several times, the last counts."""
+    """The settings of a file; of repeated attributes the last counts."""
     compiler, option, flag = _merged(root, "compiler"), _merged(root, "option"), _flags(root)
     if compiler.choice("coordinate", ("local", "global"), "local") == "global":
         raise InputError(
-            f"{compiler.where}: coordinate='global' is not supported, nor by MuJoCo since 2.3.4; convert "
+            f"{compiler.where}: coordinate='global' is not supported (MuJoCo dropped it in 2.3.4); convert "
             "the file with an older MuJoCo first."
         )
     eulerseq = compiler.values.get("eulerseq", "xyz")

@@ -1,4 +1,4 @@
-"""Bodies with joints, as MuJoCo has them: what a file and a compiled model are read into. No XML here."""
+"""Bodies with joints, as in MuJoCo: the common form of a file and of a compiled model. No XML here."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ WORLD = "world"
 
 @dataclass(frozen=True, eq=False)
 class ArmJoint:
-    """One freedom of a body: a turn about an axis (3,) through `pos`, or a slide along it, both in the
-    body's frame; at q = `ref` the body is where it is written.
+    """One degree of freedom of a body: a rotation about an axis (3,) through `pos`, or a translation along
+    it, both in the body's frame; at q = `ref` the body is at its written pose.
     """
 
     name: str
@@ -34,9 +34,10 @@ class ArmJoint:
 
 @dataclass(frozen=True, eq=False)
 class ArmBody:
-    """A body: where it sits in its parent, the joints that move it, in their order, and what it weighs.
+    """A body: its pose in the parent, its joints in order, and its mass properties.
 
-    `loose` says where a free or a ball joint moves it, `unknown_mass` why its mass is not known.
+    `loose` gives the location of a free or ball joint that moves it, `unknown_mass` the reason why its mass
+    is unknown.
     """
 
     name: str
@@ -50,7 +51,7 @@ class ArmBody:
     where: str = ""
 
     def walk(self) -> Iterator[ArmBody]:
-        """It and everything on it, depth first."""
+        """The body and its whole subtree, depth first."""
         stack = [self]
         while stack:
             body = stack.pop()
@@ -60,8 +61,8 @@ class ArmBody:
 
 @dataclass(frozen=True, eq=False)
 class BodyTree:
-    """Everything that an arm is made of: the bodies on the world, gravity there, the joints that actuators
-    drive, as they are with them, and those that follow others.
+    """All data for an arm: the bodies on the world, gravity, the actuated joints (with their drives) and the
+    coupled joints.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""From an Arm to MJCF: bodies in bodies, numbers in full, and a warning for what MJCF cannot say."""
+"""Write an Arm as MJCF: nested bodies, numbers in full, a warning for what is lost."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from forearm.spatial import Floats, rpy_of
 from forearm.values import LARGEST
 
 HAND_SITE = "attachment_site"
-# MuJoCo refuses moving bodies with less mass or inertia than 1e-15, and moments that miss A + B >= C in the
-# last bit. So much is added there, in kg and kg m^2, and relative to C: no motion shows it.
+# MuJoCo refuses moving bodies with mass or inertia below 1e-15, and moments that violate A + B >= C in
+# the last bit. These amounts are added, in kg, kg m^2 and relative to C; they do not affect the motion.
 DUST = 2e-15
 FLAT = 1e-14
-DEEPEST = MAX_DEPTH - 5  # levels of bodies that a reader takes
+DEEPEST = MAX_DEPTH - 5  # nesting depth that readers support
 
 
 def save_mjcf(arm: Arm, path: str | os.PathLike[str]) -> None:
-    """Write the MJCF file, whole or not at all, and name what it could not hold."""
+    """Write the MJCF file atomically, and warn of what it cannot represent."""
     text, lost = mjcf_text(arm), list(_losses(arm))
     if lost:
         warnings.warn(
-            f"{arm.name}: MJCF cannot say, so it is left out: {'; '.join(lost)}.", LossWarning, stacklevel=3
+            f"{arm.name}: not representable in MJCF, left out: {'; '.join(lost)}.", LossWarning, stacklevel=3
         )
     write_text(path, text)
 
 
 def mjcf_text(arm: Arm) -> str:
-    """The text of the MJCF file of an arm."""
+    """The arm as MJCF text."""
     framed = _renamed(in_joint_frames(arm))
     joints = [joint for joint in framed.tree if joint.kind != "fixed"]
     gravity = framed.gravity
@@ -62,7 +62,7 @@ def mjcf_text(arm: Arm) -> str:
 
 
 def _renamed(arm: Arm) -> Arm:
-    """The arm with no link called as MuJoCo calls the world, unless that is what it is."""
+    """Rename a link whose name is reserved for MuJoCo's world, unless it is the world."""
     taken = {link.name for link in arm.links}
     if WORLD not in taken or _is_on_world(arm):
         return arm
@@ -79,7 +79,7 @@ def _renamed(arm: Arm) -> Arm:
 
 
 def _is_on_world(arm: Arm) -> bool:
-    """Whether the base is the world itself: of no mass, where the world is, and one body moves on it."""
+    """Whether the base is the world itself: massless, at the world frame, and carrying one moving body."""
     on_base = [joint for joint in arm.tree if joint.parent == arm.base_link]
     return (
         arm.base_link == WORLD
@@ -91,7 +91,7 @@ def _is_on_world(arm: Arm) -> bool:
 
 
 def _bodies(arm: Arm) -> Iterator[str]:
-    """The lines of all bodies, each inside the one that it sits on."""
+    """The lines of all bodies, each nested in its parent."""
     heavy = _heavy(arm)
     inside: list[str] = []
     bodies = list(gathered(arm))
@@ -104,8 +104,8 @@ def _bodies(arm: Arm) -> Iterator[str]:
         inside.append(body.link.name)
         if len(inside) > DEEPEST:
             raise ModelError(
-                f"{arm.name}: bodies nested more than {DEEPEST} deep, which readers of MJCF do not take; "
-                "write a URDF or an arm file."
+                f"{arm.name}: bodies nested more than {DEEPEST} deep, more than MJCF readers support; write "
+                "a URDF or an arm file."
             )
         yield f"{margin}<body name={quoteattr(body.link.name)}{_place(body)}>"
         lines = [*_inertial(body.link, bool(body.joints), heavy[body.link.name])]
@@ -115,7 +115,7 @@ def _bodies(arm: Arm) -> Iterator[str]:
 
 
 def _closed(inside: list[str], name: str) -> Iterator[str]:
-    """The ends of bodies up to the one of that name, which stays open."""
+    """Close the bodies up to the one of that name, which stays open."""
     while inside and inside[-1] != name:
         inside.pop()
         yield "    " + "  " * len(inside) + "</body>"
@@ -127,7 +127,7 @@ def _place(body: WrittenBody) -> str:
 
 
 def _heavy(arm: Arm) -> dict[str, bool]:
-    """Whether MuJoCo takes a link as one that may move: it or something fixed on it has mass and inertia."""
+    """Whether MuJoCo accepts a link as a moving body: it or something fixed to it has mass and inertia."""
     heavy = {}
     for link in arm.links:
         heavy[link.name] = link.mass >= DUST and bool(np.linalg.eigvalsh(link.inertia)[0] >= DUST)
@@ -143,7 +143,7 @@ def _inertial(link: Link, moves: bool, is_heavy: bool) -> Iterator[str]:
         return
     is_diagonal = not (inertia - np.diag(np.diag(inertia))).any()
     a, b, c = sorted(np.diag(inertia)) if is_diagonal else np.linalg.eigvalsh(inertia)
-    short = c - a - b  # of A + B >= C; more than rounding, as of a flat body, no body has
+    short = c - a - b  # deficit of A + B >= C; anything beyond rounding is not physical
     if needs_dust:
         mass, inertia = max(mass, DUST), inertia + DUST * np.eye(3)
     elif a < DUST and not is_diagonal:
@@ -202,11 +202,11 @@ def _section(tag: str, lines: Iterable[str]) -> list[str]:
 
 def _losses(arm: Arm) -> Iterator[str]:
     if WORLD in {link.name for link in arm.links} and not _is_on_world(in_joint_frames(arm)):
-        yield f"that a link is called {WORLD!r} (it is 'base' there)"
+        yield f"the link name {WORLD!r} (written as 'base')"
     for link in arm.links:
         a, b, c = np.linalg.eigvalsh(link.inertia)
         if c - a - b > 1e-9 * c:
-            yield f"principal moments of link {link.name!r}, which no body has (MuJoCo refuses them)"
+            yield f"principal moments of link {link.name!r}, physically impossible (MuJoCo refuses them)"
     lost: dict[str, list[str]] = {}
     for joint in arm.tree:
         for what in (*lost_of_drive(joint), *_lost_limits(joint)):
@@ -220,9 +220,9 @@ def _lost_limits(joint: Joint) -> Iterator[str]:
     if joint.max_speed is not None:
         yield "speed limits"
     if joint.kind != "fixed" and joint.limits.lower == joint.limits.upper:
-        yield "limits without a range between them"
+        yield "limits with an empty range"
     if joint.max_effort == 0.0:
-        yield "that there is no effort"
+        yield "a max_effort of 0"
 
 
 def _numbers(values: Iterable[float] | Floats) -> str:

@@ -28,15 +28,13 @@ def rows(peers: bool) -> Iterator[BenchmarkRow]:
         what = f"{arm.n} joints, {'friction' if arm.joints[0].friction else 'rigid'}"
         operations = int(ComputedTorque(arm).operations)
         yield beside(
-            f"a cycle of computed torque, {what}",
+            f"one cycle of computed torque, {what}",
             _cycles(arm),
             group="control",
             bar=CYCLE_UNDER,
             operations=operations,
         )
-        yield beside(
-            f"a motion of 2 s at 1 kHz, {what}", _motion(arm), repeats=5, group="control", bar=RUN_UNDER
-        )
+        yield beside(f"2 s motion at 1 kHz, {what}", _motion(arm), repeats=5, group="control", bar=RUN_UNDER)
 
 
 def _cycles(arm: Arm) -> Work:

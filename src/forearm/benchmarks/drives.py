@@ -32,11 +32,11 @@ STRIBECK: dict[str, Any] = {"viscous": 0.5, "coulomb": 2.0, "static": 3.0, "stri
 # Maximum cost of drive effects, in steps of the rigid arm.
 COSTS: dict[str, tuple[float | None, dict[str, Any]]] = {
     "seven springs": (2.5, {"elasticity": Elasticity(**SPRING)}),
-    "springs by a curve": (2.5, {"elasticity": Elasticity(curve=CURVE, damping=5.0)}),
-    "springs, spinning rotors": (2.5, {"elasticity": Elasticity(**SPRING, rotor_axis=(0.0, 0.0, 1.0))}),
-    "springs behind gaps": (2.5, {"elasticity": Elasticity(**SPRING, half_gap=1e-4)}),
+    "nonlinear springs": (2.5, {"elasticity": Elasticity(curve=CURVE, damping=5.0)}),
+    "springs, gyroscopic rotors": (2.5, {"elasticity": Elasticity(**SPRING, rotor_axis=(0.0, 0.0, 1.0))}),
+    "springs with backlash": (2.5, {"elasticity": Elasticity(**SPRING, half_gap=1e-4)}),
     "LuGre": (1.5, {"friction": Friction(**STRIBECK, bristle_stiffness=1e4, bristle_damping=20.0)}),
-    "Stribeck, sticking": (None, {"friction": Friction(**STRIBECK)}),
+    "Stribeck friction, stiction": (None, {"friction": Friction(**STRIBECK)}),
 }
 
 
@@ -90,7 +90,7 @@ def _inverse(arm: Arm) -> Iterator[BenchmarkRow]:
         7,
     )
     name = "motor torques of the elastic Panda, per state of 10,000"
-    yield BenchmarkRow(name, ours / STATES, peer="of the rigid one", peer_seconds=theirs / STATES)
+    yield BenchmarkRow(name, ours / STATES, peer="rigid arm", peer_seconds=theirs / STATES)
 
 
 class _UndrivenRun:

@@ -70,7 +70,7 @@ def identification_rows(peers: bool) -> Iterator[BenchmarkRow]:
     seconds = median_time(lambda: fits.append(_linear(arm, raw)), STARTS)
     yield BenchmarkRow("linear stage, qd and qdd from q", seconds, LINEAR, group=IDENTIFICATION)
     seconds = median_time(lambda: consistent_fit(arm, fits[-1].solution, 0.3, None), STARTS)
-    yield BenchmarkRow("bodies that can exist", seconds, CONSISTENT, group=IDENTIFICATION)
+    yield BenchmarkRow("physically consistent bodies", seconds, CONSISTENT, group=IDENTIFICATION)
     seconds = median_time(lambda: identify(arm, raw, torque_side="motor"), STARTS)
     yield BenchmarkRow("everything", seconds, group=IDENTIFICATION)
 

@@ -62,7 +62,7 @@ def rows(peers: bool) -> Iterator[BenchmarkRow]:
     T = _poses(panda, FEW)
     T[:, :3, 3] *= FARTHER
     seconds = median_time(lambda: inverse_numeric(panda, T), 5) / FEW
-    yield BenchmarkRow(f"a pose out of the Panda's reach, {STARTS} starts", seconds, group=group)
+    yield BenchmarkRow(f"a pose beyond the Panda's reach, {STARTS} starts", seconds, group=group)
 
 
 def _closed_forms(peers: bool, group: str) -> Iterator[BenchmarkRow]:

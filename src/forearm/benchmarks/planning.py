@@ -55,7 +55,7 @@ def rows(peers: bool) -> Iterator[BenchmarkRow]:
     one, each = (
         ([Ruckig(x).work() for x in (few, states)]) if peers and problem("Ruckig") is None else (None, None)
     )
-    name = "a plan with limits of jerk"
+    name = "a jerk-limited plan"
     yield beside(f"{name}, one at a time", ours(few, False), one, 5, group="plans", bar=ONE_JERK_UNDER)
     yield beside(f"{name}, 100,000 at once", ours(states, True), each, 3, group="plans", bar=EACH_JERK_UNDER)
     for name in ARMS:

@@ -49,11 +49,11 @@ def rows(peers: bool) -> Iterator[BenchmarkRow]:
     alone = Alone(panda, q, qd)
     row = beside("10 s of the Panda, steps alone", alone.work(), work, 5, group="simulation", at_least=FASTER)
     yield row
-    yield beside("the same by simulate", _whole(panda, q, qd), work, 5, group="simulation")
-    yield BenchmarkRow(f"energy kept to {alone.energy_error():.3g} J in", row.seconds, group="simulation")
+    yield beside("the same with fa.simulate", _whole(panda, q, qd), work, 5, group="simulation")
+    yield BenchmarkRow(f"energy drift {alone.energy_error():.3g} J", row.seconds, group="simulation")
     if theirs is not None and row.peer_seconds is not None:
         yield BenchmarkRow(
-            f"by MuJoCo to {theirs.energy_error():.3g} J in", row.peer_seconds, group="simulation"
+            f"MuJoCo's energy drift {theirs.energy_error():.3g} J", row.peer_seconds, group="simulation"
         )
     yield from _costs()
     yield from adaptive.rows(peers)

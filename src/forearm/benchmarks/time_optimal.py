@@ -31,7 +31,7 @@ RIGID, DRIVEN, GEARED = 8e-3, 15e-3, 60e-3  # s: limit for a plan
 AGREE = 1e-3  # of the duration: allowed difference of two planners
 ACCELERATION = 10.0  # rad/s^2
 STARTS = 3  # fresh processes, of which the median is reported
-GROUP = "shortest time, panda, 1,000 intervals"
+GROUP = "time-optimal motion, panda, 1,000 intervals"
 FIRST_PLAN = """\
 import time
 import forearm as fa

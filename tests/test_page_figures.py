@@ -73,7 +73,7 @@ def test_what_simplifications_save_on_the_puma() -> None:
         "counterbalanced, no gravity": "counterbalanced",
         "three of six joints locked": "3 joints locked",
     }
-    printed = rows_below("control.md", "simplification | saved | Waters | what it costs")
+    printed = rows_below("control.md", "simplification | saved | Waters | cost")
     found = {saving.name: saving for saving in control.savings(arm_of("puma560"))}
     for name, saved, *_ in printed:
         assert f"{100.0 * found[names.get(name, name)].saved:.1f} %" == saved, name
@@ -87,9 +87,9 @@ def test_terms_left_out_along_a_motion() -> None:
     found = {error.dropped: error for error in fa.dynamics.drop_errors(arm_of("puma560"), *motion)}
     text = " ".join((DOCS / "dynamics.md").read_text(encoding="utf-8").split())
     for name, words in {
-        "no-velocity-terms": r"joint 2 up to ([\d.]+) N m \((\d+) % rms\)",
+        "no-velocity-terms": r"up to ([\d.]+) N m at joint 2 \((\d+) % rms\)",
         "no-gravity": r"dropping gravity up to ([\d.]+) N m()",
-        "own-link-only": r"own link only up to ([\d.]+) N m \((\d+) % rms\)",
+        "own-link-only": r"own link up to ([\d.]+) N m \((\d+) % rms\)",
     }.items():
         said = re.search(words, text)
         assert said is not None, name
@@ -103,7 +103,7 @@ def test_single_precision_of_two_bars() -> None:
     """As `forearm precision ascher2`: 180 postures."""
     study = fa.dynamics.precision_study(arm_of("ascher2"), [[0.0, np.radians(2.0 * k)] for k in range(180)])
     for method, largest, mean in rows_below(
-        "dynamics.md", "`forearm precision ascher2` | largest, rad/s² | mean"
+        "dynamics.md", "`forearm precision ascher2` | largest error, rad/s² | mean"
     ):
         assert study.difference(method, 1) == pytest.approx((float(largest), float(mean)), rel=0.15), method
 

@@ -221,7 +221,7 @@ def test_a_log_without_rows_gives_no_figures(tmp_path: Path, capsys: Capture) ->
         (
             "inverse",
             ("--q", "0,0,0,0,0,0"),
-            "--q: only for a single state, and --from LOG gives many; leave one of the two out.",
+            "--q: only for a single state, but --from LOG has many; leave one of them out.",
         ),
         ("inverse", ("--qdd", "0,0,0,0,0,0"), "--qdd: only for a single state"),
         ("inverse", ("--trace",), "--trace: only for a single state"),

@@ -298,7 +298,7 @@ FAR = "9,9,9,0,0,0"
         (("generate", "ur5", "--lang", "x"), "--lang: expected one of c, cpp"),
         (("generate", "ur5", "--formulation", "x"), "--formulation: expected one of "),
         (("generate", "ur5", "--parameter", "x"), "--parameter: there is no 'x' in 'ur5'"),
-        (("generate", "ur5", "--parameter", "drives"), "a motor; write some into the arm file."),
+        (("generate", "ur5", "--parameter", "drives"), "a motor; write them into the arm file."),
         (("generate", "panda", "--function", "inverse_kinematics"), "'forearm kinematics --numeric'"),
     ],
 )

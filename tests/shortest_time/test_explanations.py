@@ -117,7 +117,7 @@ def test_a_limit_below_gravity() -> None:
     arm, weak = ARM.rigid(), TORQUE * [1.0, 0.12, 1.0, 1.0, 1.0, 1.0]
     message = refusal(arm, WAY, **(LIMITS | {"torque": weak}))
     found = re.search(
-        rf"'waypoints' cannot be passed at s = {NUMBER} of {NUMBER}, q = (\[.*\]): standing still joint2 "
+        rf"'waypoints' cannot be passed at s = {NUMBER} of {NUMBER}, q = (\[.*\]): at rest joint2 "
         rf"needs a torque of {NUMBER} N m \(N\), {NUMBER} times the {NUMBER} allowed",
         message,
     )

@@ -105,7 +105,7 @@ def test_a_duration_with_jerk() -> None:
     plan = planned(jerk=200.0, duration=1.5 * shortest.duration)
     assert plan.duration == pytest.approx(1.5 * shortest.duration, rel=1e-9)
     assert rates(plan)[1].max() == pytest.approx(rates(shortest)[1].max() / 1.5**3, rel=1e-3)
-    with pytest.raises(fa.InputError, match=rf"is too short: .* allow {shortest.duration:.6g} s"):
+    with pytest.raises(fa.InputError, match=rf"is too short: .* limits is {shortest.duration:.6g} s"):
         planned(jerk=200.0, duration=0.9 * shortest.duration)
 
 
@@ -115,7 +115,7 @@ def test_speeds_at_the_ends_with_jerk() -> None:
     assert plan.motion.along(np.array([0.0, plan.duration]))[1] == pytest.approx([0.5, 0.3], rel=1e-9)
     assert rates(plan)[1].max() <= KEPT * 200.0
     slower = planned(spline(WAY), jerk=200.0, start_speed=0.5, duration=3.0)
-    assert "start_speed: the duration asked for lowers it from 0.5 to 0." in slower.notes[0]
+    assert "start_speed: the requested duration lowers it from 0.5 to 0." in slower.notes[0]
 
 
 def test_what_cannot_be_held_cannot_be_passed_slowly() -> None:

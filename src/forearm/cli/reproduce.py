@@ -52,7 +52,7 @@ def _run(given: argparse.Namespace) -> int:
         show(_report([result for result in results if result.item.id == item]))
         print()
     show(_summary(results))
-    print(headline(results))
+    print(filled(headline(results), width()))
     if given.figures:
         print("".join(f"{line}\n" for line in _not_drawn(given.document)), end="")
         print("" if drawn else f"no figure of {given.document} is drawn\n", end="")

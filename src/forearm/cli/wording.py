@@ -59,7 +59,7 @@ WORDS = (
     (r"\bfa\.checking\.check\(arm\)", "'forearm check'"),
     (r"\. Use arm\.rigid\(\), or method ('\w+' or '\w+')", r". Add --rigid, or use \1"),
     (r"\btake arm\.rigid\(\)", "add --rigid"),
-    (r"; arm\.with_drives gives it (one|some)\.", r"; write \1 into the arm file."),
+    (r"; add (it|them) with arm\.with_drives\.", r"; write \1 into the arm file."),
 )
 
 

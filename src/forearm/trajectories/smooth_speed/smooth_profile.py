@@ -135,7 +135,7 @@ def smooth_profile(
         if (is_settled and excess.max() <= EXACT) or iteration == MAX_ITERATIONS:
             break
         if found is None:
-            # Rows may be far from satisfied; close to rest they are not.
+            # Rows may be far from satisfied; at low speed, close to rest, they are satisfied.
             lowered = b / max(1.0, float(excess.max()) / FAR)
             found = shortest(elements, made, lowered, None, ROUGH)
         else:

@@ -134,7 +134,7 @@ def test_arguments_as_they_were_still_work_and_say_how_to_write_them() -> None:
         with pytest.warns(FutureWarning) as told:
             before = fa.simulate(block(), [0.0], [1.0], 0.02, **given, **old)
         for name, (record, kind) in SPELLING.items():
-            text = f"simulate: {name}=... is now {record}={kind.__name__}({name}=...); the old spelling goes"
+            text = f"simulate: {name}=... is now {record}={kind.__name__}({name}=...); the old spelling will"
             assert any(str(warning.message).startswith(text) for warning in told)
         assert all(warning.filename == __file__ for warning in told)
         after = fa.simulate(block(), [0.0], [1.0], 0.02, **given, **spelt(**old))

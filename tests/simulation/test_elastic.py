@@ -179,7 +179,7 @@ def test_steps_too_long_for_a_swing_are_told(method: str, most: float) -> None:
     arm = two_masses(stiffness=K)
     fine = fa.simulate(arm, [0.0], [0.0], 30.0, step=0.99 * most / w, **given)
     assert np.abs(fine.drives["motor_q"] - fine.q).max() < 0.011
-    with pytest.warns(fa.StepWarning, match=r"too long for way, whose drive swings at 3.4 Hz.*'radau'"):
+    with pytest.warns(fa.StepWarning, match=r"too long for way, whose drive oscillates at 3.4 Hz.*'radau'"):
         grown = fa.simulate(arm, [0.0], [0.0], 30.0, step=1.03 * most / w, **given)
     assert not grown.ok or np.abs(grown.drives["motor_q"] - grown.q).max() > 1.0
     with pytest.warns(fa.StepWarning, match="simulate_many: steps of"):

@@ -260,7 +260,7 @@ def test_what_gravity_or_friction_take_is_said_with_the_joint() -> None:
 def test_velocities_that_a_voltage_does_not_allow_are_refused() -> None:
     """5 rad/s turn 33 V back."""
     passed = [fa.Waypoint(q=POINTS[0]), fa.Waypoint(q=0.0, qd=[5.0, np.nan]), fa.Waypoint(q=POINTS[1])]
-    said = r"velocities of the request exceed the drives.*joint1 needs 3\d\.\d+ of the 20 V .* Use lower"
+    said = r"velocities of the request are too high.*joint1 needs 3\d\.\d+ of the 20 V .* Use lower"
     with pytest.raises(fa.InputError, match=said):
         fa.plan(motored(max_voltage=20.0), fa.Request(passed, lower=-1e9, upper=1e9))
     slower = [fa.Waypoint(q=POINTS[0]), fa.Waypoint(q=0.0, qd=[1.5, np.nan]), fa.Waypoint(q=POINTS[1])]

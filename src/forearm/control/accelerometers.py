@@ -7,8 +7,8 @@ the reading,
 
     z . wd = (A(d e1, e2) - A(0, e2) - A(d e2, e1) + A(0, e1)) / 2d :
 
-a and g cancel, and so does w1 w2, which both pairs contain. z is fixed in both links, and its own rotation
-rate is perpendicular to it, so qdd = z . wd of the link after the joint minus that of the link before it, for
+a and g cancel, and so does w1 w2, which both pairs contain. z is fixed in both links, and its rate of change
+is perpendicular to it, so qdd = z . wd of the link after the joint minus that of the link before it, for
 any q and qd.
 
 For a prismatic joint qdd = A_behind(0, z) - A_before(q z, z): both readings contain the same free fall, the
@@ -90,7 +90,7 @@ class Accelerometers:
         return bodies, np.array([a.place for a in self.each]), np.array([a.along for a in self.each])
 
     def _coordinates(self, q: Floats) -> Floats:
-        """Coordinates of the measured joints: those of the degrees of freedom and their mimic joints."""
+        """Coordinates (n,) of the measured joints: the first of each degree of freedom, mimic or not."""
         model = model_of(self.arm)
         first = [model.freedom.index(f) for f in range(self.arm.n)]
         made: Floats = q * np.array(model.multiplier)[first] + np.array(model.offset)[first]

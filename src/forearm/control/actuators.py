@@ -126,8 +126,8 @@ class Amplifiers:
         return np.clip(given, -most, most)
 
     def is_short(self, commands: Floats, asked: Floats, given: Floats, xd: Floats) -> NDArray[np.bool_]:
-        """Where the applied torque is below the command at the start of each period, (T, n), at velocities of
-        all coordinates (T, m); with inductance, where the current is at its limit.
+        """Where the applied torque falls short of the command at the start of each period, (T, n), at
+        velocities of all coordinates (T, m); with inductance, where the current is at its limit.
         """
         if self.believed is None:
             return np.asarray(np.abs(asked - given) > 0.0)

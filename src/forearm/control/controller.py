@@ -78,7 +78,7 @@ class Sample:
 
 
 def check_arm(arm: object) -> None:
-    """Refuse arms without moving joints."""
+    """Refuse anything but an Arm with joints that move."""
     if not isinstance(arm, Arm) or arm.n == 0:
         raise InputError(f"controller: expected an Arm with joints that move, got {shorten(arm)}.")
 

@@ -2,11 +2,9 @@
 pairs of states, or from arbitrary points.
 
 Waters IV: with six joints the 18 slopes of each torque take 18 pairs of values in which one parameter
-differs. He
-adds that 7 points contain 18 pairs. They contain 21, but the differences of 7 points span only 6 directions:
-from
-arbitrary points, 18 slopes need 19 points. `fitted_slopes` reports the number of directions that are
-determined.
+differs. He adds that 7 points contain 18 pairs. They contain 21, but the differences of 7 points span only
+6 directions: from arbitrary points, 18 slopes need 19 points. `fitted_slopes` reports the number of
+directions that are determined.
 """
 
 from __future__ import annotations

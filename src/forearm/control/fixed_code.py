@@ -1,8 +1,7 @@
 """Functions and controllers of an arm in fixed point, for processors without floating point. Waters IV.
 
 The input ranges determine the range of every value, the ranges the formats, and the formats the errors:
-nothing
-overflows within the ranges, and a bound on the error of the results is stated.
+nothing overflows within the ranges, and a bound on the error of the results is stated.
 """
 
 from __future__ import annotations

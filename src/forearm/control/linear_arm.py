@@ -63,9 +63,8 @@ class LinearArm:
         return np.block([[F, G], [zero, -one]]), np.vstack([np.zeros_like(G), one])
 
     def radius(self, gains: Floats, period: float, delay: int = 0) -> float:
-        """Largest |z| under tau = -gains (x, xd, and with a delay the pending torques), gains (n, 2 m) or (n,
-        2 m + n):
-        below 1 the loop is stable.
+        """Largest |z| under tau = -gains (x, xd, and with a delay the pending torques), gains (n, 2 m) or
+        (n, 2 m + n): below 1 the loop is stable.
         """
         F, G = self.with_delay(period, delay)
         return float(np.abs(np.linalg.eigvals(np.eye(len(F)) + F - G @ gains)).max())

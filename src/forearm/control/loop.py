@@ -65,7 +65,7 @@ def run(
             accelerations.
         actuators: how commands reach the plant, by default as torques without delay.
         hand_force: external force and moment (6,) at the hand's origin, base axes, constant or a function of
-            t, q, qd evaluated once per period; the controller measures it, and `tau` of the result includes
+            t, q, qd evaluated once per period; the controller receives it, and `tau` of the result includes
             J^T times it; refused for elastic joints. None: no force.
         step: integration step of the plant (fourth order), s, possibly reduced slightly; None: 0.25 ms, or
             less for strongly damped drives or stiff springs.

@@ -173,7 +173,9 @@ def sampled(arm: Arm, motion: Any, period: float) -> Reference:
             f"motion: expected at least two samples of {arm.n} joints for {arm.name!r}, got {got}."
         )
     if not all(np.isfinite(block).all() for block in states):
-        raise InputError("motion: it contains NaN; part of a Cartesian line may be out of reach.")
+        raise InputError(
+            "motion: it contains values that are not finite; part of a Cartesian line may be out of reach."
+        )
     blocks = [np.array(block, dtype=np.float64, order="C") for block in states]
     for block in blocks:  # controllers receive rows of them
         block.flags.writeable = False

@@ -137,7 +137,7 @@ class Store:
     ) -> Store:
         """The store extended by points measured along a motion.
 
-        They have no slopes, since an arm does not measure them; `sloped` fits slopes to the points.
+        The result has no slopes, since an arm does not show them; `sloped` fits slopes to the points.
 
         Args:
             q, qd, qdd: the motion (m, n).

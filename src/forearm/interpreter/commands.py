@@ -122,7 +122,7 @@ def _database_read(session: Session, answers: Answers, _given: int) -> None:
     session.output.show(welcome(arm, gravity))
     if not np.array_equal(arm.gravity, session.variables.arm.gravity):
         own = (
-            "along z only, which its own is not"
+            "along z only, unlike that of the arm file"
             if arm.gravity[:2].any()
             else f"that of the arm file is {number(-arm.gravity[2], 8)}"
         )

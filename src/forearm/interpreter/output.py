@@ -50,7 +50,7 @@ class Output:
             raise InputError(f"the output file {self.name!r} is already open; use close_output_file first.")
         try:
             if Path(path).exists() and not Path(path).is_file():
-                raise InputError(f"{path}: not a regular file.")
+                raise InputError(f"{path}: not a regular file; give another name.")
             self._file = Path(path).open("w", encoding="utf-8")  # noqa: SIM115 - it stays open from command to command
             self.name = path
         except (OSError, ValueError) as error:

@@ -156,7 +156,7 @@ def run_tasks(
             except KeyError as error:
                 name = work.graph.tasks[task].name
                 raise InputError(
-                    f"{name} comes before a task that it depends on; move it behind that task."
+                    f"{name} comes before a task that it depends on; move it after that task."
                 ) from error
             values[len(left.given) + k] = operation.of(*operands)
     return np.array([value(torque) for torque in left.torques])

@@ -69,7 +69,7 @@ def traced_function(arm: Arm, function: str) -> Traced:
     if len(traced.graph) > MOST_OPERATIONS:
         raise InputError(
             f"schedule: {function} of {arm.name!r} has more than {MOST_OPERATIONS} "
-            "operations; take a shorter arm."
+            "operations; use an arm with fewer joints."
         )
     return traced
 

@@ -26,7 +26,7 @@ STANFORD_TWISTS = (0, -90, 90, 0, -90, 90)
 # Table 4.4: non-zero elements of the centres of mass s and of the vectors p to the next link.
 STANFORD_CENTRES = ("yz", "z", "z", "yz", "yz", "z")
 STANFORD_WAYS = ("y", "y", "", "", "")
-MIDDLE = 5  # a link whose neighbours on both sides have no zeros that could be avoided
+MIDDLE = 5  # a link before and after which every element that can differ from 0 does
 
 
 def patterned_arm(

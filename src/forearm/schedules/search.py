@@ -26,8 +26,9 @@ def schedule_by_search(
     """The best of many list schedules; `bound` is proven, so that a schedule of that length is optimal.
 
     A schedule read backwards is one of the reversed graph; scheduling that by the times of the first, and the
-    result forwards again, seldom lengthens it and often shortens it (Li and Willis's passes). Backward passes
-    ignore `synchronisation`, which depends on earlier tasks; their order is timed forwards, with all costs.
+    result forwards again, never lengthens it much and often shortens it (Li and Willis's passes). Backward
+    passes ignore `synchronisation`, which depends on earlier tasks; their order is timed forwards, with all
+    costs.
     """
     best = replace(schedule_by_priority(graph, processors, communication, synchronisation), method="search")
     bound = lower_bound(graph, processors)

@@ -102,8 +102,8 @@ def with_old(where: str, old: Mapping[str, Any], **records: Any) -> list[Any]:
             raise TypeError(f"{where}() got an unexpected keyword argument {name!r}; {near}")
         record, kind = fields[name], type(records[fields[name]]).__name__
         warnings.warn(
-            f"{where}: {name}=... is now {record}={kind}({name}=...); the old spelling goes with the next "
-            "release.",
+            f"{where}: {name}=... is now {record}={kind}({name}=...); the old spelling will be removed in "
+            "the next release.",
             FutureWarning,
             stacklevel=3,
         )

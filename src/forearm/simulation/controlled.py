@@ -34,7 +34,7 @@ class Run(Simulation):
         measured: (q, qd) as reported by the sensors, (T, n) each; with sensors on the motors alone, motor
             positions and speeds divided by the gear ratios.
         asked: commanded torques (T, n), N m (N).
-        saturated: (T, n), where the applied torque is below the commanded one.
+        saturated: (T, n), where the applied torque falls short of the commanded one.
         operations: operations of the controller per period.
         measured_motor: motor positions and speeds divided by the gear ratios as reported by the sensors, (T,
             n) each; None: no sensors on motors.

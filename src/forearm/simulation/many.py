@@ -35,7 +35,7 @@ from forearm.values import check_choice, check_kind, check_number
 
 Floats = NDArray[np.float64]
 FIXED = ("rk3", "rk4", "gill")
-LOOKED_AT = 8  # rows, where the step may be too long for some
+LOOKED_AT = 8  # rows checked for steps that are too long
 LONGEST = 100_000  # steps per call, if the next call can continue from states alone
 AT_ONCE = 4_000_000  # steps times rows per call; progress and Ctrl-C are handled between calls
 BLOCK, LEAST = 1 << 15, 64  # rows per call, at most and at least

@@ -52,8 +52,7 @@ class Tableau:
         if len(self.b) != stages or rows not in ([stages] * stages, list(range(stages))):
             raise InputError(
                 f"tableau {self.name!r}: expected one number per stage in c and b, and a full matrix a or "
-                "its "
-                "rows below its diagonal."
+                "its rows below the diagonal."
             )
         sums: list[tuple[str, Number, Number]] = [
             (f"row {i + 1} of a", sum(row), self.c[i]) for i, row in enumerate(self.a)

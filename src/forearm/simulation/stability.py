@@ -183,7 +183,7 @@ def warn_of_long_steps(
         share = step / most
         if share > 1.0:
             does = (
-                f"whose drive swings at {abs(rate) / (2.0 * math.pi):.3g} Hz"
+                f"whose drive oscillates at {abs(rate) / (2.0 * math.pi):.3g} Hz"
                 if isinstance(rate, complex)
                 else f"which its drive brakes within {1.0 / rate:.2g} s"
             )

@@ -206,9 +206,8 @@ class Course:
     input, computed on demand.
 
     `supply(given, qd)` returns the flow; `is_held`: the input is constant between two samples; `is_asking`:
-    it is
-    computed by a user's function, which must not be called after the run. `current` (T, n) are those that are
-    states but not coordinates.
+    it comes from a user's function, which must not be called after the run. `current` (T, n) are the currents
+    that are states but not coordinates.
     """
 
     simulator: Simulator

@@ -198,8 +198,8 @@ def too_weak(problem: PlanningProblem, motion: Switching | SmoothMotion) -> Inpu
     most = max(problem.demands.uses(motion, problem.step), key=lambda use: use.share)
     if np.nan_to_num(problem.qd).any():
         return InputError(
-            f"plan: the velocities of the request exceed the drives at any acceleration: {most.text} Use "
-            "lower velocities, other points, or a lighter payload."
+            "plan: the velocities of the request are too high for the drives at any acceleration: "
+            f"{most.text} Use lower velocities, other points, or a lighter payload."
         )
     return InputError(
         f"plan: gravity and friction leave no torque for the motion: even slowly, {most.text} Use other "

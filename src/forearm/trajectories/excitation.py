@@ -138,7 +138,7 @@ class Excitation:
             after=[
                 f"noise of one sample: {noise} N m (N){self.noise_note and f'; {self.noise_note}'}",
                 f"condition number {self.condition:.4g} (random motion: {self.start_condition:.4g}); "
-                f"deviations are {self.gain:.3g} times smaller in the geometric mean",
+                f"deviations are {self.gain:.3g} times smaller than with that one, in the geometric mean",
                 *self.poor,
                 *self.never_seen,
             ],

@@ -1,8 +1,7 @@
 """One joint at constant maximum acceleration: its feasible durations, and its phases for one of them.
 
 Every function accepts floats, or arrays of many joints. Waters III gives the method without velocity limit:
-from each
-end two lines of extremal acceleration in the plane of x and v^2, and the switch where they meet.
+from each end two lines of extremal acceleration in the plane of x and v^2, and the switch where they meet.
 
 Of all motions from (x0, v0) to (x1, v1) with |x''| <= a and |x'| <= v that take a time T, one accelerates
 fully to a velocity c, holds it, and accelerates fully to v1. Its distance increases with c, the slope being

@@ -195,7 +195,7 @@ def _problem(
     kind: Kind, time: float, until: float, stretch: Stretch, s: float, joint: str, text: str, unit: str
 ) -> Problem:
     x, y, z = _place(stretch.way.at(np.array([s]))[0][0])
-    where = f"at {time:.4g} {unit}, hand at ({x:.4g}, {y:.4g}, {z:.4g}) m, {joint} foremost"
+    where = f"at {time:.4g} {unit}, hand at ({x:.4g}, {y:.4g}, {z:.4g}) m, mainly {joint}"
     return Problem(kind, time, until, (x, y, z), joint, f"{where}: {text}.")
 
 

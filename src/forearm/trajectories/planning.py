@@ -154,7 +154,7 @@ class Plan:
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings: unmet waypoints, obstacles of a line, and positions to voltages beyond the arm's
+        """Warnings: unmet waypoints, what makes a line infeasible, and positions to voltages beyond the arm's
         limits.
         """
         found = [

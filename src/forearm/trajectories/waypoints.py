@@ -135,9 +135,8 @@ def _best_start(q: Array, given: Array, limits: MotionLimits) -> _Course:
 
 
 def _fastest(q: Array, given: Array, limits: MotionLimits) -> Array:
-    """Velocity that each joint alone could have at each open point where it moves on: v^2 = v'^2 + 2 a
-    |distance| from both
-    sides.
+    """Velocity that each joint alone could have at each open point where it moves on, from both sides by
+    v^2 = v'^2 + 2 a |distance|.
     """
     ways = np.diff(q, axis=0)
     before, after = np.vstack([0.0 * ways[:1], ways]), np.vstack([ways, 0.0 * ways[:1]])

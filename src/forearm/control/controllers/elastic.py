@@ -140,8 +140,8 @@ class StateFeedback:
 
     Two poles are at -w, the bandwidth; those of the spring keep their frequency and are damped. Slowing them
     down to w as well (`elastic_bandwidth`) takes a torque against the spring, and makes arms of several
-    joints unstable. w is limited to half of the sampling limit, and until the whole arm is stable in nine
-    configurations along the motion, linearised. Sensors on both sides are required.
+    joints unstable. w is reduced to at most half of the sampling limit, and further until the whole arm is
+    stable in nine configurations along the motion, linearised. Sensors on both sides are required.
 
     Args:
         arm: the controller's model of the arm, without backlash and rotor_axis.

@@ -42,7 +42,7 @@ def law_of_model(arm: Arm, law: str, dropped: str | None = None) -> TracedFuncti
 
 def forces_of(arm: Arm, dropped: str | None = None) -> TracedFunction:
     """Torques from q, qd, qdd and the velocities that set the direction of friction for joints at rest or
-    drifting; exact, or without velocity terms, gravity, or the links after each joint's own.
+    moving the wrong way; exact, or without velocity terms, gravity, or the links after each joint's own.
     """
     return law_of_model(arm, "feedforward", dropped)
 

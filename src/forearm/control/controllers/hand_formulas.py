@@ -15,7 +15,7 @@ from forearm.control.controllers.hand_inertia import HandInertia, HandTask
 from forearm.model import Array
 from forearm.symbols.scalars import Scalar, arctangent, maximum, minimum, root
 
-TINY = 1e-150  # the sine below which an angle counts as 0
+TINY = 1e-150  # divisor in place of the sine of an angle of 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,8 +29,8 @@ class Impedance:
     """tau = J^T (K e + D e') + g(q), with e the translation and rotation vector from the hand to its
     reference, base axes: a force F displaces the hand by K^-1 F.
 
-    With `feedforward` and `velocity_terms` Lambda e'' + D e' + K e = F. A posture acts in the null space of
-    redundant arms, with `feedforward`, and where `posture` is given; for as many joints as directions it
+    With `feedforward` and `velocity_terms` Lambda e'' + D e' + K e = F. A posture acts in the null space if
+    the arm is redundant, with `feedforward`, or if `posture` is given; with as many joints as directions it
     shows only near singular configurations.
 
     Args:

@@ -51,7 +51,8 @@ def savings(
     Args:
         arm: the arm.
         motion: the reference motion; None: `default_motion`.
-        locked: number of last joints locked at the start of the motion; None: half of them.
+        locked: number of last joints to lock, at their coordinates at the start of the motion; None: half of
+            them.
         distance: of counterweights from the axes, m.
     """
     rigid = arm.rigid()

@@ -57,8 +57,7 @@ def smooth(
     Args:
         points: joint coordinates (k + 1, n), rad or m.
         limits: range, velocity, acceleration, jerk and snap; accelerations of 1e30 count as unlimited. None:
-            no
-            limits.
+            no limits.
         velocities: joint velocities (k + 1, n), open where NaN, or (k + 1, m, n) with accelerations, jerks
             and snaps, m up to 4; None for a point, or as a whole: open. Open means 0 at the first and last
             point.

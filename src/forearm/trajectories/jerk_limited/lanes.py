@@ -50,7 +50,7 @@ def common_durations(lanes: Lanes, n: int, after: Array) -> Array:
         later = np.maximum.reduce(first, axis=1)
         moved = later > T[rows] * (1.0 + CLOSE)
         T[rows] = later
-        # a joint's own duration may be feasible while that of another is not
+        # a joint that can take its own duration may not be able to take that of another
         rows = rows[moved & (np.minimum.reduce(first, axis=1) < later) & (later < NEVER)]
         if not rows.size:
             break

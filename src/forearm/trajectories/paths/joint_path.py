@@ -30,8 +30,8 @@ class JointPath:
         breaks: boundaries of the pieces, (k+1,), increasing from 0.
         coefficients: of ascending powers of (s - breaks[i]), (k, d+1, n), rad or m.
         name: for messages.
-        polygon: the points (m, n) that it was made to follow; None: unknown.
-        marks: the breaks at which it passes these points, (m,); None: unknown.
+        polygon: the points (m, n) that it was made to follow; None: no polygon.
+        marks: the breaks at which it passes these points, (m,); None: no polygon.
     """
 
     breaks: Array

@@ -19,11 +19,11 @@ PATH = TableField(
     {
         "format": ChoiceField((FORMAT,)),
         "name": TextField("for messages"),
-        "breaks": ListField(NumberField(), doc="where pieces begin and end, rising from 0"),
+        "breaks": ListField(NumberField(), doc="boundaries of the pieces, increasing from 0"),
         "coefficients": ListField(
-            ListField(NUMBERS), doc="of each piece, by rising powers of s - break: one per joint, rad (m)"
+            ListField(NUMBERS), doc="of each piece, by ascending powers of s - break: one per joint, rad (m)"
         ),
-        "polygon": ListField(NUMBERS, doc="the points that it was asked to follow"),
+        "polygon": ListField(NUMBERS, doc="the points that it was made to follow"),
         "marks": ListField(NumberField(), doc="the breaks at which it passes them"),
     },
     required=("format", "name", "breaks", "coefficients"),

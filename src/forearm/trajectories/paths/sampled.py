@@ -19,8 +19,8 @@ Doubt = Callable[[Array], Array]  # q, q', q'' (m, 3, n) -> (m, 3)
 AGREEMENT = np.array([1e-10, 1e-8, 1e-6])
 PRIMES = tuple("q" + "'" * k for k in range(4))
 ROUNDING = 1e-14  # of q
-# of the distance between two cuts: initial breaks, unevenly spaced so that none coincides with the middle of
-# a line, where singular configurations lie by design.
+# of the distance between two cuts: initial breaks, unevenly spaced so that no later break coincides with the
+# middle of a line, where singular configurations lie by design.
 FIRST = np.array([0.0, 0.236, 0.472, 0.764])
 MOST = 20_000  # pieces
 SHORTEST = 1e-10  # of the length

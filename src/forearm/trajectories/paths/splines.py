@@ -28,16 +28,11 @@ def spline(
     """A path through points; repeated neighbours are dropped.
 
     Continuity 0 is the polygon, with a corner at every point. 1 is the cubic Hermite spline whose slopes keep
-    every joint
-    between its two points (Fritsch and Carlson), so nothing overshoots. 2 is the cubic spline that minimises
-    the integral of
-    |q''|^2: a natural spline, with q'' = 0 at the ends. Not-a-knot ends follow samples of a smooth curve more
-    closely, but
-    overshoot where points are few, as waypoints of an arm are; natural ones start straight, and through two
-    points yield
-    the line. 4 is the quintic spline that minimises the integral of |q'''|^2 among those with q'' = 0 at the
-    ends, for limits
-    on the rate of acceleration.
+    every joint between its two points (Fritsch and Carlson), so nothing overshoots. 2 is the cubic spline
+    that minimises the integral of |q''|^2: a natural spline, with q'' = 0 at the ends. Not-a-knot ends follow
+    samples of a smooth curve more closely, but overshoot where points are few, as waypoints of an arm are;
+    natural ones start straight, and through two points yield the line. 4 is the quintic spline that minimises
+    the integral of |q'''|^2 among those with q'' = 0 at the ends, for limits on the rate of acceleration.
 
     Args:
         points: joint coordinates (m, n), rad or m, up to 100,000 of them.

@@ -46,7 +46,7 @@ def series_derivatives(basis: str, count: int, duration: float, t: Floats, order
 
 
 def spline_knots(count: int) -> Floats:
-    """The ends of the pieces of so many B-splines, from 0 to 1."""
+    """The breakpoints of this many B-splines, from 0 to 1."""
     return np.linspace(0.0, 1.0, count + 2)
 
 

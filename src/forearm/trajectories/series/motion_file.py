@@ -21,7 +21,7 @@ MOTION = TableField(
         "format": ChoiceField((FORMAT,)),
         "basis": ChoiceField(BASES),
         "duration": NumberField("s", above=0.0),
-        "start": ListField(NumberField(), doc="the posture at both ends, rad (m)"),
+        "start": ListField(NumberField(), doc="the configuration at both ends, rad (m)"),
         "coefficients": ListField(
             ListField(NumberField()), doc="one row per function of the basis, one column per joint, rad (m)"
         ),

@@ -46,8 +46,7 @@ def hand_share(at: Mapping[str, Sequence[Scalar]], inverse: Scalar, x: Scalar, u
 
 def solved_hand_share(at: Mapping[str, Sequence[Scalar]], inverse: Scalar, x: Scalar, u: Scalar) -> Scalar:
     """|p' u + p'' x| <= a, solved for u: (A u + B x) / sqrt(A (a^2 - c^2 x^2)) from -1 to 1, with A = p'.p',
-    B = p'.p'' and
-    c^2 = p''.p'' - B^2 / A, the part that u cannot cancel.
+    B = p'.p'' and c^2 = p''.p'' - B^2 / A, the part that u cannot cancel.
     """
     A, B, c_square = hand_curvature(*(at[name] for name in HAND))
     spare = A * maximum(1.0 - c_square * (x * x) * (inverse * inverse), LEAST_ROOM)

@@ -45,10 +45,9 @@ def hand_curvature(first: Sequence[Scalar], second: Sequence[Scalar]) -> tuple[S
 @lru_cache(maxsize=16)
 def path_place(arm: Arm, hand: bool) -> TracedFunction:
     """(q, q', q'', direction, 1 / velocity (n,), 1 / hand speed and 1 / hand acceleration (2,)) -> `place`:
-    q', q'', direction,
-    LOADS, each joint's torque (and reaction), and with `hand` HAND, the derivatives p' and p'' of the hand's
-    origin; `pace`:
-    1 over the largest ds/dt by velocities and by the curvature of the hand's path.
+    q', q'', direction, LOADS, each joint's torque (and reaction), and with `hand` HAND, the derivatives p'
+    and p'' of the hand's origin; `pace`: 1 over the largest ds/dt by velocities and by the curvature of the
+    hand's path.
     """
     return compile_function(lambda: _traced(arm, hand), "path_place", key=("path place", arm, hand), arm=arm)
 

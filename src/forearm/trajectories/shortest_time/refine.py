@@ -77,8 +77,8 @@ def _distinct(places: Array, length: float) -> Array:
 def refined_profile(
     problem: PathProblem, count: int, boundary: Boundary, report: Progress | None = None
 ) -> Profile:
-    """The fastest profile on a grid of about `count` intervals, finer where different limits bind at both
-    ends, and finer still where limits are exceeded between nodes by more than ALLOWED.
+    """The fastest profile on a grid of about `count` intervals, finer where a limit binds more at one
+    end than at the other, and finer still where limits are exceeded between nodes by more than ALLOWED.
     """
     path = problem.path
     profile = _first_profile(problem, -(-count // COARSER), boundary)

@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 MAX_ITERATIONS = 12
 GAP = 1e-5  # relative, of the duration
 ROUGH = 1e-3  # the same in the first iteration
-FAR = 50.0  # violation of limits beyond which the initial guess is not used
+FAR = 50.0  # factor of violation beyond which the initial guess is lowered to start from
 NEAR = 0.1  # violation below which multipliers of the last solution help
 WITHIN = 2e-4  # tolerance of jerk limits between the ends of an interval
 SETTLED = 1e-5  # relative change of the duration between iterations at convergence
@@ -135,7 +135,7 @@ def smooth_profile(
         if (is_settled and excess.max() <= EXACT) or iteration == MAX_ITERATIONS:
             break
         if found is None:
-            # Rows may be far from satisfied; close to rest they are not.
+            # Rows may be far from satisfied; at low speed, close to rest, they are satisfied.
             lowered = b / max(1.0, float(excess.max()) / FAR)
             found = shortest(elements, made, lowered, None, ROUGH)
         else:

@@ -69,7 +69,7 @@ def test_printed_figures_need_no_arm(capsys: Capture) -> None:
     out, err = capsys.readouterr()
     assert err == ""
     text = " ".join(out.split())
-    assert "printed 45m+77a, ours 44m+69a, so counted 45m+77a: exact" in text
+    assert "printed 45m+77a, ours 44m+69a, by convention 45m+77a: exact" in text
     assert "Angeles and Ma, NOC: n^3 + 17n^2 - 21n + 8 (710) mul" in text
     assert main(["count", "--printed", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["printed"]) > 70

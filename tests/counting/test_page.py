@@ -108,12 +108,12 @@ def test_printed_figures() -> None:
                 "figure": f"{c.place}: {c.what}",
                 "printed": figure(c.printed, c.unit),
                 "the code as it is": figure(c.ours, c.unit),
-                "so counted": figure(c.by_convention, c.unit),
+                "by convention": figure(c.by_convention, c.unit),
                 "verdict": c.sentence,
             }
             for c in compare()
         ]
-    assert table_after("## Beside the printed figures") == expected
+    assert table_after("## Comparison with the printed counts") == expected
 
 
 def test_table_29() -> None:

@@ -54,7 +54,7 @@ def test_every_figure_is_recomputed_and_reasons_stand_only_where_it_differs() ->
 def test_sentences() -> None:
     by = {c.id: c.sentence for c in compare()}
     assert by["waters-inertial"] == "exact"
-    assert by["waters-recursive-d"] == "exact, counting so: V_n counted though nothing needs it, W_n not"
+    assert by["waters-recursive-d"] == "exact by the convention: V_n counted though nothing needs it, W_n not"
     assert by["mata-2-from-steps"].startswith("consistent: his own step counts")
     assert by["mata-4"] == (
         "differs because 905 holds 56 sums for the Cholesky decomposition, which takes 35"

@@ -313,7 +313,8 @@ def _beside_printed(document: dict[str, Any], blocks: list[Report]) -> None:
 
 
 def _line(c: CountComparison) -> str:
-    by = f", so counted {_figure(c.by_convention, c.unit)}" if c.by_convention not in (None, c.ours) else ""
+    differs = c.by_convention not in (None, c.ours)
+    by = f", by convention {_figure(c.by_convention, c.unit)}" if differs else ""
     return (
         f"{c.place}, {c.what}: printed {_figure(c.printed, c.unit)}, ours "
         f"{_figure(c.ours, c.unit)}{by}: {c.sentence}"

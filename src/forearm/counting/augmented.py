@@ -1,8 +1,8 @@
-"""Newton-Euler with angular acceleration tensors and augmented bodies, to be counted: what each further link
-takes in the row of Balafoutis and Patel. Mata Table 1.
+"""Newton-Euler with angular acceleration tensors and augmented bodies, for counting: its operations per
+additional link are those of the row of Balafoutis and Patel. Mata Table 1.
 
-The mass of all that is behind a joint is added to the link before it as a point at that joint, known
-beforehand. What is behind then counts only by its motion relative to the joint: no product of a mass and an
+The mass outboard of a joint is added offline to the link before it as a point mass at that joint. The
+outboard bodies then enter only by their motion relative to the joint: no product of a mass and an
 acceleration is left.
 """
 
@@ -24,7 +24,7 @@ from forearm.symbols.recorder import Recorder
 def augmented_newton_euler(
     model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST
 ) -> list[Scalar]:
-    """Torques of a chain of turning joints.
+    """Torques of a chain of revolute joints.
 
     With the augmented first moment h and Euler tensor J about joint i, phi_i = Omega h + R phi_{i+1} and the
     moment is the skew part of Omega J plus h x sdd + s x R phi_{i+1} + R n_{i+1}.
@@ -50,7 +50,7 @@ def augmented_newton_euler(
 
 
 def count_augmented(n: int, **conventions: Any) -> Counts:
-    """Its general counts for n turning joints."""
+    """General counts of `augmented_newton_euler` for n revolute joints."""
     graph = Recorder()
     model = conventional(chain(n, **conventions).model(), graph, GENERAL)
     return graph.counts(

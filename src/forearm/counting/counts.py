@@ -64,9 +64,8 @@ WITHOUT_MEANING = {
 }
 GENERAL = Convention()
 CUSTOMISED = Convention(customised=True)
-RENAMED = np.array(
-    [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]
-)  # R of a prismatic joint with a twist of -90 degrees
+# R of a prismatic joint with a twist of -90 degrees
+RENAMED = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 
 
 @dataclass(eq=False)

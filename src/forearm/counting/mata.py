@@ -1,8 +1,8 @@
-"""Mata's own ways of doing the steps of 4.1 and 4.2, where our recursions fold more:
-what his printed counts count. Mata 4.1, 4.2.
+"""Mata's algorithms 4.1 and 4.2 by the accounting that yields his printed counts, where our recursions
+fold more. Mata 4.1, 4.2.
 
-Of the first two links and the last he prints no counts, only what all links add up to. `Accounting` holds
-what can be done there in more than one way; its defaults give his sums.
+He prints no counts for the first two links and the last, only the totals over all links. `Accounting` has the
+choices that are open there; its defaults yield his totals.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from forearm.symbols.recorder import Recorder
 
 Z = np.array([0.0, 0.0, 1.0])
 UPPER = np.triu_indices(3)
-# How Omega_1, whose last row and column are 0, is multiplied by a vector and added to (0, 0, g): by nine
-# products, by the six of its upper rows, or by the four that are not 0; "and g": 0 + g counts as an addition.
+# How Omega_1, whose last row and column are 0, is multiplied by a vector and added to (0, 0, g): with nine
+# products, the six of its upper rows, or the four nonzero ones; "and g": 0 + g counts as an addition.
 OmegaProduct = Literal["nine, and g", "six, and g", "six", "four, and g", "four"]
 
 
 @dataclass(frozen=True)
 class Accounting:
-    """What a count of 4.1 depends on at the first two links and the last.
+    """Choices in counting 4.1 at the first two links and the last.
 
     Attributes:
-        to_joint_2: how Omega_1 s_12 is done.
-        to_centre_1: how Omega_1 r_11 is done.
-        whole_f: f_1 in full, though no torque needs its last component.
-        whole_phi: phi_1 in full, though no torque needs its last component.
-        last_phi: phi_n = 0 is added to f_n.
-        known_sum: t_1 as (J_xx + J_yy) times the acceleration of joint 1, the sum known beforehand;
+        to_joint_2: how Omega_1 s_12 is computed.
+        to_centre_1: how Omega_1 r_11 is computed.
+        whole_f: whether f_1 is computed in full, though no torque needs its last component.
+        whole_phi: whether phi_1 is computed in full, though no torque needs its last component.
+        last_phi: whether phi_n = 0 is added to f_n.
+        known_sum: t_1 as (J_xx + J_yy) times the acceleration of joint 1 with a precomputed sum;
             otherwise two products.
-        no_moment: without accelerations of joints, t_1 = 0 is added to chi_1.
-        flat_Omega: without them link 2 has no angular acceleration along its axis, and Omega_2 takes two
-            additions less.
-        flat_turn: the same zero is left out where it is turned to link 3.
+        no_moment: whether t_1 = 0 is added to chi_1 without joint accelerations.
+        flat_Omega: whether Omega_2 omits two additions without joint accelerations, as link 2 then has no
+            angular acceleration along its axis.
+        flat_turn: whether the same zero is omitted in the rotation to link 3.
     """
 
     to_joint_2: OmegaProduct = "nine, and g"
@@ -62,7 +62,7 @@ HIS = Accounting()
 
 @dataclass(eq=False)
 class CountedChain:
-    """A generic chain at a state, z0 along the first axis: over recorded scalars, or over floats."""
+    """A generic chain at a state, z0 along the first axis, over recording scalars or floats."""
 
     model: Model
     at: list[JointTransform]
@@ -72,7 +72,7 @@ class CountedChain:
     graph: Recorder | None = None
 
     def opened(self, value: Any) -> Any:
-        """The same with an input in place of each plain number, so that nothing folds there."""
+        """The value with an input in place of each plain number, so that nothing folds."""
         if isinstance(value, np.ndarray):
             return np.array([self.opened(x) for x in value])
         if self.graph is None or not isinstance(value, float):
@@ -80,12 +80,12 @@ class CountedChain:
         return self.graph.input(f"{value} at {len(self.graph)}")
 
     def given(self, value: Array) -> Array:
-        """The same with an input in place of every entry, so that nothing of it is known beforehand."""
+        """The array with an input in place of every entry, so that none is known offline."""
         return value if self.graph is None else self.graph.inputs(f"given at {len(self.graph)}", *value.shape)
 
 
 def recorded(n: int, accelerating: bool = True) -> CountedChain:
-    """The chain of n turning joints over recorded scalars."""
+    """The chain of n revolute joints over recording scalars."""
     graph = Recorder()
     model = conventional(chain(n, aligned=True).model(), graph, GENERAL)
     at = steps(model, graph.inputs("q", n))
@@ -94,7 +94,7 @@ def recorded(n: int, accelerating: bool = True) -> CountedChain:
 
 
 def count_41(n: int, accelerating: bool = True, by: Accounting = HIS) -> Counts:
-    """Operations of 4.1 for n turning joints; without the accelerations of joints it is the bias."""
+    """Operations of 4.1 for n revolute joints; without joint accelerations, those of the bias."""
     on = recorded(n, accelerating)
     tau, whole = inverse_41(on, by)
     assert on.graph is not None
@@ -102,7 +102,7 @@ def count_41(n: int, accelerating: bool = True, by: Accounting = HIS) -> Counts:
 
 
 def inverse_41(on: CountedChain, by: Accounting = HIS) -> tuple[list[Any], Array]:
-    """Steps 1 to 3: the torques, and what else is computed in full."""
+    """Steps 1 to 3: the torques, and other values computed in full."""
     f, t = _outward(on, by)
     last = len(f) - 1
     every = f[last] + on.opened(np.zeros(3)) if by.last_phi else f[last]
@@ -139,7 +139,7 @@ def _outward(on: CountedChain, by: Accounting) -> tuple[list[Array], list[Array]
 
 
 def _lifted(on: CountedChain, sdd: Array, Omega: Array, s: Array, way: OmegaProduct) -> Array:
-    """sdd + Omega s of the first link, in one of the ways."""
+    """sdd + Omega s of the first link, by one of the `OmegaProduct` choices."""
     products, _, summed = way.partition(", ")
     whole = {"nine": 3, "six": 2, "four": 0}[products]  # rows
     x, y, z = np.array([*(on.opened(row) for row in Omega[:whole]), *Omega[whole:]]) @ s
@@ -147,14 +147,14 @@ def _lifted(on: CountedChain, sdd: Array, Omega: Array, s: Array, way: OmegaProd
 
 
 def _first_moment(on: CountedChain, by: Accounting) -> Array:
-    """t_1, of which a torque needs the last component alone."""
+    """t_1, of which only the last component enters a torque."""
     J, qdd = pseudo_from_inertia(on.model.bodies[0].I), on.qdd[0]
     last = (J[0, 0] + J[1, 1]) * qdd if by.known_sum else J[0, 0] * qdd + J[1, 1] * qdd
     return np.array([0.0, 0.0, on.opened(last) if by.no_moment else last])
 
 
 def count_42(n: int) -> Counts:
-    """Operations of 4.2 for n turning joints."""
+    """Operations of 4.2 for n revolute joints."""
     on = recorded(n)
     assert on.graph is not None
     D, whole = inertia_42(on)
@@ -162,7 +162,7 @@ def count_42(n: int) -> Counts:
 
 
 def count_psi() -> tuple[Counts, Counts]:
-    """Operations of one psi in step 5, and of the entry of psi_1 that is needed."""
+    """Operations of one psi in step 5, and of the one entry of psi_1 that is needed."""
     on = recorded(3)
     assert on.graph is not None
     own, phi, outer = (
@@ -173,9 +173,9 @@ def count_psi() -> tuple[Counts, Counts]:
 
 
 def inertia_42(on: CountedChain) -> tuple[Array, Array]:
-    """Steps 1 to 7: the inertia matrix, and what is computed in full though not all of it is needed.
+    """Steps 1 to 7: the inertia matrix, and values computed in full though not all entries are needed.
 
-    Nothing is known beforehand of what a turn acts on, and the last column of a link's rotation is at hand.
+    Rotated quantities count as unknown offline; the last column of a link's rotation is available.
     """
     bodies, n = on.model.bodies, len(on.model.bodies)
     mass, phi, psi = bodies[-1].m, [bodies[-1].m * bodies[-1].r], [_about_origin(bodies[-1])]
@@ -198,7 +198,7 @@ def inertia_42(on: CountedChain) -> tuple[Array, Array]:
 
 
 def _ways(on: CountedChain) -> tuple[dict[tuple[int, int], Array], dict[tuple[int, int], Array]]:
-    """Steps 2 and 3: the axis of joint k and the way from its origin to that of joint j, in axes of j."""
+    """Steps 2 and 3: the axis of joint k, and the vector from its origin to that of joint j, in axes of j."""
     z: dict[tuple[int, int], Array] = {}
     turned: dict[tuple[int, int], Array] = {}
     s: dict[tuple[int, int], Array] = {}
@@ -213,8 +213,8 @@ def _ways(on: CountedChain) -> tuple[dict[tuple[int, int], Array], dict[tuple[in
 
 
 def _psi(step: JointTransform, own: Array, phi: Array, outer: Array, on: CountedChain) -> Array:
-    """Step 5: E - tilde(s) tilde(phi) - (tilde(s) tilde(phi))^T + R psi R^T, with 2 s known beforehand and
-    squares and products of cosine and sine made at each turn, at the twist too.
+    """Step 5: E - tilde(s) tilde(phi) - (tilde(s) tilde(phi))^T + R psi R^T, with 2 s precomputed
+    and squares and products of cosine and sine recomputed at each rotation, the twist included.
     """
     (x, y, z), (fx, fy, fz) = step.l, phi
     xx, yy, zz = (2.0 * a * b for a, b in zip(step.l, phi, strict=True))
@@ -224,7 +224,7 @@ def _psi(step: JointTransform, own: Array, phi: Array, outer: Array, on: Counted
 
 
 def _last_entry(step: JointTransform, own: Array, phi: Array, outer: Array, on: CountedChain) -> Any:
-    """psi_1 about the joint's axis: the quadratic form of psi_2 and the last row of R, made first."""
+    """psi_1 about the joint's axis: the quadratic form of psi_2 with the last row of R, computed first."""
     r = step.Rz.T @ _twist(step, on)[2]
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = outer
     row = (xx * r[0] + (xy + xy) * r[1] + (xz + xz) * r[2]) * r[0] + (yy * r[1] + (yz + yz) * r[2]) * r[1]
@@ -233,14 +233,14 @@ def _last_entry(step: JointTransform, own: Array, phi: Array, outer: Array, on: 
 
 
 def _twist(step: JointTransform, on: CountedChain) -> Array:
-    """The twist before a joint, its cosine and sine not known beforehand."""
+    """The twist before a joint, with cosine and sine unknown offline."""
     Rb = step.body.Rb
     c, s = on.given(Rb[1:, 1])
     return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]], dtype=Rb.dtype)
 
 
 def turned_by_squares(R: Array, k: int, S: Array) -> Array:
-    """R S R^T of a symmetric S for a turn about axis k: 11 multiplications, 11 additions."""
+    """R S R^T of a symmetric S for a rotation about axis k: 11 multiplications, 11 additions."""
     i, j = (k + 1) % 3, (k + 2) % 3
     c, s = R[i, i], R[j, i]
     cc, cs = c * c, c * s

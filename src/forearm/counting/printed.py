@@ -56,7 +56,7 @@ class CountComparison:
     def sentence(self) -> str:
         """Verdict and reason in words, or the convention if only it makes the count exact."""
         if self.verdict == "exact":
-            return "exact" if self.ours == self.printed else f"exact, counting so: {self.convention}"
+            return "exact" if self.ours == self.printed else f"exact by the convention: {self.convention}"
         return f"{self.verdict}{':' if self.verdict == 'consistent' else ' because'} {self.reason}"
 
 

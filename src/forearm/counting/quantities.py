@@ -1,4 +1,4 @@
-"""The cost of each quantity of an interior joint by plain and modified Newton-Euler. Dhanaraj Table 2.9."""
+"""Cost of each quantity of an interior joint by plain and modified Newton-Euler. Dhanaraj 2.5, Table 2.9."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Waters' own ways of doing the steps, where the code has a better one: what his printed
-counts count. Waters IV.
-"""
+"""The algorithms behind Waters' printed counts, where the package implements a cheaper one. Waters IV."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ from forearm.model import Note
 
 
 def naive_shared(n: int) -> MatrixCounts:
-    """As written, but U_ji multiplied out once for both of its terms, and its product with J_j left out."""
+    """As written, but U_ji multiplied out once for both of its terms; its product with J_j is not counted."""
 
     def stage(c: ChainMatrices, _note: Note) -> list[Any]:
         forces = []
@@ -49,8 +47,8 @@ def naive_shared(n: int) -> MatrixCounts:
 
 
 def recorded(n: int) -> MatrixCounts:
-    """U_ji, U_jkl, P_j, L_j multiplied out once each and recorded, all j^2 terms of L_j;
-    the trace as written for each pair.
+    """U_ji, U_jkl, P_j and L_j multiplied out once each and stored, all j^2 terms of L_j;
+    the trace evaluated as written for each pair (j, i).
     """
 
     def stage(c: ChainMatrices, _note: Note) -> list[Any]:
@@ -61,8 +59,8 @@ def recorded(n: int) -> MatrixCounts:
 
 
 def recursive(n: int) -> MatrixCounts:
-    """Recurrences, V_n too; tr(U_ji J_j (P_j + L_j)^T) as written for each pair,
-    sum and product by J_j included.
+    """Recurrences, V_n included; tr(U_ji J_j (P_j + L_j)^T) evaluated as written for each pair (j, i),
+    with the sum and the product by J_j.
     """
 
     def stage(c: ChainMatrices, note: Note) -> list[Any]:
@@ -73,19 +71,19 @@ def recursive(n: int) -> MatrixCounts:
 
 
 def recursive_d(n: int) -> MatrixCounts:
-    """The recurrence for D; V_n is computed as well, though nothing needs it, W_n is not."""
+    """The recurrence for D; counts V_n, which no result uses, but not W_n."""
     return run_matrices(chain(n), "lagrange-recursive-d").counts("V")
 
 
 def final(n: int, plain: bool = False) -> MatrixCounts:
-    """The recurrence for gravity; V_n computed, and G U_ii G_i as two operations of order 16.
-    `plain`: as the code has it.
+    """The recurrence for gravity; counts V_n, and G U_ii G_i as two operations of order 16.
+    `plain`: count what the code does instead.
     """
     return _his(_run(n, waters), plain)
 
 
 def without_velocity(n: int, plain: bool = False) -> MatrixCounts:
-    """The same with L_j = 0, for which no V is needed."""
+    """As `final`, with L_j = 0, which needs no V."""
 
     def stage(c: ChainMatrices, note: Note) -> list[Any]:
         U_ii, P, _ = recurrences(c, note)
@@ -95,7 +93,7 @@ def without_velocity(n: int, plain: bool = False) -> MatrixCounts:
 
 
 def without_gravity(n: int, plain: bool = False) -> MatrixCounts:
-    """The same without the gravity terms."""
+    """As `final`, without the gravity terms."""
 
     def stage(c: ChainMatrices, note: Note) -> list[Any]:
         c.G = _NoRow()
@@ -105,7 +103,7 @@ def without_gravity(n: int, plain: bool = False) -> MatrixCounts:
 
 
 def own_link_only(n: int, plain: bool = False) -> MatrixCounts:
-    """The same with the outer sum left out."""
+    """As `final`, without the outer sum."""
     return _his(_run(n, own_links), plain)
 
 
@@ -123,7 +121,7 @@ def _his(run: MatrixRun, plain: bool, last_V: bool = True) -> MatrixCounts:
 
 
 def _sums_as_written(c: ChainMatrices, U: Any, P: Any, L: Any) -> list[Number]:
-    """F_i = sum over j of tr(U_ji J_j (P_j + L_j)^T) - G_ji with nothing shared between the pairs (j, i)."""
+    """F_i = sum over j of tr(U_ji J_j (P_j + L_j)^T) - G_ji, sharing nothing between pairs (j, i)."""
     return [
         total(
             trace_of_product(U[j][i] @ c.J[j], P[j] + L[j]) - c.G @ (U[j][i] @ c.mr[j]) for j in range(i, c.n)
@@ -144,7 +142,7 @@ def _L(c: ChainMatrices, j: int) -> Matrix:
 
 
 class _NoRow:
-    """Gravity's row where there is no gravity: its product with anything is a plain 0."""
+    """The gravity row without gravity: its product with anything is 0 and costs nothing."""
 
     def __matmul__(self, _other: Any) -> Number:
         return Number(0.0)

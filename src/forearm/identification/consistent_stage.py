@@ -20,7 +20,7 @@ from forearm.spatial import Floats
 
 BRAKES_BACKWARDS = (COULOMB[1], STATIC[1])  # bounded above by 0
 AT_LEAST_ZERO = (VISCOUS, COULOMB[0], STATIC[0], STRIBECK_SPEED, LOSS, ROTOR)
-HIDDEN = 0.3  # prior deviation of the file's value for undetermined drive parameters
+HIDDEN = 0.3  # relative prior deviation of the file's value for undetermined drive parameters
 NOTHING = 1e-9  # N m s, N m, kg m^2: prior deviation of a drive parameter that neither data nor file give
 CLEAR = 2.0  # standard deviations from 0: the minimum for adding friction or a motor that the file lacks
 

@@ -1,4 +1,4 @@
-"""Identification from logs, `identify`: its body lists the steps."""
+"""Identification of an arm from logs: `identify`."""
 
 from __future__ import annotations
 

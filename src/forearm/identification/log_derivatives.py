@@ -161,9 +161,8 @@ def noise_at(t: Floats, q: Floats) -> Floats:
     if len(t) <= 2 * half or even_steps(t, float(t[-1] - t[0]) / (len(t) - 1)).all():
         return noise_of(q)
     left = np.abs(q[half:-half] - smoothed(t, q, half).q)
-    share = (
-        1.0 - taps(half, 1.0)[0, half]
-    )  # factor between residual variance at the middle of a window and noise
+    # the fraction of the noise variance that remains at the middle of a window
+    share = 1.0 - taps(half, 1.0)[0, half]
     return np.asarray(np.median(left, axis=0) / (0.6745 * math.sqrt(share)))
 
 

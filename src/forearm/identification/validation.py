@@ -82,7 +82,7 @@ def validate(
 ) -> Validation:
     """Evaluate the identified arm on another log, compared with the arm as given.
 
-    Identified offsets and gains are attributed to the sensors; the payload is assumed known.
+    Identified offsets and gains are attributed to the sensors; no payload is assumed beyond the arm's.
 
     Args:
         found: the identification.

@@ -37,12 +37,13 @@ class Form:
 def orientation_forms() -> tuple[str, ...]:
     """The names of the forms.
 
-    matrix: R itself, (..., 3, 3). waters: x, y, z: x is the angle from Y_0 to the hand's Y axis as seen along
-    X_0 (the hand's axis projected onto the plane across X_0), y from Z_0 to Z_H about Y_0, z from X_0 to X_H
-    about Z_0. Three angles define a rotation, uniquely, if cos x cos y cos z + sin x sin y sin z > 0. If a
-    projection vanishes its angle is 0, and the three do not determine R. They are not successive rotations.
-    Waters II. rpy: roll, pitch, yaw with R = Rz(yaw) Ry(pitch) Rx(roll), as in URDF; roll is 0 at pitch
-    +-pi/2. zyz: a, b, c with R = Rz(a) Ry(b) Rz(c), b in [0, pi]; a is 0 at b = 0 and pi. Mata 5.2.
+    matrix: R itself, (..., 3, 3).
+    waters: x, y, z: x is the angle from Y_0 to the hand's Y axis as seen along X_0 (the hand's axis projected
+    onto the plane across X_0), y from Z_0 to Z_H about Y_0, z from X_0 to X_H about Z_0. Three angles define
+    a unique rotation if and only if cos x cos y cos z + sin x sin y sin z > 0. If a projection vanishes its
+    angle is 0, and the three do not determine R. They are not successive rotations. Waters II.
+    rpy: roll, pitch, yaw with R = Rz(yaw) Ry(pitch) Rx(roll), as in URDF; roll is 0 at pitch +-pi/2.
+    zyz: a, b, c with R = Rz(a) Ry(b) Rz(c), b in [0, pi]; a is 0 at b = 0 and pi. Mata 5.2.
     quaternion_wxyz, quaternion_xyzw: unit length, w >= 0; for a half turn the first nonzero of x, y, z is
     positive. rotation_vector: axis times angle in [0, pi], the axis of a half turn as for quaternions.
     """

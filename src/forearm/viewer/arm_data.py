@@ -19,10 +19,8 @@ from forearm.errors import ModelError
 from forearm.kinematics.limits import limits_of
 from forearm.viewer.arm_code import LAWS, open_parameters, why_still
 
-ACCELERATION, VELOCITY = (
-    5.0,
-    2.0,
-)  # rad/s^2 and rad/s (m/s^2, m/s): defaults for plans if the arm has no limits
+# rad/s^2 and rad/s (m/s^2, m/s): defaults for plans if the arm has no limits
+ACCELERATION, VELOCITY = 5.0, 2.0
 SHARES = (0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0)
 POSTURES, GOLDEN = 24, 0.6180339887498949
 STEP = 5e-4  # s: longest simulation step; the energy then drifts by less than 1e-6 in a fall of 60 s

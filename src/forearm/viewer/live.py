@@ -33,11 +33,8 @@ POLICY = "; connect-src 'self'"  # additional permissions of a served page
 EVERYWHERE = ("0.0.0.0", "::")
 TOKEN_BYTES = 24
 HEIGHT = 640  # px in a notebook
-PLAN_RATE, LEAST_ROWS, MOST_ROWS = (
-    250.0,
-    50,
-    2000,
-)  # sampling of a plan: 1/s, least and largest number of rows
+# sampling of a plan: 1/s, least and largest number of rows
+PLAN_RATE, LEAST_ROWS, MOST_ROWS = 250.0, 50, 2000
 
 
 def live_studio(

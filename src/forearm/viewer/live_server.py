@@ -185,9 +185,8 @@ class StudioServer(socketserver.TCPServer):
         feed = self._feed
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER)
         last = feed.number_of(request.header("Last-Event-ID") or request.query.get("after", ""))
-        last, messages = feed.after(
-            last, 0.0
-        )  # before the first event, so that the tab misses nothing from here
+        # read before the first event is sent, so that the tab misses nothing from here on
+        last, messages = feed.after(last, 0.0)
         hello = f'retry: {RETRY}\nevent: hello\ndata: {{"page":"{self._digest}"}}\n\n'
         connection.sendall(_head(200, "text/event-stream", None) + hello.encode())
         beaten = time.monotonic()

@@ -32,10 +32,8 @@ class MeshTable:
             if key not in self._by_bytes:
                 self._by_bytes[key] = len(self.meshes)
                 self.meshes.append(encoded)
-            known = self._by_object[id(mesh)] = (
-                self._by_bytes[key],
-                mesh,
-            )  # kept alive so that ids are not reused
+            # the mesh is kept alive so that its id is not reused
+            known = self._by_object[id(mesh)] = (self._by_bytes[key], mesh)
         return known[0]
 
 

@@ -131,9 +131,8 @@ def descended(task: CalibrationTask, values: Floats, basis: Floats, sigma: Float
     for _ in range(ROUNDS):
         A = _equations(task, slopes, basis, sigma)
         b = np.concatenate([(left / sigma).ravel(), _of_prior(task, values)])
-        small = np.asarray(
-            np.linalg.qr(np.column_stack([A, b]), mode="r")
-        )  # an equivalent, smaller set of equations
+        # an equivalent, smaller set of equations
+        small = np.asarray(np.linalg.qr(np.column_stack([A, b]), mode="r"))
         U, s, Vt = np.linalg.svd(small[:, :-1], full_matrices=False)
         s = np.where(s > RANK * max(float(s.max(initial=0.0)), 1e-300), s, 0.0)
         wanted = np.where(s > 0.0, U.T @ small[:, -1], 0.0)

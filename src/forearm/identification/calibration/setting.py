@@ -87,9 +87,8 @@ def setting_of(
         free[HAND] = SIX if is_pose else SIX[:3]
     here = arm.replace(hand=arm.hand.pose @ pose(p=point)) if point.any() else arm
     wanted = unknowns_of(here, unknowns, free)
-    if (
-        not is_pose and hand_point is None
-    ):  # an unknown hand point is always estimated, whichever unknowns were named
+    if not is_pose and hand_point is None:
+        # an unknown hand point is always estimated, whichever unknowns were named
         names = [*wanted.names, *(f"{HAND}.{x}" for x in SIX[:3])]
         wanted = unknowns_of(here, list(dict.fromkeys(names)), free)
     reach = float(np.linalg.norm(forward(here, random_postures(here, MANY))[:, :3, 3], axis=1).max())

@@ -106,9 +106,7 @@ class Fit:
 
 def fitted(task: FitEquations) -> tuple[Fit, bool]:
     """The load, and whether the fit converged."""
-    with np.errstate(
-        over="ignore", invalid="ignore"
-    ):  # overflow yields non-finite values, which are detected
+    with np.errstate(over="ignore", invalid="ignore"):  # overflow is detected as non-finite values
         return _fitted(task)
 
 

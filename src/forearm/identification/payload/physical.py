@@ -37,14 +37,13 @@ def is_physical(pi: Floats, lengths: Floats) -> bool:
 
 
 def nearest_physical(theta: Floats, information: Floats, A: Floats, b: Floats, lengths: Floats) -> Floats:
-    """P of the most likely body with parameters pi = A theta + b: least (x - theta)^T H (x - theta) with P >=
-    0.
+    """P of the most likely body, pi = A x + b: the minimum of (x - theta)^T H (x - theta) with P >= 0.
 
     A describes an unknown inertia, and known or unknown mass and first moments.
     """
     scale = 1.0 / np.outer(lengths, lengths)
     K = packed(np.array([pseudo_inertia(column) * scale for column in A.T])).T
-    units = 1.0 / np.linalg.norm(K, axis=0)  # dP by each unknown
+    units = 1.0 / np.linalg.norm(K, axis=0)  # scale each unknown to change P by 1
     values, V = np.linalg.eigh(information * np.outer(units, units))
     known = values > KNOWN * values[-1]
     weak = PULL * (values[known][0] if known.any() else 1.0)

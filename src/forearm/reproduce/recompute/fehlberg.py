@@ -1,4 +1,4 @@
-"""Fehlberg's pair of orders 4 and 5, six stages, begun anew at each of given times. Mata 5.2, Table 7."""
+"""Fehlberg's six-stage pair of orders 4 and 5, restarted at each of given times. Mata 5.2, Table 7."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ FEHLBERG = Tableau(
     _row("25/216 0 1408/2565 2197/4104 -1/5 0"),
     4,
 )
-GROW, SHRINK = 4.0, 0.1  # the next step over this one, at most and at least
+GROW, SHRINK = 4.0, 0.1  # largest and smallest ratio of the next step to this one
 
 
 @dataclass(frozen=True)
 class StepControl:
-    """What programs with this pair do in different ways.
+    """Options of step control in which implementations of this pair differ.
 
     Attributes:
-        relative: a step may miss tolerance times 1 + |y|; otherwise the tolerance itself.
-        extrapolate: on with the solution of order 5, otherwise with that of order 4.
-        anew: after a rejected step the rate at its start is computed again.
-        safety: of the step for which the error would just be allowed.
+        relative: the error tolerance of a step is tolerance times 1 + |y|; otherwise the tolerance itself.
+        extrapolate: continue with the solution of order 5, otherwise with that of order 4.
+        anew: recompute the rate at the start of a step after a rejection.
+        safety: safety factor on the step that would just meet the tolerance.
     """
 
     relative: bool = True
@@ -56,7 +56,7 @@ class StepControl:
 
 @dataclass(frozen=True)
 class Attempts:
-    """Steps taken and rejected, rates computed, and the states (T, ...) at the times."""
+    """Numbers of accepted and rejected steps and of rate evaluations; the states (T, ...) at the times."""
 
     taken: int
     rejected: int
@@ -65,7 +65,7 @@ class Attempts:
 
 
 def restarted(rate: Rate, t: Floats, y: Floats, tolerance: float, control: StepControl) -> Attempts:
-    """y' = rate(t, y) from each time to the next, the first attempt of each stretch as long as it is."""
+    """Integrate y' = rate(t, y) from each time to the next; the first step tried is the whole interval."""
     taken = rejected = 0
     states = [y]
     for start, end in pairwise(t.tolist()):

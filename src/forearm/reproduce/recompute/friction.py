@@ -29,10 +29,8 @@ from forearm.symbols.counts import Counts
 from forearm.symbols.recorder import Recorder
 
 WORDS = ("multiplications", "additions")
-PIECES = {
-    "linear": (0.6, 0.3),
-    "cubic": (0.2, -0.7, 1.1, 0.3),
-}  # coefficients of an efficiency curve, none of them 0 or 1
+# coefficients of an efficiency curve, none of them 0 or 1
+PIECES = {"linear": (0.6, 0.3), "cubic": (0.2, -0.7, 1.1, 0.3)}
 LOW_FRICTION = 0.05  # friction coefficient below which 3.4 neglects joint friction
 
 AT = 0.6  # s, the time of Table 3.5

@@ -1,5 +1,5 @@
-"""What Mata's Tables 1 to 4 and his steps say of operations:
-formulas at n = 6, sums of steps, rows of others, orders.
+"""Operation counts in Mata's Tables 1 to 4 and in the steps of his algorithms:
+formulas at n = 6, sums over steps, rows of other authors, orders in n.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from forearm.symbols.recorder import Recorder
 LINKS = 6
 WORDS = ("products", "sums")
 TERM = re.compile(r"([+-]?)\s*(\d+(?:\.\d+)?(?:/\d+)?)?\s*(n(?:\^(\d))?)?")
-# Typed from Table 3, whose parts and sum are not among the printed counts of `counting`.
+# Transcribed from Table 3, whose parts and total are not among the printed counts of `counting`.
 TABLE_3 = {
     "D": ("11.5n^2 + 19.5n - 49", "8.5n^2 + 31.5n - 69"),
     "bias": ("96n - 108", "83n - 105"),
@@ -35,7 +35,7 @@ TABLE_3 = {
     "solving": ("n^2", "n^2 - n"),
     "total": ("1/6n^3 + 13n^2 + 695/6n - 157", "1/6n^3 + 10n^2 + 683/6n - 174"),
 }
-# Of Tables 1, 2 and 4: what we have of the formulations of others.
+# Rows of Tables 1, 2 and 4: our implementation of each author's formulation.
 OURS = {
     "Angeles, Kane": ("modified-newton-euler", "inverse"),
     "Walker and Orin": ("composite-body", "inertia_matrix"),
@@ -47,7 +47,7 @@ OURS = {
 
 
 def polynomial(text: str) -> dict[int, Fraction]:
-    """The coefficients, by power, of a formula as it is printed: `12n^2 + 56n - 27`."""
+    """The coefficients by power of n of a printed formula such as `12n^2 + 56n - 27`."""
     found: dict[int, Fraction] = {}
     for sign, number, n, power in TERM.findall(text.split("(")[0]):
         if number or n:
@@ -74,8 +74,8 @@ def formulas() -> Figures:
 
 
 def sums() -> Figures:
-    """Mata 4.1, 4.2, Table 3: coefficients of his formulas from his own counts at the steps,
-    of the total from its parts.
+    """Mata 4.1, 4.2, Table 3: coefficients of his formulas summed from his own counts per step,
+    and of the total summed from its parts.
     """
     figures: Figures = {}
     for k, word in enumerate(WORDS):
@@ -95,7 +95,7 @@ def _power(k: int) -> str:
 
 
 def _steps_42(k: int, n: int) -> int:
-    """His counts at the steps of 4.2, as often as their loops run: products for k = 0, sums for k = 1."""
+    """His counts per step of 4.2 times the iterations of their loops: products for k = 0, sums for k = 1."""
     times = {
         "pairs": n * (n - 1) // 2,
         "further pairs": (n - 1) * (n - 2) // 2,
@@ -107,8 +107,8 @@ def _steps_42(k: int, n: int) -> int:
 
 
 def steps_41() -> Figures:
-    """Mata 4.1: the steps that `forearm count --printed` takes together, each by
-    itself on recorded scalars.
+    """Mata 4.1: the steps that `forearm count --printed` counts together, each counted
+    separately on recorded scalars.
     """
     graph = Recorder()
     model = conventional(chain(5).model(), graph, GENERAL)
@@ -128,8 +128,8 @@ def steps_41() -> Figures:
 
 
 def steps_42() -> Figures:
-    """Mata 4.2: what one more pair of links, or one more link, takes in our recursion
-    for the inertia matrix; psi in his way.
+    """Mata 4.2: operations that one more pair of links, or one more link, adds to our recursion
+    for the inertia matrix; psi by his accounting.
     """
     by = run(chain(LINKS, aligned=True), "gibbs-appell", "inertia_matrix").by_quantity()
     more = {symbol: by[symbol, 4] - by[symbol, 3] for symbol in ("s", "dwd", "D")}
@@ -147,8 +147,8 @@ def steps_42() -> Figures:
 
 
 def cited() -> Figures:
-    """Mata Tables 1, 2, 4: our general counts of the formulations of others, n = 6,
-    divisions with the products.
+    """Mata Tables 1, 2, 4: our general counts of other authors' formulations at n = 6,
+    divisions counted as products.
     """
     made = {name: general(*method).at(LINKS) for name, method in OURS.items()}
     made["Luh"] = count(chain(LINKS, dh="standard"), "newton-euler", "inverse", NEAREST_TO_LUH)
@@ -161,7 +161,7 @@ def balafoutis() -> Figures:
 
 
 def cited_per_link() -> Figures:
-    """Mata Table 1: what one more link takes in our recursions that stand beside those of others."""
+    """Mata Table 1: operations per additional link in our recursions that match those of other authors."""
     modified = general("modified-newton-euler")
     luh = [
         count(chain(n, dh="standard"), "newton-euler", "inverse", NEAREST_TO_LUH) for n in (LINKS, LINKS + 1)
@@ -176,7 +176,7 @@ def cited_per_link() -> Figures:
 
 
 def orders() -> Figures:
-    """Mata's orders in n: degrees of the polynomials through our exact counts."""
+    """Mata's orders in n: degrees of the polynomials fitted to our exact counts."""
     sum_13 = _fitted(gibbs_appell_sum)
     sum_21 = _fitted(lambda model, q, _qd, _qdd: inertia_sum(model, q))
     named = {
@@ -194,8 +194,8 @@ def orders() -> Figures:
 
 
 def crossing() -> Figures:
-    """Mata 1: the number of bodies from which on articulated bodies take fewer operations
-    than composite bodies.
+    """Mata 1: the smallest number of bodies at which the articulated-body algorithm takes
+    fewer operations than the composite-body algorithm.
     """
 
     def first(cost: Callable[[Counts], int]) -> float:
@@ -206,12 +206,12 @@ def crossing() -> Figures:
 
 
 def formula(texts: tuple[str, str], n: int) -> float:
-    """Products and sums of two printed formulas at n."""
+    """Products plus sums of two printed formulas at n."""
     return float(sum(c * n**k for text in texts for k, c in polynomial(text).items()))
 
 
 def _fitted(function: Callable[..., Any]) -> Polynomial:
-    """The polynomial through the multiplications of a function of model, q, qd, qdd on generic chains."""
+    """The polynomial fitted to the multiplications of a function of model, q, qd, qdd on generic chains."""
 
     def products(n: int) -> int:
         graph = Recorder()

@@ -1,7 +1,7 @@
-"""Mata 5.2: the PUMA's hand on a straight line, simulated under the torques of its inverse dynamics.
+"""Mata 5.2: the PUMA's hand on a straight line, simulated open-loop under its inverse-dynamics torques.
 
-Inertias, tool and details of the integrator are not given. Here: puma560-akb, rigid, the tool's point at the
-wrist's centre, and our dp45.
+The paper omits the inertias, the tool and the integrator's details. Here: puma560-akb, rigid, the tool point
+at the wrist centre, and our dp45.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from forearm.spatial import Floats, rotation_rpy
 
 START, END, SPEED = (0.50, 0.00, 0.05), (0.62, 0.30, 0.11), 0.1  # m, m, m/s
 DURATION = 5.0  # s, as printed, though 0.1 m/s takes 3.29 s
-TOLERANCE, SAMPLE = 1e-6, 0.1  # of the integration; s, at which states are compared
-# z, y, z by 0, 90, 180 degrees: the hand points along x of the base.
+TOLERANCE, SAMPLE = 1e-6, 0.1  # integration tolerance; interval in s at which states are compared
+# Euler angles z-y-z of 0, 90, 180 degrees: the hand points along x of the base.
 R_BASE_HAND = np.array([[0.0, 0.0, 1.0], [0.0, -1.0, 0.0], [1.0, 0.0, 0.0]])
 
-# Assumed: of the eight ways to be there, the arm to the right, elbow up; Newton's steps go from here.
+# Assumed: of the eight solutions, arm to the right, elbow up; the initial guess of Newton's method.
 NEAR = (-0.3, -1.1, -2.7, 2.8, 1.0, 0.2)
 
 
 @dataclass(frozen=True, eq=False)
 class LineRun:
-    """The planned motion at every tenth of a second and at the end, and the simulated one."""
+    """The planned motion, sampled every 0.1 s and at the end, and the simulation."""
 
     arm: Arm
     planned: JointMotion
@@ -49,8 +49,8 @@ class LineRun:
 
 @dataclass(frozen=True, eq=False)
 class Stepwise:
-    """The planned motion, simulated q and qd at its times, each a start anew,
-    and how many accelerations were asked for.
+    """The planned motion, simulated q and qd at its times (the integration restarts at each),
+    and the number of acceleration evaluations.
     """
 
     arm: Arm
@@ -62,8 +62,8 @@ class Stepwise:
 
 @lru_cache(maxsize=4)
 def run(duration: float | None = None) -> LineRun:
-    """Integrated by dp45 at Mata's tolerance, the torques computed at every instant;
-    0.1 m/s unless a duration is given.
+    """Simulate with dp45 at Mata's tolerance, torques computed at every evaluation;
+    duration in s (default: that of 0.1 m/s).
     """
     duration = math.dist(START, END) / SPEED if duration is None else duration
     arm, planned, torque = _driven(duration)
@@ -81,7 +81,7 @@ def run(duration: float | None = None) -> LineRun:
 
 @lru_cache(maxsize=1)
 def stepwise() -> Stepwise:
-    """The same in Mata's 5.0 s, the integration begun anew every 0.1 s."""
+    """The same in Mata's 5.0 s, with the integration restarted every 0.1 s."""
     arm, planned, torque = _driven(DURATION)
     kernel, asked = compile(arm), 0
 
@@ -101,7 +101,7 @@ def stepwise() -> Stepwise:
 
 
 def _driven(duration: float) -> tuple[Arm, JointMotion, Callable[[float], Floats]]:
-    """The arm, its planned motion at every tenth of a second, and the torques that it needs at any time."""
+    """The arm, its planned motion sampled every 0.1 s, and the torque of its inverse dynamics over time."""
     arm = load_builtin("puma560-akb")
     kernel = compile(arm)
     t = np.append(np.arange(0.0, duration - 1e-9, SAMPLE), duration)
@@ -122,7 +122,7 @@ def _motion(arm: Arm, kernel: Kernel, t: Floats, duration: float, near: Floats) 
 
 
 def table_6() -> Figures:
-    """Mata Table 6: mean absolute differences of the simulated from the planned motion, joint by joint."""
+    """Mata Table 6: mean absolute difference between simulated and planned motion, per joint."""
     made = stepwise()
     planned, kernel = made.planned, compile(made.arm)
     qdd = kernel.forward_dynamics(
@@ -140,15 +140,15 @@ def table_6() -> Figures:
 
 
 def evaluations() -> Figures:
-    """Mata Table 7: accelerations that Fehlberg's pair takes; one run for all three,
-    whose accelerations are the same to rounding.
+    """Mata Table 7: acceleration evaluations of Fehlberg's pair; one run stands for all three methods,
+    whose accelerations agree to rounding.
     """
     return {f"{method} evaluations": float(by_fehlberg().evaluations) for method in ("CRBA", "ABM", "GA")}
 
 
 @lru_cache(maxsize=32)
 def by_fehlberg(control: StepControl | None = None) -> Attempts:
-    """The run of Table 6 by Fehlberg's pair, six stages, begun anew every 0.1 s with a step of 0.1 s."""
+    """The run of Table 6 with Fehlberg's six-stage pair, restarted every 0.1 s with a step of 0.1 s."""
     arm, planned, torque = _driven(DURATION)
     kernel = compile(arm)
     rate = rate_of(lambda t, q, qd: kernel.forward_dynamics(q, qd, torque(t)))
@@ -157,8 +157,8 @@ def by_fehlberg(control: StepControl | None = None) -> Attempts:
 
 
 def agreement() -> Figures:
-    """Mata 5.2: accelerations of the run by the three methods, the largest difference
-    over the largest value.
+    """Mata 5.2: accelerations along the run by the three methods, as largest difference
+    over largest value.
     """
     made = stepwise()
     planned, arm = made.planned, made.arm
@@ -175,7 +175,7 @@ def agreement() -> Figures:
 
 
 def task() -> Figures:
-    """Mata 5.2: the angular velocity of the planned hand, and its attitude against the printed angles."""
+    """Mata 5.2: angular velocity of the planned hand, and its orientation against the printed angles."""
     made = run()
     w = velocity(made.arm, made.planned.q, made.planned.qd)[1]
     reached = compile(made.arm).forward_kinematics(made.planned.q)[:, :3, :3]
@@ -187,8 +187,8 @@ def task() -> Figures:
 
 
 def ends() -> Figures:
-    """Mata 5.2: how far from the end of the line the simulated hand is, at 0.1 m/s and in 5.0 s,
-    and how fast errors grow.
+    """Mata 5.2: distance of the simulated hand from the end of the line, at 0.1 m/s and in 5.0 s,
+    and the growth of the error per second.
     """
     figures: Figures = {}
     kernel = compile(run().arm)
@@ -205,7 +205,7 @@ def ends() -> Figures:
 
 
 def growth() -> float:
-    """The factor by which errors grow in a second at 0.1 m/s: from 1 s to 3 s, root of the ratio."""
+    """The factor by which the error grows per second at 0.1 m/s: square root of its ratio from 1 s to 3 s."""
     made = run()
     apart = [np.abs(made.simulation.at(made.planned.t[k])[0] - made.planned.q[k]).max() for k in (10, 30)]
     return float(math.sqrt(apart[1] / apart[0]))

@@ -10,7 +10,7 @@ from forearm.errors import InputError, shorten
 from forearm.values import check_whole
 
 SHARE = re.compile(r"(\d{1,9})/(\d{1,9})", re.ASCII)
-WORD = re.compile(r"[A-Za-z0-9][\w.,:+-]{0,99}", re.ASCII)  # limit of a line that sbatch itself reads
+WORD = re.compile(r"[A-Za-z0-9][\w.,:+-]{0,99}", re.ASCII)  # a word in a line that sbatch itself reads
 SECONDS_BEFORE_END = 30  # seconds between the termination request and the end of a job
 
 

@@ -49,7 +49,7 @@ class Optimum:
 
     @property
     def feasible(self) -> bool:
-        """Whether all figures are finite and every constraint is met."""
+        """Whether the optimised figure is finite and every constraint is met."""
         return math.isfinite(self.value) and not any(self.missed.values())
 
     @cached_property

@@ -34,7 +34,7 @@ MUTATION = (0.7, 1.2)  # larger than SciPy's default: fewer searches end at a ne
 STEP = {"float64": 1e-6, "float32": 1e-3}  # finite-difference step, as a fraction of a variable's range
 LAST_SHARE = 10  # one in so many evaluations is reserved for polishing
 INSIDE = 1e-9  # margin of polishing to constraints, relative to their bounds
-ROUNDS, ITERATIONS = 3, 60  # iterations of polishing
+ROUNDS, ITERATIONS = 3, 60  # of polishing: restarts, and iterations of each
 PRECISION = 1e-12  # relative change at which polishing ends
 
 
@@ -65,7 +65,7 @@ def optimise(
         subject_to: (low, high) of figures by name, None for no bound; for a per-joint figure they apply to
             every joint.
         evaluations: largest number of rows to compute.
-        seed: random seed of the search, which is reproducible.
+        seed: random seed; the same seed gives the same search.
         tolerance: relative spread of the figures in a population at which the search ends.
         start: values of all variables by name, included in the first population.
         polish: whether to refine the numeric variables of the best point.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from forearm.studies.sensitivity import SobolIndices
 
 MOST_ROWS = 50_000  # ranked rows: enough for two digits of a correlation
-FEWEST_ROWS = 4  # smallest correlation worth printing
+FEWEST_ROWS = 4  # fewest rows for which a correlation is printed
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 TEMPORARY = re.compile(r"\..+\.(?P<host>[\w-]+)\.(?P<pid>\d{1,9})\.[0-9a-f]{16}\.tmp")
 STALE = 3600.0  # s after which a temporary file of another machine counts as abandoned
 TRIES = 3  # a temporary file may be removed by a machine that assumes its writer dead
-FATAL = {errno.EIO, errno.ENOSPC, errno.EDQUOT}  # operations that make a rename durable may fail with these
+FATAL = {errno.EIO, errno.ENOSPC, errno.EDQUOT}  # errors after which a rename may not be durable
 
 Signature = tuple[int, int, int]  # of a file: modification time, size, inode
 

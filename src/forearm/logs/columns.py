@@ -74,7 +74,7 @@ def find_columns(
             f"{where}: no column with {' or '.join(question.needed)} of a joint. The header needs "
             f"{question.example}, or for the first joint "
             f"{listed(question.spellings(question.needed[0], 0), ' or ')}; the file has {listed(header)}. "
-            f"Map other names: --columns THEIRS={question.needed[0]}."
+            f"{how_to_map(header, question.needed[0], given)}"
         )
     for x in here:
         _check_whole(x, found, question, where)
@@ -92,6 +92,19 @@ def find_columns(
         absent=tuple(x for x in question.needed if x not in here),
         made=names,
     )
+
+
+def how_to_map(header: Sequence[str], quantity: str, given: Mapping[str, str] | None) -> str:
+    """The end of a message about columns that were not found: how to name them, and which given names fit
+    none.
+    """
+    lower = [name.lower() for name in header]
+    absent = [theirs for theirs in given or {} if not any(theirs.lower() in name for name in lower)]
+    text = (
+        f"Map other names, without the joint's number: columns={{'theirs': '{quantity}'}} "
+        f"(--columns theirs={quantity} for theirs1, theirs2, ...)."
+    )
+    return f"{text} No column of the file is called {listed(absent, ' or ')}." if absent else text
 
 
 def check_header(header: Sequence[str], where: str) -> None:

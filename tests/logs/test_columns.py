@@ -69,6 +69,8 @@ def test_a_log_without_any_quantity_is_told_what_a_header_needs() -> None:
 def test_mapped_names_that_fit_no_column_are_named() -> None:
     with pytest.raises(InputError, match=r"No column of the file is called angel\.$"):
         find_columns(["t", "angle1"], QUESTION, "log.csv", True, {"angel": "q", "angle": "tau"})
+    with pytest.raises(InputError, match=r"No column of the file is called pos\.$"):
+        find_columns(["t", "actual_pos_A1"], QUESTION, "log.csv", True, {"pos": "q", "t": "t"})
 
 
 def test_results_that_are_there_already_are_written_under_another_name() -> None:

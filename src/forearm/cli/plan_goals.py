@@ -19,7 +19,9 @@ from forearm.trajectories.lines import HandLine, hand_line
 from forearm.trajectories.requests import Request, Waypoint
 
 USUAL_SPEED = 0.1  # m/s
-GOAL = re.compile(r"(?:through|smooth), segment (\d+), joint (\d+): |request '[^']*', waypoint\[(\d+)\]: ")
+GOAL = re.compile(
+    r"(?:through|smooth), segment (\d+), joint (\d+)(?: \(.*?\))?: |request '[^']*', waypoint\[(\d+)\]: "
+)
 
 
 @contextmanager

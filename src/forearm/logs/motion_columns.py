@@ -46,7 +46,7 @@ def motion_columns(
         example = ", ".join(f"{x}1.." for x in used)
         raise InputError(
             f"{where}: no column {example}; the file has {listed(header)}. "
-            f"{how_to_map(header, 'q' if 'q' in used else used[0], given)}"
+            f"{how_to_map(header, joints, 'q' if 'q' in used else used[0], given)}"
         )
     for x in here:
         missing = [f"{x}{i + 1}" for i in range(len(joints)) if (x, i) not in found]

@@ -73,10 +73,12 @@ def test_arrays_of_objects_are_numbers_one_by_one() -> None:
     assert as_floats(np.array([Fraction(1, 4), 2**70]), "x").tolist() == [0.25, float(2**70)]
     assert np.isnan(as_floats([1.0, math.nan], "x")[1])
     mixed = np.array([True, 2], dtype=object)
-    wrong: tuple[Any, ...] = ([1, None], [1, None, "2"], mixed, ["1"], [True], [1j], [[1], [1, 2]], [10**400])
+    wrong: tuple[Any, ...] = ([1, None], [1, None, "2"], mixed, ["1"], [True], [1j], [10**400])
     for value in wrong:
         with pytest.raises(InputError, match=r"^x: expected numbers, got "):
             as_floats(value, "x")
+    with pytest.raises(InputError, match=r"^x: expected rows of equal length, got \[\[1\], \[1, 2\]\]\.$"):
+        as_floats([[1], [1, 2]], "x")
 
 
 def test_a_pose_is_a_copy_that_nobody_changes() -> None:

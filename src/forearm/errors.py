@@ -111,7 +111,13 @@ def _near(name: str, names: list[str]) -> str:
     # capitals are mistaken more often than letters
     by_lower = {shown.lower(): shown for shown in reversed(names)}
     near = get_close_matches(name[:MAX_SHOWN].lower(), by_lower, n=3, cutoff=0.6)
+    # nothing but punctuation differs: the others are not meant
+    near = [n for n in near if _letters(n) == _letters(name)] or near
     return "did you mean " + " or ".join(repr(by_lower[n]) for n in near) + "?" if near else ""
+
+
+def _letters(name: str) -> str:
+    return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
 def current_name(name: str, renamed: Mapping[str, str], module: str) -> str:

@@ -133,7 +133,8 @@ def as_floats(value: ArrayLike, what: str) -> Floats:
             raise TypeError
         return given.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{what}: expected numbers, got {shorten(value)}.") from error
+        wanted = "rows of equal length" if "inhomogeneous" in str(error) else "numbers"
+        raise InputError(f"{what}: expected {wanted}, got {shorten(value)}.") from error
 
 
 def as_shape(value: ArrayLike, shape: tuple[int, ...], what: str) -> Floats:

@@ -61,8 +61,16 @@ def test_a_log_without_any_quantity_is_told_what_a_header_needs() -> None:
         "log.csv: no column with q or qd or qdd of a joint. The header needs q1..q3, qd1..qd3, qdd1..qdd3, "
         "or "
         "for the first joint q1, q_1, q[0], q_base or q.base; the file has t, x. "
-        "Map other names: --columns THEIRS=q."
+        "Map other names, without the joint's number: columns={'theirs': 'q'} "
+        "(--columns theirs=q for theirs1, theirs2, ...)."
     )
+
+
+def test_mapped_names_that_fit_no_column_are_named() -> None:
+    with pytest.raises(InputError, match=r"No column of the file is called angel\.$"):
+        find_columns(["t", "angle1"], QUESTION, "log.csv", True, {"angel": "q", "angle": "tau"})
+    with pytest.raises(InputError, match=r"No column of the file is called pos\.$"):
+        find_columns(["t", "actual_pos_A1"], QUESTION, "log.csv", True, {"pos": "q", "t": "t"})
 
 
 def test_results_that_are_there_already_are_written_under_another_name() -> None:
@@ -138,8 +146,14 @@ def test_other_names_can_be_told() -> None:
         InputError, match=r"'winkel' is mapped to 'Q', which is not a quantity of a motion; did you"
     ):
         find_columns(header, QUESTION, "log.csv", True, {"winkel": "Q"})
-    with pytest.raises(InputError, match=r"--columns: expected THEIRS=OURS between commas, .* got 'a,b=q'"):
+    with pytest.raises(InputError, match=r"--columns: expected .* but part 1 is 'a'; got 'a,b=q'"):
         read_mapping("a,b=q", "--columns")
+    with pytest.raises(InputError, match=r"but part 2 is ''; got 'a=q,'"):
+        read_mapping("a=q,", "--columns")
+    with pytest.raises(
+        InputError, match=r"'q' is mapped to 'winkel', .*the file's name comes first: 'winkel' to 'q'"
+    ):
+        find_columns(header, QUESTION, "log.csv", True, {"q": "winkel"})
     assert read_mapping("position=q, effort = tau", "--columns") == {"position": "q", "effort": "tau"}
 
 

@@ -137,5 +137,7 @@ def test_what_a_plan_with_jerk_refuses(motion: JerkMotion) -> None:
     ):
         fa.plan(arm, Request([np.zeros(6), np.ones(6)], name="plan"), acceleration=1.0, jerk=[1.0, 2.0])
     far = Request([Waypoint(q=np.zeros(6)), Waypoint(q=np.full(6, 9.0))], acceleration=1.0, jerk=5.0)
-    with pytest.raises(InputError, match=r"^through, segment 1, joint 1: the start or the end lies outside"):
+    with pytest.raises(
+        InputError, match=r"^through, segment 1, joint 1 \(joint1\): the start or the end lies outside"
+    ):
         fa.plan(arm, far)

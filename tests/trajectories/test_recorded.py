@@ -113,6 +113,25 @@ def test_times_in_other_units_are_asked_about(unit: str, factor: float, rates: b
     assert read_motion(ARM, log, units="s").t is log.t
 
 
+@pytest.mark.parametrize("units", ["", "ms", "rad,ms"])
+def test_a_unit_in_the_name_of_the_time_column_is_applied_once(units: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    log_of(1e3 * T).save(path)
+    path.write_text(path.read_text().replace("t,", "stamp,", 1))
+    np.testing.assert_allclose(read_motion(ARM, path, columns={"stamp": "t"}, units="ms").t, T, rtol=1e-14)
+    path.write_text(path.read_text().replace("stamp,", "timestamp_ms,", 1))
+    for columns in (None, {"timestamp_ms": "t"}):
+        np.testing.assert_allclose(read_motion(ARM, path, columns=columns, units=units).t, T, rtol=1e-14)
+    np.testing.assert_allclose(read_motion(ARM, path, units="us").t, 1e-3 * T, rtol=1e-14)
+
+
+def test_a_period_is_in_seconds_whatever_unit_times_have() -> None:
+    rows = {x: block for x, block in log_of().blocks.items() if x in ("q", "qd")}
+    np.testing.assert_allclose(read_motion(ARM, rows, period=0.004, units="ms").t[:3], [0.0, 0.004, 0.008])
+    timed = rows | {"t": 1e3 * T}
+    np.testing.assert_allclose(read_motion(ARM, timed, units="ms").t, T, rtol=1e-14)
+
+
 def test_slow_logs_whose_velocities_fit_are_not_asked_about() -> None:
     t = np.linspace(0.0, 400.0, 401)
     slow = log_of(t, q=swing(t / 400.0), qd=swing(t / 400.0, 1) / 400.0, qdd=None)

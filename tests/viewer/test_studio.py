@@ -173,7 +173,7 @@ def test_a_typed_pose_is_found_from_other_postures(opened: Open, tmp_path: Path)
 
 
 def test_a_posture_beyond_limits_and_an_arm_without_joints_are_refused(tmp_path: Path) -> None:
-    said = "studio, q: joint1: expected -2.8973 to 2.8973, its limits, got 4."
+    said = "studio, q: joint1: expected -2.8973 to 2.8973 rad, its limits, got 4."
     with pytest.raises(fa.InputError, match=re.escape(said)):
         fa.studio("panda", tmp_path / "a.html", q=[4, 0, 0, -1, 0, 1, 0])
     still = fa.load("ascher2").lock({"joint1": 0.0, "joint2": 0.0})

@@ -158,9 +158,10 @@ def gravity_findings(arm: Arm, found: Balance) -> list[Finding]:
     for i, joint in enumerate(arm.joints):
         if joint.max_effort and found.worst[i] > joint.max_effort:
             posture = ", ".join(f"{v:.3g}" for v in found.postures[i])
+            unit = "N m" if joint.kind == "revolute" else "N"
             text = (
-                f"{joint.name}: gravity alone needs {found.worst[i]:.4g} at q = {posture}, "
-                f"more than its max_effort of {joint.max_effort:g}."
+                f"{joint.name}: gravity alone needs {found.worst[i]:.4g} {unit} at q = {posture}, "
+                f"more than its max_effort of {joint.max_effort:g} {unit}."
             )
             findings.append(Finding("warning", "gravity-effort", joint.name, text))
     heavy = [f"{j.name} {found.worst[i]:.4g}" for i, j in enumerate(arm.joints) if not found.balanced[i]]

@@ -12,14 +12,16 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.cli.poses import read_form, read_pose
-from forearm.cli.states import read_numbers, read_state
+from forearm.cli.states import read_numbers, read_per_joint, read_state
 from forearm.errors import InputError
 from forearm.spatial import Floats
 from forearm.trajectories.lines import HandLine, hand_line
 from forearm.trajectories.requests import Request, Waypoint
 
 USUAL_SPEED = 0.1  # m/s
-GOAL = re.compile(r"(?:through|smooth), segment (\d+), joint (\d+): |request '[^']*', waypoint\[(\d+)\]: ")
+GOAL = re.compile(
+    r"(?:through|smooth), segment (\d+), joint (\d+)(?: \(.*?\))?: |request '[^']*', waypoint\[(\d+)\]: "
+)
 
 
 @contextmanager
@@ -107,7 +109,7 @@ def request_of_goals(given: argparse.Namespace, arm: Arm, start: Floats) -> Requ
 
 def joint_limit(arm: Arm, text: str, name: str, degrees: bool) -> Floats:
     """One number for all joints, or one per joint, SI."""
-    values = read_numbers(text, name, 1 if "," not in text else arm.n, f"{arm.name} needs")
+    values = read_numbers(text, name, 1) if "," not in text else read_per_joint(arm, text, name)
     unit = np.array([math.pi / 180.0 if degrees and j.kind == "revolute" else 1.0 for j in arm.joints])
     limits: Floats = values * unit
     return limits

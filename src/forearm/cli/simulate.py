@@ -25,7 +25,7 @@ from forearm.cli.motions import MOTION_HELP, add_columns, columns_of, read_plan
 from forearm.cli.numbers import NOT_NEGATIVE, POSITIVE, Real, Whole
 from forearm.cli.outputs import add_plot, check_output, check_page, check_picture, tell_written
 from forearm.cli.progress import ProgressBar
-from forearm.cli.states import add_state, read_numbers, read_state
+from forearm.cli.states import add_state, read_per_joint, read_state
 from forearm.cli.terminal import show
 from forearm.errors import InputError, shorten
 from forearm.interpreter.listing import energies_at_end, events_listed
@@ -299,7 +299,7 @@ def _drive(given: argparse.Namespace, arm: Arm) -> tuple[dict[str, Any], Plan | 
         how: How = "linear" if given.linear else "hold"
         quantity: Quantity = "torque" if name == "torque_file" else "voltage"
         return {quantity: Schedule.read(value, arm, how, quantity, columns_of(given))}, None
-    return {name: read_numbers(value, name, arm.n, f"{arm.name} needs")}, None
+    return {name: read_per_joint(arm, value, name)}, None
 
 
 def _method(given: argparse.Namespace, before: Simulation | None) -> dict[str, Any]:

@@ -34,7 +34,7 @@ def add_degrees(parser: argparse._ActionsContainer) -> None:
 
 def read_state(arm: Arm, text: str, name: str, degrees: bool) -> Floats:
     """The numbers of an option, SI; sliding joints are in m whatever --degrees says."""
-    values = read_numbers(text, name, arm.n, f"{arm.name} needs")
+    values = read_per_joint(arm, text, name)
     if not degrees and name in POSITIONS:
         _ask_about_degrees(arm, values, name)
     if degrees:
@@ -63,8 +63,14 @@ def _ask_about_degrees(arm: Arm, values: Floats, name: str) -> None:
         return
 
 
-def read_numbers(text: str, name: str, count: int, who: str = "it needs") -> Floats:
-    """That many finite numbers with commas between."""
+def read_per_joint(arm: Arm, text: str, name: str) -> Floats:
+    """One finite number per joint, with commas between."""
+    order = f"; one per joint: {', '.join(joint.name for joint in arm.joints)}"
+    return read_numbers(text, name, arm.n, f"{arm.name} needs", order)
+
+
+def read_numbers(text: str, name: str, count: int, who: str = "it needs", order: str = "") -> Floats:
+    """That many finite numbers with commas between; `order` ends the message about a wrong count."""
     words = BETWEEN.split(text.strip()) if text.strip() else []
     numbers = [plain_float(word) for word in words]
     values = np.array([number for number in numbers if number is not None])
@@ -75,7 +81,9 @@ def read_numbers(text: str, name: str, count: int, who: str = "it needs") -> Flo
             f"{shorten(words[wrong])}; got {shorten(text)}."
         )
     if len(values) != count:
-        raise InputError(f"--{name}: {who} {count} finite numbers, got {len(values)}: {shorten(text)}.")
+        raise InputError(
+            f"--{name}: {who} {count} finite numbers, got {len(values)}: {shorten(text)}{order}."
+        )
     if len(values) and np.abs(values).max() > LARGEST:
         raise InputError(f"--{name}: no number may exceed {LARGEST:g}, got {shorten(text)}.")
     return values

@@ -74,7 +74,7 @@ def find_columns(
             f"{where}: no column with {' or '.join(question.needed)} of a joint. The header needs "
             f"{question.example}, or for the first joint "
             f"{listed(question.spellings(question.needed[0], 0), ' or ')}; the file has {listed(header)}. "
-            f"Map other names: --columns THEIRS={question.needed[0]}."
+            f"{how_to_map(header, question.joints, question.needed[0], given)}"
         )
     for x in here:
         _check_whole(x, found, question, where)
@@ -92,6 +92,26 @@ def find_columns(
         absent=tuple(x for x in question.needed if x not in here),
         made=names,
     )
+
+
+def how_to_map(
+    header: Sequence[str], joints: Sequence[str], quantity: str, given: Mapping[str, str] | None
+) -> str:
+    """The end of a message about columns that were not found: how to name them, and which given names fit
+    none.
+    """
+    numbers = {name: i for i, name in enumerate(joints)}
+    absent = [
+        theirs
+        for theirs in given or {}
+        if theirs not in header
+        and not any(reading for name in header for reading in readings(name, numbers, {theirs.lower(): "q"}))
+    ]
+    text = (
+        f"Map other names, without the joint's number: columns={{'theirs': '{quantity}'}} "
+        f"(--columns theirs={quantity} for theirs1, theirs2, ...)."
+    )
+    return f"{text} No column of the file is called {listed(absent, ' or ')}." if absent else text
 
 
 def check_header(header: Sequence[str], where: str) -> None:

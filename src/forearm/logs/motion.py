@@ -115,23 +115,25 @@ def read_motion_log(
     columns: Mapping[str, str] | None = None,
     period: float | None = None,
     used: Sequence[str] = BLOCKS,
+    time_unit: float | None = None,
 ) -> MotionLog:
     """Read the motion in a file (.csv, .parquet, .npz or .json; - is CSV on standard input) or in arrays by
     name.
 
     Columns are recognised by our names and those of ROS and others, or mapped by `columns`, theirs to ours.
     Without times, rows are a `period` apart. Only the quantities `used` are read; `ignored` lists the others.
+    `time_unit` is that of the times, in units per second (default: by the name of their column, else s).
     """
     names = tuple(joints)
     if isinstance(source, Mapping):
-        log = _from_arrays(source, names, "log", used)
+        log = _from_arrays(source, names, "log", used, time_unit)
     else:
         path = Path(source)
         if path.suffix.lower() in ARRAYS:
             found = {x: array for x, array in arrays_of_file(path).items() if x in ("t", *BLOCKS)}
-            log = _from_arrays(found, names, path.name, used)
+            log = _from_arrays(found, names, path.name, used, time_unit)
         else:
-            log = _from_table(os.fspath(source), names, columns, used)
+            log = _from_table(os.fspath(source), names, columns, used, time_unit)
     return _timed(log, period)
 
 
@@ -148,7 +150,7 @@ def _document(path: Path) -> dict[str, Any]:
 
 
 def _from_arrays(
-    given: Mapping[str, Any], joints: tuple[str, ...], name: str, used: Sequence[str]
+    given: Mapping[str, Any], joints: tuple[str, ...], name: str, used: Sequence[str], time_unit: float | None
 ) -> MotionLog:
     unknown = [x for x in given if x not in ("t", *BLOCKS)]
     if unknown:
@@ -172,18 +174,23 @@ def _from_arrays(
             raise InputError(
                 f"{name}, {x}: row {bad[0][0]} is {array[tuple(bad[0])]}; remove such rows; gaps are allowed."
             )
-    t = arrays.pop("t", np.full(counts.pop(), np.nan))
+    t = arrays.pop("t", np.full(counts.pop(), np.nan)) / (time_unit or 1.0)
     ignored = tuple(x for x in given if x not in used and x != "t")
     return MotionLog(joints, t, **arrays, name=name, ignored=ignored)
 
 
 def _from_table(
-    path: str, joints: tuple[str, ...], given: Mapping[str, str] | None, used: Sequence[str]
+    path: str,
+    joints: tuple[str, ...],
+    given: Mapping[str, str] | None,
+    used: Sequence[str],
+    time_unit: float | None,
 ) -> MotionLog:
     with reading(path) as log:
         found = motion_columns(log.header, joints, used, log.name, given)
         rows = _rows(log, found.places)
-    t = rows[:, 0] / found.time_unit if found.time is not None else np.full(len(rows), np.nan)
+    unit = time_unit or found.time_unit
+    t = rows[:, 0] / unit if found.time is not None else np.full(len(rows), np.nan)
     first, n = int(found.time is not None), len(joints)
     blocks = {x: rows[:, first + k * n : first + (k + 1) * n] for k, x in enumerate(found.names)}
     return MotionLog(joints, t, **blocks, name=log.name, ignored=found.ignored)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from forearm.errors import InputError
-from forearm.logs.columns import check_header, listed, recognised
+from forearm.logs.columns import check_header, how_to_map, listed, recognised
 from forearm.logs.spelling import WORDS, time_column
 
 
@@ -45,8 +45,8 @@ def motion_columns(
     if not here:
         example = ", ".join(f"{x}1.." for x in used)
         raise InputError(
-            f"{where}: no column {example}; the file has {listed(header)}. Map other names: --columns "
-            f"THEIRS={used[0]}."
+            f"{where}: no column {example}; the file has {listed(header)}. "
+            f"{how_to_map(header, joints, 'q' if 'q' in used else used[0], given)}"
         )
     for x in here:
         missing = [f"{x}{i + 1}" for i in range(len(joints)) if (x, i) not in found]

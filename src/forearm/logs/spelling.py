@@ -80,11 +80,11 @@ def words_for(quantities: Iterable[str], columns: Mapping[str, str] | None = Non
 def read_mapping(text: str, option: str) -> dict[str, str]:
     """The mapping of `position=q,effort=tau`."""
     pairs = [pair.partition("=") for pair in text.split(",")]
-    for theirs, sign, ours in pairs:
+    for k, (theirs, sign, ours) in enumerate(pairs):
         if not sign or not theirs.strip() or not ours.strip():
             raise InputError(
-                f"{option}: expected THEIRS=OURS between commas, such as position=q,effort=tau, got "
-                f"{shorten(text)}."
+                f"{option}: expected THEIRS=OURS between commas, such as position=q,effort=tau, but part "
+                f"{k + 1} is {shorten(theirs + sign + ours)}; got {shorten(text)}."
             )
     return {theirs.strip(): ours.strip() for theirs, _, ours in pairs}
 
@@ -105,10 +105,12 @@ def _check_target(theirs: object, ours: object) -> None:
     known = ("t", *WORDS)
     numbered = NUMBERED.fullmatch(ours) if isinstance(ours, str) else None
     if not isinstance(theirs, str) or not (ours in known or (numbered and numbered[1] in WORDS)):
-        raise InputError(
+        text = (
             f"columns: {shorten(theirs)} is mapped to {shorten(ours)}, which is not a quantity of a motion; "
-            f"{suggest(str(ours), known)} A column of one joint is for example 'q1'."
         )
+        if theirs in known:
+            raise InputError(f"{text}the file's name comes first: {shorten(ours)} to {theirs!r}.")
+        raise InputError(f"{text}{suggest(str(ours), known)} A column of one joint is for example 'q1'.")
 
 
 def _places(text: str, separator: str) -> Iterator[int]:

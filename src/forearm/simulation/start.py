@@ -115,10 +115,13 @@ def beginning(
 ) -> Start:
     """A state (n,) at time 0."""
     q, qd = states_of(arm, q0=q0, qd0=qd0)
-    if q.ndim != 1 or not (np.isfinite(q).all() and np.isfinite(qd).all()):
+    if q.ndim != 1:
         raise InputError(
-            f"simulate: expected one state of finite numbers, ({arm.n},); use simulate_many for many."
+            f"simulate: expected one state, ({arm.n},), got {q.shape}; use simulate_many for many."
         )
+    for name, value in (("q0", q), ("qd0", qd)):
+        if not np.isfinite(value).all():
+            raise InputError(f"simulate, {name}: every number must be finite, got {shorten(value.tolist())}.")
     if motor0 is None:
         return Start(0.0, simulator.at_rest_or_moving(*loaded(simulator, q[None], qd[None])))
     if not simulator.coordinates.rotors:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NoReturn
 
 import numpy as np
@@ -14,6 +17,20 @@ from forearm.trajectories.plan_status import PlanStatus
 from forearm.trajectories.synchronise import is_possible, joint_span
 
 Array = NDArray[np.float64]
+SEGMENT = re.compile(r"(?:through|smooth), segment \d+, joint (\d+)(?=: )")
+
+
+@contextmanager
+def joints_named(names: Sequence[str]) -> Iterator[None]:
+    """Errors about a joint of a segment give its name behind its number."""
+    try:
+        yield
+    except InputError as error:
+        text = str(error)
+        if (found := SEGMENT.match(text)) is None:
+            raise
+        named = f"{found[0]} ({names[int(found[1]) - 1]}){text[found.end() :]}"
+        raise InputError(named).with_traceback(error.__traceback__) from None
 
 
 def refuse(

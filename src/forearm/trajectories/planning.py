@@ -29,6 +29,7 @@ from forearm.trajectories.continuous_snap.motion import SmoothMotion
 from forearm.trajectories.demands import Demands, even_times
 from forearm.trajectories.drive_limits import DriveLimits, LimitUse
 from forearm.trajectories.excitation import Excitation
+from forearm.trajectories.failures import joints_named
 from forearm.trajectories.jerk_limited.motion import JerkMotion
 from forearm.trajectories.jerk_limited.waypoints import through_with_jerk
 from forearm.trajectories.limits import SLACK, MotionLimits, beyond_arm
@@ -360,6 +361,12 @@ def plan(
         from forearm.trajectories.shortest_time.requested import requested_plan
 
         return requested_plan(arm, wanted, step)
+    with joints_named([joint.name for joint in arm.joints]):
+        return _through_points(arm, wanted, step, kernel)
+
+
+def _through_points(arm: Arm, wanted: Request, step: float, kernel: Kernel) -> Plan:
+    """The plan of a request that is not time-optimal."""
     way = configurations(arm, wanted)
     demands = Demands(arm, kernel, DriveLimits.of(arm, wanted.dac))
     motion: PlannedMotion | None = None

@@ -136,18 +136,22 @@ def read_motion(
         arm: the arm, whose joint names identify the columns.
         source: the path of a .csv, .parquet, .npz or .json file, arrays by name, or an object with a `log`.
         columns: names of the file's columns mapped to ours: {"angle": "q", "load": "tau"}.
-        units: "deg" or "rad", and "s", "ms", "us" or "ns", in one text or a list (default: rad and s).
+        units: "deg" or "rad", and "s", "ms", "us" or "ns", in one text or a list (default: rad, and s unless
+            the name of the time column says otherwise, as t_ms does).
         period: between rows, s, if there are no times.
         used: the quantities that are read (default: all).
     """
     check_kind(arm, Arm, "read_motion, arm")
     joints = tuple(joint.name for joint in arm.joints)
-    if isinstance(source, MotionLog):
-        log = source
-    elif isinstance(source, str | os.PathLike | Mapping):
-        log = read_motion_log(source, joints, columns=columns, period=period, used=used)
-    elif hasattr(source, "log"):
-        log = source.log
+    given = units_of(units)
+    times = given.get("times")
+    if isinstance(source, str | os.PathLike | Mapping):
+        log = read_motion_log(
+            source, joints, columns=columns, period=period, used=used, time_unit=times
+        )  # a unit that is given overrides the one in the column's name, and leaves `period` in s
+    elif isinstance(source, MotionLog) or hasattr(source, "log"):
+        log = source if isinstance(source, MotionLog) else source.log
+        log = replace(log, t=log.t / times) if times not in (None, 1.0) else log
     else:
         raise InputError(
             f"motion: expected the path of a file, arrays by name, or a plan or simulation, got "
@@ -155,9 +159,8 @@ def read_motion(
         )
     if len(log.joints) != arm.n:
         raise InputError(f"{log.name}: it has {len(log.joints)} joints, {arm.name!r} has {arm.n}.")
-    given = units_of(units)
     _ask(arm, log, given)
-    return _in_our_units(arm, log, given)
+    return _in_radians(arm, log, given.get("angles", 1.0))
 
 
 def units_of(units: str | Sequence[str], known: Mapping[str, tuple[str, float]] = UNITS) -> dict[str, float]:
@@ -223,13 +226,12 @@ def _time_doubt(t: Array, q: Array | None, qd: Array | None) -> tuple[float, str
     return 1.0, ""
 
 
-def _in_our_units(arm: Arm, log: MotionLog, given: Mapping[str, float]) -> MotionLog:
-    angle, time = given.get("angles", 1.0), given.get("times", 1.0)
-    if angle == time == 1.0:
+def _in_radians(arm: Arm, log: MotionLog, angle: float) -> MotionLog:
+    """The log, whose angles are in units of which one rad has `angle`."""
+    if angle == 1.0:
         return log
     turning = np.array([angle if joint.kind == "revolute" else 1.0 for joint in arm.joints])
-    angular = {x: block / turning for x, block in log.blocks.items() if x in ANGULAR and angle != 1.0}
-    return replace(log, t=log.t / time, **angular)
+    return replace(log, **{x: block / turning for x, block in log.blocks.items() if x in ANGULAR})
 
 
 def cubic(q0: Array, v0: Array, q1: Array, v1: Array, h: Array, s: float | Array) -> tuple[Array, Array]:

@@ -156,8 +156,9 @@ def _within_limits(arm: Arm, q: ArrayLike) -> list[float]:
     for joint, value in zip(arm.joints, posture.tolist(), strict=True):
         low, high = joint.limits
         if not low - SLACK <= value <= high + SLACK:
+            unit = "rad" if joint.kind == "revolute" else "m"
             raise InputError(
-                f"studio, q: {joint.name}: expected {low:g} to {high:g}, its limits, got {value:g}."
+                f"studio, q: {joint.name}: expected {low:g} to {high:g} {unit}, its limits, got {value:g}."
             )
     return [float(x) for x in posture]
 

@@ -290,7 +290,7 @@ open_at_the_end = Tab(last)
         cwd=Path(__file__).parents[2],
     )
     why = "belongs to the process that this one was forked from"
-    said = f"send: this studio {why}; send from there. <LiveStudio of 'random1': {why}>"
+    said = f"send: this studio {why}; send from that process. <LiveStudio of 'random1': {why}>"
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [said, "[1.0, 2.0, 3.0]", "free"]
 

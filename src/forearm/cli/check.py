@@ -45,7 +45,7 @@ def _run(given: argparse.Namespace) -> int:
     findings = [
         Finding("warning", codes.get(w.category, "ignored"), given.file, str(w.message)) for w in ignored
     ]
-    with ProgressBar(f"searching the worst gravity torques of {arm.name} where gravity costs most"):
+    with ProgressBar(f"searching for the largest gravity torques of {arm.name}"):
         cost = balance(arm, given.counterweights)
         findings += check(arm, cost)
     if given.json:

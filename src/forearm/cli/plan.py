@@ -216,7 +216,7 @@ def _draw_phase(made: Plan, path: str, joint: int | None) -> None:
     if not isinstance(made.motion, Switching):
         raise InputError(
             "--phase: only plans through points without limits of jerk have constant accelerations to draw, "
-            "and none of snap; take --plot, or --time-optimal."
+            "and none of snap; use --plot, or --time-optimal."
         )
     if not 1 <= joint <= made.arm.n:
         raise InputError(f"--joint: expected a number from 1 to {made.arm.n}, got {joint}.")

@@ -58,7 +58,7 @@ WORDS = (
     (r"\bfa\.kinematics\.inverse\b", "'forearm kinematics --pose'"),
     (r"\bfa\.checking\.check\(arm\)", "'forearm check'"),
     (r"\. Use arm\.rigid\(\), or method ('\w+' or '\w+')", r". Add --rigid, or use \1"),
-    (r"\btake arm\.rigid\(\)", "add --rigid"),
+    (r"\buse arm\.rigid\(\)(?!\.\w)", "add --rigid"),
     (r"; add (it|them) with arm\.with_drives\.", r"; write \1 into the arm file."),
 )
 

@@ -101,7 +101,7 @@ def add_changes(plant: argparse._ArgumentGroup) -> None:
 
 
 def add_inertias(loop: argparse._ActionsContainer) -> None:
-    """What gains of joints are multiplied by."""
+    """Inertias that scale the gains."""
     loop.add_argument(
         "--inertias",
         metavar="A,B,...",
@@ -113,7 +113,7 @@ def add_inertias(loop: argparse._ActionsContainer) -> None:
 
 
 def changed_arm(given: argparse.Namespace, arm: Arm) -> Arm:
-    """The arm with the payload, friction and gravity that were asked for."""
+    """The arm with the requested payload, friction and gravity."""
     arm = arm.with_payload(given.payload) if given.payload else arm
     arm = arm if given.friction is None else arm.scale_friction(given.friction)
     for joint in arm.joints if given.no_torque_limits else ():
@@ -161,7 +161,7 @@ def add_sensors(loop: argparse._ArgumentGroup) -> None:
         "--encoder-bits",
         type=Whole(1, MOST_BITS),
         metavar="N",
-        help=f"position resolution, 2^N steps per turn (per metre), of the motor where it is on it, {bits}",
+        help=f"position resolution, 2^N steps per turn (per metre), motor turns for a motor encoder, {bits}",
     )
     loop.add_argument(
         "--sensor-side",

@@ -226,7 +226,7 @@ def _draw_phase(made: Plan, path: str, joint: int | None) -> None:
 
 
 def _planned(given: argparse.Namespace, arm: Arm, dac: DAC | None, bar: ProgressBar) -> Plan:
-    """The plan that was asked for: by a file, by postures and poses, or by a line."""
+    """The requested plan: from a file, configurations and poses, or a line."""
     if _is_request(given):
         request = read_request(given.request).changed(None, None, dac)
         if given.time_optimal or request.time_optimal is not None:
@@ -253,7 +253,7 @@ def _is_request(given: argparse.Namespace) -> bool:
 
 
 def _check(given: argparse.Namespace) -> None:
-    """Refuse before the work what could not be done, or would do nothing."""
+    """Refuse impossible requests and options without effect before the work starts."""
     check_output("--output", given.output, (*ENDINGS, ".json"))
     check_picture("--plot", given.plot)
     check_picture("--phase", given.phase)

@@ -33,7 +33,7 @@ def add_degrees(parser: argparse._ActionsContainer) -> None:
 
 
 def read_state(arm: Arm, text: str, name: str, degrees: bool) -> Floats:
-    """The numbers of an option, SI; sliding joints are in m whatever --degrees says."""
+    """The numbers of an option, SI; prismatic joints are in m regardless of --degrees."""
     values = read_numbers(text, name, arm.n, f"{arm.name} needs")
     if not degrees and name in POSITIONS:
         _ask_about_degrees(arm, values, name)

@@ -1,4 +1,4 @@
-"""Errors of the package in the words of the prompt: options where Python has functions and arguments."""
+"""Error messages reworded for the command line: options instead of Python's functions and arguments."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ WORDS = (
 
 
 def at_the_prompt(text: str) -> str:
-    """A message with options in the place of what Python calls them."""
+    """A message with Python's names replaced by options."""
     for pattern, words in WORDS:
         text = re.sub(pattern, words, text)
     return text

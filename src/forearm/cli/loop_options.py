@@ -122,7 +122,7 @@ def changed_arm(given: argparse.Namespace, arm: Arm) -> Arm:
 
 
 def add_period(parser: argparse._ActionsContainer) -> None:
-    """The sampling period."""
+    """Add --period, the sampling period."""
     parser.add_argument(
         "--period",
         type=POSITIVE,
@@ -133,7 +133,7 @@ def add_period(parser: argparse._ActionsContainer) -> None:
 
 
 def add_bandwidth(parser: argparse._ActionsContainer) -> None:
-    """The bandwidth of the controller."""
+    """Add --bandwidth, that of the controller."""
     parser.add_argument(
         "--bandwidth",
         type=POSITIVE,
@@ -144,7 +144,7 @@ def add_bandwidth(parser: argparse._ActionsContainer) -> None:
 
 
 def add_delay(loop: argparse._ArgumentGroup) -> None:
-    """The delay of commands."""
+    """Add --delay, that of commands."""
     loop.add_argument(
         "--delay",
         type=Whole(0, 1),
@@ -202,5 +202,5 @@ def add_sensors(loop: argparse._ArgumentGroup) -> None:
 
 
 def add_voltage(loop: argparse._ArgumentGroup) -> None:
-    """Whether motors get voltages where there is no converter."""
+    """Add --voltage: motors driven by voltages without a converter."""
     loop.add_argument("--voltage", action="store_true", help="command motor voltages instead of torques")

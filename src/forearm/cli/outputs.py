@@ -54,7 +54,7 @@ def check_output(
 
 
 def tell_written(paths: Iterable[str | os.PathLike[str] | None]) -> None:
-    """The last lines of every command that writes: one for each file."""
+    """Print the last lines of every command that writes: one for each file."""
     for path in paths:
         if path is not None:
             print(f"wrote {os.fspath(path)}")

@@ -43,9 +43,7 @@ def read_state(arm: Arm, text: str, name: str, degrees: bool) -> Floats:
 
 
 def _ask_about_degrees(arm: Arm, values: Floats, name: str) -> None:
-    """A joint more than a turn from 0 and beyond its limits, or many turns where it has none, was probably
-    given in degrees; one is told.
-    """
+    """Suggest --degrees for a joint more than a turn from 0 and beyond its limits, or many turns from 0."""
     for joint, value in zip(arm.joints, values, strict=True):
         low, high = joint.limits
         turns = abs(value) / (2.0 * math.pi)

@@ -138,6 +138,8 @@ def test_an_arm_file_will_do(capsys: Capture, tmp_path: Path) -> None:
         (("ascher2", "--lang", "basic"), f"expected one of {', '.join(LANGUAGES)}"),
         (("ascher2", "--parameter", "link3.mass"), "there is no 'link3.mass' in 'ascher2'"),
         (("ascher2", "--parameter", "link0"), "that link cannot move"),
+        (("ascher2", "--parameter", "joint1.friction"), "write it into the arm file"),
+        (("ascher2", "--parameter", "drives"), "write them into the arm file"),
         (("ascher2", "--formulation", "newton-eular"), "did you mean 'newton-euler'"),
         (("ascher2", "--function", "gravity", "--formulation", "kane"), "leave formulation out"),
         (("ascher2", "--name", "int"), "Choose another name"),
@@ -227,3 +229,12 @@ def test_what_does_not_go_together_is_told(words: tuple[str, ...], said: str, ca
     code, out, err = run(capsys, "ascher2", *words)
     assert (code, out) == (2, "")
     assert said in " ".join(err.split())
+
+
+def test_a_formulation_of_an_arm_with_bearings_needs_rigid(capsys: Capture, tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    bearing = fa.Bearing(kind="journal", mu=0.1, radius=0.02, distance=0.1)
+    fa.load("ascher2").with_drives(bearings=[bearing]).save(path)
+    code, out, err = run(capsys, str(path), "--formulation", "kane")
+    assert (code, out) == (2, "")
+    assert "leave the formulation out, or add --rigid." in " ".join(err.split())

@@ -69,8 +69,8 @@ BAD = {
         "puma560 has no elastic joint; give its springs in the arm file, or by --stiffness",
     ),
     "two": (("puma560", "--stiffness", "1,2"), "--stiffness: puma560 needs one or 6 finite numbers, got 2"),
-    "negative": (("puma560", "--stiffness=-5"), "--stiffness: expected a number above 0"),
-    "none": (("puma560", "--stiffness", "0"), "--stiffness: expected a number above 0"),
+    "negative": (("puma560", "--stiffness=-5"), "--stiffness: expected numbers above 0"),
+    "none": (("puma560", "--stiffness", "0"), "--stiffness: expected numbers above 0"),
     "no motor": (("ur5", "--stiffness", "5"), "give the joint a motor with a rotor_inertia above 0"),
     "load": (("puma560", "--stiffness", "5", "--load", "1"), "--load: puma560 needs 6 finite numbers, got 1"),
 }

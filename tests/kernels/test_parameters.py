@@ -307,7 +307,7 @@ def test_a_state_that_is_no_number_spoils_only_itself() -> None:
         (np.zeros((1, 3)), r"got \(1, 3\)"),
         (np.zeros((4, 3, 1)), r"got \(4, 3, 1\)"),
         (1.0, r"got \(\)"),
-        ({"gravity.x": [1.0, 2.0]}, r"expected for each one number, or one per state \(\(4,\)\)"),
+        ({"gravity.x": [1.0, 2.0]}, r"expected for each one number, or one per state \(shape \(4,\)\)"),
         ({"gravity.x": np.ones((4, 1))}, "or one per state"),
         (["a", "b", "c"], "parameters: expected an array of real numbers"),
         ([1j, 2.0, 3.0], "parameters: expected an array of real numbers"),

@@ -325,9 +325,10 @@ def _counterweights(
 
 
 def _level_joints(arm: Arm) -> list[bool]:
-    """Whether gravity never does work at a joint: a rotation about it, or a translation across it.
+    """For each joint whether gravity does no work at it in any configuration.
 
-    So it is where every joint before it turns about gravity's direction or slides, and it does likewise.
+    That is so if every joint before it is prismatic or revolute about the direction of gravity, and it is
+    itself revolute about this direction or prismatic across it.
     """
     down = arm.gravity / np.linalg.norm(arm.gravity)
     upright: list[bool] = []  # whether the body keeps its tilt

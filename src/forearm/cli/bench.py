@@ -212,7 +212,7 @@ def bars(rows: Iterable[BenchmarkRow]) -> dict[str, list[tuple[str, str | None, 
 
 
 def _announced(rows: Iterable[BenchmarkRow], room: str, bar: ProgressBar) -> Iterable[BenchmarkRow]:
-    """The same rows; at a terminal it is said how many there are and which came last."""
+    """The same rows, with their number and the last one shown at a terminal."""
     for count, row in enumerate(rows, 1):
         bar.say_once(f"measuring {room}: {count} done, the last {row.name}")
         yield row

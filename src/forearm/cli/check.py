@@ -45,7 +45,7 @@ def _run(given: argparse.Namespace) -> int:
     findings = [
         Finding("warning", codes.get(w.category, "ignored"), given.file, str(w.message)) for w in ignored
     ]
-    with ProgressBar(f"searching the worst gravity torques of {arm.name} where gravity costs most"):
+    with ProgressBar(f"searching for the largest gravity torques of {arm.name}"):
         cost = balance(arm, given.counterweights)
         findings += check(arm, cost)
     if given.json:
@@ -94,7 +94,7 @@ def _gravity(arm: Arm, cost: Balance) -> Report:
     ]
     header = ["joint", "on link", "kg", "at m, in the link", "kg m"]
     hopeless = [f"{joint}: no fixed counterweight helps: {why}." for joint, why in cost.hopeless]
-    parts = [Report(header, weights, "Counterweights that would remove it")] if weights else []
+    parts = [Report(header, weights, "Counterweights that would cancel it")] if weights else []
     parts += [Report(after=hopeless)] if hopeless else []
     return Report(["joint", "N m (N)", *(j.name for j in arm.joints)], rows, title, parts=parts)
 

@@ -35,10 +35,10 @@ TESTS = ("q", "tau", "qdd", "qd")
 
 
 class _Action(Parser):
-    """Options of an action, which says itself what it does not know."""
+    """Options of an action, which reports unknown options itself."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As usual, but nothing unknown is left over."""
+        """Parse as usual, but refuse unknown arguments."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             word = unknown[0].split("=")[0]
@@ -123,7 +123,7 @@ def _add_period(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stiffness",
         metavar="A,B,...",
-        help=("stiffness of joints or gains, N m/rad (N/m), one or one per joint (default: gravity only)"),
+        help="stiffness of joints or gains, N m/rad (N/m), one, or one per joint (default: gravity only)",
     )
     add_json(parser)
 

@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Plan, follow, and show how well."""
+    """Plan, run the controller and show the tracking error."""
     check_files(given)
     arm = load(given.arm, hand=given.hand)
     with ProgressBar(f"planning for {arm.name}"):

@@ -25,7 +25,7 @@ from forearm.trajectories.planning import Plan
 
 
 def clock_of(given: argparse.Namespace, arm: Arm, by_voltage: bool) -> dict[str, Any]:
-    """The period and how commands reach the motors; a converter has the period itself."""
+    """The sampling period and the actuators; with a converter its period applies."""
     dac = read_dac(given, arm)
     if dac is not None:
         dac = DAC(given.period, dac.bits, dac.span, dac.gain)
@@ -34,7 +34,7 @@ def clock_of(given: argparse.Namespace, arm: Arm, by_voltage: bool) -> dict[str,
 
 
 def sensors_of(given: argparse.Namespace, arm: Arm) -> Sensors:
-    """What the controller is told."""
+    """The sensors of the controller."""
     if (given.tachometer_bits is None) != (given.tachometer_range is None):
         raise InputError("--tachometer-bits and --tachometer-range go together.")
     encoder = None if given.encoder_bits is None else Encoder(given.encoder_bits)
@@ -53,7 +53,7 @@ def sensors_of(given: argparse.Namespace, arm: Arm) -> Sensors:
 def controlled(
     given: argparse.Namespace, arm: Arm, motion: Plan, by_voltage: bool, step: float | None
 ) -> Run:
-    """A run of the controller that was asked for along a plan."""
+    """Run the requested controller along a plan."""
     how = clock_of(given, arm, by_voltage)
     bandwidth = 2.0 * math.pi * given.bandwidth
     inertias = None if given.inertias is None else read_numbers(given.inertias, "inertias", arm.n)
@@ -66,7 +66,7 @@ def controlled(
 
 
 def tracking(found: Run) -> list[str]:
-    """How well the motion was followed, in sentences."""
+    """The tracking error in sentences."""
     if not found.ok:
         return []
     worst = found.arm.joints[int(np.argmax(np.abs(found.error).max(axis=0)))].name

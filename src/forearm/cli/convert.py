@@ -81,7 +81,7 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _with_drive(arm: Arm, part: str, text: str) -> Arm:
-    """The arm with figures of a motor or of friction in the place of what it had."""
+    """The arm with values of its motors or friction replaced."""
     joint, colon, figures = text.rpartition(":")
     fields = {name.strip(): _figure(part, text, word.strip()) for name, word in _pairs(part, text, figures)}
     with located(f"--{part} {shorten(text)}"):

@@ -145,7 +145,7 @@ def _counted(arm: Arm, name: str, function: str, bar: ProgressBar) -> dict[str, 
 
 
 def _fewest_row(arm: Arm, function: str, bar: ProgressBar) -> dict[str, Any]:
-    """The generated code's counts, for this arm and for the general chain of as many turning joints."""
+    """The generated code's counts, for this arm and for the general chain of as many revolute joints."""
     bar.say(f"finding the fewest operations: {TITLES[function].lower()}")
     return {
         "customised": asdict(fewest(arm, function)),
@@ -159,7 +159,7 @@ def _fewest_cells(row: dict[str, Any]) -> list[str]:
 
 
 def _explain_steps(arm: Arm, function: str, document: dict[str, Any], blocks: list[Report]) -> None:
-    """What each step towards the fewest operations saved."""
+    """Operations saved by each optimisation step."""
     steps = steps_to_fewest(arm, function)
     rows, before = [], None
     for step in steps:
@@ -184,7 +184,7 @@ def _explain_steps(arm: Arm, function: str, document: dict[str, Any], blocks: li
 
 
 def _chosen(name: str | None, function: str | None) -> dict[str, tuple[str, ...]]:
-    """The methods asked for, by function."""
+    """The requested methods, by function."""
     among = METHODS if function is None else {function: METHODS[function]}
     if name is None:
         return among

@@ -167,7 +167,7 @@ def _planned(story: Story, arm: Arm) -> Plan:
     made.save(story.files[-1])
     story.say(
         "3. A motion, planned",
-        f"{len(made.motion.times)} switching points in {made.duration:.3g} s, into {story.files[-1].name}",
+        f"{len(made.motion.times)} configurations in {made.duration:.3g} s, into {story.files[-1].name}",
     )
     story.figures |= {"duration": made.duration}
     return made

@@ -125,7 +125,7 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _document(given: argparse.Namespace, source: Source, written: list[str]) -> dict[str, Any]:
-    """What there is to say of the code in JSON; object files and modules are in base64."""
+    """The JSON document of the code; object files and modules are in base64."""
     files = {} if written else source.files()
     made = {
         "language": source.language,

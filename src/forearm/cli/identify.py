@@ -233,7 +233,7 @@ def _payloads(given: argparse.Namespace) -> Any:
 
 
 def _worded(found: Identification) -> Identification:
-    """The same with options in the place of what Python calls them."""
+    """The same with Python's argument names replaced by options."""
     tests = tuple(replace(test, message=at_the_prompt(test.message)) for test in found.tests)
     logs = tuple(
         replace(log, signals=replace(log.signals, findings=tuple(map(at_the_prompt, log.signals.findings))))

@@ -104,7 +104,7 @@ def _oscillations(springs: list[SpringFigures]) -> Report:
 
 
 def _known_of(arm: Arm, source: str) -> str:
-    """What loading would warn of in a file: built-in arms load in silence."""
+    """The warnings that loading a file with these values would give: built-in arms load without warnings."""
     if not is_builtin(source):
         return ""
     return "\n".join(
@@ -131,7 +131,7 @@ def _base_table(arm: Arm) -> str:
 
 
 def wrapped(text: str) -> str:
-    """Text as written, broken to fit the terminal; a line that ends no sentence goes on in the next."""
+    """Text as written, wrapped to the terminal; a line that does not end a sentence is joined to the next."""
     lines: list[str] = []
     for line in text.strip().splitlines():
         goes_on = lines and lines[-1] and lines[-1][-1] not in ".:;"
@@ -140,7 +140,7 @@ def wrapped(text: str) -> str:
 
 
 def resting(arm: Arm) -> Floats:
-    """The zero posture, or the nearest to it that the limits allow."""
+    """The zero configuration, or the nearest to it within the limits."""
     return np.array([min(max(0.0, j.limits.lower), j.limits.upper) for j in arm.joints])
 
 

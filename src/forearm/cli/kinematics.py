@@ -35,7 +35,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_state(
         there,
         "q",
-        "joint positions, rad (m); with --pose the reference that solutions are sorted by (default: zero)",
+        "joint positions, rad (m); with --pose solutions are sorted by distance from these (default: zero)",
     )
     add_state(there, "qd", "joint velocities, rad/s (m/s): adds the velocity of the hand")
     add_state(there, "qdd", "joint accelerations, rad/s^2 (m/s^2): adds the acceleration of the hand")
@@ -160,7 +160,7 @@ def _inverse(given: argparse.Namespace, arm: Arm) -> int:
 def _branches(
     arm: Arm, T: Floats, near: Floats | None, limits: bool, nearest: bool
 ) -> tuple[Floats, dict[str, Any]]:
-    """Every closed-form branch (m, n), and what there is to say."""
+    """All closed-form solutions (m, n), and a message."""
     from forearm.kinematics import IKResult, inverse
 
     found = cast(IKResult, inverse(arm, T, limits=limits, near=near, nearest=nearest))
@@ -177,7 +177,7 @@ def _branches(
 
 
 def _numeric(arm: Arm, T: Floats, near: Floats | None, limits: bool) -> tuple[Floats, dict[str, Any]]:
-    """One posture (1, n) found by iteration, or none and the nearest found."""
+    """One solution (1, n) found by iteration, or none and the nearest configuration."""
     from forearm.kinematics import inverse_numeric
 
     found = inverse_numeric(arm, T, start=near, limits=limits)

@@ -51,7 +51,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
 
 
 def reading_of(given: argparse.Namespace) -> dict[str, Any]:
-    """What `fa.load` is told by these options."""
+    """The arguments of `fa.load` from these options."""
     packages = dict(_package(text) for text in given.package)
     return {"strict": not given.lenient, "density": given.density, "packages": packages}
 

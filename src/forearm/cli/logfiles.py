@@ -37,9 +37,7 @@ Evaluate = Callable[[Mapping[str, Floats]], Floats]
 
 @dataclass(frozen=True)
 class Computation:
-    """What every row is asked for: the quantities needed, the one made, and the compiled
-    function between them.
-    """
+    """What is computed for each row: the input quantities, the output, and the compiled function."""
 
     needed: tuple[str, str, str]
     made: str
@@ -151,7 +149,7 @@ def _streamed(given: argparse.Namespace, arm: Arm, what: Computation) -> RowSumm
 
 
 def _evaluation(arm: Arm, what: Computation, degrees: bool) -> Evaluate:
-    """From states as the file has them to results as the file will: with --degrees, both in degrees."""
+    """Convert states from the file's units and results back to them: degrees with --degrees."""
     from forearm.kernels.kernel import compile as compile_arm
 
     function = getattr(compile_arm(arm), what.function)
@@ -182,7 +180,7 @@ def _stream(log: Log, columns: Columns, evaluate: Evaluate, writer: Writer | Non
 
 @contextmanager
 def _ended_cleanly() -> Iterator[None]:
-    """A request to end (SIGTERM) is taken as Ctrl-C is, so that no half-written file stays behind."""
+    """Treat a termination request (SIGTERM) like Ctrl-C, so that no half-written file is left behind."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

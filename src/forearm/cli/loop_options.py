@@ -101,7 +101,7 @@ def add_changes(plant: argparse._ArgumentGroup) -> None:
 
 
 def add_inertias(loop: argparse._ActionsContainer) -> None:
-    """What gains of joints are multiplied by."""
+    """Inertias that scale the gains."""
     loop.add_argument(
         "--inertias",
         metavar="A,B,...",
@@ -113,7 +113,7 @@ def add_inertias(loop: argparse._ActionsContainer) -> None:
 
 
 def changed_arm(given: argparse.Namespace, arm: Arm) -> Arm:
-    """The arm with the payload, friction and gravity that were asked for."""
+    """The arm with the requested payload, friction and gravity."""
     arm = arm.with_payload(given.payload) if given.payload else arm
     arm = arm if given.friction is None else arm.scale_friction(given.friction)
     for joint in arm.joints if given.no_torque_limits else ():
@@ -122,7 +122,7 @@ def changed_arm(given: argparse.Namespace, arm: Arm) -> Arm:
 
 
 def add_period(parser: argparse._ActionsContainer) -> None:
-    """The sampling period."""
+    """Add --period, the sampling period."""
     parser.add_argument(
         "--period",
         type=POSITIVE,
@@ -133,7 +133,7 @@ def add_period(parser: argparse._ActionsContainer) -> None:
 
 
 def add_bandwidth(parser: argparse._ActionsContainer) -> None:
-    """The bandwidth of the controller."""
+    """Add --bandwidth, that of the controller."""
     parser.add_argument(
         "--bandwidth",
         type=POSITIVE,
@@ -144,7 +144,7 @@ def add_bandwidth(parser: argparse._ActionsContainer) -> None:
 
 
 def add_delay(loop: argparse._ArgumentGroup) -> None:
-    """The delay of commands."""
+    """Add --delay, that of commands."""
     loop.add_argument(
         "--delay",
         type=Whole(0, 1),
@@ -161,7 +161,7 @@ def add_sensors(loop: argparse._ArgumentGroup) -> None:
         "--encoder-bits",
         type=Whole(1, MOST_BITS),
         metavar="N",
-        help=f"position resolution, 2^N steps per turn (per metre), of the motor where it is on it, {bits}",
+        help=f"position resolution, 2^N steps per turn (per metre), motor turns for a motor encoder, {bits}",
     )
     loop.add_argument(
         "--sensor-side",
@@ -202,5 +202,5 @@ def add_sensors(loop: argparse._ArgumentGroup) -> None:
 
 
 def add_voltage(loop: argparse._ArgumentGroup) -> None:
-    """Whether motors get voltages where there is no converter."""
+    """Add --voltage: motors driven by voltages without a converter."""
     loop.add_argument("--voltage", action="store_true", help="command motor voltages instead of torques")

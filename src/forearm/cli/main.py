@@ -172,9 +172,7 @@ def _command(name: str) -> Command:
 
 @contextmanager
 def _imported_whole() -> Iterator[None]:
-    """Ctrl-C waits until modules are there: some make an error of their own of it when it comes
-    while they are imported.
-    """
+    """Defer Ctrl-C until modules are imported: some turn an interrupt during import into other errors."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -78,6 +78,6 @@ NOT_NEGATIVE = Real(least=0.0)
 
 
 def plain_float(text: str) -> float | None:
-    """The finite number that a text is, None where it is none."""
+    """A text as a finite number, None if it is not one."""
     value = number_in(text)
     return value if value is not None and math.isfinite(value) else None

@@ -37,7 +37,7 @@ def check_page(option: str, path: str | None) -> None:
 def check_output(
     option: str, path: str | None, endings: Sequence[str], what: str = "the name must end"
 ) -> None:
-    """Refuse a file of another ending, in a folder that is not there, or where a folder is."""
+    """Refuse a file with another extension, in a missing folder, or at the path of a folder."""
     if path is None:
         return
     target = Path(path)
@@ -54,7 +54,7 @@ def check_output(
 
 
 def tell_written(paths: Iterable[str | os.PathLike[str] | None]) -> None:
-    """The last lines of every command that writes: one for each file."""
+    """Print the last lines of every command that writes: one for each file."""
     for path in paths:
         if path is not None:
             print(f"wrote {os.fspath(path)}")

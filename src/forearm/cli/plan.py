@@ -216,7 +216,7 @@ def _draw_phase(made: Plan, path: str, joint: int | None) -> None:
     if not isinstance(made.motion, Switching):
         raise InputError(
             "--phase: only plans through points without limits of jerk have constant accelerations to draw, "
-            "and none of snap; take --plot, or --time-optimal."
+            "and none of snap; use --plot, or --time-optimal."
         )
     if not 1 <= joint <= made.arm.n:
         raise InputError(f"--joint: expected a number from 1 to {made.arm.n}, got {joint}.")
@@ -226,7 +226,7 @@ def _draw_phase(made: Plan, path: str, joint: int | None) -> None:
 
 
 def _planned(given: argparse.Namespace, arm: Arm, dac: DAC | None, bar: ProgressBar) -> Plan:
-    """The plan that was asked for: by a file, by postures and poses, or by a line."""
+    """The requested plan: from a file, configurations and poses, or a line."""
     if _is_request(given):
         request = read_request(given.request).changed(None, None, dac)
         if given.time_optimal or request.time_optimal is not None:
@@ -253,7 +253,7 @@ def _is_request(given: argparse.Namespace) -> bool:
 
 
 def _check(given: argparse.Namespace) -> None:
-    """Refuse before the work what could not be done, or would do nothing."""
+    """Refuse impossible requests and options without effect before the work starts."""
     check_output("--output", given.output, (*ENDINGS, ".json"))
     check_picture("--plot", given.plot)
     check_picture("--phase", given.phase)

@@ -40,7 +40,7 @@ def goals_named(given: argparse.Namespace, arm: Arm) -> Iterator[None]:
 
 
 def check_ways(given: argparse.Namespace) -> None:
-    """One way to say where to go: a file, postures and poses, or a line."""
+    """Require exactly one kind of goal: a file, configurations and poses, or a line."""
     goals = " and ".join(f"--{kind}" for kind in dict.fromkeys(kind for kind, _ in given.goals or ()))
     ways = [
         name
@@ -53,12 +53,12 @@ def check_ways(given: argparse.Namespace) -> None:
 
 
 def start_of(given: argparse.Namespace, arm: Arm) -> Floats:
-    """Where the motion begins, (n,)."""
+    """The start configuration, (n,)."""
     return np.zeros(arm.n) if given.q is None else read_state(arm, given.q, "q", given.degrees)
 
 
 def refuse_zeros(arm: Arm) -> None:
-    """A motion begins at 0 unless --q says where; some joints cannot stand there."""
+    """Refuse the default start, every joint at 0, if that is outside a joint's limits."""
     for joint in arm.joints:
         low, high = joint.limits
         if not low <= 0.0 <= high:
@@ -77,7 +77,7 @@ def refuse(given: argparse.Namespace, names: Sequence[str], why: str) -> None:
 
 
 def line_places(given: argparse.Namespace) -> Floats:
-    """Where --line-to leads, (m, 3)."""
+    """The points of --line-to, (m, 3)."""
     return np.array([read_numbers(text, "line-to", 3, "a point has") for text in given.line_to])
 
 
@@ -94,7 +94,7 @@ def line_of(given: argparse.Namespace, arm: Arm, start: Floats) -> HandLine:
 
 
 def request_of_goals(given: argparse.Namespace, arm: Arm, start: Floats) -> Request:
-    """The waypoints that --to and --pose give, behind the start."""
+    """The waypoints of --to and --pose, after the start."""
     form = read_form(given.form)
     if given.form is not None and all(kind == "to" for kind, _ in given.goals):
         raise InputError("--form: only with --pose; --to takes joint coordinates.")
@@ -116,6 +116,6 @@ def joint_limit(arm: Arm, text: str, name: str, degrees: bool) -> Floats:
 
 
 def infinite_limit(arm: Arm, text: str, name: str, degrees: bool) -> Floats:
-    """The same, where inf is none."""
+    """The same, with inf for no limit."""
     values = joint_limit(arm, re.sub(r"\binf\b", "1e30", text), name, degrees)
     return np.where(values >= 1e28, np.inf, values)  # 1e30 degrees are less in radians

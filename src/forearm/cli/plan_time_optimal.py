@@ -124,7 +124,7 @@ def check_options(given: argparse.Namespace, is_request: bool) -> None:
 def fastest_plan(
     given: argparse.Namespace, arm: Arm, start: Floats, dac: DAC | None, bar: ProgressBar
 ) -> Plan:
-    """The plan that --time-optimal asks for with goals, lines, or a motion or log."""
+    """The time-optimal plan along goals, lines, or the path of a motion or log."""
     options, limits = _options(given), _limits(given, arm)
     if given.goals:
         request = request_of_goals(given, arm, start)
@@ -172,7 +172,7 @@ def _limits(given: argparse.Namespace, arm: Arm) -> dict[str, Any]:
 
 
 def timing_document(made: Plan) -> dict[str, Any]:
-    """What --json adds of a time-optimal plan."""
+    """Additional JSON entries of a time-optimal plan."""
     if made.timing is None:
         return {}
     return {

@@ -38,21 +38,21 @@ class ProgressBar:
             wipe_line()
 
     def say(self, doing: str) -> None:
-        """What is done from now on; nothing is shown for an empty text."""
+        """Set the current activity; an empty text shows nothing."""
         with self._lock:
             self._doing = doing
             if not doing:
                 wipe_line()
 
     def say_once(self, doing: str) -> None:
-        """What is done from now on, drawn once: while times are measured no clock is to draw between."""
+        """Set the current activity and draw it once: no redrawing while times are measured."""
         with self._lock:
             self._doing = ""
             if self._is_shown:
                 draw_line(doing)
 
     def __call__(self, done: float, total: float, what: str) -> None:
-        """What is done from now on, behind a bar that is drawn at most some times a second: a `Progress`."""
+        """Set the current activity with a bar, redrawn at most a few times per second: a `Progress`."""
         if not self._is_shown:
             return
         now = time.monotonic()
@@ -71,8 +71,8 @@ class ProgressBar:
 
 
 def progress_line(done: float, total: float, what: str, seconds: float, before: float = 0.0) -> str:
-    """The bar, the share, what is done and the time left; what is done alone where the end is not known.
-    What was done `before`, by an earlier run, took none of the seconds.
+    """The bar, the percentage, the activity and the time left; only the activity if the total is unknown.
+    Work done `before`, by an earlier run, did not take any of the seconds.
     """
     if not total > 0.0:
         return what

@@ -255,7 +255,7 @@ def check_files(given: argparse.Namespace) -> None:
 
 
 def _check(given: argparse.Namespace) -> None:
-    """Refuse before the work what could not be done after it."""
+    """Refuse impossible requests before the work starts."""
     if given.linear and given.torque_file is None and given.voltage_file is None:
         raise InputError("--linear: only for rows of a file; give one by --voltage-file or --torque-file.")
     if given.before is not None and (given.q is not None or given.qd is not None):
@@ -313,7 +313,7 @@ def _method(given: argparse.Namespace, before: Simulation | None) -> dict[str, A
 
 
 def write_files(given: argparse.Namespace, run: Simulation) -> None:
-    """What --to, --plot and --html ask for."""
+    """Write the files of --to, --plot and --html."""
     if given.target is not None:
         run.save(given.target)
     if given.plot is not None:

@@ -18,7 +18,7 @@ BRAILLE = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
 def draw(arm: Arm, q: Floats, width: int = 100, unicode: bool = True) -> str:
     """The skeleton at q in two views to one scale, side by side where they fit: # base,
-    o turning, = sliding, + hand.
+    o revolute, = prismatic, + hand.
     """
     bones = skeleton(arm, q)
     points = bones.points

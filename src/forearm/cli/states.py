@@ -33,8 +33,13 @@ def add_degrees(parser: argparse._ActionsContainer) -> None:
 
 
 def read_state(arm: Arm, text: str, name: str, degrees: bool) -> Floats:
+<<<<<<< HEAD
     """The numbers of an option, SI; sliding joints are in m whatever --degrees says."""
     values = read_per_joint(arm, text, name)
+=======
+    """The numbers of an option, SI; prismatic joints are in m regardless of --degrees."""
+    values = read_numbers(text, name, arm.n, f"{arm.name} needs")
+>>>>>>> rev1
     if not degrees and name in POSITIONS:
         _ask_about_degrees(arm, values, name)
     if degrees:
@@ -43,9 +48,7 @@ def read_state(arm: Arm, text: str, name: str, degrees: bool) -> Floats:
 
 
 def _ask_about_degrees(arm: Arm, values: Floats, name: str) -> None:
-    """A joint more than a turn from 0 and beyond its limits, or many turns where it has none, was probably
-    given in degrees; one is told.
-    """
+    """Suggest --degrees for a joint more than a turn from 0 and beyond its limits, or many turns from 0."""
     for joint, value in zip(arm.joints, values, strict=True):
         low, high = joint.limits
         turns = abs(value) / (2.0 * math.pi)

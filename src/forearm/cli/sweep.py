@@ -165,7 +165,7 @@ def _computed(given: argparse.Namespace, study: Study, folder: Path) -> StudyRes
 
 
 class RowProgress:
-    """What a bar is told of rows: how many a second this run computes, and what an earlier one had done."""
+    """Progress in rows for a bar: rows per second of this run, and the rows of an earlier one."""
 
     def __init__(self, bar: ProgressBar) -> None:
         self._bar = bar
@@ -220,7 +220,7 @@ def _script(given: argparse.Namespace, study: Study, folder: Path) -> str:
 
 
 def _word(name: str) -> str:
-    """A name as sbatch takes it."""
+    """A name that sbatch accepts."""
     made = "".join(c if c.isascii() and c.isalnum() else "-" for c in name).strip("-")
     return made[:40] or "study"
 

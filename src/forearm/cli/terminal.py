@@ -29,7 +29,7 @@ def is_terminal(stream: Any) -> bool:
 
 
 def is_unicode(stream: Any) -> bool:
-    """Whether it takes every character."""
+    """Whether the stream can encode every character."""
     return (getattr(stream, "encoding", None) or "").lower().startswith("utf")
 
 
@@ -62,14 +62,14 @@ def wipe_line() -> None:
 
 
 def show_all_characters() -> None:
-    """Characters that a stream cannot take are written as \\xe9, rather than that printing them fails."""
+    """Write characters that a stream cannot encode as \\xe9, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure") and stream.errors == "strict":
             stream.reconfigure(errors="backslashreplace")
 
 
 def give_up_output() -> None:
-    """Nothing more is written to standard output, whose reader has gone or whose disk is full."""
+    """Discard further standard output: its reader has gone or its disk is full."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (AttributeError, OSError, ValueError):  # it is closed, or no file
@@ -77,7 +77,7 @@ def give_up_output() -> None:
 
 
 def _write_error(text: str) -> None:
-    """Standard error as far as it goes: where nobody can be told, there is nothing to do about it."""
+    """Write to standard error if possible; failures are ignored, as they cannot be reported."""
     if sys.stderr is None:
         return
     try:

@@ -1,4 +1,4 @@
-"""Errors of the package in the words of the prompt: options where Python has functions and arguments."""
+"""Error messages reworded for the command line: options instead of Python's functions and arguments."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ WORDS = (
     (r"\bfa\.kinematics\.inverse\b", "'forearm kinematics --pose'"),
     (r"\bfa\.checking\.check\(arm\)", "'forearm check'"),
     (r"\. Use arm\.rigid\(\), or method ('\w+' or '\w+')", r". Add --rigid, or use \1"),
-    (r"\btake arm\.rigid\(\)", "add --rigid"),
+    (r"\buse arm\.rigid\(\)(?!\.\w)", "add --rigid"),
     (r"; add (it|them) with arm\.with_drives\.", r"; write \1 into the arm file."),
 )
 
 
 def at_the_prompt(text: str) -> str:
-    """A message with options in the place of what Python calls them."""
+    """A message with Python's names replaced by options."""
     for pattern, words in WORDS:
         text = re.sub(pattern, words, text)
     return text

@@ -452,7 +452,7 @@ class Tracing:
         return self.model.rates(freedoms)
 
     def note(self, symbol: str, link: int, value: Any) -> None:
-        """A recursion's name for a value, and the section that ends with it."""
+        """Record a recursion's name for a value, and end the section with it."""
         self.graph.name(f"{symbol}{link + 1}", value)
         if symbol == "turn":
             self.mark("angles, and rates along parallel axes")

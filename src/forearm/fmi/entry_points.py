@@ -70,25 +70,25 @@ class EntryPoints:
             self.add(name, f)
 
     def empty(self, *names: str) -> None:
-        """Getters and setters of types that no variable has: OK for zero references, an error otherwise."""
+        """Add getters and setters of types that no variable has: OK for zero references, else an error."""
         for name in names:
             with self.named(name, {"references": "ptr", "count": "i64"}) as (f, given):
                 f.ret(f.chosen(f.compared("eq", given[2], 0), OK, ERROR))
 
     def constant_text(self, name: str, constant: str) -> None:
-        """A function that returns a string."""
+        """Add a function that returns a string."""
         f = self.bare(name, {}, "ptr")
         f.ret(Value(f"@{constant}", "ptr"))
         self.add(name, f)
 
     def moves(self, name: str, before: int, after: int, arguments: Mapping[str, str] | None = None) -> None:
-        """A function that changes the mode and nothing else."""
+        """Add a function that only changes the mode."""
         with self.named(name, arguments or {}, before) as (f, given):
             f.store(after, f.at(given[0], MODE, "i8"))
 
 
 def life(e: EntryPoints, state: str) -> None:
-    """The life cycle, and saved states; `state` is how this FMI version spells it in function names."""
+    """Add the life cycle and saved states; `state` is this FMI version's spelling in function names."""
     with e.named("ExitInitializationMode", {}, INITIALIZATION) as (f, given):
         f.call("fmu.fresh", given[0])
         kind = f.call("fmu.kind", given[0], kind="i64")

@@ -83,8 +83,7 @@ def _compile(source: Path, made: Path) -> None:
     if compiler is None:
         raise ForearmError(
             f"casadi: the shared object needs a C compiler on {sys.platform}, and none was found; write the "
-            "C "
-            f'source with forearm.frameworks.casadi_c.write_c(k, ..., "{source.name}") and compile it: '
+            f'C source with forearm.frameworks.casadi_c.write_c(k, ..., "{source.name}") and compile it: '
             f"{shlex.join(command)}."
         )
     done = subprocess.run(command, cwd=source.parent, capture_output=True, text=True, check=False)

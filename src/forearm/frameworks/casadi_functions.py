@@ -100,7 +100,7 @@ def functions_of(request: CompileRequest, derivatives: int) -> list[CasadiFuncti
             known = JACOBIANS.get(first.name) if not parameters else None
             made += [_jacobian(first) if known is None else _known(first, traced([known[0]]), known[1])]
         if derivatives > 1:
-            # For the products with a Jacobian CasADi uses the Jacobian, or slower products if there are many.
+            # If it has both a Jacobian and products with it, CasADi uses the products: slower if many.
             made += [_jacobian(back)] if _is_written_out(back) else [_forward(back), _reverse(back)]
             made += [_forward(ahead), _reverse(ahead)]
     return made

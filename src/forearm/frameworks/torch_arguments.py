@@ -43,7 +43,7 @@ def as_tensors(
 
 
 def check_tensor(kernel: TensorKernel, name: str, value: object, first: Tensor, its_name: str) -> None:
-    """A tensor of the kernel's dtype, on a supported device, the same as the others'."""
+    """Require a tensor of the kernel's dtype, on a supported device, the same as the others'."""
     if not isinstance(value, torch.Tensor):
         raise InputError(
             f"{name}: expected a torch tensor, got {type(value).__name__}; for NumPy arrays use the methods "

@@ -283,7 +283,7 @@ class Evaluation:
         shared_rows(native, [t.detach().numpy() for t in arrays], steps, count, workers)
 
     def check(self, tensors: Sequence[Tensor]) -> None:
-        """The contract of the operator, which a graph or a caller of `torch.ops` might violate."""
+        """Check the contract of the operator, which a graph or a caller of `torch.ops` might violate."""
         first, count = tensors[0], len(self.inputs)
         shape, dtype, device = first.shape, self.kernel.dtype, first.device
         if (

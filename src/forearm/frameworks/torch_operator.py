@@ -47,8 +47,8 @@ def _is_batched(tensor: Tensor) -> bool:
 
 
 def _in_a_batch_of_gradients(evaluation: Evaluation, tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Whether inside `torch.autograd.grad(is_grads_batched=True)` or `torch.autograd.functional.jacobian(...,
-    vectorize=True)`, which use a separate vmap implementation.
+    """The results inside `torch.autograd.grad(is_grads_batched=True)` and
+    `torch.autograd.functional.jacobian(..., vectorize=True)`, which use a separate vmap implementation.
     """
     level = torch._C._vmapmode_increment_nesting() - 1
     torch._C._vmapmode_decrement_nesting()

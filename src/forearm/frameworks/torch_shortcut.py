@@ -20,7 +20,11 @@ record = _function.apply
 
 
 class Shortcut:
-    """What to do with tensors of one kind: type, dtype, device, shape, strides, and active modes."""
+    """What to do with tensors of one kind: type, dtype, device, shape, strides, and active modes.
+
+    `is_same` compares all of these at once, by the function with which compiled PyTorch code decides whether
+    it can be reused.
+    """
 
     __slots__ = (
         "count", "evaluation", "is_like", "is_same", "is_variable", "launch", "reach_out", "reaches", "rows",
@@ -41,7 +45,7 @@ class Shortcut:
         self.reaches, self.reach_out = [t.numel() * width for t in states], self.rows * made.size * width
 
     def call(self, states: tuple[Tensor, ...], out: Tensor | None) -> Tensor | None:
-        """The result, if these tensors are of the same kind."""
+        """The result; None if these tensors are of another kind or need the ordinary path."""
         if len(states) != self.count or forward_ad._current_level >= 0:
             return None
         if out is None:

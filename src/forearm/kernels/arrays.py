@@ -43,8 +43,8 @@ def as_numbers(name: str, value: ArrayLike, dtype: DType | None) -> Array:
         if not getattr(value, "requires_grad", False):
             raise
         raise InputError(
-            f"{name}: the tensor requires a gradient, which this call does not carry; take the functions of "
-            f"k.torch, or {name}.detach()."
+            f"{name}: the tensor requires a gradient, which this call does not propagate; use the "
+            f"functions of k.torch, or {name}.detach()."
         ) from None
 
 

@@ -30,9 +30,9 @@ from forearm.kernels.rollout_summary import Summary, SummaryRequest, finished, t
 from forearm.kernels.thread_pool import shared_rows, worker_count
 from forearm.kernels.traced_controller import TracedController, as_controller
 
-# steps of all arms together in one call of machine code, between which it can be interrupted
+# steps, summed over arms, in one call of machine code; a run can be interrupted between calls
 AT_ONCE = 4_000_000
-LEAST_ROWS = 256  # steps that justify a separate call
+LEAST_ROWS = 256  # minimum number of arms per call
 
 
 class Rollout(NamedTuple):

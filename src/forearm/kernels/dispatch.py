@@ -107,8 +107,7 @@ def parameter_values(
         shapes = {column.shape for column in columns if column.shape}
         if shapes and shapes != {batch}:
             raise InputError(
-                f"parameters: expected for each one number, or one per state ({batch or 'one'}), got "
-                f"{shapes}."
+                f"parameters: expected for each one number, or one per state (shape {batch}), got {shapes}."
             )
         given = np.stack(np.broadcast_arrays(*columns), axis=-1)
     values = as_numbers("parameters", given, dtype)

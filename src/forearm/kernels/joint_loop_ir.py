@@ -199,7 +199,7 @@ class Block:
             self._joint(i, one.steps, lambda value: self._give(i, value, unknown))
 
     def _carried_pass(self, name: str, one: Pass, unknown: str) -> None:
-        """The same for a chain, with the values passed between joints in registers."""
+        """Emit a pass for a chain, with the values passed between joints in registers."""
         f, n, names = self.f, self.looped.n, carried_names(one)
         first, last, step = (0, n, 1) if one.outwards else (n - 1, -1, -1)
         # A value that nothing is added to must stay the same to the last bit.

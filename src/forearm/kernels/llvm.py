@@ -167,7 +167,7 @@ class IRFunction:
         return self.cast("zext", self.call("llvm.nvvm.read.ptx.sreg.ctaid.x", kind="i32"), "i64")
 
     def barrier(self) -> None:
-        """A barrier for the threads of a block."""
+        """Emit a barrier for the threads of a block."""
         self.call("llvm.nvvm.barrier0")
 
     def shared_memory(self) -> Value:

@@ -37,7 +37,7 @@ def making() -> AbstractContextManager[Any]:
     if _here.is_lost:
         raise ForearmError(
             "compile: this process was forked while another thread was compiling, which took more than "
-            "{PATIENCE:g} s; compile before the fork, or start processes by 'spawn' or 'forkserver'. "
+            f"{PATIENCE:g} s; compile before the fork, or start processes by 'spawn' or 'forkserver'. "
             "Kernels that are in the cache, or were compiled before, work."
         )
     return _here.lock  # type: ignore[no-any-return]

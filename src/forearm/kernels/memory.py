@@ -30,7 +30,7 @@ from forearm.errors import OutOfMemory
 
 PAGE, LINE = mmap.PAGESIZE, 64
 SIZE = 1 << 20  # bytes of an arena; anything larger than a quarter of it gets a mapping of its own
-MAPPINGS = 16  # bytes that must remain for LLVM
+MAPPINGS = 16  # mappings that must remain available to LLVM
 Range = tuple[int, int]
 Token = NDArray[np.float64]
 

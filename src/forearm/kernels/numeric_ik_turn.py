@@ -139,7 +139,7 @@ class LaneTurn:
         self.to_lane(2 * self.n, f.at(told["T"], pose, "double", 12), 12)
 
     def picked(self, pose: Value, tries: Value) -> None:
-        """The start nearest to a pose in the table's next block."""
+        """Copy the start nearest to a pose from the table's next block to the lane."""
         f, told = self.f, self.told
         index = f.op("sub", tries, told["given"])
         block = f.at(told["table"], index, "double", BLOCK * (COLUMNS + self.n))

@@ -106,7 +106,7 @@ def simulate_gradient(
 
 
 def run_on_host(call: GradientCall, threads: int | None) -> None:
-    """The machine code of the CPU, distributed over threads."""
+    """Run the machine code on the CPU, distributed over threads."""
     function, arrays, plan = rollout_of(call.request), [*call.arrays], call.plan
     arrays[SCRATCH] = np.empty(call.count * call.rows[SCRATCH], call.request.dtype)
     native = function.part("batch" if call.count > 1 else "single")

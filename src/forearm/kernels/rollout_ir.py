@@ -81,7 +81,7 @@ class _Rollout:
         return f.text()
 
     def _step(self, u: list[str], change: list[str], h: str) -> None:
-        """The traced step, reading from the lanes and writing back to them."""
+        """Emit the traced step, reading from the lanes and writing back to them."""
         body, traced = self.body, self.traced
         lanes = self.target.lanes
         held: dict[str, list[Any]] = {

@@ -192,7 +192,7 @@ def _sizes(code: bytes, sections: list[Section]) -> dict[str, tuple[int, int]]:
 def _name(
     pieces: list[Piece], exported: Sequence[str], addresses: dict[str, int], sizes: dict[str, tuple[int, int]]
 ) -> None:
-    """The symbol table, and its hash table: one bucket per symbol, each a chain."""
+    """Fill the symbol table and its hash table, with as many buckets as symbols."""
     hashes, symbols, names = (_named(pieces, name).content for name in (".hash", ".dynsym", ".dynstr"))
     count = len(exported) + 1
     buckets, chains = [0] * count, [0] * count
@@ -218,7 +218,7 @@ def _hash(name: str) -> int:
 
 
 def _tell_loader(pieces: list[Piece], absolute: list[tuple[int, int | None, int]], machine: int) -> None:
-    """The remaining relocations, and the dynamic section."""
+    """Fill the remaining relocations and the dynamic section."""
     hashes, symbols, names, relocations = (
         _named(pieces, name) for name in (".hash", ".dynsym", ".dynstr", ".rela.dyn")
     )

@@ -103,5 +103,5 @@ def worker_count(count: int, threads: int | None, operations: int) -> int:
 
 
 def _block(operations: int) -> int:
-    """States per block: fewer if each of them is expensive."""
+    """Minimum number of states that a thread takes at a time: fewer if each of them is expensive."""
     return max(8, min(ROWS, WORK // (4 * operations)))

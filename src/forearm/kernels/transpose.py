@@ -65,7 +65,7 @@ def load_square(body: Body, pointer: str, size: int, start: int, width: int, sec
 
 
 def store_square(body: Body, pointer: str, size: int, columns: list[str], start: int, second: int) -> None:
-    """The inverse: store vectors as columns."""
+    """The inverse of `load_square`: store vectors as columns."""
     lanes, width = body.target.lanes, len(columns)
     if width == 1:
         for row in range(lanes):

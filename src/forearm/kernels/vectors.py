@@ -14,8 +14,8 @@ from forearm.kernels.elementary import DOUBLE, SINGLE, TAN_EIGHTH, Series
 from forearm.kernels.llvm import SIZES, TABLE, IRFunction, Value, number
 from forearm.symbols.table import LookupTable
 
-CHOSEN_BREAKS = 4  # pieces of a table up to which it needs no memory
-COUNTED_BREAKS = 32  # pieces of a table beyond which binary search is faster
+CHOSEN_BREAKS = 4  # breaks of a table up to which it needs no memory
+COUNTED_BREAKS = 32  # breaks of a table beyond which binary search is faster
 TWO_OVER_PI = 0.6366197723675814
 # of a turn, with some margin: beyond it only if x is too large to determine its quadrant
 EIGHTH = 0.8
@@ -291,7 +291,7 @@ class Body:
 
     def look_up(self, table: LookupTable, x: str) -> str:
         """Evaluate a table. With few breaks the piece is selected break by break; otherwise each lane loads
-        it from an index found by counting the breaks below x, or by binary search.
+        it from an index found by counting the breaks <= x, or by binary search.
         """
         if len(table.breaks) <= CHOSEN_BREAKS:
             start, value, *rest = self._chosen_piece(table, x)
@@ -422,7 +422,7 @@ class Body:
         return self.shuffled(one, one, 1, [0] * t.lanes)
 
     def _is_negative(self, x: str) -> str:
-        """The sign bit, which negative zero has too."""
+        """The mask of lanes whose sign bit is set, also by a negative zero."""
         t = self.target
         bits = self.emit(f"bitcast {t.vector} {x} to {t.whole}")
         return self.emit(f"icmp slt {t.whole} {bits}, {self._whole(0)}")

@@ -337,8 +337,8 @@ class Expr:
         return self._function(SIN, sin, odd=True)
 
     def sqrt(self) -> Any:
-        """The square root. The sign of an expression does not determine that of its value, y - x may be -(x -
-        y): it is moved inside, as 0 - x.
+        """The square root. The sign of an expression does not determine that of its value, as y - x may be
+        stored as -(x - y): it is moved inside, as 0 - x.
         """
         return self._sign_inside()._function(SQRT, square_root, odd=False)
 

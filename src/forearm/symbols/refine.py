@@ -2,9 +2,9 @@
 common factors outside, common sums and products shared, constants collected.
 
 The graph is read as n-ary sums and products, merged where no other node needs the intermediate value. Then,
-as long as this saves operations: a factor common to several terms of a sum is factored out, x y + x z = x (y
-+ z); a pair of terms that several sums share, up to a factor, becomes a separate value; and so does a pair of
-factors that several products share.
+as long as this saves operations: a factor common to several terms of a sum is factored out,
+x y + x z = x (y + z); a pair of terms that several sums share, up to a factor, becomes a separate value; and
+so does a pair of factors that several products share.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from forearm.symbols.graph import REAL, Expr, chosen, square_root
 from forearm.symbols.table import LookupTable
 
 Scalar = Any
-ARRAYS = (np.ndarray, np.floating)  # imported once, not at every call
+ARRAYS = (np.ndarray, np.floating)  # built once, not at every call
 
 
 def same(x: Any, y: Any) -> bool:

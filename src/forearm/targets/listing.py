@@ -99,9 +99,10 @@ def _arm(_: Listing, __: int, i: Instruction, ___: dict[str, int]) -> int:
         return (8 if "d" in i.operands else 4) * _registers(i.operands)
     if moved := re.search(rf"\[sp, #{NUMBER}\]!", i.operands):
         return max(0, -int(moved[1], 0))
-    if not i.operands.startswith(("sp,", "sp!")) or name in ("add", "mov"):  # backward branches
+    # add and mov release stack
+    if not i.operands.startswith(("sp,", "sp!")) or name in ("add", "mov"):
         return 0
-    # the stack pointer is unchanged
+    # without writeback the stack pointer is unchanged
     if name.startswith(("ldm", "vldm", "stm", "vstm")) and i.operands.startswith("sp,"):
         return 0
     if name == "sub" and (moved := re.fullmatch(rf"sp, (?:sp, )?#{NUMBER}", i.operands)):

@@ -59,7 +59,7 @@ def _prepare(
 
 
 def _offline(traced: Traced, kept: Sequence[int]) -> dict[int, Any]:
-    """Offline values: entries of k; others are dropped."""
+    """Values known before any state: entries of k, and "" for those that only these are computed from."""
     graph = traced.graph
     made = (p for p in graph.needed(traced.results) if graph.offline[p] and p not in graph.values)
     return dict.fromkeys(made, "") | {place: InMemory("%at.k", k) for k, place in enumerate(kept)}

@@ -365,7 +365,7 @@ def test_parameters_that_do_not_fit(torch: FakeTorch, fake: FakeLibrary) -> None
         (P[:7], r"2 are left open; expected shape \(2,\), or \(40, 2\) .* got \(7, 2\)"),
         (torch.array(P.astype("f4")), "expected float64 on the device"),
         (torch.array(P, 1), "x is on device 0; expected parameters there too"),
-        ({"gain": torch.array(P[:7, 0])}, r"gain: expected one number, or one per state \(\(40,\)\)"),
+        ({"gain": torch.array(P[:7, 0])}, r"gain: expected one number, or one per state \(shape \(40,\)\)"),
         ({"gain": cupy.array(P[:, 0])}, "gain: .*a PyTorch array like x, got one of __cuda"),
     ):
         with pytest.raises(InputError, match=f"^parameters.*{said}"):

@@ -12,7 +12,7 @@ from forearm.counting.models import chain
 from forearm.counting.printed import compare, printed
 from forearm.symbols.counts import Counts
 
-# Of the printed figures those that people know: id, and who it is by.
+# The best-known of the printed counts: id, and author.
 KNOWN = {
     "dhanaraj-1.1-uicker": "Lagrange, Uicker and Kahn",
     "dhanaraj-1.1-hollerbach-4x4": "Lagrange, Hollerbach, 4x4 matrices",

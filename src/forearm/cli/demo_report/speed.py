@@ -1,4 +1,4 @@
-"""Compiled inverse dynamics beside NumPy, timed now in turns: one state, and many at once."""
+"""Compiled inverse dynamics compared with NumPy, alternating runs timed now: one state, and a batch."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def speed_rows(arm: Arm) -> tuple[BenchmarkRow, ...]:
     ours = _one_by_one("forearm, compiled", kernel.inverse_dynamics, states)
     few = states[:, :FEW]
     return (
-        beside("one state a call", ours, _one_by_one("Newton-Euler in plain NumPy", clear, few), REPEATS),
+        beside("one state per call", ours, _one_by_one("Newton-Euler in plain NumPy", clear, few), REPEATS),
         beside(
-            "one state a call", ours, _one_by_one("the same operations in NumPy", vectorised, few), REPEATS
+            "one state per call", ours, _one_by_one("the same operations in NumPy", vectorised, few), REPEATS
         ),
         beside(
-            f"{MANY:,} states a call",
+            f"{MANY:,} states per call",
             _together("forearm, compiled", fast, states),
             _together("the same operations in NumPy, whole columns", vectorised, states),
             REPEATS,

@@ -1,5 +1,5 @@
-"""The moving arm on paper: some of its postures and the way of its hand as inline SVG,
-seen from where the player looks.
+"""The motion as a still picture, for print: some configurations and the hand path as inline SVG, from the
+player's viewpoint.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from forearm.simulation import Simulation
 from forearm.spatial import Floats
 
 POSTURES = 6
-WAY = 200  # points of the hand's way
+WAY = 200  # points of the hand path
 YAW, PITCH = -0.95, 0.36  # rad, those of the player
 WIDTH, HEIGHT, EDGE = 460.0, 330.0, 14.0
 
 
 def still_picture(run: Simulation) -> str:
-    """Postures at equal times, later ones darker, and the hand's way."""
+    """Configurations at equal time intervals, later ones darker, and the hand path."""
     times = np.linspace(run.t[0], run.t[-1], POSTURES)
     bones = [np.array(skeleton(run.arm, q).strokes) for q in run.at(times)[0]]
     hand = np.array([forward(run.arm, q)[:3, 3] for q in run.at(np.linspace(run.t[0], run.t[-1], WAY))[0]])
@@ -32,7 +32,7 @@ def still_picture(run: Simulation) -> str:
     lines = [
         (
             f'<svg class="still" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" '
-            'aria-label="Postures of the motion">'
+            'aria-label="Configurations along the motion">'
         )
     ]
     for k, strokes in enumerate(flat):

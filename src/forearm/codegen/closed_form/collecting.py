@@ -44,8 +44,8 @@ def over_common(terms: Sum) -> Sum:
 def factored(terms: list[Term], squared: set[Symbol]) -> Sum:
     """Factor out what terms have in common, the most frequent first: g (m (x^2 + y^2) + I).
 
-    Only functions, and parameters that are nowhere squared, such as masses: x^2 + 2 a x reads better than x
-    (x + 2 a).
+    Only functions, and parameters that are nowhere squared, such as masses:
+    x^2 + 2 a x reads better than x (x + 2 a).
     """
     held = Counter(f for t in terms for f, p in t.factors if p > 0 and _is_outer(f) and f not in squared)
     for factor, _ in sorted(held.items(), key=lambda item: -item[1]):

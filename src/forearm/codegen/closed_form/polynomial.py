@@ -3,8 +3,8 @@ polynomials in numbered symbols whose terms have at most one wave, cos or sin of
 
 Products of waves become sums, 2 cos u cos v = cos(u + v) + cos(u - v). Waves of different angles are linearly
 independent, so equal values have equal normal forms, unless they contain quotients or roots that do not
-cancel; those are symbols, like inputs and parameters. Angles have integer coefficients: a variable with a
-common divisor is counted in units of it.
+cancel; those are symbols, like inputs and parameters. Angles have integer coefficients: each variable is
+counted in units of the greatest common divisor of its coefficients.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ WORDS = frozenset(
     unwind_protect_cleanup varargin varargout while zeros
     """.split()  # noqa: SIM905
 )
-OWN = {"sqrt": "root"}  # functions with a different name in MATLAB
+OWN = {"sqrt": "root"}  # functions that the file defines itself, as MATLAB's behave differently
 CHOOSE = """
 function value = choose(condition, x, y)
 if condition

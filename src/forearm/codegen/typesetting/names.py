@@ -41,7 +41,7 @@ class Names:
         return self.made[ref]
 
     def temporary(self, ref: Ref, same_as: Ref | None = None) -> None:
-        """A name for an intermediate value; it may have that of an output equal to it."""
+        """Name an intermediate value; it may have the name of an output equal to it."""
         wanted = self._temporary(ref.name)
         if same_as is not None and wanted == self.made[same_as]:
             self.made[ref] = self.made[same_as]
@@ -49,7 +49,7 @@ class Names:
             self._take(ref, wanted, _word(ref.name))
 
     def share(self, ref: Ref, name: str) -> None:
-        """A name shared by several values, because they are the same."""
+        """Give a name that equal values share."""
         self.taken.add(name)
         self.made[ref] = name
 

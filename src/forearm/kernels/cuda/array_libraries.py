@@ -330,7 +330,7 @@ _KINDS: dict[tuple[str, str], Callable[[], ArrayLibrary]] = {
     ("numba", "DeviceNDArrayBase"): lambda: NUMBA,
 }
 _by_type: dict[type, ArrayLibrary | None] = {}
-MOST_TYPES = 256  # cached weakly: short-lived classes are not kept alive
+MOST_TYPES = 256  # cached types, then the cache is cleared: short-lived classes are not kept alive for ever
 
 
 def library_of(value: object) -> ArrayLibrary | None:

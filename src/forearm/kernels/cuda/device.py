@@ -19,8 +19,8 @@ OLDEST = (7, 0)  # minimum compute capability of the kernels, see ptx.py
 MOST_BLOCKS = 2**31 - 1
 SHARED_AT_ONCE = 48 << 10  # bytes of shared memory that a function may use without opting in
 PLAIN = ctypes.CFUNCTYPE(c_int)
-MOST_STREAMS = 64  # contexts whose handles a launcher keeps
-LOG = 1 << 14  # bytes for the assembler's messages
+MOST_STREAMS = 64  # streams whose handles a launcher caches
+LOG = 1 << 14  # bytes, size of the buffer for the assembler's messages
 # CUdevice_attribute, CUfunction_attribute, CUjit_option, CUjitInputType
 CLOCK, PROCESSORS, MEMORY_CLOCK, BUS, CACHE, THREADS = 13, 16, 36, 37, 38, 39
 MAJOR, MINOR, SHARED_MOST, POOLS = 75, 76, 97, 115

@@ -89,7 +89,7 @@ def _columns(
         _check(where, array, dtype, first, lead)
         if array.shape not in ((), batch):
             raise InputError(
-                f"{where}: expected one number, or one per state ({batch or 'one'}), got {array.shape}."
+                f"{where}: expected one number, or one per state (shape {batch}), got {array.shape}."
             )
         made.append(array.value)
     return lead.library.columns(made, (*batch, len(values)), dtype.name, lead.device, stream)

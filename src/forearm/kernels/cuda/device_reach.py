@@ -60,7 +60,7 @@ def inverse_numeric(
         return NumericSolution(q, flags, error, steps, starts, "on the device; `solved` says which are")
     if library_of(start) is not None:
         raise InputError(
-            "start: T is in host memory; expected start there too, got {type(start).__name__} on a device."
+            f"start: T is in host memory; expected start there too, got {type(start).__name__} on a device."
         )
     rows, single = poses_of(T)
     flat = np.concatenate([rows, np.tile([0.0, 0.0, 0.0, 1.0], (len(rows), 1))], axis=1)

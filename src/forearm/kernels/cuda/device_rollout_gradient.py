@@ -38,7 +38,7 @@ from forearm.kernels.rollout_gradient import (
 from forearm.kernels.rollout_request import ROLLOUT_GRADIENT
 from forearm.kernels.traced_controller import TracedController
 
-OUTPUTS = range(SCRATCH + 1, SCRATCH + 5)  # index of the scratch memory among the arrays of the machine code
+OUTPUTS = range(SCRATCH + 1, SCRATCH + 5)  # indices of the outputs among the arrays of the machine code
 
 
 def gradient_on_device(

@@ -33,13 +33,8 @@ def add_degrees(parser: argparse._ActionsContainer) -> None:
 
 
 def read_state(arm: Arm, text: str, name: str, degrees: bool) -> Floats:
-<<<<<<< HEAD
-    """The numbers of an option, SI; sliding joints are in m whatever --degrees says."""
-    values = read_per_joint(arm, text, name)
-=======
     """The numbers of an option, SI; prismatic joints are in m regardless of --degrees."""
-    values = read_numbers(text, name, arm.n, f"{arm.name} needs")
->>>>>>> rev1
+    values = read_per_joint(arm, text, name)
     if not degrees and name in POSITIONS:
         _ask_about_degrees(arm, values, name)
     if degrees:

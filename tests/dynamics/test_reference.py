@@ -306,7 +306,7 @@ NO_NUMBERS: dict[str, Any] = {
 def test_what_is_no_number_is_refused(case: str) -> None:
     name, what = case.split("-")
     function, names, _ = FUNCTIONS[name]
-    with pytest.raises(InputError, match=r"^q: expected numbers, got "):
+    with pytest.raises(InputError, match=r"^q: expected (numbers|rows of equal length), got "):
         function(ARM, NO_NUMBERS[what], *(none for _ in names[1:]))
 
 

@@ -91,7 +91,7 @@ def test_a_simulation_uses_it_as_it_uses_the_converters_own(method: str) -> None
 
 def test_two_gains_are_refused() -> None:
     with pytest.raises(
-        fa.InputError, match="DAC, gain: got 3, but motors of 'one' have an their own amplifier_gain"
+        fa.InputError, match="DAC, gain: got 3, but motors of 'one' have their own amplifier_gain"
     ):
         fa.simulate(
             beam(motor=motor(2.0)), [0.0], [0.0], 0.01, voltage=[1.0], sampling=Sampling(dac=fa.DAC(gain=3.0))

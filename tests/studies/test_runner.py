@@ -209,8 +209,8 @@ def test_a_script_without_a_guard_is_told_once(tmp_path: Path) -> None:
         timeout=60,
     )
     assert ran.returncode == 1
-    assert ran.stderr.count("the study when it is imported. Put the call under if __name__ ==") == 1
-    assert "the process ended with code 1; see its output on stderr. A script must" in ran.stderr
+    assert ran.stderr.count("study on import. Put the call under if __name__ ==") == 1
+    assert "the process ended with code 1; see its output on stderr. Scripts must" in ran.stderr
 
 
 def test_errors_are_not_kept_with_all_that_their_frames_hold(folder: ResultFolder) -> None:

@@ -87,7 +87,7 @@ def test_open_accelerations_use_the_torque_that_there_is_and_no_more() -> None:
     harder = fa.plan(PANDA, fa.Request(way, acceleration=1.05 * plan.limits.acceleration), step=1e-4)
     assert float((np.abs(harder.tau) / effort).max()) > 1.0
     assert harder.duration < plan.duration
-    assert any("of the" in text and "N m (N) that it has" in text for text in harder.warnings)
+    assert any("of the" in text and "N m (N) available" in text for text in harder.warnings)
 
 
 @pytest.mark.slow
@@ -166,7 +166,8 @@ def test_a_line_of_the_hand() -> None:
 def test_what_cannot_be_planned_is_said() -> None:
     puma, way = arm_of("puma560-akb"), tuple(fa.Waypoint(q=q) for q in np.zeros((2, 6)))
     with pytest.raises(
-        fa.InputError, match=r"no acceleration, and none can be chosen as joint1, .* have no max_effort"
+        fa.InputError,
+        match=r"no acceleration, and there is no default because joint1, .* have neither max_effort",
     ):
         fa.plan(puma, way[0].q + np.array([[0.0], [0.1]]))
     with pytest.raises(fa.InputError, match=r"configurations of shape \(k, 7\), got"):

@@ -109,7 +109,7 @@ def test_durations_given_and_too_short(puma: fa.Arm) -> None:
     with pytest.raises(InputError, match="feasible from"):
         fa.plan(puma, POINTS, snap=True, acceleration=3.0, duration=0.5)
     bare = fa.load("chain3")
-    with pytest.raises(InputError, match="none can be chosen as joint1, joint2, joint3"):
+    with pytest.raises(InputError, match="there is no default because joint1, joint2, joint3"):
         fa.plan(bare, POINTS[:, :3], snap=True)
     assert np.isclose(fa.plan(bare, POINTS[:, :3], snap=True, duration=1.5).duration, 1.5)
 
@@ -125,14 +125,14 @@ def test_velocities_at_waypoints(puma: fa.Arm) -> None:
         assert not plan.warnings
         assert plan.limited_by is not None
     too_fast = [fa.Waypoint(q=POINTS[0], qd=[9.0, 0, 0, 0, 0, 0]), fa.Waypoint(q=POINTS[1])]
-    with pytest.raises(InputError, match=r"^plan: the velocities of the request are too much.* joint1 needs"):
+    with pytest.raises(InputError, match=r"^plan: the velocities of the request are too high.* joint1 needs"):
         fa.plan(puma, too_fast, snap=True)
     with pytest.raises(
         InputError, match=r"^smooth, duration: in 0\.5 s joint1 needs .* Use another duration"
     ):
         fa.plan(puma, too_fast, snap=True, duration=0.5)
     too_fast = [fa.Waypoint(q=POINTS[0], qd=[40.0, 0, 0, 0, 0, 0]), fa.Waypoint(q=POINTS[1])]
-    with pytest.raises(InputError, match=r"^smooth, joint 1: the joint would have to turn round outside"):
+    with pytest.raises(InputError, match=r"^smooth, joint 1: the joint would have to reverse outside"):
         fa.plan(puma, too_fast, snap=True)
 
 

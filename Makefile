@@ -28,9 +28,9 @@ types: $(VENV)/.installed
 tests: $(VENV)/.installed
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not long"
 
-test-long: $(VENV)/.installed  ## the long sweeps
+test-long: $(VENV)/.installed  ## the long sweeps, and new examples for the random tests
 	@echo "the long sweeps: about five minutes on two cores"
-	$(BIN)/python -m pytest -n auto --dist worksteal -m long
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "long or hypothesis" --hypothesis-profile=fresh
 
 test-machines: $(VENV)/.installed  ## the tests in some thirty circumstances (hours), recorded in docs/machines.md; ONLY=NAME for one
 	$(BIN)/python tests/machines.py $(if $(ONLY),--only '$(ONLY)')

@@ -18,15 +18,21 @@ from _pytest.runner import runtestprotocol
 from sweeps import mark_sweeps
 from viewer.browser import ARGUMENTS, find_browser
 
+# Whatever the speed of the machine, and though the tree may not be written to: the same examples each time.
+# `--hypothesis-profile=fresh`, as in `make test-long`, draws others, and prints how to repeat what fails.
+EVERYWHERE = hypothesis.settings(
+    deadline=None, database=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.register_profile("repeatable", EVERYWHERE, derandomize=True)
+hypothesis.settings.register_profile("fresh", EVERYWHERE, print_blob=True)
+hypothesis.settings.load_profile("repeatable")
+
 
 def pytest_configure(config: pytest.Config) -> None:
     # Runs in the background (make test &) begin with Ctrl-C ignored, which processes that
     # tests start would inherit.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    # Whatever the speed of the machine, and though the tree may not be written to.
-    hypothesis.settings.register_profile("forearm", deadline=None, database=None)
-    hypothesis.settings.load_profile("forearm")
     # Before anything is collected, as modules may compile when they are imported.
     # The workers of xdist inherit it.
     if "PYTEST_XDIST_WORKER" not in os.environ:

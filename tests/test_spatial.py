@@ -54,7 +54,7 @@ def series(K: Array) -> Array:
 
 @pytest.mark.slow
 @given(turns)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @example((0.0, 0.0, 0.0))
 @example((math.pi, math.pi, math.pi))
 @example((-math.pi, 0.0, math.pi))
@@ -87,7 +87,7 @@ def test_the_exact_pole_without_a_rounding_in_it(side: float) -> None:
 
 
 @given(turns)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_angles_themselves_come_back_away_from_the_pole(rpy: tuple[float, float, float]) -> None:
     roll, pitch, yaw = rpy[0], rpy[1] * 0.45, rpy[2]  # |pitch| <= 81 deg
     found = rpy_of(rotation_rpy((roll, pitch, yaw)))
@@ -96,7 +96,7 @@ def test_angles_themselves_come_back_away_from_the_pole(rpy: tuple[float, float,
 
 
 @given(turns)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_rpy_is_the_product_that_urdf_says(rpy: tuple[float, float, float]) -> None:
     roll, pitch, yaw = rpy
     about_y = np.array(
@@ -107,7 +107,7 @@ def test_rpy_is_the_product_that_urdf_says(rpy: tuple[float, float, float]) -> N
 
 @pytest.mark.slow
 @given(turns, st.floats(-20.0, 20.0))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @example((0.3, 0.2, 0.1), 0.0)
 @example((0.3, 0.2, 0.1), 5e-324)
 @example((0.3, 0.2, 0.1), math.pi)
@@ -121,7 +121,7 @@ def test_turn_about_an_axis_is_the_exponential(direction: tuple[float, float, fl
 
 
 @given(turns)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @example((0.0, 0.0, 0.0))
 @example((math.pi, 0.0, 0.0))
 @example((math.pi - 0.044, 0.3, 0.2))  # z = -0.999, where the formula changes
@@ -163,7 +163,7 @@ def test_tilde_is_the_cross_product() -> None:
 
 
 @given(turns, turns)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_inverse_pose(rpy: tuple[float, float, float], xyz: tuple[float, float, float]) -> None:
     T = pose_xyz_rpy(xyz, rpy)
     assert np.abs(T @ inverse_pose(T) - np.eye(4)).max() <= ROUNDING
@@ -210,7 +210,7 @@ def body_of(masses: Array, points: Array) -> tuple[float, Array, Array]:
 
 
 @given(st.integers(0, 10_000), st.integers(1, 5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_bodies_combine_like_the_points_that_they_are(seed: int, count: int) -> None:
     rng = np.random.default_rng(seed)
     clouds = [(rng.uniform(0.1, 2.0, 4), rng.uniform(-1.0, 1.0, (4, 3))) for _ in range(count)]
@@ -271,7 +271,7 @@ def test_bodies_without_mass() -> None:
 
 
 @given(turns, st.integers(0, 10_000))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_a_body_moved_is_its_points_moved(rpy: tuple[float, float, float], seed: int) -> None:
     rng = np.random.default_rng(seed)
     weights, points = rng.uniform(0.1, 2.0, 5), rng.uniform(-1.0, 1.0, (5, 3))

@@ -162,7 +162,7 @@ def test_texts_count_in_equality() -> None:
 
 @pytest.mark.slow
 @given(st.integers(0, 1000))
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 def test_pickle_and_copy(seed: int) -> None:
     for arm in every_kind(seed, n=3):
         for again in (pickle.loads(pickle.dumps(arm)), copy.copy(arm), copy.deepcopy(arm)):
@@ -329,7 +329,7 @@ def test_replace_hand() -> None:
 
 @pytest.mark.slow
 @given(st.integers(0, 1000), st.tuples(*[st.floats(-3.1, 3.1)] * 3))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_a_new_base_tilts_the_arm_in_the_same_world(seed: int, rpy: tuple[float, float, float]) -> None:
     arm = random_arm(seed, convention=STYLES[seed % 3], tree=seed % 2 == 0)
     base = pose(rotation_rpy(rpy), (0.4, -0.2, 0.9))
@@ -598,7 +598,7 @@ def test_rounding_is_not_refused() -> None:
 
 @pytest.mark.slow
 @given(st.tuples(*[st.floats(-1e30, 1e30)] * 3).filter(any))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_axes_become_unit_and_stay_as_they_are(given_axis: tuple[float, float, float]) -> None:
     axis = Frame(axis=given_axis).axis  # type: ignore[arg-type]
     assert abs(np.linalg.norm(axis) - 1.0) <= 1e-15
@@ -609,7 +609,7 @@ def test_axes_become_unit_and_stay_as_they_are(given_axis: tuple[float, float, f
 
 
 @given(st.tuples(*[st.floats(-4.0, 4.0)] * 3), st.tuples(*[st.floats(-2.0, 2.0)] * 3))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_a_frame_from_a_pose_is_at_that_pose(
     rpy: tuple[float, float, float], xyz: tuple[float, float, float]
 ) -> None:

@@ -72,7 +72,7 @@ def assert_same_arm(locked: Arm, arm: Arm, q: Array, qd: Array, q_free: Array, q
 
 @pytest.mark.slow
 @given(st.integers(0, 10_000), st.sets(st.integers(0, 4), min_size=1, max_size=5))
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 def test_a_locked_arm_is_the_full_arm_with_those_joints_held(seed: int, which: set[int]) -> None:
     for arm in every_kind(seed, n=5):
         held = sorted(which)
@@ -96,7 +96,7 @@ def test_first_last_middle_all(style: Any, held: list[int]) -> None:
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @pytest.mark.long
 def test_locking_one_after_the_other_is_locking_at_once(seed: int) -> None:
     for arm in every_kind(seed, n=4):
@@ -205,7 +205,7 @@ def payload(seed: int) -> dict[str, Any]:
 
 @pytest.mark.slow
 @given(st.integers(0, 10_000))
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 def test_a_payload_is_a_body_at_the_hand(seed: int) -> None:
     for arm in every_kind(seed, n=3):
         body = payload(seed)
@@ -225,7 +225,7 @@ def test_a_payload_is_a_body_at_the_hand(seed: int) -> None:
 
 @pytest.mark.slow
 @given(st.integers(0, 10_000))
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 def test_a_payload_is_a_link_welded_to_the_hand(seed: int) -> None:
     for arm in every_kind(seed, n=3):
         body = payload(seed)

@@ -59,7 +59,7 @@ def elementary(convention: str, kind: str, row: tuple[float, float, float, float
     st.tuples(numbers, angles, numbers, angles),
     st.one_of(angles, st.sampled_from([0.0, math.pi, -math.pi, 1e-9])),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_transform_is_the_product_of_elementary_ones(
     convention: Any, kind: Kind, row: tuple[float, float, float, float], q: float
 ) -> None:

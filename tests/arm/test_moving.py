@@ -42,7 +42,7 @@ def energies_by_bodies(arm: Arm, q: Array, qd: Array) -> tuple[float, float]:
 
 @pytest.mark.slow
 @given(st.integers(0, 10_000), st.sampled_from([1, 2, 4, 6]))
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 def test_energies_by_bodies_are_those_by_links(seed: int, n: int) -> None:
     for arm in every_kind(seed, n):
         q, qd, elsewhere = posture(arm, seed), speed(arm, seed), posture(arm, seed + 1)
@@ -56,7 +56,7 @@ def test_energies_by_bodies_are_those_by_links(seed: int, n: int) -> None:
 
 @pytest.mark.slow
 @given(st.integers(0, 10_000))
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 def test_mass_is_neither_lost_nor_made(seed: int) -> None:
     for arm in every_kind(seed):
         frames = arm.moving.frames
@@ -69,7 +69,7 @@ def test_mass_is_neither_lost_nor_made(seed: int) -> None:
 
 @pytest.mark.slow
 @given(st.integers(0, 10_000))
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 def test_links_are_where_the_product_of_their_joints_puts_them(seed: int) -> None:
     """Poses joint by joint through arm.tree, fixed ones too, without the moving bodies."""
     for arm in every_kind(seed):

@@ -41,7 +41,7 @@ def weight(arm: Arm) -> float:
 
 @pytest.mark.slow
 @given(st.integers(0, 10_000), st.sampled_from([1, 2, 4, 6]))
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 def test_gravity_torque_is_the_slope_of_the_potential_energy(seed: int, n: int) -> None:
     for arm in every_kind(seed, n):
         q = posture(arm, seed)
@@ -211,7 +211,7 @@ def test_without_gravity_and_without_joints() -> None:
 
 
 @given(st.integers(0, 10_000), st.sampled_from(STYLES), st.booleans(), st.sampled_from([1, 2, 4]))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @pytest.mark.long
 def test_counterweights_take_gravity_away(seed: int, style: Any, tree: bool, n: int) -> None:
     arm = random_arm(seed, n, style, prismatic=False, tree=tree)

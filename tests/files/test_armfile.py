@@ -91,7 +91,7 @@ def assert_comes_back(arm: Arm, sign_of_zero: bool = True) -> None:
 
 @pytest.mark.slow
 @given(st.integers(0, 100_000), st.integers(0, 6))
-@settings(max_examples=7, deadline=None)
+@settings(max_examples=7)
 def test_every_kind_of_arm_comes_back_bit_for_bit(seed: int, n: int) -> None:
     for arm in every_kind(seed, n) if n else [random_arm(seed, n=0), random_arm(seed, n=0, fixed=False)]:
         assert_comes_back(arm)
@@ -105,7 +105,7 @@ def test_built_in_arms_come_back(name: str) -> None:
 
 @pytest.mark.slow
 @given(st.integers(0, 1000), st.sets(st.integers(0, 3)))
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 def test_changed_arms_come_back(seed: int, held: set[int]) -> None:
     for arm in every_kind(seed):
         q = posture(arm, seed)
@@ -215,9 +215,7 @@ def awkward_arms(draw: st.DrawFn) -> Arm:
 
 @pytest.mark.slow
 @given(awkward_arms())
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_awkward_numbers_and_names_come_back(arm: Arm) -> None:
     # The sign of a zero may be lost in a pose, where it cannot matter; nowhere else.
     again = read_back(arm)
@@ -231,7 +229,7 @@ def test_awkward_numbers_and_names_come_back(arm: Arm) -> None:
 
 @pytest.mark.slow
 @given(texts)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @example('"""')
 @example('\\"\\')
 @example("\n")
@@ -248,7 +246,7 @@ def test_any_text_comes_back(text: str) -> None:
 
 @pytest.mark.slow
 @given(names, names)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @example('"', "\\")
 @example("'''", '"""')
 @example("a b", "\u00e4\U0001f9be")

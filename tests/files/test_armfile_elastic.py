@@ -103,7 +103,7 @@ def bristles(draw: st.DrawFn) -> Friction:
 
 
 @given(springs(), bristles())
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 def test_every_number_comes_back_bit_for_bit(spring: Elasticity, friction: Friction) -> None:
     motor = Motor(gear_ratio=-31.0, rotor_inertia=3e-5)
     drive = {"motor": motor, "elasticity": spring, "friction": friction}

@@ -418,7 +418,7 @@ PLACES = places(sound())
 
 @pytest.mark.slow
 @given(st.sampled_from(PLACES), json_values)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @pytest.mark.filterwarnings("ignore::forearm.errors.ModelWarning")
 def test_anything_anywhere_is_read_or_refused(place: tuple[str | int, ...], value: Any) -> None:
     """A document with one value exchanged gives an arm that can be computed with,

@@ -56,7 +56,7 @@ BASE = Link(name="base")
 
 
 @given(SEEDS, st.integers(1, 5), STYLE, st.booleans(), st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_reading_what_was_written_gives_the_arm(
     seed: int, n: int, style: Style, tree: bool, mimic: bool
 ) -> None:

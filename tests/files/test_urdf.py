@@ -544,7 +544,7 @@ def there_and_back(arm: Arm) -> Arm:
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(SEEDS, st.integers(1, 16), st.booleans())
 def test_round_trip_changes_no_bit(seed: int, links: int, tree: bool) -> None:
     arm = arm_from_urdf(random_urdf(seed, Making(links=links, tree=tree)).encode(), "made.urdf")
@@ -565,7 +565,7 @@ def test_round_trip_of_a_kinova_through_files(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @given(SEEDS, st.integers(2, 12))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_arm_file_and_urdf_hold_the_same(seed: int, links: int) -> None:
     from forearm.files.armfile_read import arm_from_document
     from forearm.files.armfile_write import arm_text

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -174,7 +174,6 @@ def test_rows_are_copied_as_they_came() -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(
     arrays(
         np.float64,

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -171,7 +171,6 @@ def test_every_dimension_matters(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TRUTHS)
-@settings(deadline=None)
 @given(k=st.floats(1e-3, 1e3))
 def test_scaling_law(name: str, k: float) -> None:
     dimensions, _ = TRUTHS[name]
@@ -184,7 +183,6 @@ lengths = st.floats(1e-3, 1e3)
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(outer=lengths, ratio=st.floats(0.01, 0.99), length=lengths)
 def test_tube_fills_up_to_a_cylinder(outer: float, ratio: float, length: float) -> None:
     hollow = tube(outer_radius=outer, inner_radius=ratio * outer, length=length)
@@ -193,7 +191,6 @@ def test_tube_fills_up_to_a_cylinder(outer: float, ratio: float, length: float) 
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(radius=lengths, height=lengths)
 def test_cone_and_cylinder_are_frustums(radius: float, height: float) -> None:
     pointed = frustum(bottom_radius=radius, top_radius=0, height=height)
@@ -202,7 +199,6 @@ def test_cone_and_cylinder_are_frustums(radius: float, height: float) -> None:
     assert_equal(cylinder(radius=radius, length=height), straight, ROUNDING)
 
 
-@settings(deadline=None)
 @given(a=lengths, b=lengths, height=lengths)
 def test_frustum_upside_down(a: float, b: float, height: float) -> None:
     flip = np.diag([1.0, -1.0, -1.0])
@@ -217,7 +213,6 @@ def test_a_frustum_is_a_cone_without_its_tip() -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(radius=lengths, length=lengths)
 def test_two_halves_make_a_whole(radius: float, length: float) -> None:
     about_z, about_x = np.diag([-1.0, -1.0, 1.0]), np.diag([1.0, -1.0, -1.0])
@@ -228,7 +223,6 @@ def test_two_halves_make_a_whole(radius: float, length: float) -> None:
     assert_equal(joined(dome, turned(dome, about_x, np.zeros(3))), sphere(radius=radius), ROUNDING)
 
 
-@settings(deadline=None)
 @given(x=lengths, y=lengths, z=lengths)
 def test_two_wedges_make_a_box(x: float, y: float, z: float) -> None:
     half = wedge(x=x, y=y, z=z)
@@ -238,7 +232,6 @@ def test_two_wedges_make_a_box(x: float, y: float, z: float) -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(x=lengths, y=lengths, z=lengths)
 def test_prism_of_a_rectangle_is_a_box(x: float, y: float, z: float) -> None:
     corners = [(-x / 2, -y / 2), (x / 2, -y / 2), (x / 2, y / 2), (-x / 2, y / 2)]
@@ -254,7 +247,6 @@ def test_concave_prism_is_two_boxes() -> None:
         assert_equal(prism(points=points, length=0.9), joined(lower, upper), ROUNDING)
 
 
-@settings(deadline=None)
 @given(
     radii=st.lists(st.floats(0.3, 2.0), min_size=5, max_size=9),
     shift=st.tuples(st.floats(-30, 30), st.floats(-30, 30)),

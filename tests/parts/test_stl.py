@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from parts.meshes import binary_stl
@@ -114,7 +114,6 @@ entries = st.floats(-2, 2)
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(st.lists(entries, min_size=12, max_size=12), st.sampled_from([TETRAHEDRON, cube(), ball(1)]))
 def test_affine_law(numbers: list[float], mesh: Array) -> None:
     a, b = np.array(numbers[:9]).reshape(3, 3), np.array(numbers[9:])

@@ -69,7 +69,7 @@ TREES = st.recursive(
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(numbers=st.tuples(*[NUMBERS] * 4), checkpoint=st.dictionaries(st.text(max_size=4), TREES, max_size=4))
 def test_any_numbers_and_checkpoints_come_back(
     tmp_path_factory: Any, numbers: Any, checkpoint: dict[str, Any]

@@ -312,7 +312,7 @@ ROUGH = block(
 )
 
 
-@settings(max_examples=40, derandomize=True)
+@settings(max_examples=40)
 @given(
     v=st.floats(-30.0, 30.0),
     forces=st.lists(st.floats(-60.0, 60.0), min_size=4, max_size=4),

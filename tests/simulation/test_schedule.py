@@ -58,7 +58,7 @@ def test_constant() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data(), how=st.sampled_from(["hold", "linear"]))
 def test_values_stay_between_their_neighbours(data: Any, how: Any) -> None:
     times = np.array(sorted(data.draw(st.sets(st.floats(-1e3, 1e3), min_size=1, max_size=8))))
@@ -164,7 +164,7 @@ def test_a_schedule_for_something_else(arm: fa.Arm) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_written_and_read_it_is_the_same_to_the_bit(tmp_path_factory: Any, ending: str, data: Any) -> None:
     path = tmp_path_factory.mktemp("schedule") / f"a.{ending}"
@@ -202,7 +202,7 @@ TROUBLE = [
 
 
 @pytest.mark.slow
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     names=st.lists(
         st.one_of(st.sampled_from(TROUBLE), st.text(min_size=1, max_size=6)),
@@ -375,7 +375,7 @@ def test_files_that_are_none(arm: fa.Arm, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     data=st.one_of(
         st.binary(max_size=200),

@@ -71,7 +71,7 @@ def test_columns_without_a_pair_keep_their_bits() -> None:
     assert Correlation(NAMES, {("mass", "ratio"): 0.0}).correlated(u).tobytes() == u.tobytes()
 
 
-@settings(derandomize=True, deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(cut=st.integers(0, 200))
 def test_rows_do_not_depend_on_the_block(cut: int) -> None:
     u = drawn(rows=200)

@@ -35,7 +35,7 @@ def whole(design: Design) -> Floats:
     return design.points(0, design.rows)
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     kind=st.sampled_from(DESIGNS),
     rows=st.integers(1, 60),

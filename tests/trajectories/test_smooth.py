@@ -206,7 +206,7 @@ def test_backwards_in_other_units_and_in_slow_motion() -> None:
 LIMITS_OF_TWO = MotionLimits([5.0, 4.0], [2.0, 1.5], jerk=[60.0, 50.0], snap=[900.0, 800.0])
 
 
-@settings(max_examples=20, derandomize=True)
+@settings(max_examples=20)
 @given(st.data())
 def test_any_points_are_passed_within_limits(data: st.DataObject) -> None:
     n, k = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 4))

@@ -15,8 +15,8 @@ from one_joint import MASS, block
 
 import forearm as fa
 from forearm import control
+from forearm.drives.coordinates import coordinates_of
 from forearm.simulation import load_simulation
-from forearm.simulation.machine import simulator_of
 from forearm.simulation.stability import fastest_decay
 
 POSTURE = np.array([0.3, -0.5, 0.7])
@@ -171,7 +171,7 @@ def test_steps_follow_the_fastest_spring() -> None:
     swing = math.sqrt(4e5 * (1.0 / (2500.0 * 5.1e-6) + 1.0 / 0.0201))
     assert made[1].step is not None
     assert 0.1 < swing * made[1].step < 0.5
-    rate, _ = fastest_decay(simulator_of(stiff, False, "rk4"), POSTURE)
+    rate, _ = fastest_decay(coordinates_of(stiff), False, POSTURE)
     assert abs(rate) > swing
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import forearm as fa
 from forearm.control.loop import _step
+from forearm.drives.coordinates import coordinates_of
 from forearm.simulation import Accuracy
 from forearm.simulation.machine import simulator_of
 from forearm.simulation.stability import fastest_decay, longest_step
@@ -26,7 +27,7 @@ def braked(viscous: float) -> fa.Arm:
 
 def test_the_rate_is_that_of_a_small_motion() -> None:
     arm, q = braked(0.3).replace(gravity=(0.0, 0.0, 0.0)), np.array([0.3, -0.4, 0.5, 0.6, 0.7, 0.8])
-    rate, freedom = fastest_decay(simulator_of(arm, False, "rk4"), q)
+    rate, freedom = fastest_decay(coordinates_of(arm), False, q)
     B = np.diag([0.0] * 5 + [0.3])
     rates = np.linalg.eigvals(np.linalg.solve(fa.dynamics.inertia_matrix(arm, q), B))
     assert rate == pytest.approx(np.max(rates.real), rel=1e-9)
@@ -46,7 +47,7 @@ def test_the_rate_is_that_of_a_small_motion() -> None:
 def test_back_emf_brakes_where_voltages_drive() -> None:
     arm = fa.load("cmu-dd")
     q = np.full(6, 0.3)
-    driven, undriven = (fastest_decay(simulator_of(arm, by, "rk4"), q)[0] for by in (True, False))
+    driven, undriven = (fastest_decay(coordinates_of(arm), by, q)[0] for by in (True, False))
     assert abs(driven) > abs(undriven)
 
 
@@ -61,7 +62,7 @@ def test_limits_are_those_of_the_methods(method: str, limit: float) -> None:
 def test_long_steps_are_told_and_short_ones_are_right(method: str) -> None:
     arm, q = braked(0.3).replace(gravity=(0.0, 0.0, 0.0)), np.full(6, 0.3)
     torque = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.4])
-    most = longest_step(method, fastest_decay(simulator_of(arm, False, "rk4"), q)[0])
+    most = longest_step(method, fastest_decay(coordinates_of(arm), False, q)[0])
     with pytest.warns(fa.StepWarning, match=r"too long for joint6.*at most .* s, or method 'radau'"):
         fa.simulate(arm, q, np.zeros(6), 0.01, torque=torque, method=method, step=1.1 * most)
     with warnings.catch_warnings():
@@ -95,7 +96,7 @@ def boom() -> fa.Arm:
 @pytest.mark.slow
 def test_steps_that_become_too_long_on_the_way_are_told_at_the_end() -> None:
     arm, out, inwards = boom(), np.array([0.0, 1.0]), np.array([0.0, -5.0])
-    assert fastest_decay(simulator_of(arm, False, "rk4"), out)[0] == pytest.approx(1500.0)
+    assert fastest_decay(coordinates_of(arm), False, out)[0] == pytest.approx(1500.0)
     assert longest_step("rk4", 1500.0) > 1e-3 > longest_step("rk4", 4.0 * 1500.0)
     with pytest.warns(
         fa.StepWarning, match="too long for joint1, which its drive brakes within 0.00017 s"

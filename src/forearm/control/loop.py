@@ -135,7 +135,7 @@ def _start(
 
 def _step(simulator: Simulator, q: Floats, period: float) -> float:
     """Default integration step of the plant."""
-    rate, _ = fastest_decay(simulator, q)
+    rate, _ = fastest_decay(simulator.coordinates, simulator.voltage, q)
     if not rate:
         return STEP
     bearable = min(STABLE * longest_step(METHOD, rate), period / MANY_STEPS)

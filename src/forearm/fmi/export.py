@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from forearm.arm.arm import Arm, check_arm
 from forearm.arm.joint import Frame, Joint
 from forearm.arm.link import Link
-from forearm.drives.coordinates import refuse_drive_states
+from forearm.drives.coordinates import coordinates_of, refuse_drive_states
 from forearm.drives.motor import constants_of
 from forearm.errors import InputError, ModelError, StepWarning, shorten
 from forearm.fmi.binaries import PLATFORMS, library, possible
@@ -31,7 +31,7 @@ from forearm.kinematics.arguments import states_of
 from forearm.kinematics.limits import limits_of
 from forearm.reading.textfile import write_bytes
 from forearm.reduction.symbolic import chosen_parameters
-from forearm.simulation.stability import decay_at, longest_step
+from forearm.simulation.stability import fastest_decay, longest_step
 from forearm.simulation.windings import has_inductance
 from forearm.values import check_choice, check_number
 
@@ -213,15 +213,12 @@ def _starts(arm: Arm, q0: ArrayLike | None, qd0: ArrayLike | None, step: float) 
 
 
 def _warn_of_long_steps(arm: Arm, voltage: bool, starts: Starts) -> None:
-    try:
-        rate, freedom = decay_at(arm, voltage, np.array(starts.q0))
-    except np.linalg.LinAlgError:  # without mass, there are no accelerations
-        return
+    rate, freedom = fastest_decay(coordinates_of(arm), voltage, np.array(starts.q0))
     most = longest_step(METHOD, rate)
     if starts.step > most:
         warnings.warn(
             f"fmu, step: steps of {starts.step:g} s are too long for {arm.joints[freedom].name}, which its "
-            f"drive brakes within {1.0 / rate:.2g} s: co-simulation would be unstable. Use steps "
+            f"drive brakes within {1.0 / abs(rate):.2g} s: co-simulation would be unstable. Use steps "
             f"of at most {most:.2g} s; model exchange is not affected.",
             StepWarning,
             stacklevel=3,

@@ -22,8 +22,8 @@ from forearm.kinematics.limits import limits_of
 
 Floats = NDArray[np.float64]
 NONE = np.zeros(0)
-# The functions of the code, and the types of their arguments; `require` exists only where friction can hold a
-# joint. With backlash the last two take one more pointer.
+# The functions, and the types of their arguments; `require` exists only where friction can hold a joint.
+# With backlash the last two take one more pointer.
 POINTER, COUNT = ctypes.c_void_p, ctypes.c_int64
 KINDS: dict[str, list[Any]] = {
     "rollout": [POINTER] * 9 + [COUNT] * 5 + [ctypes.c_double] * 2,
@@ -78,7 +78,7 @@ class Simulator:
         self.arm, self.options, self.voltage = arm, options, options.voltage
         self.tableau = (c, a, b)
         self.coordinates = coordinates_of(arm, options.windings and options.voltage)
-        self._parts: dict[str, dict[str, Any]] = {}
+        self._functions: dict[tuple[str, str], Any] = {}
 
     @cached_property
     def dry(self) -> NDArray[np.bool_]:
@@ -152,10 +152,10 @@ class Simulator:
             by_state, by_step = 0, n
         u = np.ascontiguousarray(u, dtype=np.float64)
         out = [np.empty((count, steps // every + 1, m)) for _ in range(2)]
-        part = self._part("single" if count == 1 else "batch")
+        rollout = self._function("rollout", "single" if count == 1 else "batch")
         arrays = (*vars(state).values(), u, *out)
         pointers = [array.ctypes.data for array in arrays]
-        part["rollout"](*pointers, count, steps, every, by_state, by_step, h, 1.0 if linear else 0.0)
+        rollout(*pointers, count, steps, every, by_state, by_step, h, 1.0 if linear else 0.0)
         return out[0], out[1]
 
     def accelerations(
@@ -171,7 +171,7 @@ class Simulator:
         given = [q, qd, u, way, free, *([] if contact is None or not contact.size else [contact])]
         arrays = [np.ascontiguousarray(v, dtype=np.float64) for v in given]
         out = np.empty(arrays[0].shape)
-        self._part("batch")["accelerate"](*(v.ctypes.data for v in (*arrays, out)), len(out))
+        self._function("accelerate", "batch")(*(v.ctypes.data for v in (*arrays, out)), len(out))
         return out
 
     def required(self, q: Floats, qd: Floats, qdd: Floats, way: Floats, contact: Floats = NONE) -> Floats:
@@ -193,35 +193,36 @@ class Simulator:
             if len(value):
                 places.append(first + 8 * at)
             at += len(value)
-        self._part("single")[name](*places, first + 8 * at, 1)
+        self._function(name, "single")(*places, first + 8 * at, 1)
         out: Floats = numbers[at:]
         return out
 
-    def _part(self, name: str) -> dict[str, Any]:
-        return self._parts.get(name) or self._parts.setdefault(name, self._found(name))
+    def _function(self, name: str, part: str) -> Any:
+        """A function on rows of states: part "single" takes one at a time, "batch" a SIMD vector of them."""
+        found = self._functions.get((name, part))
+        return found or self._functions.setdefault((name, part), self._found(name, part))
 
-    def _found(self, part: str) -> dict[str, Any]:
-        arm, options, tableau = self.arm, self.options, self.tableau
+    def _found(self, name: str, part: str) -> Any:
+        tableau = self.tableau if name == "rollout" else ()  # the others are alike for all methods
 
         def make() -> tuple[About, bytes]:
             from forearm.codegen.simulation_step import TracedPlant
-            from forearm.dynamics.explicit_methods import ExplicitMethod
             from forearm.kernels.native import host, object_code
-            from forearm.kernels.rollout_ir import rollout_text
+            from forearm.kernels.rollout_ir import plant_text
 
-            about = {"arm": arm.name, "functions": ["simulate"], "dtype": "float64", "part": part}
-            target = host("float64", 1 if part == "single" else None)
+            about = {"arm": self.arm.name, "functions": ["simulate"], "dtype": "float64", "part": part}
+            options = self.options
             plant = TracedPlant(
-                arm, options.voltage, windings=options.windings, is_limited=options.is_limited
+                self.arm, options.voltage, windings=options.windings, is_limited=options.is_limited
             )
-            return about, object_code(rollout_text(plant, ExplicitMethod(*tableau), target))
+            return about, object_code(
+                plant_text(name, plant, tableau, host("float64", 1 if part == "single" else None))
+            )
 
-        names = [name for name in KINDS if name != "require" or self.dry.any()]
-        more = [POINTER] * bool(self.coordinates.gaps)
-        kinds = {name: KINDS[name] if name == "rollout" else more + KINDS[name] for name in names}
+        more = [POINTER] * bool(self.coordinates.gaps and name != "rollout")
         return kept_or_made(
-            ("rollout", arm, astuple(options), tableau, part),
-            names,
+            ("rollout", self.arm, astuple(self.options), tableau, name, part),
+            [name],
             make,
-            lambda _, memory: {name: function_of(memory, name, *kinds[name]) for name in names},
+            lambda _, memory: function_of(memory, name, *more, *KINDS[name]),
         )

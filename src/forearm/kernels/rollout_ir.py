@@ -22,8 +22,9 @@ RECORDED = ("q", "qd")
 COUNTS = ("count", "steps", "every", "u_state", "u_step")
 
 
-def rollout_text(plant: TracedPlant, method: ExplicitMethod, target: Target) -> str:
-    """The module: `accelerate`, `require` where friction can hold a joint, and `rollout`.
+def plant_text(name: str, plant: TracedPlant, tableau: tuple[Any, ...], target: Target) -> str:
+    """The module of one function: `rollout` by the method of a tableau, `accelerate`, or, where friction can
+    hold a joint, `require`.
 
     `void rollout(q, qd, friction_sign, is_free, load_guess, contact, u, out_q, out_qd, count, steps, every,
     u_state, u_step, h, slope)`: count simulations, states (count, m) in and out, inputs (n) at u + state
@@ -32,10 +33,12 @@ def rollout_text(plant: TracedPlant, method: ExplicitMethod, target: Target) -> 
     `void accelerate(q, qd, u, friction_sign, is_free, contact, out, count)`, `void require(q, qd, u,
     friction_sign, contact, out, count)`: on rows of states.
     """
-    texts = [function_text("accelerate", traced_accelerations(plant), target)]
-    if any(plant.dry):
-        texts.append(function_text("require", traced_requirement(plant), target))
-    return module_text([*texts, _Rollout(traced_step(plant, method), target).text()], target)
+    if name == "rollout":
+        text = _Rollout(traced_step(plant, ExplicitMethod(*tableau)), target).text()
+    else:
+        traced = traced_accelerations(plant) if name == "accelerate" else traced_requirement(plant)
+        text = function_text(name, traced, target)
+    return module_text([text], target)
 
 
 class _Rollout:

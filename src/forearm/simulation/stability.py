@@ -12,8 +12,7 @@ from functools import cache, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.arm.arm import Arm
-from forearm.drives.coordinates import Coordinates, coordinates_of
+from forearm.drives.coordinates import Coordinates
 from forearm.drives.elasticity import spring_stiffness
 from forearm.drives.joint import drives_of
 from forearm.drives.motor import constants_of
@@ -30,20 +29,21 @@ NEAR = 0.3  # the inertia seen by a drive seldom falls below this share of its v
 ROUNDING = 1e-9
 OPPOSED = np.array([[1.0, -1.0], [-1.0, 1.0]])  # link and rotor
 LOOKED_AT = 200  # deflections sampled along a curve
-PUSH = 1e-3  # V: every motor's limit is above it
 
 
-def fastest_decay(simulator: Simulator, q: Floats) -> tuple[complex, int]:
+def fastest_decay(coordinates: Coordinates, voltage: bool, q: Floats) -> tuple[complex, int]:
     """The largest rate, 1/s, at which M(q) qdd = -B qd decays, and the degree of freedom that dominates that
-    mode. With springs the rate is complex; its imaginary part is the angular frequency.
+    mode, at link positions q. With springs the rate is complex; its imaginary part is the angular frequency.
     """
-    damping, stiffness = _local_terms(simulator.coordinates, simulator.voltage)
+    damping, stiffness = _local_terms(coordinates, voltage)
     if not damping.any() and not stiffness.any():
         return 0.0, 0
-    mobility = _mobility(simulator, q)
+    mobility = _mobility(coordinates, q)
+    if not np.isfinite(mobility).all():  # a massless joint has no accelerations either
+        return 0.0, 0
     if not stiffness.any():
         return _fastest(damping, mobility)
-    return _fastest_swing(stiffness, damping, mobility, simulator.coordinates)
+    return _fastest_swing(stiffness, damping, mobility, coordinates)
 
 
 def _fastest_swing(
@@ -51,8 +51,6 @@ def _fastest_swing(
 ) -> tuple[complex, int]:
     """Eigenvalue of x'' = -W (K x + D x') of the largest magnitude, and its dominant coordinate."""
     m = len(W)
-    if not np.isfinite(W).all():
-        return 0.0, 0
     A = np.block([[np.zeros((m, m)), np.eye(m)], [-W @ stiffness, -W @ damping]])
     values, vectors = np.linalg.eig(A)
     k = int(np.argmax(np.abs(values)))
@@ -61,46 +59,22 @@ def _fastest_swing(
     return (rate if rate.imag > 0.0 else rate.real), coordinates.joint_of[fastest]
 
 
-def decay_at(arm: Arm, voltage: bool, q: Floats) -> tuple[float, int]:
-    """The same without machine code, for rigid drives."""
-    damping, _ = _local_terms(coordinates_of(arm), voltage)
-    if not damping.any():
-        return 0.0, 0
-    return _fastest(damping, np.asarray(np.linalg.inv(inertia_matrix(arm, q)), dtype=np.float64))
-
-
 def _fastest(D: Floats, W: Floats) -> tuple[float, int]:
     root = np.sqrt(np.diagonal(D))
-    if not np.isfinite(W).all():  # a massless joint has no accelerations either
-        return 0.0, 0
     rates, modes = np.linalg.eigh(root[:, None] * W * root)  # similar to M^-1 B, and symmetric
     return float(rates[-1]), int(np.argmax(np.abs(W @ (root * modes[:, -1]))))
 
 
-def _mobility(simulator: Simulator, q: Floats) -> Floats:
-    """M^-1 of links and rotors at a configuration, by the machine code where each motor moves its link: the
-    accelerations that a small input adds, without friction.
-    """
-    coordinates = simulator.coordinates
-    if coordinates.rotors:
-        M = inertia_matrix(
-            coordinates.mechanics, simulator.whole(q[None, : coordinates.n])[0, : coordinates.mechanics.n]
-        )
-        alone = [rotor.inertia for rotor in coordinates.alone]
-        M = np.block([[M, np.zeros((len(M), len(alone)))], [np.zeros((len(alone), len(M))), np.diag(alone)]])
+def _mobility(coordinates: Coordinates, q: Floats) -> Floats:
+    """M^-1 of links and rotors, which are where their links have them; infinite if a joint has no mass."""
+    mechanics, alone = coordinates.mechanics, [rotor.inertia for rotor in coordinates.alone]
+    x = np.concatenate([q[: coordinates.n], q[[rotor.freedom for rotor in coordinates.rotors]]])
+    M = inertia_matrix(mechanics, x[: mechanics.n])
+    M = np.block([[M, np.zeros((len(M), len(alone)))], [np.zeros((len(alone), len(M))), np.diag(alone)]])
+    try:
         return np.asarray(np.linalg.inv(M), dtype=np.float64)
-    n, m = simulator.arm.n, coordinates.count
-    still, push, x = np.zeros(m), PUSH if simulator.voltage else 1.0, simulator.whole(q[None, :n])[0]
-    with np.errstate(all="ignore"):
-        inputs = push * np.eye(n)
-        rest, *pushed = (
-            simulator.accelerations(x, still, u, still, np.ones(m))[:n] for u in (np.zeros(n), *inputs)
-        )
-        W = (np.array(pushed).T - rest[:, None]) / push
-        if simulator.voltage:
-            c = constants_of(simulator.arm)
-            W = W * (c.R / c.K)
-        return 0.5 * (W + W.T)
+    except np.linalg.LinAlgError:
+        return np.full(M.shape, np.inf)
 
 
 @lru_cache(maxsize=MOST_KEPT)
@@ -178,7 +152,7 @@ def warn_of_long_steps(
     """
     share = 0.0
     for q in postures:
-        rate, freedom = fastest_decay(simulator, q)
+        rate, freedom = fastest_decay(simulator.coordinates, simulator.voltage, q)
         most = longest_step(method, rate)
         share = step / most
         if share > 1.0:

@@ -308,7 +308,7 @@ def _beside_printed(document: dict[str, Any], blocks: list[Report]) -> None:
         for table in printed()["cited"]
         for row in table["rows"]
     ]
-    title = "Cited by the documents from other papers; not recomputed"
+    title = "Cited by the documents from other papers; 'forearm reproduce mata' compares them with ours"
     blocks.append(Report(before=[title, *lines]))
 
 

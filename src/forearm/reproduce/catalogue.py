@@ -278,7 +278,9 @@ def _read(document: str) -> Iterator[Item]:
         values = tuple((v["label"], v["printed"], v.get("reason", "")) for v in block["value"])
         repeats = tuple(v.get("repeats", block.get("repeats", "")) for v in block["value"])
         own = (v.get("kind", block["kind"]) for v in block["value"])
-        kinds = tuple("repeated" if of else kind for of, kind in zip(repeats, own, strict=True))
+        kinds: tuple[Kind, ...] = tuple(
+            "repeated" if of else kind for of, kind in zip(repeats, own, strict=True)
+        )
         rest = {key: value for key, value in block.items() if key not in ("value", "repeats")}
         yield Item(document=document, values=values, kinds=kinds, repeats=repeats, **rest)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from reproduced import reproduced
@@ -10,10 +11,10 @@ from reproduced import reproduced
 import forearm as fa
 from forearm.cli.main import main
 from forearm.reproduce import DOCUMENTS, catalogue
-from forearm.reproduce.catalogue import Item, Result, Verdict, judge
-from forearm.reproduce.kinds import Kind
+from forearm.reproduce.catalogue import NOT_PRINTED, Item, Result, Verdict, judge
+from forearm.reproduce.kinds import KINDS, Kind
 from forearm.reproduce.recompute import function
-from forearm.reproduce.totals import TOGETHER, VERDICTS, agreement, headline, totals
+from forearm.reproduce.totals import TOGETHER, VERDICTS, headline, recomputed, totals
 
 
 @pytest.fixture(scope="module")
@@ -73,8 +74,8 @@ def test_command_prints_and_gives_json(capsys: pytest.CaptureFixture[str]) -> No
     rows = found["results"]
     assert {"document", "place", "printed", "ours", "verdict", "kind", "reason"} <= set(rows[0])
     counts = [sum(row["verdict"] == verdict for row in rows) for verdict in VERDICTS]
-    *_, all_kinds, last = text.splitlines()
-    assert all_kinds.split() == ["all", "kinds", *map(str, counts), str(len(rows))]
+    assert " ".join(["all kinds", *map(str, counts), str(len(rows))]) in " ".join(text.split())
+    last = " ".join(text.partition("  all kinds")[2].splitlines()[1:])
     recomputed = [row for row in rows if row["kind"] == "recomputed" and row["verdict"] != "not reproducible"]
     assert found["recomputed"]["compared"] == len(recomputed)
     assert last.startswith(f"{found['recomputed']['agreeing']} of {len(recomputed)} recomputed values agree")
@@ -105,15 +106,49 @@ def test_the_headline_counts_only_what_is_recomputed() -> None:
         return Result(item, "label", "1", ours, verdict, "", kind)
 
     agreeing = [made("recomputed", "exact"), made("recomputed", "within rounding")]
-    assert headline(agreeing) == "2 of 2 recomputed values agree with the printed ones."
-    others = [
-        made("echoed", "exact"),
-        made("statement", "exact"),
-        made("recomputed", "not reproducible", None),
-    ]
+    said = "2 of 2 recomputed values agree with the printed ones (1 exactly, 1 within rounding)"
+    assert headline(agreeing) == f"{said}."
+    others = [made(kind, "exact") for kind in KINDS if kind != "recomputed"]
     assert headline([*agreeing, *others]) == headline(agreeing)
-    assert agreement([*agreeing, made("recomputed", "differs"), made("decoded", "differs")]) == (2, 3)
-    assert headline([*agreeing, made("recomputed", "differs")]).endswith("; each difference has its reason.")
+    missing = [*agreeing, made("recomputed", "not reproducible", None)]
+    assert headline(missing) == f"{said}; 1 more cannot be compared."
+    row = recomputed([*missing, made("recomputed", "differs"), made("decoded", "differs")])
+    assert (row.agreeing, row.compared, row.number) == (2, 3, 4)
+    assert ", 1 differ, each for a stated reason." in headline([*agreeing, made("recomputed", "differs")])
+
+
+@pytest.mark.slow
+def test_the_headline_adds_up_to_the_table(results: list[Result]) -> None:
+    (row,) = (t for t in totals(results) if (t.document, t.kind) == (TOGETHER, "recomputed"))
+    agree, compared, exact, rounded, differ, missing = map(int, re.findall(r"\d+", headline(results)))
+    assert [exact, rounded, differ, missing] == [row.counts[verdict] for verdict in VERDICTS]
+    assert (exact + rounded, agree + differ, compared + missing) == (agree, compared, row.number)
+
+
+@pytest.mark.slow
+def test_what_cannot_be_compared_lacks_a_value(results: list[Result]) -> None:
+    for r in results:
+        assert (r.verdict == "not reproducible") == (r.ours is None or r.printed == NOT_PRINTED), r.label
+
+
+@pytest.mark.slow
+def test_a_printed_value_counts_once(results: list[Result]) -> None:
+    """What is repeated names the item where it counts, and no agreement of two such items counts twice."""
+    count_there = {r.item.id for r in results if r.kind != "repeated"}
+    for r in results:
+        assert (r.kind == "repeated") == bool(r.repeats), r.label
+        assert not r.repeats or r.repeats in count_there, r.repeats
+    pairs = [(r.item.place, r.label, r.printed) for r in results if r.kind == "recomputed"]
+    assert len(pairs) == len(set(pairs))
+    repeated = {(r.item.id, r.repeats) for r in results if r.repeats}
+    assert {
+        ("tables-c-levels-corrected", "tables-c-levels"),
+        ("counts: Mata 4.1", "mata-4.1-steps"),
+        ("counts: Mata Table 1", "counts: Mata 4.1"),
+        ("table-3.3", "counts: Dhanaraj Table 2.9"),
+        ("table-4.4", "table-4.6-zeros"),
+        ("table-4.6", "table-4.6-zeros"),
+    } <= repeated
 
 
 def test_unknown_document_gets_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:

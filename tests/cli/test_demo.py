@@ -28,6 +28,7 @@ from forearm.cli.demo_report.chapters import (
     learn,
     on_board,
     studied,
+    unknown_loads,
 )
 from forearm.cli.demo_report.counted import KNOWN, count_tables
 from forearm.cli.demo_report.curves import HEIGHT, LEFT, RIGHT, WIDTH, torque_curves
@@ -214,18 +215,31 @@ def test_the_identified_model_leaves_only_the_noise(made: Plan, known: Followed)
     assert (learned.before > learned.after).all()
 
 
+@pytest.mark.slow
+def test_the_study_moves_as_the_plan_whose_torques_are_shown(made: Plan, needed: Torques) -> None:
+    """The torques of its motion are those of the plan's first leg: loads add to the same peaks."""
+    (by_arm,) = unknown_loads(made).motions.values()
+    (motion,) = by_arm.values()
+    assert np.abs(motion.q - made.q[: motion.steps + 1]).max() <= AGREE  # both every millisecond
+    assert abs(1e-3 * (motion.steps + 1) - made.motion.times[1]) <= 1e-3
+    peaks = np.abs(fa.compile(made.arm).inverse_dynamics(motion.q, motion.qd, motion.qdd)).max(axis=0)
+    assert peaks[1] == pytest.approx(needed.peaks[1, 2], rel=AGREE)  # the largest torque that step 4 shows
+
+
 @pytest.mark.long
 def test_the_study_has_plausible_quantiles(made: Plan) -> None:
     pytest.importorskip("pyarrow")
-    found = studied(made.arm)
+    found = studied(made)
     assert found.rows == ROWS
     for _, _, low, median, high, largest in found.table:
         assert low < median < high <= largest
     torque = next(values for name, _, *values in found.table if name.startswith("peak_torque"))
     limit = made.arm.joints[1].max_effort
     assert limit is not None
-    assert 0.3 * limit < torque[1] < limit  # the size that the plan needs, with a load on top
-    assert 0.0 <= found.overloaded <= 1.0
+    nominal = torques(made).peaks[1, 2]
+    assert nominal < torque[1] < 1.3 * nominal  # what the plan needs, with a load on top
+    assert torque[3] < limit
+    assert found.overloaded == 0.0
 
 
 @pytest.mark.slow

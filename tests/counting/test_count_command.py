@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
+import forearm as fa
 from forearm.cli.main import main
 from forearm.counting.counts import METHODS
 
@@ -45,6 +47,28 @@ def test_explain_adds_up(capsys: Capture) -> None:
     assert sum(row["mul"] for row in explained["quantities"]) == explained["total"]["mul"]
     assert main(["count", "stanford", "--formulation", "composite-body", "--explain"]) == 0
     assert "total" in capsys.readouterr().out
+
+
+def test_an_arm_is_counted_with_its_own_gravity(capsys: Capture) -> None:
+    """As its generated code, header and table; the equations say what else differs."""
+    arm = fa.load("ascher2")
+    source = fa.generate(arm, "inverse_dynamics")
+    assert main(["count", "ascher2", "--function", "inverse", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["gravity"] == [0.0, -9.81, 0.0]
+    assert document["fewest"]["inverse"]["customised"] == asdict(source.counts)
+    assert main(["count", "ascher2", "--function", "inverse"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "its own gravity (0, -9.81, 0) m/s^2, where fa.counting.count has gravity along z0" in told
+    assert f"{source.counts.mul} + {source.counts.add}" in told
+    assert f"{source.counts.mul} multiplications, {source.counts.add} additions" in source.header
+    equations = " ".join(fa.generate(arm, "inverse_dynamics", language="latex").text.split())
+    assert "code in other languages chooses units, origins and free moments and may take fewer" in equations
+    assert "may take fewer" not in source.header
+    explain = ["count", "ascher2", "--explain", "--json"]
+    assert main(explain) == 0
+    last = json.loads(capsys.readouterr().out)["steps"][-1]
+    assert (last["mul"], last["add"]) == (source.counts.mul, source.counts.add)
 
 
 def test_function_chooses_among_those_that_have_the_name(capsys: Capture) -> None:

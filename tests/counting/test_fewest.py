@@ -115,6 +115,9 @@ void f(const double q[2], double tau[1])
     assert counted(text) == Counts(mul=2, add=4, div=1, trig=2)
 
 
+FUNCTIONS = {"inverse": "inverse_dynamics", "forward": "forward_dynamics", "inertia_matrix": "inertia_matrix"}
+
+
 def as_counted(arm: Arm) -> Arm:
     """The arm as it is counted: rigid, gravity along z0."""
     return arm.rigid().replace(gravity=rigid_model(arm).g)
@@ -129,9 +132,23 @@ def test_counts_are_those_of_the_text(name: str, function: str) -> None:
     without writing anything.
     """
     arm = fa.load(name)
-    names = {"inverse": "inverse_dynamics", "forward": "forward_dynamics", "inertia_matrix": "inertia_matrix"}
-    source = generate(as_counted(arm), names[function])
+    source = generate(as_counted(arm), FUNCTIONS[function])
     assert counted(source.text) == source.counts == fewest(arm, function)
+
+
+@pytest.mark.parametrize("function", METHODS)
+def test_counts_with_the_arms_own_gravity_are_those_of_its_text(function: str) -> None:
+    arm = fa.load("ascher2")  # gravity along -y
+    source = generate(arm, FUNCTIONS[function])
+    assert counted(source.text) == source.counts == fewest(arm, function, own_gravity=True)
+    tilted = arm.replace(gravity=(1.3, -2.1, 9.1))
+    assert generate(tilted, FUNCTIONS[function]).counts == fewest(tilted, function, own_gravity=True)
+
+
+def test_by_convention_gravity_is_along_z0() -> None:
+    arm = fa.load("ascher2")
+    assert fewest(arm) == fewest(as_counted(arm)) == Counts(mul=10, add=7, trig=2)
+    assert count(arm, "newton-euler") == count(as_counted(arm), "newton-euler")
 
 
 @pytest.mark.parametrize("kinds", ["RRRRRR", "RRPR", "PRRP", "RP"])

@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forearm.codegen.languages.c import LOOK_UP as C_LOOK_UP
 from forearm.errors import InputError
 from forearm.symbols import Expr, Graph, derivative, evaluate, gradient, refined
+from forearm.symbols.counts import Counts
 from forearm.symbols.graph import CHOOSE, LOOKUP
 from forearm.symbols.scalars import choose, look_up, maximum, minimum
 from forearm.symbols.table import LookupTable, spline, straight
@@ -146,11 +148,22 @@ def test_slopes_of_tables(table: LookupTable) -> None:
             assert at(graph, gradient(graph, made, [a])[0], [value]) == pytest.approx(truth, abs=1e-8)
 
 
+def _operations_of_c(order: int) -> int:
+    """Operations in the generated C of one look-up, after its search: those of each turn of its loop."""
+    _, loop = C_LOOK_UP.split("for (")
+    (turn,) = (line for line in loop.splitlines() if "value =" in line)
+    return (order - 1) * sum(f" {sign} " in turn.partition("=")[2] for sign in "*-+")
+
+
 def test_counts_say_how_choices_and_look_ups_are_counted() -> None:
     graph, (a, b, x, y) = inputs()
     counts = graph.counts([choose(a, b, x * y, -y), look_up(STEPS, a)])
-    assert (counts.mul, counts.add, counts.lookup) == (1, 1, 1)
-    assert str(counts) == "1 mul, 1 add, 1 lookup"
+    linear = Counts(mul=1, add=2, lookup=1)  # value * (x - start) + coefficient
+    assert counts == Counts(mul=1, add=1) + linear
+    assert str(counts) == "2 mul, 3 add, 1 lookup"
+    cubic = graph.counts([look_up(CURVE, a)])
+    assert cubic == Counts(mul=3, add=6, lookup=1)
+    assert cubic.operations == _operations_of_c(CURVE.order)
 
 
 def test_what_is_common_to_branches_is_found_by_refinement() -> None:

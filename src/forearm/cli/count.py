@@ -15,7 +15,7 @@ from forearm.cli.outputs import add_plot, check_picture, tell_written
 from forearm.cli.progress import ProgressBar
 from forearm.cli.terminal import show
 from forearm.counting.cost import General
-from forearm.counting.counts import METHODS, CountedRun, count, run
+from forearm.counting.counts import METHODS, Convention, CountedRun, count, run
 from forearm.counting.fewest import fewest, steps_to_fewest, table_210
 from forearm.counting.matrices import MatrixCounts, count_matrices
 from forearm.counting.models import chain
@@ -27,6 +27,7 @@ from forearm.tables import Report
 from forearm.values import check_choice
 
 TITLES = {"inverse": "Inverse dynamics", "inertia_matrix": "Inertia matrix", "forward": "Forward dynamics"}
+OWN = Convention(customised=True, own_gravity=True)  # as 'forearm generate --rigid'
 MOST = 3_000_000  # operations that are run for an arm; beyond it only the polynomial is given
 
 
@@ -95,7 +96,7 @@ def _count_arm(
 ) -> None:
     name = given.formulation
     chosen = _chosen(name, given.function)
-    document |= {"arm": arm.name, "n": arm.n}
+    document |= {"arm": arm.name, "n": arm.n, "gravity": arm.gravity.tolist()}
     if not arm.n:
         raise ModelError(f"count: {arm.name!r} has no movable joint, so there is nothing to count.")
     if given.explain and name is None:
@@ -115,10 +116,10 @@ def _count_arm(
         row["per_joint"] = {kind: asdict(counts) for kind, counts in adds.items()}
     said = (
         f"{arm.name}, n = {arm.n}: multiplications + additions of one evaluation",
-        "general: a chain of revolute joints with symbolic parameters; customised: this arm's "
-        "numbers, rigid, gravity along z0; code for an arm with other gravity or with drives takes more "
-        "('forearm generate' says how much). 4x4: Waters' count for the general chain, m matrix "
-        "products and a operations of order 16.",
+        "general: a chain of revolute joints with symbolic parameters, gravity along z0; customised: "
+        f"this arm's numbers, rigid, {_gravity(arm)}; code with drives takes more ('forearm generate' says "
+        "how much). 4x4: Waters' count for the general chain, m matrix products and a operations of order "
+        "16.",
     )
     blocks.append(Report(before=said))
     header = ["method", f"general n = {arm.n}", "customised", "div", "trig", "4x4"]
@@ -139,6 +140,14 @@ def _count_arm(
     blocks.append(Report(before=[title, *lines]))
 
 
+def _gravity(arm: Arm) -> str:
+    """The arm's own gravity, and a hint where the counts of docs/counts.md have another."""
+    x, y, z = arm.gravity
+    if z and not (x or y):
+        return "gravity along z0"
+    return f"its own gravity ({x:g}, {y:g}, {z:g}) m/s^2, where fa.counting.count has gravity along z0"
+
+
 def _counted(arm: Arm, name: str, function: str, bar: ProgressBar) -> dict[str, Any]:
     bar.say(f"counting {TITLES[function].lower()} by {name}")
     return _row(arm, name, function)
@@ -148,7 +157,7 @@ def _fewest_row(arm: Arm, function: str, bar: ProgressBar) -> dict[str, Any]:
     """The generated code's counts, for this arm and for the general chain of as many revolute joints."""
     bar.say(f"finding the fewest operations: {TITLES[function].lower()}")
     return {
-        "customised": asdict(fewest(arm, function)),
+        "customised": asdict(fewest(arm, function, own_gravity=True)),
         "general_at_n": asdict(fewest_general(arm.n, function)),
     }
 
@@ -160,7 +169,7 @@ def _fewest_cells(row: dict[str, Any]) -> list[str]:
 
 def _explain_steps(arm: Arm, function: str, document: dict[str, Any], blocks: list[Report]) -> None:
     """Operations saved by each optimisation step."""
-    steps = steps_to_fewest(arm, function)
+    steps = steps_to_fewest(arm, function, own_gravity=True)
     rows, before = [], None
     for step in steps:
         c = step.counts
@@ -178,7 +187,7 @@ def _explain_steps(arm: Arm, function: str, document: dict[str, Any], blocks: li
         before = total
     document["steps"] = [{"title": step.title, **asdict(step.counts)} for step in steps]
     title = (
-        f"{TITLES[function]} of {arm.name}, rigid, gravity along z0: what each step leaves, and what it saved"
+        f"{TITLES[function]} of {arm.name}, rigid, {_gravity(arm)}: what each step leaves, and what it saved"
     )
     blocks.append(Report(["step", "mul", "add", "together", "saved", "trig"], rows, title))
 
@@ -225,7 +234,7 @@ def _customised(arm: Arm, name: str, function: str, expected: Counts) -> tuple[C
     if expected.mul + expected.add > MOST:
         return None, f"more than {MOST:,} operations by the polynomial, not run"
     try:
-        return count(arm, name, function), ""
+        return count(arm, name, function, OWN), ""
     except ModelError as error:
         return None, str(error)
 
@@ -261,7 +270,7 @@ def _explain(arm: Arm, function: str, name: str, document: dict[str, Any], block
             "count: --explain is for inverse dynamics and inertia matrices, not for forward dynamics by "
             f"{name}; without it the whole count is given."
         )
-    result: CountedRun = run(arm, name, function)
+    result: CountedRun = run(arm, name, function, OWN)
     table = result.by_quantity()
     links = [body.joint.child for body in arm.moving.bodies]
     rows = [
@@ -278,7 +287,10 @@ def _explain(arm: Arm, function: str, name: str, document: dict[str, Any], block
     }
     cells = [[symbol, link, str(c.mul), str(c.add), str(c.div), str(c.trig)] for symbol, link, c in rows]
     cells.append(["total", "", str(total.mul), str(total.add), str(total.div), str(total.trig)])
-    title = f"{name} on {arm.name}, customised: an operation belongs to the first quantity that needs it"
+    title = (
+        f"{name} on {arm.name}, customised, {_gravity(arm)}: an operation belongs to the first quantity that "
+        "needs it"
+    )
     blocks.append(Report(["quantity", "link", "mul", "add", "div", "trig"], cells, title))
 
 
@@ -308,7 +320,7 @@ def _beside_printed(document: dict[str, Any], blocks: list[Report]) -> None:
         for table in printed()["cited"]
         for row in table["rows"]
     ]
-    title = "Cited by the documents from other papers; not recomputed"
+    title = "Cited by the documents from other papers; 'forearm reproduce mata' compares them with ours"
     blocks.append(Report(before=[title, *lines]))
 
 

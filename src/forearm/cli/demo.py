@@ -93,7 +93,7 @@ def _run(given: argparse.Namespace) -> int:
         bar.say("identifying a model from a log")
         learned = _learned(story, known, arm)
         bar.say("simulating 2,000 arms")
-        study = _studied(story, arm)
+        study = _studied(story, made)
         bar.say("drawing")
         _drawn(story, made)
         bar.say_once("measuring speed")
@@ -256,15 +256,15 @@ def _learned(story: Story, known: Followed, arm: Arm) -> Learned:
     return learned
 
 
-def _studied(story: Story, arm: Arm) -> Studied | None:
-    title = "10. A study: 2,000 arms with unknown load and friction"
+def _studied(story: Story, made: Plan) -> Studied | None:
+    title = "10. A study: the first leg of the plan by 2,000 arms with unknown load and friction"
     if find_spec("pyarrow") is None:
         story.say(title, "skipped: studies need pyarrow; install it with: pip install 'forearm[parquet]'")
         return None
-    study = studied(arm)
+    study = studied(made)
     rows = [[name, unit or "-", *(number(x, 3) for x in values)] for name, unit, *values in study.table]
     table = text_table(["value", "unit", "5 %", "median", "95 %", "largest"], rows)
-    story.say(title, f"{table}\n{study.overloaded:.0%} of them exceed a torque limit")
+    story.say(title, f"{table}\n{study.overloaded:.0%} of them exceed a torque limit of the arm")
     story.figures |= {"study": dataclasses.asdict(study)}
     return study
 

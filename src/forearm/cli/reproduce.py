@@ -13,8 +13,9 @@ from forearm.cli.terminal import show
 from forearm.errors import InputError
 from forearm.reading.textfile import write_text
 from forearm.reproduce import DOCUMENTS, Result, catalogue, reproduce
+from forearm.reproduce.catalogue import counted_in
 from forearm.reproduce.catalogue import pictures as listed
-from forearm.reproduce.totals import TOGETHER, VERDICTS, agreement, headline, totals
+from forearm.reproduce.totals import TOGETHER, VERDICTS, headline, recomputed, totals
 from forearm.tables import Report, filled, number
 
 
@@ -162,6 +163,7 @@ def _report(results: list[Result]) -> Report:
         [r.label, r.printed, "-" if r.ours is None else number(r.ours, 7), r.verdict, r.kind] for r in results
     ]
     notes = [*dict.fromkeys(("assumed", r.item.assumed) for r in results)] + _reasons(results)
+    notes += [("repeated", f"counted in {place}") for place in counted_in(results)]
     after = [" ".join(f"{name}: {words}".split()) for name, words in notes if words]
     return Report(["value", "printed", "ours", "verdict", "kind"], rows, title, after=after, under="  ")
 
@@ -191,14 +193,14 @@ def _reasons(results: list[Result]) -> list[tuple[str, str]]:
 
 def _document(results: list[Result], drawn: list[Path]) -> dict[str, object]:
     """The document that --json prints."""
-    agreeing, compared = agreement(results)
+    row = recomputed(results)
     return {
         "results": [_plain(result) for result in results],
         "totals": [
             {"document": total.document, "kind": total.kind or "all kinds", **total.counts}
             for total in totals(results)
         ],
-        "recomputed": {"agreeing": agreeing, "compared": compared},
+        "recomputed": {"agreeing": row.agreeing, "compared": row.compared},
         "figures": [str(path) for path in drawn],
     }
 
@@ -215,6 +217,7 @@ def _plain(result: Result) -> dict[str, object]:
         "ours": result.ours,
         "verdict": result.verdict,
         "kind": result.kind,
+        "repeats": result.repeats,
         "assumed": item.assumed,
         "reason": result.reason,
     }

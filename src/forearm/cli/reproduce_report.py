@@ -13,8 +13,8 @@ from forearm import __version__
 from forearm.pages import PICTURES, html_page
 from forearm.plots.figure import BLUE, ORANGE, PURPLE, SKY
 from forearm.reproduce import Result
+from forearm.reproduce.catalogue import counted_in, title_of
 from forearm.reproduce.catalogue import pictures as listed
-from forearm.reproduce.catalogue import title_of
 from forearm.reproduce.kinds import MEANINGS as KIND_MEANINGS
 from forearm.reproduce.totals import TOGETHER, VERDICTS, Total, headline, totals
 from forearm.tables import number
@@ -174,7 +174,8 @@ def _item(results: Sequence[Result]) -> str:
         for words in dict.fromkeys(r.item.assumed for r in results)
         if words
     ]
-    return "\n".join([*lines, "</tbody></table></div>", *assumed, "</details>"])
+    elsewhere = [f'<p class="note">Repeated: counted in {escape(p)}</p>' for p in counted_in(results)]
+    return "\n".join([*lines, "</tbody></table></div>", *assumed, *elsewhere, "</details>"])
 
 
 def _row(result: Result, why: str) -> str:

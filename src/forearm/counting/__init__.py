@@ -3,7 +3,8 @@
 The scalars are those of `symbols.recorder`; `matrices` has Waters' 4x4 matrices, `models` the generic chain.
 `counts` runs the methods on them, `quantities` splits a count by symbol, `polynomial` fits counts in n and
 `cost` does so for every method. `printed` compares ours with the printed counts of the documents; `waters`
-and `mata` have the variants of the steps that Waters and Mata count, `augmented` a recursion that Mata cites.
+`mata` and `luh` have the variants of the steps that Waters, Mata and Luh count, `augmented` a recursion that
+Mata cites.
 """
 
 from forearm.counting.cost import general

@@ -1,6 +1,7 @@
 """Exact operation counts of every inverse, inertia-matrix and forward method, for a generic chain or an arm.
 
-Rules of `docs/counts.md`: arm without drives, base at rest, gravity along z0, no load on the hand.
+Rules of `docs/counts.md`: arm without drives, base at rest, gravity along z0 (or the arm's own, on request),
+no load on the hand.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ class Convention:
     matrix of nine given entries, or at a prismatic joint one that permutes axes (Dhanaraj 2.38); otherwise a
     sequence of elementary rotations. `everything`: results that are not used count too. `full_cross`: a cross
     product takes 6 mul and 3 add whatever is 0 in it.
-    `no_acceleration`: qdd = 0, the bias. Options without meaning are refused: `moving_base` and
-    `no_acceleration` for inertia matrices and forward dynamics, `dense` and `full_cross` for forward
-    dynamics, `dense` for the formulations on 4x4 matrices.
+    `no_acceleration`: qdd = 0, the bias. `own_gravity`: gravity as in the arm's file, not along z0.
+    Options without meaning are refused: `moving_base` and `no_acceleration` for inertia matrices and forward
+    dynamics, `dense` and `full_cross` for forward dynamics, `dense` for the formulations on 4x4 matrices.
     """
 
     customised: bool = False
@@ -55,6 +56,7 @@ class Convention:
     everything: bool = False
     full_cross: bool = False
     no_acceleration: bool = False
+    own_gravity: bool = False
 
 
 WITHOUT_MEANING = {
@@ -130,10 +132,8 @@ def run(
     """Run the method on recording scalars."""
     check_function(function)
     check_choice(name, METHODS[function], f"count, method of {function}")
-    model, convention = (
-        counted_model(arm),
-        convention or (GENERAL if isinstance(arm, GenericChain) else CUSTOMISED),
-    )
+    convention = convention or (GENERAL if isinstance(arm, GenericChain) else CUSTOMISED)
+    model = counted_model(arm, convention.own_gravity)
     ignored = [option for option in WITHOUT_MEANING[function] if getattr(convention, option)]
     if ignored:
         raise InputError(
@@ -159,21 +159,23 @@ def check_function(function: str) -> None:
     check_choice(function, METHODS, "count, function")
 
 
-def counted_model(arm: Arm | GenericChain) -> Model:
+def counted_model(arm: Arm | GenericChain, own_gravity: bool = False) -> Model:
     """The model that is counted of a chain or an arm; it has to have a joint that moves."""
-    model = arm.model() if isinstance(arm, GenericChain) else rigid_model(arm)
+    model = arm.model() if isinstance(arm, GenericChain) else rigid_model(arm, own_gravity)
     if not model.bodies:
         raise ModelError(f"count: {model.name!r} has no movable joint, so there is nothing to count.")
     return model
 
 
-def rigid_model(arm: Arm) -> Model:
-    """An arm's model over floats, without drives, with gravity along z0 and joint offsets added to q.
+def rigid_model(arm: Arm, own_gravity: bool = False) -> Model:
+    """An arm's model over floats, without drives, gravity along z0 or its own, and joint offsets added to q.
 
     A Denavit-Hartenberg joint whose angle has an offset is Rx(alpha) Rz(q + offset): one addition, where
     Rx(alpha) Rz(offset) as a constant would be a full matrix.
     """
-    model = replace(model_of(arm.rigid()), g=np.array([0.0, 0.0, -9.81]))
+    model = model_of(arm.rigid())
+    if not own_gravity:
+        model = replace(model, g=np.array([0.0, 0.0, -9.81]))
     bodies, offsets = list(model.bodies), list(model.offset)
     for i, body in enumerate(bodies):
         R = body.Rb

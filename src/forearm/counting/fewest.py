@@ -33,17 +33,19 @@ class ReductionStep:
     counts: Counts
 
 
-def fewest(arm: Arm | GenericChain, function: str = "inverse") -> Counts:
-    """The operations of generated code, customised to an arm or for a generic chain with symbols."""
-    graph, results = _traced(arm, function)
+def fewest(arm: Arm | GenericChain, function: str = "inverse", own_gravity: bool = False) -> Counts:
+    """The operations of generated code, customised to an arm or for a generic chain with symbols; gravity is
+    along z0, or the arm's own.
+    """
+    graph, results = _traced(arm, function, own_gravity)
     graph, results = refined(graph, results)
     return graph.counts(results)
 
 
-def steps_to_fewest(arm: Arm, function: str = "inverse") -> list[ReductionStep]:
+def steps_to_fewest(arm: Arm, function: str = "inverse", own_gravity: bool = False) -> list[ReductionStep]:
     """The steps from the formulation as written to the generated code, with the operations after each."""
     check_function(function)
-    model, chain = counted_model(arm), _chain(arm)
+    model, chain = counted_model(arm, own_gravity), _chain(arm, own_gravity)
     plan = best_plan(chain)
     made: list[ReductionStep] = []
 
@@ -94,9 +96,9 @@ def table_210() -> tuple[list[str], list[tuple[str, list[tuple[int, ...]]]]]:
 
 
 @lru_cache(maxsize=64)
-def _traced(arm: Arm | GenericChain, function: str) -> tuple[Graph, Any]:
+def _traced(arm: Arm | GenericChain, function: str, own_gravity: bool = False) -> tuple[Graph, Any]:
     check_function(function)
-    chain = _chain(arm)
+    chain = _chain(arm, own_gravity)
     # symbols may be 0, so lengths and twists are never divisors
     if isinstance(arm, GenericChain):
         return _trace(chain, function, best_plan(chain, any_geometry=True))
@@ -104,8 +106,8 @@ def _traced(arm: Arm | GenericChain, function: str) -> tuple[Graph, Any]:
 
 
 @lru_cache(maxsize=64)
-def _chain(arm: Arm | GenericChain) -> Chain:
-    return chain_of(counted_model(arm))
+def _chain(arm: Arm | GenericChain, own_gravity: bool = False) -> Chain:
+    return chain_of(counted_model(arm, own_gravity))
 
 
 def _trace(chain: Chain, function: str, general: ReductionPlan | None = None) -> tuple[Graph, Any]:

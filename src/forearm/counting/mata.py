@@ -62,7 +62,7 @@ HIS = Accounting()
 
 @dataclass(eq=False)
 class CountedChain:
-    """A generic chain at a state, z0 along the first axis, over recording scalars or floats."""
+    """A generic chain at a state, gravity along z0, over recording scalars or floats."""
 
     model: Model
     at: list[JointTransform]
@@ -85,7 +85,7 @@ class CountedChain:
 
 
 def recorded(n: int, accelerating: bool = True) -> CountedChain:
-    """The chain of n revolute joints over recording scalars."""
+    """The chain of n revolute joints, z0 along the first axis, over recording scalars."""
     graph = Recorder()
     model = conventional(chain(n, aligned=True).model(), graph, GENERAL)
     at = steps(model, graph.inputs("q", n))

@@ -380,7 +380,7 @@ def _counted(looped: Looped) -> Counts:
             while (parent := looped.parents[at]) >= 0:
                 done += [looped.walk.steps[looped.turning[at]], looped.walk.feels[looped.turning[parent]]]
                 at = parent
-    totals = dict.fromkeys(("mul", "add", "div", "sqrt", "trig"), 0)
+    totals = dict.fromkeys(("mul", "add", "div", "sqrt", "trig", "lookup"), 0)
     costs: dict[int, Counts] = {}
     for step in done:
         if id(step) not in costs:

@@ -7,10 +7,11 @@ document prints a bound, "> 100000", a value beyond the bound is exact and any o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,6 +34,7 @@ VALUE = TableField(
         ),
         "kind": ChoiceField(KINDS, "kind of this value (default: that of the item)"),
         "reason": TextField("why ours differs, if it does", MAX_TEXT),
+        "repeats": TextField("item that compares the same printed value, and counts it"),
     },
     required=("label", "printed"),
 )
@@ -50,6 +52,7 @@ ITEM = TableField(
         ),
         "tolerance": NumberField("absolute (default: half a unit of the last printed digit)", minimum=0.0),
         "reason": TextField("why it differs or cannot be reproduced", MAX_TEXT),
+        "repeats": TextField("item that compares the same printed values, and counts them"),
         "value": TableListField(VALUE, "value"),
     },
     required=("id", "place", "title", "kind", "value"),
@@ -86,6 +89,7 @@ class Item:
         values: (label, printed, reason) of each value; the reason applies if ours differs.
         kind: how our values were obtained, one of `kinds.KINDS`.
         kinds: the kind of each value, usually that of the item.
+        repeats: for each value the item that counts the same printed value; empty: none, it counts here.
         assumed: assumed inputs that the document does not give, or the convention chosen.
         recompute: module.function that returns {label: value}; None: nothing computes it.
         tolerance: absolute; None: half a unit of the last printed digit.
@@ -99,6 +103,7 @@ class Item:
     values: tuple[tuple[str, str, str], ...]
     kind: Kind
     kinds: tuple[Kind, ...] = ()
+    repeats: tuple[str, ...] = ()
     assumed: str = ""
     recompute: str | None = None
     tolerance: float | None = None
@@ -127,7 +132,8 @@ class Result:
         ours: our value; None: nothing computes it.
         verdict: "exact", "within rounding", "differs" or "not reproducible".
         reason: why they differ; empty if they agree.
-        kind: how our value was obtained.
+        kind: how our value was obtained; "repeated": it counts elsewhere.
+        repeats: the item where it counts, if it is repeated.
     """
 
     item: Item
@@ -137,11 +143,7 @@ class Result:
     verdict: Verdict
     reason: str
     kind: Kind
-
-    @property
-    def compared(self) -> bool:
-        """Whether there are two values to compare, ours and a printed one."""
-        return self.ours is not None and self.printed != NOT_PRINTED
+    repeats: str = ""
 
     @property
     def agrees(self) -> bool:
@@ -209,12 +211,25 @@ def counted(document: str = "all") -> Iterator[Result]:
             assumed=comparison.convention,
         )
         ours = comparison.ours if comparison.by_convention is None else comparison.by_convention
+        kind = "repeated" if comparison.repeats else comparison.kind
         for unit, shown, value in zip(comparison.unit, comparison.printed, ours, strict=True):
-            verdict: Verdict = "exact" if shown == value else comparison.verdict
+            label, verdict = f"{comparison.what}, {unit}", judge(str(shown), float(value))
             reason = "" if verdict == "exact" else _sentence(comparison.reason)
-            yield Result(
-                item, f"{comparison.what}, {unit}", str(shown), float(value), verdict, reason, item.kind
-            )
+            yield Result(item, label, str(shown), float(value), verdict, reason, kind, comparison.repeats)
+
+
+def counted_in(results: Sequence[Result]) -> list[str]:
+    """The places of the items where the repeated ones of these values count."""
+    return [
+        _places().get(of, of.removeprefix("counts: "))
+        for of in dict.fromkeys(result.repeats for result in results)
+        if of
+    ]
+
+
+@cache
+def _places() -> dict[str, str]:
+    return {item.id: item.place for item in catalogue()}
 
 
 def _sentence(text: str) -> str:
@@ -224,11 +239,11 @@ def _sentence(text: str) -> str:
 def results(item: Item) -> Iterator[Result]:
     """The values of one item, recomputed and compared."""
     ours: Figures = {} if item.recompute is None else function(item.recompute)()
-    for (label, printed, reason), kind in zip(item.values, item.kinds, strict=True):
+    for (label, printed, reason), kind, of in zip(item.values, item.kinds, item.repeats, strict=True):
         value = ours[label] if item.recompute is not None else None
         verdict = judge(printed, value, item.tolerance)
         said = "" if verdict in ("exact", "within rounding") else reason or item.reason
-        yield Result(item, label, printed, None if value is None else float(value), verdict, said, kind)
+        yield Result(item, label, printed, None if value is None else float(value), verdict, said, kind, of)
 
 
 def judge(printed: str, ours: float | None, tolerance: float | None = None) -> Verdict:
@@ -261,9 +276,13 @@ def _number(printed: str) -> tuple[float, float]:
 def _read(document: str) -> Iterator[Item]:
     for block in _data(document)["item"]:
         values = tuple((v["label"], v["printed"], v.get("reason", "")) for v in block["value"])
-        kinds = tuple(v.get("kind", block["kind"]) for v in block["value"])
-        rest = {key: value for key, value in block.items() if key != "value"}
-        yield Item(document=document, values=values, kinds=kinds, **rest)
+        repeats = tuple(v.get("repeats", block.get("repeats", "")) for v in block["value"])
+        own = (v.get("kind", block["kind"]) for v in block["value"])
+        kinds: tuple[Kind, ...] = tuple(
+            "repeated" if of else kind for of, kind in zip(repeats, own, strict=True)
+        )
+        rest = {key: value for key, value in block.items() if key not in ("value", "repeats")}
+        yield Item(document=document, values=values, kinds=kinds, repeats=repeats, **rest)
 
 
 def _data(document: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-Kind = Literal["recomputed", "decoded", "echoed", "arithmetic", "statement"]
+Kind = Literal["recomputed", "decoded", "echoed", "arithmetic", "statement", "repeated"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 MEANINGS: dict[Kind, str] = {
     "recomputed": "computed by our own formulation, program, schedule or simulation from inputs that do not "
@@ -15,4 +15,6 @@ MEANINGS: dict[Kind, str] = {
     "arithmetic": "arithmetic on other values that the document prints",
     "statement": "a claim in words, where 0 stands for 'the same' and 1 for 'it holds', or a value that the "
     "document quotes and that nothing here computes",
+    "repeated": "compared again: the same printed value elsewhere or by another computation, or one that "
+    "follows from values compared elsewhere; it counts there, not here",
 }

@@ -33,6 +33,16 @@ class Total:
         """The number of results of every verdict."""
         return sum(self.counts.values())
 
+    @property
+    def agreeing(self) -> int:
+        """The number that equal the printed value, exactly or within its rounding."""
+        return self.counts["exact"] + self.counts["within rounding"]
+
+    @property
+    def compared(self) -> int:
+        """The number with a printed value and one of ours."""
+        return self.agreeing + self.counts["differs"]
+
 
 def totals(results: Sequence[Result]) -> list[Total]:
     """Totals by document and kind, then over all kinds; with several documents, the same for all together."""
@@ -43,24 +53,30 @@ def totals(results: Sequence[Result]) -> list[Total]:
     made = []
     for name, group in groups.items():
         kinds = [kind for kind in KINDS if any(result.kind == kind for result in group)]
-        made += [_total(name, kind, [r for r in group if r.kind == kind]) for kind in kinds]
+        made += [_total(name, kind, group) for kind in kinds]
         made.append(_total(name, None, group))
     return made
 
 
-def agreement(results: Sequence[Result]) -> tuple[int, int]:
-    """The number of recomputed values that agree with the printed ones, and the number compared."""
-    compared = [result for result in results if result.kind == "recomputed" and result.compared]
-    return sum(result.agrees for result in compared), len(compared)
+def recomputed(results: Sequence[Result]) -> Total:
+    """The row of recomputed values, which the headline states."""
+    return _total(TOGETHER, "recomputed", results)
 
 
 def headline(results: Sequence[Result]) -> str:
-    """One sentence on the evidence: how many recomputed values agree; other kinds do not count."""
-    agreeing, compared = agreement(results)
-    rest = "; each difference has its reason" if compared > agreeing else ""
-    return f"{agreeing} of {compared} recomputed values agree with the printed ones{rest}."
+    """One sentence on the evidence, in the numbers of the row of recomputed values; other kinds do not
+    count.
+    """
+    row = recomputed(results)
+    exact, rounded, differs, missing = (row.counts[verdict] for verdict in VERDICTS)
+    text = (
+        f"{row.agreeing} of {row.compared} recomputed values agree with the printed ones ({exact} exactly, "
+        f"{rounded} within rounding)"
+    )
+    text += f", {differs} differ, each for a stated reason" if differs else ""
+    return text + (f"; {missing} more cannot be compared." if missing else ".")
 
 
 def _total(document: str, kind: Kind | None, results: Sequence[Result]) -> Total:
-    counts = Counter(result.verdict for result in results)
+    counts = Counter(result.verdict for result in results if kind in (None, result.kind))
     return Total(document, kind, {verdict: counts[verdict] for verdict in VERDICTS})

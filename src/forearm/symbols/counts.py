@@ -19,7 +19,7 @@ class Counts:
         div: divisions.
         sqrt: square roots (no formulation needs one).
         trig: sines and cosines.
-        lookup: table look-ups.
+        lookup: table look-ups: searches of a piece, whose polynomials are in mul and add.
     """
 
     mul: int = 0

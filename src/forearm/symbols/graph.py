@@ -201,7 +201,8 @@ class Graph:
 
     def counts_of(self, places: Iterable[int]) -> Counts:
         """The operations at these places;
-        0 - x only changes a sign and is not counted. An iteration counts as one round.
+        0 - x only changes a sign and is not counted. An iteration counts as one round, a look-up also its
+        polynomial: one multiplication and two additions per power, value * (x - start) + coefficient.
         """
         some = list(places)
         count = dict.fromkeys(("mul", "add", "div", "sqrt", "trig", "lookup"), 0)
@@ -210,6 +211,9 @@ class Graph:
                 count[COUNTED[kind]] += times
         zero = self._constants.get(0.0, NOTHING)
         count["add"] -= sum(self.kinds[p] == SUB for p in some if self.left[p] == zero) if zero >= 0 else 0
+        powers = sum(self.tables[p].order - 1 for p in some if p in self.tables) if self.tables else 0
+        count["mul"] += powers
+        count["add"] += 2 * powers
         called = [self.calls[p][0].counts for p in some if p in self.calls] if self.calls else []
         return sum(called, Counts(**count))
 

@@ -22,7 +22,7 @@ INTERVALS = 200
 TARGET = "cortex-m4"
 MODEL_ERROR = 0.3  # of every mass, inertia and friction value
 NOISE_Q, NOISE_TAU = 1e-5, 0.02  # rad; of the largest torque of each joint
-ROWS = 2000
+ROWS, STEP = 2000, 1e-3  # s
 FIGURES = ("peak_torque.joint2", "energy", "tracking_error", "torque_margin")
 
 
@@ -77,20 +77,28 @@ def learn(followed: Followed, arm: Arm) -> Learned:
     return Learned(found.rms_before, found.rms, len(run.t))
 
 
-def studied(arm: Arm) -> Studied:
-    """Many arms with random payload and friction, each simulated along the first leg by computed torque."""
+def unknown_loads(made: Plan) -> Study:
+    """Many arms with random payload and friction, each simulated by computed torque along the first leg of
+    the plan.
+    """
+    name, leg = made.arm.name, made.motion.times[1]
     friction = Variable("friction", Normal(1.0, 0.2, low=0.3), of="*.friction.*", factor=True)
     variables = {"payload.mass": Uniform(0.0, 2.5), "friction": friction}
-    study = Study(
-        f"{arm.name} with an unknown load",
-        arm.name,
+    return Study(
+        f"{name} with an unknown load",
+        name,
         variables,
         FIGURES,
-        motion=POSTURES[:2],
+        motion=made.motion.at(np.arange(0.0, leg, STEP)),
+        step=STEP,
         law="computed_torque",
         rows=ROWS,
     )
-    results = sweep(study)
+
+
+def studied(made: Plan) -> Studied:
+    """The quantiles of that study."""
+    results = sweep(unknown_loads(made))
     table = []
     for figure in results.figures:
         low, median, high, largest = map(float, np.quantile(results[figure.name], (0.05, 0.5, 0.95, 1.0)))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,10 @@ import numpy as np
 from forearm.control import sampling_period
 from forearm.counting.cost import general
 from forearm.counting.counts import Convention, count_generated, run
+from forearm.counting.luh import count_luh
 from forearm.counting.matrices import run_matrices
 from forearm.counting.models import GenericChain, chain
-from forearm.counting.polynomial import fit
+from forearm.counting.polynomial import Polynomial, fit
 from forearm.counting.printed import compare_table29, printed
 from forearm.counting.quantities import MIDDLE, per_quantity
 from forearm.dynamics.modified_newton_euler import gyroscopic_moment
@@ -24,6 +27,7 @@ from forearm.schedules.printed import GENERAL, STANFORD, load, printed_times
 from forearm.schedules.rule import schedule_by_rule
 from forearm.schedules.subtasks import OPERATIONS
 from forearm.symbols import Graph
+from forearm.symbols.counts import Counts
 from forearm.symbols.recorder import Recorder
 
 LINKS = 6
@@ -35,6 +39,7 @@ TABLE_1_1 = {
     "Newton-Euler": "newton-euler",
 }
 DENSE = ("Uicker/Kahn", "Hollerbach 4x4")  # counted with every entry of every 4x4 matrix
+CITED = "Newton-Euler"  # from Luh, whose accounting is known
 ARM_PROGRAM, METHOD_I = (152, 249), (208, 152)  # Table 2.10, PUMA with six joints
 SAVED = (30.0, 40.0)  # %, chapter 5
 D_3 = {
@@ -79,10 +84,17 @@ def table_1_1_sums() -> Figures:
 
 
 def table_1_1_formulas() -> Figures:
-    """Dhanaraj Table 1.1: coefficients in n of our counts; 4x4 matrices are counted as dense."""
+    """Dhanaraj Table 1.1: coefficients in n of our counts; 4x4 matrices are counted as dense, Newton-Euler as
+    Luh counts it.
+    """
     figures: Figures = {}
     for name, formulation in TABLE_1_1.items():
-        by = _dense(formulation) if name in DENSE else (general(formulation).mul, general(formulation).add)
+        if name == CITED:
+            by = _fitted(count_luh)
+        elif name in DENSE:
+            by = _fitted(partial(_dense, formulation))
+        else:
+            by = general(formulation).mul, general(formulation).add
         for polynomial, what in zip(by, ("multiplications", "additions"), strict=True):
             figures |= {f"{name}, {what}, n^{k}": float(c) for k, c in enumerate(polynomial.coefficients)}
     return figures
@@ -203,15 +215,14 @@ def _value(formula: str, n: int) -> Fraction:
     return total
 
 
-def _dense(formulation: str) -> tuple[Any, Any]:
-    """Polynomials of multiplications and additions with every entry of every 4x4 matrix generic."""
-    known: dict[int, Any] = {}
+def _dense(formulation: str, n: int) -> Counts:
+    """Operations with every entry of every 4x4 matrix generic."""
+    return run_matrices(chain(n), formulation).scalars()
 
-    def at(n: int) -> Any:
-        if n not in known:
-            known[n] = run_matrices(chain(n), formulation).scalars()
-        return known[n]
 
+def _fitted(count: Callable[[int], Counts]) -> tuple[Polynomial, Polynomial]:
+    """Polynomials of multiplications and additions in n."""
+    at = cache(count)
     return fit(lambda n: at(n).mul), fit(lambda n: at(n).add)
 
 

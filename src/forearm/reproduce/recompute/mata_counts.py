@@ -13,10 +13,11 @@ from typing import Any
 from forearm.counting import mata
 from forearm.counting.augmented import count_augmented
 from forearm.counting.cost import general
-from forearm.counting.counts import GENERAL, conventional, count, run
+from forearm.counting.counts import GENERAL, conventional, run
+from forearm.counting.luh import count_luh
 from forearm.counting.models import chain
 from forearm.counting.polynomial import Polynomial, fit
-from forearm.counting.printed import NEAREST_TO_LUH, printed
+from forearm.counting.printed import printed
 from forearm.counting.quantities import MIDDLE
 from forearm.dynamics.gibbs_appell import gibbs_appell_sum, inertia_sum
 from forearm.model import cross, steps
@@ -147,12 +148,11 @@ def steps_42() -> Figures:
 
 
 def cited() -> Figures:
-    """Mata Tables 1, 2, 4: our general counts of other authors' formulations at n = 6,
-    divisions counted as products.
+    """Mata Tables 1, 2, 4: our general counts of other authors' formulations at n = 6, divisions counted as
+    products; Luh's by his accounting.
     """
     made = {name: general(*method).at(LINKS) for name, method in OURS.items()}
-    made["Luh"] = count(chain(LINKS, dh="standard"), "newton-euler", "inverse", NEAREST_TO_LUH)
-    return _pairs(made)
+    return _pairs(made | {"Luh": count_luh(LINKS)})
 
 
 def balafoutis() -> Figures:
@@ -163,12 +163,9 @@ def balafoutis() -> Figures:
 def cited_per_link() -> Figures:
     """Mata Table 1: operations per additional link in our recursions that match those of other authors."""
     modified = general("modified-newton-euler")
-    luh = [
-        count(chain(n, dh="standard"), "newton-euler", "inverse", NEAREST_TO_LUH) for n in (LINKS, LINKS + 1)
-    ]
     return _pairs(
         {
-            "Luh": luh[1] - luh[0],
+            "Luh": count_luh(LINKS + 1) - count_luh(LINKS),
             "Angeles, Kane": modified.at(LINKS + 1) - modified.at(LINKS),
             "Balafoutis and Patel": count_augmented(LINKS + 1) - count_augmented(LINKS),
         }

@@ -215,10 +215,10 @@ def statements() -> Figures:
 
 
 def table_4_8() -> Figures:
-    """Milliseconds for the Stanford arm: levels by the rule times the printed time of a task."""
-    layered = as_printed(STANFORD)
-    level = printed_times()["Dhanaraj 1990"][1] / len(layered.graph)
-    return {f"{p} processors": level * schedule_by_rule(layered, p).length for p in range(2, 9)}
+    """Milliseconds for the Stanford arm: the printed levels times the printed time of a task."""
+    level = printed_times()["Dhanaraj 1990"][1] / len(as_printed(STANFORD).graph)
+    schedules = [schedule for schedule in map(printed_schedule, names()) if schedule.load == STANFORD]
+    return {f"{schedule.processors} processors": level * schedule.levels for schedule in schedules}
 
 
 def _stanford_vectors() -> tuple[Floats, Floats]:

@@ -30,7 +30,7 @@ tests: $(VENV)/.installed
 
 test-long: $(VENV)/.installed  ## the long sweeps, and new examples for the random tests
 	@echo "the long sweeps: about five minutes on two cores"
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "long or hypothesis" --hypothesis-profile=fresh
+	FOREARM_COMPILE=optimised $(BIN)/python -m pytest -n auto --dist worksteal -m "long or hypothesis" --hypothesis-profile=fresh
 
 test-machines: $(VENV)/.installed  ## the tests in some thirty circumstances (hours), recorded in docs/machines.md; ONLY=NAME for one
 	$(BIN)/python tests/machines.py $(if $(ONLY),--only '$(ONLY)')

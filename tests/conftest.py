@@ -10,6 +10,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 import hypothesis
@@ -18,6 +19,11 @@ from _pytest.runner import runtestprotocol
 from sweeps import mark_sweeps
 from viewer.browser import ARGUMENTS, find_browser
 
+from forearm.kernels.native import OPTIMISED, QUICK
+
+# Tests of kernels compile as users do; others quickly, unless told otherwise: the same bits in half the time.
+KERNELS = Path(__file__).parent / "kernels"
+ELSEWHERE = os.environ.setdefault("FOREARM_COMPILE", QUICK)
 # Whatever the speed of the machine, and though the tree may not be written to: the same examples each time.
 # `--hypothesis-profile=fresh`, as in `make test-long`, draws others, and prints how to repeat what fails.
 EVERYWHERE = hypothesis.settings(
@@ -61,6 +67,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    os.environ["FOREARM_COMPILE"] = OPTIMISED if item.path.is_relative_to(KERNELS) else ELSEWHERE
     if "PYTEST_XDIST_WORKER" not in os.environ:
         return None
     # One message for each of thousands of tests, and not five: it began, was set up, passed, ...

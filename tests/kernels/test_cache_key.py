@@ -109,9 +109,9 @@ def test_every_part_has_its_own_key() -> None:
 @pytest.fixture
 def around() -> Iterator[None]:
     """What this machine is known by, asked anew before and after."""
-    cache_key.surroundings.cache_clear()
+    cache_key._surroundings.cache_clear()
     yield
-    cache_key.surroundings.cache_clear()
+    cache_key._surroundings.cache_clear()
 
 
 @pytest.mark.usefixtures("around")
@@ -131,7 +131,7 @@ def test_another_machine_or_version_is_another_key(
     what: str, value: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = key_of(GENERIC_REQUEST)
-    cache_key.surroundings.cache_clear()
+    cache_key._surroundings.cache_clear()
     monkeypatch.setattr(what, value)
     assert key_of(GENERIC_REQUEST) != here
 

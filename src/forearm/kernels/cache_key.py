@@ -21,6 +21,7 @@ import forearm
 from forearm.arm.deviations import Deviations
 from forearm.kernels.cpu import HOST, processor
 from forearm.kernels.locks import making
+from forearm.kernels.native import QUICK, is_quick
 
 
 def told(value: Any) -> Any:
@@ -42,9 +43,15 @@ def told(value: Any) -> Any:
     return value if isinstance(value, str | int | bool | None) else repr(value)
 
 
-@cache
 def surroundings(cpu: str = HOST) -> list[str]:
-    """The target processor, the Python, NumPy and llvmlite versions, and this package's sources on disk."""
+    """The target processor, the Python, NumPy and llvmlite versions, this package's sources on disk, and
+    whether code is compiled quickly.
+    """
+    return [*_surroundings(cpu), *([QUICK] if is_quick() else [])]
+
+
+@cache
+def _surroundings(cpu: str) -> list[str]:
     python = f"{sys.implementation.cache_tag} {platform.machine()} {sys.platform}"
     at = _processor() if cpu == HOST else processor(cpu).name
     return [at, python, np.__version__, _llvm(), forearm.__version__, _sources()]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import re
 import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -12,12 +14,17 @@ from forearm.kernels.cpu import HOST, chosen, processor
 from forearm.kernels.elf import Loaded
 from forearm.kernels.locks import making
 from forearm.kernels.memory import check_room
+from forearm.values import check_choice
 
 if TYPE_CHECKING:
     from forearm.kernels.vectors import Target
 
 # Bytes that LLVM needs, by measurement: to load, to compile anything, and per character of IR.
 LIBRARY, LEAST, PER_CHARACTER = 256 << 20, 8 << 20, 64
+# Characters of IR times lanes: unoptimised code keeps each value on the stack, of which this much takes some
+# 400 kB; longer code is optimised all the same.
+LONGEST_QUICK = 2_400_000
+OPTIMISED, QUICK = "optimised", "quick"
 
 
 def host(dtype: str, lanes: int | None = None, cpu: str | None = None) -> Target:
@@ -42,7 +49,7 @@ def object_code(text: str, cpu: str | None = None) -> bytes:
     with making():
         llvm = llvm_library()
         check_room(LEAST + PER_CHARACTER * len(text), "LLVM to compile")
-        machine = _machine(chosen(cpu))
+        machine = _machine(chosen(cpu), 0 if is_quick() and _weight(text) < LONGEST_QUICK else 3)
         module = llvm.parse_assembly(text)
         module.verify()
         # No optimisation passes: common subexpressions are already shared, and the vector code is explicit.
@@ -101,7 +108,18 @@ def llvm_library() -> Any:
         return llvm
 
 
-def _machine(cpu: str) -> Any:
+def is_quick() -> bool:
+    """Whether FOREARM_COMPILE asks for code without optimisation: the same bits, compiled in less time."""
+    asked = os.environ.get("FOREARM_COMPILE") or OPTIMISED
+    return check_choice(asked, (OPTIMISED, QUICK), "FOREARM_COMPILE") == QUICK
+
+
+def _weight(text: str) -> int:
+    lanes = re.search(r"<(\d+) x (?:double|float)>", text)
+    return len(text) * (int(lanes[1]) if lanes else 1)
+
+
+def _machine(cpu: str, level: int = 3) -> Any:
     llvm, at = llvm_library(), processor(cpu)
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -109,5 +127,5 @@ def _machine(cpu: str) -> Any:
     # Small and position-independent: constants are operands of instructions, and the code may be placed
     # anywhere.
     return target.create_target_machine(
-        cpu=at.name, features=at.features, opt=3, reloc="pic", codemodel="small"
+        cpu=at.name, features=at.features, opt=level, reloc="pic", codemodel="small"
     )

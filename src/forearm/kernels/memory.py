@@ -273,8 +273,8 @@ def check_room(size: int, what: str) -> None:
 def not_executable(error: OSError) -> ForearmError:
     """The error to raise when the system refuses executable memory."""
     return ForearmError(
-        f"kernels: this process may not make memory executable ({error.strerror}), as compiled functions must "
-        "be. Lift what forbids it: systemd's MemoryDenyWriteExecute=, prctl(PR_SET_MDWE) or SELinux's "
+        f"kernels: this process may not make memory executable ({error.strerror}), which compiled functions "
+        "must be. Lift what forbids it: systemd's MemoryDenyWriteExecute=, prctl(PR_SET_MDWE) or SELinux's "
         "deny_execmem; or use fa.dynamics and fa.kinematics, which compile nothing."
     )
 

@@ -4,6 +4,7 @@ by side, and what cannot be had is an error of ours. Scripts run in processes of
 
 from __future__ import annotations
 
+import ctypes
 import os
 import random
 import subprocess
@@ -104,6 +105,46 @@ assert len(mappings()) - before < 2000
 assert all(k.gravity(ONE).tobytes() == want for k in kernels)
 """
     python(code, timeout=600.0)
+
+
+def _can_refuse_executable_memory() -> bool:
+    """Whether this system knows PR_SET_MDWE; PR_GET_MDWE changes nothing."""
+    return sys.platform.startswith("linux") and ctypes.CDLL(None).prctl(66, 0, 0, 0, 0) >= 0
+
+
+@needs_loader
+@pytest.mark.skipif(not _can_refuse_executable_memory(), reason="this system does not know PR_SET_MDWE")
+def test_where_written_memory_never_becomes_executable_code_is_mapped_again() -> None:
+    """Or an error says what forbids it: without files in memory, and before LLVM's loader would crash."""
+    code = """
+import ctypes
+from forearm.kernels import native
+from forearm.kernels.compile_request import made
+from forearm.kernels.compiled import CompileRequest
+_, object_code = made(CompileRequest(ARM, ("gravity",), "float64"), "single", False)
+
+prctl = ctypes.CDLL(None).prctl
+assert prctl(65, 1, 0, 0, 0) == 0
+held = [kernel() for _ in range(3)]
+for _ in range(3):  # pages are used again
+    assert kernel().gravity(ONE).tobytes() == want
+assert all(k.gravity(ONE).tobytes() == want for k in held)
+assert "rwx" not in "".join(line for line in mappings() if "memfd:forearm" in line)
+
+def refused(*_):
+    raise PermissionError(1, "refused")
+os.memfd_create = refused
+for attempt in (kernel, lambda: native.loaded_by_llvm(object_code, ["gravity"])):
+    try:
+        attempt()
+    except fa.ForearmError as error:
+        assert "this process may not make memory executable (Permission denied)" in str(error), error
+        assert "PR_SET_MDWE" in str(error)
+    else:
+        raise AssertionError("it went on")
+assert held[0].gravity(ONE).tobytes() == want
+"""
+    python(code)
 
 
 @needs_loader

@@ -4,10 +4,13 @@ argument reduction to an eighth of a turn, then polynomials.
 x = k pi/2 + r with k the nearest integer, found by adding a number so large that only k remains in the last
 bits. With fused multiply-add, x - k p with p = fl(pi/2) is exact: both are multiples of the last place of p,
 and the difference fits. Two more steps with the remainder of pi/2 give r correct to its last place. Without
-it, pi/2 is split into parts short enough that k times a part is exact (Cody and Waite), up to |x| of about
-1e6 (1e3 in single precision); beyond that accuracy is lost, 7 digits at 1e9. The polynomials are fdlibm's in
-double precision, Cephes' in single. From about 1e15 (5e6 in single precision) on, x no longer determines its
-quadrant, and the result is some point of the unit circle.
+it, pi/2 is split into parts short enough that k times a part is exact (Cody and Waite) up to |x| of about
+1e6; from there on r is off by at most the distance of x from its neighbours. Single precision is then reduced
+in double precision, where this is far enough. The polynomials are fdlibm's in double precision, Cephes' in
+single.
+
+If k has more than 48 binary digits (20 in single precision), |x| > 4.4e14 (1.6e6), r is NaN: numbers of that
+size are 1/16 (1/8) apart, and beyond it r exceeds the range of the polynomials.
 """
 
 from __future__ import annotations
@@ -94,6 +97,7 @@ class Series:
     parts: tuple[float, ...]
     short_parts: tuple[float, ...]  # for machines without fused multiply-add
     shift: float
+    digits: int  # binary digits of k up to which there is a sine
     sine: tuple[float, ...]  # sin r = r + r^3 P(r^2)
     cosine: tuple[float, ...]  # cos r = 1 - r^2 / 2 + r^4 Q(r^2)
     exponent: Exponent
@@ -103,7 +107,7 @@ class Series:
 DOUBLE = Series(
     parts=(1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33),
     short_parts=(1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21),
-    shift=1.5 * float(1 << 52),
+    shift=1.5 * float(1 << 52), digits=48,
     sine=(
         1.58969099521155010221e-10, -2.50507602534068634195e-08, 2.75573137070700676789e-06,
         -1.98412698298579493134e-04, 8.33333333332248946124e-03, -1.66666666666666324348e-01,
@@ -116,8 +120,9 @@ DOUBLE = Series(
 )  # fmt: skip
 SINGLE = Series(
     parts=(1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15),
-    short_parts=(1.5703125, 0.0004837512969970703, 7.549533620476723e-08, 2.5633440682570896e-12),
+    short_parts=(),  # reduced in double precision
     shift=1.5 * float(1 << 23),
+    digits=20,
     sine=(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1),
     cosine=(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2),
     exponent=SHORT_EXPONENT,

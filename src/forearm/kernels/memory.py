@@ -26,10 +26,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.errors import OutOfMemory
+from forearm.errors import ForearmError, OutOfMemory
 
 PAGE, LINE = mmap.PAGESIZE, 64
 SIZE = 1 << 20  # bytes of an arena; anything larger than a quarter of it gets a mapping of its own
+MAP_FIXED = 0x10  # Linux's value, which Python does not export
 MAPPINGS = 16  # mappings that must remain available to LLVM
 Range = tuple[int, int]
 Token = NDArray[np.float64]
@@ -87,10 +88,30 @@ class Arena:
         first, last = taken[0] // PAGE, rounded(taken[1], PAGE) // PAGE
         if self.executable.count(executable, first, last) == last - first:
             return
+        start, size = first * PAGE, (last - first) * PAGE
         rights = mmap.PROT_READ | (mmap.PROT_EXEC if executable else mmap.PROT_WRITE)
-        if _mprotect()(self.base + first * PAGE, (last - first) * PAGE, rights) != 0:
-            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+        if _libc().mprotect(self.base + start, size, rights) != 0:
+            error = _error()
+            if not (executable and isinstance(error, PermissionError)):
+                raise error
+            self._map_again(start, size, error)
         self.executable[first:last] = bytes([executable]) * (last - first)
+
+    def _map_again(self, start: int, size: int, refused: OSError) -> None:
+        """Replace pages by executable ones with the same content, which were never writable."""
+        try:
+            file = os.memfd_create("forearm")
+        except (AttributeError, OSError):
+            raise not_executable(refused) from None
+        try:
+            os.pwrite(file, self.memory[start : start + size], 0)
+            rights, flags = mmap.PROT_READ | mmap.PROT_EXEC, mmap.MAP_PRIVATE | MAP_FIXED
+            if _libc().mmap(self.base + start, size, rights, flags, file, 0) != self.base + start:
+                raise _error()
+        except PermissionError:
+            raise not_executable(refused) from None
+        finally:
+            os.close(file)
 
 
 @dataclass
@@ -249,6 +270,23 @@ def check_room(size: int, what: str) -> None:
         probe.close()
 
 
+def not_executable(error: OSError) -> ForearmError:
+    """The error to raise when the system refuses executable memory."""
+    return ForearmError(
+        f"kernels: this process may not make memory executable ({error.strerror}), which compiled functions "
+        "must be. Lift what forbids it: systemd's MemoryDenyWriteExecute=, prctl(PR_SET_MDWE) or SELinux's "
+        "deny_execmem; or use fa.dynamics and fa.kinematics, which compile nothing."
+    )
+
+
+def check_executable() -> None:
+    """Raise unless memory can be made executable: LLVM's loader crashes where it cannot."""
+    if hasattr(mmap, "MAP_PRIVATE"):
+        probe = Arena(PAGE)
+        if _libc().mprotect(probe.base, PAGE, mmap.PROT_READ | mmap.PROT_EXEC) != 0:
+            raise not_executable(_error())
+
+
 def is_left(size: int) -> bool:
     """Whether this much address space is available."""
     try:
@@ -260,10 +298,16 @@ def is_left(size: int) -> bool:
 
 
 @cache
-def _mprotect() -> Any:
-    function = ctypes.CDLL(None, use_errno=True).mprotect
-    function.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    return function
+def _libc() -> Any:
+    library = ctypes.CDLL(None, use_errno=True)
+    library.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    library.mmap.argtypes = (*library.mprotect.argtypes, ctypes.c_int, ctypes.c_int, ctypes.c_long)
+    library.mmap.restype = ctypes.c_void_p
+    return library
+
+
+def _error() -> OSError:
+    return OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
 def _in_child() -> None:

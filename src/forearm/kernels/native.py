@@ -13,7 +13,7 @@ from forearm.kernels import elf
 from forearm.kernels.cpu import HOST, chosen, processor
 from forearm.kernels.elf import Loaded
 from forearm.kernels.locks import making
-from forearm.kernels.memory import check_room
+from forearm.kernels.memory import check_executable, check_room
 from forearm.values import check_choice
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ def loaded_by_llvm(code: bytes, names: list[str]) -> Loaded:
     with making():
         llvm = llvm_library()
         check_room(LEAST + len(code), "LLVM to load code")
+        check_executable()
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(HOST))
         found = llvm.ObjectFileRef.from_data(code)
         if not found._ptr:

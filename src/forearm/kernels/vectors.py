@@ -17,8 +17,7 @@ from forearm.symbols.table import LookupTable
 CHOSEN_BREAKS = 4  # breaks of a table up to which it needs no memory
 COUNTED_BREAKS = 32  # breaks of a table beyond which binary search is faster
 TWO_OVER_PI = 0.6366197723675814
-# of a turn, with some margin: beyond it only if x is too large to determine its quadrant
-EIGHTH = 0.8
+LARGEST = {"double": 1024, "float": 128}  # the power of 2 that overflows
 
 
 @dataclass(frozen=True)
@@ -182,20 +181,33 @@ class Body:
         return value
 
     def sine_and_cosine(self, x: str) -> tuple[str, str]:
-        """(sin x, cos x) with the constants of `elementary`; NaN for NaN and infinity."""
+        """(sin x, cos x) with the constants of `elementary`; NaN beyond its limit, for NaN and infinity."""
+        t = self.target
+        r, whole = self._reduced(x, t.series.digits)
+        sine, cosine = self._approximate(r) if t.is_fast else self._series(r)
+        odd = self.emit(f"trunc {t.whole} {whole} to {t.mask}")
+        one, other = self.chosen(odd, cosine, sine), self.chosen(odd, sine, cosine)
+        next_one = self.emit(f"add {t.whole} {whole}, {self._whole(1)}")
+        return self._signed(one, whole), self._signed(other, next_one)
+
+    def _reduced(self, x: str, digits: int) -> tuple[str, str]:
+        """r = x - k pi/2 with k the nearest integer, NaN if k has more binary digits than this; and an
+        integer whose last bits are those of k.
+        """
         t, series = self.target, self.target.series
+        if t.scalar == "float" and not t.fused:  # k times a part of pi/2 is exact in double precision
+            wide = Body(replace(t, scalar="double"), f=self.f)
+            r, whole = wide._reduced(self.emit(f"fpext {t.vector} {x} to {wide.target.vector}"), digits)
+            r = self.emit(f"fptrunc {wide.target.vector} {r} to {t.vector}")
+            return r, self.emit(f"trunc {wide.target.whole} {whole} to {t.whole}")
         shifted = self.fma(x, self.constant(TWO_OVER_PI), self.constant(series.shift))  # k in the last bits
         k = self.op("fsub", shifted, self.constant(series.shift))
         r = x
         for part in series.parts if t.fused else series.short_parts:
             r = self.fma(k, self.constant(-part), r)
-        r = self._between(r, -EIGHTH, EIGHTH)
-        sine, cosine = self._approximate(r) if t.is_fast else self._series(r)
-        whole = self.emit(f"bitcast {t.vector} {shifted} to {t.whole}")
-        odd = self.emit(f"trunc {t.whole} {whole} to {t.mask}")
-        one, other = self.chosen(odd, cosine, sine), self.chosen(odd, sine, cosine)
-        next_one = self.emit(f"add {t.whole} {whole}, {self._whole(1)}")
-        return self._signed(one, whole), self._signed(other, next_one)
+        far = self.op("fmul", k, self.constant(2.0 ** (LARGEST[t.scalar] - digits)))
+        r = self.fma(far, self.constant(0.0), r)  # infinity times 0 is NaN
+        return r, self.emit(f"bitcast {t.vector} {shifted} to {t.whole}")
 
     def _series(self, r: str) -> tuple[str, str]:
         """(sin r, cos r) within an eighth of a turn."""

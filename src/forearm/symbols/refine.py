@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import chain
 from typing import Any
 
 from forearm.portable import total
@@ -103,10 +104,8 @@ class Refinement:
 
     def _uses(self) -> Counter[int]:
         uses = Counter(self.held)
-        for entry in self.sums.values():
-            uses.update(entry.keys())
-        for factors in self.products.values():
-            uses.update(factors)
+        uses.update(chain.from_iterable(self.sums.values()))
+        uses.update(chain.from_iterable(self.products.values()))
         return uses
 
     def _flatten(self) -> bool:
@@ -114,8 +113,9 @@ class Refinement:
         move constants outside.
         """
         uses, changed = self._uses(), False
+        inner_places = {place for place in (*self.sums, *self.products) if uses[place] == 1}
         for place in list(self.products):
-            if place not in self.products:
+            if place not in self.products or inner_places.isdisjoint(self.products[place]):
                 continue
             flat: list[int] = []
             scale = 1.0
@@ -135,7 +135,7 @@ class Refinement:
                 self.products[bare := self._new()] = self.products.pop(place)
                 self.sums[place] = {bare: scale}
         for place in list(self.sums):
-            if place not in self.sums:
+            if place not in self.sums or inner_places.isdisjoint(self.sums[place]):
                 continue
             entry: Sum = {}
             for node, c in self.sums[place].items():
@@ -228,8 +228,9 @@ class Refinement:
     def _common_terms(self) -> Iterator[Rewrite]:
         """Pairs of terms that several sums contain in the same ratio."""
         where: dict[tuple[int, int, float], list[int]] = defaultdict(list)
+        sums = Counter(chain.from_iterable(self.sums.values()))
         for place, entry in self.sums.items():
-            items = sorted(entry.items())
+            items = sorted(item for item in entry.items() if sums[item[0]] > 1)
             for i, (a, ca) in enumerate(items):
                 for b, cb in items[i + 1 :]:
                     where[a, b, cb / ca].append(place)
@@ -263,7 +264,9 @@ class Refinement:
     def _common_products(self) -> Iterator[Rewrite]:
         """Pairs of factors that several products contain."""
         where: dict[tuple[int, int], set[int]] = defaultdict(set)
-        for place, factors in self.products.items():
+        products = Counter(chain.from_iterable(self.products.values()))
+        for place, every in self.products.items():
+            factors = [f for f in every if products[f] > 1]
             for i, a in enumerate(factors):
                 for b in factors[i + 1 :]:
                     where[a, b].add(place)
@@ -292,8 +295,12 @@ class Refinement:
             renamed: dict[int, int] = {}
             for place in sorted(self.products):
                 renamed[place] = seen.setdefault(tuple(self.products[place]), place)
+            alike: dict[int, list[int]] = defaultdict(list)  # sums by a figure that equal ones share
             for place in sorted(self.sums):
-                renamed[place] = seen.setdefault(frozenset(self.sums[place].items()), place)
+                alike[sum(self.sums[place])].append(place)
+            for places in alike.values():
+                for place in places if len(places) > 1 else ():
+                    renamed[place] = seen.setdefault(frozenset(self.sums[place].items()), place)
             renamed = {a: b for a, b in renamed.items() if a != b and not self.held[a]}
             if not renamed:
                 return
@@ -301,9 +308,10 @@ class Refinement:
                 self.products.pop(place, None)
                 self.sums.pop(place, None)
             for place, factors in self.products.items():
-                self.products[place] = sorted(renamed.get(f, f) for f in factors)
+                if not renamed.keys().isdisjoint(factors):
+                    self.products[place] = sorted(renamed.get(f, f) for f in factors)
             for entry in self.sums.values():
-                for node in [n for n in entry if n in renamed]:
+                for node in () if renamed.keys().isdisjoint(entry) else [n for n in entry if n in renamed]:
                     _add(entry, renamed[node], entry.pop(node))
 
     def _new(self) -> int:

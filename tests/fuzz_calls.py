@@ -113,11 +113,12 @@ def simulate_arguments(rng: random.Random) -> Arguments:
 
 
 def identify_arguments(rng: random.Random) -> Arguments:
-    """A log, or two, and some of the options."""
+    """A log, long or too short, or two, and some of the options."""
     whole = log()
     names = rng.choice((("tau",), ("tau", "qd"), ("current",)))
-    one = {name: whole[name] for name in ("t", "q", *names)}
-    two = {name: values[20:] for name, values in one.items()}
+    rows = rng.choice((ROWS, ROWS, ROWS, ROWS, 0, 1, 2, 3, 5, 12, 20, 30))
+    one = {name: whole[name][:rows] for name in ("t", "q", *names)}
+    two = {name: whole[name][20:] for name in one}
     made: Arguments = {"arm": rng.choice((smooth_arm(), sticking_arm())), "log": rng.choice((one, one, [one, two]))}
     made["torque_side"] = "motor" if "current" in one else rng.choice(("motor", "link"))
     options: Arguments = {
@@ -295,6 +296,7 @@ def call(called: Called, rng: random.Random) -> Arguments:
     made = called.arguments(rng)
     names = [n for n in inspect.signature(called.function).parameters if n not in ("self", "progress", "run")]
     given = [name for name in made if name != "self"]
+    given += 3 * [name for name in given if isinstance(made[name], np.ndarray | Mapping | list | tuple)]
     for _ in range(rng.choice((1, 1, 1, 2))):
         name = rng.choice(given if rng.random() < 0.8 else names)
         made[name] = wrong(rng, made.get(name))

@@ -111,7 +111,8 @@ def _mapped(columns: Mapping[str, str] | None) -> Mapping[str, str]:
 def _check_target(theirs: object, ours: object) -> None:
     known = ("t", *WORDS)
     numbered = NUMBERED.fullmatch(ours) if isinstance(ours, str) else None
-    if not isinstance(theirs, str) or not (ours in known or (numbered and numbered[1] in WORDS)):
+    is_known = isinstance(ours, str) and ours in known
+    if not isinstance(theirs, str) or not (is_known or (numbered and numbered[1] in WORDS)):
         text = (
             f"columns: {shorten(theirs)} is mapped to {shorten(ours)}, which is not a quantity of a motion; "
         )

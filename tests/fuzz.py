@@ -1,35 +1,28 @@
 """Break files at random and see that every reader gives an answer or an error of its own, soon.
 
-    .venv/bin/python tests/fuzz.py --count 20000 --seed 1 --reader all
+    .venv/bin/python tests/fuzz.py --count 20000
 
-Input number i of a seed is the same whenever and wherever it is made: `--seed S --index i` makes it again.
+Each run takes a fresh seed, which it prints; `--seed S --index i --reader R` makes input number i again.
 """
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 import math
-import os
 import random
 import sys
-import tempfile
-import time
-import traceback
-import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from fuzzing import Fuzzer, Subject
 from mjcf_making import MjcfMaking, random_mjcf
 from mutations import BYTES, TOKENS, Mutator, stl_field, toml_tree, xml_tree
-from patience import TooLongError, patience
 from urdf_making import Making, random_urdf
 
 from forearm.arm import Arm, Joint
@@ -51,9 +44,7 @@ from forearm.studies.description import study_of
 from forearm.studies.study_file import read_study
 
 DATA = Path(__file__).parent / "data"
-LIMIT = 2.0  # s of processor time a file
 TAME = 1e30  # numbers up to here must not overflow when bodies are merged
-CHUNK = 500  # inputs that a process takes at a time
 
 # --- what must hold of every file ----------------------------------------------------------------------
 
@@ -242,153 +233,28 @@ READERS = {
 # --- the run -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Failure:
-    """Where something went wrong, what, with which input first, where that is kept, and how often in all."""
-
-    place: str
-    what: str
-    index: int
-    file: str
-    times: int = 1
-
-
-@dataclass(frozen=True)
-class Report:
-    """What came of `count` inputs of one reader."""
-
-    reader: str
-    seed: int
-    count: int
-    accepted: int = 0
-    refused: int = 0
-    seconds: float = 0.0
-    slowest: float = 0.0  # s of processor time
-    slowest_index: int = 0
-    failures: tuple[Failure, ...] = ()
-
-    def __str__(self) -> str:
-        failed = sum(failure.times for failure in self.failures)
-        said = (
-            f"{self.reader}: {self.count} inputs, seed {self.seed}: {self.accepted} accepted, "
-            f"{self.refused} refused, {failed} failed; slowest {self.slowest:.3f} s (index "
-            f"{self.slowest_index}), {self.seconds:.1f} s in all"
-        )
-        for failure in self.failures:
-            again = f"--reader {self.reader} --seed {self.seed} --index {failure.index}"
-            said += (
-                f"\n  {failure.times} x {failure.place}: {failure.what}\n    again: {again}; "
-                f"input: {failure.file}"
-            )
-        return said
-
-    def __add__(self, other: Report) -> Report:
-        found: dict[str, Failure] = {}
-        for failure in (*self.failures, *other.failures):
-            first = found.get(failure.place)
-            found[failure.place] = (
-                failure if first is None else dataclasses.replace(first, times=first.times + failure.times)
-            )
-        slow = max(self, other, key=lambda report: report.slowest)
-        return Report(
-            self.reader,
-            self.seed,
-            self.count + other.count,
-            self.accepted + other.accepted,
-            self.refused + other.refused,
-            self.seconds + other.seconds,
-            slow.slowest,
-            slow.slowest_index,
-            tuple(found.values()),
-        )
-
-
-def make(reader: str, seed: int, index: int) -> bytes:
-    """Input number `index` of a seed."""
-    rng = random.Random(f"{reader} {seed} {index}")
-    data = rng.choice(READERS[reader].documents())
+def broken(reader: Reader, rng: random.Random) -> bytes:
+    """A document of the reader, changed once or a few times."""
+    data = rng.choice(reader.documents())
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
-        data = rng.choice(READERS[reader].mutators)(rng, data)
+        data = rng.choice(reader.mutators)(rng, data)
     return data
 
 
-def fuzz(reader: str, count: int, seed: int, first: int = 0) -> Report:
-    """Make `count` inputs from index `first` on, give each to the reader, and report what came of it."""
-    report = Report(reader, seed, 0)
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        (Path(folder) / "brick.stl").write_bytes(stl_documents()[0])
-        for index in range(first, first + count):
-            report += _one(reader, seed, index, Path(folder))
-    return report
+def _check(reader: Reader, data: bytes, folder: Path) -> None:
+    (folder / "brick.stl").write_bytes(stl_documents()[0])
+    reader.check(data, folder)
 
 
-def _one(reader: str, seed: int, index: int, folder: Path) -> Report:
-    data = make(reader, seed, index)
-    accepted, refused, place, what = 0, 0, "", ""
-    start, cpu = time.perf_counter(), time.process_time()
-    try:
-        with patience(5 * LIMIT):
-            READERS[reader].check(data, folder)
-        accepted = 1
-    except ForearmError:
-        refused = 1
-    except (Exception, TooLongError) as error:  # everything else is what is looked for
-        place, what = _place(error), str(error)[:300]
-    cpu = time.process_time() - cpu
-    if cpu > LIMIT and not place:
-        accepted, refused, place, what = 0, 0, "slow", f"{cpu:.1f} s, allowed are {LIMIT:g} s"
-    failures = (Failure(place, what, index, _kept(reader, seed, index, data)),) if place else ()
-    return Report(reader, seed, 1, accepted, refused, time.perf_counter() - start, cpu, index, failures)
-
-
-def _place(error: BaseException) -> str:
-    """The kind of the error and the last line of forearm that it, or what it came from, passed."""
-    frames = traceback.extract_tb((error.__cause__ or error).__traceback__)
-    inside = [f for f in frames if f"{os.sep}forearm{os.sep}" in f.filename] or frames
-    return f"{type(error).__name__} at {Path(inside[-1].filename).name}:{inside[-1].lineno}"
-
-
-def _kept(reader: str, seed: int, index: int, data: bytes) -> str:
-    folder = Path(tempfile.gettempdir()) / "forearm-fuzz"
-    folder.mkdir(exist_ok=True)
-    file = folder / f"{reader}-{seed}-{index}{READERS[reader].suffix}"
-    file.write_bytes(data)
-    return str(file)
-
-
-def run(reader: str, count: int, seed: int) -> Report:
-    """The report of `count` inputs, made and read on every processor there is."""
-    pieces = range(0, count, CHUNK)
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
-        sizes = [min(CHUNK, count - first) for first in pieces]
-        reports = pool.map(fuzz, [reader] * len(pieces), sizes, [seed] * len(pieces), pieces)
-        return sum(reports, Report(reader, seed, 0))
-
-
-def main() -> int:
-    """Print one line a reader, or JSON; 1 where something failed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--count", type=int, default=2000, help="inputs a reader")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--reader", choices=(*READERS, "all"), default="all")
-    parser.add_argument("--index", type=int, help="only this input")
-    parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
-    given = parser.parse_args()
-    reports = []
-    for reader in READERS if given.reader == "all" else [given.reader]:
-        if given.index is None:
-            reports.append(run(reader, given.count, given.seed))
-        else:
-            reports.append(fuzz(reader, 1, given.seed, given.index))
-        if not given.json:
-            print(reports[-1], flush=True)
-    if given.json:
-        print(json.dumps([dataclasses.asdict(report) for report in reports], indent=1))
-    return int(any(report.failures for report in reports))
+FUZZER = Fuzzer(
+    "fuzz.py",
+    "--reader",
+    {
+        name: Subject(partial(broken, reader), partial(_check, reader), bytes, reader.suffix)
+        for name, reader in READERS.items()
+    },
+)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(FUZZER.main(__doc__))

@@ -1,7 +1,7 @@
 """Ask for motions with limits of jerk at random and see that none misses its target, passes a limit or takes
 longer than Ruckig's.
 
-    .venv/bin/python tests/fuzz_trajectories.py --jerk --count 10000000 --seed 1
+    .venv/bin/python tests/fuzz_trajectories.py --jerk --count 10000000
 
 Where the package ruckig is installed, `--peers` compares durations with it.
 """
@@ -237,7 +237,8 @@ def fuzz(seed: int, block: int, count: int = BLOCK, peers: int = 0) -> Report:
     same = np.flatnonzero((longer == plans.duration) & (slower.status == PlanStatus.DURATION))
     wrong |= {"its own duration refused": same} if same.size else {}
     failures = tuple(
-        f"{what}: {rows.size} times, first in row {rows[0]}; again: --jerk --seed {seed} --block {block}"
+        f"{what}: {rows.size} times, first in row {rows[0]}; again: python tests/fuzz_trajectories.py "
+        f"--jerk --seed {seed} --block {block} --size {count} --peers {peers}"
         for what, rows in wrong.items()
     )
     planned = int((plans.status == PlanStatus.PLANNED).sum())

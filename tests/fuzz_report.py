@@ -1,8 +1,15 @@
-"""What the fuzzers of the planners report."""
+"""What the fuzzers of the planners report, and the seed of every fuzzer."""
 
 from __future__ import annotations
 
+import argparse
+import secrets
 from dataclasses import dataclass
+
+
+def add_seed(parser: argparse.ArgumentParser) -> None:
+    """The option `--seed`, by default a fresh one."""
+    parser.add_argument("--seed", type=int, default=secrets.randbelow(1 << 32), help="(default: a fresh one)")
 
 
 @dataclass(frozen=True)

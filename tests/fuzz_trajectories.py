@@ -1,10 +1,10 @@
 """Ask for motions at random and see that none misses its target or passes a limit.
 
-    .venv/bin/python tests/fuzz_trajectories.py --count 10000000 --seed 1
+    .venv/bin/python tests/fuzz_trajectories.py --count 10000000
 
 `--jerk` asks for motions with limits of jerk instead (fuzz_jerk).
 
-Block number i of a seed is the same whenever and wherever it is made: `--seed S --block i` makes it again.
+Each run takes a fresh seed, which it prints; `--seed S --block i` makes block number i again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import fuzz_jerk
 import numpy as np
-from fuzz_report import Report
+from fuzz_report import Report, add_seed
 from numpy.typing import NDArray
 
 from forearm.trajectories import MotionLimits, Plans, PlanStatus, bang_bang_many
@@ -162,7 +162,8 @@ def fuzz(seed: int, block: int, count: int = BLOCK) -> Report:
     again, worse = check(request, slower)
     wrong |= {f"longer: {what}": rows for what, rows in again.items()}
     failures = tuple(
-        f"{what}: {rows.size} times, first in row {rows[0]}; again: --seed {seed} --block {block}"
+        f"{what}: {rows.size} times, first in row {rows[0]}; again: "
+        f"python tests/fuzz_trajectories.py --seed {seed} --block {block} --size {count}"
         for what, rows in wrong.items()
     )
     planned = int((plans.status == PlanStatus.PLANNED).sum())
@@ -177,20 +178,23 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--count", type=int, default=10_000_000, help="requests")
-    parser.add_argument("--seed", type=int, default=1)
+    add_seed(parser)
     parser.add_argument("--block", type=int, help="only this block")
+    parser.add_argument("--size", type=int, default=BLOCK, help="requests in a block")
     parser.add_argument("--jerk", action="store_true", help="with limits of jerk")
     parser.add_argument(
         "--peers", type=int, default=0, help="with --jerk: durations in a block compared with Ruckig's"
     )
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
     given = parser.parse_args()
-    blocks = range(-(-given.count // BLOCK)) if given.block is None else (given.block,)
+    print(f"seed {given.seed}", file=sys.stderr, flush=True)
+    blocks = range(-(-given.count // given.size)) if given.block is None else (given.block,)
     report = Report(given.seed)
     for block in blocks:
-        report += (
-            fuzz_jerk.fuzz(given.seed, block, peers=given.peers) if given.jerk else fuzz(given.seed, block)
-        )
+        if given.jerk:
+            report += fuzz_jerk.fuzz(given.seed, block, given.size, given.peers)
+        else:
+            report += fuzz(given.seed, block, given.size)
     print(json.dumps(dataclasses.asdict(report), indent=1) if given.json else report)
     return int(bool(report.failures))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fuzz import READERS, fuzz, make, stl_documents
+from fuzz import FUZZER, READERS, stl_documents
 from patience import patience
 from sweeps import long
 
@@ -18,7 +18,7 @@ SEED = 20  # any
 @pytest.mark.parametrize("count", [120, *long([1500])])
 @pytest.mark.parametrize("reader", ["toml", "urdf", "mjcf", "parts", "study", "stl"])
 def test_every_input_gives_an_answer_or_an_error(reader: str, count: int) -> None:
-    report = fuzz(reader, count, SEED)
+    report = FUZZER.fuzz(reader, count, SEED)
     assert not report.failures, str(report)
     assert report.accepted + report.refused == count
     # Not worth the time if all inputs were broken at the first byte, or none.
@@ -37,8 +37,8 @@ def test_documents_are_sound_before_they_are_broken(reader: str, tmp_path: Path)
 @pytest.mark.slow
 def test_inputs_can_be_made_again() -> None:
     for reader in READERS:
-        assert [make(reader, 4, i) for i in range(50)] == [make(reader, 4, i) for i in range(50)]
-        assert len({make(reader, 4, i) for i in range(50)}) > 40
+        assert [FUZZER.make(reader, 4, i) for i in range(50)] == [FUZZER.make(reader, 4, i) for i in range(50)]
+        assert len({FUZZER.make(reader, 4, i) for i in range(50)}) > 40
 
 
 # --- what chance does not find -------------------------------------------------------------------------

@@ -58,6 +58,17 @@ def chosen(table: Mapping[str, T], name: object, what: str) -> T:
     return table[check_choice(name, table, what)]
 
 
+def names_in(given: object, what: str) -> list[str]:
+    """One name or several, as a list."""
+    try:
+        names: list[Any] = [given] if isinstance(given, str) else list(given)  # type: ignore[call-overload]
+    except TypeError:
+        names = [None]
+    if not all(isinstance(name, str) for name in names):
+        raise InputError(f"{what}: expected a name or a list of names, got {shorten(given)}.")
+    return names
+
+
 def check_ending(path: str | os.PathLike[str], endings: Sequence[str], what: str) -> str:
     """The ending of a file's name, in small letters, or an error that says how such names end."""
     ending = Path(path).suffix.lower()

@@ -24,7 +24,7 @@ from forearm.reduction.plan import PLAIN_PLAN
 from forearm.reduction.symbolic import chosen_parameters
 from forearm.symbols import Counts
 from forearm.symbols.scalars import is_zero
-from forearm.values import check_choice, check_name, chosen
+from forearm.values import check_choice, check_name, chosen, names_in
 
 # Each is a module of forearm.codegen.languages with a LANGUAGE.
 LANGUAGES = ("c", "cpp", "fortran", "python", "javascript", "latex", "rust", "cuda", "matlab", "st")
@@ -179,8 +179,9 @@ def traced_for(
     drive: str = "torque",
 ) -> TracedProgram:
     """The requested functions on the graph."""
-    if _names(function, "function") != [STEP]:
-        return _traced_functions(arm, function, parameters, formulation, name, readable, single)
+    names = names_in(function, "generate, function")
+    if set(names) != {STEP}:
+        return _traced_functions(arm, names, parameters, formulation, name, readable, single)
     if formulation is not None:
         raise InputError(f"generate: {STEP} has no formulations; leave formulation out.")
     return _traced_step(arm, method, drive, parameters, name, single, not readable)
@@ -196,14 +197,14 @@ def _traced_functions(
     single: bool,
 ) -> TracedProgram:
     check_arm(arm, "generate", moves=True)
-    names = _names(function, "function")
+    names = list(dict.fromkeys(names_in(function, "generate, function")))
     if STEP in names:
         raise InputError(f"generate: {STEP} is a complete simulation step; generate it alone.")
     functions = [chosen(FUNCTIONS, given, "generate, function") for given in names]
     if not functions:
         raise InputError(f"generate: expected a function; {suggest('', FUNCTIONS)}")
     _check_formulation(names, functions, formulation)
-    symbols = chosen_parameters(arm, _names(parameters, "parameters"))
+    symbols = chosen_parameters(arm, names_in(parameters, "generate, parameters"))
     tracing = Tracing(arm, symbols, formulation, PLAIN_PLAN if readable else None, single)
     traced = trace(tracing, functions)
     title = identifier(name) if name is not None else _default_name(arm, names)
@@ -222,7 +223,7 @@ def _traced_step(
     with_routines: bool,
 ) -> TracedProgram:
     check_arm(arm, "generate", moves=True)
-    symbols = chosen_parameters(arm, _names(parameters, "parameters"))
+    symbols = chosen_parameters(arm, names_in(parameters, "generate, parameters"))
     traced = traced_integration_step(arm, method, drive, symbols, single)
     title = identifier(name) if name is not None else _default_name(arm, [STEP])
     about = _about_step(arm, traced, method, bool(symbols))
@@ -254,14 +255,6 @@ def _spent(counts: Counts) -> str:
     """Operation counts in words."""
     pairs = asdict(counts).items()
     return ", ".join(f"{number} {WORDS[kind]}" for kind, number in pairs if number or kind in ("mul", "add"))
-
-
-def _names(given: object, what: str) -> list[str]:
-    """One name or several, without duplicates."""
-    names = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [None]
-    if not all(isinstance(name, str) for name in names):
-        raise InputError(f"generate: {what} must be a name or a list of names, got {shorten(given)}.")
-    return list(dict.fromkeys(names))
 
 
 def language_of(name: str) -> Language:

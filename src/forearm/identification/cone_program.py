@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from forearm.errors import ModelError
 from forearm.spatial import Floats
 
 STEPS = 100
@@ -23,6 +24,10 @@ CENTRED = 1e-2  # tolerated relative spread of products of eigenvalues at the en
 CENTRING = 8
 RISEN = 1e3  # times the least gap: further progress is not expected
 SIZE, ENTRIES = 4, 10
+TOO_FAR_APART = (
+    "consistent: data and prior differ by so many orders of magnitude that rounding decides; check the unit of the "
+    "efforts, and the prior."
+)
 
 _PLACES = [(i, j) for i in range(SIZE) for j in range(i, SIZE)]
 # orthonormal basis of the symmetric matrices, (16, 10)
@@ -134,9 +139,13 @@ def nearest_point(
         y = y + dy
         slack, dual = cone.rows @ y + cone.start, dual + change
         count += 1
-    assert best is not None
+    if best is None:
+        raise ModelError(TOO_FAR_APART)
     gap, y, slack, at = best
-    return NearestPoint(y, gap, count, slack, _StepEquations(at.rows, gap).slope())
+    try:
+        return NearestPoint(y, gap, count, slack, _StepEquations(at.rows, gap).slope())
+    except np.linalg.LinAlgError:
+        raise ModelError(TOO_FAR_APART) from None
 
 
 def _half_square(v: Floats) -> float:

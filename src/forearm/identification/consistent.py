@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.errors import InputError
+from forearm.errors import InputError, shorten
 from forearm.identification.cone_program import Cone, NearestPoint, nearest_point, packed
 from forearm.identification.payload.physical import pseudo_inertia
 from forearm.identification.prior import Prior
@@ -182,7 +182,12 @@ def _total(given: float | tuple[float, float] | None, bodies: int) -> tuple[floa
         return 0.0, 0.0
     if not bodies:
         raise InputError("consistent, total_mass: there are no bodies; leave it out.")
-    value, spread = given if isinstance(given, tuple | list) else (given, 0.0)
+    pair = given if isinstance(given, tuple | list) else (given, 0.0)
+    if len(pair) != 2:
+        raise InputError(
+            f"consistent, total_mass: expected a mass, or a pair (mass, standard deviation), got {shorten(given)}."
+        )
+    value, spread = pair
     return (
         check_number(value, "consistent, total_mass", above=0.0),
         check_number(spread, "consistent, total_mass, standard deviation", minimum=0.0),

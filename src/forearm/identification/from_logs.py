@@ -25,7 +25,7 @@ from forearm.identification.samples import PreparedLog
 from forearm.identification.signals.prepare import prepare_log
 from forearm.identification.stating import stated
 from forearm.progress import Progress
-from forearm.values import check_choice, check_number
+from forearm.values import check_choice, check_kind, check_number
 
 TORQUE_SIDES = ("motor", "link")
 WEIGHTINGS = ("joint", "ordinary", "robust")
@@ -93,6 +93,12 @@ def identify(
     side = _side(torque_side)
     check_choice(friction, FRICTIONS, "identify, friction")
     check_choice(weighting, WEIGHTINGS, "identify, weighting")
+    for name, choice in (("load", load), ("offsets", offsets), ("gains", gains), ("check", check)):
+        check_kind(choice, bool, f"identify, {name}")
+    if not isinstance(prior, Prior):
+        prior = check_number(prior, "identify, prior", above=0.0)
+    if shift is not None:
+        shift = check_number(shift, "identify, shift")
     confidence = check_number(confidence, "identify, confidence", above=0.0, maximum=1.0 - 1e-12)
     logs = [
         prepare_log(

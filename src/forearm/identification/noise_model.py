@@ -29,7 +29,7 @@ class Autocovariances:
             fresh = 0
         for lag in range(ORDER + 1):
             first = max(fresh, lag)  # products whose later factor is new
-            product = given[first:] * given[first - lag : len(given) - lag]
+            product = given[first:] * given[first - lag : max(len(given) - lag, 0)]
             there = np.isfinite(product)
             self._sums[lag] += np.where(there, product, 0.0).sum(axis=0)
             self._counts[lag] += there.sum(axis=0)

@@ -49,7 +49,7 @@ def loads_of(payload: Any, logs: int) -> tuple[Any, ...]:
 
 
 def _load(given: Any, where: str) -> Any:
-    if given is None or given == UNKNOWN:
+    if given is None or (isinstance(given, str) and given == UNKNOWN):
         return given
     if not isinstance(given, Mapping) or set(given) - {"mass", "com", "inertia"} or "mass" not in given:
         raise InputError(

@@ -20,6 +20,14 @@ NUMBERS = {2: "two", 3: "three"}
 DType = np.dtype[Any]
 
 
+def shape_of(name: str, value: Any) -> tuple[int, ...]:
+    """The shape of an array of any kind, on any device."""
+    try:
+        return tuple(np.shape(value))
+    except ValueError:  # rows of different lengths
+        raise InputError(f"{name}: expected an array of real numbers, got {shorten(value)}.") from None
+
+
 def is_ready(value: ArrayLike, dtype: DType) -> bool:
     """Whether machine code can read an array without conversion."""
     return type(value) is np.ndarray and value.dtype == dtype and value.flags.c_contiguous

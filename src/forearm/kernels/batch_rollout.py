@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, shorten
-from forearm.kernels.arrays import Array, DType, apart, as_numbers, copied, results_for
+from forearm.kernels.arrays import Array, DType, apart, as_numbers, copied, results_for, shape_of
 from forearm.kernels.compiled import Native
 from forearm.kernels.dispatch import Call, Parameters, parameter_values, refuse
 from forearm.kernels.rollout_arguments import (
@@ -29,6 +29,7 @@ from forearm.kernels.rollout_request import CompiledRollout, RolloutRequest, rol
 from forearm.kernels.rollout_summary import Summary, SummaryRequest, finished, traced_summaries
 from forearm.kernels.thread_pool import shared_rows, worker_count
 from forearm.kernels.traced_controller import TracedController, as_controller
+from forearm.values import check_kind
 
 # steps, summed over arms, in one call of machine code; a run can be interrupted between calls
 AT_ONCE = 4_000_000
@@ -125,6 +126,11 @@ class Extras:
 
     summaries: tuple[Summary, ...] = ()
     effort_limits: bool = False
+
+    def __post_init__(self) -> None:
+        for summary in self.summaries:
+            check_kind(summary, Summary, "simulate, summaries")
+        check_kind(self.effort_limits, bool, "simulate, effort_limits")
 
 
 def simulate(
@@ -319,8 +325,8 @@ def _numbers(name: str, value: ArrayLike, n: int, dtype: DType) -> Array:
 def _parameter_shapes(parameters: Parameters | None) -> list[tuple[str, tuple[int, ...], int]]:
     """Allowed shapes of open parameters that may differ from arm to arm."""
     if isinstance(parameters, Mapping):
-        return [(f"parameters, {name}", np.shape(value), 1) for name, value in parameters.items()]
-    return [] if parameters is None else [("parameters", np.shape(parameters), 2)]
+        return [(f"parameters, {name}", shape_of(f"parameters, {name}", value), 1) for name, value in parameters.items()]
+    return [] if parameters is None else [("parameters", shape_of("parameters", parameters), 2)]
 
 
 def pair_of(out: Sequence[Array] | None) -> Sequence[Array] | None:

@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
 from forearm.arm.arm import Arm
-from forearm.errors import InputError, shorten
+from forearm.errors import InputError
 from forearm.kernels.locks import making
 from forearm.values import check_choice
-
-
-def names_of(where: str, given: object) -> list[str]:
-    """One name or several, as a list."""
-    names: list[Any] = (
-        [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [None]
-    )
-    if not all(isinstance(name, str) for name in names):
-        raise InputError(f"{where}: expected a name or a list of names, got {shorten(given)}.")
-    return names
 
 
 def open_parameters(arm: Arm, names: tuple[str, ...]) -> dict[str, float]:

@@ -18,11 +18,11 @@ from forearm.kernels.arrays import Array, Three, Two, as_numbers, rows_of, sever
 from forearm.kernels.compiled import Compiled, CompileRequest
 from forearm.kernels.cpu import CPU, HOST, check_device, chosen
 from forearm.kernels.dispatch import Call, Parameters, run
-from forearm.kernels.function_names import ELASTIC, check_names, check_precision, names_of, open_parameters
+from forearm.kernels.function_names import ELASTIC, check_names, check_precision, open_parameters
 from forearm.kernels.fused import Fused
 from forearm.kernels.locks import making
 from forearm.kernels.thread_pool import WORTH
-from forearm.values import check_choice
+from forearm.values import check_choice, check_kind, names_in
 
 if TYPE_CHECKING:
     from forearm.frameworks.jax_functions import JaxFunctions
@@ -447,6 +447,7 @@ class Kernel:
         plan = plan_of(steps, step, method, record)
         driving = {"torque": torque, "voltage": voltage, "controller": controller}
         call = Call(self.parameters, out, threads, parameters)
+        check_kind(summaries, (list, tuple), "simulate, summaries")
         extras = Extras(tuple(summaries), effort_limits)
         if self.device == CPU:
             return simulate(self, (q0, qd0), plan, driving, call, extras)
@@ -502,7 +503,7 @@ class Kernel:
         """Several functions compiled as one, with common subexpressions computed once:
         any of those that `fa.generate` knows.
         """
-        names = names_of("fused", functions)
+        names = names_in(functions, "fused")
         if not names:
             raise InputError(
                 "fused: expected the names of functions, such as ['inverse_dynamics', 'inertia_matrix']."
@@ -703,5 +704,5 @@ def compile(
             f"compile, fast: only available for float32 on a GPU, got {np.dtype(dtype)} on {device!r}; leave "
             "it out."
         )
-    names = tuple(names_of("compile, parameters", parameters))
+    names = tuple(names_in(parameters, "compile, parameters"))
     return Kernel(arm, str(np.dtype(dtype)), names, chosen(cpu), device, bool(fast))

@@ -183,7 +183,9 @@ def _check_controller(controller: TracedController, plan: RolloutPlan) -> None:
 
 def _summed(slopes: Array, given: RolloutArrays) -> Array:
     """The gradient of inputs in their shape: summed over arms that share them."""
-    if not given.drive_strides[0] and given.drive.shape[:1] != (0,):
+    if not given.drive.size:  # no arms or no steps, so that there is nothing by which to differentiate
+        return np.zeros_like(given.drive)
+    if not given.drive_strides[0]:
         slopes = slopes.sum(axis=0, keepdims=True)
     made: Array = slopes.reshape(given.drive.shape)
     return made
@@ -192,7 +194,7 @@ def _summed(slopes: Array, given: RolloutArrays) -> Array:
 def check_pairs(states: object, weights: object) -> None:
     """Raise unless each is a pair of arrays."""
     for name, pair in (("states", states), ("weights", weights)):
-        if not isinstance(pair, Sized) or len(pair) != 2:
+        if not isinstance(pair, Sized) or getattr(pair, "shape", None) == () or len(pair) != 2:
             raise InputError(
                 f"simulate_gradient, {name}: expected a pair of arrays (q, qd), got {shorten(pair)}."
             )

@@ -18,11 +18,11 @@ from forearm.kernels.arrays import as_numbers
 from forearm.kernels.compiled import Native
 from forearm.kernels.elf import Loaded
 from forearm.kernels.fastcall import DATA, is_possible
-from forearm.kernels.function_names import names_of
 from forearm.kernels.load_or_compile import About, kept_or_made
 from forearm.kernels.native import function_of
 from forearm.kernels.thread_pool import check_stack
 from forearm.kernels.traced_function import content_of
+from forearm.values import names_in
 
 if TYPE_CHECKING:
     from forearm.codegen.functions import Traced
@@ -114,7 +114,7 @@ def compile_scan(
         arm: the arm that the function belongs to, for the listing of the cache.
     """
     where = f"compile_scan, {name}"
-    carried, common = tuple(names_of(f"{where}, carry", carry)), tuple(names_of(f"{where}, shared", shared))
+    carried, common = tuple(names_in(carry, f"{where}, carry")), tuple(names_in(shared, f"{where}, shared"))
     made_of: object = key
     if key is None:
         found = traced() if callable(traced) else traced

@@ -157,6 +157,11 @@ def _trace(controller: TracedController, arm: Arm, size: int) -> tuple[Traced, s
             "functions of forearm.symbols.scalars instead of comparisons, and NumPy functions instead of "
             "those of math."
         ) from error
+    except (ValueError, IndexError) as error:
+        raise InputError(
+            f"controller, law: {error}. It is called with q and qd of {n} symbols each and a reference of "
+            f"{size}."
+        ) from error
     if controller.state:
         if not isinstance(answer, tuple) or len(answer) != 2:
             raise InputError(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from forearm.errors import InputError, shorten, suggest
+from forearm.values import check_kind
 
 # The quantities of a motion by our name, and the names used by ROS, Franka and others.
 WORDS: Mapping[str, tuple[str, ...]] = {
@@ -70,7 +71,7 @@ def words_for(quantities: Iterable[str], columns: Mapping[str, str] | None = Non
     """The words for some quantities: ours, those of others, and mapped names of whole quantities."""
     wanted = list(quantities)
     words = {word: x for x in wanted for word in WORDS.get(x, ())} | {x.lower(): x for x in wanted}
-    for theirs, ours in (columns or {}).items():
+    for theirs, ours in _mapped(columns).items():
         _check_target(theirs, ours)
         if ours in wanted:
             words = {word: x for word, x in words.items() if x != ours} | {theirs.lower(): ours}
@@ -91,7 +92,8 @@ def read_mapping(text: str, option: str) -> dict[str, str]:
 
 def time_column(header: Sequence[str], columns: Mapping[str, str] | None = None) -> tuple[int, float] | None:
     """Index of the time column and its units per second; None if absent."""
-    given = [theirs for theirs, ours in (columns or {}).items() if ours == "t" and theirs in header]
+    pairs = _mapped(columns).items()
+    given = [theirs for theirs, ours in pairs if isinstance(ours, str) and ours == "t" and theirs in header]
     if given:
         return header.index(given[0]), TIMES.get(given[0].lower(), 1.0)
     for name in TIMES:
@@ -101,10 +103,16 @@ def time_column(header: Sequence[str], columns: Mapping[str, str] | None = None)
     return next(((lower.index(name), TIMES[name]) for name in TIMES if name in lower), None)
 
 
+def _mapped(columns: Mapping[str, str] | None) -> Mapping[str, str]:
+    check_kind(columns, (Mapping, type(None)), "columns")
+    return columns or {}
+
+
 def _check_target(theirs: object, ours: object) -> None:
     known = ("t", *WORDS)
     numbered = NUMBERED.fullmatch(ours) if isinstance(ours, str) else None
-    if not isinstance(theirs, str) or not (ours in known or (numbered and numbered[1] in WORDS)):
+    is_known = isinstance(ours, str) and ours in known
+    if not isinstance(theirs, str) or not (is_known or (numbered and numbered[1] in WORDS)):
         text = (
             f"columns: {shorten(theirs)} is mapped to {shorten(ours)}, which is not a quantity of a motion; "
         )

@@ -123,8 +123,6 @@ def columns_of(arm: Arm, asked: Iterable[str]) -> tuple[Column, ...]:
     names = [joint.name for joint in arm.joints]
     made: dict[str, Column] = {}
     for text in asked:
-        if not isinstance(text, str):
-            raise InputError(f"figures: expected names, got {shorten(text)}.")
         name, _, joint = text.partition(".")
         if name not in FIGURES:
             raise NameNotFound(f"figures: unknown figure {shorten(text)}; {suggest(name, FIGURES)}")

@@ -17,7 +17,7 @@ from forearm.simulation.many import FIXED
 from forearm.simulation.row_parameters import PAYLOAD
 from forearm.simulation.start import whole_steps
 from forearm.spatial import Floats
-from forearm.values import as_finite, check_choice, check_kind, check_number, check_whole
+from forearm.values import as_finite, as_floats, check_choice, check_kind, check_number, check_whole
 
 PER_JOINT = ("torque", "voltage", "start", "acceleration", "velocity")
 MOST_STEPS = 100_000_000  # steps of a run
@@ -132,6 +132,5 @@ def _check_steps(run: RunSettings) -> None:
 
 
 def _per_joint(given: ArrayLike, arm: Arm, what: str) -> Floats:
-    return as_finite(
-        np.broadcast_to(np.asarray(given), (arm.n,)) if np.ndim(given) == 0 else given, (arm.n,), what
-    )
+    values = as_floats(given, what)
+    return as_finite(np.broadcast_to(values, (arm.n,)) if values.ndim == 0 else values, (arm.n,), what)

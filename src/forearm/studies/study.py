@@ -23,7 +23,7 @@ from forearm.studies.sampling.designs import DESIGNS, MAX_ROWS, Design
 from forearm.studies.sampling.distributions import Choice, Distribution
 from forearm.studies.targets import check_targets
 from forearm.studies.variable import Variable, variable_of
-from forearm.values import check_choice, check_kind, check_name, check_whole
+from forearm.values import check_choice, check_kind, check_name, check_whole, names_in
 
 FEWEST, MOST, SHARES = 16, 4096, 64  # rows per part: a fraction of all, within bounds
 MOST_PARTS = 1_000_000
@@ -75,16 +75,18 @@ class Study:
         check_name(name, "study, name")
         self.name = name
         self.arms = _arms(arm)
+        check_kind(motors, (Mapping, type(None)), "study, motors")
         self.motors = {
             key: m if isinstance(m, CatalogueMotor) else motor_of(key, m) for key, m in (motors or {}).items()
         }
         self.variables = _variables(vary)
         self.run = settings_of(run, self.arm, motion is not None)
         self.motions = self._sampled(motion)
-        self.figures = (figures,) if isinstance(figures, str) else tuple(figures)
+        self.figures = tuple(names_in(figures, "study, figures"))
         self.columns: tuple[Column, ...] = columns_of(self.arm, self.figures)
         for both in {v.name for v in self.variables} & {column.name for column in self.columns}:
             raise InputError(f"vary, {both}: the study has a figure of this name; rename the variable.")
+        check_kind(correlation, (Mapping, type(None)), "study, correlation")
         self.correlation = Correlation([v.name for v in self.variables], dict(correlation or {}))
         self.design = _design(design, rows, seed, levels, self.variables)
         if self.correlation.pairs and design in ("grid", "sobol-indices"):
@@ -199,7 +201,7 @@ def _variables(vary: Mapping[str, Any]) -> tuple[Variable, ...]:
             made.append(variable_of(name, given))
         elif isinstance(given, Distribution):
             made.append(Variable(name, given))
-        elif isinstance(given, list | tuple | np.ndarray):
+        elif isinstance(given, list | tuple) or (isinstance(given, np.ndarray) and given.ndim):
             made.append(Variable(name, Choice(tuple(given))))
         else:
             raise InputError(
@@ -259,6 +261,6 @@ def _design(
     total = 1
     for count in counts:
         total *= check_whole(count, "study, levels", 1, MAX_ROWS)
-    if rows is not None and rows != total:
+    if rows is not None and check_whole(rows, "study, rows", 1) != total:
         raise InputError(f"study, rows: the levels of this grid yield {total}, got {rows}; omit rows.")
     return Design(kind, total, d, seed, counts)

@@ -94,7 +94,7 @@ def _prepared(traced: Traced) -> Traced:
 
 def machine_of(target: str, language: str) -> TargetMachine:
     """A target machine by name; giving a language too is an error."""
-    if language != "c":
+    if not isinstance(language, str) or language != "c":
         raise InputError(
             f"generate: expected a language or a target, got {shorten(language)} and {shorten(target)}; an "
             "object file has a header in C."

@@ -16,7 +16,7 @@ from forearm.arm.arm import Arm
 from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.logs.motion import BLOCKS, MotionLog, read_motion_log
 from forearm.trajectories.sampling import times_within
-from forearm.values import check_kind
+from forearm.values import check_kind, names_in
 
 Array = NDArray[np.float64]
 # Unit names: their quantity, and the factor to our unit.
@@ -166,9 +166,9 @@ def read_motion(
 def units_of(units: str | Sequence[str], known: Mapping[str, tuple[str, float]] = UNITS) -> dict[str, float]:
     """Factors from the given units of angle, time and other known quantities to ours."""
     found: dict[str, float] = {}
-    for word in units.replace(",", " ").split() if isinstance(units, str) else units:
+    for word in names_in(units.replace(",", " ").split() if isinstance(units, str) else units, "units"):
         if word not in known:
-            raise NameNotFound(f"units: unknown unit {shorten(word)}; {suggest(str(word), known)}")
+            raise NameNotFound(f"units: unknown unit {shorten(word)}; {suggest(word, known)}")
         of, size = known[word]
         if of in found:
             raise InputError(f"units: {of} have two units in {shorten(units)}; give one.")

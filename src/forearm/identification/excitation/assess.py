@@ -14,9 +14,8 @@ from forearm.trajectories.sampling import SampledMotion, ticks
 from forearm.trajectories.series.motion import SeriesMotion
 
 BLOCK = 4096  # states per call
-FINE, COARSE = 1e-4, 1e-3  # s: time between samples of the final check; and for long motions
-MOST = 200_000  # largest number of samples of the final check at FINE
-MOST_KEPT = 1_000_000  # samples whose states are cached from one amplitude to the next
+FINE = 1e-4  # s: time between samples of the final check
+MOST = 200_000  # of these samples: longer motions are as much slower
 TOP = 0.999  # of a limit: allowed use at these samples, so that none is exceeded between them
 GROWN = 1.2  # times the amplitude: largest increase
 SMALLEST = 0.05  # times the amplitude: smallest scale tried
@@ -95,15 +94,12 @@ class CloseLook:
     """A motion sampled for the final check, with several amplitudes about a configuration."""
 
     def __init__(self, limits: ExcitationLimits, motion: SeriesMotion, about: Floats) -> None:
-        self.limits, self.motion, self.about = limits, motion, about
-        self.times = _fine_times(motion)
-        self._kept: list[tuple[Floats, Floats, Floats, Floats]] | None = None
-        if len(self.times) <= MOST_KEPT:
-            self._kept = list(_blocks(motion, self.times))
+        self.limits, self.about = limits, about
+        self.states = list(_blocks(motion, _fine_times(motion)))
 
     def fits(self, factor: float) -> bool:
         """Whether it meets all limits at this amplitude, with friction in the direction of motion."""
-        for _, q, qd, qdd in self._kept or _blocks(self.motion, self.times):
+        for _, q, qd, qdd in self.states:
             states = (self.about + factor * (q - self.about), factor * qd, factor * qdd)
             if any((some.shares() > TOP).any() for some in self.limits.as_it_is(*states)):
                 return False
@@ -122,7 +118,7 @@ def largest_share(limits: ExcitationLimits, motion: SeriesMotion) -> float:
 
 
 def _fine_times(motion: SeriesMotion) -> Floats:
-    grid = min(max(FINE, motion.duration / MOST), COARSE)
+    grid = max(FINE, motion.duration / MOST)
     return np.append(np.arange(0.0, motion.duration, grid), motion.duration)
 
 

@@ -70,7 +70,7 @@ def prepare_log(
     table = open_log(log, request)
     is_logged = derivatives != "position" and table.has("q", "qd", "qdd")
     if cutoff is not None:
-        check_number(cutoff, f"{table.name}, cutoff", above=0.0)
+        cutoff = check_number(cutoff, f"{table.name}, cutoff", above=0.0)
     reader = LogReader(table, _given_period(table, period, is_logged), is_logged)
     read = first_read(arm, reader, units_of(units), is_logged)
     if reader.period is None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.errors import InputError
-from forearm.kernels.arrays import DType, apart, as_numbers, copied, results_for
+from forearm.kernels.arrays import DType, apart, as_numbers, copied, results_for, shape_of
 from forearm.kernels.batch_rollout import (
     Extras,
     Rollout,
@@ -253,8 +253,8 @@ def parameter_rows(call: Call) -> list[tuple[str, Shape, int]]:
     """Allowed shapes of open parameters that may differ from arm to arm."""
     given = call.parameters
     if isinstance(given, Mapping):
-        return [(f"parameters, {name}", tuple(np.shape(value)), 1) for name, value in given.items()]
-    return [] if given is None else [("parameters", tuple(np.shape(given)), 2)]
+        return [(f"parameters, {name}", shape_of(f"parameters, {name}", value), 1) for name, value in given.items()]
+    return [] if given is None else [("parameters", shape_of("parameters", given), 2)]
 
 
 def _seen(value: Any) -> DeviceArray:

@@ -44,6 +44,7 @@ from forearm.trajectories.planning import Plan
 
 DRIVES = ("torque", "voltage", "torque_file", "voltage_file", "plan", "plan_voltage")
 OF_CONTROLLERS = (
+    "bandwidth",
     "period",
     "encoder_bits",
     "sensor_side",

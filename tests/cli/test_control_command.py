@@ -51,13 +51,7 @@ def test_comparison_is_that_of_python(capsys: Capture) -> None:
     motion = control.default_motion(arm, 0.5)
     names = ["computed torque", "PD + gravity"]
     same = control.compare(
-        arm,
-        motion,
-        names,
-        period=0.01,
-        payload=1.5,
-        bandwidth=3.0,
-        actuators=control.Actuators(delay=1),
+        arm, motion, names, period=0.01, payload=1.5, bandwidth=3.0, actuators=control.Actuators(delay=1)
     )
     assert found["controllers"] == same.document()["controllers"]
     assert found["payload"] == 1.5

@@ -216,7 +216,6 @@ def test_the_identified_model_leaves_only_the_noise(made: Plan, known: Followed)
 
 @pytest.mark.long
 def test_the_study_has_plausible_quantiles(made: Plan) -> None:
-    pytest.importorskip("pyarrow")
     found = studied(made.arm)
     assert found.rows == ROWS
     for _, _, low, median, high, largest in found.table:

@@ -256,15 +256,14 @@ def _learned(story: Story, known: Followed, arm: Arm) -> Learned:
     return learned
 
 
-def _studied(story: Story, arm: Arm) -> Studied | None:
-    title = "10. A study: 2,000 arms with unknown load and friction"
-    if find_spec("pyarrow") is None:
-        story.say(title, "skipped: studies need pyarrow; install it with: pip install 'forearm[parquet]'")
-        return None
+def _studied(story: Story, arm: Arm) -> Studied:
     study = studied(arm)
     rows = [[name, unit or "-", *(number(x, 3) for x in values)] for name, unit, *values in study.table]
     table = text_table(["value", "unit", "5 %", "median", "95 %", "largest"], rows)
-    story.say(title, f"{table}\n{study.overloaded:.0%} of them exceed a torque limit")
+    story.say(
+        "10. A study: 2,000 arms with unknown load and friction",
+        f"{table}\n{study.overloaded:.0%} of them exceed a torque limit",
+    )
     story.figures |= {"study": dataclasses.asdict(study)}
     return study
 

@@ -9,10 +9,12 @@ import os
 import re
 import secrets
 import socket
+import sys
 import threading
 import time
 import webbrowser
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -32,6 +34,7 @@ SCRIPT = Path(__file__).with_name("page") / "live.js"
 POLICY = "; connect-src 'self'"  # additional permissions of a served page
 EVERYWHERE = ("0.0.0.0", "::")
 TOKEN_BYTES = 24
+LOOK = 0.2  # s between checks whether a studio that is waited for was closed
 HEIGHT = 640  # px in a notebook
 # sampling of a plan: 1/s, least and largest number of rows
 PLAN_RATE, LEAST_ROWS, MOST_ROWS = 250.0, 50, 2000
@@ -77,6 +80,7 @@ class LiveStudio:
         self._joints: list[Floats | None] = [None] * len(arms)
         self._lock = threading.Lock()
         self._end = ""  # why sending is no longer possible
+        self.is_awaited = False  # at the end of the program; one that sends or reads ends when it likes
         self._feed = LiveFeed(len(arms))
         token = None if host is None else secrets.token_urlsafe(TOKEN_BYTES)
         try:
@@ -101,6 +105,15 @@ class LiveStudio:
         self._check_open("open")
         return webbrowser.open(self._url)
 
+    def wait(self) -> None:
+        """Print the address, and serve until Ctrl-C or `close`."""
+        self._check_open("wait")
+        print(f"studio of {shorten(self._name)}: {self._url} (Ctrl-C ends it)", flush=True)
+        with suppress(KeyboardInterrupt):
+            while not self._end:
+                time.sleep(LOOK)
+        self.close()
+
     def send(
         self,
         q: ArrayLike,
@@ -123,6 +136,7 @@ class LiveStudio:
             arm: which arm on the page, from 0.
         """
         self._check_open("send")
+        self.is_awaited = False
         n = self._size(arm, "send")
         given = {"q": q} | {name: x for name, x in (("qd", qd), ("tau", tau)) if x is not None}
         values: dict[str, Any] = {
@@ -141,6 +155,7 @@ class LiveStudio:
             arm: which arm on the page, from 0.
         """
         self._check_open("plan")
+        self.is_awaited = False
         t, q = _rows(motion, self._size(arm, "plan"))
         self._feed.add_plan(int(arm), {"t": t.tolist(), "q": q.tolist()})
 
@@ -151,6 +166,7 @@ class LiveStudio:
             arm: which arm on the page, from 0.
         """
         self._size(arm, "joints")
+        self.is_awaited = False
         q = self._joints[arm]
         return None if q is None else q.copy()
 
@@ -275,7 +291,16 @@ def _bracketed(host: str) -> str:
 _open: set[LiveStudio] = set()  # serving until closed, even if no longer referenced
 
 
+def is_script(caller: str) -> bool:
+    """Whether the module of this name is a program of its own: not an import, a prompt or a notebook."""
+    return caller == "__main__" and not hasattr(sys, "ps1") and not sys.flags.interactive
+
+
 def _close_all() -> None:
+    """The end of the program: a studio that it opened and left alone is served until Ctrl-C."""
+    for studio in list(_open):
+        if studio.is_awaited and getattr(sys, "last_value", None) is None:  # no error ended the program
+            studio.wait()
     for studio in list(_open):
         studio.close()
 

@@ -426,6 +426,8 @@ def test_a_program_that_uses_its_studio_or_fails_is_not_kept(
     monkeypatch.setattr(live, "_open", {studio})
     live._close_all()
     assert "is closed" in repr(studio)
+    monkeypatch.undo()
+    live._open.discard(studio)
 
 
 def test_an_import_or_a_prompt_is_no_script(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,11 +108,7 @@ class LiveStudio:
     def wait(self) -> None:
         """Print the address, and serve until Ctrl-C or `close`."""
         self._check_open("wait")
-        print(f"studio of {shorten(self._name)}: {self._url} (Ctrl-C ends it)", flush=True)
-        with suppress(KeyboardInterrupt):
-            while not self._end:
-                time.sleep(LOOK)
-        self.close()
+        _serve([self])
 
     def send(
         self,
@@ -296,11 +292,21 @@ def is_script(caller: str) -> bool:
     return caller == "__main__" and not hasattr(sys, "ps1") and not sys.flags.interactive
 
 
+def _serve(studios: Sequence[LiveStudio]) -> None:
+    """Print addresses, and serve until Ctrl-C or until all are closed."""
+    for studio in studios:
+        print(f"studio of {shorten(studio._name)}: {studio.url} (Ctrl-C ends it)", flush=True)
+    with suppress(KeyboardInterrupt):
+        while not all(studio._end for studio in studios):
+            time.sleep(LOOK)
+    for studio in studios:
+        studio.close()
+
+
 def _close_all() -> None:
-    """The end of the program: a studio that it opened and left alone is served until Ctrl-C."""
-    for studio in list(_open):
-        if studio.is_awaited and getattr(sys, "last_value", None) is None:  # no error ended the program
-            studio.wait()
+    """The end of the program: studios that it opened and left alone are served until Ctrl-C."""
+    if getattr(sys, "last_value", None) is None:  # no error ended the program
+        _serve([studio for studio in _open if studio.is_awaited])
     for studio in list(_open):
         studio.close()
 

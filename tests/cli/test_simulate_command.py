@@ -114,6 +114,22 @@ def test_degrees_and_rigid_and_limits(capsys: Capture) -> None:
 
 
 @pytest.mark.slow
+def test_a_file_of_inputs_ends_with_its_last_row(tmp_path: Path, capsys: Capture) -> None:
+    file, npz = tmp_path / "volts.csv", tmp_path / "run.npz"
+    file.write_text(SCHEDULE, encoding="utf-8")
+    given = ("cmu-dd", *STATE, "--voltage-file", file)
+    ended = document(capsys, *given, "--to", npz)
+    assert ended["t"] == 0.03
+    assert ended["q"] == document(capsys, *given, "--duration", "0.03")["q"]
+    code, _, err = run(capsys, "simulate", "cmu-dd", "--voltage-file", file, "--continue", npz)
+    assert code == 2
+    assert "--duration: the last row of the file is at 0.03 s, the simulation begins at 0.03 s" in err
+    file.write_text(SCHEDULE + "0.05,1,1,1,1,1,1\n", encoding="utf-8")
+    longer = document(capsys, "cmu-dd", "--voltage-file", file, "--continue", npz)
+    assert longer["t"] == pytest.approx(0.05)
+
+
+@pytest.mark.slow
 def test_continued_it_is_one_longer_run(tmp_path: Path, capsys: Capture) -> None:
     half, whole = tmp_path / "half.npz", tmp_path / "whole.npz"
     document(

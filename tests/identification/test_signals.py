@@ -305,7 +305,7 @@ def test_logged_derivatives_are_taken_as_they_are() -> None:
 def test_of_a_simulation_the_torque_is_fitted(tmp_path: Path) -> None:
     """Its tau is that of the motors, whether torques or voltages drove them."""
     arm, volts = fa.load("cmu-dd"), np.array([2.0, 9.0, 1.0, 4.0, 0.3, 0.2])
-    ramp = fa.Schedule(times=[0.0, 0.1], values=[volts, 2.0 * volts], how="linear", quantity="voltage")
+    ramp = fa.Schedule(np.array([0.0, 0.1]), np.array([volts, 2.0 * volts]), "linear", quantity="voltage")
     run = fa.simulate(arm, [0.1] * 6, [0.0] * 6, 0.1, voltage=ramp)
     sources: list[Any] = [run]
     for name in ("run.csv", "run.parquet", "run.npz"):

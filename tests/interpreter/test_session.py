@@ -462,9 +462,9 @@ def motion_file(arm: fa.Arm, path: Path) -> Path:
     """The table of a motion from 0 to END in 0.4 s, s(x) = 10 x^3 - 15 x^4 + 6 x^5, as a plan has it."""
     t = np.linspace(0.0, 0.4, 401)
     x = t / 0.4
-    shape = (10 * x**3 - 15 * x**4 + 6 * x**5, (30 * x**2 - 60 * x**3 + 30 * x**4) / 0.4)
-    shape = (*shape, (60 * x - 180 * x**2 + 120 * x**3) / 0.16)
-    q, qd, qdd = (s[:, None] * END for s in shape)
+    s, v = 10 * x**3 - 15 * x**4 + 6 * x**5, (30 * x**2 - 60 * x**3 + 30 * x**4) / 0.4
+    a = (60 * x - 180 * x**2 + 120 * x**3) / 0.16
+    q, qd, qdd = (scale[:, None] * END for scale in (s, v, a))
     tau = fa.dynamics.inverse(arm, q, qd, qdd)
     MotionLog(tuple(j.name for j in arm.joints), t, q, qd, qdd, tau, voltage_of(arm, tau, qd)).save(path)
     return path

@@ -204,13 +204,13 @@ def fixed_point(
             f"fixed_point, word: expected one of {', '.join(map(str, WORDS))} bits, got {shorten(word)}."
         )
     settings = {"bandwidth": bandwidth, "gains": gains, "friction": friction, "period": period, "most": most}
-    traced, what, gains = _traced(
+    traced, what, said = _traced(
         arm, function, {key: value for key, value in settings.items() if value is not None}
     )
     inside = input_ranges(arm, traced.inputs, ranges or {})
     title = identifier(name) if name is not None else identifier(f"{arm.name[:20]}_{function}_q{word}")
     lines = [f"{what}, of {arm.name}, {arm.n} joints, in fixed point of {word} bits.", ""]
-    lines += [f"Joints in order: {', '.join(j.name for j in arm.joints)}.", *gains]
+    lines += [f"Joints in order: {', '.join(j.name for j in arm.joints)}.", *said]
     kept = {a.name: "state" for a in traced.outputs if a.name == "state_next"}
     return program_in_fixed_point(traced, inside, word, title, lines, kept)
 

@@ -200,7 +200,8 @@ class _PartRun:
         part = self._flying.pop(future)
         try:
             data = future.result()
-            if not isinstance(data, self._folder.part_type):
+            is_part = isinstance(data, self._folder.part_type)
+            if not is_part:
                 raise InputError(f"task: expected {self._folder.part_type.__name__}, got {shorten(data)}.")
         except Exception as error:
             self._fail(part, error)

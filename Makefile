@@ -7,13 +7,16 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test types tests test-long test-machines test-peers test-frameworks test-engines check bench bench-peers docs fuzz clean
 
-$(VENV)/.installed: pyproject.toml
+# The demo needs plots alone; the tools of the tests take another GB.
+$(VENV)/.demo: extras := plot
+$(VENV)/.installed: extras := test,plot
+$(VENV)/.demo $(VENV)/.installed: pyproject.toml
 	@echo "setting up $(VENV): half a minute or so, once"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test,plot]"
-	touch $@
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(extras)]"
+	touch $(VENV)/.demo $@
 
-demo: $(VENV)/.installed  ## the story on a built-in arm
+demo: $(VENV)/.demo  ## the story on a built-in arm
 	$(BIN)/forearm demo
 
 test: $(VENV)/.installed  ## every test but the long sweeps

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -99,3 +101,15 @@ def test_wheels_that_differ_in_a_file_or_a_byte() -> None:
 
 def test_torques_that_are_apart() -> None:
     assert check_release.apart([[2.0, -8.0], [2.5, -8.0]]) == pytest.approx(0.0625)
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="no make here")
+@pytest.mark.parametrize(("target", "extras"), [("demo", "plot"), (".venv/.installed", "test,plot")])
+def test_each_target_of_make_installs_what_it_needs(target: str, extras: str, tmp_path: Path) -> None:
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    said = subprocess.run(
+        ["make", "--dry-run", "-C", str(tmp_path), target], capture_output=True, text=True, check=True
+    ).stdout
+    assert re.findall(r'pip install .*"\.\[(.*)\]"', said) == [extras]
+    assert "touch .venv/.demo" in said, "the demo runs where the tests do"

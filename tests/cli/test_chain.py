@@ -23,8 +23,9 @@ def plan(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> st
 
 
 def test_a_plan_drives_the_arm_by_its_torques(plan: str, capsys: Capture) -> None:
-    code, out, _ = called(capsys, "simulate", "panda", "--plan", plan, "--json", "--method", "rk4")
+    code, out, err = called(capsys, "simulate", "panda", "--plan", plan, "--json", "--method", "rk4")
     assert code == 0
+    assert "plan.csv: tau: computed for this arm from q, qd and qdd, not read." in " ".join(err.split())
     ended = json.loads(out)
     assert ended["t"] == pytest.approx(fa.plan(fa.load("panda"), plan).duration)
     np.testing.assert_allclose(ended["q"], [float(x) for x in END.split(",")], atol=0.01)
@@ -51,7 +52,7 @@ def test_a_controller_follows_a_plan_in_any_format(plan: str, ending: str, capsy
     code, out, err = called(capsys, *again)
     assert code == 0
     assert json.loads(out)["hand_largest"] > ended["hand_largest"]
-    assert "run.npz: not read: tau" in err
+    assert "run.npz: tau: computed for this arm from q, qd and qdd, not read." in err
 
 
 def test_a_run_is_held_against_the_model_and_tells_the_payload(capsys: Capture, tmp_path: Path) -> None:
@@ -118,7 +119,7 @@ def test_a_request_becomes_a_controlled_motion_by_one_command(
         (["--duration", "1", "--gravity", "1,2"], "--gravity: it needs 3 finite numbers, got 2"),
         (["--duration", "1", "--differences"], "--differences: only for a controller; give one"),
         (["--plan", "none.csv"], "none.csv: no such file. Check the path."),
-        ([], "--duration: required without a --plan, but not given."),
+        ([], "--duration: required without a --plan or a file of inputs, but not given."),
     ],
 )
 def test_what_does_not_fit_is_refused(words: list[str], said: str, capsys: Capture) -> None:

@@ -25,7 +25,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 @pytest.mark.slow
 def test_a_comparison_of_what_knows_of_springs(files: tuple[Path, Path], capsys: Capture) -> None:
     names = ("--only", "elastic feed-forward", "--only", "state feedback", "--only", "feed-forward")
-    quick = ("--period", 0.004, "--duration", 0.6, "--bandwidth", 2, "--payload", 0)
+    quick = ("--period", 0.004, "--duration", 0.6, "--bandwidth", 12.5, "--payload", 0)
     found = document(capsys, "compare", files[0], *quick, *names)
     lead, state, rigid = (row["rms"] for row in found["controllers"])
     assert max(lead, state) < 0.05 * rigid
@@ -37,7 +37,7 @@ def test_a_comparison_of_what_knows_of_springs(files: tuple[Path, Path], capsys:
 
 @pytest.mark.slow
 def test_a_run_with_encoders_on_motors(files: tuple[Path, Path], capsys: Capture, tmp_path: Path) -> None:
-    how = ("--controller", "elastic_feed_forward", "--period", 0.004, "--bandwidth", 2, "--encoder-bits", 8)
+    how = ("--controller", "elastic_feed_forward", "--period", 0.004, "--bandwidth", 12, "--encoder-bits", 8)
     for side in ("motor", "both"):
         document(capsys, "run", *files, *how, "--sensor-side", side, "--to", tmp_path / "run.npz")
         made = load_simulation(tmp_path / "run.npz")

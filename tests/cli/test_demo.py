@@ -228,7 +228,6 @@ def test_the_study_moves_as_the_plan_whose_torques_are_shown(made: Plan, needed:
 
 @pytest.mark.long
 def test_the_study_has_plausible_quantiles(made: Plan) -> None:
-    pytest.importorskip("pyarrow")
     found = studied(made)
     assert found.rows == ROWS
     for _, _, low, median, high, largest in found.table:

@@ -27,6 +27,12 @@ QD = [0.2, 0.3, -0.5, 0.7, 1.1, -1.3]
 VOLTAGE = [1.3, 8.1, -1.1, 4.7, 0.6, -0.9]
 STATE = ("--q", ",".join(map(str, Q)), "--qd", ",".join(map(str, QD)))
 VOLTS = ("--voltage", ",".join(map(str, VOLTAGE)))
+# of the arm and the gravity of `sim`, before anything is computed
+SAID_OF_CMU = (
+    "note: cmu-dd: 6 joints (joint1, joint2, joint3, joint4, joint5, joint6); gravity = -9.80621: z of the "
+    "base points down; gravity is that of the session, -9.80621; that of the arm file is 9.80621: "
+    "'gravity = 9.80621' sets it"
+)
 SCHEDULE = "t,u1,u2,u3,u4,u5,u6\n0,1,8,1,7,1,1\n0.01,2,7,0.5,6,-0.5,0.25\n0.03,0,0,0,0,0,0\n"
 
 
@@ -105,6 +111,22 @@ def test_degrees_and_rigid_and_limits(capsys: Capture) -> None:
     assert stopped["t"] < 0.1
     assert [event["kind"] for event in stopped["events"]] == ["stop"]
     assert stopped["events"][0]["joint"] == "joint6"
+
+
+@pytest.mark.slow
+def test_a_file_of_inputs_ends_with_its_last_row(tmp_path: Path, capsys: Capture) -> None:
+    file, npz = tmp_path / "volts.csv", tmp_path / "run.npz"
+    file.write_text(SCHEDULE, encoding="utf-8")
+    given = ("cmu-dd", *STATE, "--voltage-file", file)
+    ended = document(capsys, *given, "--to", npz)
+    assert ended["t"] == 0.03
+    assert ended["q"] == document(capsys, *given, "--duration", "0.03")["q"]
+    code, _, err = run(capsys, "simulate", "cmu-dd", "--voltage-file", file, "--continue", npz)
+    assert code == 2
+    assert "--duration: the last row of the file is at 0.03 s, the simulation begins at 0.03 s" in err
+    file.write_text(SCHEDULE + "0.05,1,1,1,1,1,1\n", encoding="utf-8")
+    longer = document(capsys, "cmu-dd", "--voltage-file", file, "--continue", npz)
+    assert longer["t"] == pytest.approx(0.05)
 
 
 @pytest.mark.slow
@@ -277,12 +299,12 @@ def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 def test_sim_reads_a_pipe_without_prompts(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     typed(monkeypatch, "gravity\nsimulate\nnew\nyes\n5\n")
     code, out, err = run(capsys, "sim")
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, SAID_OF_CMU)
     assert out.startswith("gravity = -9.80621  # m/s^2\n0.005 s, 6 samples")
     typed(monkeypatch, "gravity\ntheta = 1\ngravity\n")
     code, out, err = run(capsys, "sim")
     assert (code, out) == (2, "gravity = -9.80621  # m/s^2\n")
-    assert err.startswith("forearm: line 2: theta: expected 6 numbers")
+    assert err.startswith(f"{SAID_OF_CMU} forearm: line 2: theta: expected 6 numbers")
 
 
 @pytest.mark.slow
@@ -320,9 +342,8 @@ def test_sim_refuses_bytes_that_are_no_text() -> None:
             timeout=60,
         )
         assert (ended.returncode, ended.stdout) == (2, b"")
-        assert (
-            ended.stderr == b"forearm: line 1: the input is not UTF-8 text; write the script as plain text.\n"
-        )
+        said = b"\nforearm: line 1: the input is not UTF-8 text; write the script as plain text.\n"
+        assert ended.stderr.endswith(said)
 
 
 def read_until(terminal: int, end: bytes) -> bytes:
@@ -343,7 +364,9 @@ def test_sim_at_a_terminal_prompts_and_survives_errors() -> None:
     environment = os.environ | {"TERM": "dumb", "COLUMNS": "100"}
     with subprocess.Popen(program, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as process:
         try:
-            assert b"cmu-dd: 6 joints" in read_until(ours, b"sim> ")
+            said = read_until(ours, b"sim> ")
+            assert b"cmu-dd: 6 joints" in said
+            assert b"that of the arm file is 9.80621: 'gravity = 9.80621' sets it" in said
             for typed_in, answer, prompt in (
                 (b"nonsense\n", b"unknown command or variable 'nonsense'", b"sim> "),
                 (b"gravi\t\n", b"gravity = -9.80621", b"sim> "),

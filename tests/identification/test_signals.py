@@ -6,12 +6,14 @@ import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from arms import random_arm
 from numpy.typing import NDArray
 
+import forearm as fa
 from forearm.errors import InputError
 from forearm.identification.convolution import filtered
 from forearm.identification.log_derivatives import smoothed, taps
@@ -297,6 +299,25 @@ def test_logged_derivatives_are_taken_as_they_are() -> None:
     assert prepare_log(ARM, states, period=STEP).signals.period == pytest.approx(STEP)
     with pytest.raises(InputError, match="rows without times cannot be shifted"):
         alone.blocks(0.1)
+
+
+@pytest.mark.slow
+def test_of_a_simulation_the_torque_is_fitted(tmp_path: Path) -> None:
+    """Its tau is that of the motors, whether torques or voltages drove them."""
+    arm, volts = fa.load("cmu-dd"), np.array([2.0, 9.0, 1.0, 4.0, 0.3, 0.2])
+    ramp = fa.Schedule(np.array([0.0, 0.1]), np.array([volts, 2.0 * volts]), "linear", quantity="voltage")
+    run = fa.simulate(arm, [0.1] * 6, [0.0] * 6, 0.1, voltage=ramp)
+    sources: list[Any] = [run]
+    for name in ("run.csv", "run.parquet", "run.npz"):
+        run.save(tmp_path / name)
+        sources.append(tmp_path / name)
+    for source in sources:
+        prepared = prepare_log(arm, source)
+        assert prepared.signals.effort == "tau"
+        np.testing.assert_array_equal(joined(prepared)["effort"], run.tau)
+        assert prepare_log(arm, source, effort="voltage").signals.effort == "voltage"
+    with pytest.raises(InputError, match=r"found tau and voltage; choose which .* effort='tau' or 'voltage'"):
+        prepare_log(arm, run.log)
 
 
 def test_which_effort_is_meant() -> None:

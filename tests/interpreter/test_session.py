@@ -13,6 +13,7 @@ import forearm as fa
 from forearm.drives import DAC, torque_of, voltage_of
 from forearm.interpreter.commands import COMMANDS
 from forearm.interpreter.variables import GRAVITY, NAMES, VECTORS
+from forearm.logs.motion import MotionLog
 from forearm.simulation import Sampling, Schedule, load_simulation, simulate
 
 DOC = Path(__file__).parent.parent.parent / "docs" / "sim.md"
@@ -449,3 +450,64 @@ def test_the_transcript_of_the_page_is_what_happens(tmp_path: Path, monkeypatch:
     for was, now in zip(printed.splitlines(), ended.out.splitlines(), strict=True):
         for a, b in zip(re.split(r"[ ,]+", was), re.split(r"[ ,]+", now), strict=True):
             assert a == b or float(a) == pytest.approx(float(b), rel=1e-6, abs=1e-9), (was, now)
+
+
+# ---- the gravity of a motion -----------------------------------------------------------------------------
+
+END = np.array([0.2, 0.15, -0.2, 0.25, 0.1, -0.3])  # rad
+REACHED = 5e-3  # rad: voltages are held for 1 ms each
+
+
+def motion_file(arm: fa.Arm, path: Path) -> Path:
+    """The table of a motion from 0 to END in 0.4 s, s(x) = 10 x^3 - 15 x^4 + 6 x^5, as a plan has it."""
+    t = np.linspace(0.0, 0.4, 401)
+    x = t / 0.4
+    s, v = 10 * x**3 - 15 * x**4 + 6 * x**5, (30 * x**2 - 60 * x**3 + 30 * x**4) / 0.4
+    a = (60 * x - 180 * x**2 + 120 * x**3) / 0.16
+    q, qd, qdd = (scale[:, None] * END for scale in (s, v, a))
+    tau = fa.dynamics.inverse(arm, q, qd, qdd)
+    MotionLog(tuple(j.name for j in arm.joints), t, q, qd, qdd, tau, voltage_of(arm, tau, qd)).save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def replayed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return motion_file(fa.load("cmu-dd"), tmp_path_factory.mktemp("plans") / "plan.csv")
+
+
+@pytest.mark.slow
+def test_a_plan_is_replayed_under_its_own_gravity(replayed: Path) -> None:
+    with pytest.warns(fa.IgnoredWarning):
+        ended = talk(f"simulate new yes '{replayed}'", "gravity")
+    said = f"note: the motion in {replayed} is one under gravity = 9.80621, used from here on\n"
+    assert said in ended.out
+    assert shown(ended, "gravity") == pytest.approx([9.80621])
+    np.testing.assert_allclose(ended.session.variables.theta, END, atol=REACHED)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*not read:forearm.errors.IgnoredWarning")
+def test_a_gravity_that_was_set_stays(replayed: Path) -> None:
+    moon, same, later = (
+        talk(*lines)
+        for lines in (
+            ("gravity = 1.62", f"simulate new yes '{replayed}'"),
+            ("gravity = 9.80621", f"simulate new yes '{replayed}'"),
+            ("simulate new yes 2", f"simulate continue '{replayed}'"),
+        )
+    )
+    assert "is one under gravity = 9.80621, unlike here\n" in moon.out
+    assert "is one under gravity" not in same.out
+    assert np.abs(moon.session.variables.theta - END).max() > 4 * REACHED
+    np.testing.assert_allclose(same.session.variables.theta, END, atol=REACHED)
+    assert "is one under gravity = 9.80621, unlike here\n" in later.out
+    assert later.session.variables.gravity == -9.80621
+
+
+def test_the_axis_of_a_motion_s_gravity_may_be_another(tmp_path: Path) -> None:
+    arm = fa.load("cmu-dd").replace(gravity=(0.0, 9.7, 0.4))
+    path = motion_file(arm, tmp_path / "plan.csv")
+    with pytest.warns(fa.IgnoredWarning):
+        ended = talk(f"simulate new yes '{path}'", arm=arm)
+    assert "one under gravity along another axis than z; 'forearm simulate' replays it\n" in ended.out
+    assert ended.session.variables.gravity == -9.80621

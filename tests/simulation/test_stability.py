@@ -13,7 +13,7 @@ from forearm.control.loop import _step
 from forearm.drives.coordinates import coordinates_of
 from forearm.simulation import Accuracy
 from forearm.simulation.machine import simulator_of
-from forearm.simulation.stability import fastest_decay, longest_step
+from forearm.simulation.stability import _fastest_anywhere, fastest_decay, longest_step
 
 
 def braked(viscous: float) -> fa.Arm:
@@ -42,6 +42,15 @@ def test_the_rate_is_that_of_a_small_motion() -> None:
     )
     qdd = fa.dynamics.forward(free, q, change, np.zeros(6))
     assert qdd[5] / change[5] == pytest.approx(-rate, rel=1e-4)
+
+
+@pytest.mark.parametrize("by_voltage", [False, True])
+def test_no_configuration_decays_faster_than_rotors_alone(by_voltage: bool) -> None:
+    arm, random = fa.load("puma560"), np.random.default_rng(5)
+    bound = _fastest_anywhere(coordinates_of(arm), by_voltage)
+    rates = [fastest_decay(coordinates_of(arm), by_voltage, q)[0] for q in random.uniform(-3.0, 3.0, (50, 6))]
+    assert 0.3 * bound < max(map(abs, rates)) <= bound
+    assert _fastest_anywhere(coordinates_of(braked(0.3)), False) == np.inf  # without a rotor
 
 
 def test_back_emf_brakes_where_voltages_drive() -> None:

@@ -13,6 +13,7 @@ import pytest
 from studies.campaign import ARM, MOTION, STEP, VARY, small_study
 
 import forearm as fa
+from forearm.logs import arrow
 from forearm.studies import Normal, Uniform
 from forearm.studies.results import StudyResults
 from forearm.studies.rows.evaluation import RowEvaluation
@@ -217,3 +218,31 @@ def test_rows_that_diverge_are_said() -> None:
     assert "1 rows have a NaN or infinite figure, first row 1" in results.describe().text()
     assert results.summary()["tracking_error"]["failed"] == 1
     assert "forearm sweep FOLDER --row 1" in results.report(simulations=0), "this folder is not kept"
+
+
+def test_without_a_folder_nothing_needs_pyarrow(
+    results: StudyResults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrow, "arrow", lambda: None)
+    other = fa.sweep(small_study(ROWS, rows_per_part=11), parts=[0, 2])
+    assert (other.done, other.path) == (22, None)
+    kept = np.r_[0:11, 22:33]
+    for name, column in results.table().items():
+        assert np.array_equal(other[name], column[kept]), name
+        assert other.table(first=5, last=25)[name].tolist() == column[np.r_[5:11, 22:25]].tolist(), name
+    assert other.row(30) == results.row(30)
+    assert "22 of 40 rows computed, in memory" in other.describe().text()
+    with pytest.raises(fa.InputError, match="row 15: not computed yet; run the study first"):
+        other.row(15)
+    with pytest.raises(fa.InputError, match=r"study in memory, column: expected one of row, .* got 'speed'"):
+        other.column("speed")
+
+
+def test_with_a_folder_pyarrow_is_missed_before_anything_is_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrow, "arrow", lambda: None)
+    monkeypatch.setattr(RowEvaluation, "check", lambda *_: pytest.fail("rows were checked first"))
+    with pytest.raises(fa.InputError, match=r"out: a results folder: .* pip install 'forearm\[parquet\]'"):
+        fa.sweep("a study that is not there.toml", folder=tmp_path / "out")
+    assert not (tmp_path / "out").exists()

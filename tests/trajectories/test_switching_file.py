@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from arms import random_arm
 
 from forearm.errors import ForearmError, InputError
-from forearm.trajectories import MotionLimits, Switching, load_switching, through
+from forearm.trajectories import MotionLimits, Switching, load_motion, load_switching, through
 
 FIELDS = ("points", "velocities", "phases", "accelerations")
 
@@ -109,3 +111,22 @@ def test_what_is_no_such_file_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "motion.json").write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=r"motion\.json"):
         load_switching(tmp_path / "motion.json")
+
+
+@pytest.mark.parametrize("more", [{}, {"t": [0.0, 1.0], "q": [[0.0] * 3] * 2}])
+@pytest.mark.parametrize("name", ["forearm-spline/1", "bang-bang", 3, None])
+def test_a_format_that_is_none_of_ours_is_refused_by_name(
+    name: object, more: dict[str, Any], tmp_path: Path
+) -> None:
+    file = tmp_path / "motion.json"
+    file.write_text(json.dumps({"format": name} | more), encoding="utf-8")
+    said = r"motion\.json, format: expected one of forearm-hand-line, .*, forearm-switching, got {}\. A table"
+    with pytest.raises(InputError, match=said.format(re.escape(repr(name)))):
+        load_motion(random_arm(4, 3), file)
+
+
+def test_a_table_needs_no_format(tmp_path: Path) -> None:
+    file = tmp_path / "motion.json"
+    for more in ({}, {"format": "forearm-motion/1"}):
+        file.write_text(json.dumps({"t": [0.0, 1.0], "q": [[0.1, 0.2, 0.3]] * 2, **more}), encoding="utf-8")
+        assert load_motion(random_arm(4, 3), file).at(0.5)[0] == pytest.approx([0.1, 0.2, 0.3])

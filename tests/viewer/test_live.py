@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +22,7 @@ from viewer.stream_client import PATIENCE, Tab, ask, eventually, port_of
 
 import forearm as fa
 from forearm.viewer import live, live_server
-from forearm.viewer.live import MOST_ROWS, LiveStudio
+from forearm.viewer.live import MOST_ROWS, LiveStudio, is_script
 from forearm.viewer.live_feed import HISTORY, LiveFeed
 from forearm.viewer.live_feed import MOST_ROWS as MOST_STATES
 
@@ -369,3 +372,66 @@ def test_plans_motions_and_simulations_are_shown_as_they_are(studio: LiveStudio)
     t, q = sent_plan(studio)
     assert (t[0], t[-1], len(t)) == (0.0, 0.5, 126)
     assert (q == np.outer(t, [1.0, -2.0, 3.0])).all()
+
+
+# ---- at the end of a program ------------------------------------------------------------------------------
+
+SCRIPT = """
+import signal
+import forearm as fa
+signal.signal(signal.SIGINT, signal.default_int_handler)  # where tests run in the background it is ignored
+fa.studio("ascher2")
+print("the last line")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is another signal there")
+def test_a_script_that_only_opens_a_studio_serves_it_until_ctrl_c(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
+    with subprocess.Popen(
+        [sys.executable, tmp_path / "script.py"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as program:
+        try:
+            assert program.stdout is not None
+            assert program.stdout.readline() == "the last line\n"
+            said = program.stdout.readline()
+            found = re.fullmatch(
+                r"studio of 'ascher2': (http://127\.0\.0\.1:\d+/) \(Ctrl-C ends it\)\n", said
+            )
+            assert found, said
+            with urllib.request.urlopen(found[1], timeout=30) as page:
+                assert b"ascher2" in page.read()
+            program.send_signal(signal.SIGINT)
+            rest = program.communicate(timeout=30)
+        finally:
+            program.kill()
+    assert (program.returncode, *rest) == (0, "", "")
+
+
+def test_a_program_that_uses_its_studio_or_fails_is_not_kept(
+    studio: LiveStudio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = (
+        lambda: studio.send([0.0] * 3),
+        lambda: studio.plan(([0.0, 1.0], [[0.0] * 3] * 2)),
+        studio.joints,
+    )
+    for call in calls:
+        studio.is_awaited = True
+        call()
+        assert not studio.is_awaited
+    studio.is_awaited = True
+    monkeypatch.setattr(sys, "last_value", ZeroDivisionError(), raising=False)
+    monkeypatch.setattr(live, "_open", {studio})
+    live._close_all()
+    assert "is closed" in repr(studio)
+    monkeypatch.undo()
+    live._open.discard(studio)
+
+
+def test_an_import_or_a_prompt_is_no_script(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert is_script("__main__")
+    assert not is_script("tests.viewer.test_live")
+    monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
+    assert not is_script("__main__")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from forearm.cli.progress import ProgressBar
 from forearm.cli.states import add_state, read_numbers, read_state
 from forearm.cli.terminal import show
 from forearm.control.comparison import compare
+from forearm.control.gains import BANDWIDTH
 from forearm.control.model_error import perturbed
 from forearm.control.reference import default_motion, smooth
 from forearm.errors import InputError
@@ -86,7 +86,7 @@ def run(given: argparse.Namespace) -> int:
             arm,
             _motion(given, arm),
             given.only,
-            bandwidth=2.0 * math.pi * given.bandwidth,
+            bandwidth=given.bandwidth or BANDWIDTH,
             payload=given.payload,
             plant=perturbed(arm, given.error / 100.0, given.seed) if given.error else None,
             sensors=sensors_of(given, arm),

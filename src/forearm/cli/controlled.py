@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from forearm.cli.states import read_numbers
 from forearm.control.accelerometers import accelerometers
 from forearm.control.actuators import Actuators
 from forearm.control.by_name import controller_by_name
+from forearm.control.gains import BANDWIDTH
 from forearm.control.loop import run
 from forearm.control.model_error import perturbed
 from forearm.control.sensors import Encoder, Sensors, Tachometer, all_of, exact_accelerations
@@ -55,10 +55,9 @@ def controlled(
 ) -> Run:
     """Run the requested controller along a plan."""
     how = clock_of(given, arm, by_voltage)
-    bandwidth = 2.0 * math.pi * given.bandwidth
     inertias = None if given.inertias is None else read_numbers(given.inertias, "inertias", arm.n)
     controller = controller_by_name(
-        arm, given.controller, motion, bandwidth=bandwidth, inertias=inertias, **how
+        arm, given.controller, motion, bandwidth=given.bandwidth or BANDWIDTH, inertias=inertias, **how
     )
     plant = perturbed(arm, given.error / 100.0, given.seed) if given.error else arm
     plant = changed_arm(given, plant)

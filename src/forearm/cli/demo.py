@@ -256,15 +256,15 @@ def _learned(story: Story, known: Followed, arm: Arm) -> Learned:
     return learned
 
 
-def _studied(story: Story, made: Plan) -> Studied | None:
-    title = "10. A study: the first leg of the plan by 2,000 arms with unknown load and friction"
-    if find_spec("pyarrow") is None:
-        story.say(title, "skipped: studies need pyarrow; install it with: pip install 'forearm[parquet]'")
-        return None
+def _studied(story: Story, made: Plan) -> Studied:
     study = studied(made)
     rows = [[name, unit or "-", *(number(x, 3) for x in values)] for name, unit, *values in study.table]
     table = text_table(["value", "unit", "5 %", "median", "95 %", "largest"], rows)
-    story.say(title, f"{table}\n{study.overloaded:.0%} of them exceed a torque limit of the arm")
+    story.say(
+        "10. A study: the first leg of the plan by 2,000 arms with unknown load and friction",
+        f"{table}
+{study.overloaded:.0%} of them exceed a torque limit of the arm",
+    )
     story.figures |= {"study": dataclasses.asdict(study)}
     return study
 

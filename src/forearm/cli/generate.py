@@ -12,6 +12,7 @@ from typing import Any
 from forearm.arm.arm import Arm
 from forearm.cli.command import Command, add_arm, add_json, add_rigid, group, names_of, show_json, width
 from forearm.cli.loading import load
+from forearm.cli.loop_options import add_bandwidth
 from forearm.cli.numbers import POSITIVE
 from forearm.cli.outputs import tell_written
 from forearm.cli.progress import ProgressBar
@@ -83,12 +84,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--drive", choices=DRIVES, metavar="NAME", help=f"input of the joints, {names_of(DRIVES, 'torque')}"
     )
     controllers = group(parser, "a controller")
-    controllers.add_argument(
-        "--bandwidth",
-        type=POSITIVE,
-        metavar="W",
-        help=f"bandwidth of the critically damped gains, rad/s, above 0 (default: {BANDWIDTH:g})",
-    )
+    add_bandwidth(controllers)
     controllers.add_argument(
         "--period",
         type=POSITIVE,

@@ -8,6 +8,7 @@ from forearm.arm.arm import Arm
 from forearm.cli.command import group
 from forearm.cli.numbers import ANY, NOT_NEGATIVE, POSITIVE, Real, Whole
 from forearm.cli.states import read_numbers
+from forearm.control.gains import BANDWIDTH
 from forearm.control.sensors import SIDES
 from forearm.drives.motor import DAC
 from forearm.errors import InputError
@@ -133,13 +134,15 @@ def add_period(parser: argparse._ActionsContainer) -> None:
 
 
 def add_bandwidth(parser: argparse._ActionsContainer) -> None:
-    """Add --bandwidth, that of the controller."""
+    """Add --bandwidth, that of the controller; None: BANDWIDTH."""
     parser.add_argument(
         "--bandwidth",
         type=POSITIVE,
-        default=5.0,
-        metavar="HZ",
-        help="bandwidth of the critically damped gains, Hz, above 0 (default: 5)",
+        metavar="W",
+        help=(
+            "bandwidth of the critically damped gains, all poles at -W, rad/s (2 pi times Hz), above 0 "
+            f"(default: {BANDWIDTH:.4g})"
+        ),
     )
 
 

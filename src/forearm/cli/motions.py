@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from forearm.arm.arm import Arm
@@ -35,14 +35,22 @@ def columns_of(given: argparse.Namespace) -> Mapping[str, str] | None:
     return None if given.columns is None else read_mapping(given.columns, "--columns")
 
 
-def read_table(given: argparse.Namespace, arm: Arm, path: str, **more: Any) -> MotionLog:
-    """The table of a motion; ignored columns are reported."""
+def read_table(
+    given: argparse.Namespace, arm: Arm, path: str, recomputed: Sequence[str] = (), **more: Any
+) -> MotionLog:
+    """The table of a motion; ignored columns are reported, quantities that are `recomputed` as such."""
     from forearm.trajectories.recorded import read_motion
 
     units = "" if given.units is None else given.units
     log = read_motion(arm, path, columns=columns_of(given), units=units, **more)
-    if log.ignored:
-        complain(f"{log.name}: not read: {', '.join(log.ignored[:12])}.", kind="note")
+    anew = [name for name in log.ignored if name in recomputed]
+    ignored = [name for name in log.ignored if name not in anew]
+    if anew:
+        complain(
+            f"{log.name}: {', '.join(anew)}: computed for this arm from q, qd and qdd, not read.", "note"
+        )
+    if ignored:
+        complain(f"{log.name}: not read: {', '.join(ignored[:12])}.", kind="note")
     return log
 
 
@@ -56,4 +64,5 @@ def read_plan(given: argparse.Namespace, arm: Arm, path: str) -> Any:
     if Path(path).suffix.lower() not in TABLES:
         return plan(arm, path)
     used = ("q", "qd", "qdd", "wanted_q", "wanted_qd", "wanted_qdd")
-    return plan(arm, recorded(read_table(given, arm, path, used=used)))
+    log = read_table(given, arm, path, recomputed=("tau", "voltage", "current"), used=used)
+    return plan(arm, recorded(log))

@@ -46,9 +46,11 @@ def _run(given: argparse.Namespace) -> int:
     lines = _lines(given.script, with_prompts=not given.json)
     out = io.StringIO() if given.json else sys.stdout
     interpreter = Interpreter(arm, lines, out, complain, dac, None if given.json else width())
+    said = welcome(arm, interpreter.session.variables.gravity)
     if lines.is_terminal:
-        print(welcome(arm, interpreter.session.variables.gravity))
-        print("'help' lists commands and variables, 'quit' ends.")
+        print(f"{said}\n'help' lists commands and variables, 'quit' ends.")
+    else:
+        complain(said.replace("\nnote: ", "; "), kind="note")  # standard output has results alone
     code = interpreter.run()
     if code == 0 and isinstance(out, io.StringIO):
         show_json(_document(interpreter.session, out.getvalue()))

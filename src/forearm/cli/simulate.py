@@ -44,6 +44,7 @@ from forearm.trajectories.planning import Plan
 
 DRIVES = ("torque", "voltage", "torque_file", "voltage_file", "plan", "plan_voltage")
 OF_CONTROLLERS = (
+    "bandwidth",
     "period",
     "encoder_bits",
     "sensor_side",
@@ -61,7 +62,10 @@ OF_CONTROLLERS = (
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
     parser.add_argument(
-        "--duration", type=NOT_NEGATIVE, metavar="S", help="duration, s, at least 0 (default: the plan's)"
+        "--duration",
+        type=NOT_NEGATIVE,
+        metavar="S",
+        help="duration, s, at least 0 (default: the plan's, or to the last row of the file)",
     )
     for name, what in (("q", "positions, rad (m)"), ("qd", "velocities, rad/s (m/s)")):
         add_state(parser, name, f"initial joint {what} (default: zero)")
@@ -104,10 +108,13 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
     drive.add_argument(
         "--plan",
         metavar="FILE",
-        help=f"{MOTION_HELP}: its torques are the input, or a --controller tracks it",
+        help=(
+            f"{MOTION_HELP}: the torques that it takes of this arm, computed from q, qd and qdd, are the "
+            "input (--torque-file takes those of a table), or a --controller tracks it"
+        ),
     )
     drive.add_argument(
-        "--plan-voltage", metavar="FILE", help="the same; the voltages for its torques are the input"
+        "--plan-voltage", metavar="FILE", help="the same; the voltages for these torques are the input"
     )
     inputs.add_argument(
         "--linear",
@@ -216,7 +223,8 @@ def _controlled(given: argparse.Namespace, arm: Arm) -> Run:
 def _simulated(given: argparse.Namespace, arm: Arm) -> Simulation:
     before = None if given.before is None else load_simulation(given.before, arm)
     drive, motion = _drive(given, arm)
-    duration = given.duration if given.duration is not None else motion.duration if motion else 0.0
+    table = next((x for x in drive.values() if isinstance(x, Schedule)), motion)
+    duration = _duration(given, table, 0.0 if before is None else float(before.t[-1]))
     usual = (np.zeros(arm.n),) * 2 if motion is None else (motion.q[0], motion.qd[0])
     q, qd = (
         at if text is None else read_state(arm, text, name, given.degrees)
@@ -272,9 +280,10 @@ def _check(given: argparse.Namespace) -> None:
                 raise InputError(
                     f"{option}: a controller follows the plan from its start to its end; leave it out."
                 )
-    elif given.duration is None and not has_plan:
+    elif given.duration is None and not (has_plan or given.torque_file or given.voltage_file):
         raise InputError(
-            "--duration: required without a --plan, but not given. See 'forearm simulate --help'."
+            "--duration: required without a --plan or a file of inputs, but not given. See 'forearm simulate "
+            "--help'."
         )
     else:
         for name in OF_CONTROLLERS:
@@ -300,6 +309,21 @@ def _drive(given: argparse.Namespace, arm: Arm) -> tuple[dict[str, Any], Plan | 
         quantity: Quantity = "torque" if name == "torque_file" else "voltage"
         return {quantity: Schedule.read(value, arm, how, quantity, columns_of(given))}, None
     return {name: read_per_joint(arm, value, name)}, None
+
+
+def _duration(given: argparse.Namespace, inputs: Schedule | Plan | None, start: float) -> float:
+    """As given, or that of the plan, or from the start to the last row of the file."""
+    if given.duration is not None:
+        return float(given.duration)
+    if not isinstance(inputs, Schedule):
+        return 0.0 if inputs is None else inputs.duration
+    end = float(inputs.times[-1])
+    if end <= start:
+        raise InputError(
+            f"--duration: the last row of the file is at {end:g} s, the simulation begins at {start:g} s; "
+            "add a later row, or give the duration."
+        )
+    return end - start
 
 
 def _method(given: argparse.Namespace, before: Simulation | None) -> dict[str, Any]:

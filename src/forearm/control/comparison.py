@@ -19,7 +19,7 @@ from forearm.control.actuators import DIRECT, Actuators, OldActuators
 from forearm.control.bookkeeping import check_motion
 from forearm.control.by_name import setting_for
 from forearm.control.controller import Controller
-from forearm.control.gains import BANDWIDTH
+from forearm.control.gains import BANDWIDTH, bandwidth_said
 from forearm.control.loop import run
 from forearm.control.reference import Reference, default_motion
 from forearm.control.registry import ControllerTrial, Setting, left_out, trials
@@ -165,8 +165,7 @@ class Comparison:
         ]
         before = (
             f"{self.arm.name}: motion of {self.duration:g} s, sampling period {1e3 * self.period:g} ms, "
-            f"bandwidth {self.bandwidth / (2.0 * math.pi):g} Hz "
-            f"(rule of twenty samples: {1e3 * self.longest_period:.3g} ms)",
+            f"{bandwidth_said(self.bandwidth)} (rule of twenty samples: {1e3 * self.longest_period:.3g} ms)",
             f"rms errors of joints, rad (m), and hand; loaded: with {self.payload:.4g} kg unknown to the "
             "controllers; rms torque",
         )

@@ -204,13 +204,13 @@ def fixed_point(
             f"fixed_point, word: expected one of {', '.join(map(str, WORDS))} bits, got {shorten(word)}."
         )
     settings = {"bandwidth": bandwidth, "gains": gains, "friction": friction, "period": period, "most": most}
-    traced, what = _traced(
+    traced, what, said = _traced(
         arm, function, {key: value for key, value in settings.items() if value is not None}
     )
     inside = input_ranges(arm, traced.inputs, ranges or {})
     title = identifier(name) if name is not None else identifier(f"{arm.name[:20]}_{function}_q{word}")
     lines = [f"{what}, of {arm.name}, {arm.n} joints, in fixed point of {word} bits.", ""]
-    lines += [f"Joints in order: {', '.join(j.name for j in arm.joints)}."]
+    lines += [f"Joints in order: {', '.join(j.name for j in arm.joints)}.", *said]
     kept = {a.name: "state" for a in traced.outputs if a.name == "state_next"}
     return program_in_fixed_point(traced, inside, word, title, lines, kept)
 
@@ -253,7 +253,8 @@ def program_in_fixed_point(
     return FixedPoint(source, word, inside, formats, wrong, graph, steps, results, bounds, errors, ends)
 
 
-def _traced(arm: Arm, function: str, settings: dict[str, Any]) -> tuple[Traced, str]:
+def _traced(arm: Arm, function: str, settings: dict[str, Any]) -> tuple[Traced, str, tuple[str, ...]]:
+    """The traced function, what it is, and for a law its gains in words."""
     check_arm(arm, "fixed_point", moves=True)
     if isinstance(function, str) and function in LAWS:
         law = law_of(arm, function, **settings)
@@ -262,13 +263,13 @@ def _traced(arm: Arm, function: str, settings: dict[str, Any]) -> tuple[Traced, 
             if law.has_state
             else LAWS[function]
         )
-        return law.traced, said
+        return law.traced, said, law.gains
     check_choice(function, (*FUNCTIONS, *LAWS), "fixed_point, function")
     if settings:
         raise InputError(
             f"fixed_point, {next(iter(settings))}: only laws support it ({', '.join(LAWS)}), not {function}."
         )
-    return trace(Tracing(arm, {}), [FUNCTIONS[function]]), FUNCTIONS[function].title
+    return trace(Tracing(arm, {}), [FUNCTIONS[function]]), FUNCTIONS[function].title, ()
 
 
 def _rounded_out(ends: Range, word: int) -> Range:

@@ -53,6 +53,11 @@ def critically_damped(n: int, bandwidth: float = BANDWIDTH, integral: bool = Fal
     return Gains(np.full(n, kp), np.full(n, kd), np.full(n, ki))
 
 
+def bandwidth_said(bandwidth: float) -> str:
+    """A bandwidth in words: its value, rad/s, and in Hz."""
+    return f"bandwidth {bandwidth:.6g} rad/s ({bandwidth / (2.0 * math.pi):.3g} Hz)"
+
+
 def joint_inertias(arm: Arm, q: ArrayLike | None = None) -> Floats:
     """Inertia that each joint moves by itself, M_jj (n,), rotors included, kg m^2 (kg).
 

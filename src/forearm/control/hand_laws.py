@@ -19,7 +19,7 @@ from forearm.control.controllers.gravity_compensation import GravityCompensation
 from forearm.control.controllers.impedance import Impedance
 from forearm.control.controllers.operational_space import OperationalSpace
 from forearm.control.gains import Gains
-from forearm.control.laws import INPUTS, LAWS, Law, driven_by
+from forearm.control.laws import INPUTS, LAWS, Law, driven_by, gains_said
 from forearm.control.model_error import without_friction
 from forearm.errors import InputError, shorten
 from forearm.values import check_choice
@@ -31,6 +31,7 @@ HAND_LAWS: dict[str, Callable[..., LawOfArm]] = {
     "admittance": Admittance,
 }
 NOT_GAINS = ("lower", "upper")  # infinite for joints without limits
+DERIVED = "transition"  # from mobility, spring, damper and the period
 
 
 class LawOfArm(Protocol):
@@ -73,9 +74,11 @@ def arm_law_of(
     return found
 
 
-def law_in_hand_space(arm: Arm, law: ArmLaw, most: ArrayLike | None, open_gains: bool) -> Law:
+def law_in_hand_space(
+    arm: Arm, law: ArmLaw, most: ArrayLike | None, open_gains: bool, bandwidth: float | None
+) -> Law:
     """A law traced from a sample to voltages, or torques if a motor is unknown; the reference one period
-    ahead is replaced by the present one.
+    ahead is replaced by the present one. `bandwidth` is that of its gains, if it is known.
     """
     tracing = Tracing(law.arm, {})
     inputs = dict.fromkeys(INPUTS, arm.n) | {k: v for k, v in law.reads.items() if k == "force"}
@@ -94,7 +97,9 @@ def law_in_hand_space(arm: Arm, law: ArmLaw, most: ArrayLike | None, open_gains:
     x = given | numbers | {"qd_ahead": given["qd_wanted"]}
     traced = traced_law(law, tracing, x, arguments, drive)
     kept = (state, law.meaning("state")) if state else ()
-    return Law(law.about, arm, traced, parameters, drives[0], tracing.regrouped, inputs, *kept)
+    gains = {name: row for name, row in law.numbers.items() if name not in (*NOT_GAINS, DERIVED)}
+    said = gains_said(gains, {}, bandwidth)
+    return Law(law.about, arm, traced, parameters, drives[0], tracing.regrouped, inputs, said, *kept)
 
 
 def _numbers(tracing: Tracing, law: ArmLaw, is_open: bool) -> tuple[dict[str, Any], dict[str, float]]:

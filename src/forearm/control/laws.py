@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ from forearm.control.controller import most_torques
 from forearm.control.controllers.forces import inputs_named, traced_vectors
 from forearm.control.controllers.formulas import CONTROL_LAWS, LawInputs, Vector, clamped, state_next
 from forearm.control.controllers.traced_model import TracedModel
-from forearm.control.gains import BANDWIDTH, Gains, critically_damped, joint_gains
+from forearm.control.gains import BANDWIDTH, Gains, bandwidth_said, critically_damped, joint_gains
 from forearm.control.model_error import without_friction
 from forearm.drives.motor import constants_of
 from forearm.errors import InputError, ModelError, shorten
@@ -30,6 +31,8 @@ LAWS = {
     "pid_gravity": "PID + gravity: kp e + kd e' + ki T times the sum of e + g(q)",
 }
 PERIOD = 1e-3  # s
+TORQUE_UNITS = {"kp": "N m/rad (N/m)", "kd": "N m s/rad (N s/m)", "ki": "N m/(rad s) (N/(m s))"}
+ACCELERATION_UNITS = {"kp": "1/s^2", "kd": "1/s", "ki": "1/s^3"}
 INPUTS = ("q", "qd", "q_wanted", "qd_wanted", "qdd_wanted")
 
 
@@ -44,6 +47,7 @@ class Law:
     output: str  # "voltage" or "tau"
     regrouped: bool
     inputs: dict[str, int]  # inputs of a sample with their lengths
+    gains: tuple[str, ...]  # the bandwidth and the gains in words
     state: int = 0  # length of the state,
     kept: str = "nothing"  # and what it holds
 
@@ -90,7 +94,24 @@ def law_of(
     tracing.name_turns()
     traced = traced_vectors(tracing, names, results)
     inputs, kept = dict.fromkeys(INPUTS, arm.n), (arm.n, "the sum of position errors") if integral else ()
-    return Law(LAWS[law], arm, traced, parameters, output, tracing.regrouped, inputs, *kept)
+    values = {"kp": chosen.kp, "kd": chosen.kd} | ({"ki": chosen.ki} if integral else {})
+    units = ACCELERATION_UNITS if law == "computed_torque" else TORQUE_UNITS
+    said = gains_said(values, units, None if gains else bandwidth)
+    return Law(LAWS[law], arm, traced, parameters, output, tracing.regrouped, inputs, said, *kept)
+
+
+def gains_said(
+    values: Mapping[str, Floats], units: Mapping[str, str], bandwidth: float | None
+) -> tuple[str, ...]:
+    """Lines that state the gains by name, and the bandwidth they are from if there is one."""
+    if not values:
+        return ()
+    origin = "" if bandwidth is None else f", critically damped, {bandwidth_said(bandwidth)}"
+    listed = {name: ", ".join(f"{x:.6g}" for x in row) for name, row in values.items()}
+    return (
+        f"Gains{origin}:",
+        *(f"  {name} = {row} {units.get(name, '')}".rstrip() for name, row in listed.items()),
+    )
 
 
 def _gains(

@@ -80,7 +80,8 @@ def identify(
             alike; "robust": outliers count less.
         cutoff: cut-off frequency of the position filter, Hz; None: chosen from the data.
         derivatives: "position" or "logged": source of qd and qdd; None: logged if both are present.
-        effort: "tau", "current" or "voltage", if logs have several.
+        effort: "tau", "current" or "voltage", if logs have several; None: for simulations "tau", the torque
+            of the motors, whatever drove them.
         total_mass: of the moving bodies, kg, or (value, deviation); None: unknown.
         prior: relative uncertainty of the arm file's inertial parameters, used where data carry no
             information; or a `Prior`.

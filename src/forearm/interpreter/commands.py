@@ -118,15 +118,7 @@ def _close_output_file(session: Session, _answers: Answers, _given: int) -> None
 def _database_read(session: Session, answers: Answers, _given: int) -> None:
     arm = load(plain(answers.text("Arm file, or name of a built-in arm?")))
     session.load(arm)
-    gravity = session.variables.gravity
-    session.output.show(welcome(arm, gravity))
-    if not np.array_equal(arm.gravity, session.variables.arm.gravity):
-        own = (
-            "along z only, unlike that of the arm file"
-            if arm.gravity[:2].any()
-            else f"that of the arm file is {number(-arm.gravity[2], 8)}"
-        )
-        session.output.show(f"note: gravity is that of the session, {number(gravity, 8)}; {own}")
+    session.output.show(welcome(arm, session.variables.gravity))
 
 
 def _help(session: Session, answers: Answers, given: int) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.interpreter.lines import LineSource
 from forearm.interpreter.output import Output
-from forearm.interpreter.variables import Variables
+from forearm.interpreter.variables import DIGITS, Variables
 from forearm.simulation.result import Simulation
 from forearm.simulation.windings import has_inductance
 from forearm.tables import number
@@ -22,11 +24,13 @@ class Session:
     lines: LineSource
     output: Output
     simulation: Simulation | None = None
+    has_set_gravity: bool = False
     is_over: bool = False
 
     def assign(self, name: str, values: list[float]) -> None:
         """Set a variable, and report what the drives cannot follow."""
         self.variables = self.variables.set(name, values)
+        self.has_set_gravity |= name == "gravity"
         if name in ("torque", "voltage", "DACOut", "omega"):
             self.show_notes()
 
@@ -61,12 +65,18 @@ class Session:
 
 
 def welcome(arm: Arm, gravity: float) -> str:
-    """Describe the loaded arm, and the direction of gravity."""
+    """Describe an arm and the direction of gravity, with that of the arm file if it is another."""
     joints = ", ".join(joint.name for joint in arm.joints[:8]) + (", ..." if arm.n > 8 else "")
     way = "no gravity" if gravity == 0.0 else f"z of the base points {'down' if gravity < 0.0 else 'up'}"
-    text = f"{arm.name}: {arm.n} joints ({joints}); gravity = {number(gravity, 8)}: {way}"
-    return (
-        f"{text}\nnote: winding inductance is neglected; currents follow the voltages"
-        if has_inductance(arm)
-        else text
-    )
+    lines = [f"{arm.name}: {arm.n} joints ({joints}); gravity = {number(gravity, DIGITS)}: {way}"]
+    if has_inductance(arm):
+        lines.append("note: winding inductance is neglected; currents follow the voltages")
+    if not np.array_equal(arm.gravity, (0.0, 0.0, -gravity)):
+        own = number(-arm.gravity[2], DIGITS)
+        file = (
+            "along z only, unlike that of the arm file"
+            if arm.gravity[:2].any()
+            else f"that of the arm file is {own}: 'gravity = {own}' sets it"
+        )
+        lines.append(f"note: gravity is that of the session, {number(gravity, DIGITS)}; {file}")
+    return "\n".join(lines)

@@ -8,11 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from forearm.errors import InputError, StepWarning, shorten
+from forearm.arm.arm import Arm
+from forearm.dynamics.reference import inverse
+from forearm.errors import IgnoredWarning, InputError, StepWarning, shorten
 from forearm.interpreter.lines import Answers, whole_number
 from forearm.interpreter.session import Session
 from forearm.interpreter.sets import plain
-from forearm.interpreter.variables import Floats, Variables
+from forearm.interpreter.variables import DIGITS, Floats, Variables
+from forearm.logs.motion import MotionLog, read_motion_log
 from forearm.simulation.arguments import Sampling
 from forearm.simulation.joining import joined
 from forearm.simulation.machine import simulator_of
@@ -20,7 +23,9 @@ from forearm.simulation.result import Simulation
 from forearm.simulation.run import simulate
 from forearm.simulation.schedule import Schedule
 from forearm.simulation.stability import warn_of_long_steps
+from forearm.tables import number
 
+ROWS, SAME = 21, 1e-6  # rows of a motion that are compared, and their largest error, of its largest torque
 METHOD, STEP = "rk3", 1e-3  # s. Swartz: third-order Runge-Kutta with a fixed stepsize of 1 millisecond
 MOST_STEPS = 1_000_000
 ELSEWHERE = ", or method 'radau', with forearm simulate: those of sim are fixed"
@@ -38,7 +43,8 @@ def simulated(session: Session, answers: Answers) -> tuple[Simulation, Variables
     if is_new and answers.choice("Set theta and omega to zero first? (yes or no)", YES_NO):
         zero = np.zeros(v.arm.n)
         v = replace(v, theta=zero, omega=zero).tied()
-    drive, steps = _drive(answers, v)
+    drive, steps, file = _drive(answers, v)
+    v = _under_its_gravity(session, v, file, is_new) if file else v
     start = 0.0 if before is None else float(before.t[-1])
     duration = _duration(drive, start) if isinstance(drive, Schedule) else STEP * steps
     run = _run(v, drive, duration, before)
@@ -63,28 +69,66 @@ def _to_go_on(session: Session) -> Simulation:
     return before
 
 
-def _drive(answers: Answers, v: Variables) -> tuple[Floats | Schedule, int]:
-    """A schedule, or the held input and its number of steps."""
+def _drive(answers: Answers, v: Variables) -> tuple[Floats | Schedule, int, str]:
+    """A schedule and its file, or the held input and its number of steps."""
     text = answers.text("Is a voltage schedule file used? (yes, its name, no, or the number of timesteps)")
     if text and "yes".startswith(text.lower()):
         text = answers.text("Name of the voltage schedule file?")
-        return _schedule(text, v), 0
+        return _schedule(text, v), 0, text
     if text and "no".startswith(text.lower()):
         text = answers.text("Number of timesteps?")
-        return _held(v), _steps(text)
+        return _held(v), _steps(text), ""
     if whole_number(text) is not None:
-        return _held(v), _steps(text)
+        return _held(v), _steps(text), ""
     if "." not in text and not os.path.exists(text):
         raise InputError(
             f"simulate: expected an existing file, or a whole number of timesteps from 1 to {MOST_STEPS}, "
             f"got {shorten(text)}. Give a voltage schedule file with its extension, such as volts.csv."
         )
-    return _schedule(text, v), 0
+    return _schedule(text, v), 0, text
 
 
 def _schedule(text: str, v: Variables) -> Schedule:
     """The schedule in a file; for the table of a motion its voltages, or torques if there are no motors."""
     return Schedule.read(plain(text), v.arm, quantity="torque" if v.voltage is None else "voltage")
+
+
+def _under_its_gravity(session: Session, v: Variables, file: str, is_new: bool) -> Variables:
+    """The variables with the gravity of a motion that is replayed: that of the arm file, if the torques in
+    its table are those of the arm under it and not under the session's. A gravity that was set stays.
+    """
+    motion = _motion_in(file, v.arm)
+    own = v.arm.replace(gravity=v.file_gravity)
+    if motion is None or _is_of(motion, v.arm) or not _is_of(motion, own):
+        return v
+    gravity = -float(v.file_gravity[2])
+    if v.file_gravity[:2].any():
+        said, is_used = " along another axis than z; 'forearm simulate' replays it", False
+    else:
+        is_used = is_new and not session.has_set_gravity
+        said = f" = {number(gravity, DIGITS)}, {'used from here on' if is_used else 'unlike here'}"
+    session.output.show(f"note: the motion in {file} is one under gravity{said}")
+    return v.set("gravity", [gravity]) if is_used else v
+
+
+def _motion_in(file: str, arm: Arm) -> MotionLog | None:
+    """The motion with its torques in a table; None in one that has inputs alone."""
+    names = ("q", "qd", "qdd", "tau")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IgnoredWarning)  # the schedule has told them
+            log = read_motion_log(file, [joint.name for joint in arm.joints], used=names)
+    except InputError:
+        return None
+    return log if set(names) <= set(log.blocks) else None
+
+
+def _is_of(motion: MotionLog, arm: Arm) -> bool:
+    """Whether the torques of a motion are those of the arm, in most of its rows."""
+    rows = np.linspace(0, len(motion.t) - 1, min(len(motion.t), ROWS)).astype(int)
+    q, qd, qdd, tau = (motion.blocks[name][rows] for name in ("q", "qd", "qdd", "tau"))
+    off = np.abs(inverse(arm, q, qd, qdd) - tau).max(axis=1)
+    return bool(np.median(off) <= SAME * np.abs(tau).max())
 
 
 def _held(v: Variables) -> Floats:

@@ -48,13 +48,14 @@ class Variables:
     """The variables that commands use. Torque and voltage are coupled by the motors at the present omega.
     Swartz (11), (12).
 
-    `arm` has the gravity of this session, (0, 0, -gravity), and its currents follow the voltages without
-    delay. `kept` is the one of torque and voltage that was set, which stays when omega changes. A voltage
-    that was set is the converter's output for `asked`. Both are None for an arm with incompletely specified
-    motors.
+    `arm` has the gravity of this session, (0, 0, -gravity), instead of `file_gravity`, (3,), that of its
+    file, and its currents follow the voltages without delay. `kept` is the one of torque and voltage that
+    was set, which stays when omega changes. A voltage that was set is the converter's output for `asked`.
+    Both are None for an arm with incompletely specified motors.
     """
 
     arm: Arm
+    file_gravity: Floats
     gravity: float
     dac: DAC
     theta: Floats
@@ -72,7 +73,7 @@ class Variables:
         falling = without_inductance(arm).replace(gravity=(0.0, 0.0, -gravity))
         converter_of(falling, dac or DAC())
         voltage = None if without_constants(arm) else zero
-        return cls(falling, gravity, dac or DAC(), zero, zero, zero, zero, voltage, voltage)
+        return cls(falling, arm.gravity, gravity, dac or DAC(), zero, zero, zero, zero, voltage, voltage)
 
     @property
     def converter(self) -> Converter:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from forearm.drives.coordinates import Coordinates
 from forearm.drives.elasticity import spring_stiffness
-from forearm.drives.joint import drives_of
+from forearm.drives.joint import drives_of, rotor_inertia
 from forearm.drives.motor import constants_of
 from forearm.dynamics.reference import inertia_matrix
 from forearm.errors import StepWarning
@@ -75,6 +75,23 @@ def _mobility(coordinates: Coordinates, q: Floats) -> Floats:
         return np.asarray(np.linalg.inv(M), dtype=np.float64)
     except np.linalg.LinAlgError:
         return np.full(M.shape, np.inf)
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _fastest_anywhere(coordinates: Coordinates, voltage: bool) -> float:
+    """A bound on the rate in every configuration, as M is never less than the rotors' N^2 J; infinite where
+    springs swing.
+    """
+    damping, stiffness = _local_terms(coordinates, voltage)
+    if stiffness.any():
+        return math.inf
+    decay, least = np.diagonal(damping), rotor_inertia(coordinates.mechanics)
+    braked = decay > 0.0
+    return (
+        math.inf
+        if (least[braked] == 0.0).any()
+        else float(np.max(decay[braked] / least[braked], initial=0.0))
+    )
 
 
 @lru_cache(maxsize=MOST_KEPT)
@@ -150,8 +167,9 @@ def warn_of_long_steps(
     this one. One warning is issued, for the first configuration concerned; configurations are checked until
     one has so much margin that no other can lack it. Returns the step as a share of the longest stable one.
     """
-    share = 0.0
-    for q in postures:
+    most = longest_step(method, _fastest_anywhere(simulator.coordinates, simulator.voltage))
+    share = step / most if most else math.inf
+    for q in postures if share > NEAR else ():
         rate, freedom = fastest_decay(simulator.coordinates, simulator.voltage, q)
         most = longest_step(method, rate)
         share = step / most

@@ -24,6 +24,7 @@ from forearm.studies.report.page import SIMULATIONS, report_page
 from forearm.studies.report.source import ReportFigure, ReportVariable
 from forearm.studies.report.summary import statistics
 from forearm.studies.rows.row_simulation import arm_of_row, simulate_row
+from forearm.studies.storage.memory_results import MemoryResults
 from forearm.studies.storage.result_folder import ResultFolder
 from forearm.studies.study import Study
 from forearm.studies.variable_units import variable_unit
@@ -34,19 +35,18 @@ BLOCK = 50_000  # rows of a table written per block
 
 
 class StudyResults:
-    """Computed rows of a study in a folder of Parquet files; created by `fa.sweep` or `read`.
+    """Computed rows of a study, in memory or in a folder of Parquet files; created by `fa.sweep` or `read`.
 
-    Columns are read on demand, so that millions of rows need little memory. Other programs can read the
-    folder `parts` as one Parquet table.
+    Columns of a folder are read on demand, so that millions of rows need little memory. Other programs can
+    read the folder `parts` as one Parquet table.
 
     Args:
-        folder: the results folder.
+        folder: the results folder, or the results in memory.
         study: the study.
     """
 
-    def __init__(self, folder: ResultFolder, study: Study) -> None:
+    def __init__(self, folder: ResultFolder | MemoryResults, study: Study) -> None:
         self.folder, self.study = folder, study
-        self.is_temporary = False  # whether the folder is deleted with these results
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> StudyResults:
@@ -55,8 +55,8 @@ class StudyResults:
         return cls(folder, study_of(folder.manifest))
 
     @property
-    def path(self) -> Path:
-        """The folder."""
+    def path(self) -> Path | None:
+        """The folder; None: in memory."""
         return self.folder.path
 
     @property
@@ -88,8 +88,11 @@ class StudyResults:
         facts += [("seed", str(study.design.seed))] if self.design != "grid" else []
         facts += [("driven by", f"{run.law} along a motion" if run.law else driving)]
         facts += [("step", f"{run.step:g} s, {run.method}")]
-        kept = "temporary: give fa.sweep a folder for commands that show a row" if self.is_temporary else ""
-        return [*facts, *([("folder", kept)] if kept else [])]
+        return (
+            facts
+            if self.path
+            else [*facts, ("folder", "none: give fa.sweep one for commands that show a row")]
+        )
 
     @cached_property
     def variables(self) -> list[ReportVariable]:
@@ -109,8 +112,8 @@ class StudyResults:
 
     @property
     def command(self) -> str:
-        """The command that continues these results; FOLDER stands for a temporary one."""
-        return f"forearm sweep {'FOLDER' if self.is_temporary else shlex.quote(str(self.path))}"
+        """The command that continues these results; FOLDER stands for one that is still to be given."""
+        return f"forearm sweep {shlex.quote(str(self.path)) if self.path else 'FOLDER'}"
 
     def column(self, name: str, /) -> NDArray[Any]:
         """A variable, a figure or the "row" numbers of all computed rows, in row order."""
@@ -214,7 +217,7 @@ class StudyResults:
             values = [number(x, 4) for key, x in found.items() if key != "failed"]
             rows.append([figure.name, figure.unit, *values, str(int(found["failed"]))])
         done = self.done
-        said = f"{self.name}: {done} of {self.rows} rows computed, in {self.path}"
+        said = f"{self.name}: {done} of {self.rows} rows computed, in {self.path or 'memory'}"
         return Report(header if done else (), rows if done else (), "", [said], self._failed())
 
     def _failed(self) -> list[str]:
@@ -234,7 +237,8 @@ class StudyResults:
         return self.done
 
     def __repr__(self) -> str:
-        return f"<StudyResults of {self.name!r}: {self.done} of {self.rows} rows in {str(self.path)!r}>"
+        place = str(self.path or "memory")
+        return f"<StudyResults of {self.name!r}: {self.done} of {self.rows} rows in {place!r}>"
 
     def _repr_html_(self) -> str:
         return self.describe().html()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from forearm.arm.arm import Arm
-from forearm.errors import InputError
+from forearm.errors import InputError, shorten
+from forearm.logs.motion import FORMAT as TABLE
 from forearm.reading.fields import ChoiceField, ListField, NumberField, TableField
-from forearm.reading.textfile import read_json, write_text
+from forearm.reading.textfile import read_json_table, write_text
 from forearm.trajectories.continuous_snap.motion import SmoothMotion
 from forearm.trajectories.continuous_snap.motion_file import FORMAT as SMOOTH
 from forearm.trajectories.continuous_snap.motion_file import smooth_motion_from_document
@@ -28,6 +30,7 @@ from forearm.trajectories.shortest_time.motion_file import FORMAT as PATH_MOTION
 from forearm.trajectories.shortest_time.motion_file import path_motion_from_document
 from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.switching import Switching
+from forearm.trajectories.switching_file import FORMAT as SWITCHING
 from forearm.trajectories.switching_file import switching_from_document
 
 LoadedMotion = Switching | JerkMotion | SmoothMotion | HandLine | RecordedMotion | PathMotion | SeriesMotion
@@ -64,6 +67,19 @@ def _kind(written: object) -> str:
     return str(written).partition("/")[0]
 
 
+# Readers of whole documents by their kind of format; they check the version.
+READERS: Mapping[str, Callable[[Any, str], LoadedMotion]] = {
+    _kind(name): read
+    for name, read in (
+        (SWITCHING, switching_from_document),
+        (JERK_FORMAT, jerk_motion_from_document),
+        (SMOOTH, smooth_motion_from_document),
+        (PATH_MOTION, path_motion_from_document),
+        (SERIES, series_motion_from_document),
+    )
+}
+
+
 def load_motion(arm: Arm, path: str | os.PathLike[str]) -> LoadedMotion:
     """Load a motion from a .json file written by `save`: switching points, phases of constant jerk,
     polynomials of continuous snap, a Cartesian line (recomputed for the arm), a motion along a path, a
@@ -74,22 +90,20 @@ def load_motion(arm: Arm, path: str | os.PathLike[str]) -> LoadedMotion:
         path: the file.
     """
     where = Path(path)
-    document = read_json(where)
-    if isinstance(document, dict) and "t" in document:
-        return recorded(read_motion(arm, where))
-    kind = _kind(document.get("format")) if isinstance(document, dict) else ""
+    document = read_json_table(where, "a format, or t and q")
+    kind = _kind(document.get("format", TABLE if "t" in document else None))
     if kind == _kind(PATH_FORMAT):
         raise InputError(f"{where.name}: it holds a path without timing; use fa.time_optimal to time it.")
-    if kind == _kind(PATH_MOTION):
-        return path_motion_from_document(document, where.name)
-    if kind == _kind(SERIES):
-        return series_motion_from_document(document, where.name)
-    if kind == _kind(JERK_FORMAT):
-        return jerk_motion_from_document(document, where.name)
-    if kind == _kind(SMOOTH):
-        return smooth_motion_from_document(document, where.name)
+    if kind == _kind(TABLE):
+        return recorded(read_motion(arm, where))
+    if kind in READERS:
+        return READERS[kind](document, where.name)
     if kind != _kind(FORMAT):
-        return switching_from_document(document, where.name)
+        known = ", ".join(sorted((*READERS, _kind(TABLE), _kind(FORMAT))))
+        raise InputError(
+            f"{where.name}, format: expected one of {known}, got {shorten(document.get('format'))}. A table "
+            "of samples needs none: t and q."
+        )
     data = HAND_LINE.read(document, where.name)
     asked = {name: value for name, value in data.items() if name != "format"}
     try:

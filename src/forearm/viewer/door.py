@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import os
 import shlex
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from forearm.kinematics.arguments import one_state
 from forearm.reading.textfile import write_text
 from forearm.simulation.result import Simulation
 from forearm.values import check_ending, check_whole
-from forearm.viewer.live import LiveStudio, live_studio
+from forearm.viewer.live import LiveStudio, is_script, live_studio
 from forearm.viewer.recording import recording_of, summary_of
 from forearm.viewer.studio_page import studio_page
 from forearm.visuals.load import load_visuals
@@ -98,6 +99,8 @@ def studio(
     """Write one offline page that contains the arm's own dynamics. Without a path, serve it on this machine
     and show what the program sends.
 
+    A script that sends nothing prints the address at its end and serves the page until Ctrl-C.
+
     Args:
         arm: an arm, or a name or file for `fa.load`; two of them are shown side by side.
         path: the page to write, .html; None: a `LiveStudio` serves it.
@@ -115,7 +118,7 @@ def studio(
     if path is not None:
         return write_studio(shown, path, triangles=triangles, q=q)
     ask = _checked_ask(shown, triangles, q)
-    return live_studio(
+    live = live_studio(
         lambda policy, script: page_text(
             shown, triangles=triangles, ask=ask, policy=policy, more_script=script
         ),
@@ -123,6 +126,8 @@ def studio(
         host=host,
         port=port,
     )
+    live.is_awaited = is_script(sys._getframe(1).f_globals.get("__name__", ""))
+    return live
 
 
 def write_studio(

@@ -9,10 +9,12 @@ import os
 import re
 import secrets
 import socket
+import sys
 import threading
 import time
 import webbrowser
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -32,6 +34,7 @@ SCRIPT = Path(__file__).with_name("page") / "live.js"
 POLICY = "; connect-src 'self'"  # additional permissions of a served page
 EVERYWHERE = ("0.0.0.0", "::")
 TOKEN_BYTES = 24
+LOOK = 0.2  # s between checks whether a studio that is waited for was closed
 HEIGHT = 640  # px in a notebook
 # sampling of a plan: 1/s, least and largest number of rows
 PLAN_RATE, LEAST_ROWS, MOST_ROWS = 250.0, 50, 2000
@@ -77,6 +80,7 @@ class LiveStudio:
         self._joints: list[Floats | None] = [None] * len(arms)
         self._lock = threading.Lock()
         self._end = ""  # why sending is no longer possible
+        self.is_awaited = False  # at the end of the program; one that sends or reads ends when it likes
         self._feed = LiveFeed(len(arms))
         token = None if host is None else secrets.token_urlsafe(TOKEN_BYTES)
         try:
@@ -101,6 +105,11 @@ class LiveStudio:
         self._check_open("open")
         return webbrowser.open(self._url)
 
+    def wait(self) -> None:
+        """Print the address, and serve until Ctrl-C or `close`."""
+        self._check_open("wait")
+        _serve([self])
+
     def send(
         self,
         q: ArrayLike,
@@ -123,6 +132,7 @@ class LiveStudio:
             arm: which arm on the page, from 0.
         """
         self._check_open("send")
+        self.is_awaited = False
         n = self._size(arm, "send")
         given = {"q": q} | {name: x for name, x in (("qd", qd), ("tau", tau)) if x is not None}
         values: dict[str, Any] = {
@@ -141,6 +151,7 @@ class LiveStudio:
             arm: which arm on the page, from 0.
         """
         self._check_open("plan")
+        self.is_awaited = False
         t, q = _rows(motion, self._size(arm, "plan"))
         self._feed.add_plan(int(arm), {"t": t.tolist(), "q": q.tolist()})
 
@@ -151,6 +162,7 @@ class LiveStudio:
             arm: which arm on the page, from 0.
         """
         self._size(arm, "joints")
+        self.is_awaited = False
         q = self._joints[arm]
         return None if q is None else q.copy()
 
@@ -275,7 +287,26 @@ def _bracketed(host: str) -> str:
 _open: set[LiveStudio] = set()  # serving until closed, even if no longer referenced
 
 
+def is_script(caller: str) -> bool:
+    """Whether the module of this name is a program of its own: not an import, a prompt or a notebook."""
+    return caller == "__main__" and not hasattr(sys, "ps1") and not sys.flags.interactive
+
+
+def _serve(studios: Sequence[LiveStudio]) -> None:
+    """Print addresses, and serve until Ctrl-C or until all are closed."""
+    for studio in studios:
+        print(f"studio of {shorten(studio._name)}: {studio.url} (Ctrl-C ends it)", flush=True)
+    with suppress(KeyboardInterrupt):
+        while not all(studio._end for studio in studios):
+            time.sleep(LOOK)
+    for studio in studios:
+        studio.close()
+
+
 def _close_all() -> None:
+    """The end of the program: studios that it opened and left alone are served until Ctrl-C."""
+    if getattr(sys, "last_value", None) is None:  # no error ended the program
+        _serve([studio for studio in _open if studio.is_awaited])
     for studio in list(_open):
         studio.close()
 

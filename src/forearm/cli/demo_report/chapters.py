@@ -46,12 +46,12 @@ class Studied:
 
 @dataclass(frozen=True, eq=False)
 class Chapters:
-    """The results beyond one motion; `study` is None without pyarrow."""
+    """The results beyond one motion."""
 
     fastest: Plan
     board: Source
     learned: Learned
-    study: Studied | None
+    study: Studied
 
 
 def fastest(arm: Arm) -> Plan:

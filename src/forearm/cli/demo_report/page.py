@@ -186,9 +186,7 @@ def _learned(arm: Arm, learned: Learned) -> str:
     return table(["rms torque error, N m", "model 30 % wrong", "identified model"], rows)
 
 
-def _study(study: Studied | None) -> str:
-    if study is None:
-        return "<p>Skipped: studies need pyarrow: <code>pip install 'forearm[parquet]'</code>.</p>"
+def _study(study: Studied) -> str:
     rows = [[name, unit or "-", *(number(x, 3) for x in values)] for name, unit, *values in study.table]
     share = f"<p>{study.overloaded:.0%} of the {study.rows:,} arms exceed a torque limit of the arm.</p>"
     return table(["value", "unit", "5 %", "median", "95 %", "largest"], rows) + share

@@ -14,6 +14,7 @@ from forearm.values import check_choice
 READ = ("measured_q", "q", "qd", "qdd", "tau", "current", "voltage")
 EFFORTS = ("tau", "current", "voltage")
 DERIVATIVES = ("logged", "position")
+SIMULATED = "energy_supplied"  # only tables of simulations have it; their tau is the torque of the motors
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,11 @@ def _effort(there: Sequence[str], ignored: Sequence[str], name: str, wanted: str
             f"{name}: no joint effort (tau, current or voltage); the log has {listed([*there, *ignored])}. "
             "Map the columns: columns={'theirs': 'tau'} (--columns theirs=tau)."
         )
-    if "tau" in found and len(found) > 1:
+    if found == ["tau"] or ("tau" in found and SIMULATED in ignored):
+        return "tau"
+    if "tau" in found:
         raise InputError(
             f"{name}: found {' and '.join(found)}; choose which to fit: "
             f"effort={' or '.join(map(repr, found))}."
         )
-    return "voltage" if "voltage" in found else cast(EffortKind, found[0])
+    return "voltage" if "voltage" in found else "current"

@@ -54,7 +54,7 @@ def open_log(log: Any, asked: LogRequest) -> LogTable:
     if hasattr(log, "keys") and hasattr(log, "__getitem__"):
         return _from_arrays({str(key): log[key] for key in log.keys()}, asked, "log")  # noqa: SIM118
     if isinstance(getattr(log, "log", None), MotionLog):
-        return _from_motion(log.log, asked)
+        return _from_motion(log.log, replace(asked, effort=asked.effort or "tau"))  # computed, not measured
     raise InputError(
         "log: expected the path of a file, arrays by name, or a plan or simulation result, got "
         f"{shorten(log)}."

@@ -20,7 +20,7 @@ from forearm.studies.storage.result_folder import StudyError
 GUARD = "if __name__ == '__main__':"
 WAIT = 0.5  # s granted to a process to end after its pipe is closed
 
-Task = Callable[[int], bytes]
+Task = Callable[[int], Any]  # the bytes or the columns of a part
 
 
 class WorkerDied(BrokenExecutor):
@@ -50,8 +50,8 @@ class InProcesses:
         self._has_answered = False  # set once any process has answered
         self._refusal: StudyError | None = None  # why processes cannot start at all
 
-    def __call__(self, part: int) -> bytes:
-        """The bytes of a part, computed by this thread's process."""
+    def __call__(self, part: int) -> Any:
+        """A part, computed by this thread's process."""
         process, pipe = self._own()
         try:
             # Not passed as an argument: if the process ended before reading it, the starter would wait for
@@ -70,8 +70,7 @@ class InProcesses:
         self._has_answered = True
         if not is_good:
             raise reply
-        data: bytes = reply
-        return data
+        return reply
 
     def close(self) -> None:
         """End the processes immediately."""

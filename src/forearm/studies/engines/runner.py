@@ -20,10 +20,12 @@ from typing import Any, NamedTuple, Protocol
 from forearm.errors import ForearmError, InputError, shorten
 from forearm.progress import Progress
 from forearm.studies.engines.process_workers import InProcesses, Task, WorkerDied
+from forearm.studies.storage.memory_results import MemoryResults
 from forearm.studies.storage.result_folder import ResultFolder, StudyError
 from forearm.values import check_choice, check_whole
 
 ENGINES = ("threads", "processes")
+Results = ResultFolder | MemoryResults
 ASKED = 5.0  # s between queries of an executor's worker count
 ROUNDS = 3  # scans of the folder: parts may disappear while others are computed
 MAX_SHOWN = 5  # failed parts listed in a message
@@ -62,7 +64,7 @@ class PartExecutor(Protocol):
 
 
 def run_parts(
-    folder: ResultFolder,
+    folder: Results,
     task: Task,
     executor: Any = None,
     *,
@@ -75,8 +77,9 @@ def run_parts(
     """Compute and commit the missing parts of a folder; return how many parts this run committed.
 
     Args:
-        folder: The folder, opened for writing.
-        task: Returns the Parquet bytes of a part (`part_bytes`); picklable unless run by threads.
+        folder: The folder, opened for writing, or the parts in memory.
+        task: Returns the Parquet bytes of a part (`part_bytes`), or for parts in memory its columns;
+            picklable unless run by threads.
         executor: A `PartExecutor` or a Dask client; it stays open (default: local workers).
         workers: Number of concurrent workers (default: the executor's, or the cores of this machine).
         engine: "threads" or "processes", for local workers.
@@ -99,8 +102,8 @@ def run_parts(
     left = folder.missing(parts)
     if left:
         raise StudyError(
-            f"{folder.path}: expected the {len(parts)} parts of this run, but {len(left)} are missing again: "
-            "another process removes or changes files there. Stop it, then run the same command again."
+            f"{folder.place}: expected the {len(parts)} parts of this run, but {len(left)} are missing "
+            "again: another process removes or changes files there. Stop it, then run the same command again."
         )
     return done
 
@@ -110,7 +113,7 @@ class _PartRun:
 
     def __init__(
         self,
-        folder: ResultFolder,
+        folder: Results,
         pool: _Pool,
         retries: int,
         missing: list[int],
@@ -197,8 +200,9 @@ class _PartRun:
         part = self._flying.pop(future)
         try:
             data = future.result()
-            if not isinstance(data, bytes):
-                raise InputError(f"task: expected bytes, got {shorten(data)}.")
+            is_part = isinstance(data, self._folder.part_type)
+            if not is_part:
+                raise InputError(f"task: expected {self._folder.part_type.__name__}, got {shorten(data)}.")
         except Exception as error:
             self._fail(part, error)
             return
@@ -245,10 +249,7 @@ class _PartRun:
             lines.append(f"  the executor accepts no more parts: {reason}; create a new one")
         what = f"{len(parts)} {'part' if len(parts) == 1 else 'parts'} failed" if parts else "it was stopped"
         return StudyError(
-            f"{self._folder.path}: {what}:\n"
-            + "\n".join(lines)
-            + f"\n{self._folder.kept()}; fix the cause, then run the same command again: it computes only "
-            "what is missing."
+            f"{self._folder.place}: {what}:\n" + "\n".join(lines) + f"\n{self._folder.on_failure()}"
         )
 
     def _described(self, part: int, error: Exception) -> str:

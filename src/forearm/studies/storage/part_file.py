@@ -94,16 +94,6 @@ def read_columns(path: Path, names: Sequence[str]) -> dict[str, NDArray[Any]]:
     return {name: table[name].to_numpy() for name in table.column_names}
 
 
-def empty_column(kind: str, count: int) -> NDArray[Any]:
-    """Empty array for the values of a column.
-
-    Args:
-        kind: Its type in the manifest.
-        count: Number of values.
-    """
-    return np.empty(count, object if kind == "string" else kind)
-
-
 def _arrow_array(name: str, values: NDArray[Any], count: int) -> Any:
     core = arrow_for("results").core
     array = np.asarray(values)

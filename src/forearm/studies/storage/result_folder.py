@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from forearm.errors import ForearmError, InputError, not_among, shorten
+from forearm.errors import ForearmError, InputError, shorten
 from forearm.logs.arrow import arrow_for
 from forearm.studies.storage.atomic_files import (
     Signature,
@@ -42,7 +42,8 @@ from forearm.studies.storage.manifest import (
     plain,
     read_manifest,
 )
-from forearm.studies.storage.part_file import empty_column, fault_in, read_columns
+from forearm.studies.storage.part_file import fault_in, read_columns
+from forearm.studies.storage.part_table import rows_of, table_of
 from forearm.values import check_whole
 
 PARTS = "parts"
@@ -65,8 +66,10 @@ class RunProgress(NamedTuple):
 class ResultFolder:
     """A results folder, created by `open` or `at`."""
 
+    part_type = bytes  # of what `commit` takes
+
     def __init__(self, path: Path, manifest: dict[str, Any], writes: bool) -> None:
-        self.path = path
+        self.path, self.place = path, str(path)
         self.manifest = manifest
         self.digest = digest_of(manifest)
         self.rows: int = manifest["rows"]
@@ -117,8 +120,7 @@ class ResultFolder:
 
     def rows_of(self, part: int) -> tuple[int, int]:
         """The first row of a part, and one past its last."""
-        first = part * self.rows_per_part
-        return first, min(first + self.rows_per_part, self.rows)
+        return rows_of(self, part)
 
     def part_path(self, part: int) -> Path:
         """The path of a part, existing or not."""
@@ -205,21 +207,7 @@ class ResultFolder:
             first: The first row.
             last: One past the last row (default: up to the end).
         """
-        chosen = list(self.columns) if names is None else list(names)
-        for name in chosen:
-            if name not in self.columns:
-                raise InputError(f"{self.path}, column: {not_among(name, self.columns)}")
-        low = check_whole(first, "first", 0, self.rows)
-        high = self.rows if last is None else check_whole(last, "last", low, self.rows)
-        pieces = list(self._pieces(low, high))
-        count = sum(end - start for _, start, end in pieces)
-        result = {name: empty_column(self.columns[name], count) for name in chosen}
-        at = 0
-        for part, start, end in pieces:
-            for name, values in self._read(part, chosen).items():
-                result[name][at : at + end - start] = values[start:end]
-            at += end - start
-        return result
+        return table_of(self, self._read, names, first, last)
 
     def progress_now(self) -> RunProgress:
         """Progress of the runs on all machines, from one directory listing; no file is opened."""
@@ -232,6 +220,13 @@ class ResultFolder:
         """A phrase for messages: number of complete parts."""
         done = self.progress_now().parts_done if (self.path / PARTS).is_dir() else 0
         return f"{done} of {self.parts} parts are complete and kept"
+
+    def on_failure(self) -> str:
+        """What to do about failed parts, for messages."""
+        return (
+            f"{self.kept()}; fix the cause, then run the same command again: it computes only what is "
+            "missing."
+        )
 
     def _named(self, part: int) -> str:
         first, last = self.rows_of(part)
@@ -294,13 +289,6 @@ class ResultFolder:
 
     def _fault_in(self, part: int, source: Path | io.BytesIO) -> str | None:
         return fault_in(source, self.columns, *self.rows_of(part), self.digest)
-
-    def _pieces(self, first: int, last: int) -> Iterator[tuple[int, int, int]]:
-        """The complete parts of a range of rows, each with the start and end inside it."""
-        for part in range(first // self.rows_per_part, -(-last // self.rows_per_part)):
-            low, high = self.rows_of(part)
-            if self.has(part) and max(first, low) < min(last, high):
-                yield part, max(first, low) - low, min(last, high) - low
 
     def _read(self, part: int, names: Sequence[str]) -> dict[str, NDArray[Any]]:
         try:

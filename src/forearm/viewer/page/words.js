@@ -87,7 +87,7 @@ function commandLine(about) {
     if (!c.saturate) more.push(" --no-torque-limits");
     lines.push(
       `${planCommand(about, arm)} -o motion.json`,
-      `forearm control run ${arm.command} motion.json --controller '${NAMES_OF_LAWS[c.name]}' --bandwidth ${c.bandwidth / (2 * Math.PI)} --period ${c.period} --step ${stepOf(about)}${more.join("")}${changes}`,
+      `forearm control run ${arm.command} motion.json --controller '${NAMES_OF_LAWS[c.name]}' --bandwidth ${c.bandwidth} --period ${c.period} --step ${stepOf(about)}${more.join("")}${changes}`,
     );
   }
   return [...lines, ...leftOut(about)].join("\n");

@@ -262,8 +262,7 @@ def _studied(story: Story, made: Plan) -> Studied:
     table = text_table(["value", "unit", "5 %", "median", "95 %", "largest"], rows)
     story.say(
         "10. A study: the first leg of the plan by 2,000 arms with unknown load and friction",
-        f"{table}
-{study.overloaded:.0%} of them exceed a torque limit of the arm",
+        f"{table}\n{study.overloaded:.0%} of them exceed a torque limit of the arm",
     )
     story.figures |= {"study": dataclasses.asdict(study)}
     return study

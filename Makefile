@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Compiled once, and not again by every process that a test starts.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test types tests test-long test-machines test-peers test-frameworks test-engines check bench bench-peers docs fuzz clean
+.PHONY: demo test types tests test-long test-machines test-peers test-frameworks test-gpu test-engines check bench bench-peers docs fuzz clean
 
 # The demo needs plots alone; the tools of the tests take another GB.
 $(VENV)/.demo: extras := plot
@@ -51,6 +51,9 @@ test-frameworks: $(VENV)/.installed  ## PyTorch, JAX and CasADi live: installs t
 	test -x .venv-frameworks/bin/python || $(PYTHON) -m venv .venv-frameworks
 	.venv-frameworks/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[test,torch,jax,casadi]"
 	.venv-frameworks/bin/python -m pytest -n auto --dist worksteal -m frameworks tests/frameworks
+
+test-gpu: $(VENV)/.installed  ## the tests on an NVIDIA GPU; if they pass, writes the receipt that make test reads
+	$(BIN)/python tests/gpu_receipt.py
 
 test-engines: $(VENV)/.installed  ## Dask, Ray, MPI, loky and submitit live: installs them (800 MB) into .venv-engines; kills 200 processes
 	test -x .venv-engines/bin/python || $(PYTHON) -m venv .venv-engines

@@ -13,6 +13,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
+import gpu_receipt
 import hypothesis
 import pytest
 from _pytest.runner import runtestprotocol
@@ -80,6 +81,10 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 def pytest_collection_finish() -> None:
     gc.freeze()  # thousands of tests that stay, not to be gone through at each collection of garbage
     gc.set_threshold(50_000, 20, 20)  # graphs are large and live for the length of a test
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    terminalreporter.write_line(gpu_receipt.state())
 
 
 @pytest.fixture(scope="session")

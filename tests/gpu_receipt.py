@@ -2,9 +2,9 @@
 
     .venv/bin/python tests/gpu_receipt.py [COMMIT]      on a machine with an NVIDIA GPU; or make test-gpu
 
-runs them and, if none fails, writes tests/data/gpu_receipt.json: the commit (that of the repository unless it is
-given, for a copy without one), the device, its driver, how many passed and were skipped, and a digest of each file
-of the package and of the tests that the run imported.
+runs them and, if none fails, writes tests/data/gpu_receipt.json: the commit (given for a copy that has no
+repository), the device, its driver, how many passed and were skipped, and a digest of each file of the
+package and of the tests that the run imported.
 """
 
 from __future__ import annotations

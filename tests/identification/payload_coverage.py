@@ -6,6 +6,7 @@ Prints the rows of the table in docs/payload.md: noise of torques and accelerati
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from forearm.identification.payload.physical import parameters_of_body
 from forearm.identification.payload.regressor import payload_regressor
 from forearm.identification.payload.test_forces import canonical_tests
 
-LOAD = {
+LOAD: dict[str, Any] = {
     "mass": 1.7,
     "com": np.array([0.03, -0.02, 0.11]),
     "inertia": np.array([[0.012, 0.002, -0.001], [0.002, 0.01, 0.0015], [-0.001, 0.0015, 0.007]]),

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from forearm.identification.result import Identification
 
 
+LEAST_TRAVEL = 1e-3  # rad (m): a joint with dry friction that moves less is at rest
+
+
 @dataclass(frozen=True, eq=False)
 class Validation:
     """Residuals of the new arm and the one before on a validation log.
@@ -31,7 +34,7 @@ class Validation:
         name: of the log.
         joints: their names.
         units: of their efforts.
-        rows: number of compared rows per joint (n,); 0: it does not move, and the figures below are NaN.
+        rows: number of compared rows per joint (n,); 0: it is at rest, and the figures below are NaN.
         measured: rms of its efforts (n,).
         rms: rms residual of the new arm (n,).
         rms_before: rms residual of the arm as given (n,).
@@ -116,8 +119,10 @@ def validate(
     joints = found.arm.joints
     gains = np.array([found.parameters.get(f"{j.name}.gain", 1.0) for j in joints])
     arms = Prediction(model, _with_offsets(model, found), gains), Prediction(before, before.values())
+    moves = (known.q_high - known.q_low > LEAST_TRAVEL) | ~np.array(model.is_dry)
     blocks = [
-        agreement_of(rows.usable, rows.measured, rows.predicted) for rows in compared(source, model, arms)
+        agreement_of(rows.usable & moves, rows.measured, rows.predicted)
+        for rows in compared(source, model, arms)
     ]
     agreement = sum(blocks[1:], blocks[0])
     still = [j.name for j, rows in zip(joints, agreement.rows, strict=True) if not rows]
@@ -125,7 +130,7 @@ def validate(
         raise InputError(f"{known.name}: no sample can be compared with the model: no joint moves.")
     findings = known.findings
     if still:
-        findings += (f"{', '.join(still)}: at rest, where friction can be anything; not compared.",)
+        findings += (f"{', '.join(still)}: not compared, as friction is unknown at rest.",)
     return Validation(
         known.name,
         tuple(j.name for j in joints),

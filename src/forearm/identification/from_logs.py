@@ -70,7 +70,8 @@ def identify(
             "link": a sensor behind the gear. Required; it is never guessed.
         friction: "none", "viscous", "coulomb" (with viscous), "stribeck" (with both), for every joint;
             "auto": "coulomb", plus the friction of each joint in the arm file.
-        load: whether every joint has gear losses proportional to its load.
+        load: whether every joint has gear losses proportional to its load. Joints keep these losses, and
+            Stribeck friction, only if data held out of the fit are predicted no worse.
         offsets: whether torques have offsets; Coulomb friction is then the same in both directions.
         gains: whether measured efforts have an unknown gain per joint. A known payload in one of the logs
             determines all gains; without one the gain of the last joint stays 1.

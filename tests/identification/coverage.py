@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 import forearm as fa
 from forearm import Arm
 from forearm.identification.effort_model import effort_model
-from forearm.identification.from_logs import fits_of, fitting_of
+from forearm.identification.fitting import fit_stage
+from forearm.identification.from_logs import fitting_of
 from forearm.identification.parameter_set import ParameterSet
 from forearm.identification.questions import FitRequest
 from forearm.identification.result import Identification
@@ -94,7 +95,7 @@ def estimate(case: Circumstance, log: dict[str, Floats]) -> Estimate:
     model = effort_model(case.nominal, "motor", None)
     asked = FitRequest(False, False, (True,), (None,))
     fitting = fitting_of(model, [prepare_log(case.nominal, log)], asked, 0.0, "joint", None)
-    solution = fits_of(fitting)[-1].solution
+    solution = fit_stage(fitting, model.values()).solution
     kept = [k for k, name in enumerate(solution.unknowns.names) if not name.endswith(".shift")]
     names = [solution.unknowns.names[k] for k in kept]
     return Estimate(ParameterSet(names, solution.z[kept]), ParameterSet(names, solution.std[kept]), "motor")

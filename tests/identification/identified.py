@@ -8,6 +8,7 @@ import numpy as np
 
 from forearm import DH, Arm, Friction, Joint, Limits, Link, Motor, load
 from forearm.dynamics.reference import inverse
+from forearm.identification.agreement import agreement_of
 from forearm.identification.parameter_set import ParameterSet
 from forearm.identification.result import Identification, ResidualTest, Stage, UsedLog
 from forearm.identification.samples import EffortKind, LogSignals
@@ -124,9 +125,10 @@ def two_joints(effort: EffortKind = "tau") -> Identification:
     covariance = mixed @ mixed.T / np.outer(scale, scale) * np.outer(std, std)
     covariance[~np.isfinite(covariance)] = np.inf
     parameters, deviations = ParameterSet(names, values), ParameterSet(names, std)
-    left = [np.sqrt(np.mean((measured - x) ** 2, axis=0)) for x in (predicted, worse)]
+    every = np.ones(measured.shape, dtype=bool)
+    agreement = agreement_of(every, measured, (predicted, worse, predicted + 0.1))
     logs = tuple(
-        UsedLog(signals(name, rows, q, qd, effort, findings), 2.3e-3, 1e-4, left[0], left[1], 1.1 * left[0])
+        UsedLog(signals(name, rows, q, qd, effort, findings), 2.3e-3, 1e-4, agreement)
         for name, rows, findings in (
             ("monday.csv", 940, ("q2: 12 samples repeat the one before.",)),
             ("tuesday.csv", 540, ()),
@@ -153,7 +155,7 @@ def two_joints(effort: EffortKind = "tau") -> Identification:
         worse,
         noise,
         logs,
-        (Stage("linear", parameters, deviations, left[0], "QR of 2800 rows, weighted by joint."),),
+        (Stage("linear", parameters, deviations, agreement.rms, "QR of 2800 rows, weighted by joint."),),
         (
             ResidualTest("joint1", "speed", 0.41, 0.001, ""),
             ResidualTest("joint2", "load", 1e-6, 0.08, "joint2: 8 % of what is left follows the load."),
@@ -182,7 +184,8 @@ def seven_joints(rows: int = 10_000) -> Identification:
     std = 0.05 * np.abs(values) + 1e-3
     parameters, deviations = ParameterSet(names, values), ParameterSet(names, std)
     left = np.full(7, 0.3)
-    log = UsedLog(signals("panda.parquet", 100_000, q, qd), 0.0, 0.0, left, 4.0 * left, 1.05 * left)
+    agreement = agreement_of(np.isfinite(measured), measured, (predicted, 1.1 * predicted, 1.05 * predicted))
+    log = UsedLog(signals("panda.parquet", 100_000, q, qd), 0.0, 0.0, agreement)
     return Identification(
         arm, arm, parameters, deviations, np.diag(std**2), (*base.labels, *friction), 0.99, (), "link",
         t, np.zeros(rows), qd, measured, predicted, 1.1 * predicted, left, (log,), (), (), (),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -288,6 +289,20 @@ def test_the_report_says_how_good_it_is() -> None:
         "b is not excited by this motion.",
     )
     assert "unobservable" in blind.report().text()
+
+
+def test_no_share_is_told_of_a_value_that_is_rounding() -> None:
+    made = Excitation(
+        ("a", "b"), ("a", "b"), np.array([3e-36, 0.04]), np.diag([4.0, 4.0]), np.eye(2), np.ones(2),
+        np.ones(1), "", 10, 0, "d", "motor", (), (),
+    )  # fmt: skip
+    assert made.poor == (
+        "a has an expected deviation of +-0.5, far more than the arm's 3e-36.",
+        "b has an expected deviation of +-0.5, far more than the arm's 0.04.",
+    )
+    text = made.report().text()
+    assert text.count("> 1000 %") == 2
+    assert max(len(digits) for digits in re.findall(r"\d+", text)) < 6
 
 
 @pytest.mark.slow

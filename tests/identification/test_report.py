@@ -23,7 +23,7 @@ from forearm.identification.report.movement import movements
 from forearm.identification.report.page import page
 from forearm.identification.report.rows import parameter_rows, split_name
 from forearm.identification.report.spectra import welch
-from forearm.identification.report.summary import explained, significant
+from forearm.identification.report.summary import significant
 from forearm.identification.report.thinning import breaks, running_time, thinned
 from forearm.identification.result import Identification
 
@@ -105,7 +105,7 @@ def test_the_report_names_joints_parameters_logs_and_doubts() -> None:
         assert expected in text
     row = next(line.split() for line in text.splitlines() if line.startswith("joint1 "))
     assert float(row[5]) == pytest.approx(found.rms[0], rel=1e-3)
-    assert float(row[-2]) == pytest.approx(100.0 * explained(found)[0], abs=0.006)
+    assert float(row[-2]) == pytest.approx(100.0 * found.agreement.explained[0], abs=0.006)
     assert str(found) == found.table() == found.report().text()
     assert "<table>" in found._repr_html_()
     assert repr(found) == "<Identification of 'two-link': 22 parameters, 2 logs>"

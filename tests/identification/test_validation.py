@@ -74,9 +74,21 @@ def test_it_is_told_in_a_table_and_as_json() -> None:
     assert json.loads(json.dumps(said.to_json(), allow_nan=False))["joints"] == ["joint1", "joint2"]
 
 
-def test_a_joint_that_stands_cannot_be_validated() -> None:
+def test_a_joint_that_stands_is_left_out_and_the_others_are_validated() -> None:
     log = another_log(np.zeros((60, 2)))
     log["qd"][:, 1] = log["qdd"][:, 1] = 0.0
     log["q"][:, 1] = 0.4
-    with pytest.raises(InputError, match="joint2"):
-        two_joints().validate(log, shift=0.0)
+    log["qd"][::5, 1] = 0.01  # as a controller makes it tremble
+    log["tau"] = inverse(two_link(), log["q"], log["qd"], log["qdd"])
+    found = without_sensors(two_joints())
+    said = found.validate(log, shift=0.0)
+    assert said.rms[0] == pytest.approx(0.0, abs=ROUNDING)
+    assert said.rows[1] == 0.0
+    assert np.isnan([said.rms[1], said.rms_before[1], said.explained[1]]).all()
+    assert "joint2: not compared, as friction is unknown at rest." in said.findings
+    row = next(line.split() for line in said.report().text().splitlines() if line.startswith("joint2 "))
+    assert row[-4:] == ["-"] * 4
+    assert json.loads(json.dumps(said.to_json(), allow_nan=False))["rms"][1] is None
+    log["q"][:, 0] = log["qd"][:, 0] = log["qdd"][:, 0] = 0.0
+    with pytest.raises(InputError, match="no sample can be compared with the model: no joint moves"):
+        found.validate(log, shift=0.0)

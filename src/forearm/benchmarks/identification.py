@@ -22,8 +22,8 @@ from forearm.files.load import load
 from forearm.identification.consistent_stage import consistent_fit
 from forearm.identification.effort_model import effort_model
 from forearm.identification.excitation.excite import excite
-from forearm.identification.fitting import FittedStage
-from forearm.identification.from_logs import fits_of, fitting_of, identify
+from forearm.identification.fitting import FittedStage, fit_stage
+from forearm.identification.from_logs import fitting_of, identify
 from forearm.identification.questions import FitRequest
 from forearm.identification.samples import Samples
 from forearm.identification.signals.prepare import prepare_log
@@ -99,7 +99,8 @@ def _linear(arm: Arm, log: dict[str, Floats]) -> FittedStage:
     """From the log to base parameters, friction and rotors with their covariance."""
     model = effort_model(arm, "motor", None)
     asked = FitRequest(offsets=False, gains=False, shifts=(True,), loads=(None,))
-    return fits_of(fitting_of(model, [prepare_log(arm, log)], asked, 0.0, "joint", None))[0]
+    fitting = fitting_of(model, [prepare_log(arm, log)], asked, 0.0, "joint", None)
+    return fit_stage(fitting, model.values())
 
 
 def _predicted(arm: Arm, log: dict[str, Floats], fit: FittedStage) -> Floats:

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from forearm.identification.agreement import Agreement
     from forearm.identification.calibration.calibrate import calibrate
     from forearm.identification.calibration.measurements import Measurements
     from forearm.identification.calibration.reading import read_measurements
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 # Imported on first use, so that importing a name does not load machine code.
 _LATER = {
+    "agreement": ("Agreement",),
     "from_logs": ("identify",),
     "prior": ("Prior",),
     "result": ("Identification", "ResidualTest", "Stage", "UsedLog"),
@@ -43,6 +45,7 @@ _LATER = {
 _WHERE = {name: module for module, names in _LATER.items() for name in names}
 
 __all__ = [
+    "Agreement",
     "Calibration",
     "Identification",
     "LogComparison",

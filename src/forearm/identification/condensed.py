@@ -45,7 +45,7 @@ def condense(rows: Iterable[Rows], joints: int, width: int, folds: int, total: i
     condensers = [[Condenser(width + 1) for _ in range(joints)] for _ in range(folds)]
     seen = 0
     for block in rows:
-        fold = np.minimum((seen + np.arange(len(block.t))) * folds // max(total, 1), folds - 1)
+        fold = fold_of(seen + np.arange(len(block.t)), folds, total)
         seen += len(block.t)
         whole = np.concatenate([block.columns, block.y[:, :, None]], axis=2)
         for k in range(int(fold[0]), int(fold[-1]) + 1) if len(fold) else ():
@@ -56,6 +56,11 @@ def condense(rows: Iterable[Rows], joints: int, width: int, folds: int, total: i
         Triangles(tuple(c.triangle() for c in part), np.array([float(c.count) for c in part]))
         for part in condensers
     ]
+
+
+def fold_of(rows: NDArray[np.intp], folds: int, total: int) -> NDArray[np.intp]:
+    """The fold of each row, consecutive in time, with this number of rows expected."""
+    return np.minimum(rows * folds // max(total, 1), folds - 1)
 
 
 class Condenser:

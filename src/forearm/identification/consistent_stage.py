@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from forearm.arm.arm import Arm
+from forearm.arm.drive import Friction
 from forearm.arm.joint import Joint
 from forearm.errors import InputError
 from forearm.identification.consistent import Consistent, Prior, consistent
 from forearm.identification.drive_law import COULOMB, LOSS, ROTOR, STATIC, STRIBECK_SPEED, VISCOUS
-from forearm.identification.effort_model import EffortModel
+from forearm.identification.effort_model import EffortModel, largest_loss
 from forearm.identification.least_squares import FitSolution
 from forearm.identification.new_arm import arm_with
 from forearm.identification.prior import cad_prior
@@ -36,6 +37,7 @@ class ConsistentFit:
         z: all unknowns of the solution, including base parameters.
         covariance: of standard parameters and the drive parameters after them.
         names: of the drive parameters.
+        absent: friction and rotors that the arm is left without, as beginnings of names.
     """
 
     found: Consistent
@@ -43,6 +45,7 @@ class ConsistentFit:
     z: Floats
     covariance: Floats
     names: tuple[str, ...]
+    absent: frozenset[str]
 
 
 def consistent_fit(
@@ -53,7 +56,8 @@ def consistent_fit(
     model = unknowns.model
     p, names = len(model.base), unknowns.names
     signs = np.array([bound_sign(model, name) for name in names[p:]])
-    R = np.concatenate([solution.R[:, :p] @ model.base.matrix, solution.R[:, p:] * signs], axis=1)
+    above = _above_coulomb(model, names[p:])
+    R = np.concatenate([solution.R[:, :p] @ model.base.matrix, (solution.R[:, p:] * signs) @ above], axis=1)
     own = prior if isinstance(prior, Prior) else cad_prior(arm, prior)
     count = len(model.base.standard)
     if own.mean.shape != (count,):
@@ -65,7 +69,10 @@ def consistent_fit(
     share = HIDDEN if isinstance(prior, Prior) else prior
     for k in hidden:  # parameters that the data do not determine come from the file
         free[k - p] = max(share * abs(solution.z[k]), NOTHING)
-    guess = solution.z[p:] * signs
+    absent = _absent(solution)
+    is_absent = np.array([name.startswith(tuple(absent)) for name in names[p:]], dtype=bool)
+    free[is_absent] = NOTHING
+    guess = np.linalg.solve(above, np.where(is_absent, 0.0, solution.z[p:]) * signs)
     lower = np.array([lower_bound(model, name) for name in names[p:]])
     whole = Prior(
         np.concatenate([own.mean, np.maximum(guess, np.where(np.isfinite(lower), lower, guess))]),
@@ -74,9 +81,31 @@ def consistent_fit(
     bodies = count // 10
     found = consistent(R, solution.rhs, bodies, whole, lower, total_mass=total_mass)
     standard = found.x[:count]
-    z = np.concatenate([model.base.matrix @ standard, found.x[count:] * signs])
-    turn = np.concatenate([np.ones(count), signs])
-    return ConsistentFit(found, standard, z, found.covariance * np.outer(turn, turn), names[p:])
+    z = np.concatenate([model.base.matrix @ standard, (above @ found.x[count:]) * signs])
+    turn = np.eye(len(found.x))
+    turn[count:, count:] = signs[:, None] * above
+    return ConsistentFit(found, standard, z, _turned(turn, found.covariance), names[p:], absent)
+
+
+def _above_coulomb(model: EffortModel, names: tuple[str, ...]) -> Floats:
+    """Maps unknowns in which static friction is what exceeds Coulomb friction to the unknowns of the fit."""
+    made = np.eye(len(names))
+    for k, name in enumerate(names):
+        figure = _figure(model, name)
+        if figure in STATIC:
+            joint = name.removesuffix(figure)
+            same, other = f"{joint}{COULOMB[STATIC.index(figure)]}", f"{joint}{COULOMB[0]}"
+            made[k, names.index(same if same in names else other)] = 1.0
+    return made
+
+
+def _turned(A: Floats, C: Floats) -> Floats:
+    """A C A^T; what depends on an undetermined unknown is undetermined."""
+    unknown = np.isinf(np.diag(C))
+    inner = A @ np.where(unknown[:, None] | unknown, 0.0, C) @ A.T
+    lost = (A[:, unknown] != 0.0).any(axis=1)
+    inner[lost, lost] = np.inf
+    return np.asarray(inner)
 
 
 def _figure(model: EffortModel, name: str) -> str:
@@ -99,8 +128,22 @@ def lower_bound(model: EffortModel, name: str) -> float:
     return 0.0 if is_bounded else -np.inf
 
 
+def _absent(solution: FitSolution) -> frozenset[str]:
+    """Beginnings of the names of friction and rotors that neither the file has nor the data clearly show."""
+    model, x, std = solution.unknowns.model, solution.x, solution.x_std
+    is_clear = np.abs(x) > CLEAR * std
+    made = set()
+    for i, joint in enumerate(model.arm.joints):
+        parts = ((joint.friction, "friction.", (VISCOUS, *COULOMB)), (joint.motor, ROTOR, (ROTOR,)))
+        for given, name, figures in parts:
+            places = [place for figure in figures if (place := model.place(i, figure)) is not None]
+            if given is None and not is_clear[places].any():
+                made.add(f"{joint.name}.{name}")
+    return frozenset(made)
+
+
 def arm_of(
-    model: EffortModel, fit: ConsistentFit, x: Floats, std: Floats, motors: Mapping[str, float]
+    model: EffortModel, fit: ConsistentFit, x: Floats, motors: Mapping[str, float]
 ) -> tuple[Arm, tuple[str, ...]]:
     """The identified arm, and sentences on the changes.
 
@@ -108,25 +151,41 @@ def arm_of(
         model: of efforts.
         fit: the last stage.
         x: all unknowns of the model.
-        std: their standard deviations, infinite without information.
         motors: motor constants by name, if identified.
     """
     drives = dict(motors)
-    for i, joint in enumerate(model.arm.joints):
+    plain, removed = _without_other_friction(model)
+    for i, joint in enumerate(plain.joints):
         figures = model.laws[i].figures
         value = {figure: float(x[model.places[i].start + k]) for k, figure in enumerate(figures)}
-        spread = {figure: float(std[model.places[i].start + k]) for k, figure in enumerate(figures)}
-        if _is_kept(joint.friction is not None, (VISCOUS, *COULOMB), value, spread):
+        if f"{joint.name}.friction." not in fit.absent:
             drives |= {f"{joint.name}.{f}": v for f, v in _friction(value).items()}
-        if ROTOR in value and _is_kept(joint.motor is not None, (ROTOR,), value, spread):
+        if ROTOR in value and f"{joint.name}.{ROTOR}" not in fit.absent:
             drives[f"{joint.name}.{ROTOR}"] = max(value[ROTOR], 0.0)
-    made, notes = arm_with(model.arm, fit.standard, drives)
-    return _with_losses(model, made, x), notes
+    made, notes = arm_with(plain, fit.standard, drives)
+    return _with_losses(model, made, x), (*removed, *notes)
 
 
-def _is_kept(in_file: bool, figures: tuple[str, ...], value: dict[str, float], std: dict[str, float]) -> bool:
-    there = [f for f in figures if f in value]
-    return bool(there) and (in_file or any(abs(value[f]) > CLEAR * std[f] for f in there))
+def _without_other_friction(model: EffortModel) -> tuple[Arm, tuple[str, ...]]:
+    """The arm without friction that a sensor would show but the model lacks, and sentences."""
+    joints: dict[str, Joint] = {}
+    notes: list[str] = []
+    for joint, law in zip(model.arm.joints, model.laws, strict=True):
+        old = joint.friction
+        if old is None or (model.torque_side == "link" and old.side == "motor"):
+            continue
+        new: Friction | None = old
+        if law.friction == "none":
+            new = None
+        elif law.friction != "stribeck":
+            new = replace(old, static=None, stribeck_speed=None, bristle_stiffness=None, bristle_damping=0.0)
+        if law.friction == "viscous" and new is not None:
+            new = replace(new, coulomb=(0.0, 0.0))
+        if new != old:
+            joints[joint.name] = replace(joint, friction=new)
+            notes.append(f"{joint.name}: friction of the arm file that this fit does not have is removed.")
+    tree = tuple(joints.get(j.name, j) for j in model.arm.tree)
+    return (model.arm.replace(tree=tree) if joints else model.arm), tuple(notes)
 
 
 def _friction(value: dict[str, float]) -> dict[str, float]:
@@ -156,10 +215,8 @@ def _with_losses(model: EffortModel, arm: Arm, x: Floats) -> Arm:
         place = model.place(i, LOSS)
         gear = joint.transmission
         if place is not None and law.transmission is not None:
-            loss = max(float(x[place]), 0.0)
-            curve = tuple(
-                (at, min(max(1.0 - loss * (1.0 - eta), 1e-3), 1.0)) for at, eta in law.transmission.efficiency
-            )
+            loss = float(np.clip(x[place], 0.0, largest_loss(law.transmission)))
+            curve = tuple((at, 1.0 - loss * (1.0 - eta)) for at, eta in law.transmission.efficiency)
             gear = replace(law.transmission, efficiency=curve)
         joints[joint.name] = replace(joint, bearings=bearings or joint.bearings, transmission=gear)
     return arm.replace(tree=tuple(joints.get(j.name, j) for j in arm.tree))

@@ -17,6 +17,7 @@ from forearm.arm.drive import Friction, Motor, Transmission
 from forearm.arm.joint import Joint
 from forearm.drives.friction import friction_torque
 from forearm.drives.joint import Drive, drives_of
+from forearm.dynamics.reference import inertial_parameters
 from forearm.errors import ModelError
 from forearm.identification.drive_law import (
     COULOMB,
@@ -39,6 +40,7 @@ from forearm.spatial import Floats
 FrictionKind = Literal["none", "viscous", "coulomb", "stribeck"]
 # assumed gear ratio if the file has none
 FIRST_GEAR = Transmission(efficiency=((0.0, 0.9),), rated_torque=1.0)
+LEAST_EFFICIENCY = 0.05  # of a gear
 FIRST_SPEED = 0.1  # rad/s (m/s) on the joint side: initial guess of the Stribeck speed
 
 
@@ -48,7 +50,7 @@ class EffortModel:
 
     Attributes:
         arm: the arm; its geometry is assumed exact, its masses load the bearings.
-        base: its base parameters.
+        base: its base parameters; `base.arm` is an arm of the same geometry.
         laws: drive laws of the joints.
         ratios: gear ratios |N| (n,).
         torque_side: "motor" or "link".
@@ -127,11 +129,14 @@ class EffortModel:
             C[:, i, p : p + by_figures.shape[1]] = by_figures
         return C, None if self.is_linear else efforts
 
-    def efforts(self, s: Samples) -> Floats:
-        """Efforts of the arm as in its file (T, n)."""
-        x = self.values()
+    def efforts(self, s: Samples, x: Floats) -> Floats:
+        """Efforts at the unknowns x (T, n)."""
         C, made = self.columns(s, x)
         return np.asarray((self.times(C, x) if made is None else made) + self.known(s))
+
+    def of(self, arm: Arm) -> EffortModel:
+        """The same model of an arm with other parameters."""
+        return replace(self, arm=arm, base=_base_of(arm, self.base))
 
     def times(self, C: Floats, x: Floats) -> Floats:
         """Columns times the unknowns, each joint with its own drive parameters (T, n)."""
@@ -168,7 +173,7 @@ class EffortModel:
 
     @cached_property
     def _regressor(self) -> TracedFunction:
-        return base_regressor(self.arm)
+        return base_regressor(self.base.arm)
 
     @cached_property
     def _reactions(self) -> TracedFunction:
@@ -190,7 +195,13 @@ class EffortModel:
 
 
 def effort_model(
-    arm: Arm, torque_side: str, friction: FrictionKind | None, *, has_load: bool = False, rotors: bool = True
+    arm: Arm,
+    torque_side: str,
+    friction: FrictionKind | None,
+    *,
+    has_load: bool = False,
+    rotors: bool = True,
+    base: BaseParameters | None = None,
 ) -> EffortModel:
     """Build the effort model with its unknowns.
 
@@ -200,10 +211,18 @@ def effort_model(
         friction: kinds of friction for every joint; None: "coulomb", plus those of the arm.
         has_load: whether every joint on the motor side has losses proportional to its load.
         rotors: whether rotors of joints without a motor are unknowns too.
+        base: base parameters of an arm of the same geometry, whose regressor is compiled already.
     """
     laws = tuple(_structure(j, torque_side, friction, has_load, rotors) for j in arm.joints)
     ratios = np.array([abs(j.motor.gear_ratio) if j.motor else 1.0 for j in arm.joints])
-    return EffortModel(arm, base_parameters(arm), laws, ratios, torque_side)
+    own = base_parameters(arm) if base is None else _base_of(arm, base)
+    return EffortModel(arm, own, laws, ratios, torque_side)
+
+
+def _base_of(arm: Arm, base: BaseParameters) -> BaseParameters:
+    """The base parameters of another arm of the same geometry."""
+    standard = inertial_parameters(arm)
+    return replace(base, standard=standard, values=base.of(standard))
 
 
 def _structure(
@@ -231,11 +250,24 @@ def _value(joint: Joint, law: LawStructure, ratio: float, figure: str) -> float:
         **dict(zip(STATIC, static, strict=True)),
         STRIBECK_SPEED: f.stribeck_speed or FIRST_SPEED * across,
         **{f"bearing{k + 1}.mu": b.mu for k, b in enumerate(joint.bearings)},
-        LOSS: 1.0 if joint.transmission is not None else 0.0,
+        LOSS: _loss(joint.transmission, law.transmission),
         ROTOR: motor.rotor_inertia,
         OFFSET: 0.0,
     }
     return values[figure]
+
+
+def _loss(gear: Transmission | None, unit: Transmission | None) -> float:
+    """The losses of a gear as a multiple of those of the model's."""
+    if gear is None or unit is None or gear == unit:
+        return float(gear is not None)
+    eta, of_unit = (min(at for _, at in one.efficiency) for one in (gear, unit))
+    return (1.0 - eta) / (1.0 - of_unit) if of_unit < 1.0 else 0.0
+
+
+def largest_loss(unit: Transmission) -> float:
+    """The factor on a gear's losses that leaves it the least efficiency."""
+    return (1.0 - LEAST_EFFICIENCY) / max(1.0 - min(eta for _, eta in unit.efficiency), 1e-12)
 
 
 def _does_something(drive: Drive) -> bool:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from forearm.errors import InputError
 from forearm.identification.condensed import Triangles, condense, whitened
-from forearm.identification.drive_law import STRIBECK_SPEED
-from forearm.identification.effort_model import EffortModel
+from forearm.identification.drive_law import LOSS, STRIBECK_SPEED
+from forearm.identification.effort_model import EffortModel, largest_loss
 from forearm.identification.least_squares import FitSolution, FitUnknowns, solve
 from forearm.identification.motor_fit import MotorFit
 from forearm.identification.noise_model import Autocovariances
@@ -43,6 +43,7 @@ class Fitting:
         fastest: largest speeds of the joints (n,).
         motors: motor constants estimated from voltage and current logs.
         progress: called at every pass.
+        fixed_losses: joints whose gear losses are known.
     """
 
     model: EffortModel
@@ -52,9 +53,10 @@ class Fitting:
     fastest: Floats
     motors: MotorFit | None = None
     progress: Progress | None = None
+    fixed_losses: frozenset[int] = frozenset()
     passes: int = 0
-    _kept: dict[int, list[Rows]] = field(default_factory=dict)
-    _kept_at: dict[int, Floats] = field(default_factory=dict)
+    _kept: dict[int, list[Rows]] = field(default_factory=dict, init=False)
+    _kept_at: dict[int, Floats] = field(default_factory=dict, init=False)
 
     @property
     def shifts(self) -> list[float]:
@@ -69,6 +71,28 @@ class Fitting:
         )
         return FOLDS if alone else 1
 
+    @property
+    def held(self) -> list[int]:
+        """Unknowns of the model that keep their value."""
+        places = [self.model.place(i, LOSS) for i in self.fixed_losses]
+        return [place for place in places if place is not None]
+
+    def total(self, log: int) -> int:
+        """Expected number of rows of a log."""
+        source = self.sources[log]
+        return source.log.signals.used // source.averaged
+
+    def bounds(self, place: int) -> tuple[float, float]:
+        """The range of a nonlinear unknown: speeds that the logs contain, and losses that a gear can have."""
+        i, figure = self.model.figures[place - len(self.model.base)]
+        law = self.model.laws[i]
+        if figure == LOSS:
+            assert law.transmission is not None
+            return 0.0, largest_loss(law.transmission)
+        across = float(self.model.ratios[i]) if law.side == "motor" else 1.0
+        slowest = min(float(source.dead_zone[i]) for source in self.sources)
+        return slowest * across, max(float(self.fastest[i]), slowest) * across
+
     def rows(self, log: int, x: Floats, needs_slopes: bool = True) -> Iterable[Rows]:
         """The rows of a log at x, cached if they are few and do not depend on x except for derivatives."""
         is_same = not self.asked.shifts[log] or not needs_slopes
@@ -81,7 +105,7 @@ class Fitting:
         source = self.sources[log]
         made = source.rows(self.model, x)
         width = self.model.arm.n * (self.model.width + 5) * 8
-        size = source.log.signals.used // source.averaged * width
+        size = self.total(log) * width
         if not self.model.is_linear or size > MOST_KEPT // len(self.sources):
             return made
         self._kept[log], self._kept_at[log] = list(made), x
@@ -114,9 +138,8 @@ class Fitting:
         return made
 
     def _condensed(self, log: int, rows: Iterable[Rows], further: int) -> list[Triangles]:
-        source = self.sources[log]
-        total = source.log.signals.used // source.averaged
-        return condense(rows, self.model.arm.n, self.model.width + 1 + further, self.folds, total)
+        width = self.model.width + 1 + further
+        return condense(rows, self.model.arm.n, width, self.folds, self.total(log))
 
     def shift(self, solution: FitSolution, search: ShiftSearch) -> bool:
         """Update the shifts; return whether any changed."""
@@ -150,26 +173,26 @@ class FittedStage:
     settled: bool
 
 
-def fit_stage(fitting: Fitting, x: Floats, is_full: bool) -> FittedStage:
+def fit_stage(fitting: Fitting, x: Floats) -> FittedStage:
     """Run one stage from the model unknowns x until it converges."""
     model, weighted = fitting.model, fitting.weighting != "ordinary"
-    raw, solution, settled = _passes(fitting, x, is_full, None)
+    raw, solution, settled = _passes(fitting, x, None)
     x = solution.x[: len(model.names)]
     coefficients = np.zeros((model.arm.n, 0))
     if weighted:
         coefficients = _coefficients(fitting, solution)
         if coefficients.shape[1]:
-            _, solution, settled = _passes(fitting, x, is_full, coefficients)
+            _, solution, settled = _passes(fitting, x, coefficients)
             x = solution.x[: len(model.names)]
             if not model.is_linear:
                 raw = fitting.condensed(x)
     if fitting.weighting == "robust":
-        solution = _robust(fitting, solution, coefficients, is_full)
+        solution = _robust(fitting, solution, coefficients)
     return FittedStage(solution, solution.x, raw, coefficients, settled)
 
 
 def _passes(
-    fitting: Fitting, x: Floats, is_full: bool, coefficients: Floats | None
+    fitting: Fitting, x: Floats, coefficients: Floats | None
 ) -> tuple[list[list[Triangles]], FitSolution, bool]:
     """Gauss-Newton steps: condense and solve at x until x and the shifts converge."""
     model, weighted = fitting.model, fitting.weighting != "ordinary"
@@ -177,12 +200,10 @@ def _passes(
     search = ShiftSearch([source.log.signals.period for source in fitting.sources])
     for k in range(PASSES):
         data = fitting.condensed(x, coefficients)
-        unknowns = unknowns_of(model, fitting.asked, x, is_full, fitting.shifts)
+        unknowns = unknowns_of(model, fitting.asked, x, fitting.shifts, fitting.held)
         _check_rows(fitting, data, len(unknowns.names))
         solution = solve(unknowns, data, weighted=weighted)
-        found = (
-            _bounded(model, x, solution.x[: len(model.names)]) if changes else solution.x[: len(model.names)]
-        )
+        found = _bounded(fitting, x, solution.x[: len(model.names)])
         moved = any(fitting.asked.shifts) and fitting.shift(solution, search)
         still = not changes or _is_still(solution, x, found)
         x = found
@@ -212,15 +233,16 @@ def _is_still(solution: FitSolution, before: Floats, after: Floats) -> bool:
     return bool((np.abs(after - before) <= STILL * spread + 1e-9 * np.abs(after)).all())
 
 
-def _bounded(model: EffortModel, before: Floats, after: Floats) -> Floats:
-    """Steps of nonlinear drive parameters, limited to a factor."""
-    made = after.copy()
+def _bounded(fitting: Fitting, before: Floats, after: Floats) -> Floats:
+    """Steps of nonlinear drive parameters, limited to a factor and to their range."""
+    made, model = after.copy(), fitting.model
     for k in model.nonlinear:
         figure = model.figures[k - len(model.base)][1]
         if figure == STRIBECK_SPEED:
             made[k] = np.clip(after[k], before[k] / LARGEST_STEP, before[k] * LARGEST_STEP)
         else:
             made[k] = np.clip(after[k], before[k] - 1.0, before[k] + 1.0)
+        made[k] = np.clip(made[k], *fitting.bounds(k))
     return made
 
 
@@ -271,7 +293,7 @@ class Weights:
         return np.asarray(self.solution.sigma * np.sqrt(psi / count * (weights / count)) / (within / count))
 
 
-def _robust(fitting: Fitting, solution: FitSolution, coefficients: Floats, is_full: bool) -> FitSolution:
+def _robust(fitting: Fitting, solution: FitSolution, coefficients: Floats) -> FitSolution:
     model = fitting.model
     sigma = solution.sigma
     for _ in range(ROBUST_ROUNDS):
@@ -279,7 +301,7 @@ def _robust(fitting: Fitting, solution: FitSolution, coefficients: Floats, is_fu
         weights = Weights(model, replace(solution, sigma=sigma), np.zeros((4, model.arm.n)))
         x = solution.x[: len(model.names)]
         data = fitting.condensed(x, coefficients, weights)
-        unknowns = unknowns_of(model, fitting.asked, x, is_full, fitting.shifts)
+        unknowns = unknowns_of(model, fitting.asked, x, fitting.shifts, fitting.held)
         before = solution
         solution = solve(unknowns, data, weights.sigma(), weighted=True)
         solution = replace(solution, sigma=sigma)
@@ -303,15 +325,14 @@ def _spread(fitting: Fitting, solution: FitSolution, coefficients: Floats) -> Fl
 def with_first_speeds(fitting: Fitting, x: Floats) -> Floats:
     """The unknowns with the initial Stribeck speeds that leave the smallest residual."""
     model, asked = fitting.model, fitting.asked
+    speeds = [place for i in range(model.arm.n) if (place := model.place(i, STRIBECK_SPEED)) is not None]
     tried = []
     for share in SPEEDS:
         begun = x.copy()
-        for i, law in enumerate(model.laws):
-            place = model.place(i, STRIBECK_SPEED)
-            if place is not None:
-                across = model.ratios[i] if law.side == "motor" else 1.0
-                begun[place] = max(share * fitting.fastest[i], 1e-6) * across
-        unknowns = unknowns_of(model, asked, begun, True, fitting.shifts, (STRIBECK_SPEED,))
+        for place in speeds:
+            low, high = fitting.bounds(place)
+            begun[place] = max(low, share * high)
+        unknowns = unknowns_of(model, asked, begun, fitting.shifts, [*speeds, *fitting.held])
         solution = solve(unknowns, fitting.condensed(begun), weighted=True)
         tried.append((solution.squares.sum(axis=0), solution.x[: len(x)]))
     made = tried[int(np.argmin([squares.sum() for squares, _ in tried]))][1]
@@ -322,41 +343,8 @@ def with_first_speeds(fitting: Fitting, x: Floats) -> Floats:
     return made
 
 
-def left_out(
-    fitted: FittedStage, weighted: bool, possible: Callable[[FitSolution], Floats], progress: Progress | None
-) -> Floats:
-    """Cross-validated rms (L, n): each fold predicted by a fit to the others; NaN if there are no others.
-
-    Args:
-        fitted: the last stage.
-        weighted: whether joints are weighted by their noise.
-        possible: maps a fit to the unknowns z of physically consistent bodies.
-        progress: called for every fold.
-    """
-    solution = fitted.solution
-    unknowns, logs = solution.unknowns, len(fitted.raw)
-    size, n = len(unknowns.model.names), len(unknowns.model.laws)
-    gains = n if unknowns.asks_gains else 0
-    squares, counts = np.zeros((logs, n)), np.zeros((logs, n))
-    parts = [(log, k) for log, some in enumerate(fitted.raw) for k in range(len(some))]
-    for done, (log, k) in enumerate(parts):
-        if progress is not None:
-            progress(done, len(parts), "predicting held-out data")
-        others, part = _without(fitted.raw, log, k), fitted.raw[log][k]
-        x = solution.x.copy()
-        if not any(others):
-            x[:] = np.nan
-        else:
-            found = solve(unknowns, others, solution.sigma, weighted=weighted)
-            made = unknowns.fixed + unknowns.E @ possible(found)
-            x[:size] = made[:size]
-            x[len(x) - gains :] = made[len(x) - gains :]
-        squares[log] += squared(unknowns, log, part, x)
-        counts[log] += part.counts
-    return np.asarray(np.sqrt(squares / np.maximum(counts, 1.0)))
-
-
-def _without(data: list[list[Triangles]], log: int, fold: int) -> list[list[Triangles]]:
+def without(data: list[list[Triangles]], log: int, fold: int) -> list[list[Triangles]]:
+    """The data without a fold."""
     return [
         [part for j, part in enumerate(parts) if (other, j) != (log, fold)]
         for other, parts in enumerate(data)

@@ -13,7 +13,8 @@ from forearm.errors import InputError
 from forearm.identification.consistent_stage import ConsistentFit, consistent_fit
 from forearm.identification.effort_checks import check_efforts
 from forearm.identification.effort_model import EffortModel, FrictionKind, effort_model, effort_scale
-from forearm.identification.fitting import FittedStage, Fitting, fit_stage, with_first_speeds
+from forearm.identification.fitting import FittedStage, Fitting
+from forearm.identification.kept_stages import kept_stages
 from forearm.identification.least_squares import FitSolution
 from forearm.identification.motor_fit import fit_motors, motor_constants
 from forearm.identification.prior import Prior
@@ -69,7 +70,8 @@ def identify(
             "link": a sensor behind the gear. Required; it is never guessed.
         friction: "none", "viscous", "coulomb" (with viscous), "stribeck" (with both), for every joint;
             "auto": "coulomb", plus the friction of each joint in the arm file.
-        load: whether every joint has gear losses proportional to its load.
+        load: whether every joint has gear losses proportional to its load. Joints keep these losses, and
+            Stribeck friction, only if data held out of the fit are predicted no worse.
         offsets: whether torques have offsets; Coulomb friction is then the same in both directions.
         gains: whether measured efforts have an unknown gain per joint. A known payload in one of the logs
             determines all gains; without one the gain of the last joint stays 1.
@@ -124,13 +126,12 @@ def identify(
     asked = FitRequest(offsets, gains, (shift is None,) * len(logs), loads_of(payload, len(logs)))
     fitting = fitting_of(model, logs, asked, shift or 0.0, weighting, progress)
     doubts = check_efforts(fitting) if check else []
-    fits = fits_of(fitting)
-    tests = _tests(fitting, fits[-1])
 
     def possible(solution: FitSolution) -> ConsistentFit:
         return consistent_fit(arm, solution, prior, total_mass)
 
-    return stated(fitting, fits, tests, possible(fits[-1].solution), possible, confidence, doubts)
+    found, stages, said = kept_stages(fitting, possible)
+    return stated(found, stages, _tests(found.fitting, found.stage), confidence, [*doubts, *said])
 
 
 def _side(given: object) -> str:
@@ -171,18 +172,6 @@ def fitting_of(
         fastest = np.maximum(fastest, speeds)
         sources.append(row_source(log, scale, shift, speeds))
     return Fitting(model, sources, asked, weighting, fastest, motors, progress)
-
-
-def fits_of(fitting: Fitting) -> list[FittedStage]:
-    """The linear stage, then the nonlinear stage if efforts are nonlinear in some unknowns."""
-    model = fitting.model
-    first = fit_stage(fitting, model.values(), is_full=False)
-    if model.is_linear:
-        return [first]
-    start = first.x[: len(model.names)]
-    if any(law.friction == "stribeck" for law in model.laws):
-        start = with_first_speeds(fitting, start)
-    return [first, fit_stage(fitting, start, is_full=True)]
 
 
 def _tests(fitting: Fitting, fitted: FittedStage) -> tuple[ResidualTest, ...]:

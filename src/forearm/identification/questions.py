@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from forearm.dynamics.regressor import PARAMETERS
 from forearm.errors import InputError, ModelError, shorten
-from forearm.identification.drive_law import COULOMB, LOSS, OFFSET, STATIC, STRIBECK_SPEED
+from forearm.identification.drive_law import COULOMB, OFFSET
 from forearm.identification.effort_model import EffortModel
 from forearm.identification.least_squares import FitUnknowns
 from forearm.identification.payload.physical import parameters_of_body
@@ -63,22 +63,16 @@ def _load(given: Any, where: str) -> Any:
 
 
 def unknowns_of(
-    model: EffortModel,
-    asked: FitRequest,
-    x: Floats,
-    is_full: bool,
-    shifted: Sequence[float],
-    held: Sequence[str] = (),
+    model: EffortModel, asked: FitRequest, x: Floats, shifted: Sequence[float], held: Collection[int] = ()
 ) -> FitUnknowns:
     """The unknowns of a stage.
 
     Args:
         model: of efforts.
         asked: the request.
-        x: values of fixed unknowns, and initial values of free ones.
-        is_full: whether nonlinear unknowns are free too; otherwise the Stribeck curve is flat.
+        x: values of fixed unknowns, and of nonlinear ones.
         shifted: current shifts of the logs, s.
-        held: drive parameters held fixed.
+        held: indices of unknowns of the model that are held fixed.
     """
     p = len(model.base)
     per_load = _per_load(model) if any(load is not None for load in asked.loads) else None
@@ -87,19 +81,20 @@ def unknowns_of(
         per_load @ load if per_load is not None and isinstance(load, np.ndarray) else np.zeros(p)
         for load in asked.loads
     )
-    names, guess, fixed = list(model.base.names), list(x[:p]), x.copy()
+    given = np.where(np.isin(np.arange(len(x)), model.nonlinear), x, model.values())
+    names, guess, fixed = list(model.base.names), list(given[:p]), x.copy()
     fixed[:p] = 0.0
     rows: list[Floats] = list(np.eye(p, len(model.names)))
-    for k, (joint, figure) in enumerate(model.figures, start=p):
-        is_tied = asked.offsets and figure == COULOMB[1]
-        if not _is_free(figure, asked, is_full) or is_tied or figure in held:
+    for k, (_, figure) in enumerate(model.figures, start=p):
+        is_tied = figure == COULOMB[1] if asked.offsets else figure == OFFSET
+        if is_tied or k in held:
             continue
         row = np.zeros(len(model.names))
         row[k] = 1.0
-        for place, factor in _tied(model, joint, figure, asked, is_full):
-            row[place] = factor
+        if asked.offsets and figure == COULOMB[0]:  # the same both ways
+            row[k + 1] = -1.0
         names.append(model.names[k])
-        guess.append(float(x[k]))
+        guess.append(float(given[k]))
         rows.append(row)
         fixed[row != 0.0] = 0.0
     size = len(model.names)
@@ -136,30 +131,6 @@ def unknowns_of(
         asked.gains,
         tuple(shifted),
     )
-
-
-def _tied(
-    model: EffortModel, joint: int, figure: str, asked: FitRequest, is_full: bool
-) -> Iterator[tuple[int, float]]:
-    """Parameters tied to another: backward friction if it is the same both ways, static friction if the
-    Stribeck curve is flat.
-    """
-    if figure not in COULOMB:
-        return
-    followers = [(COULOMB[1], -1.0)] if asked.offsets else []
-    if not is_full:
-        followers.append((STATIC[COULOMB.index(figure)], 1.0))
-        followers += [(STATIC[1], -1.0)] if asked.offsets else []
-    for follower, factor in followers:
-        place = model.place(joint, follower)
-        if place is not None:
-            yield place, factor
-
-
-def _is_free(figure: str, asked: FitRequest, is_full: bool) -> bool:
-    if figure == OFFSET:
-        return asked.offsets
-    return is_full or figure not in (*STATIC, STRIBECK_SPEED, LOSS)
 
 
 def _per_load(model: EffortModel) -> Floats:

@@ -8,9 +8,8 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from forearm.arm.arm import Arm
+from forearm.identification.agreement import Agreement
 from forearm.identification.parameter_set import ParameterSet
 from forearm.identification.samples import LogSignals
 from forearm.spatial import Floats
@@ -47,17 +46,13 @@ class UsedLog:
         signals: its properties.
         shift: delay of efforts after the motion, s.
         shift_std: its standard deviation, s; 0: the shift was given.
-        rms: rms residual of its efforts (n,).
-        rms_before: the same for the arm as given (n,).
-        rms_left_out: the same for a model fitted to the rest of the data (n,).
+        agreement: of its efforts with those of the arms, over its usable rows.
     """
 
     signals: LogSignals
     shift: float
     shift_std: float
-    rms: Floats
-    rms_before: Floats
-    rms_left_out: Floats
+    agreement: Agreement
 
 
 @dataclass(frozen=True)
@@ -136,19 +131,24 @@ class Identification:
         return self.measured - self.predicted
 
     @property
+    def agreement(self) -> Agreement:
+        """Agreement of measured efforts with those of the arms, over all usable rows."""
+        return sum((log.agreement for log in self.logs[1:]), self.logs[0].agreement)
+
+    @property
     def rms(self) -> Floats:
-        """Rms residual over all samples, (n,)."""
-        return _rms_of([log.rms for log in self.logs], self.logs)
+        """Rms residual of the new arm, (n,)."""
+        return self.agreement.rms
 
     @property
     def rms_before(self) -> Floats:
         """Rms residual of the arm as given, (n,)."""
-        return _rms_of([log.rms_before for log in self.logs], self.logs)
+        return self.agreement.rms_before
 
     @property
     def rms_left_out(self) -> Floats:
         """Rms residual on held-out data, (n,)."""
-        return _rms_of([log.rms_left_out for log in self.logs], self.logs)
+        return self.agreement.rms_left_out
 
     @property
     def measure_next(self) -> tuple[str, ...]:
@@ -216,9 +216,3 @@ class Identification:
 
     def _repr_html_(self) -> str:
         return self.report().html()
-
-
-def _rms_of(values: list[Floats], logs: tuple[UsedLog, ...]) -> Floats:
-    """The rms over logs, weighted by their number of samples."""
-    weights = np.array([log.signals.used for log in logs], dtype=np.float64)
-    return np.asarray(np.sqrt(weights @ np.square(np.array(values)) / weights.sum()))

@@ -43,7 +43,6 @@ class Rows:
         speed: qd (T, n).
         usable: (T, n).
         starts: whether a new piece begins here.
-        before: efforts of the arm as given (T, n), if requested.
     """
 
     t: Floats
@@ -53,7 +52,6 @@ class Rows:
     speed: Floats
     usable: NDArray[np.bool_]
     starts: bool
-    before: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,20 +74,16 @@ class RowSource:
     shift: float
     jumps: NDArray[np.bool_]
 
-    def rows(
-        self, model: EffortModel, x: Floats, before: EffortModel | None = None, extras: Extras | None = None
-    ) -> Iterator[Rows]:
+    def rows(self, model: EffortModel, x: Floats, extras: Extras | None = None) -> Iterator[Rows]:
         """Rows at the unknowns x; for a linear model they do not depend on x.
 
         Args:
             model: the effort model.
             x: its unknowns.
-            before: the model of the arm as given, if its efforts are requested too.
             extras: additional columns (T, n, e) from samples and the torques of the rigid arm (T, n).
         """
         smooth = np.where([name.endswith(JUMPING) for name in model.names], 0.0, x[: len(model.names)])
-        for s in _whole_averages(self.log.blocks(self.shift), self.averaged):
-            s = self.scale.torque(s)
+        for s in self.samples():
             columns, efforts = model.columns(s, x)
             y = s.effort - model.known(s)
             linear = model.times(columns, x)
@@ -100,13 +94,24 @@ class RowSource:
                 p = len(model.base)
                 rigid = columns[:, :, :p] @ x[:p]
                 parts.append(extras(s, rigid))
-            usable = s.usable & ~self._near_reversals(s, model)
             t, columns, y, effort, speed = (
-                _means(a, self.averaged) for a in (s.t, np.concatenate(parts, axis=2), y, s.effort, s.qd)
+                self.means(a) for a in (s.t, np.concatenate(parts, axis=2), y, s.effort, s.qd)
             )
-            given = None if before is None else _means(before.efforts(s), self.averaged)
-            whole = np.asarray(usable.reshape(len(t), self.averaged, -1).all(axis=1))
-            yield Rows(t, columns, y, effort, speed, whole, s.starts, given)
+            yield Rows(t, columns, y, effort, speed, self.usable(s, model), s.starts)
+
+    def samples(self) -> Iterator[Samples]:
+        """The samples with torques as efforts, in blocks of whole rows."""
+        for s in _whole_averages(self.log.blocks(self.shift), self.averaged):
+            yield self.scale.torque(s)
+
+    def means(self, a: Floats) -> Floats:
+        """Values of samples as values of rows."""
+        return a if self.averaged == 1 else a.reshape(-1, self.averaged, *a.shape[1:]).mean(axis=1)
+
+    def usable(self, s: Samples, model: EffortModel) -> NDArray[np.bool_]:
+        """Usable rows (T, n)."""
+        there = s.usable & ~self._near_reversals(s, model)
+        return np.asarray(there.reshape(-1, self.averaged, there.shape[1]).all(axis=1))
 
     def _near_reversals(self, s: Samples, model: EffortModel) -> NDArray[np.bool_]:
         """Unusable samples (T, n) of joints with dry friction: at rest or of uncertain direction; and the
@@ -156,10 +161,6 @@ def _half_window(known: LogSignals) -> int:
     return math.ceil(0.5 * known.window / known.period) if math.isfinite(known.window) else 0
 
 
-def _means(a: Floats, averaged: int) -> Floats:
-    return a if averaged == 1 else a.reshape(len(a) // averaged, averaged, *a.shape[1:]).mean(axis=1)
-
-
 def _whole_averages(blocks: Iterator[Samples], averaged: int) -> Iterator[Samples]:
     """The samples in blocks of whole averages; the remainder of a piece is dropped."""
     kept: Samples | None = None
@@ -167,17 +168,11 @@ def _whole_averages(blocks: Iterator[Samples], averaged: int) -> Iterator[Sample
         if kept is not None and not s.starts:
             s = replace(_joined(kept, s), starts=kept.starts)
         whole = len(s.t) - len(s.t) % averaged
-        kept = _part(s, slice(whole, None)) if whole < len(s.t) else None
+        kept = s.part(slice(whole, None)) if whole < len(s.t) else None
         if kept is not None and whole:
             kept = replace(kept, starts=False)
         if whole:
-            yield _part(s, slice(0, whole))
-
-
-def _part(s: Samples, which: slice) -> Samples:
-    current = None if s.current is None else s.current[which]
-    arrays = {name: getattr(s, name)[which] for name in _ARRAYS}
-    return Samples(**arrays, current=current, starts=s.starts)
+            yield s.part(slice(0, whole))
 
 
 def _joined(a: Samples, b: Samples) -> Samples:

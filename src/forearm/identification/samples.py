@@ -37,6 +37,12 @@ class Samples:
     current: Floats | None
     starts: bool
 
+    def part(self, which: slice | NDArray[np.bool_]) -> Samples:
+        """Some of the samples."""
+        current = None if self.current is None else self.current[which]
+        t, q, qd, qdd, effort = (a[which] for a in (self.t, self.q, self.qd, self.qdd, self.effort))
+        return Samples(t, q, qd, qdd, effort, self.usable[which], current, self.starts)
+
 
 @dataclass(frozen=True, eq=False)
 class LogSignals:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.identification.consistent_stage import ConsistentFit, arm_of, bound_sign, lower_bound
+from forearm.identification.agreement import Agreement, Prediction, agreement_of, compared
+from forearm.identification.consistent_stage import ConsistentFit, bound_sign, lower_bound
 from forearm.identification.deviations import deviations_of
 from forearm.identification.effort_model import EffortModel, effort_model
-from forearm.identification.fitting import FittedStage, Fitting, left_out, residuals, squared
+from forearm.identification.fitting import FittedStage, Fitting, squared
 from forearm.identification.hidden import unidentifiable
+from forearm.identification.kept_stages import FittedArm
 from forearm.identification.least_squares import FitSolution
 from forearm.identification.motor_fit import MotorFit
 from forearm.identification.parameter_set import ParameterSet
@@ -31,33 +33,29 @@ NAMES = ("linear", "friction")
 
 
 def stated(
-    fitting: Fitting,
+    found: FittedArm,
     fits: Sequence[FittedStage],
     tests: tuple[ResidualTest, ...],
-    last: ConsistentFit,
-    possible: Callable[[FitSolution], ConsistentFit],
     confidence: float,
     doubts: Sequence[str],
 ) -> Identification:
-    """The result: parameters, the arm, residuals, undetermined parameters; `possible` is the last stage,
-    `doubts` are sentences on the columns of the logs.
+    """The result: parameters, the arm, residuals, undetermined parameters; `doubts` are sentences on columns
+    of the logs and on stages.
     """
-    model, solution = fitting.model, fits[-1].solution
-    final = replace(solution, z=last.z)
-    course = _course(fitting, final)
-    weighted = fitting.weighting != "ordinary"
-    ahead = left_out(fits[-1], weighted, lambda found: possible(found).z, fitting.progress)
+    fitting, final, last = found.fitting, found.final, found.last
+    model, solution = fitting.model, found.stage.solution
+    course = _course(found)
+    agreement = sum(course.agreements[1:], course.agreements[0])
     stages = [_stage(name, fit) for name, fit in zip(NAMES, fits, strict=False)]
-    stages.append(_last_stage(model, final, last, course.rms))
-    arm, notes = _arm(model, final, last, solution, fitting.motors)
-    logs = tuple(_used(fitting, k, solution, course, ahead) for k in range(len(fitting.sources)))
+    stages.append(_last_stage(model, final, last, agreement.rms))
+    logs = tuple(_used(fitting, k, solution, one) for k, one in enumerate(course.agreements))
     parameters, std = stages[-2].parameters, stages[-2].std
     chosen = [solution.unknowns.names.index(name) for name in parameters]
     covariance = solution.covariance[np.ix_(chosen, chosen)]
     if fitting.motors is not None:
         parameters, std, covariance = _with_motors(model.arm, fitting.motors, parameters, std, covariance)
     return Identification(
-        arm=arm,
+        arm=_with_deviations(found),
         before=model.arm,
         parameters=parameters,
         std=std,
@@ -78,11 +76,11 @@ def stated(
         tests=tests,
         findings=(
             *doubts,
-            *_findings(fits),
-            *_beyond_noise(fitting, fits[-1], course.measured),
-            *_beyond_bodies(model, fits[-1], course.rms),
+            *_findings(found.stage),
+            *_beyond_noise(fitting, found.stage, course.measured),
+            *_beyond_bodies(model, found.stage, agreement.rms),
             *_impossible(model, parameters, std),
-            *notes,
+            *found.notes,
         ),
     )
 
@@ -102,8 +100,8 @@ def _labels(model: EffortModel, solution: FitSolution, names: Sequence[str]) -> 
     return tuple(said.get(name, name) for name in names)
 
 
-def _findings(fits: Sequence[FittedStage]) -> list[str]:
-    if fits[-1].settled:
+def _findings(stage: FittedStage) -> list[str]:
+    if stage.settled:
         return []
     return [
         "The fit did not converge: values change from pass to pass. The data do not determine all unknowns; "
@@ -222,27 +220,21 @@ def _with_motors(
     return ParameterSet(names, values), ParameterSet(names, spread), whole
 
 
-def _arm(
-    model: EffortModel,
-    final: FitSolution,
-    last: ConsistentFit,
-    solution: FitSolution,
-    motors: MotorFit | None,
-) -> tuple[Arm, tuple[str, ...]]:
-    """The arm with its new values and their standard deviations."""
-    spread = solution.x_std[: len(model.names)]
-    constants = {} if motors is None else motors.named(model.arm)
-    values = {name: value for name, (value, _) in constants.items()}
-    arm, notes = arm_of(model, last, final.x[: len(model.names)], spread, values)
-    deviations = deviations_of(arm, last.covariance, last.names)
-    deviations |= {name: deviation for name, (_, deviation) in constants.items()}
+def _with_deviations(found: FittedArm) -> Arm:
+    """The arm with the standard deviations of its values."""
+    arm, motors = found.arm, found.fitting.motors
+    deviations = deviations_of(arm, found.last.covariance, found.last.names)
+    if motors is not None:
+        deviations |= {
+            name: deviation for name, (_, deviation) in motors.named(found.fitting.model.arm).items()
+        }
     kept = {name: v for name, v in deviations.items() if v < LARGEST and name in arm.named_values}
-    return arm.replace(deviations={**arm.deviations, **kept}), notes
+    return arm.replace(deviations={**arm.deviations, **kept})
 
 
 @dataclass(frozen=True, eq=False)
 class FitCourse:
-    """Measured and predicted efforts at evenly spread rows, and rms residuals over all rows."""
+    """Measured and predicted efforts at evenly spread rows, and the agreement over all rows of each log."""
 
     t: Floats
     log_of: Floats
@@ -250,48 +242,33 @@ class FitCourse:
     measured: Floats
     predicted: Floats
     before: Floats
-    rms: Floats  # of all logs (n,)
-    rms_of: Floats  # of each log (L, n)
-    rms_before: Floats
+    agreements: list[Agreement]
 
 
-def _course(fitting: Fitting, final: FitSolution) -> FitCourse:
-    """One more pass, with the final values and with those of the arm as given."""
-    model, n = fitting.model, fitting.model.arm.n
-    before = effort_model(model.arm, model.torque_side, None, rotors=False)
-    logs = len(fitting.sources)
-    total = sum(s.log.signals.used // s.averaged for s in fitting.sources)
-    every = 1 + total // MOST_SHOWN
+def _course(found: FittedArm) -> FitCourse:
+    """One more pass: efforts of the new arm, of the arm as given, and of arms fitted to other data."""
+    fitting, model = found.fitting, found.fitting.model
+    given = effort_model(model.arm, model.torque_side, None, rotors=False)
+    before = Prediction(given, given.values())
+    every = 1 + sum(fitting.total(log) for log in range(len(fitting.sources))) // MOST_SHOWN
     parts: list[tuple[Floats, ...]] = []
-    squares, given, counts = np.zeros((logs, n)), np.zeros((logs, n)), np.zeros((logs, n))
-    for log, source in enumerate(fitting.sources):
-        for rows in source.rows(model, final.x[: len(model.names)], before=before):
-            assert rows.before is not None
-            left = residuals(model, rows, final, log)
-            squares[log] += np.where(rows.usable, left**2, 0.0).sum(axis=0)
-            given[log] += np.where(rows.usable, (rows.effort - rows.before) ** 2, 0.0).sum(axis=0)
-            counts[log] += rows.usable.sum(axis=0)
-            some = slice(0, None, every)
-            which = np.full(len(rows.t[some]), float(log))
-            parts.append(
-                tuple(a[some] for a in (rows.t, rows.speed, rows.effort, rows.effort - left, rows.before))
-                + (which,)
-            )
+    agreements = []
+    for log, (source, new) in enumerate(zip(fitting.sources, found.predictions, strict=True)):
+        blocks = []
+        for rows in compared(source, model, (new, before, found.left_out[log])):
+            blocks.append(agreement_of(rows.usable, rows.measured, rows.predicted))
+            shown = (rows.t, rows.speed, rows.measured, *rows.predicted[:2])
+            parts.append((*(a[::every] for a in shown), np.full(len(rows.t[::every]), float(log))))
+        agreements.append(sum(blocks[1:], blocks[0]))
     t, speed, measured, predicted, old, log_of = (np.concatenate(a) for a in zip(*parts, strict=True))
-    counts = np.maximum(counts, 1.0)
-    rms = np.sqrt(squares.sum(axis=0) / counts.sum(axis=0))
-    return FitCourse(
-        t, log_of, speed, measured, predicted, old, rms, np.sqrt(squares / counts), np.sqrt(given / counts)
-    )
+    return FitCourse(t, log_of, speed, measured, predicted, old, agreements)
 
 
-def _used(fitting: Fitting, log: int, solution: FitSolution, course: FitCourse, ahead: Floats) -> UsedLog:
+def _used(fitting: Fitting, log: int, solution: FitSolution, agreement: Agreement) -> UsedLog:
     source = fitting.sources[log]
     place = solution.unknowns.shift_place(log)
     spread = 0.0
     if place is not None:
         k = int(np.flatnonzero(solution.unknowns.E[place])[0])
         spread = float(solution.std[k])
-    return UsedLog(
-        source.log.signals, source.shift, spread, course.rms_of[log], course.rms_before[log], ahead[log]
-    )
+    return UsedLog(source.log.signals, source.shift, spread, agreement)

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forearm.errors import InputError
+from forearm.identification.agreement import Prediction, agreement_of, compared
 from forearm.identification.drive_law import OFFSET
 from forearm.identification.effort_model import EffortModel, effort_model, effort_scale
 from forearm.identification.motor_fit import motor_constants
+from forearm.identification.report.summary import percent
 from forearm.identification.rows import row_source
 from forearm.identification.signals.prepare import prepare_log
 from forearm.spatial import Floats
@@ -19,6 +21,9 @@ from forearm.tables import Report, number
 
 if TYPE_CHECKING:
     from forearm.identification.result import Identification
+
+
+LEAST_TRAVEL = 1e-3  # rad (m): a joint with dry friction that moves less is at rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +34,7 @@ class Validation:
         name: of the log.
         joints: their names.
         units: of their efforts.
-        rows: number of compared rows per joint (n,).
+        rows: number of compared rows per joint (n,); 0: it is at rest, and the figures below are NaN.
         measured: rms of its efforts (n,).
         rms: rms residual of the new arm (n,).
         rms_before: rms residual of the arm as given (n,).
@@ -51,7 +56,12 @@ class Validation:
         """One row per joint."""
         columns = (self.measured, self.rms_before, self.rms)
         rows = [
-            [joint, unit, *(number(float(c[i]), 4) for c in columns), f"{100.0 * self.explained[i]:.2f} %"]
+            [
+                joint,
+                unit,
+                *(number(float(c[i]) if self.rows[i] else None, 4) for c in columns),
+                percent(float(self.explained[i])),
+            ]
             for i, (joint, unit) in enumerate(zip(self.joints, self.units, strict=True))
         ]
         header = ["joint", "unit", "measured rms", "residual before", "residual", "explained"]
@@ -104,40 +114,33 @@ def validate(
     later = float(np.mean([one.shift for one in found.logs])) if shift is None else shift
     scale = effort_scale(known.effort, *motor_constants(found.arm, prepared, None))
     source = row_source(prepared, scale, later, known.fastest)
-    model, before = (
-        effort_model(arm, found.torque_side, None, rotors=False) for arm in (found.arm, found.before)
-    )
-    x = _with_offsets(model, found)
-    gains = np.array([found.parameters.get(f"{j.name}.gain", 1.0) for j in found.arm.joints])
-    sums = np.zeros((5, found.arm.n))  # of 1, y, y^2, left^2, left before^2
-    mean_left = np.zeros(found.arm.n)
-    for rows in source.rows(model, x, before=before):
-        assert rows.before is not None
-        made = rows.effort - rows.y + model.times(rows.columns, x)  # y: right side
-        left = rows.effort - gains * made
-        old = rows.effort - rows.before
-        terms = (np.ones_like(left), rows.effort, rows.effort**2, left**2, old**2)
-        sums += np.array([np.where(rows.usable, term, 0.0).sum(axis=0) for term in terms])
-        mean_left += np.where(rows.usable, left, 0.0).sum(axis=0)
-    if not sums[0].all():
-        joint = found.arm.joints[int(np.flatnonzero(sums[0] == 0.0)[0])].name
-        raise InputError(
-            f"{known.name}: no sample of {joint} can be compared with the model: it does not move."
-        )
-    means = sums / sums[0]
-    spread = means[2] - means[1] ** 2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        explained = np.where(spread > 0.0, 1.0 - (means[3] - (mean_left / sums[0]) ** 2) / spread, np.nan)
+    before = effort_model(found.before, found.torque_side, None, rotors=False)
+    model = effort_model(found.arm, found.torque_side, None, rotors=False, base=before.base)
+    joints = found.arm.joints
+    gains = np.array([found.parameters.get(f"{j.name}.gain", 1.0) for j in joints])
+    arms = Prediction(model, _with_offsets(model, found), gains), Prediction(before, before.values())
+    moves = (known.q_high - known.q_low > LEAST_TRAVEL) | ~np.array(model.is_dry)
+    blocks = [
+        agreement_of(rows.usable & moves, rows.measured, rows.predicted)
+        for rows in compared(source, model, arms)
+    ]
+    agreement = sum(blocks[1:], blocks[0])
+    still = [j.name for j, rows in zip(joints, agreement.rows, strict=True) if not rows]
+    if len(still) == len(joints):
+        raise InputError(f"{known.name}: no sample can be compared with the model: no joint moves.")
+    findings = known.findings
+    if still:
+        findings += (f"{', '.join(still)}: not compared, as friction is unknown at rest.",)
     return Validation(
         known.name,
-        tuple(j.name for j in found.arm.joints),
-        tuple("N" if j.kind == "prismatic" else "N m" for j in found.arm.joints),
-        sums[0],
-        np.sqrt(means[2]),
-        np.sqrt(means[3]),
-        np.sqrt(means[4]),
-        explained,
-        known.findings,
+        tuple(j.name for j in joints),
+        tuple("N" if j.kind == "prismatic" else "N m" for j in joints),
+        agreement.rows,
+        agreement.measured,
+        agreement.rms,
+        agreement.rms_before,
+        agreement.explained,
+        findings,
     )
 
 

@@ -14,6 +14,7 @@ from forearm.trajectories.drive_limits import LimitUse
 
 Array = NDArray[np.float64]
 POOR = 0.3  # of a parameter's value: a larger standard deviation counts as poorly excited
+FAR_BEYOND = 10.0  # times the value: a larger standard deviation says only that the value is near 0
 UNSEEN = 1e-12  # of the largest eigenvalue of the scaled information: directions below are unobservable
 TAKES_PART = 1e-6  # of a direction: share above which a parameter is part of it
 
@@ -108,9 +109,9 @@ class Excitation:
             if not np.isfinite(std):
                 found.append(f"{name} is not excited by this motion.")
             elif value != 0.0 and std > POOR * abs(value):
+                share = f"{std / abs(value):.0%} of" if std < FAR_BEYOND * abs(value) else "far more than"
                 found.append(
-                    f"{name} has an expected deviation of +-{std:.2g}, {std / abs(value):.0%} of the arm's "
-                    f"{value:.3g}."
+                    f"{name} has an expected deviation of +-{std:.2g}, {share} the arm's {value:.3g}."
                 )
         return tuple(found)
 
@@ -122,7 +123,7 @@ class Excitation:
                 name,
                 "-" if np.isnan(value) else number(value, 4),
                 _sized(std),
-                "-" if not abs(value) > 0.0 or not np.isfinite(std) else f"{100.0 * std / abs(value):.3g} %",
+                _share(std, abs(value)),
                 _sized(random),
             ]
             for name, value, std, random in zip(self.names, *columns, strict=True)
@@ -187,6 +188,13 @@ class Excitation:
 
     def __repr__(self) -> str:
         return f"<Excitation of {len(self.names)} parameters: condition number {self.condition:.4g}>"
+
+
+def _share(std: float, size: float) -> str:
+    """A deviation as a percentage; '-' if there is none."""
+    if not size > 0.0 or not np.isfinite(std):
+        return "-"
+    return f"{100.0 * std / size:.3g} %" if std < FAR_BEYOND * size else f"> {100.0 * FAR_BEYOND:.0f} %"
 
 
 def _sized(std: float) -> str:

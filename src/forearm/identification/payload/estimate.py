@@ -7,7 +7,7 @@ The result has intervals, unidentifiable combinations, and the nearest physical 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from forearm.arm.arm import Arm
 from forearm.dynamics.regressor import PARAMETERS
 from forearm.errors import InputError
-from forearm.identification.payload.fit import Fit, FitEquations, Noise, beside_of, fitted, is_exact
+from forearm.identification.payload.fit import Fit, FitEquations, Noise, beside_of, fitted, is_exact, noise_of
 from forearm.identification.payload.physical import (
     body_of,
     is_physical,
@@ -116,7 +116,7 @@ def estimate_payload(
         tau: applied torques (B, n), N m (N).
         qdd: observed accelerations (B, n).
         qd: joint velocities (B, n); None: the arm is at rest.
-        noise: measurement noise; None: estimated from the residuals.
+        noise: measurement noise; None: of accelerations and torques, estimated from the residuals.
         shape: "body" (ten unknowns) or "point" (mass and centre).
         mass: known mass, kg; None: unknown.
         com: known centre of mass (3,), hand frame, m; None: unknown.
@@ -134,10 +134,14 @@ def estimate_payload(
         accelerations,
         usable,
         stated_noise,
+        not is_exact(stated_noise),
         unknowns,
         beside_of(arm, positions, rates) if stated_noise.variance("q") > 0.0 else (),
     )
-    return stated(unknowns, stated_noise, *fitted(task), confidence)
+    if task.is_stated:
+        return stated(unknowns, *fitted(task), confidence)
+    task = replace(task, noise=noise_of(task))
+    return stated(unknowns, *fitted(task), confidence, task.noise)
 
 
 def _tests(
@@ -163,13 +167,16 @@ def _tests(
     return arrays
 
 
-def stated(unknowns: Unknowns, noise: Noise, fit: Fit, settled: bool, confidence: float) -> PayloadEstimate:
-    """Complete the ten parameters, the unidentified combinations and the nearest body from a fit."""
+def stated(
+    unknowns: Unknowns, fit: Fit, settled: bool, confidence: float, relative: Noise | None = None
+) -> PayloadEstimate:
+    """Complete the ten parameters, the unidentified combinations and the nearest body from a fit; `relative`
+    is noise known up to a factor, which the residuals give.
+    """
     units = unknowns.units
-    J, pi, exact = unknowns.jacobian(fit.theta), unknowns.value(fit.theta), is_exact(noise)
+    J, pi, exact = unknowns.jacobian(fit.theta), unknowns.value(fit.theta), relative is not None
     shown = (fit.vectors[: fit.rank] / fit.values[: fit.rank, None]) * units
     freedom = fit.rows - fit.rank
-    # without stated noise the weights assume a qdd deviation of 1; the residuals give its actual value
     variance = 1.0 if not exact else fit.left / freedom if freedom > 0 else math.inf
     C = _times(variance, J @ shown.T @ shown @ J.T)
     hidden = (fit.vectors[fit.rank :] * units) @ J.T
@@ -196,7 +203,7 @@ def stated(unknowns: Unknowns, noise: Noise, fit: Fit, settled: bool, confidence
         settled,
         (
             f"{_message(pi, projected, combined, quality, freedom, settled)}"
-            f"{_of_residuals(variance) if exact else ''}"
+            f"{'' if relative is None else _of_residuals(relative, variance)}"
         ),
     )
 
@@ -219,15 +226,14 @@ def student(confidence: float, freedom: int) -> float:
     return float(math.sqrt(freedom) * math.tan(np.interp(confidence, areas / areas[-1], angles)))
 
 
-def _of_residuals(variance: float) -> str:
+def _of_residuals(relative: Noise, variance: float) -> str:
     if math.isinf(variance):
         return (
             " No noise is stated and there are no degrees of freedom to estimate it: there are no intervals."
         )
-    return (
-        f" No noise is stated: intervals follow from the residuals, {math.sqrt(variance):.3g} rad/s^2 "
-        "(m/s^2) rms."
-    )
+    sizes = ((relative.qdd, "rad/s^2 (m/s^2) of accelerations"), (relative.tau, "N m (N) of torques"))
+    found = " and ".join(f"{math.sqrt(variance) * size:.3g} {what}" for size, what in sizes if size)
+    return f" No noise is stated: intervals follow from the residuals, {found}, rms."
 
 
 def _body(

@@ -1,11 +1,13 @@
 """The load equations and their least squares, each test weighted by its noise. Waters IV.
 
-Noise of accelerations enters both sides: Y is evaluated at the accelerations predicted with the last load,
-and the fit repeated.
+Noise of accelerations enters both sides: Y is evaluated at the accelerations that are most likely with the
+last load, given those measured and the torques, and the fit is repeated. Noise that is not stated is found by
+restricted maximum likelihood.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +21,7 @@ from forearm.values import check_number
 
 ROUNDS = 50
 STILL = 1e-4  # of a standard deviation: a smaller change ends the fit
-STILL_EXACT = 1e-10  # the same in units of 1 kg, 0.1 kg m, 0.01 kg m^2, without stated noise
+STILL_EXACT = 1e-10  # the same in units of 1 kg, 0.1 kg m, 0.01 kg m^2, for rounding
 HALVINGS = 30  # per step
 FLAT = 1e-3  # of chi^2: allowed increase, since steps hold the weights of tests fixed
 FLAT_EXACT = 1e-9  # the same relative to the residual, for rounding, without stated noise
@@ -29,12 +31,15 @@ LIGHTEST = 1e-9  # kg: below this a point has no defined centre
 BEYOND_NOISE = 9.5
 RANK = 1e-9  # of the largest singular value: smaller ones are unobservable directions
 Q_STEP = 1e-6  # rad or m, for finite differences
+ROUNDING = 1e-11  # of the torques: smaller residuals are not noise
+FINER = (10.0**0.5, 10.0**0.25)  # steps of the search for the ratio of torque to acceleration noise
+LEAST_INERTIA = 1e-9  # of the largest eigenvalue of M: the search begins there at the latest
 
 
 @dataclass(frozen=True)
 class Noise:
-    """Measurement noise, one value for all joints, independent between tests. All zero: not stated, estimated
-    from the residuals.
+    """Measurement noise, one value for all joints, independent between tests. All zero: not stated, noise of
+    accelerations and of torques is estimated from the residuals.
 
     Args:
         qdd: standard deviation of accelerations, rad/s^2.
@@ -75,6 +80,7 @@ class FitEquations:
     qdd: Floats
     usable: NDArray[np.bool_]
     noise: Noise
+    is_stated: bool  # otherwise the noise is known up to a common factor
     unknowns: Unknowns
     beside: tuple[
         tuple[TorqueModel, TorqueModel], ...
@@ -110,11 +116,52 @@ def fitted(task: FitEquations) -> tuple[Fit, bool]:
         return _fitted(task)
 
 
+def noise_of(task: FitEquations) -> Noise:
+    """The noise of accelerations and torques that makes the residuals most likely, up to a common factor.
+
+    Restricted maximum likelihood over their ratio r, S = M M^T + r^2 I, with the common factor at its
+    estimate; between the eigenvalues of M, as beyond them one kind of noise hides the other.
+    """
+    task = replace(task, unknowns=task.unknowns.body or task.unknowns)
+    tried: dict[float, float] = {}
+
+    def noise(ratio: float) -> Noise:
+        return Noise(qdd=1.0, tau=ratio) if math.isfinite(ratio) else Noise(tau=1.0)
+
+    def best_of(*ratios: float) -> float:
+        tried.update({ratio: _unlikeliness(replace(task, noise=noise(ratio))) for ratio in ratios})
+        return min(tried, key=tried.__getitem__)
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        plain, settled = _fitted(replace(task, noise=noise(math.inf)))
+        if settled and plain.left <= ROUNDING**2 * float(np.sum(np.where(task.usable, task.tau, 0.0) ** 2)):
+            return noise(0.0)
+        inertias = np.linalg.eigvalsh(task.answers.M)
+        low, high = max(float(inertias.min()), LEAST_INERTIA * float(inertias.max())), float(inertias.max())
+        count = 2 + int(math.log10(high / low))
+        best = best_of(0.0, math.inf, *np.geomspace(low, high, count).tolist())
+        for factor in FINER:
+            best = best_of(best / factor, best * factor)
+    return noise(best)
+
+
+def _unlikeliness(task: FitEquations) -> float:
+    """-2 log of the restricted likelihood of the residuals with the task's noise, up to a constant."""
+    fit, settled = _fitted(task)
+    freedom, roots = fit.rows - fit.rank, _roots(task, task.unknowns.value(fit.theta))
+    if not settled or roots is None or freedom <= 0:
+        return math.inf
+    noise = np.log(np.diagonal(roots, axis1=1, axis2=2))[task.usable].sum()
+    return float(
+        freedom * math.log(max(fit.left, 1e-300)) + 2.0 * (noise + np.log(fit.values[: fit.rank]).sum())
+    )
+
+
 def _fitted(task: FitEquations) -> tuple[Fit, bool]:
     """Iterated least squares, and whether it converged; if not, the first iterate alone.
 
-    The first iteration evaluates Y at the measured accelerations, the others at those predicted with the last
-    load. Nonlinear unknowns are fitted by damped steps, starting from the general body.
+    The first iteration evaluates Y at the measured accelerations, the others at those most likely with the
+    last load. Nonlinear unknowns are fitted by damped steps, starting from the general body.
     """
     if task.unknowns.body is not None:
         return _fitted_in_steps(task, _fitted(replace(task, unknowns=task.unknowns.body))[0])
@@ -129,7 +176,7 @@ def _fitted(task: FitEquations) -> tuple[Fit, bool]:
         if len(fits) > 1 and is_still(task, fits[-1], moved):
             worse = fits[-1].left > 2.0 * max(fits[0].left, fits[0].rows)
             return (fits[0], False) if worse else (fits[-1], True)
-        at = _predicted(task, unknowns.value(theta))
+        at = _likely(task, unknowns.value(theta))
     return fits[0] if fits else _unknown(task), False
 
 
@@ -146,7 +193,7 @@ def _fitted_in_steps(task: FitEquations, body: Fit) -> tuple[Fit, bool]:
             return runs[-1][0], True
     best = min(runs, key=lambda run: run[1])
     nothing = np.zeros(len(task.unknowns.units))
-    least = 0.0 if is_exact(task.noise) else BEYOND_NOISE
+    least = BEYOND_NOISE if task.is_stated else 0.0
     if task.unknowns.kept[0] == 0 and _cost(task, nothing) <= best[1] + least:
         return replace(solved(task, nothing, task.qdd) or _unknown(task), theta=nothing), False
     return best[0], False
@@ -174,9 +221,9 @@ def _starts(task: FitEquations, body: Fit) -> list[Floats]:
 
 def _descended(task: FitEquations, theta: Floats) -> tuple[Fit, float, bool]:
     """The final fit of a descent, its residual, and whether it converged."""
-    last, cost, flat = _unknown(task), _cost(task, theta), 0.0 if is_exact(task.noise) else FLAT
+    last, cost, flat = _unknown(task), _cost(task, theta), FLAT if task.is_stated else 0.0
     for _ in range(ROUNDS):
-        fit = solved(task, theta, _predicted(task, task.unknowns.value(theta))) if np.isfinite(cost) else None
+        fit = solved(task, theta, _likely(task, task.unknowns.value(theta))) if np.isfinite(cost) else None
         if fit is None:
             return last, cost, False
         last, full = replace(fit, theta=theta), fit.theta - theta
@@ -205,7 +252,8 @@ def _cost(task: FitEquations, theta: Floats) -> float:
 
 def is_still(task: FitEquations, fit: Fit, moved: Floats) -> bool:
     """Whether an iteration that changed the unknowns by this much was the last."""
-    still = STILL_EXACT if is_exact(task.noise) else STILL * _spread(fit)
+    scale = 1.0 if task.is_stated else math.sqrt(fit.left / max(fit.rows - fit.rank, 1))
+    still = STILL * scale * _spread(fit) + STILL_EXACT
     return bool((np.abs(moved) <= still * task.unknowns.units).all())
 
 
@@ -234,16 +282,17 @@ def _spread(fit: Fit) -> Floats:
     return np.asarray(spread + 1e-300)  # unobservable unknowns do not move
 
 
-def _predicted(task: FitEquations, pi: Floats) -> Floats:
-    """Predicted accelerations of the arm with the load; as measured where a joint may stick."""
+def _likely(task: FitEquations, pi: Floats) -> Floats:
+    """The most likely accelerations with the load: qdd + S_qdd M^T S^-1 (tau - torque(qdd)), S_qdd their
+    variance: those measured if only torques are noisy, those predicted if only accelerations are.
+    """
     pi = _trusted(task, pi)
-    M, moving, qdd = task.answers.inertia(pi), task.usable.all(axis=1), task.qdd.copy()
-    right = task.tau - task.answers.tau0 - task.answers.Y0 @ pi
-    try:
-        qdd[moving] = np.linalg.solve(M[moving], right[moving][..., None])[..., 0]
-    except np.linalg.LinAlgError:  # an absurd load; its cost rejects it
-        return task.qdd
-    return qdd
+    roots = _roots(task, pi)
+    if roots is None:
+        return task.qdd  # an absurd load; its cost rejects it
+    left = np.where(task.usable, task.tau - task.answers.torque(task.qdd, pi), 0.0)[..., None]
+    forces = np.linalg.solve(roots.transpose(0, 2, 1), np.linalg.solve(roots, left))
+    return np.asarray(task.qdd + task.noise.variance("qdd") * (task.answers.inertia(pi) @ forces)[..., 0])
 
 
 def _trusted(task: FitEquations, pi: Floats) -> Floats:
@@ -256,33 +305,35 @@ def _trusted(task: FitEquations, pi: Floats) -> Floats:
     return pi if (np.linalg.eigvalsh(task.answers.inertia(pi))[:, 0] > 0.5 * most).all() else np.zeros(10)
 
 
-def _whitened(task: FitEquations, pi: Floats, J: Floats, left: Floats) -> Floats | None:
-    """Equations (rows, p + 1), right sides last, each divided by its noise; rows of one test are
-    decorrelated.
-
-    None if the noise covariance of a test, with an absurd load, has no Cholesky factor in float64.
+def _roots(task: FitEquations, pi: Floats) -> Floats | None:
+    """Cholesky factors (B, n, n) of the noise of each test's equations, 1 for unusable ones; None if a
+    covariance, with an absurd load, has none in float64.
     """
     M, noise = task.answers.inertia(_trusted(task, pi)), task.noise
     eye = np.eye(M.shape[-1])
-    covariance = (1.0 if is_exact(noise) else noise.variance("qdd")) * (M @ M.transpose(0, 2, 1))
-    covariance = covariance + noise.variance("tau") * eye
+    S = noise.variance("qdd") * (M @ M.transpose(0, 2, 1)) + noise.variance("tau") * eye
     if task.beside:
         slopes = task.slopes(pi)
-        covariance = covariance + noise.variance("q") * (slopes @ slopes.transpose(0, 2, 1))
-    rows = []
-    for S, block, use in zip(
-        covariance, np.concatenate([J, left[..., None]], axis=2), task.usable, strict=True
-    ):
-        if use.any():
-            try:
-                rows.append(np.linalg.solve(np.linalg.cholesky(S[np.ix_(use, use)]), block[use]))
-            except np.linalg.LinAlgError:
-                return None
-    if not rows:
+        S = S + noise.variance("q") * (slopes @ slopes.transpose(0, 2, 1))
+    try:
+        return np.linalg.cholesky(np.where(task.usable[:, :, None] & task.usable[:, None, :], S, eye))
+    except np.linalg.LinAlgError:
+        return None
+
+
+def _whitened(task: FitEquations, pi: Floats, J: Floats, left: Floats) -> Floats | None:
+    """Equations (rows, p + 1), right sides last, each divided by its noise; rows of one test are
+    decorrelated. None if the noise has no Cholesky factor.
+    """
+    if not task.usable.any():
         raise InputError(
             "payload: no joint moves in any test, all are held by friction; use larger test torques."
         )
-    return np.concatenate(rows)
+    roots = _roots(task, pi)
+    if roots is None:
+        return None
+    rows = np.where(task.usable[..., None], np.concatenate([J, left[..., None]], axis=2), 0.0)
+    return np.asarray(np.linalg.solve(roots, rows)[task.usable])
 
 
 def least_squares(units: Floats, theta: Floats, equations: Floats) -> Fit:

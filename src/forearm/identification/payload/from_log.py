@@ -17,7 +17,7 @@ from forearm.drives.joint import depends_on_load, held_freedoms
 from forearm.errors import InputError, ModelError
 from forearm.identification.logs_against_model import LogComparison, compare_log
 from forearm.identification.payload.estimate import PayloadEstimate, stated
-from forearm.identification.payload.fit import Fit, Noise, least_squares
+from forearm.identification.payload.fit import Fit, least_squares
 from forearm.identification.payload.regressor import payload_regressor
 from forearm.identification.payload.unknowns import Unknowns, unknowns_of
 from forearm.values import check_kind, check_number
@@ -66,7 +66,7 @@ def payload_from_log(
     found = compare_log(arm, log, window=window, period=period, columns=columns, units=units)
     Y, left, joint = _averaged(arm, found)
     fit, settled = _fitted(unknowns, Y, left, joint)
-    return stated(unknowns, Noise(tau=1.0), fit, settled, confidence)
+    return stated(unknowns, fit, settled, confidence)
 
 
 def _averaged(arm: Arm, found: LogComparison) -> tuple[Floats, Floats, NDArray[np.intp]]:

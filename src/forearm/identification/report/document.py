@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from forearm.files.armfile_write import to_document
 from forearm.identification.report.advice import measure_next
-from forearm.identification.report.rows import measured_rms, parameter_rows
-from forearm.identification.report.summary import explained
+from forearm.identification.report.rows import parameter_rows
 
 if TYPE_CHECKING:
     from forearm.identification.result import Identification, Stage, UsedLog
@@ -18,6 +17,7 @@ FORMAT = "forearm-identification/1"
 
 def document(found: Identification) -> dict[str, Any]:
     """Everything but the samples; non-finite values are None."""
+    agreement = found.agreement
     made = {
         "format": FORMAT,
         "name": found.arm.name,
@@ -26,13 +26,13 @@ def document(found: Identification) -> dict[str, Any]:
         "joints": [
             {
                 "name": joint.name,
-                "measured_rms": measured_rms(found)[i],
-                "rms_before": found.rms_before[i],
-                "rms": found.rms[i],
-                "rms_left_out": found.rms_left_out[i],
+                "measured_rms": agreement.measured[i],
+                "rms_before": agreement.rms_before[i],
+                "rms": agreement.rms[i],
+                "rms_left_out": agreement.rms_left_out[i],
                 "noise": found.noise[i],
-                "explained": explained(found)[i],
-                "explained_before": explained(found, before=True)[i],
+                "explained": agreement.explained[i],
+                "explained_before": agreement.explained_before[i],
             }
             for i, joint in enumerate(found.arm.joints)
         ],
@@ -72,7 +72,7 @@ def _log(log: UsedLog) -> dict[str, Any]:
         "findings": list(signals.findings),
         "shift": log.shift,
         "shift_std": log.shift_std,
-        **{key: getattr(log, key).tolist() for key in ("rms", "rms_before", "rms_left_out")},
+        **{key: getattr(log.agreement, key).tolist() for key in ("rms", "rms_before", "rms_left_out")},
     }
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forearm.identification.report.rows import measured_rms
 from forearm.spatial import Floats
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ class Moved:
 
 def movements(found: Identification) -> list[Moved]:
     """How far and how fast each joint moved."""
-    accelerations, efforts = _accelerations(found), measured_rms(found)
+    accelerations, efforts = _accelerations(found), np.sqrt(np.nanmean(found.measured**2, axis=0))
     made = []
     for i, joint in enumerate(found.before.joints):
         known = [log.signals for log in found.logs]

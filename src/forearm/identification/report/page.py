@@ -19,7 +19,7 @@ from forearm.identification.report.figures import (
     share_bars,
     spectrum_drawing,
 )
-from forearm.identification.report.rows import measured_rms, parameter_rows
+from forearm.identification.report.rows import parameter_rows
 from forearm.identification.report.spectra import welch
 from forearm.identification.report.thinning import breaks
 from forearm.pages import html_page
@@ -86,7 +86,7 @@ def _joints(found: Identification) -> str:
     """Residuals of each joint, with bars, and cross-validated residuals."""
     rms = np.array([found.rms_before, found.rms, found.rms_left_out])
     with np.errstate(divide="ignore", invalid="ignore"):
-        shares = rms / measured_rms(found)
+        shares = rms / found.agreement.measured
     most = float(np.nanmax(np.where(np.isfinite(shares), shares, np.nan), initial=0.0))
     kinds = ("before", "predicted", "outside")
     bars = [
@@ -107,10 +107,11 @@ def _validation(found: Identification) -> str:
         return ""
     rows = []
     for log in found.logs:
+        rms, left_out = log.agreement.rms, log.agreement.rms_left_out
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = log.rms_left_out / log.rms
+            ratio = left_out / rms
         worst = int(np.nanargmax(ratio)) if np.isfinite(ratio).any() else 0
-        values = [" ".join(number(float(x), 3) for x in block) for block in (log.rms, log.rms_left_out)]
+        values = [" ".join(number(float(x), 3) for x in block) for block in (rms, left_out)]
         rows.append([log.signals.name, *values, f"{ratio[worst]:.2f} ({found.arm.joints[worst].name})"])
     header = ["log", "residual rms by joint", "held-out rms by joint", "worst ratio"]
     return _table(Report(header, rows, "Cross-validation"))

@@ -8,12 +8,9 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from forearm.arm.arm import Arm
 from forearm.arm.joint import Joint
 from forearm.reduction.base import base_parameters
-from forearm.spatial import Floats
 
 if TYPE_CHECKING:
     from forearm.identification.result import Identification
@@ -135,8 +132,3 @@ def _values_before(arm: Arm) -> dict[str, float]:
     return dict(arm.named_values) | {
         name: float(value) for name, value in zip(base.names, base.values, strict=True)
     }
-
-
-def measured_rms(found: Identification) -> Floats:
-    """Rms of the measured efforts, (n,)."""
-    return np.asarray(np.sqrt(np.nanmean(found.measured**2, axis=0)))

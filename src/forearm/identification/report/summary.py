@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forearm.identification.report.advice import measure_next
-from forearm.identification.report.rows import ParameterRow, measured_rms, parameter_rows
-from forearm.spatial import Floats
+from forearm.identification.report.rows import ParameterRow, parameter_rows
 from forearm.tables import Report, number
 
 if TYPE_CHECKING:
@@ -41,25 +40,22 @@ def headline(found: Identification) -> list[str]:
     return [
         f"{found.arm.name}: {known} parameters from {samples} samples of {logs} log{'s' * (logs != 1)}{rest}",
         f"{kinds}, on {SIDES[found.torque_side]}; explained variance of efforts "
-        f"{_percent(float(np.nanmin(explained(found), initial=1.0)))} or more "
-        f"({_percent(float(np.nanmin(explained(found, before=True), initial=1.0)))} before)",
+        f"{percent(float(np.nanmin(found.agreement.explained, initial=1.0)))} or more "
+        f"({percent(float(np.nanmin(found.agreement.explained_before, initial=1.0)))} before)",
     ]
-
-
-def explained(found: Identification, before: bool = False) -> Floats:
-    """1 - var(residual) / var(measured) at the stored samples, (n,); NaN if nothing varies."""
-    left = found.measured - (found.predicted_before if before else found.predicted)
-    spread = np.nanvar(found.measured, axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(spread > 0.0, 1.0 - np.nanvar(left, axis=0) / spread, np.nan))
 
 
 def joints_table(found: Identification) -> Report:
     """Residuals of each joint's efforts."""
-    shares = explained(found)
-    columns = (measured_rms(found), found.rms_before, found.rms, found.rms_left_out, found.noise)
+    agreement = found.agreement
+    figures = (agreement.measured, agreement.rms_before, agreement.rms, agreement.rms_left_out)
     rows = [
-        [joint.name, effort_unit(found, i), *(number(float(c[i]), 4) for c in columns), _percent(shares[i])]
+        [
+            joint.name,
+            effort_unit(found, i),
+            *(number(float(c[i]), 4) for c in (*figures, found.noise)),
+            percent(float(agreement.explained[i])),
+        ]
         for i, joint in enumerate(found.arm.joints)
     ]
     header = [
@@ -172,5 +168,6 @@ def sentences(found: Identification) -> list[tuple[str, list[str]]]:
     return [(title, texts) for title, texts in titled if texts]
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """A fraction as a percentage; '-' for NaN."""
     return f"{100.0 * share:.2f} %" if math.isfinite(share) else "-"

@@ -400,7 +400,8 @@ YAMLS = {
     "a: [": "cannot be read as YAML: ",
     "a: " + "9" * 4000: "an integer of more than 1024 bits.",
     "a: " + "b" * 30000: f"{LARGE}, or nested deeper than 20.",
-    "a: 1\n" * 30000: "larger than the 0.1 MB allowed for such a file.",
+    "a: 1\n" * 30000: "the file takes more than 400000 steps to expand. ",
+    "a: 1\n" * 300_000: "larger than the 1 MB allowed for such a file.",
 }
 
 
@@ -444,6 +445,9 @@ EXPLOSIONS = {
     tenfold('<xacro:property name="b0"/>', *BLOCKS) + '<xacro:insert_block name="b8"/>': STEPS,
     '<xacro:property name="p" value="${list(range(4000))}"/>' + '<t k="${python.sum(p)}"/>' * 100: STEPS,
     f'<xacro:macro name="m" params="{" ".join(f"a{i}:=1" for i in range(900))}"/>'
+    + "<xacro:m/>" * 100: STEPS,
+    f'<xacro:macro name="m">{" " * 200_000}<t/></xacro:macro>' + "<xacro:m/>" * 100: STEPS,
+    '<xacro:macro name="m"><t ' + " ".join(f'a{i}=""' for i in range(900)) + "/></xacro:macro>"
     + "<xacro:m/>" * 100: STEPS,
     '<xacro:macro name="m"><xacro:m/></xacro:macro><xacro:m/>': CIRCLE,
     '<xacro:property name="b"><xacro:insert_block name="b"/></xacro:property>'

@@ -20,10 +20,10 @@ from forearm.errors import IgnoredWarning, InputError, located, shorten, suggest
 from forearm.files.urdf_values import attribute
 from forearm.files.xacro_expressions import (
     MAX_SIZE,
-    Budget,
     Evaluator,
     Namespace,
     RefusedExpression,
+    StepBudget,
     Value,
     global_names,
     tokenize,
@@ -80,7 +80,7 @@ class _Expansion:
     """
 
     def __init__(self, path: Path, packages: Mapping[str, Path], most_of_tag: Mapping[str, int]) -> None:
-        self.budget = Budget()
+        self.budget = StepBudget()
         self.files = XacroFiles(path, packages, self.budget)
         self.most_of_tag = most_of_tag
         self.count_of_tag = dict.fromkeys(most_of_tag, 0)
@@ -121,10 +121,10 @@ class _Expansion:
                 f"{source.place}: elements, macros and includes nested deeper than {MAX_DEPTH}; does one "
                 "call or include itself?"
             )
+        self.spend(source, 1 + len(source.attributes) + len(source.children) + len(source.text) // 64)
         if source.text.strip() and not result.children:
             self.add_text(source, result, properties)
         for child in source.children:
-            self.spend(child, 1 + len(child.attributes) + len(child.text) // 64)
             if child.tag == "xacro:element":
                 child = self.renamed(child, properties)
             if child.tag in DIRECTIVES:

@@ -25,7 +25,7 @@ MAX_VALUE_DEPTH = 20
 MAX_BITS = 1024  # of an integer: beyond the range of floats
 NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
-Value = Any  # None, bool, int, float, str, list, tuple, dict, Function
+Value = Any  # None, bool, int, float, str, list, tuple, dict, XacroFunction
 
 
 class RefusedExpression(Exception):
@@ -33,7 +33,7 @@ class RefusedExpression(Exception):
 
 
 @dataclass(frozen=True)
-class Function:
+class XacroFunction:
     """A function that expressions may call."""
 
     name: str
@@ -61,7 +61,7 @@ class Namespace:
         return space
 
 
-class Budget:
+class StepBudget:
     """What the expansion of one file may still cost."""
 
     def __init__(self) -> None:
@@ -96,7 +96,7 @@ class Budget:
                 rest += [(inner, depth + 1) for inner in item]
                 if kind is dict:
                     rest += [(inner, depth + 1) for inner in item.values()]
-            elif item is not None and kind not in (float, bool, Function):
+            elif item is not None and kind not in (float, bool, XacroFunction):
                 raise RefusedExpression(
                     f"expected a number, text, list or dictionary, got {'a ' + kind.__name__:.40}."
                 )
@@ -112,7 +112,7 @@ class Budget:
 class Evaluator:
     """Evaluates expressions within a budget. `lookup` finds the value of a name in a namespace."""
 
-    def __init__(self, budget: Budget, lookup: Callable[[Namespace, str], Value]) -> None:
+    def __init__(self, budget: StepBudget, lookup: Callable[[Namespace, str], Value]) -> None:
         self.budget = budget
         self.lookup = lookup
         self.trees: dict[str, ast.expr] = {}
@@ -200,13 +200,13 @@ class Evaluator:
             "arithmetic, comparisons, conditions, indices and calls of known functions."
         )
 
-    def _called(self, node: ast.expr, names: Namespace, depth: int) -> Function:
+    def _called(self, node: ast.expr, names: Namespace, depth: int) -> XacroFunction:
         if isinstance(node, ast.Attribute):
             whole = self._value(node.value, names, depth)
             methods = METHODS.get(type(whole), {})
             if node.attr in methods:
                 method, (checked,) = methods[node.attr], [self.budget.check(whole)]
-                return Function(node.attr, lambda *arguments: method(checked, *arguments))
+                return XacroFunction(node.attr, lambda *arguments: method(checked, *arguments))
             if isinstance(whole, str):
                 raise RefusedExpression(
                     f"text has no method {node.attr!r:.60}; {suggest(node.attr, methods)}"
@@ -214,7 +214,7 @@ class Evaluator:
             function = self._member(whole, node.attr)
         else:
             function = self._value(node, names, depth)
-        if not isinstance(function, Function):
+        if not isinstance(function, XacroFunction):
             raise RefusedExpression(f"expected a function before (...), got {_kind(function)}.")
         return function
 
@@ -240,7 +240,7 @@ class Evaluator:
 
     def map(self, function: Value, *lists: Value) -> list[Value]:
         """The function applied to the items of each list."""
-        if not isinstance(function, Function):
+        if not isinstance(function, XacroFunction):
             raise RefusedExpression("map expects a function and lists.")
         results: list[Value] = []
         size = 0
@@ -300,7 +300,7 @@ def _item(whole: Value, key: Value) -> Value:
 
 
 def _kind(value: Value) -> str:
-    return "a function" if isinstance(value, Function) else f"{type(value).__name__} {shorten(value)}"
+    return "a function" if isinstance(value, XacroFunction) else f"{type(value).__name__} {shorten(value)}"
 
 
 def _check_size(size: int) -> None:
@@ -391,18 +391,20 @@ IN_PYTHON: dict[str, Callable[..., Value]] = {
     "tuple": tuple,
     "zip": lambda *lists: list(zip(*lists, strict=False)),
 }
-DICT = Function("dict", dict)
+DICT = XacroFunction("dict", dict)
 
 
 def global_names(evaluator: Evaluator, of_xacro: Mapping[str, Callable[..., Value]]) -> Namespace:
     """What every expression knows: functions, constants, the namespaces math, python and xacro."""
     mathematics = {name: getattr(math, name) for name in MATH}
     mathematics = {
-        name: Function(name, value) if callable(value) else value for name, value in mathematics.items()
+        name: XacroFunction(name, value) if callable(value) else value for name, value in mathematics.items()
     }
-    functions = {name: Function(name, call) for name, call in (EVERYWHERE | {"map": evaluator.map}).items()}
-    python = functions | {name: Function(name, call) for name, call in IN_PYTHON.items()}
-    xacro = {name: Function(name, call) for name, call in of_xacro.items()}
+    functions = {
+        name: XacroFunction(name, call) for name, call in (EVERYWHERE | {"map": evaluator.map}).items()
+    }
+    python = functions | {name: XacroFunction(name, call) for name, call in IN_PYTHON.items()}
+    xacro = {name: XacroFunction(name, call) for name, call in of_xacro.items()}
     spaces = {"math": mathematics, "python": python | {"dict": DICT}, "xacro": xacro}
     return Namespace(
         values={

@@ -14,11 +14,12 @@ from typing import Any
 
 from forearm.errors import InputError, shorten
 from forearm.files.urdf_shapes import package_around
-from forearm.files.xacro_expressions import MAX_SIZE, MAX_VALUE_DEPTH, Budget, RefusedExpression, Value
+from forearm.files.xacro_expressions import MAX_SIZE, MAX_VALUE_DEPTH, RefusedExpression, StepBudget, Value
 from forearm.reading.textfile import read_bytes
 from forearm.reading.xml import MAX_XML_BYTES, Element, parse_xml
 
-MAX_YAML_BYTES = 100_000  # of which PyYAML reads some in a second
+MAX_YAML_BYTES = 1_000_000
+STEPS_PER_BYTE = 4  # of YAML, of which PyYAML reads some 100 kB per second
 STANDARD = "tag:yaml.org,2002:"
 UNITS = {
     "!radians": 1.0,
@@ -35,7 +36,7 @@ class XacroFiles:
     below `packages`, and below ROS packages around the file that it names.
     """
 
-    def __init__(self, path: Path, packages: Mapping[str, Path], budget: Budget) -> None:
+    def __init__(self, path: Path, packages: Mapping[str, Path], budget: StepBudget) -> None:
         self.budget = budget
         self.folder = path.parent.resolve()
         self.packages = {name: folder.resolve() for name, folder in packages.items()}
@@ -95,7 +96,7 @@ def _is_ros_package(folder: Path) -> bool:
     return (folder / "package.xml").is_file()
 
 
-def _read_yaml(path: Path, budget: Budget, evaluate: Callable[[str], Value]) -> Value:
+def _read_yaml(path: Path, budget: StepBudget, evaluate: Callable[[str], Value]) -> Value:
     """The value in a YAML file; `evaluate` computes numbers with a unit, which may be expressions."""
     try:
         import yaml  # imported here: an optional extra
@@ -104,7 +105,7 @@ def _read_yaml(path: Path, budget: Budget, evaluate: Callable[[str], Value]) -> 
             f"{path.name}: load_yaml needs PyYAML; install it with pip install 'forearm[xacro]'."
         ) from error
     data = read_bytes(path, MAX_YAML_BYTES)
-    budget.spend(len(data))
+    budget.spend(STEPS_PER_BYTE * len(data))
     try:
         loader = yaml.SafeLoader(data.decode("utf-8-sig"))
         root = loader.get_single_node()

@@ -45,7 +45,7 @@ def read_bytes(path: Path, limit: int) -> bytes:
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror or error}.") from error
     if len(data) > limit:
-        raise InputError(f"{path}: larger than the {limit / 1e6:g} MB allowed for such a file.")
+        raise InputError(f"{path}: larger than the {limit // 1_000_000} MB allowed for such a file.")
     return data
 
 

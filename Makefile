@@ -45,6 +45,8 @@ test-peers: $(VENV)/.installed  ## Pinocchio live: installs it and some 300 robo
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps "example-robot-data>=4"
 	.venv-peers/bin/python tests/compare_robots.py
 	.venv-peers/bin/python tests/compare_robots.py --fetch .venv-peers/robots
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check xacro
+	.venv-peers/bin/python tests/compare_xacro.py .venv-peers/robots
 	FOREARM_PINOCCHIO=$(CURDIR)/.venv-peers/pinocchio.json $(BIN)/python -m pytest tests/dynamics/test_pinocchio_recorded.py
 
 test-frameworks: $(VENV)/.installed  ## PyTorch, JAX and CasADi live: installs them (7 GB, most of it for GPUs) into .venv-frameworks

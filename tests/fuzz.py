@@ -33,12 +33,13 @@ from forearm.files.armfile_write import arm_text
 from forearm.files.builtin import folder as builtin_folder
 from forearm.files.mjcf.read import arm_from_mjcf
 from forearm.files.mjcf.write import mjcf_text
-from forearm.files.urdf_read import arm_from_urdf
+from forearm.files.urdf_read import arm_from_urdf, expanded_robot
 from forearm.files.urdf_write import urdf_text
 from forearm.kinematics import link_poses
 from forearm.parts.database import Component, read_parts
 from forearm.parts.stl import check_closed, mesh_moments, read_stl
 from forearm.reading.textfile import parse_toml
+from forearm.reading.xml import parse_xml
 from forearm.studies.description import manifest_of as study_manifest
 from forearm.studies.description import study_of
 from forearm.studies.study_file import read_study
@@ -68,6 +69,18 @@ def check_urdf(data: bytes, _folder: Path) -> None:
         _check_arm(arm)
         back = arm_from_urdf(urdf_text(arm).encode(), "back.urdf")
         assert back == arm, "the arm that was written and read back differs"
+
+
+def check_xacro(data: bytes, folder: Path) -> None:
+    """An expanded tree that any reader of URDF may be given; or a ForearmError."""
+    path = folder / "fuzz.xacro"
+    root = expanded_robot(parse_xml(data, path.name), path, {})
+    with _accepted():
+        stack = [root]
+        for element in stack:
+            stack += element.children
+            assert not element.tag.startswith("xacro:"), "a directive is left"
+            assert all(isinstance(text, str) for text in (element.text, *element.attributes.values()))
 
 
 def check_mjcf(data: bytes, _folder: Path) -> None:
@@ -187,6 +200,15 @@ def urdf_documents() -> tuple[bytes, ...]:
 
 
 @cache
+def xacro_documents() -> tuple[bytes, ...]:
+    """The cases of tests/data/xacro that xacro accepts and that need no other file."""
+    cases = (DATA / "xacro" / "cases.txt").read_text(encoding="utf-8").splitlines()
+    trees = json.loads((DATA / "xacro" / "expected.json").read_text(encoding="utf-8"))["trees"]
+    kept = [case for case, tree in zip(cases, trees, strict=True) if tree and "filename" not in case]
+    return tuple(f'<robot name="r">{case}</robot>'.encode() for case in kept if "yaml" not in case)
+
+
+@cache
 def mjcf_documents() -> tuple[bytes, ...]:
     """Made files, with every way to write a turn, classes, geoms, drives and couplings."""
     return tuple(random_mjcf(seed, MjcfMaking(bodies=5)).encode() for seed in range(8))
@@ -223,6 +245,7 @@ def study_documents() -> tuple[bytes, ...]:
 READERS = {
     "toml": Reader(".toml", arm_documents, (*BYTES, *TOKENS, *[toml_tree] * 5), check_armfile),
     "urdf": Reader(".urdf", urdf_documents, (*BYTES, *TOKENS, *[xml_tree] * 5), check_urdf),
+    "xacro": Reader(".xacro", xacro_documents, (*BYTES, *TOKENS, *[xml_tree] * 5), check_xacro),
     "mjcf": Reader(".xml", mjcf_documents, (*BYTES, *TOKENS, *[xml_tree] * 5), check_mjcf),
     "parts": Reader(".parts.toml", parts_documents, (*BYTES, *TOKENS, *[toml_tree] * 5), check_parts),
     "study": Reader(".study.toml", study_documents, (*BYTES, *TOKENS, *[toml_tree] * 5), check_study),

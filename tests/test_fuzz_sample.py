@@ -16,7 +16,7 @@ SEED = 20  # any
 
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [120, *long([1500])])
-@pytest.mark.parametrize("reader", ["toml", "urdf", "mjcf", "parts", "study", "stl"])
+@pytest.mark.parametrize("reader", ["toml", "urdf", "xacro", "mjcf", "parts", "study", "stl"])
 def test_every_input_gives_an_answer_or_an_error(reader: str, count: int) -> None:
     report = FUZZER.fuzz(reader, count, SEED)
     assert not report.failures, str(report)

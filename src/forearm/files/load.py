@@ -31,8 +31,8 @@ def load(
     density: float | None = None,
     packages: Mapping[str, str | os.PathLike[str]] | None = None,
 ) -> Arm:
-    """Load an arm by its built-in name or from a .toml, .urdf, .xml (MJCF) or .xacro file (which needs the
-    extra `xacro`).
+    """Load an arm by its built-in name or from a .toml, .urdf, .xml (MJCF) or .xacro file. xacro is
+    expanded in files named .xacro only, without running any of it.
 
     Invalid arms raise an error. Warnings report implausible arms (ModelWarning: impossible inertias, inertia
     without mass, no mass at all), repairs to a URDF (RepairWarning) and ignored content (IgnoredWarning),
@@ -49,7 +49,8 @@ def load(
             one is used and reported.
         density: kg/m^3, used to compute the mass of URDF links without one from their shapes; None: these
             links have no mass.
-        packages: folders for `package://` and `$(find ...)`, by package name.
+        packages: folders for `package://` and `$(find ...)`, by package name; a xacro file may include files
+            below these, its own folder and the ROS package around it.
     """
     if isinstance(source, str) and is_builtin(source):
         _refuse_root(root)
@@ -138,7 +139,7 @@ def _read_xml(path: Path, hand: str | None, root: str | None, options: Options) 
     element = parse_xml(data, path.name, MOST_OF_TAG | MOST_OF_MJCF)
     if element.tag != "mujoco":
         _refuse_root(root, f"{path.name}: ")
-        return arm_from_robot(element, data, path.name, hand, options, path)
+        return arm_from_robot(element, path.name, hand, options, path)
     from forearm.files.mjcf.read import arm_from_mujoco_element
 
     if options.density is not None or options.packages:

@@ -52,21 +52,17 @@ class Options:
 
 def arm_from_urdf(data: bytes, name: str, hand: str | None = None, options: Options | None = None) -> Arm:
     """The arm in URDF text; messages refer to it as `name`."""
-    return arm_from_robot(
-        parse_xml(data, name, MOST_OF_TAG), data, name, hand, options or Options(), Path(name)
-    )
+    return arm_from_robot(parse_xml(data, name, MOST_OF_TAG), name, hand, options or Options(), Path(name))
 
 
-def arm_from_robot(
-    robot: Element, data: bytes, name: str, hand: str | None, options: Options, path: Path
-) -> Arm:
-    """The arm in the root element of a URDF or xacro text; mesh paths are relative to its `path`."""
-    robot, name = expanded_robot(robot, data, name, path, options.packages)
+def arm_from_robot(robot: Element, name: str, hand: str | None, options: Options, path: Path) -> Arm:
+    """The arm in the root element of a URDF or xacro file; mesh paths are relative to its `path`."""
+    robot = expanded_robot(robot, path, options.packages)
     report = UrdfReport(name)
-    reader = _Reader(name, options, path.parent, report)
+    reader = _Reader(options, path.parent, report)
     joints = reader.with_leaders([reader.joint(element) for element in robot.all("joint")])
     elements = list(robot.all("link"))
-    names = [attribute(e, "name", f"{name}, line {e.line}, <link>") for e in elements]
+    names = [attribute(e, "name", f"{e.place}, <link>") for e in elements]
     implied = implied_base(names, joints)
     still = links_at_rest(names if implied is None else [implied, *names], joints)
     reader.hold_unsupported(joints, still)
@@ -87,44 +83,38 @@ def arm_from_robot(
     return arm
 
 
-def expanded_robot(
-    robot: Element, data: bytes, name: str, path: Path, packages: Mapping[str, Path]
-) -> tuple[Element, str]:
-    """The root of the URDF in a file, expanded if it is xacro, and its name for messages."""
-    _check_robot(robot, name)
-    if not _is_xacro(robot):
-        return robot, name
-    from forearm.files.xacro import expand_xacro  # imported here: an optional extra
-
-    name = f"{name} (expanded)"
-    robot = parse_xml(expand_xacro(data, path, packages), name, MOST_OF_TAG)
-    _check_robot(robot, name)
-    return robot, name
-
-
-def _check_robot(robot: Element, name: str) -> None:
+def expanded_robot(robot: Element, path: Path, packages: Mapping[str, Path]) -> Element:
+    """The root of the URDF in a file. xacro is expanded in files named .xacro, and refused in others."""
     if robot.tag != "robot":
-        raise InputError(
-            f"{name}, line {robot.line}: expected <robot> at the root of a URDF, got <{robot.tag:.40}>."
-        )
+        raise InputError(f"{robot.place}: expected <robot> at the root of a URDF, got <{robot.tag:.40}>.")
+    if path.suffix.lower() == ".xacro":
+        from forearm.files.xacro import expand_xacro  # imported here: most files are not xacro
+
+        return expand_xacro(robot, path, packages, MOST_OF_TAG)
+    for element in _elements(robot):
+        if element.tag.startswith("xacro:"):
+            raise InputError(
+                f"{element.place}: <{element.tag:.40}> in a file that is not named .xacro; to have it "
+                f"expanded, rename the file to {path.name}.xacro."
+            )
+    return robot
 
 
 class _Reader:
     """Read the elements of one file, collecting what is ignored and what is repaired."""
 
-    def __init__(self, name: str, options: Options, folder: Path, report: UrdfReport) -> None:
-        self.name = name
+    def __init__(self, options: Options, folder: Path, report: UrdfReport) -> None:
         self.options = options
         self.folder = folder
         self.report = report
-        self.unsupported: dict[str, tuple[str, int]] = {}  # joint -> (its type in the file, its line)
+        self.unsupported: dict[str, tuple[str, Element]] = {}  # joint -> its type in the file, its element
 
     def link(self, element: Element, is_still: bool) -> Link:
         """; if it never moves, an impossible inertia is repaired.
         Without mass it gets that of its shapes, if there is a density.
         """
         name = element.attributes["name"]
-        where = f"{self.name}, line {element.line}, link {shorten(name)}"
+        where = f"{element.place}, link {shorten(name)}"
         inertial = element.first("inertial")
         mass, com, inertia = NO_MASS if inertial is None else _mass_properties(inertial, where)
         if mass == 0.0 and not inertia.any():
@@ -132,7 +122,8 @@ class _Reader:
         is_sound = mass < 0.0 or is_semidefinite(inertia, mass)
         if not is_sound and (is_still or not self.options.strict):
             given, inertia = inertia, nearest_inertia(inertia)
-            self.report.repaired(_changed_inertia(name, element.line, given, inertia, is_still))
+            line = self.report.line(element)
+            self.report.repaired(_changed_inertia(name, line, given, inertia, is_still))
         try:
             with located(where):
                 return Link(name=name, mass=mass, com=com, inertia=inertia)
@@ -151,14 +142,14 @@ class _Reader:
         except ForearmError as error:
             if self.options.strict:
                 raise
-            why = str(error).removeprefix(f"{self.name}, ").rstrip(".")
+            why = str(error).removeprefix(f"{element.file}, ").rstrip(".")
             self.report.repaired(f"{why}: read without mass")
             return None
 
     def joint(self, element: Element) -> Joint:
         """The joint, without its transmission."""
-        name = attribute(element, "name", f"{self.name}, line {element.line}, <joint>")
-        where = f"{self.name}, line {element.line}, joint {shorten(name)}"
+        name = attribute(element, "name", f"{element.place}, <joint>")
+        where = f"{element.place}, joint {shorten(name)}"
         given = self._given_kind(element, where)
         kind = KINDS[given]
         xyz, rpy = origin(element, where)
@@ -168,7 +159,7 @@ class _Reader:
             axis = vector(axis_element, "xyz", where)
         ends = {tag: _child(element, tag, where) for tag in ("parent", "child")}
         limit = element.first("limit") if kind != "fixed" else None
-        with located(where, file=self.name):
+        with located(where, file=element.file):
             return Joint(
                 name=name,
                 kind=kind,
@@ -186,7 +177,7 @@ class _Reader:
         given = attribute(element, "type", where)
         if given not in UNSUPPORTED:
             return check_choice(given, KINDS, f"{where}, type")
-        self.unsupported[element.attributes["name"]] = (given, element.line)
+        self.unsupported[element.attributes["name"]] = (given, element)
         return "fixed"
 
     def _limits(self, element: Element, given: str, where: str) -> Limits:
@@ -197,7 +188,7 @@ class _Reader:
             self._note_limits(limit)
             return Limits()
         if limit is None:
-            self.report.ignored(f"that a {given} joint has no <limit> (read as unlimited)", element.line)
+            self.report.ignored(f"that a {given} joint has no <limit> (read as unlimited)", element)
             return Limits()
         lower, upper = (bound(limit, key, where, 0.0) for key in ("lower", "upper"))
         assert lower is not None
@@ -208,7 +199,7 @@ class _Reader:
                     f"{where}, limits: lower must not be above upper, got {lower:g} and {upper:g}. "
                     f"With {LENIENT} the joint has no limits."
                 )
-            place = f"joint {shorten(element.attributes['name'])}, line {element.line}"
+            place = f"joint {shorten(element.attributes['name'])}, {self.report.line(element)}"
             self.report.repaired(f"{place}: lower limit {lower:g} above upper {upper:g}, read as unlimited")
             return Limits()
         return Limits(lower, upper)
@@ -218,13 +209,13 @@ class _Reader:
         for key in ("lower", "upper"):
             text = "" if limit is None else limit.attributes.get(key, "")
             if limit is not None and text and not _is_no_limit(text):
-                self.report.ignored(f"attribute {key!r} of a continuous joint's <limit>", limit.line)
+                self.report.ignored(f"attribute {key!r} of a continuous joint's <limit>", limit)
 
     def _mimic(self, element: Element | None, kind: Kind, where: str) -> Mimic | None:
         if element is None:
             return None
         if kind == "fixed":
-            self.report.ignored("<mimic> of a fixed joint, which does not move", element.line)
+            self.report.ignored("<mimic> of a fixed joint, which does not move", element)
             return None
         return Mimic(
             joint=attribute(element, "joint", where),
@@ -237,17 +228,18 @@ class _Reader:
         permits it.
         """
         for joint in joints:
-            given, line = self.unsupported.get(joint.name, ("", 0))
-            if given and self.options.strict and joint.parent not in still:
+            if joint.name not in self.unsupported:
+                continue
+            given, element = self.unsupported[joint.name]
+            if self.options.strict and joint.parent not in still:
                 raise InputError(
-                    f"{self.name}, line {line}, joint {shorten(joint.name)}: joints of type {given!r} are "
+                    f"{element.place}, joint {shorten(joint.name)}: joints of type {given!r} are "
                     "not supported; write their degrees of freedom as prismatic and revolute joints "
                     f"with massless links between them, or read them as fixed with {LENIENT}."
                 )
-            if given:
-                self.report.repaired(
-                    f"joint {shorten(joint.name)}, line {line}: of type {given}, read as fixed"
-                )
+            self.report.repaired(
+                f"joint {shorten(joint.name)}, {self.report.line(element)}: of type {given}, read as fixed"
+            )
 
     def with_leaders(self, joints: list[Joint]) -> list[Joint]:
         """The joints. Followers of a fixed joint are fixed at the resulting position; followers of a missing
@@ -280,9 +272,9 @@ def _mass_properties(inertial: Element, where: str) -> MassProperties:
     return mass, xyz, turn_inertia(rotation_rpy(rpy), inertia) if rpy.any() else inertia
 
 
-def _changed_inertia(name: str, line: int, given: Floats, taken: Floats, is_still: bool) -> str:
+def _changed_inertia(name: str, line: str, given: Floats, taken: Floats, is_still: bool) -> str:
     old, new = (", ".join(f"{m:.4g}" for m in np.linalg.eigvalsh(J) + 0.0) for J in (given, taken))
-    where = f"link {shorten(name)}{', which never moves' if is_still else ''}, line {line}"
+    where = f"link {shorten(name)}{', which never moves' if is_still else ''}, {line}"
     return f"{where}: principal moments {old} kg m^2, physically impossible, replaced with {new}"
 
 
@@ -314,15 +306,10 @@ def _child(element: Element, tag: str, where: str) -> Element:
     return child
 
 
-def _is_xacro(robot: Element) -> bool:
-    return any(tag.startswith("xacro:") for tag in _tags(robot)) or any(
-        key.startswith("xacro:") for key in robot.attributes
-    )
-
-
-def _tags(root: Element) -> Iterator[str]:
+def _elements(root: Element) -> Iterator[Element]:
+    """All elements, in file order."""
     stack = [root]
     while stack:
         element = stack.pop()
-        yield element.tag
-        stack.extend(element.children)
+        yield element
+        stack.extend(reversed(element.children))

@@ -43,17 +43,21 @@ TRANSMISSION_JOINT: tuple[set[str], set[str]] = ({"name", "role"}, set())
 
 
 class UrdfReport:
-    """Kinds of ignored content, each with its count and first line, and repairs."""
+    """Kinds of ignored content, each with its count and first element, and repairs."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.kinds: dict[str, tuple[int, int]] = {}
+        self.kinds: dict[str, tuple[int, Element]] = {}
         self.repairs: list[str] = []
 
-    def ignored(self, what: str, line: int) -> None:
+    def line(self, element: Element) -> str:
+        """Where an element is: `line 12`, with its file if that is another one (included by xacro)."""
+        return f"line {element.line}" if element.file == self.name else element.place
+
+    def ignored(self, what: str, element: Element) -> None:
         """Count one ignored item of a kind."""
-        times, first = self.kinds.get(what, (0, line))
-        self.kinds[what] = (times + 1, min(first, line))
+        times, first = self.kinds.get(what, (0, element))
+        self.kinds[what] = (times + 1, min(first, element, key=_line))
 
     def repaired(self, what: str) -> None:
         """Record a value that was read differently from how it is written."""
@@ -66,30 +70,34 @@ class UrdfReport:
             element, (attributes, tags) = stack.pop()
             for key in element.attributes:
                 if key not in attributes and not key.startswith("xmlns"):
-                    self.ignored(f"attribute {key!r:.60} of <{element.tag}>", element.line)
+                    self.ignored(f"attribute {key!r:.60} of <{element.tag}>", element)
             seen: set[str] = set()
             for child in element.children:
                 if child.tag in seen and child.tag not in REPEATABLE:
-                    self.ignored(f"a second <{child.tag}> in <{element.tag}>", child.line)
+                    self.ignored(f"a second <{child.tag}> in <{element.tag}>", child)
                 elif child.tag in tags:
                     seen.add(child.tag)
                     stack += _inside(element, child)
                 elif child.tag not in ORDINARY.get(element.tag, ()):
-                    self.ignored(f"<{child.tag:.60}> in <{element.tag}>", child.line)
+                    self.ignored(f"<{child.tag:.60}> in <{element.tag}>", child)
 
     def warn(self, stacklevel: int) -> None:
         """Issue one warning for all repairs and one for all ignored content, in file order."""
         repairs = _bounded(self.repairs, MAX_REPAIRS_TOLD, "more")
         if repairs:
             warnings.warn(f"{self.name}: repaired: {repairs}.", RepairWarning, stacklevel=stacklevel)
-        in_file_order = sorted(self.kinds.items(), key=lambda item: item[1][1])
+        in_file_order = sorted(self.kinds.items(), key=lambda item: item[1][1].line)
         kinds = [
-            f"{what}{'' if times == 1 else f', {times} times'} (first in line {line})"
-            for what, (times, line) in in_file_order
+            f"{what}{'' if times == 1 else f', {times} times'} (first in {self.line(first)})"
+            for what, (times, first) in in_file_order
         ]
         ignored = _bounded(kinds, MAX_KINDS_REPORTED, "more kinds")
         if ignored:
             warnings.warn(f"{self.name}: ignored {ignored}.", IgnoredWarning, stacklevel=stacklevel)
+
+
+def _line(element: Element) -> int:
+    return element.line
 
 
 def _bounded(told: list[str], most: int, others: str) -> str:

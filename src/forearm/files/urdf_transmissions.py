@@ -20,7 +20,7 @@ def with_transmissions(joints: list[Joint], elements: Iterable[Element], report:
     for element in elements:
         name, motor = _transmission(element, by_name, report)
         if motor is not None and name in geared:
-            report.ignored("a second <transmission> of a joint", element.line)
+            report.ignored("a second <transmission> of a joint", element)
         elif motor is not None:
             geared[name] = dataclasses.replace(by_name[name], motor=motor)
     return [geared.get(joint.name, joint) for joint in joints]
@@ -31,17 +31,17 @@ def _transmission(
 ) -> tuple[str, Motor | None]:
     """The joint of a simple transmission and its motor; None if there is no motor data."""
     name = shorten(element.attributes.get("name", ""))
-    where = f"{report.name}, line {element.line}, transmission {name}"
+    where = f"{element.place}, transmission {name}"
     named = [attribute(e, "name", where) for e in element.all("joint")]
     actuators = list(element.all("actuator"))
     reductions = [r for e in (element, *actuators) for r in e.all("mechanicalReduction")]
     inertias = [r for e in actuators for r in e.all("motorInertia")]
     if len(named) != 1 or len(reductions) > 1 or len(inertias) > 1:
-        report.ignored("<transmission> that is not one joint on one actuator", element.line)
+        report.ignored("<transmission> that is not one joint on one actuator", element)
         return "", None
     joint = by_name.get(named[0])
     if joint is None:  # files cut out of larger robots have such leftovers; they drive nothing
-        report.ignored("<transmission> of a joint that is missing", element.line)
+        report.ignored("<transmission> of a joint that is missing", element)
         return "", None
     ratio = _reduction(reductions[0], where, report) if reductions else 1.0
     rotor = to_float(inertias[0].text, "<motorInertia>", where) if inertias else 0.0
@@ -55,6 +55,6 @@ def _reduction(element: Element, where: str, report: UrdfReport) -> float:
     """The gear ratio; placeholder text, as generators of URDF leave, is reported and ignored."""
     text = element.text.strip()
     if text and text.isascii() and text.replace("_", "").isalpha() and not is_number(text):
-        report.repaired(f"<mechanicalReduction> {shorten(text)}, line {element.line}: read as 1")
+        report.repaired(f"<mechanicalReduction> {shorten(text)}, {report.line(element)}: read as 1")
         return 1.0
     return to_float(element.text, "<mechanicalReduction>", where)

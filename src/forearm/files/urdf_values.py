@@ -84,4 +84,4 @@ def _parsed(text: str, what: str, where: str) -> float:
 
 
 def _remedy(text: str) -> str:
-    return "; expand the file with xacro first" if "$" in text else ""
+    return "; xacro is expanded in files named .xacro only" if "$" in text else ""

@@ -59,5 +59,5 @@ def _xml_visuals(path: Path, folders: Mapping[str, Path], root: str | None) -> V
         return mjcf_visuals(element, path.name, path, root)
     from forearm.visuals.urdf_visuals import urdf_visuals
 
-    robot, name = expanded_robot(element, data, path.name, path, folders)
-    return urdf_visuals(robot, name, path.parent, folders)
+    robot = expanded_robot(element, path, folders)
+    return urdf_visuals(robot, path.parent, folders)

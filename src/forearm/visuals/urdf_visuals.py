@@ -16,24 +16,24 @@ from forearm.visuals.collada import hex_colour
 from forearm.visuals.visual import Collector, VisualSet, capsule, stretched, unit_solid
 
 
-def urdf_visuals(robot: Element, name: str, folder: Path, packages: Mapping[str, Path]) -> VisualSet:
+def urdf_visuals(robot: Element, folder: Path, packages: Mapping[str, Path]) -> VisualSet:
     """The visual shapes of a URDF; its files are located as by `fa.load`."""
     found = Collector()
     named: dict[str, str | None] = {}
     materials = [*robot.all("material")]
     materials += [m for link in robot.all("link") for v in link.all("visual") for m in v.all("material")]
     for material in materials:
-        colour = _own_colour(material, name)
+        colour = _own_colour(material)
         if colour is not None and material.attributes.get("name"):
             named.setdefault(material.attributes["name"], colour)
     for link in robot.all("link"):
-        called = attribute(link, "name", f"{name}, line {link.line}, <link>")
+        called = attribute(link, "name", f"{link.place}, <link>")
         for visual in link.all("visual"):
             geometry = visual.first("geometry")
             shape = geometry.children[0] if geometry is not None and geometry.children else None
             what = "shape" if shape is None else shape.attributes.get("filename", f"<{shape.tag}>")
             with found.attempt(called, what):
-                _add(found, called, visual, shape, _colour(visual, named, name), name, folder, packages)
+                _add(found, called, visual, shape, _colour(visual, named), folder, packages)
     return found.result()
 
 
@@ -43,11 +43,10 @@ def _add(
     visual: Element,
     shape: Element | None,
     colour: str | None,
-    name: str,
     folder: Path,
     packages: Mapping[str, Path],
 ) -> None:
-    where = f"{name}, line {visual.line}, <visual>"
+    where = f"{visual.place}, <visual>"
     if shape is None:
         raise InputError(f"{where}: expected one shape in <geometry>, got none.")
     pose = pose_xyz_rpy(*origin(visual, where))
@@ -73,20 +72,20 @@ def _add(
         raise InputError(f"{where}: expected a box, cylinder, sphere, capsule or mesh.")
 
 
-def _colour(visual: Element, named: Mapping[str, str | None], name: str) -> str | None:
+def _colour(visual: Element, named: Mapping[str, str | None]) -> str | None:
     material = visual.first("material")
     if material is None:
         return None
-    return _own_colour(material, name) or named.get(material.attributes.get("name", ""))
+    return _own_colour(material) or named.get(material.attributes.get("name", ""))
 
 
-def _own_colour(material: Element, name: str) -> str | None:
+def _own_colour(material: Element) -> str | None:
     """The colour given in a material; None if missing or unreadable."""
     element = material.first("color")
     words = element.attributes.get("rgba", "").split() if element is not None else []
     if len(words) not in (3, 4):
         return None
     try:
-        return hex_colour(np.array([to_float(word, "rgba", name) for word in words]))
+        return hex_colour(np.array([to_float(word, "rgba", material.place) for word in words]))
     except InputError:
         return None

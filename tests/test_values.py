@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from forearm.errors import ForearmError, InputError, ModelError, NameNotFound, located
+from forearm.codegen.functions import FUNCTIONS
+from forearm.errors import ForearmError, InputError, ModelError, NameNotFound, located, suggest
+from forearm.kernels.cpu import check_device
+from forearm.targets.machines import TARGETS
 from forearm.values import LARGEST, as_floats, as_pose, check_choice, check_number, chosen, is_number
 
 NUMBERS = [
@@ -135,6 +138,29 @@ def test_a_name_that_is_none_of_those_there_are(value: Any, said: str) -> None:
             ask()
         assert type(caught.value) is NameNotFound
         assert str(caught.value) == said
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("rnea", "inverse_dynamics"), ("ABA", "forward_dynamics"), ("crba", "inertia_matrix"),
+        ("mass_matrix", "inertia_matrix"), ("nonlinear-effects", "bias"), ("fk", "forward_kinematics"),
+        ("STM32F407VG", "cortex-m4"), ("stm32h7", "cortex-m7"), ("arm64", "aarch64"),
+    ],
+)  # fmt: skip
+def test_names_used_elsewhere(name: str, meant: str) -> None:
+    known = FUNCTIONS if meant in FUNCTIONS else TARGETS
+    assert suggest(name, known) == f"did you mean {meant!r}?"
+    with pytest.raises(NameNotFound, match=f"got {name!r}; did you mean {meant!r}"):
+        check_choice(name, known, "generate")
+    assert meant not in suggest(name, ["linear", "cubic"]), "only where it exists"
+
+
+def test_a_gpu_is_called_cuda() -> None:
+    with pytest.raises(
+        NameNotFound, match=r"compile, device: expected one of .* got 'gpu'; did you mean 'cuda'\?"
+    ):
+        check_device("gpu")
 
 
 def test_a_name_among_those_there_are() -> None:

@@ -295,6 +295,8 @@ FAR = "9,9,9,0,0,0"
         ),
         (("control", "compare", "ur5", "--only", "x"), "--only for this arm and motion: expected one of "),
         (("generate", "ur5", "--function", "x"), "--function: expected one of inverse_dynamics"),
+        (("generate", "ur5", "--function", "rnea"), "did you mean 'inverse_dynamics'?"),
+        (("generate", "ur5", "--target", "stm32f4"), "did you mean 'cortex-m4'?"),
         (("generate", "ur5", "--lang", "x"), "--lang: expected one of c, cpp"),
         (("generate", "ur5", "--formulation", "x"), "--formulation: expected one of "),
         (("generate", "ur5", "--parameter", "x"), "--parameter: there is no 'x' in 'ur5'"),

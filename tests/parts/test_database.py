@@ -157,7 +157,8 @@ def test_mesh_section_from_an_stl_in_millimetres(tmp_path: Path) -> None:
         (('shape = "sphere"\nradius = 0.03', 'shape = "mesh"\nfile = "/etc/passwd"'), "below the folder"),
         (('shape = "sphere"\nradius = 0.03', 'shape = "mesh"\nfile = "none.stl"'), "none.stl"),
         (('name = "counterweight"', 'name = "counterweight"\nnmae = 1'), "did you mean 'name'?"),
-        ((SCHEMA, "forearm-parts/9"), "expected the first line"),
+        ((SCHEMA, "forearm-parts/9"), "p.parts.toml, schema: expected 'forearm-parts/1', got"),
+        ((f'schema = "{SCHEMA}"', ""), "not a parts file: expected the first line"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, change: tuple[str, str], message: str) -> None:
@@ -166,7 +167,7 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, change: tuple[str,
     with pytest.raises(fa.ForearmError, match=message.replace("[", r"\[")) as error:
         parts(tmp_path, text)
     assert "p.parts.toml" in str(error.value)
-    if "materials" not in message and "first line" not in message:
+    if "materials" not in message and "schema" not in message and "first line" not in message:
         assert "link1" in str(error.value)
 
 
@@ -316,7 +317,7 @@ def test_update_says_which_link_the_arm_file_lacks(
     [
         ("# \xe9\n".encode("latin-1"), "not UTF-8 text (byte 2)"),
         (b"name = \n", "not valid TOML"),
-        ((HEAD + FLANGE).encode(), "schema"),
+        ((HEAD + FLANGE).encode(), "expected an arm file, got a parts file"),
     ],
 )
 def test_update_of_what_is_no_arm_file(

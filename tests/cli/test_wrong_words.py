@@ -295,6 +295,12 @@ FAR = "9,9,9,0,0,0"
         ),
         (("control", "compare", "ur5", "--only", "x"), "--only for this arm and motion: expected one of "),
         (("generate", "ur5", "--function", "x"), "--function: expected one of inverse_dynamics"),
+        (
+            ("inverse", "chain3", "--q", "0", "-0.5", "1e-3", "--degrees"),
+            "--q: expected numbers separated by commas, without spaces: --q 0,-0.5,1e-3.",
+        ),
+        (("inverse", "--q", "0,", "-.5,", "0", "chain3"), "without spaces: --q 0,-.5,0."),
+        (("simulate", "ur5", "--duration", "1", "2"), "there is no '2' here: one word too many"),
         (("generate", "ur5", "--function", "rnea"), "did you mean 'inverse_dynamics'?"),
         (("generate", "ur5", "--target", "stm32f4"), "did you mean 'cortex-m4'?"),
         (("generate", "ur5", "--lang", "x"), "--lang: expected one of c, cpp"),

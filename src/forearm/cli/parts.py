@@ -9,12 +9,13 @@ from typing import Any
 from forearm.cli.command import Command, add_json, show_json
 from forearm.cli.outputs import tell_written
 from forearm.cli.progress import ProgressBar
-from forearm.cli.terminal import show
+from forearm.cli.terminal import complain, show
 from forearm.errors import NameNotFound, shorten, suggest
 from forearm.files.armfile import ARM, SCHEMA
 from forearm.files.armfile_write import block_lines, link_block
 from forearm.files.builtin import folder
 from forearm.parts.database import Component, Mass, read_parts
+from forearm.parts.plausibility import parts_findings
 from forearm.parts.refresh import link_of, refuse_unknown, update_armfile_text
 from forearm.reading.formats import refuse_other_format
 from forearm.reading.textfile import MAX_TOML_BYTES, parse_toml, read_bytes, write_text
@@ -50,6 +51,8 @@ def _run(given: argparse.Namespace) -> int:
         links = read_parts(path)
     if given.link is not None:
         links = (chosen({link.name: link for link in links}, given.link, f"--link, {path.name}"),)
+    for finding in parts_findings(links):
+        complain(f"[{finding.code}] {finding.text}", kind="warning")
     if given.update:
         _update(Path(given.update), links, path.name)
     if given.json:

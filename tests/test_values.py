@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import forearm as fa
 from forearm.codegen.functions import FUNCTIONS
 from forearm.errors import ForearmError, InputError, ModelError, NameNotFound, located, suggest
 from forearm.kernels.cpu import check_device
@@ -107,6 +108,29 @@ def test_a_pose_is_a_copy_that_nobody_changes() -> None:
 def test_what_is_no_pose_is_refused(value: Any, words: str) -> None:
     with pytest.raises(InputError, match=f"^T: {words}"):
         as_pose(value, "T")
+
+
+class Tracer:
+    """What JAX passes to functions inside its transformations."""
+
+    shape = (2,)
+
+    def __array__(self, *_args: object, **_named: object) -> None:
+        raise TypeError("The numpy.ndarray conversion method __array__() was called on traced array")
+
+
+class DynamicJaxprTracer(Tracer):
+    pass
+
+
+def test_tracers_of_jax_belong_to_its_functions() -> None:
+    arm, q = fa.load("ascher2"), DynamicJaxprTracer()
+    said = r"^qd?: JAX's DynamicJaxprTracer has no values yet; .* use the functions of k\.jax"
+    for call in (lambda: fa.compile(arm).gravity(q), lambda: fa.compile(arm).bias(np.zeros(2), q)):
+        with pytest.raises(InputError, match=said):
+            call()
+    with pytest.raises(InputError, match=said):
+        fa.dynamics.gravity(arm, q)
 
 
 @pytest.mark.parametrize("kind", [InputError, ModelError])

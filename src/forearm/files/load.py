@@ -113,9 +113,17 @@ def located_file(
 
 
 def _known(text: str) -> str:
-    if text.endswith("_description"):
+    own = text.removesuffix("_description")
+    if own == text:
+        return suggest(text, (*arms(), "chain7"))
+    if own in arms():
+        return f"{own!r} is built in."
+    from forearm.files.described import described
+
+    names = described()
+    if names is None:
         return "names of robot_descriptions need that package: pip install robot_descriptions."
-    return suggest(text, (*arms(), "chain7"))
+    return f"robot_descriptions has no such name; {suggest(text, names)}"
 
 
 def _folders(packages: Mapping[str, str | os.PathLike[str]]) -> dict[str, Path]:

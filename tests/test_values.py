@@ -10,7 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from forearm.errors import ForearmError, InputError, ModelError, NameNotFound, located
+import forearm as fa
+from forearm.codegen.functions import FUNCTIONS
+from forearm.errors import ForearmError, InputError, ModelError, NameNotFound, located, suggest
+from forearm.kernels.cpu import check_device
+from forearm.targets.machines import TARGETS
 from forearm.values import LARGEST, as_floats, as_pose, check_choice, check_number, chosen, is_number
 
 NUMBERS = [
@@ -106,6 +110,29 @@ def test_what_is_no_pose_is_refused(value: Any, words: str) -> None:
         as_pose(value, "T")
 
 
+class Tracer:
+    """What JAX passes to functions inside its transformations."""
+
+    shape = (2,)
+
+    def __array__(self, *_args: object, **_named: object) -> None:
+        raise TypeError("The numpy.ndarray conversion method __array__() was called on traced array")
+
+
+class DynamicJaxprTracer(Tracer):
+    pass
+
+
+def test_tracers_of_jax_belong_to_its_functions() -> None:
+    arm, q = fa.load("ascher2"), DynamicJaxprTracer()
+    said = r"^qd?: JAX's DynamicJaxprTracer has no values yet; .* use the functions of k\.jax"
+    for call in (lambda: fa.compile(arm).gravity(q), lambda: fa.compile(arm).bias(np.zeros(2), q)):
+        with pytest.raises(InputError, match=said):
+            call()
+    with pytest.raises(InputError, match=said):
+        fa.dynamics.gravity(arm, q)
+
+
 @pytest.mark.parametrize("kind", [InputError, ModelError])
 def test_an_error_from_inside_says_where_once(kind: type[ForearmError]) -> None:
     def fail(text: str) -> None:
@@ -135,6 +162,29 @@ def test_a_name_that_is_none_of_those_there_are(value: Any, said: str) -> None:
             ask()
         assert type(caught.value) is NameNotFound
         assert str(caught.value) == said
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("rnea", "inverse_dynamics"), ("ABA", "forward_dynamics"), ("crba", "inertia_matrix"),
+        ("mass_matrix", "inertia_matrix"), ("nonlinear-effects", "bias"), ("fk", "forward_kinematics"),
+        ("STM32F407VG", "cortex-m4"), ("stm32h7", "cortex-m7"), ("arm64", "aarch64"),
+    ],
+)  # fmt: skip
+def test_names_used_elsewhere(name: str, meant: str) -> None:
+    known = FUNCTIONS if meant in FUNCTIONS else TARGETS
+    assert suggest(name, known) == f"did you mean {meant!r}?"
+    with pytest.raises(NameNotFound, match=f"got {name!r}; did you mean {meant!r}"):
+        check_choice(name, known, "generate")
+    assert meant not in suggest(name, ["linear", "cubic"]), "only where it exists"
+
+
+def test_a_gpu_is_called_cuda() -> None:
+    with pytest.raises(
+        NameNotFound, match=r"compile, device: expected one of .* got 'gpu'; did you mean 'cuda'\?"
+    ):
+        check_device("gpu")
 
 
 def test_a_name_among_those_there_are() -> None:

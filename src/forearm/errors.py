@@ -15,6 +15,28 @@ from itertools import islice
 MAX_COMPARED = 1000
 MAX_LISTED = 30
 MAX_SHOWN = 60
+# Names that others use, without punctuation, and what they are called here: suggested where it is a choice.
+SYNONYMS = {
+    "rnea": ("inverse_dynamics", "newton-euler"),
+    "id": ("inverse_dynamics",),
+    "aba": ("forward_dynamics", "articulated-body"),
+    "fd": ("forward_dynamics",),
+    "crba": ("inertia_matrix", "composite-body"),
+    "mass": ("inertia_matrix",),
+    "massmatrix": ("inertia_matrix",),
+    "nle": ("bias",),
+    "nonlineareffects": ("bias",),
+    "fk": ("forward_kinematics",),
+    "ik": ("inverse_kinematics",),
+    "rneaderivatives": ("inverse_dynamics_derivatives",),
+    "abaderivatives": ("forward_dynamics_derivatives",),
+    "gpu": ("cuda",),
+    "nvidia": ("cuda",),
+    "arm64": ("aarch64",),
+    "amd64": ("x86-64-v3",),
+    **dict.fromkeys(("stm32f3", "stm32f4", "stm32g4", "stm32l4"), ("cortex-m4",)),
+    **dict.fromkeys(("stm32f7", "stm32h7", "teensy4"), ("cortex-m7",)),
+}
 
 
 class ForearmError(Exception):
@@ -108,6 +130,10 @@ def _listed(names: list[str]) -> str:
 
 
 def _near(name: str, names: list[str]) -> str:
+    word = _letters(name).lower()[:MAX_SHOWN]
+    meant = SYNONYMS.get(word) or SYNONYMS.get(word[: len("stm32f4")], ())  # and stm32f407vg
+    if found := next((other for other in meant if other in names), None):
+        return f"did you mean {found!r}?"
     # capitals are mistaken more often than letters
     by_lower = {shown.lower(): shown for shown in reversed(names)}
     near = get_close_matches(name[:MAX_SHOWN].lower(), by_lower, n=3, cutoff=0.6)

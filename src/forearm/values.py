@@ -144,8 +144,18 @@ def as_floats(value: ArrayLike, what: str) -> Floats:
             raise TypeError
         return given.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
+        refuse_tracer(what, value)
         wanted = "rows of equal length" if "inhomogeneous" in str(error) else "numbers"
         raise InputError(f"{what}: expected {wanted}, got {shorten(value)}.") from error
+
+
+def refuse_tracer(what: str, value: object) -> None:
+    """Refuse what JAX passes to functions inside its transformations."""
+    if any(base.__name__ == "Tracer" for base in type(value).__mro__):
+        raise InputError(
+            f"{what}: JAX's {type(value).__name__} has no values yet; inside jit, vmap and grad use the "
+            "functions of k.jax, k = fa.compile(arm)."
+        ) from None
 
 
 def as_shape(value: ArrayLike, shape: tuple[int, ...], what: str) -> Floats:

@@ -5,6 +5,7 @@ and the chains made so.
 from __future__ import annotations
 
 import math
+import warnings
 from decimal import Decimal, getcontext
 from typing import Any
 
@@ -14,7 +15,7 @@ from arms import DIFFERENCE, Array, kinetic_energy, potential_energy, real_tenso
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forearm import DH, Arm, ForearmError, InputError, Joint, Link, ModelError, from_dh, load
+from forearm import DH, Arm, ForearmError, InputError, Joint, Link, ModelError, ModelWarning, from_dh, load
 from forearm.arm.chain import MAX_JOINTS, chain
 from forearm.arm.joint import Kind
 from forearm.checking import check
@@ -327,3 +328,21 @@ def test_chain_sizes() -> None:
         load("chain10000")
     with pytest.raises(InputError, match="replace the N of 'chainN' with a number, such as 'chain7'"):
         load("chainN")
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([(0.3, 0.0, 0.1, 0.0), (0.2, 90.0, 0.0, 0.0)], "DH table, row 2, alpha: 90 rad is more than a turn"),
+        ([(0.3, -1.5, 0.1, -180.0)], "DH table, row 1, theta: -180 rad is more than a turn"),
+    ],
+)
+def test_degrees_are_asked_about(rows: list[tuple[float, ...]], said: str) -> None:
+    with pytest.warns(ModelWarning, match=f"{said}: it looks like degrees; convert with np.deg2rad"):
+        from_dh("arm", rows, convention="standard")
+
+
+def test_a_whole_turn_is_no_reason_to_ask() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        from_dh("arm", [(0.3, -math.tau, 0.1, math.tau)], convention="standard")

@@ -16,6 +16,7 @@ import pytest
 from arms import DIFFERENCE, Array, every_kind, kinetic_energy, posture, random_arm
 
 from forearm import DH, Arm, Frame, Friction, Hand, Joint, Limits, Link, ModelWarning, Motor, arms, load
+from forearm.arm.dh import MOST_RADIANS
 from forearm.checking import Finding, balance, check
 from forearm.checking.balancing import gravity_findings
 from forearm.checking.drives import HEAVY_ROTOR, WEAK, drive_findings
@@ -23,7 +24,6 @@ from forearm.checking.limits import FAST, LONG_STROKE, MANY_TURNS, limit_finding
 from forearm.checking.links import inertia_without_mass, mass_without_inertia, triangle_violations
 from forearm.checking.magnitudes import (
     DENSEST,
-    FULL_TURNS,
     LIGHTEST,
     LONGEST_ARM,
     SHORTEST_ARM,
@@ -165,7 +165,12 @@ ONE_FAULT: dict[str, tuple[str, str, Callable[[Arm], Arm], list[str]]] = {
     ),
     "long arm": ("units-length", "random4", lambda a: with_dh(a, a=LONGEST_ARM), ["millimetres"]),
     "short arm": ("units-length", "random4", lambda a: with_hand_at(a, SHORTEST_ARM * BELOW), ["kilometres"]),
-    "alpha": ("units-angle", "joint2", lambda a: with_dh(a, alpha=FULL_TURNS * ABOVE), ["6.28", '"90 deg"']),
+    "alpha": (
+        "units-angle",
+        "joint2",
+        lambda a: with_dh(a, alpha=MOST_RADIANS * ABOVE),
+        ["6.28", '"90 deg"'],
+    ),
     "theta": ("units-angle", "joint2", lambda a: with_dh(a, theta=-90.0), ["-90 rad", "degrees"]),
     "com": ("units-com", "part2", com_at(30.0 * ABOVE), ["part2", "millimetres"]),
     "com away": ("com-far", "part2", com_at(1.5 * ABOVE), ["part2", "centre of mass", "reaches"]),
@@ -309,7 +314,7 @@ BORDERS: dict[str, Callable[[Arm], Arm]] = {
     "long arm": lambda a: with_dh(a, a=LONGEST_ARM - 3.0),
     "short arm": lambda a: with_hand_at(a, SHORTEST_ARM * ABOVE),
     "a full turn": lambda a: with_dh(a, alpha=2.0 * math.pi, theta=-2.0 * math.pi),
-    "nearly more than a full turn": lambda a: with_dh(a, theta=FULL_TURNS * BELOW),
+    "nearly more than a full turn": lambda a: with_dh(a, theta=MOST_RADIANS * BELOW),
     "com": com_at(1.5 * BELOW),
     "gyration": gyration_of(30.0 * BELOW),
     "dense": lambda a: ball(a, DENSEST * BELOW),

@@ -149,6 +149,15 @@ def test_controllers_of_ones_own_and_mistakes() -> None:
     assert row.rms > 0.1
     with pytest.raises(fa.InputError, match="expected a list"):
         control.compare(arm, None, "PD")
+    said = (
+        r"^controllers: expected a controller, with name, operations, reset\(\) and command\(sample\), got "
+        r"<function .*\. A plain function drives fa\.simulate_many\.$"
+    )
+    with pytest.raises(fa.InputError, match=said):
+        control.compare(arm, None, [lambda t, q, qd: -q])
+    for one in (Nothing(), lambda t, q, qd: -q):
+        with pytest.raises(fa.InputError, match="expected a list of names or controllers, got <"):
+            control.compare(arm, None, one)
     with pytest.raises(fa.NameNotFound, match="PID"):
         control.compare(arm, None, ["PI"])
     with pytest.raises(fa.InputError, match=r"\.duration"):

@@ -401,7 +401,7 @@ def test_samples_instead_of_a_motion() -> None:
         ({"plant": "chain3"}, "run, plant: expected an Arm, .* got 'chain3'"),
         (
             {"controller": "PD"},
-            r"a controller must have name, operations, reset\(\) and command\(sample\), got 'PD'",
+            r"expected a controller, with name, operations, reset\(\) and command\(sample\), got 'PD'",
         ),
         ({"period": 0.0}, "above 0"),
         ({"period": 2e-3, "actuators": control.Actuators(fa.DAC())}, "give one of them"),

@@ -15,7 +15,7 @@ from drives.making import KINDS, loaded_arm
 from forearm import Bearing, Friction, Transmission
 from forearm.drives.friction import friction_torque
 from forearm.drives.joint import Drive, depends_on_load, drives_of, is_simple, needs_reactions, rotor_inertia
-from forearm.symbols.scalars import exponential, hinge, root, sign
+from forearm.symbols.scalars import exp, hinge, root, sign
 
 STRIBECK = Friction(viscous=0.23, coulomb=(0.8, -1.1), static=(1.7, -2.6), stribeck_speed=0.09)
 
@@ -124,5 +124,5 @@ def test_the_few_functions() -> None:
     assert [sign(x) for x in (-2.0, -0.0, 0.0, 3)] == [-1.0, 0.0, 0.0, 1.0]
     assert [hinge(x) for x in (-2.0, 0.0, 3.5)] == [0.0, 0.0, 3.5]
     assert root(2.25) == 1.5
-    assert exponential(0.0) == 1.0
-    assert exponential(np.array([1.0]))[0] == pytest.approx(math.e, rel=1e-15)
+    assert exp(0.0) == 1.0
+    assert exp(np.array([1.0]))[0] == pytest.approx(math.e, rel=1e-15)

@@ -13,7 +13,7 @@ from arms import OFFSETS, SEVEN_POINTS
 from dynamics.cases import SECOND_POINTS, assert_agree
 
 from forearm.dynamics.taylor import Taylor
-from forearm.symbols.scalars import choose, exponential, look_up, root, sign
+from forearm.symbols.scalars import choose, exp, look_up, root, sign
 from forearm.symbols.table import LookupTable
 
 FIRST, SECOND = 1e-10, 1e-7
@@ -27,7 +27,7 @@ OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "cosine": lambda x, y: (x * y).cos(),
     "sine": lambda x, y: (x + y * y).sin(),
     "root": lambda x, y: root(x * x + y * y),
-    "exponential": lambda x, y: exponential(-(x * y)),
+    "exponential": lambda x, y: exp(-(x * y)),
     "size": lambda x, y: abs(x - 4.0) * abs(y),
     "sign": lambda x, y: sign(x) * y + sign(-y) * x,
     "choice": lambda x, y: choose(x, y, x * x, x * y) + choose(y, x, x * x, x * y),

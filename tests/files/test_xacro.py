@@ -549,7 +549,19 @@ def test_name_of_robot_descriptions(descriptions: Path, monkeypatch: pytest.Monk
 
 def test_name_that_robot_descriptions_does_not_have(descriptions: Path) -> None:
     describe(descriptions, "some_description", "raise AssertionError('imported')\n")
-    with pytest.raises(fa.NameNotFound, match=r"'other_description' is neither a built-in arm nor a \.t"):
+    neither = r"'\w+' is neither a built-in arm nor a \.toml, \.urdf or \.xml file;"
+    with pytest.raises(
+        fa.NameNotFound,
+        match=f"{neither} robot_descriptions has no such name; did you mean 'some_description'",
+    ):
+        fa.load("somer_description")
+    with pytest.raises(fa.NameNotFound, match=f"{neither} 'ur5' is built in"):
+        fa.load("ur5_description")
+
+
+def test_name_of_robot_descriptions_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forearm.files.described.find_spec", lambda name: None)
+    with pytest.raises(fa.NameNotFound, match="need that package: pip install robot_descriptions"):
         fa.load("other_description")
 
 

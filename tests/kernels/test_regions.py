@@ -10,7 +10,7 @@ from kernels.compiling import evaluated
 
 from forearm.kernels.native import host
 from forearm.symbols import Graph, Shared, evaluate, gradient, iterate, refined
-from forearm.symbols.scalars import cosine, look_up
+from forearm.symbols.scalars import cos, look_up
 from forearm.symbols.table import straight
 
 TABLE = straight(tuple(0.1 * k for k in range(-9, 10)), tuple(0.3 * (k % 4) for k in range(19)))
@@ -29,7 +29,7 @@ def everything() -> tuple[Graph, list[Any]]:
     """A loop in a loop, a loop and a table in a function, a function in a loop, what is done at most once."""
     graph = Graph()
     a, b, c = (graph.input(f"x[{i}]") for i in range(3))
-    turned = Shared(lambda s: [cosine(s[0]) * s[1] + c, root(s[1] * s[1] + look_up(TABLE, s[0]) + 1.0)])
+    turned = Shared(lambda s: [cos(s[0]) * s[1] + c, root(s[1] * s[1] + look_up(TABLE, s[0]) + 1.0)])
     halved = iterate(
         lambda s: [-(0.5 * s[0]) + 0.01 * root(1.5 + s[0] * s[0], 3), s[1] + 1.0, s[1]],
         [40.0 * a + b, 0.0, -1.0],

@@ -15,7 +15,9 @@ from parts.meshes import binary_stl
 
 import forearm as fa
 from forearm.cli.main import main
+from forearm.files.builtin import folder
 from forearm.parts.database import SCHEMA, Component, json_schema, read_parts
+from forearm.parts.plausibility import parts_findings
 from forearm.parts.refresh import describe_change, link_of
 from forearm.parts.shapes import SHAPES
 from forearm.spatial import pose_xyz_rpy
@@ -157,7 +159,8 @@ def test_mesh_section_from_an_stl_in_millimetres(tmp_path: Path) -> None:
         (('shape = "sphere"\nradius = 0.03', 'shape = "mesh"\nfile = "/etc/passwd"'), "below the folder"),
         (('shape = "sphere"\nradius = 0.03', 'shape = "mesh"\nfile = "none.stl"'), "none.stl"),
         (('name = "counterweight"', 'name = "counterweight"\nnmae = 1'), "did you mean 'name'?"),
-        ((SCHEMA, "forearm-parts/9"), "expected the first line"),
+        ((SCHEMA, "forearm-parts/9"), "p.parts.toml, schema: expected 'forearm-parts/1', got"),
+        ((f'schema = "{SCHEMA}"', ""), "not a parts file: expected the first line"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, change: tuple[str, str], message: str) -> None:
@@ -166,7 +169,7 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, change: tuple[str,
     with pytest.raises(fa.ForearmError, match=message.replace("[", r"\[")) as error:
         parts(tmp_path, text)
     assert "p.parts.toml" in str(error.value)
-    if "materials" not in message and "first line" not in message:
+    if "materials" not in message and "schema" not in message and "first line" not in message:
         assert "link1" in str(error.value)
 
 
@@ -316,7 +319,7 @@ def test_update_says_which_link_the_arm_file_lacks(
     [
         ("# \xe9\n".encode("latin-1"), "not UTF-8 text (byte 2)"),
         (b"name = \n", "not valid TOML"),
-        ((HEAD + FLANGE).encode(), "schema"),
+        ((HEAD + FLANGE).encode(), "expected an arm file, got a parts file"),
     ],
 )
 def test_update_of_what_is_no_arm_file(
@@ -354,3 +357,25 @@ def test_published_schema_is_the_current_one_and_accepts_the_built_in_file() -> 
     document["link"][0]["part"][0]["section"][0]["shape"] = "blob"
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(document, json_schema())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("radius = 0.03", "radius = 50"), "link1, counterweight, sphere 1: 63.2 m across"),
+        (("radius = 0.06", "radius = 12"), "link1, flange, cylinder 1: 1.92e+05 kg"),
+    ],
+)
+def test_dimensions_in_millimetres_are_asked_about(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: tuple[str, str], said: str
+) -> None:
+    text = (HEAD + FLANGE).replace(*change)
+    (tmp_path / "p.parts.toml").write_text(text, encoding="utf-8")
+    assert main(["parts", str(tmp_path / "p.parts.toml")]) == 0
+    why = "its dimensions look like millimetres."
+    assert unwrapped(capsys.readouterr().err).strip() == f"warning: [units-length] {said}: {why}"
+
+
+def test_plausible_parts_are_not_asked_about(tmp_path: Path) -> None:
+    assert parts_findings(parts(tmp_path, HEAD + FLANGE)) == []
+    assert parts_findings(read_parts(folder() / "cmu-dd.parts.toml")) == []

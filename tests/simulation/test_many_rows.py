@@ -292,6 +292,21 @@ def test_blocks_do_not_change_what_a_controller_reads(monkeypatch: pytest.Monkey
         fa.simulate_many(ARM, Q0, QD0, ROWS * STEP, controller=fa.TracedController(law, Q0, gains=[40.0]))
 
 
+def test_the_last_step_may_be_shorter() -> None:
+    given = {name: DIFFERENT[name] for name in ("payload.mass", "joint1.friction.viscous")}
+    many = fa.simulate_many(
+        LIMITED, Q0, QD0, 5.25 * STEP, torque=[9.0, -9.0, 2.0], parameters=given, effort_limits=True
+    )
+    for k in (0, 7):
+        alone = fa.simulate(
+            row_arm(LIMITED, row_of(given, k)), Q0[k], QD0[k], 5.25 * STEP, torque=[9.0, -9.0, 2.0],
+            method="rk4", step=STEP, effort_limits=True,
+        )  # fmt: skip
+        assert alone.t[-1] == pytest.approx(5.25 * STEP, rel=1e-12)
+        np.testing.assert_allclose(many.q[k], alone.q[-1], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(many.qd[k], alone.qd[-1], rtol=0, atol=1e-11)
+
+
 def test_rows_of_anything_no_rows_and_one() -> None:
     run: dict[str, Any] = {
         "duration": 5 * STEP,

@@ -98,9 +98,23 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"summaries": ["work", "work"]}, "listed twice"),
     ({"summaries": ["peak_error"]}, "errors need a controller"),
     ({"summaries": 3}, "expected names of figures"),
-    ({"duration": 0.0105, "summaries": ["work"]}, "whole number of steps"),
+    (
+        {"duration": 0.0105, "summaries": ["work"]},
+        r"duration: expected a whole number of steps of 0\.001 s because of summaries, got 0\.0105 s\. "
+        r"Use step=0\.0105 / 11, which divides it, or duration=0\.011\.$",
+    ),
+    (
+        {"duration": 0.0105, "record": 2, "controller": lambda t, q, qd: -q},
+        "because of a controller and record, got",
+    ),
     ({"torque": [np.nan, 0.0, 0.0]}, "must be finite"),
-    ({"torque": np.zeros((ROWS, 9, 3))}, "torque: expected shape"),
+    (
+        {"torque": np.zeros((ROWS, 9, 3))},
+        r"torque: expected shape \(3,\) or \(B, 3\) held, or \(1, 10, 3\) or \(B, 10, 3\) by step, got "
+        r"\(13, 9, 3\)\.$",
+    ),
+    ({"torque": np.zeros((ROWS, 2))}, r"torque: expected shape .* by step, got \(13, 2\)\.$"),
+    ({"torque": np.zeros((5, 3))}, "expected the same number of rows everywhere, got 13 of q0"),
     (
         {"torque": [0.0, 0.0, 0.0], "voltage": [0.0, 0.0, 0.0]},
         "expected one of torque, voltage and controller",
@@ -113,6 +127,30 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 def test_what_is_wrong_is_said(given: dict[str, Any], message: str) -> None:
     with pytest.raises(fa.ForearmError, match=message):
         fa.simulate_many(ARM, **({"q0": Q0, "qd0": QD0, "duration": 0.01} | given))
+
+
+def test_shapes_in_messages_are_those_that_were_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forearm.simulation.many.BLOCK", 4)
+    law = fa.TracedController(lambda t, q, qd, goal: goal - q, reference=np.zeros((ROWS, 9, 3)))
+    with pytest.raises(fa.InputError, match=r"controller, reference: expected .* got \(13, 9, 3\)\.$"):
+        fa.simulate_many(ARM, Q0, QD0, 0.01, controller=law)
+
+
+def test_a_step_that_divides_the_duration_is_taken() -> None:
+    run: dict[str, Any] = {"step": 0.0105 / 11, "summaries": ["limit_time"], "record": 11}
+    made = fa.simulate_many(ARM, Q0, QD0, 0.0105, **run)
+    assert made.q.shape == (ROWS, 2, 3)
+
+
+def test_electrical_energy_needs_motors() -> None:
+    said = (
+        r"^summary 'energy': arm 'ascher2': currents, voltages and electrical energy need torque_constant "
+        r"and resistance of every motor; joint1, joint2 have none\. .* figures of torques, such as work\.$"
+    )
+    with pytest.raises(fa.ModelError, match=said):
+        fa.simulate_many(
+            fa.load("ascher2"), np.zeros((2, 2)), np.zeros(2), 0.01, summaries=["work", "energy"]
+        )
 
 
 def test_break_away_friction_is_no_less_than_friction() -> None:

@@ -24,7 +24,7 @@ from symbols.making import (
 import forearm as fa
 from forearm.errors import InputError
 from forearm.symbols import Graph, derivative, evaluate, gradient, jacobian, substituted
-from forearm.symbols.scalars import Scalar, arctangent, same
+from forearm.symbols.scalars import Scalar, atan2, same
 
 TINY = 1e-30  # the complex step: no differences are taken, so it has no rounding of its own
 EXACT = 1e-11  # forty operations on values up to 50 and slopes of some thousands
@@ -221,12 +221,7 @@ def test_slopes_of_an_angle() -> None:
             np.testing.assert_allclose(
                 slopes, [-sign * values[1] / square, sign * values[0] / square], rtol=1e-14
             )
-    made = [
-        y.graph.constant(1.0).arctangent(-2.0),
-        x.arctangent(-1.0),
-        arctangent(1.0, x),
-        arctangent(1.0, -1.0),
-    ]
+    made = [y.graph.constant(1.0).arctangent(-2.0), x.arctangent(-1.0), atan2(1.0, x), atan2(1.0, -1.0)]
     angles = [math.atan2(*legs) for legs in ((1.0, -2.0), (0.3, -1.0), (1.0, 0.3), (1.0, -1.0))]
     np.testing.assert_allclose(evaluate(graph, made, {"x": 0.3}), angles, rtol=1e-15)
 
@@ -234,7 +229,7 @@ def test_slopes_of_an_angle() -> None:
 def test_numbers_in_the_place_of_inputs_are_computed_with() -> None:
     graph = Graph()
     x, y = graph.input("x"), graph.input("y")
-    results = [x.sqrt(), abs(y), y.sign(), y.exp(), arctangent(x, y), arctangent(y, x)]
+    results = [x.sqrt(), abs(y), y.sign(), y.exp(), atan2(x, y), atan2(y, x)]
     found = substituted(graph, results, {x: 2.0, y: -3.0})
     assert found == [math.sqrt(2.0), 3.0, -1.0, math.exp(-3.0), math.atan2(2.0, -3.0), math.atan2(-3.0, 2.0)]
     half = substituted(graph, results[4:], {x: 2.0})

@@ -25,7 +25,7 @@ from forearm.symbols import (
     substituted,
 )
 from forearm.symbols.graph import CALL
-from forearm.symbols.scalars import choose, sine
+from forearm.symbols.scalars import choose, sin
 
 numbers = st.floats(0.1, 5.0)
 
@@ -110,7 +110,7 @@ def test_what_is_known_is_not_iterated() -> None:
 
 def test_what_does_not_change_is_computed_outside() -> None:
     graph, x, y = two()
-    made = iterate(lambda s: [s[0] + sine(x) * y], [0.0], lambda s: (s[0], 1.0), 7)[0]
+    made = iterate(lambda s: [s[0] + sin(x) * y], [0.0], lambda s: (s[0], 1.0), 7)[0]
     ((region, operands),) = graph.calls.values()
     assert len(operands) == 2
     assert graph.counts(made).trig == 1
@@ -176,7 +176,7 @@ def both_ways(graph: Graph, x: Expr, y: Expr) -> tuple[list[Any], list[Any]]:
     """A function called three times, with one called in it; and the same written out."""
 
     def inner(v: list[Any]) -> list[Any]:
-        return [sine(v[0]) * y - v[0]]
+        return [sin(v[0]) * y - v[0]]
 
     shared = Shared(inner)
 

@@ -94,9 +94,13 @@ def test_the_schema_takes_the_file() -> None:
         (
             '"forearm-request/1"',
             '"forearm-arm/1"',
-            r"reach\.toml, schema: this version reads 'forearm-request/1'",
+            r"reach\.toml: expected a request of a motion, got an arm file, which fa\.load",
         ),
-        ('schema = "forearm-request/1"', "", r"reach\.toml, schema: .* says None\. the first line must be"),
+        (
+            'schema = "forearm-request/1"',
+            "",
+            r"reach\.toml: not a request of a motion: expected the first line schema = 'forearm-request/1'\.",
+        ),
         (
             "velocity = 1.2",
             "velocty = 1.2",

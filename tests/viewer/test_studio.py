@@ -198,11 +198,37 @@ def test_what_a_command_cannot_say_is_in_the_file_that_the_page_saves(tmp_path: 
         assert json.loads(found[1])["arms"][0]["python"] == python
 
 
+def test_every_arm_beside_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["studio", *["ascher2", "--beside"] * 2, "ascher2", "-o", str(tmp_path / "three.html"), "--json"]
+    assert main(words) == 0
+    assert json.loads(capsys.readouterr().out)["arms"] == ["ascher2"] * 3
+
+
+def test_a_missing_package_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    visuals = "".join(
+        f"<visual><geometry><mesh filename='package://gone/{k}.dae'/></geometry></visual>" for k in range(10)
+    )
+    joint = "<joint name='j' type='continuous'><parent link='foot'/><child link='tip'/><axis xyz='0 1 0'/></joint>"
+    urdf = f"<robot name='r'><link name='foot'/><link name='tip'>{visuals}</link>{joint}</robot>"
+    (tmp_path / "r.urdf").write_text(urdf, encoding="utf-8")
+    with pytest.warns(fa.ModelWarning, match="no moving link has mass"):
+        page = fa.studio(tmp_path / "r.urdf", tmp_path / "r.html", meshes=True)
+    assert len(page.missing) == 10
+    words = ["studio", str(tmp_path / "r.urdf"), "--meshes", "-o", str(tmp_path / "r.html")]
+    assert main(words) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert said.count("package") == 6, "three files, and what to do, once"
+    assert (
+        "warning: not shown: package://gone/0.dae, package://gone/1.dae, package://gone/2.dae and 7 more: the package "
+        "'gone' was not found. Give its folder with packages={'gone': FOLDER} (--package gone=FOLDER)."
+    ) in said
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
         (("puma560", "a.txt"), "a page for a browser ends in .html or .htm"),
-        ((["puma560"] * 3, "a.html"), "expected one arm or two, got 3"),
+        ((["puma560"] * 5, "a.html"), "studio: expected 1 to 4 arms, got 5."),
         ((5, "a.html"), "expected an Arm, a name or a file, got 5"),
     ],
 )

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import warnings
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.arm.arm import STANDARD_GRAVITY, Arm, Hand
 from forearm.arm.joint import DH, Convention, Joint, Kind, Limits
 from forearm.arm.link import Link
-from forearm.errors import InputError, shorten
-from forearm.spatial import parallel_axis
+from forearm.errors import InputError, ModelWarning, shorten
+from forearm.spatial import Floats, parallel_axis
 from forearm.values import as_floats, as_pose, check_choice, frozen_array
 
+MOST_RADIANS = 2.0 * math.pi * 1.001  # of a constant angle: a larger one is likely in degrees
 LETTERS: dict[str, Kind] = {"R": "revolute", "P": "prismatic"}
 
 
@@ -33,7 +37,8 @@ def from_dh(
 
     Args:
         name: name of the arm.
-        table: rows (a, alpha, d, theta), (n, 4), m and rad, one per joint.
+        table: rows (a, alpha, d, theta), (n, 4), m and rad, one per joint; a ModelWarning asks about
+            angles of more than a turn.
         convention: "standard" or "modified".
         joints: one letter per joint, R or P, such as "RRPRRR"; None: all revolute.
         mass: masses (n,) of links 1 to n, kg; None: 0.
@@ -48,6 +53,7 @@ def from_dh(
     if rows.ndim != 2 or rows.shape[1] != 4 or not len(rows):
         raise InputError(f"DH table: expected rows (a, alpha, d, theta), shape (n, 4), got {rows.shape}.")
     n = len(rows)
+    _ask_about_degrees(rows)
     kinds = "R" * n if joints is None else str(joints).upper()
     if len(kinds) != n or set(kinds) - set(LETTERS):
         raise InputError(f"joints: expected {n} letters R (revolute) or P (prismatic), got {joints!r}.")
@@ -75,3 +81,17 @@ def from_dh(
         )
     hand = Hand(link=f"link{n}") if tool is None else Hand(link=f"link{n}", pose=as_pose(tool, "tool"))
     return Arm(name=name, links=tuple(links), tree=tuple(chain), gravity=gravity, hand=hand)  # type: ignore[arg-type]
+
+
+def _ask_about_degrees(rows: Floats) -> None:
+    """Warn of the first angle of more than a turn."""
+    for i, row in enumerate(rows.tolist(), start=1):
+        for name, angle in (("alpha", row[1]), ("theta", row[3])):
+            if abs(angle) > MOST_RADIANS:
+                warnings.warn(
+                    f"DH table, row {i}, {name}: {angle:g} rad is more than a turn: it looks like degrees; "
+                    "convert with np.deg2rad.",
+                    ModelWarning,
+                    stacklevel=3,
+                )
+                return

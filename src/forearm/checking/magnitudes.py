@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from forearm.arm.arm import Arm
+from forearm.arm.dh import MOST_RADIANS
 from forearm.arm.joint import DH
 from forearm.arm.link import Link
 from forearm.checking.finding import Finding, warning
@@ -17,7 +18,6 @@ SHORTEST_ARM = 1e-3  # m
 DENSEST = 25_000.0  # kg/m^3; osmium has 22,600
 LIGHTEST = 0.5  # kg/m^3; air has 1.2
 STRONGEST_GRAVITY = 100.0  # m/s^2; Jupiter has 25
-FULL_TURNS = 2.0 * math.pi * 1.001
 
 
 def magnitude_findings(arm: Arm) -> list[Finding]:
@@ -93,7 +93,7 @@ def _angles(arm: Arm) -> Iterator[Finding]:
         place = joint.placement
         angles = (place.alpha, place.theta) if isinstance(place, DH) else tuple(place.rpy)
         largest = max(angles, key=abs)
-        if abs(largest) > FULL_TURNS:
+        if abs(largest) > MOST_RADIANS:
             text = (
                 f"an angle of {largest:.4g} rad is more than a turn: it looks like degrees; write "
                 '"90 deg" in an arm file.'

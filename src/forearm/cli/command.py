@@ -62,6 +62,16 @@ class Parser(argparse.ArgumentParser):
             if option.startswith("--")
         ]
 
+    def list_options(self) -> set[str]:
+        """The options of it and its commands that take several numbers or names, with commas between."""
+        found: set[str] = set()
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                found.update(*(parser.list_options() for parser in action.choices.values()))
+            elif "," in str(action.metavar):
+                found.update(action.option_strings)
+        return found
+
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         # An empty text would pass for an option that is not given, and argparse makes [] of '--option=--'.
         if len(arg_strings) == 1 and arg_strings[0].strip() in ("", "--"):

@@ -14,12 +14,13 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from itertools import takewhile
 
 from forearm import __version__
 from forearm.cli.command import Command, Formatter, Parser, complain, with_examples
 from forearm.cli.terminal import give_up_output, show_all_characters
 from forearm.cli.wording import at_the_prompt
-from forearm.errors import ForearmError, shorten, suggest
+from forearm.errors import ForearmError, InputError, shorten, suggest
 
 # Name and summary of every command; its module in this folder is imported only when it is called.
 COMMANDS = {
@@ -57,6 +58,7 @@ COMMANDS = {
 }
 
 
+NUMBER = re.compile(r"[-+]?\.?[0-9][0-9.eE+-]*,?")
 # What a full disk or a stream that cannot be written to gives; standard output has no file name.
 STREAM_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
@@ -97,6 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _called(words: list[str]) -> int:
     parser = _parser(next((word for word in words if word in COMMANDS), None))
+    _refuse_spaces(words, parser.list_options())
     given, unknown = parser.parse_known_args(_with_negative_numbers(words))
     if unknown:
         _complain_of(unknown, parser, given.command)
@@ -119,6 +122,17 @@ def _with_negative_numbers(words: list[str]) -> list[str]:
         else:
             joined.append(word)
     return joined
+
+
+def _refuse_spaces(words: list[str], options: set[str]) -> None:
+    """Refuse `--q 0 -0.5 0`, whose second number would be taken for another word."""
+    for k, option in enumerate(words):
+        numbers = list(takewhile(NUMBER.fullmatch, words[k + 1 :])) if option in options else []
+        if len(numbers) > 1:
+            joined = ",".join(number.rstrip(",") for number in numbers)
+            raise InputError(
+                f"{option}: expected numbers separated by commas, without spaces: {option} {joined}."
+            )
 
 
 def _complain_of(unknown: list[str], parser: Parser, called: str | None) -> None:

@@ -9,13 +9,15 @@ from typing import Any
 from forearm.cli.command import Command, add_json, show_json
 from forearm.cli.outputs import tell_written
 from forearm.cli.progress import ProgressBar
-from forearm.cli.terminal import show
+from forearm.cli.terminal import complain, show
 from forearm.errors import NameNotFound, shorten, suggest
-from forearm.files.armfile import ARM
+from forearm.files.armfile import ARM, SCHEMA
 from forearm.files.armfile_write import block_lines, link_block
 from forearm.files.builtin import folder
 from forearm.parts.database import Component, Mass, read_parts
+from forearm.parts.plausibility import parts_findings
 from forearm.parts.refresh import link_of, refuse_unknown, update_armfile_text
+from forearm.reading.formats import refuse_other_format
 from forearm.reading.textfile import MAX_TOML_BYTES, parse_toml, read_bytes, write_text
 from forearm.spatial import Floats
 from forearm.tables import Report, number
@@ -49,6 +51,8 @@ def _run(given: argparse.Namespace) -> int:
         links = read_parts(path)
     if given.link is not None:
         links = (chosen({link.name: link for link in links}, given.link, f"--link, {path.name}"),)
+    for finding in parts_findings(links):
+        complain(f"[{finding.code}] {finding.text}", kind="warning")
     if given.update:
         _update(Path(given.update), links, path.name)
     if given.json:
@@ -81,7 +85,9 @@ def builtin_parts() -> list[str]:
 
 def _update(armfile: Path, links: tuple[Component, ...], parts: str) -> None:
     data = read_bytes(armfile, MAX_TOML_BYTES)
-    recorded = [block["name"] for block in ARM.read(parse_toml(data, armfile.name), armfile.name)["link"]]
+    document = parse_toml(data, armfile.name)
+    refuse_other_format(document, armfile.name, SCHEMA)
+    recorded = [block["name"] for block in ARM.read(document, armfile.name)["link"]]
     refuse_unknown([link.name for link in links], recorded, parts, armfile.name)
     lines = {link.name: block_lines(link_block(link_of(link))) for link in links}
     write_text(armfile, update_armfile_text(data.decode("utf-8"), lines, armfile.name))

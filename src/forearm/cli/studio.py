@@ -1,4 +1,4 @@
-"""`forearm studio`: an arm, or two side by side, as one page for a browser."""
+"""`forearm studio`: an arm, or several side by side, as one page for a browser."""
 
 from __future__ import annotations
 
@@ -15,11 +15,18 @@ from forearm.cli.progress import ProgressBar
 from forearm.cli.states import add_state, read_state
 from forearm.cli.terminal import complain
 from forearm.viewer.door import TRIANGLES, ShownArm, origin_of, write_studio
+from forearm.visuals.visual import by_reason
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
-    parser.add_argument("--beside", metavar="ARM", help="a second arm, shown beside the first")
+    parser.add_argument(
+        "--beside",
+        action="append",
+        default=[],
+        metavar="ARM",
+        help="another arm, shown beside the first; may be repeated",
+    )
     parser.add_argument("-o", "--output", metavar="FILE", help="the page, .html (default: ARM.html)")
     parser.add_argument(
         "--meshes",
@@ -42,14 +49,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(given: argparse.Namespace) -> int:
     path = given.output or f"{Path(given.arm).stem}.html"
     check_page("--output" if given.output else "studio", path)
-    shown = [_shown(given, given.arm, given.hand)]
-    if given.beside:
-        shown.append(_shown(given, given.beside, None))
+    shown = [_shown(given, given.arm, given.hand), *(_shown(given, arm, None) for arm in given.beside)]
     q = None if given.q is None else read_state(shown[0].arm, given.q, "q", given.degrees)
     with ProgressBar("writing the arm's dynamics as JavaScript"):
         page = write_studio(shown, path, triangles=given.triangles, q=q)
-    for entry in page.missing:
-        complain(f"not shown: {entry}", kind="warning")
+    missing = (entry for each in shown if each.visuals is not None for entry in each.visuals.missing)
+    for text in by_reason(missing):
+        complain(f"not shown: {text}", kind="warning")
     if given.json:
         size = os.path.getsize(page.path)
         show_json(

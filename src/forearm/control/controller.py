@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -81,6 +82,16 @@ def check_arm(arm: object) -> None:
     """Refuse anything but an Arm with joints that move."""
     if not isinstance(arm, Arm) or arm.n == 0:
         raise InputError(f"controller: expected an Arm with joints that move, got {shorten(arm)}.")
+
+
+def check_controller(given: object, where: str) -> None:
+    """Refuse what is no `Controller`; a plain function is a law for rollouts."""
+    if not all(hasattr(given, name) for name in ("name", "operations", "reset", "command")):
+        hint = " A plain function drives fa.simulate_many." if inspect.isroutine(given) else ""
+        raise InputError(
+            f"{where}: expected a controller, with name, operations, reset() and command(sample), got "
+            f"{shorten(given)}.{hint}"
+        )
 
 
 def most_torques(arm: Arm) -> Floats:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm, check_arm
 from forearm.control.actuators import DIRECT, METHOD, Actuators, Amplifiers, OldActuators
-from forearm.control.controller import Controller, Sample
+from forearm.control.controller import Controller, Sample, check_controller
 from forearm.control.hand_force import AppliedForce, HandForce
 from forearm.control.reference import Reference, sampled
 from forearm.control.sensors import EXACT, Readings, Sensors, all_of
@@ -112,11 +112,7 @@ def run(
 def _check_given(arm: Arm, plant: Arm, controller: object, sensors: object, actuators: object) -> None:
     for some, name in ((arm, "arm"), (plant, "plant")):
         check_arm(some, f"run, {name}")
-    if not all(hasattr(controller, name) for name in ("name", "operations", "reset", "command")):
-        raise InputError(
-            "run: a controller must have name, operations, reset() and command(sample), got "
-            f"{shorten(controller)}."
-        )
+    check_controller(controller, "run, controller")
     if plant.n != arm.n:
         raise InputError(
             f"run: the plant has {plant.n} joints, the controller's model {arm.n}; they must be equal."

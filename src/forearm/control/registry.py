@@ -15,7 +15,7 @@ from forearm.arm.arm import Arm
 from forearm.arm.elastic import is_elastic
 from forearm.checking.balancing import with_counterweights
 from forearm.control.acceleration import AccelerationServo
-from forearm.control.controller import Controller
+from forearm.control.controller import Controller, check_controller
 from forearm.control.controllers.admittance import Admittance
 from forearm.control.controllers.computed_torque import ComputedTorque
 from forearm.control.controllers.elastic import ElasticFeedForward, MotorPD, StateFeedback
@@ -88,11 +88,12 @@ def trials(setting: Setting, asked: Iterable[str | Controller] | None) -> list[t
     if asked is None:
         return [(name, make(setting)) for name, make in known.items() if name not in left_out(setting)]
     known |= ASKED_FOR
-    if isinstance(asked, str):
-        raise InputError(f"controllers: expected a list, got {shorten(asked)}. Use [{asked!r}].")
+    if isinstance(asked, str) or not isinstance(asked, Iterable):
+        raise InputError(f"controllers: expected a list of names or controllers, got {shorten(asked)}.")
     made = []
     for one in asked:
         if not isinstance(one, str):
+            check_controller(one, "controllers")
             made.append((str(one.name), ControllerTrial(one, setting.arm, sees_accelerations=True)))
         else:
             check_elastic_name(one, setting.arm)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from forearm.arm.drive import Friction
-from forearm.symbols.scalars import Scalar, exponential
+from forearm.symbols.scalars import Scalar, exp
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +55,7 @@ def level(friction: Friction | FrictionLaw, side: int, speed: Scalar) -> Scalar:
     if friction.static is None or friction.stribeck_speed is None:
         return friction.coulomb[side]
     ratio = speed * (1.0 / friction.stribeck_speed)
-    return friction.coulomb[side] + (friction.static[side] - friction.coulomb[side]) * exponential(
-        -(ratio * ratio)
-    )
+    return friction.coulomb[side] + (friction.static[side] - friction.coulomb[side]) * exp(-(ratio * ratio))
 
 
 def dry(forwards: Scalar, backwards: Scalar, direction: Scalar) -> Scalar:

@@ -38,15 +38,21 @@ def without_constants(arm: Arm) -> list[str]:
     ]
 
 
-def constants_of(arm: Arm) -> Constants:
-    """The motors' constants; a ModelError names joints whose motor constants are incomplete."""
+def constants_of(arm: Arm, what: str = "voltages", instead: str = "compute with torques") -> Constants:
+    """The motors' constants; a ModelError names joints whose motor constants are incomplete.
+
+    Args:
+        arm: the arm.
+        what: what needs them, for the message.
+        instead: what does not.
+    """
     motors: list[Motor | None] = [joint.motor for joint in arm.joints]
     unknown = without_constants(arm)
     if unknown:
         raise ModelError(
-            f"arm {arm.name!r}: voltages need torque_constant and resistance of every motor; "
+            f"arm {arm.name!r}: {what} need torque_constant and resistance of every motor; "
             f"{', '.join(unknown)} {'has' if len(unknown) == 1 else 'have'} none. Give them in the arm "
-            "file, or compute with torques."
+            f"file, or {instead}."
         )
 
     def each(value: Any) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forearm.model import Scalar
-from forearm.symbols.scalars import choose, exponential, maximum, minimum, root
+from forearm.symbols.scalars import choose, exp, maximum, minimum, root
 
 SAFETY = 0.9
 SHRINK, GROW = 0.2, 10.0
@@ -40,4 +40,4 @@ def power(x: Scalar, exponent: float) -> Scalar:
     square, series = s * s, 1.0 / (2 * TERMS - 1)
     for k in range(TERMS - 2, -1, -1):
         series = series * square + 1.0 / (2 * k + 1)
-    return exponential((2.0 * 2**HALVINGS * exponent) * (s * series))
+    return exp((2.0 * 2**HALVINGS * exponent) * (s * series))

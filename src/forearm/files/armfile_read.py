@@ -11,10 +11,11 @@ from forearm.arm.arm import STANDARD_GRAVITY, Arm, Hand
 from forearm.arm.drive import Bearing, Elasticity, Friction, Motor, Transmission
 from forearm.arm.joint import DH, Frame, Joint, Limits, Mimic
 from forearm.arm.link import Link
-from forearm.errors import InputError, ModelError, located, shorten, suggest
+from forearm.errors import InputError, ModelError, located, shorten
 from forearm.files.armfile import ARM, MOVES, SCHEMA
 from forearm.portable import dot, matmul
 from forearm.reading.fields import Radians
+from forearm.reading.formats import refuse_other_format
 from forearm.reading.textfile import read_toml
 from forearm.spatial import TENSOR, Floats, parallel_axis, pose_xyz_rpy
 from forearm.values import as_pose
@@ -29,7 +30,7 @@ def arm_from_document(
     document: dict[str, Any], name: str, folder: Path | None = None, hand: str | None = None
 ) -> Arm:
     """The arm in the tables of an arm file called `name`; `folder` is where its parts file lies."""
-    _refuse_other_schema(document, name)
+    refuse_other_format(document, name, SCHEMA)
     data = ARM.read(document, name)
     with located(name, file=name):
         links = [_link(block) for block in data["link"]]
@@ -51,15 +52,6 @@ def arm_from_document(
             notes=data.get("notes", ""),
             deviations=data.get("deviations", {}),
         )
-
-
-def _refuse_other_schema(document: dict[str, Any], name: str) -> None:
-    schema = document.get("schema")
-    if schema is None:
-        raise InputError(f"{name}: not an arm file: expected the first line schema = {SCHEMA!r}.")
-    if schema != SCHEMA:
-        hint = suggest(schema, (SCHEMA,)) if isinstance(schema, str) else ""
-        raise InputError(f"{name}, schema: expected {SCHEMA!r}, got {shorten(schema)}. {hint}".strip())
 
 
 def _link(block: dict[str, Any]) -> Link:

@@ -6,6 +6,7 @@ import re
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import iter_modules
 
 from forearm.errors import InputError, shorten
 
@@ -19,6 +20,15 @@ def is_described(name: str) -> bool:
         and find_spec(PACKAGE) is not None
         and find_spec(f"{PACKAGE}.{name}") is not None
     )
+
+
+def described() -> list[str] | None:
+    """The names that robot_descriptions has; None if it is not installed."""
+    found = find_spec(PACKAGE)
+    if found is None:
+        return None
+    modules = iter_modules(found.submodule_search_locations)
+    return sorted(module.name for module in modules if module.name.endswith("_description"))
 
 
 def description(name: str) -> tuple[Path, dict[str, Path]]:

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from forearm.arm.arm import Arm
 from forearm.checking.links import inertia_without_mass, no_mass, triangle_violations
 from forearm.errors import InputError, ModelWarning, NameNotFound, shorten, suggest
+from forearm.files.armfile import SCHEMA
 from forearm.files.armfile_read import read_armfile
 from forearm.files.builtin import arms, is_builtin, load_builtin
-from forearm.reading.textfile import read_bytes
+from forearm.reading.formats import refuse_known_format
+from forearm.reading.textfile import read_bytes, read_json_table
 from forearm.values import check_kind, check_number
 
 if TYPE_CHECKING:
@@ -85,6 +87,8 @@ def _read(
         raise InputError(f"load: {shorten(text)}: density and packages are for URDF files; leave them out.")
     if ending == ".toml":
         return read_armfile(path, hand)
+    if ending == ".json" and path.is_file():
+        refuse_known_format(read_json_table(path, "format"), path.name, SCHEMA)
     if text == "chainN":
         raise InputError("load: replace the N of 'chainN' with a number, such as 'chain7'.")
     if os.path.sep not in text and not os.path.exists(text):
@@ -110,9 +114,17 @@ def located_file(
 
 
 def _known(text: str) -> str:
-    if text.endswith("_description"):
+    own = text.removesuffix("_description")
+    if own == text:
+        return suggest(text, (*arms(), "chain7"))
+    if own in arms():
+        return f"{own!r} is built in."
+    from forearm.files.described import described
+
+    names = described()
+    if names is None:
         return "names of robot_descriptions need that package: pip install robot_descriptions."
-    return suggest(text, (*arms(), "chain7"))
+    return f"robot_descriptions has no such name; {suggest(text, names)}"
 
 
 def _folders(packages: Mapping[str, str | os.PathLike[str]]) -> dict[str, Path]:

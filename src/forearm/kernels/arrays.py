@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, OutOfMemory, shorten
 from forearm.kernels.compiled import Slot
-from forearm.values import broadcast_states
+from forearm.values import broadcast_states, refuse_tracer
 
 Array = NDArray[Any]
 Two = tuple[Array, Array]
@@ -46,6 +46,7 @@ def as_numbers(name: str, value: ArrayLike, dtype: DType | None) -> Array:
             raise TypeError
         return np.asarray(array, dtype=dtype, order=None if dtype is None else "C")
     except (TypeError, ValueError):
+        refuse_tracer(name, value)
         raise InputError(f"{name}: expected an array of real numbers, got {shorten(value)}.") from None
     except RuntimeError:
         if not getattr(value, "requires_grad", False):

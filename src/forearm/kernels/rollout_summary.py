@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.errors import InputError, shorten
+from forearm.drives.motor import constants_of
+from forearm.errors import InputError, located, shorten
 from forearm.kernels.arrays import Array
 from forearm.kernels.cache_key import told
 from forearm.kernels.traced_controller import SymbolicModel
@@ -85,7 +86,7 @@ class StepView:
         n = len(self.q)
         if len(self.reference) < n:
             raise InputError(
-                f"summaries: errors need a controller whose reference begins with the {n} desired "
+                f"errors need a controller whose reference begins with the {n} desired "
                 f"coordinates, got a reference of {len(self.reference)} numbers."
             )
         return self.reference[:n] - self.q
@@ -183,16 +184,22 @@ def traced_summaries(summaries: tuple[Summary, ...], request: SummaryRequest) ->
         name: object_array(own.get(name) or [graph.input(f"{name}[{k}]") for k in range(size)])
         for name, size in sizes.items()
     }
+
+    def constants(j: int) -> tuple[Any, Any]:
+        constants_of(arm, "currents, voltages and electrical energy", "use figures of torques, such as work")
+        return plant.constants(j)
+
     named = {name: x[0] if name in ("t", "h") else x for name, x in given.items() if name != "sums"}
     view = StepView(
         **named,
         model=SymbolicModel(tracing),
-        constants=plant.constants,
+        constants=constants,
         torques=lambda qd: plant.torques(list(given["u"]), list(qd)),
     )
     made, at = [], 0
     for summary, width in zip(summaries, widths, strict=True):
-        made += _updated(summary, view, given["sums"][at : at + width])
+        with located(f"summary {summary.name!r}"):
+            made += _updated(summary, view, given["sums"][at : at + width])
         at += width
     graph, results = refined(graph, {"sums_next": object_array(made)})
     start = tuple(s.start for s, width in zip(summaries, widths, strict=True) for _ in range(width))
@@ -246,13 +253,11 @@ def _updated(summary: Summary, view: StepView, now: Any) -> list[Any]:
         made = list(summary.update(view, now))
     except TypeError as error:
         raise InputError(
-            f"summary {summary.name!r}, update: {error}. It is called with symbols: use choose, maximum and "
+            f"update: {error}. It is called with symbols: use choose, maximum and "
             "the other functions of forearm.symbols.scalars instead of comparisons."
         ) from error
     if len(made) != len(now) or not all(isinstance(x, Expr | int | float | np.number) for x in made):
-        raise InputError(
-            f"summary {summary.name!r}, update: expected {len(now)} symbols or numbers, got {shorten(made)}."
-        )
+        raise InputError(f"update: expected {len(now)} symbols or numbers, got {shorten(made)}.")
     return [x if isinstance(x, Expr) else float(x) for x in made]
 
 

@@ -28,6 +28,7 @@ from forearm.reading.fields import (
     TextField,
     published,
 )
+from forearm.reading.formats import refuse_other_format
 from forearm.reading.textfile import beside, read_toml
 from forearm.spatial import (
     Floats,
@@ -147,8 +148,7 @@ def read_parts(path: Path) -> tuple[Component, ...]:
 def parts_tables(path: Path) -> dict[str, Any]:
     """The tables of a parts file, checked one by one."""
     document = read_toml(path)
-    if document.get("schema") != SCHEMA:
-        raise InputError(f"{path.name}: not a parts file: expected the first line schema = {SCHEMA!r}.")
+    refuse_other_format(document, path.name, SCHEMA)
     data = PARTS.read(document, path.name)
     for name, count in Counter(block["name"] for block in data["link"]).items():
         if count > 1:

@@ -36,7 +36,7 @@ from forearm.values import check_choice, check_kind, check_number
 Floats = NDArray[np.float64]
 FIXED = ("rk3", "rk4", "gill")
 LOOKED_AT = 8  # rows checked for steps that are too long
-LONGEST = 100_000  # steps per call, if the next call can continue from states alone
+LONGEST = 100_000  # steps per call where the next one continues from states alone
 AT_ONCE = 4_000_000  # steps times rows per call; progress and Ctrl-C are handled between calls
 BLOCK, LEAST = 1 << 15, 64  # rows per call, at most and at least
 BRAKING = (".friction.viscous", ".motor.gear_ratio", ".motor.torque_constant")  # drive parameters
@@ -70,7 +70,8 @@ def simulate_many(
     Args:
         arm: the arm.
         q0, qd0: joint coordinates and velocities at the start, (B, n), or (n,) for all rows.
-        duration: length of every run, s.
+        duration: length of every run, s; with a controller, an input by step, `record` or `summaries` a whole
+            number of steps, otherwise the last step is shorter.
         torque: held torques, (n,) for all or (B, n), N m (N), or per step, (1, steps, n) or (B, steps, n); or
             a `Schedule`; None: 0, unless a voltage or a controller is given.
         voltage: voltages instead of `torque`, V.
@@ -92,12 +93,13 @@ def simulate_many(
     check_arm(arm, "simulate_many, arm")
     check_choice(method, FIXED, "simulate_many, method")
     step = check_number(step, "simulate_many, step", above=0.0)
-    steps, rest = whole_steps(check_number(duration, "simulate_many, duration", minimum=0.0), step)
+    duration = check_number(duration, "simulate_many, duration", minimum=0.0)
+    steps, rest = whole_steps(duration, step)
     figures = summaries_of(summaries, "simulate_many, summaries")
     check_kind(parameters, (Mapping, type(None)), "simulate_many, parameters")
     drive = row_inputs(arm, {"torque": torque, "voltage": voltage, "controller": controller}, steps, step)
     q, qd = _states(arm, (q0, qd0), parameters or {}, drive, steps)
-    drive = drive.by_row(arm, len(q), steps)
+    drive = drive.by_row(len(q), steps)
     if not all(np.isfinite(x).all() for x in (q, qd, *drive.inputs)):
         raise InputError(
             "simulate_many: q0, qd0, torque and voltage must be finite; remove rows that are not."
@@ -116,11 +118,19 @@ def simulate_many(
     has_loads = depends_on_load(arm)  # carried from step to step: calls cannot continue from states alone
     if has_states or (is_single and has_loads and (rest or steps > LONGEST)):
         return _by_single_code(arm, q, qd, drive, method, (steps, step, rest))
-    if rest and (has_loads or not is_plain):
+    asks = {
+        "a controller": drive.controller is not None,
+        "an input by step": drive.controller is None and not drive.is_held,
+        "record": record is not None,
+        "summaries": bool(figures),
+        "friction that depends on the load": has_loads,
+    }
+    whole = [what for what, is_given in asks.items() if is_given]
+    if rest and whole:
         raise InputError(
-            f"simulate_many, duration: expected a whole number of steps of {step:g} s where a controller, "
-            "inputs by step, parameters, records, summaries or effort limits are given, got "
-            f"{duration!r} s."
+            f"simulate_many, duration: expected a whole number of steps of {step:g} s because of "
+            f"{' and '.join(whole)}, got {duration!r} s. Use step={duration!r} / {steps + 1}, which divides "
+            f"it, or duration={(steps + 1) * step:.12g}."
         )
     values = checked_rows(arm, parameters or {}, len(q))
     if (
@@ -133,7 +143,7 @@ def simulate_many(
     options = {"method": method, "record": record, "summaries": figures, "effort_limits": effort_limits}
     if device == "cpu":
         options["threads"] = threads
-    piece = LONGEST if is_plain and not has_loads else max(steps, 1)  # interruptible between calls
+    piece = max(steps, 1) if whole else LONGEST  # interruptible between calls
     calls = _Calls(steps, step, piece, rest)
     return _Blocks(kernel, (q, qd), drive, values, options, calls).run(progress)
 

@@ -50,19 +50,18 @@ class RowInputs:
         is_law = self.controller is not None and self.controller.output == "voltage"
         return self.voltage is not None or is_law
 
-    def by_row(self, arm: Arm, count: int, steps: int) -> RowInputs:
-        """Inputs for this many rows, checked; data read by a controller get an axis for rows and one for
-        steps.
+    def by_row(self, count: int, steps: int) -> RowInputs:
+        """Inputs for this many rows; data read by a controller are checked, and get an axis for rows and one
+        for steps.
         """
-        for name, x in (("torque", self.torque), ("voltage", self.voltage)):
-            if x is not None:
-                strides_of(f"simulate_many, {name}", x.shape, arm.n, (count,), steps)
         law = self.controller
-        if law is None or law.reference is None or np.ndim(law.reference) != 2:
+        if law is None or not np.ndim(law.reference):
             return self
         given = np.asarray(law.reference)
         where = "simulate_many, controller, reference"
         row, _ = strides_of(where, given.shape, given.shape[-1], (count,), steps)
+        if given.ndim != 2:
+            return self
         return replace(self, controller=replace(law, reference=given[:, None] if row else given[None]))
 
     def of(self, rows: slice, count: int) -> dict[str, Any]:
@@ -93,10 +92,21 @@ def row_inputs(arm: Arm, given: Mapping[str, Any], steps: int, step: float) -> R
             rows = x.held_at(t, step) if x.how == "hold" else x.values_at(t + 0.5 * step)
             return _inputs(name, rows[None], is_held=False)
         array = as_array(x, f"simulate_many, {name}")
+        _check_shape(name, array.shape, arm.n, steps)
         is_held = array.ndim < 3
         array = np.full(arm.n, array) if array.ndim == 0 else array[:, None] if array.ndim == 2 else array
         return _inputs(name, array, is_held)
     return RowInputs()
+
+
+def _check_shape(name: str, shape: tuple[int, ...], n: int, steps: int) -> None:
+    """Refuse torques or voltages neither held nor by step; the numbers of rows are compared later."""
+    is_held = not shape or (len(shape) <= 2 and shape[-1] == n)
+    if not is_held and not (len(shape) == 3 and shape[1] in (1, steps) and shape[2] == n):
+        raise InputError(
+            f"simulate_many, {name}: expected shape ({n},) or (B, {n}) held, or (1, {steps}, {n}) or "
+            f"(B, {steps}, {n}) by step, got {shape}."
+        )
 
 
 def _inputs(name: str, array: Floats, is_held: bool) -> RowInputs:

@@ -56,8 +56,8 @@ def _check_arm(study: Study, arm: Arm, column: Column) -> None:
             if joint.motor is None or joint.motor.torque_constant is None or joint.motor.resistance is None:
                 raise InputError(
                     f"figures, {figure.name}: {joint.name} of {arm.name!r} has no motor with torque_constant "
-                    "and resistance, which currents and voltages require; add one (arm.with_drives), or omit "
-                    "the figure."
+                    "and resistance, which currents, voltages and electrical energy require; add one "
+                    "(arm.with_drives), or omit the figure."
                 )
     if name in OF_LIMITS:
         found = any(math.isfinite(x) for joint in arm.joints for x in joint.limits)

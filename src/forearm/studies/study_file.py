@@ -23,6 +23,7 @@ from forearm.reading.fields import (
     TextField,
     published,
 )
+from forearm.reading.formats import refuse_other_format
 from forearm.reading.textfile import beside, read_toml
 from forearm.simulation.many import FIXED
 from forearm.studies.catalogue import CatalogueMotor
@@ -160,7 +161,9 @@ def study_schema() -> dict[str, Any]:
 def read_study(path: str | os.PathLike[str]) -> Study:
     """The study of a TOML file; files named in it are relative to its folder and must lie in it."""
     where = Path(path)
-    given = STUDY.read(read_toml(where), where.name)
+    document = read_toml(where)
+    refuse_other_format({"schema": SCHEMA} | document, where.name, SCHEMA)
+    given = STUDY.read(document, where.name)
     design, run = given.get("design", {}), given.get("run", {})
     pairs = {tuple(pair["between"]): pair["rho"] for pair in given.get("correlation", [])}
     with located(where.name):

@@ -32,18 +32,7 @@ from forearm.symbols.graph import (
     number,
     unsigned,
 )
-from forearm.symbols.scalars import (
-    Scalar,
-    arctangent,
-    choose,
-    cosine,
-    exponential,
-    look_up,
-    root,
-    rounded,
-    sign,
-    sine,
-)
+from forearm.symbols.scalars import Scalar, atan2, choose, cos, exp, look_up, root, rounded, sign, sin
 
 if TYPE_CHECKING:
     from forearm.symbols.region import Region
@@ -53,13 +42,13 @@ OPERATIONS: dict[int, Callable[..., Scalar]] = {
     ADD: operator.add,
     SUB: operator.sub,
     DIV: operator.truediv,
-    ATAN2: arctangent,
+    ATAN2: atan2,
     SQRT: root,
-    COS: cosine,
-    SIN: sine,
+    COS: cos,
+    SIN: sin,
     SIGN: sign,
     ABS: abs,
-    EXP: exponential,
+    EXP: exp,
     ROUND: rounded,
     CHOOSE: choose,
 }

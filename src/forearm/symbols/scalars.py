@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from forearm.portable import atan2, cos, exp, sin
+from forearm import portable
+from forearm.errors import current_name
 from forearm.symbols.graph import REAL, Expr, chosen, square_root
 from forearm.symbols.table import LookupTable
 
@@ -29,12 +31,14 @@ def is_zero(x: Any) -> bool:
 def sign(x: Scalar) -> Scalar:
     """-1, 0 or 1."""
     if isinstance(x, ARRAYS):
-        return np.sign(x)
+        return _by_entry(sign, x) if _has_symbols(x) else np.sign(x)
     return (x > 0.0) - (x < 0.0) + 0.0 if isinstance(x, REAL) else x.sign()
 
 
 def rounded(x: Scalar) -> Scalar:
     """The nearest integer, ties to even."""
+    if _has_symbols(x):
+        return _by_entry(rounded, x)
     return x.rint() if isinstance(x, Expr) else np.rint(x)
 
 
@@ -43,15 +47,15 @@ def root(x: Scalar) -> Scalar:
     if type(x) is float:
         return square_root(x)
     if isinstance(x, ARRAYS):
-        return np.sqrt(x)
+        return _by_entry(root, x) if _has_symbols(x) else np.sqrt(x)
     return square_root(x) if isinstance(x, REAL) else x.sqrt()
 
 
-def exponential(x: Scalar) -> Scalar:
+def exp(x: Scalar) -> Scalar:
     """e^x."""
     if isinstance(x, ARRAYS):
-        return np.exp(x)
-    return exp(x) if isinstance(x, REAL) else x.exp()
+        return _by_entry(exp, x) if _has_symbols(x) else np.exp(x)
+    return portable.exp(x) if isinstance(x, REAL) else x.exp()
 
 
 def hinge(x: Scalar) -> Scalar:
@@ -65,6 +69,8 @@ def choose(a: Scalar, b: Scalar, x: Scalar, y: Scalar) -> Scalar:
         return x if a < b else y
     if type(a) is np.ndarray and a.dtype != object:
         return np.where(a < b, x, y)
+    if _has_symbols(a, b, x, y):
+        return _by_entry(choose, a, b, x, y)
     for value in (a, b, x, y):
         if isinstance(value, Expr):
             return chosen(value.graph, a, b, x, y)
@@ -77,14 +83,18 @@ def maximum(x: Scalar, y: Scalar) -> Scalar:
     """The greater of two; for arrays NaN where either is."""
     if type(x) is float and type(y) is float:
         return x if y < x else y
-    return np.maximum(x, y) if isinstance(x, ARRAYS) or isinstance(y, ARRAYS) else choose(y, x, x, y)
+    if (isinstance(x, ARRAYS) or isinstance(y, ARRAYS)) and not _has_symbols(x, y):
+        return np.maximum(x, y)
+    return choose(y, x, x, y)
 
 
 def minimum(x: Scalar, y: Scalar) -> Scalar:
     """The smaller of two; for arrays NaN where either is."""
     if type(x) is float and type(y) is float:
         return x if x < y else y
-    return np.minimum(x, y) if isinstance(x, ARRAYS) or isinstance(y, ARRAYS) else choose(x, y, x, y)
+    if (isinstance(x, ARRAYS) or isinstance(y, ARRAYS)) and not _has_symbols(x, y):
+        return np.minimum(x, y)
+    return choose(x, y, x, y)
 
 
 def quantised(x: Scalar, step: Scalar, lowest: float | None = None, highest: float | None = None) -> Scalar:
@@ -100,24 +110,40 @@ def look_up(table: LookupTable, x: Scalar) -> Scalar:
     return x.looked_up(table) if isinstance(x, Expr) else table.at(x)
 
 
-def sine(x: Scalar) -> Scalar:
+def sin(x: Scalar) -> Scalar:
     """The sine."""
     if isinstance(x, ARRAYS):
-        return np.sin(x)
-    return sin(x) if isinstance(x, REAL) else x.sin()
+        return _by_entry(sin, x) if _has_symbols(x) else np.sin(x)
+    return portable.sin(x) if isinstance(x, REAL) else x.sin()
 
 
-def cosine(x: Scalar) -> Scalar:
+def cos(x: Scalar) -> Scalar:
     """The cosine."""
     if isinstance(x, ARRAYS):
-        return np.cos(x)
-    return cos(x) if isinstance(x, REAL) else x.cos()
+        return _by_entry(cos, x) if _has_symbols(x) else np.cos(x)
+    return portable.cos(x) if isinstance(x, REAL) else x.cos()
 
 
-def arctangent(y: Scalar, x: Scalar) -> Scalar:
+def atan2(y: Scalar, x: Scalar) -> Scalar:
     """The angle of (x, y), from -pi to pi."""
     if isinstance(x, ARRAYS) or isinstance(y, ARRAYS):
-        return np.arctan2(y, x)
+        return _by_entry(atan2, y, x) if _has_symbols(y, x) else np.arctan2(y, x)
     if isinstance(x, REAL) and isinstance(y, REAL):
-        return atan2(y, x)
+        return portable.atan2(y, x)
     return x.graph.constant(y).arctangent(x) if isinstance(y, REAL) else y.arctangent(x)
+
+
+def _has_symbols(*given: Scalar) -> bool:
+    """Whether one of them is an array of symbols, which NumPy cannot compare and whose numbers lack sin()."""
+    return any(isinstance(x, np.ndarray) and x.dtype == object for x in given)
+
+
+def _by_entry(function: Callable[..., Scalar], *given: Scalar) -> Scalar:
+    return np.frompyfunc(function, len(given), 1)(*given)
+
+
+RENAMED = {"sine": "sin", "cosine": "cos", "exponential": "exp", "arctangent": "atan2"}
+
+
+def __getattr__(name: str) -> Any:
+    return globals()[current_name(name, RENAMED, __name__)]

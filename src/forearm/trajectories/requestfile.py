@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from forearm.drives.motor import DAC
-from forearm.errors import ForearmError, InputError, shorten, suggest
+from forearm.errors import ForearmError, InputError, shorten
 from forearm.reading.fields import (
     AngleField,
     ChoiceField,
@@ -20,6 +20,7 @@ from forearm.reading.fields import (
     TextField,
     published,
 )
+from forearm.reading.formats import refuse_other_format
 from forearm.reading.textfile import read_toml
 from forearm.spatial import pose_xyz_rpy
 from forearm.trajectories.path_options import PathOptions
@@ -123,16 +124,7 @@ def read_request(path: str | os.PathLike[str]) -> Request:
 
 def request_from_document(document: dict[str, Any], name: str) -> Request:
     """The request in the tables of a file called `name`."""
-    schema = document.get("schema")
-    if schema != SCHEMA:
-        hint = (
-            suggest(schema, (SCHEMA,))
-            if isinstance(schema, str)
-            else f"the first line must be schema = {SCHEMA!r}."
-        )
-        raise InputError(
-            f"{name}, schema: this version reads {SCHEMA!r}, the file says {shorten(schema)}. {hint}"
-        )
+    refuse_other_format(document, name, SCHEMA)
     data = REQUEST.read(document, name)
     waypoints = []
     for k, block in enumerate(data["waypoint"]):

@@ -1,4 +1,4 @@
-"""`fa.studio`: an arm, or two side by side, as a page to view, pose and simulate."""
+"""`fa.studio`: an arm, or several side by side, as a page to view, pose and simulate."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from forearm.visuals.visual import VisualSet
 
 ENDINGS = (".html", ".htm")
 TRIANGLES = 6000  # of all mesh files of a page together
-MOST_ARMS = 2
+MOST_ARMS = 4
 SLACK = 1e-9  # rad, m: tolerance for rounding at limits
 HEIGHT = 640  # px in a notebook
 ArmLike = Arm | str | os.PathLike[str]
@@ -102,7 +102,7 @@ def studio(
     A script that sends nothing prints the address at its end and serves the page until Ctrl-C.
 
     Args:
-        arm: an arm, or a name or file for `fa.load`; two of them are shown side by side.
+        arm: an arm, or a name or file for `fa.load`; up to four of them are shown side by side.
         path: the page to write, .html; None: a `LiveStudio` serves it.
         meshes: whether to include the meshes of a URDF, MJCF or parts file; for an Arm, that file's name.
             Without meshes the arm is drawn as a skeleton.
@@ -148,10 +148,11 @@ def write_studio(
 def _checked_ask(shown: Sequence[ShownArm], triangles: int, q: ArrayLike | None) -> dict[str, Any]:
     """The initial state of the page."""
     if not 1 <= len(shown) <= MOST_ARMS:
-        raise InputError(f"studio: expected one arm or two, got {len(shown)}.")
+        raise InputError(f"studio: expected 1 to {MOST_ARMS} arms, got {len(shown)}.")
     check_whole(triangles, "studio, triangles", 100, 1_000_000)
     for each in shown:
         check_arm(each.arm, "studio", moves=True)
+        _warn_of_drive_states(each.arm)
     return {} if q is None else {"q": _within_limits(shown[0].arm, q)}
 
 
@@ -207,14 +208,12 @@ def shown_arm(
                 "meshes='robot.urdf'."
             )
         check_arm(given, "studio", moves=True)
-        _warn_of_drive_states(given)
         seen = load_visuals(meshes, packages=packages) if meshes else None
         return ShownArm(given, *origin_of(given), seen)
     if not isinstance(given, str | os.PathLike):
         raise InputError(f"studio: expected an Arm, a name or a file, got {shorten(given)}.")
     arm, text = load(given, packages=packages), os.fspath(given)
     check_arm(arm, "studio", moves=True)
-    _warn_of_drive_states(arm)
     source = given if meshes is True else meshes
     seen = load_visuals(source, packages=packages) if source else None
     return ShownArm(arm, f"fa.load({text!r})", shlex.quote(text), seen)
@@ -227,7 +226,7 @@ def _warn_of_drive_states(arm: Arm) -> None:
             f"studio: {arm.name!r} has elastic joints or LuGre friction, which the page does not simulate: "
             "it shows poses, and plays simulations (Simulation.to_html).",
             ModelWarning,
-            stacklevel=3,
+            stacklevel=5,
         )
 
 

@@ -68,7 +68,7 @@ def studio_page(
     policy: str = "",
     more_script: str = "",
 ) -> str:
-    """The text of the page for one arm or two; `origins` tell how Python and the command line load each,
+    """The text of the page for one arm or several; `origins` tell how Python and the command line load each,
     `visuals` its shapes.
     """
     meshes: list[Any] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from forearm.errors import ForearmError, InputError
+from forearm.errors import ForearmError, InputError, shorten
 from forearm.parts.shapes import LONGEST
 from forearm.spatial import Floats
 from forearm.visuals import solids
@@ -18,6 +18,7 @@ from forearm.visuals.mesh import TriangleMesh
 from forearm.visuals.mesh_files import MeshFiles
 
 MOST_VISUALS = 5_000
+MOST_NAMED = 3  # missing files per reason
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +57,18 @@ class MissingVisual:
 
     def __str__(self) -> str:
         return f"{self.link}: {self.file}: {self.reason}"
+
+
+def by_reason(missing: Iterable[MissingVisual]) -> list[str]:
+    """A sentence for each reason, with the first files that it concerns."""
+    found: dict[str, list[str]] = {}
+    for entry in missing:
+        found.setdefault(entry.reason, []).append(entry.file)
+    return [
+        f"{', '.join(files[:MOST_NAMED])}"
+        f"{f' and {len(files) - MOST_NAMED} more' if len(files) > MOST_NAMED else ''}: {reason}"
+        for reason, files in found.items()
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +118,8 @@ class Collector:
             yield
         except ForearmError as error:
             del self.visuals[before:]
-            self.missing.append(MissingVisual(link, what[:200], str(error)[:500]))
+            reason = str(error).removeprefix(f"{shorten(what)}: ")
+            self.missing.append(MissingVisual(link, what[:200], reason[:500]))
 
     def result(self) -> VisualSet:
         """Everything that was found."""

@@ -13,7 +13,7 @@ import numpy as np
 from forearm.control.controllers.formulas import LawModel, Vector, pull
 from forearm.control.controllers.hand_inertia import HandInertia, HandTask
 from forearm.model import Array
-from forearm.symbols.scalars import Scalar, arctangent, maximum, minimum, root
+from forearm.symbols.scalars import Scalar, atan2, maximum, minimum, root
 
 TINY = 1e-150  # divisor in place of the sine of an angle of 0
 
@@ -171,7 +171,7 @@ def rotation_vector(R: Array) -> Array:
     """Axis times angle of a rotation over any scalar; 0 for a half turn, whose axis R does not determine."""
     s = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
     sine, cosine = root(s[0] * s[0] + s[1] * s[1] + s[2] * s[2]), 0.5 * (R[0, 0] + R[1, 1] + R[2, 2] - 1.0)
-    return s * (arctangent(sine, cosine) / maximum(sine, TINY))
+    return s * (atan2(sine, cosine) / maximum(sine, TINY))
 
 
 def _here(x: HandInputs, model: HandModel) -> HandState:

@@ -15,7 +15,7 @@ from forearm.arm.joint import DH
 from forearm.identification.calibration.unknowns import BASE, HAND, SIX, TABLE, PathJoint, path_to_hand
 from forearm.kernels.traced_function import TracedFunction, compile_function
 from forearm.spatial import Floats
-from forearm.symbols.scalars import Scalar, cosine, is_zero, maximum, root, sine
+from forearm.symbols.scalars import Scalar, cos, is_zero, maximum, root, sin
 
 ROUNDING = 1e-15  # rounding error of cosines of known right angles
 LEAST = 1e-12  # of 1 + trace: limit near a rotation by half a turn
@@ -37,7 +37,7 @@ class MovedFrame:
         """Rotate about its own axis k."""
         if is_zero(angle):
             return
-        c, s = (_exact(f(angle)) for f in (cosine, sine))
+        c, s = (_exact(f(angle)) for f in (cos, sin))
         i, j = (k + 1) % 3, (k + 2) % 3
         first, second = self.axes[i], self.axes[j]
         self.axes[i] = [c * a + s * b for a, b in zip(first, second, strict=True)]
@@ -49,7 +49,7 @@ class MovedFrame:
             if abs(axis[k]) == 1.0:
                 self.turn(k, axis[k] * angle)
                 return
-        c, s = cosine(angle), sine(angle)
+        c, s = cos(angle), sin(angle)
         x, y, z = axis
         K = [[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]
         one = [[float(i == j) for j in range(3)] for i in range(3)]

@@ -17,6 +17,7 @@ from forearm.kernels.arrays import Array
 from forearm.kernels.cuda.device_arrays import ArrayLibrary, DeviceArray, check_place
 from forearm.kernels.cuda.driver import DeviceStream, driver
 from forearm.kernels.cuda.unknown_arrays import DLPACK, INTERFACE, NUMBA, is_lent_on_device
+from forearm.values import refuse_tracer
 
 OF_TENSORS = attrgetter("shape", "dtype", "requires_grad")  # t.data = ... changes any of them in place
 LOWEST = 1 << 32  # device arrays have higher addresses
@@ -239,11 +240,7 @@ class JaxArrays:
 
     def seen(self, name: str, value: Any, stream: int) -> DeviceArray:
         """Describe an array."""
-        if any(base.__name__ == "Tracer" for base in type(value).__mro__):
-            raise InputError(
-                f"{name}: JAX's {type(value).__name__} has no values yet; inside jit, vmap and grad use the "
-                "functions of k.jax."
-            )
+        refuse_tracer(name, value)
         if value.is_deleted():
             raise InputError(f"{name}: the array was deleted, or donated to another function.")
         devices = list(value.devices())

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from forearm.kinematics.closed_form.linear import Scalar
 from forearm.portable import cos_sin
-from forearm.symbols.scalars import arctangent, hinge, root, sign
+from forearm.symbols.scalars import atan2, hinge, root, sign
 
 # Added to the cosine part, so that an undetermined direction yields the angle 0; its square fits a float32.
 TINY = 1e-18
@@ -35,7 +35,7 @@ def direction_and_length(y: Scalar, x: Scalar) -> tuple[Turn, Scalar]:
     x = x + TINY
     length = root(x * x + y * y)
     over = 1.0 / length
-    return Turn(arctangent(y, x), x * over, y * over), length
+    return Turn(atan2(y, x), x * over, y * over), length
 
 
 def fixed_turn(angle: float) -> Turn:
@@ -64,7 +64,7 @@ def both_turns(A: Scalar, B: Scalar, C: Scalar) -> tuple[Turn, Turn]:
 def about(middle: Turn, cosine: Scalar) -> tuple[Turn, Turn]:
     """The two angles on either side of a known one, at an angle of this cosine."""
     sine = root(hinge(1.0 - cosine * cosine))
-    off = arctangent(sine, cosine)
+    off = atan2(sine, cosine)
     cc, ss, cs, sc = middle.c * cosine, middle.s * sine, middle.c * sine, middle.s * cosine
     return Turn(middle.angle + off, cc - ss, sc + cs), Turn(middle.angle - off, cc + ss, sc - cs)
 

@@ -16,7 +16,7 @@ from forearm.kinematics.closed_form.subproblems import (
     opposite,
     turn_between,
 )
-from forearm.symbols.scalars import arctangent
+from forearm.symbols.scalars import atan2
 
 
 def turn_hand(wrist: Wrist, before: Array, hand: Array) -> list[tuple[Turn, Scalar, Scalar]]:
@@ -28,7 +28,7 @@ def turn_hand(wrist: Wrist, before: Array, hand: Array) -> list[tuple[Turn, Scal
     if wrist.right_angled:
         # Both signs of joint 5 share everything: half a turn of joints 4 and 6 goes with them.
         four, across = direction_and_length(zy, zx)
-        five = Turn(arctangent(across, -zz), -zz, across)
+        five = Turn(atan2(across, -zz), -zz, across)
         six = last_turn(wrist, before, hand, four, five)
         return [(four, five.angle, six.angle), (opposite(four), -five.angle, opposite(six).angle)]
     found = []

@@ -85,7 +85,7 @@ function open() {
   makeTransport();
   makeStage();
   showTitles();
-  element("difference-label").hidden = actors.length < 2 || actors[0].n !== actors[1].n;
+  element("difference-label").hidden = !canDiffer();
   makeJoints();
   makeWhich();
   makeLegend();

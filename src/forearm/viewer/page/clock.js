@@ -143,10 +143,18 @@ function track(ends, shares, settings) {
   return true;
 }
 
+// Tracked runs go on from their end for at least this many seconds, with the reference at rest.
+function trackOn(seconds) {
+  for (const { sim, run } of actors) run.about.end = sim.end = Math.max(sim.end, sim.k * sim.period + seconds);
+  if (!liveAtEnd()) seek(runsEnd());
+  clock.live = true;
+}
+
+const isUnderWay = ({ sim }) => Boolean(sim) && sim.k * sim.period < sim.end;
 // Advance one actor to time t, one period at a time. The row at the start of a period has the command of that period.
 function simulate(actor, t, until = Infinity) {
   const { sim, run, engine } = actor, tau = (sim.tau ||= new Float64Array(actor.n));
-  while (sim.k * sim.period < t && sim.k * sim.period < sim.end && performance.now() < until) {
+  while (isUnderWay(actor) && sim.k * sim.period < t && performance.now() < until) {
     const now = sim.k * sim.period;
     actor.q.set(sim.state.q);
     actor.qd.set(sim.state.qd);
@@ -188,7 +196,7 @@ const liveAtEnd = () => clock.mode === "run" && clock.live && clock.t >= runsEnd
 function simulateTo(t, budget = BUDGET) {
   const until = performance.now() + budget;
   for (const actor of actors) if (actor.sim) simulate(actor, t, until);
-  if (actors.every((a) => !a.sim || a.sim.k * a.sim.period >= a.sim.end)) clock.live = false;
+  if (!actors.some(isUnderWay)) clock.live = false;
 }
 
 // Advance by this many seconds of real time; true while there is more to show.
@@ -196,7 +204,7 @@ function advanceClock(seconds) {
   if (!clock.playing) return false;
   let t = clock.t + Math.min(seconds, 0.1) * clock.speed;
   if (clock.live && t > runsEnd()) simulateTo(t + ahead());
-  const end = Math.min(...actors.filter((a) => a.run && a.run.count).map((a) => (clock.live ? endOf(a.run) : runsEnd())));
+  const end = Math.min(...actors.filter((a) => a.run && a.run.count).map((a) => (clock.live && isUnderWay(a) ? endOf(a.run) : runsEnd())));
   if (t >= end && !clock.live) {
     if (clock.repeat && end > runsStart()) t = runsStart();
     else { t = end; clock.playing = false; }

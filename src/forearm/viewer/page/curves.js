@@ -1,11 +1,13 @@
-// Curves over time: a panel for each quantity, with a common cursor and an optional second run.
+// Curves over time: a panel for each quantity, with a common cursor, and the runs of other arms in wider, paler lines.
 
 const MARGIN = { left: 48, right: 8, top: 6, bottom: 18 }, WIDTH = 1.6;
 const curves = { panels: [], shown: [], drawn: 0, count: -1, end: NaN, start: 0, stale: true, mode: "some" };
 const USUAL = ["position", "velocity", "torque", "voltage", "error", "energy"];
 
 const runsNow = () => actors.map((a) => a.run).filter((run) => run && run.count);
-const differing = () => element("difference").checked && runsNow().length > 1 && actors[0].n === actors[1].n;
+// Whether the runs of the arms can be subtracted.
+const canDiffer = () => actors.length === 2 && actors[0].n === actors[1].n;
+const differing = () => element("difference").checked && canDiffer() && runsNow().length > 1;
 
 // Panels for the quantities of the present runs.
 function makePanels() {
@@ -66,7 +68,7 @@ function fitted(canvas) {
   return { pen, width, height };
 }
 
-// The series of a panel: {run, column, scale, k, second}; differences have the other run's too.
+// The series of a panel: {run, column, scale, k, r}; differences have the other run's too.
 function seriesOf(panel) {
   const found = [];
   runsNow().forEach((run, r) => {
@@ -75,7 +77,7 @@ function seriesOf(panel) {
     source.names.forEach((_, k) => {
       if (source.joints && curves.shown[k] === false) return;
       const joint = source.joints ? run.actor.arm.joints[k] : null, other = differing() ? runsNow()[1] : null;
-      found.push({ run, column: source.offset + k, scale: source.scaled && joint ? perUnit(joint) : 1, k, second: r > 0, other, otherColumn: other && other.at[panel.key] + k });
+      found.push({ run, column: source.offset + k, scale: source.scaled && joint ? perUnit(joint) : 1, k, r, other, otherColumn: other && other.at[panel.key] + k });
     });
     if (!r || !panel.titled) panel.words.textContent = `${differing() ? "difference of " : ""}${source.title}${source.unit() ? `, ${source.unit()}` : ""}`;
   });
@@ -139,8 +141,8 @@ function drawStill(panel) {
       if (k >= run.count - 1) break;
     }
     pen.strokeStyle = colour(s.k);
-    pen.globalAlpha = s.second ? 0.6 : 1;
-    pen.lineWidth = s.second ? 3.2 : WIDTH;
+    pen.globalAlpha = 3 / (3 + 2 * s.r);
+    pen.lineWidth = WIDTH * (1 + s.r);
     pen.setLineDash(dashes(s.k, WIDTH));
     pen.stroke();
   }

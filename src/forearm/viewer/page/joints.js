@@ -51,8 +51,10 @@ function meter(kind, limit, unit) {
 }
 
 function showMeter(part, x, peaks, j) {
-  peaks[j] = Math.max(peaks[j], Math.abs(x));
-  const share = clamp(x / (part.limit || peaks[j] || 1), -1, 1), text = `${brief(x)} ${part.unit}`;
+  // Without a limit, what is shown as zero draws no bar: rounding alone would fill it.
+  const number = brief(x), size = part.limit ? x : Number(number), text = `${number} ${part.unit}`;
+  peaks[j] = Math.max(peaks[j], Math.abs(size));
+  const share = clamp(size / (part.limit || peaks[j] || 1), -1, 1);
   part.bar.style.transform = `scaleX(${share.toFixed(4)})`;
   if (part.value.textContent !== text) part.value.textContent = text;
   const over = part.limit !== null && Math.abs(x) > part.limit * (1 + 1e-9);
@@ -142,7 +144,7 @@ function showBranches(actor) {
   if (had && chosen >= 0) buttons[chosen].focus();
 }
 
-// ---- which of two arms ---------------------------------------------------------------------------------------------------
+// ---- which of several arms ---------------------------------------------------------------------------------------------------
 
 function choose(k) {
   active = k;

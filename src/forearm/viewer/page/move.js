@@ -94,7 +94,7 @@ function compare(is) {
   active = 0;
   clock.live = false;
   element("compare").checked = is;
-  element("difference-label").hidden = !is;
+  element("difference-label").hidden = !canDiffer();
   makeLaws();
   makeWhich();
   showTitles();
@@ -105,18 +105,22 @@ function compare(is) {
 }
 
 function showTitles() {
-  const text = (actor, k) => (actors[0].arm !== (actors[1] || actors[0]).arm ? cut(actor.arm.title || actor.arm.name) : `controller ${k + 1}`);
+  const text = (actor, k) => (data.arms.length > 1 ? cut(actor.arm.title || actor.arm.name) : `controller ${k + 1}`);
   element("titles").replaceChildren(...(actors.length > 1 ? actors.map((a, k) => make("span", {}, text(a, k))) : []));
 }
 
-// ---- a push from the panel: a force on the hand for 0.2 s -----------------------------------------------------------------
+// ---- a push from the panel: a force on the hand; a controller that tracks stays in charge ------------------------------------
+
+const PUSHED = 0.2, RECOVERY = 2; // s
 
 function pushHand() {
   const [i, sign] = element("push-way").value.split(" ").map(Number), size = Number(element("push-force").value);
   if (!(size > 0)) return;
-  if (!liveAtEnd()) letGo();
+  const tracks = clock.mode === "run" && clock.kind === "track" && actors.every(({ run }) => run.about.diverged === undefined);
+  if (tracks) trackOn(PUSHED + RECOVERY);
+  else if (!liveAtEnd()) letGo();
   for (const actor of actors) {
-    const { body } = actor.arm.hand, until = actor.sim.k * actor.sim.period + 0.2, F = [0, 0, 0];
+    const { body } = actor.arm.hand, until = actor.sim.k * actor.sim.period + PUSHED, F = [0, 0, 0];
     if (body < 0) continue;
     F[i] = sign * size;
     actor.sim.pull = (who, tau) => {

@@ -1,4 +1,4 @@
-// The stage: a canvas with a renderer, areas for one or two arms on it, labels above it, and the loop that draws
+// The stage: a canvas with a renderer, an area for each arm on it, labels above it, and the loop that draws
 // on changes.
 
 const stage = { renderer: null, canvas: null, areas: [], ratio: 1, quality: 1, hovered: null, times: new Float64Array(60), frames: 0, last: 0, drawn: 0, asked: false, floors: [], width: 1, height: 1 };

@@ -27,8 +27,8 @@ TOKEN = re.compile(
 
 
 def tokens(text: str) -> int:
-    """Names, numbers, operators and strings of a Python file: as Python's tokenizer counts them, to
-    0.02 % over all files, in a tenth of its time and alike in every version of Python.
+    """Names, numbers, operators and strings of a Python file: as its tokenizer counts them in the package, to
+    0.02 %, in a tenth of the time and alike in every version (in tests 1 % less: text that looks like code).
     """
     return sum(token[0] != "#" for token in TOKEN.findall(ASIDE.sub("", text)))
 

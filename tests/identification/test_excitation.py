@@ -371,6 +371,17 @@ def test_gears_and_bearings_too(seed: int) -> None:
     assert excitation(plan).gain > 1.1
 
 
+@pytest.mark.slow
+def test_limits_of_a_motion_of_many_days_are_checked_at_a_bounded_number_of_times() -> None:
+    """So slow that only positions matter: q = c (cos - 1) + s sin is farthest at -c -+ sqrt(c^2 + s^2)."""
+    limits = excitation_limits(driven_arm().rigid(), 0.0, None, 1e9, None, None, None)
+    cosine, sine = 0.02 * np.ones(3), np.array([0.03, -0.01, 0.05])
+    middle, half = 0.5 * (limits.lower + limits.upper), 0.5 * (limits.upper - limits.lower)
+    motion = SeriesMotion("fourier", 1e7, middle, np.array([cosine, sine]))
+    want = float(((cosine + np.hypot(cosine, sine)) / half).max())
+    assert abs(largest_share(limits, motion) - want) < 1e-8 * want  # of a parabola between 200,000 times
+
+
 @pytest.mark.long
 def test_the_panda() -> None:
     plan = fa.excite(fa.load("panda"), 10.0)

@@ -18,6 +18,7 @@ from forearm.identification.excitation.problem import ExcitationProblem
 from forearm.identification.excitation.starts import check_start, postures, random_motion
 from forearm.identification.excitation.torque_columns import TorqueColumns, torque_columns
 from forearm.kernels.kept import kernel_of
+from forearm.kernels.thread_pool import says_if_memory_is_short
 from forearm.progress import Progress
 from forearm.spatial import Floats
 from forearm.trajectories.excitation import Excitation
@@ -36,6 +37,7 @@ ROUGH = ((1.0, 50), (0.1, 60))  # barrier weights and steps: for every start
 CLOSE = ((0.1, 100), (0.02, 150), (0.004, 150))  # for the best of them
 
 
+@says_if_memory_is_short
 def excite(
     arm: Arm,
     duration: float,

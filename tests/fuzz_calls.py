@@ -234,7 +234,7 @@ ODD: tuple[Callable[[], Any], ...] = (
     lambda: np.array(1.0), lambda: np.array(np.nan), lambda: np.array(None), lambda: np.array("x"),
     lambda: np.empty(0), lambda: np.empty((0, 2)), lambda: np.empty((2, 0)), lambda: np.ones((2, 2, 2, 2)),
     lambda: np.array(["2020-01-01"], "datetime64[D]"), lambda: np.float32(0.5), lambda: np.int64(3),
-    lambda: np.zeros(2, [("q", float)]), lambda: np.ma.masked_all(2),
+    lambda: np.zeros(2, [("q", float)]), lambda: np.ma.masked_array([0.1, 0.2], True),
 )  # fmt: skip
 
 

@@ -20,7 +20,8 @@ from forearm.kernels.memory import is_left, no_memory
 from forearm.values import check_whole
 
 Array = NDArray[Any]
-P, T = ParamSpec("P"), TypeVar("T")
+P = ParamSpec("P")
+T = TypeVar("T")
 ROWS = 2048  # states per block: their inputs and outputs stay in the nearest caches
 WORTH = 4 * ROWS  # states from which on a batch may be distributed over threads, however cheap each is
 WORK = 15_000_000  # operations, about 0.6 ms: less work does not justify starting a thread

@@ -149,7 +149,7 @@ def identify_arguments(rng: random.Random) -> Arguments:
 
 def excite_arguments(rng: random.Random) -> Arguments:
     """A short search, and some of the options."""
-    made: Arguments = {"arm": smooth_arm(), "duration": 2.0, "harmonics": 2, "starts": 1, "step": 0.02}
+    made: Arguments = {"arm": smooth_arm(), "duration": 2.0, "harmonics": 2, "starts": 1, "step": 0.1}
     options: Arguments = {
         "basis": "spline",
         "criterion": "condition",

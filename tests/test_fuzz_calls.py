@@ -74,6 +74,10 @@ def identify(**changed: Any) -> Any:
     return fa.identify(smooth_arm(), **{"log": data, "torque_side": "link", **changed})
 
 
+def excite(**changed: Any) -> Any:
+    return fa.excite(smooth_arm(), **{"duration": 2.0, **changed})
+
+
 def generate(**changed: Any) -> Any:
     return fa.generate(smooth_arm(), **{"function": "gravity", **changed})
 
@@ -143,6 +147,8 @@ def short_row(t: Any, q: Any, qd: Any, reference: Any) -> Any:
             "simulate, summaries: expected list or tuple, got array(1.).",
         ),
         (simulate, {"effort_limits": [1, [2]]}, "simulate, effort_limits: expected bool, got [1, [2]]."),
+        (excite, {"noise": 1e-300}, "excite, noise: expected a number or 2 from 1e-30 to 1e+30 N m (N), got"),
+        (excite, {"duration": 1e-300}, "excite, duration: must be at least 1e-06, got 1e-300."),
         (identify, {"load": np.array([0, 1])}, "identify, load: expected bool, got array([0, 1])."),
         (identify, {"shift": [0.0, 0.1]}, "identify, shift: expected a number, got [0.0, 0.1]."),
         (identify, {"prior": None}, "identify, prior: expected a number, got None."),

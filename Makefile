@@ -77,8 +77,9 @@ bench-peers:  ## the same beside Pinocchio, MuJoCo and the Robotics Toolbox, ins
 	test -e .venv-peers/casadi || ! command -v c++ || .venv-peers/bin/python tests/write_casadi.py
 	.venv-peers/bin/forearm bench --peers
 
-fuzz: $(VENV)/.installed  ## 20,000 hostile files for each reader, ten million requests for each planner
+fuzz: $(VENV)/.installed  ## 20,000 hostile files for each reader and calls of each function, ten million requests for each planner
 	$(BIN)/python tests/fuzz.py --count 20000
+	$(BIN)/python tests/fuzz_calls.py --count 20000
 	$(BIN)/python tests/fuzz_trajectories.py --count 10000000
 	$(BIN)/python tests/fuzz_trajectories.py --jerk --count 10000000
 

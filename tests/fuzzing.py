@@ -1,4 +1,6 @@
-"""What the fuzzers of files and of calls share: inputs by seed and index, tried on every processor, and a report."""
+"""What the fuzzers of files and of calls share: inputs by seed and index, tried on every processor, and a
+report.
+"""
 
 from __future__ import annotations
 

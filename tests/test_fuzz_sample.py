@@ -37,7 +37,9 @@ def test_documents_are_sound_before_they_are_broken(reader: str, tmp_path: Path)
 @pytest.mark.slow
 def test_inputs_can_be_made_again() -> None:
     for reader in READERS:
-        assert [FUZZER.make(reader, 4, i) for i in range(50)] == [FUZZER.make(reader, 4, i) for i in range(50)]
+        assert [FUZZER.make(reader, 4, i) for i in range(50)] == [
+            FUZZER.make(reader, 4, i) for i in range(50)
+        ]
         assert len({FUZZER.make(reader, 4, i) for i in range(50)}) > 40
 
 

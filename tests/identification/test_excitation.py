@@ -319,7 +319,7 @@ def test_arms_without_limits_get_sober_ones() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"duration": 0.0}, r"excite, duration: .* above 0"),
+        ({"duration": 0.0}, r"excite, duration: must be at least 1e-06, got 0"),
         ({"basis": "chebyshev"}, r"excite, basis: expected one of fourier, spline"),
         ({"criterion": "a"}, r"excite, criterion: expected one of d, condition"),
         ({"torque_side": "gear"}, r"excite, torque_side: expected one of motor, link"),
@@ -333,7 +333,7 @@ def test_arms_without_limits_get_sober_ones() -> None:
         ({"box": ((9.0, 9.0, 9.0), (9.1, 9.1, 9.1))}, r"hand . is at .* m at rest.*; give a larger box"),
         ({"start": [0.0, 0.0]}, r"excite, start: expected shape \(3,\)"),
         ({"start": [0.0, 0.0, 3.0]}, r"excite, start: joint3 is at 3 rad \(m\) at rest; allowed"),
-        ({"noise": 0.0}, r"excite, noise: expected one number or 3, positive and finite"),
+        ({"noise": 0.0}, r"excite, noise: expected a number or 3 from 1e-30 to"),
         ({"after": "motion.csv"}, r"excite, after: expected a list of plans"),
         ({"starts": 0}, r"excite, starts: expected a whole number from 1 to 100"),
         ({"step": 1e-9}, r"excite, step: .* more than 10000000 rows"),
@@ -384,6 +384,17 @@ def test_gears_and_bearings_too(seed: int) -> None:
     assert isinstance(plan.motion, SeriesMotion)
     assert largest_share(limits, plan.motion) <= 1.0
     assert excitation(plan).gain > 1.1
+
+
+@pytest.mark.slow
+def test_limits_of_a_motion_of_many_days_are_checked_at_a_bounded_number_of_times() -> None:
+    """So slow that only positions matter: q = c (cos - 1) + s sin is farthest at -c -+ sqrt(c^2 + s^2)."""
+    limits = excitation_limits(driven_arm().rigid(), 0.0, None, 1e9, None, None, None)
+    cosine, sine = 0.02 * np.ones(3), np.array([0.03, -0.01, 0.05])
+    middle, half = 0.5 * (limits.lower + limits.upper), 0.5 * (limits.upper - limits.lower)
+    motion = SeriesMotion("fourier", 1e7, middle, np.array([cosine, sine]))
+    want = float(((cosine + np.hypot(cosine, sine)) / half).max())
+    assert abs(largest_share(limits, motion) - want) < 1e-8 * want  # of a parabola between 200,000 times
 
 
 @pytest.mark.long

@@ -16,7 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forearm.kernels import elf, memory
+from forearm.errors import OutOfMemory
+from forearm.kernels import elf, memory, thread_pool
 from forearm.kernels.compiled import Native
 from forearm.kernels.thread_pool import shared_rows
 
@@ -281,6 +282,43 @@ assert limited(0, lambda: long.inertia_matrix(q, out=out, threads=1) is out) == 
 assert limited(1 << 24, lambda: long.inertia_matrix(q, out=out, threads=1) is out) == 0
 """
     python(code)
+
+
+@needs_limits
+def test_identification_without_memory_for_linear_algebra_says_so() -> None:
+    """OpenBLAS would wait for ever for a thread that could not start, or end the process."""
+    code = """
+t = 0.01 * np.arange(4000)
+q = 0.1 * np.stack([np.sin(5.0 * t), np.sin(7.0 * t)], axis=1)
+log = {"t": t, "q": q, "tau": first.inverse_dynamics(q, 0.1 * t[:, None] * q, -30.0 * q)}
+def work():
+    try:
+        return fa.identify(ARM, log, torque_side="link", check=False).arm.n == 2
+    except fa.OutOfMemory as error:
+        os._exit(5 if "address space" in str(error) else 4)
+assert work()  # with threads, which a child has to start again
+for more in (0, 6 << 20, 10 << 20, 24 << 20):
+    assert limited(more, work) == 5, more
+"""
+    python(code)
+
+
+def test_a_function_that_runs_out_of_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    @thread_pool.says_if_memory_is_short
+    def fit(rows: int) -> int:
+        if rows > 5:
+            raise MemoryError("Unable to allocate 8 GiB")
+        return rows
+
+    assert fit(5) == 5
+    with pytest.raises(
+        OutOfMemory, match=r"^fit: no memory \(Unable to allocate 8 GiB\)\. Free memory, or raise"
+    ):
+        fit(6)
+    monkeypatch.setattr(thread_pool, "is_left", lambda size: False)
+    monkeypatch.setattr(thread_pool, "cores", lambda: 4)
+    with pytest.raises(OutOfMemory, match=r"^fit: fewer than 160 MB of address space are left\. .*ulimit -v"):
+        fit(5)
 
 
 def test_rows_of_a_thread_that_finds_no_memory_are_computed_by_the_caller() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from forearm.errors import InputError
-from forearm.reading.textfile import parse_toml, read_bytes, replacing, write_text
+from forearm.reading.textfile import STRING_OR_COMMENT, parse_toml, read_bytes, replacing, write_text
 
 
 def rights(path: Path) -> int:
@@ -79,3 +79,26 @@ def test_a_pipe_is_no_file_of_an_arm(tmp_path: Path) -> None:
 def test_text_that_is_no_toml_says_so() -> None:
     with pytest.raises(InputError, match=r"^x\.toml: not UTF-8 text \(byte 0\)\. Is this a TOML file\?$"):
         parse_toml(b"\xff", "x.toml")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"' + '\\"' * 9,
+        '"""' + '\n\\"""' * 9,
+        '"""' + '\n\\"""' * 9 + "\\",
+        "'''" + "\n'" * 9,
+        "'" + '"' * 9,
+        '"""a"""""',
+        "'''a''''",
+    ],
+)
+def test_an_open_string_is_read_once(text: str) -> None:
+    """One match from end to end: otherwise each quotation mark begins another search of all the rest."""
+    assert STRING_OR_COMMENT.fullmatch(text.encode())
+
+
+@pytest.mark.parametrize("string", [b'"""a""""', b"'''a'''''", b'"\\""', b"'\\'"])
+def test_strings_hide_no_long_key(string: bytes) -> None:
+    with pytest.raises(InputError, match=r"^x\.toml: a key with more than 64 dotted parts"):
+        parse_toml(b"x = [" + string + b", {" + b"a." * 70 + b"a = 1}]", "x.toml")

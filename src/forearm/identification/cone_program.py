@@ -25,8 +25,8 @@ CENTRING = 8
 RISEN = 1e3  # times the least gap: further progress is not expected
 SIZE, ENTRIES = 4, 10
 TOO_FAR_APART = (
-    "consistent: data and prior differ by so many orders of magnitude that rounding decides; check the unit of the "
-    "efforts, and the prior."
+    "consistent: data and prior differ by so many orders of magnitude that rounding decides; check the unit "
+    "of the efforts, and the prior."
 )
 
 _PLACES = [(i, j) for i in range(SIZE) for j in range(i, SIZE)]

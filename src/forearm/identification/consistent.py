@@ -185,7 +185,8 @@ def _total(given: float | tuple[float, float] | None, bodies: int) -> tuple[floa
     pair = given if isinstance(given, tuple | list) else (given, 0.0)
     if len(pair) != 2:
         raise InputError(
-            f"consistent, total_mass: expected a mass, or a pair (mass, standard deviation), got {shorten(given)}."
+            "consistent, total_mass: expected a mass, or a pair (mass, standard deviation), got "
+            f"{shorten(given)}."
         )
     value, spread = pair
     return (

@@ -25,6 +25,7 @@ from forearm.identification.rows import row_source
 from forearm.identification.samples import PreparedLog
 from forearm.identification.signals.prepare import prepare_log
 from forearm.identification.stating import stated
+from forearm.kernels.thread_pool import says_if_memory_is_short
 from forearm.progress import Progress
 from forearm.values import check_choice, check_kind, check_number
 
@@ -33,6 +34,7 @@ WEIGHTINGS = ("joint", "ordinary", "robust")
 FRICTIONS = ("auto", "none", "viscous", "coulomb", "stribeck")
 
 
+@says_if_memory_is_short
 def identify(
     arm: Arm,
     log: Any,

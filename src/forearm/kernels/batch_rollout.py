@@ -325,7 +325,10 @@ def _numbers(name: str, value: ArrayLike, n: int, dtype: DType) -> Array:
 def _parameter_shapes(parameters: Parameters | None) -> list[tuple[str, tuple[int, ...], int]]:
     """Allowed shapes of open parameters that may differ from arm to arm."""
     if isinstance(parameters, Mapping):
-        return [(f"parameters, {name}", shape_of(f"parameters, {name}", value), 1) for name, value in parameters.items()]
+        return [
+            (f"parameters, {name}", shape_of(f"parameters, {name}", value), 1)
+            for name, value in parameters.items()
+        ]
     return [] if parameters is None else [("parameters", shape_of("parameters", parameters), 2)]
 
 

@@ -1,4 +1,6 @@
-"""A batch distributed over threads: how many take part, and which rows each computes."""
+"""A batch distributed over threads: how many take part, and which rows each computes; memory for the threads
+of NumPy's linear algebra.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +9,26 @@ import threading
 from _thread import LockType, allocate_lock, start_new_thread
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 from numpy.typing import NDArray
 
+from forearm.errors import OutOfMemory
 from forearm.kernels.compiled import Native
 from forearm.kernels.memory import is_left, no_memory
 from forearm.values import check_whole
 
 Array = NDArray[Any]
+P = ParamSpec("P")
+T = TypeVar("T")
 ROWS = 2048  # states per block: their inputs and outputs stay in the nearest caches
 WORTH = 4 * ROWS  # states from which on a batch may be distributed over threads, however cheap each is
 WORK = 15_000_000  # operations, about 0.6 ms: less work does not justify starting a thread
 THREAD = 16 << 20  # bytes that must remain to start a thread: its stack, and some reserve
 SMALL = 64 << 10  # bytes that every stack must have left
+ALGEBRA = 128 << 20  # bytes that must remain for linear algebra: its buffers, and some arrays
+STACK = 8 << 20  # and for the stack of each of its threads
 
 
 def shared_rows(
@@ -97,9 +105,37 @@ def worker_count(count: int, threads: int | None, operations: int) -> int:
     if threads is not None:
         threads = check_whole(threads, "threads", 1)
     else:
-        threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        threads = threads if count * operations >= WORK else 1
+        threads = cores() if count * operations >= WORK else 1
     return int(min(threads, max(1, -(-count // _block(operations)))))
+
+
+def cores() -> int:
+    """The number of processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def says_if_memory_is_short(function: Callable[P, T]) -> Callable[P, T]:
+    """A function that relies on NumPy's linear algebra, and raises OutOfMemory where memory is short.
+
+    Without memory for its buffers OpenBLAS ends the process; after a fork it waits for ever for a thread that
+    could not start.
+    """
+
+    @wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> T:
+        what = function.__name__
+        remedy = "Free memory, or raise the limit of this process (ulimit -v)."
+        needed = ALGEBRA + STACK * cores()
+        if not is_left(needed):
+            raise OutOfMemory(f"{what}: fewer than {needed >> 20} MB of address space are left. {remedy}")
+        try:
+            return function(*args, **kwargs)
+        except OutOfMemory:
+            raise
+        except MemoryError as error:
+            raise OutOfMemory(f"{what}: no memory ({error}). {remedy}") from None
+
+    return called
 
 
 def _block(operations: int) -> int:

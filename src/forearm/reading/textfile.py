@@ -18,11 +18,13 @@ MAX_JSON_BYTES = 64_000_000
 # The TOML parser takes quadratic time in the parts of a key such as a.a.a...
 MAX_DOTS = 64
 DOTTED_KEY = re.compile(rb"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){%d}" % MAX_DOTS)
-# A string that is never closed matches too, up to where the parser gives up: otherwise every quotation mark in it
-# would be tried as the start of another one.
+# A string that is never closed matches too, to where the parser gives up: otherwise each quotation mark in
+# it would be tried as the start of another, in quadratic time.
 STRING_OR_COMMENT = re.compile(
-    rb'"""(?:[^\\]|\\.)*?(?:"{3,5}|\\?\Z)|' rb"\'\'\'.*?(?:\'{3,5}|\Z)|"
-    rb'"(?:[^"\\\n]|\\.)*+"?|' rb"\'[^\'\n]*+\'?|#[^\n]*+",
+    rb'"""(?:[^\\]|\\.)*?(?:"{3,5}|\\?\Z)|'
+    rb"\'\'\'.*?(?:\'{3,5}|\Z)|"
+    rb'"(?:[^"\\\n]|\\.)*+"?|'
+    rb"\'[^\'\n]*+\'?|#[^\n]*+",
     re.DOTALL,
 )
 

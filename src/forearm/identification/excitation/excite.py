@@ -18,6 +18,7 @@ from forearm.identification.excitation.problem import ExcitationProblem
 from forearm.identification.excitation.starts import check_start, postures, random_motion
 from forearm.identification.excitation.torque_columns import TorqueColumns, torque_columns
 from forearm.kernels.kept import kernel_of
+from forearm.kernels.thread_pool import says_if_memory_is_short
 from forearm.progress import Progress
 from forearm.spatial import Floats
 from forearm.trajectories.excitation import Excitation
@@ -25,17 +26,19 @@ from forearm.trajectories.planning import Plan, plan
 from forearm.trajectories.sampling import ticks
 from forearm.trajectories.series.basis import BASES
 from forearm.trajectories.series.motion import SeriesMotion
-from forearm.values import as_finite, as_floats, check_choice, check_number, check_whole
+from forearm.values import LARGEST, as_finite, as_floats, check_choice, check_number, check_whole
 
 SIDES = ("motor", "link")
 NOISE = 0.01  # of max_effort: assumed torque noise
 USUAL = 0.01  # of the torque for gravity and motion: for joints without max_effort
+SHORTEST = 1e-6  # s: duration
 MOST_HARMONICS = 50
 MOST_STARTS = 100
 ROUGH = ((1.0, 50), (0.1, 60))  # barrier weights and steps: for every start
 CLOSE = ((0.1, 100), (0.02, 150), (0.004, 150))  # for the best of them
 
 
+@says_if_memory_is_short
 def excite(
     arm: Arm,
     duration: float,
@@ -91,7 +94,7 @@ def excite(
         progress: progress callback.
     """
     check_arm(arm, "excite, arm", moves=True)
-    duration = check_number(duration, "excite, duration", above=0.0)
+    duration = check_number(duration, "excite, duration", minimum=SHORTEST)
     check_choice(basis, BASES, "excite, basis")
     harmonics = check_whole(harmonics, "excite, harmonics", 2, MOST_HARMONICS)
     check_choice(criterion, CRITERIA, "excite, criterion")
@@ -185,10 +188,10 @@ def _noise(arm: Arm, limits: ExcitationLimits, given: ArrayLike | None) -> tuple
     """The noise of each torque (n,), and a note if it is assumed."""
     if given is not None:
         made = as_floats(given, "excite, noise")
-        if made.shape not in ((), (arm.n,)) or not ((made > 0.0) & np.isfinite(made)).all():
+        if made.shape not in ((), (arm.n,)) or not ((made >= 1.0 / LARGEST) & (made <= LARGEST)).all():
             raise InputError(
-                f"excite, noise: expected one number or {arm.n}, positive and finite, N m (N), got "
-                f"{shorten(given)}."
+                f"excite, noise: expected a number or {arm.n} from {1.0 / LARGEST:g} to {LARGEST:g} N m "
+                f"(N), got {shorten(given)}."
             )
         return np.broadcast_to(made, (arm.n,)).copy(), ""
     effort = np.array([np.inf if j.max_effort is None else j.max_effort for j in arm.joints])

@@ -253,7 +253,10 @@ def parameter_rows(call: Call) -> list[tuple[str, Shape, int]]:
     """Allowed shapes of open parameters that may differ from arm to arm."""
     given = call.parameters
     if isinstance(given, Mapping):
-        return [(f"parameters, {name}", shape_of(f"parameters, {name}", value), 1) for name, value in given.items()]
+        return [
+            (f"parameters, {name}", shape_of(f"parameters, {name}", value), 1)
+            for name, value in given.items()
+        ]
     return [] if given is None else [("parameters", shape_of("parameters", given), 2)]
 
 

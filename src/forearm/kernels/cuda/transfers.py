@@ -6,7 +6,6 @@ and reads the results. Several workers overlap these phases. Arrays in pinned me
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -23,6 +22,7 @@ from forearm.kernels.arrays import Array, DType, apart, as_numbers, as_states, c
 from forearm.kernels.cuda.driver import Device, Launcher, driver
 from forearm.kernels.cuda.short_call import OnDevice
 from forearm.kernels.dispatch import Call, parameter_values
+from forearm.kernels.thread_pool import cores
 
 AT_ONCE = 8 << 20  # bytes of a chunk, in and out
 WORKERS = 8  # more do not copy faster
@@ -109,7 +109,7 @@ class _Rows:
     def computed(self, device: Device, launch: Launcher) -> None:
         """All results, computed chunk by chunk."""
         pieces = deque(range(0, self.count, self.at_once))
-        workers = min(len(pieces), WORKERS, _processors())
+        workers = min(len(pieces), WORKERS, cores())
         failed = threading.Event()
 
         def work(bench: Workbench) -> None:
@@ -191,10 +191,6 @@ def _is_pinned(array: Array, dtype: DType) -> bool:
         return False
     start = array.__array_interface__["data"][0]
     return driver().is_pinned(start) and driver().is_pinned(start + array.nbytes - 1)
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _rounded(size: int) -> int:

@@ -59,14 +59,16 @@ def first_duration(ends: Ends, way: Scalar, doubt: Scalar, start: Scalar) -> tup
     # root
     share = choose(abs(f_top), doubt + rounding(ends, top), 1.0, 0.5)
     too_far = choose(f, -lost, 1.0, 0.0)
-    _, T, _, _, f = iterate(
+    _, T, _, step, f = iterate(
         lambda state: _step(one, way, rises, share, state),
         [start, choose(from_start, top, from_start, from_top), top, too_far * NEVER, f],
         lambda state: (CLOSE * state[1], abs(state[3])),
         MOST,
         title="duration",
     )
-    again = too_far * (1.0 - rises) * choose(f, -lost, 1.0, 0.0)
+    # a step of 0 with f below 0: no tangent led on
+    stuck = choose(f, -lost, choose(0.0, abs(step), 0.0, 1.0), 0.0)
+    again = too_far * (1.0 - rises) * stuck
     return choose(0.0, too_far, choose(0.0, again, gap_end, T), start), again
 
 

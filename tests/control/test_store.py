@@ -192,10 +192,9 @@ def test_a_motion_is_learnt_by_doing_it(name: str) -> None:
     """From feedback alone, without a model, on a plant that the gains do not know; and no run is worse than
     the one before by more than what sampling costs a store computed from the plant's own equations.
     """
-    arm, motion = moving_arm()
-    if name != "rigid":
-        arm = fa.load(name)
-        motion = default_motion(arm)
+    rigid, way = moving_arm()
+    arm = rigid if name == "rigid" else fa.load(name)
+    motion = way if name == "rigid" else default_motion(arm)
     plant = arm.with_payload(mass=0.5 if name == "chain2" else 1.0, com=(0.02, 0.01, 0.05))
     store, runs = practise(arm, motion, plant=plant, trials=6)
     known = Stored(arm, motion, store=computed_store(plant, motion, 5e-3))

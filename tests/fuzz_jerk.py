@@ -1,7 +1,7 @@
-"""Ask for motions with limits of jerk at random and see that none misses its target, passes a limit or takes
-longer than Ruckig's.
+"""Ask for motions with limits of jerk at random and see that none misses its target, passes a limit, takes
+longer than a motion that is known or than Ruckig's, or can be shorter than the shortest.
 
-    .venv/bin/python tests/fuzz_trajectories.py --jerk --count 10000000
+    .venv/bin/python tests/fuzz_trajectories.py --jerk --count 10000000 --seed 1
 
 Where the package ruckig is installed, `--peers` compares durations with it.
 """
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from forearm.trajectories import JerkPlans, MotionLimits, PlanStatus, jerk_limited_many
 
 Array = NDArray[np.float64]
-BLOCK = 20_000  # requests that share their limits
+BLOCK = 10_000  # requests of each kind that share their limits
 CLOSE = 1e-12  # relative to what the joint travels, at what speed and how long: rounding of some ten phases
 BIT = 1e-3  # of CLOSE
 TINY = 1e-300  # keeps 0 / 0 at 0
@@ -114,6 +114,40 @@ def make(seed: int, block: int, count: int = BLOCK, spread: float = 1.0) -> Jerk
     return JerkRequest(q0, qd0, qdd0, q1, qd1, qdd1, MotionLimits(a, v, jerk=j, **bounds))
 
 
+def near(seed: int, block: int, count: int = BLOCK) -> tuple[JerkRequest, Array]:
+    """States that a few phases of jerk lead to, and the time that they take, (B,): no plan may take longer.
+
+    Half of all jerks are the largest: such states are often at the edge of what the time allows. NaN stands
+    for a time in which a joint leaves its limits.
+    """
+    rng = np.random.default_rng((seed, block, 1))
+    n = int(rng.integers(1, 8))
+    v, a = 10.0 ** rng.uniform(-1.0, 1.0, (2, n))
+    j = 10.0 ** rng.uniform(-1.0, 1.5, n)
+    shape = (int(rng.integers(2, 5)), count, n)
+    jerks = rng.choice([-j, 0.0 * j, j], shape[:2]) * np.where(
+        rng.random(shape) < 0.5, 1.0, rng.random(shape)
+    )
+    times = 10.0 ** rng.uniform(-2.0, 0.5, shape)
+    known = 10.0 ** rng.uniform(-1.0, 0.3, (count, 1)) * np.min(a / j)
+    times *= known / times.sum(axis=0)
+    q0, qd0, qdd0 = np.zeros(shape[1:]), rng.uniform(-v, v, shape[1:]), rng.uniform(-a, a, shape[1:])
+    q, qd, qdd = q0, qd0, qdd0
+    # what the acceleration makes of the velocity before the end and after the start
+    fastest = np.abs(qd + 0.5 * qdd * np.abs(qdd) / j)
+    for t, k in zip(times, jerks, strict=True):
+        s = np.clip(-qdd / np.where(k == 0.0, np.inf, k), 0.0, t)
+        inner = np.abs(qd + s * (qdd + 0.5 * k * s))
+        q, qd, qdd = q + t * (qd + t * (0.5 * qdd + t * k / 6.0)), qd + t * (qdd + 0.5 * k * t), qdd + k * t
+        fastest = np.maximum(fastest, np.maximum(inner, np.abs(qd)))
+        fastest = np.where(np.abs(qdd) > a, np.inf, fastest)
+    fastest = np.maximum(fastest, np.abs(qd - 0.5 * qdd * np.abs(qdd) / j))
+    kept = (fastest <= v).all(axis=1)
+    return JerkRequest(q0, qd0, qdd0, q, qd, qdd, MotionLimits(a, v, jerk=j)), np.where(
+        kept, known[:, 0], np.nan
+    )
+
+
 def check(request: JerkRequest, plans: JerkPlans) -> tuple[dict[str, NDArray[np.intp]], float]:
     """What is wrong with which plans, and the largest miss.
     States are summed up phase by phase, apart from the planner.
@@ -150,7 +184,8 @@ def check(request: JerkRequest, plans: JerkPlans) -> tuple[dict[str, NDArray[np.
     push_scale = hardest + BIT * j * T
     drift = BIT * (hardest + j * np.minimum(fastest / a, T)) * T
     speed_scale = fastest + drift
-    scale = np.abs(q0) + np.abs(q1) + (fastest + drift) * T + TINY
+    # a bit of the accelerations at the ends is a bit of time
+    scale = np.abs(q0) + np.abs(q1) + (fastest + drift) * T + BIT * fastest * hardest / j + TINY
     miss = np.abs(x - q1) / scale
     wrong = {
         "target missed": miss > CLOSE,
@@ -216,32 +251,67 @@ def ruckig_duration(*given: Any) -> float:
     return float(trajectory.duration) if result == ruckig.Result.Working else np.nan
 
 
+def shortened(
+    request: JerkRequest, plans: JerkPlans, rng: np.random.Generator
+) -> tuple[Array, NDArray[np.intp]]:
+    """Durations (B,) below the shortest, and the plans that have a motion of such a duration."""
+    asked = np.nan_to_num(plans.duration) * np.minimum(rng.random(len(plans)), 1.0 - LATER)
+    found = jerk_limited_many(*request.states, request.limits, asked).status == PlanStatus.PLANNED
+    return asked, np.flatnonzero(found & (plans.duration > 0.0))
+
+
+def call(request: JerkRequest, row: int, duration: Array | None = None) -> str:
+    """The request as a line of Python."""
+    limits, ends = request.limits, ", ".join(str(x[row].tolist()) for x in request.states)
+    names = ["acceleration", "velocity", *(["lower", "upper"] if limits.is_bounded else []), "jerk"]
+    bounds = ", ".join(f"{name}={getattr(limits, name).tolist()}" for name in names)
+    asked = "" if duration is None else f", duration={float(duration[row])!r}"
+    return f"jerk_limited({ends}, MotionLimits({bounds}){asked})"
+
+
 def fuzz(seed: int, block: int, count: int = BLOCK, peers: int = 0) -> Report:
-    """One block, planned as fast as it can be, and again in longer times."""
+    """One block, planned as fast as it can be, and again in longer times; and as many near states."""
     start = time.perf_counter()
+    rng = np.random.default_rng(block)
+    failures: list[str] = []
+    worst = 0.0
+
+    def found(
+        request: JerkRequest,
+        wrong: dict[str, NDArray[np.intp]],
+        miss: float = 0.0,
+        asked: Array | None = None,
+    ) -> None:
+        nonlocal worst
+        worst = max(worst, miss)
+        failures.extend(
+            f"{what}: {rows.size} times in block {block}; again: {call(request, rows[0], asked)}"
+            for what, rows in wrong.items()
+            if rows.size
+        )
+
     request = make(seed, block, count)
     plans = jerk_limited_many(*request.states, request.limits)
-    wrong, worst = check(request, plans)
-    refused = wrongly_refused(request, plans)
-    wrong |= {"refused without need": refused} if refused.size else {}
+    found(request, *check(request, plans))
+    found(request, {"refused without need": wrongly_refused(request, plans)})
     if peers:  # whose tolerances are for lengths and times about 1
         usual = make(seed, block, peers, 0.0)
         late = slower_than_ruckig(usual, jerk_limited_many(*usual.states, usual.limits))
-        wrong |= {"slower than Ruckig": late} if late.size else {}
-    longer = np.nan_to_num(plans.duration) * np.random.default_rng(block).choice(
-        [1.0, 1.0001, 1.3, 4.0, 100.0], count
-    )
+        found(usual, {"slower than Ruckig": late})
+    longer = np.nan_to_num(plans.duration) * rng.choice([1.0, 1.0001, 1.3, 4.0, 100.0], count)
     slower = jerk_limited_many(*request.states, request.limits, longer)
-    again, worse = check(request, slower)
-    wrong |= {f"longer: {what}": rows for what, rows in again.items()}
+    found(request, *check(request, slower), asked=longer)
     same = np.flatnonzero((longer == plans.duration) & (slower.status == PlanStatus.DURATION))
-    wrong |= {"its own duration refused": same} if same.size else {}
-    failures = tuple(
-        f"{what}: {rows.size} times, first in row {rows[0]}; again: python tests/fuzz_trajectories.py "
-        f"--jerk --seed {seed} --block {block} --size {count} --peers {peers}"
-        for what, rows in wrong.items()
-    )
-    planned = int((plans.status == PlanStatus.PLANNED).sum())
-    return Report(
-        seed, count, planned, count - planned, max(worst, worse), time.perf_counter() - start, failures
-    )
+    found(request, {"its own duration refused": same}, asked=longer)
+
+    close, known = near(seed, block, count)
+    nearby = jerk_limited_many(*close.states, close.limits)
+    found(close, *check(close, nearby))
+    late = np.flatnonzero(np.isfinite(known) & ~(nearby.duration <= known * (1.0 + CLOSE)))
+    found(close, {"longer than a known motion": late})
+    for some, fastest in ((request, plans), (close, nearby)):
+        asked, shorter = shortened(some, fastest, rng)
+        found(some, {"shorter than the shortest": shorter}, asked=asked)
+    planned = sum(int((x.status == PlanStatus.PLANNED).sum()) for x in (plans, nearby))
+    seconds = time.perf_counter() - start
+    return Report(seed, 2 * count, planned, 2 * count - planned, worst, seconds, tuple(failures))

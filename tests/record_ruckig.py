@@ -1,5 +1,7 @@
-"""Record Ruckig's durations of motions without jerk limit into tests/trajectories/ruckig.json, and with one
-into ruckig_jerk.json, which test_ruckig and test_jerk_limited compare.
+"""Record Ruckig's durations of motions without jerk limit into tests/trajectories/ruckig.json, with one into
+ruckig_jerk.json, and between near states into ruckig_near.json, which test_ruckig and test_jerk_limited
+compare. The near states, found by fuzzing, are in the file: requests that turn round within one push, and the
+last parts of fastest motions. `after` is Ruckig's duration if at least 1.5 times the fastest is asked for.
 
 Ruckig (pip package ruckig, MIT, a wheel of 1.1 MB) is no dependency of forearm. To record anew, in an
 environment that has it: python tests/record_ruckig.py
@@ -13,6 +15,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -22,6 +25,7 @@ import numpy as np
 
 TARGET = Path(__file__).parent / "trajectories" / "ruckig.json"
 JERK_TARGET = TARGET.with_name("ruckig_jerk.json")
+NEAR_TARGET = TARGET.with_name("ruckig_near.json")
 SEED = 7
 CASES = {1: 150, 2: 150, 3: 100, 7: 100}  # joints: how many
 JERK_CASES = {1: 100, 2: 120, 3: 100, 7: 80}
@@ -82,8 +86,8 @@ def jerk_case(rng: np.random.Generator, n: int) -> dict[str, list[float]]:
     return {name: value.tolist() for name, value in given.items()}
 
 
-def duration(ruckig: Any, given: dict[str, list[float]]) -> float:
-    """Ruckig's duration of a request."""
+def duration(ruckig: Any, given: dict[str, list[float]], least: float | None = None) -> float:
+    """Ruckig's duration of a request, at least this one."""
     n = len(given["q0"])
     request = ruckig.InputParameter(n)
     request.current_position, request.current_velocity = given["q0"], given["qd0"]
@@ -92,6 +96,7 @@ def duration(ruckig: Any, given: dict[str, list[float]]) -> float:
     request.max_jerk = given.get("jerk", [math.inf] * n)
     if "jerk" in given:
         request.current_acceleration, request.target_acceleration = given["qdd0"], given["qdd1"]
+    request.minimum_duration = least
     trajectory = ruckig.Trajectory(n)
     result = ruckig.Ruckig(n).calculate(request, trajectory)
     assert result == ruckig.Result.Working, (result, given)
@@ -117,6 +122,10 @@ def compare(ruckig: Any, count: int) -> None:
 def record(ruckig: Any, asked: list[dict[str, list[float]]], target: Path) -> None:
     """Write a file."""
     cases: list[dict[str, Any]] = [{**given, "duration": duration(ruckig, given)} for given in asked]
+    if target == NEAR_TARGET:
+        for given, one in zip(asked, cases, strict=True):
+            with suppress(ruckig.RuckigError):  # it fails on some last parts
+                one["after"] = duration(ruckig, given, 1.5 * one["duration"])
     recorded = {
         "source": f"Ruckig {version('ruckig')} (pip package ruckig), recorded by tests/record_ruckig.py",
         "cases": cases,
@@ -128,7 +137,7 @@ def record(ruckig: Any, asked: list[dict[str, list[float]]], target: Path) -> No
 
 
 def main() -> None:
-    """Write both files, or compare."""
+    """Write the files, or compare."""
     ruckig = import_module("ruckig")
     if sys.argv[1:2] == ["--compare"]:
         compare(ruckig, int(sys.argv[2]))
@@ -136,6 +145,9 @@ def main() -> None:
     for make, cases, target in ((case, CASES, TARGET), (jerk_case, JERK_CASES, JERK_TARGET)):
         rng = np.random.default_rng(SEED)
         record(ruckig, [make(rng, n) for n, count in cases.items() for _ in range(count)], target)
+    near = json.loads(NEAR_TARGET.read_text(encoding="utf-8"))["cases"]
+    requests = [{name: x for name, x in one.items() if name not in ("duration", "after")} for one in near]
+    record(ruckig, requests, NEAR_TARGET)
 
 
 if __name__ == "__main__":

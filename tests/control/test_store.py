@@ -78,9 +78,9 @@ def test_storage_and_looking_up() -> None:
     assert whole.operations == p + 3 * p * m + p + 2 * n * p
     assert walked.operations == p + 3 * p * 3 + p + 2 * n * p  # itself and both neighbours
     controller = Stored(arm, motion, store=store, bandwidth=None)
-    for sample in samples(motion, PERIOD)[:50]:
+    for sample in samples(motion, PERIOD):
         controller.command(sample)
-    assert controller.operations < 10 * p * 3 + whole.operations / 50 + p + 2 * n * p
+    assert controller.operations < 0.7 * whole.operations  # now and then, where points are scarce, all of it
     assert controller.missed == 0
 
 
@@ -98,6 +98,23 @@ def test_walking_finds_what_looking_at_all_finds() -> None:
         walked, whole = store.recall(state, at), store.recall(state)
         assert walked.distance == whole.distance
         at = walked.at
+
+
+@pytest.mark.slow
+def test_a_walk_that_loses_the_motion_is_no_match() -> None:
+    """In what an arm shows while feedback alone moves it, accelerations go to and fro, and a walk along them
+    ends where no neighbour is nearer, be it far from the nearest point.
+    """
+    arm = fa.load("chain2")
+    motion = default_motion(arm)
+    controller = Stored(arm, motion, store=empty_store(arm, motion))
+    store = empty_store(arm, motion).learned(*met(run(arm, controller, motion)))
+    at = 0
+    for sample in samples(motion, 3.0 * PERIOD):
+        state = np.concatenate(sample.wanted)
+        recalled, whole = store.recall(state, at), store.recall(state)
+        assert recalled.distance <= max(whole.distance, store.interval)
+        at = recalled.at
 
 
 def test_what_is_far_is_left_to_feedback() -> None:
@@ -127,7 +144,7 @@ def test_what_an_arm_shows_is_what_its_equations_say() -> None:
 
 
 @pytest.mark.slow
-def test_learning_keeps_points_apart_and_forgets_nothing() -> None:
+def test_learning_keeps_points_apart() -> None:
     arm, motion = moving_arm()
     rows = met(run(arm, Stored(arm, motion), motion))
     fine, coarse = (empty_store(arm, motion).learned(*rows, spacing=s) for s in (0.02, 0.1))
@@ -139,6 +156,18 @@ def test_learning_keeps_points_apart_and_forgets_nothing() -> None:
     q, qd, qdd, tau = rows
     with_gap = np.where(np.arange(len(q))[:, None] == 5, np.nan, q)
     assert np.isfinite(empty_store(arm, motion).learned(with_gap, qd, qdd, tau, spacing=0.02).states).all()
+
+
+def test_what_was_measured_last_replaces_what_is_near() -> None:
+    """And the points on both sides of a replaced one are no longer consecutive."""
+    places = np.arange(5.0)[:, None] * np.array([1.0, 0.0, 0.0])
+    store = Store(places, 10.0 + places[:, :1], np.zeros(5, np.intp), np.ones(3))
+    learnt = store.learned([[2.1]], [[0.0]], [[0.0]], [[7.0]], spacing=0.5)
+    assert learnt.states[:, 0].tolist() == [0.0, 1.0, 3.0, 4.0, 2.1]
+    assert learnt.forces[:, 0].tolist() == [10.0, 11.0, 13.0, 14.0, 7.0]
+    first, last = learnt.course[:2], learnt.course[2:4]
+    assert first[0] == first[1] != last[0] == last[1]
+    assert learnt.course[4] not in learnt.course[:4]
 
 
 @pytest.mark.slow
@@ -157,18 +186,23 @@ def test_fitted_slopes_help_where_they_reach() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["rigid", "puma560"])
-@pytest.mark.sweep(first=1)
+@pytest.mark.parametrize("name", ["rigid", "chain2", "puma560", "ur5"])
+@pytest.mark.sweep(first=2)
 def test_a_motion_is_learnt_by_doing_it(name: str) -> None:
-    """From feedback alone, without a model, errors fall tenfold within four runs,
-    on a plant that the gains do not know.
+    """From feedback alone, without a model, on a plant that the gains do not know; and no run is worse than
+    the one before by more than what sampling costs a store computed from the plant's own equations.
     """
-    arm, motion = moving_arm()
-    if name != "rigid":
-        arm = fa.load("puma560")
-    plant = arm.with_payload(mass=1.0, com=(0.02, 0.01, 0.05))
-    store, runs = practise(arm, motion if name == "rigid" else default_motion(arm), plant=plant)
-    assert runs[-1].rms < 0.1 * runs[0].rms
+    rigid, way = moving_arm()
+    arm = rigid if name == "rigid" else fa.load(name)
+    motion = way if name == "rigid" else default_motion(arm)
+    plant = arm.with_payload(mass=0.5 if name == "chain2" else 1.0, com=(0.02, 0.01, 0.05))
+    store, runs = practise(arm, motion, plant=plant, trials=6)
+    known = Stored(arm, motion, store=computed_store(plant, motion, 5e-3))
+    least = run(arm, known, motion, plant=plant).rms
+    errors = np.array([made.rms for made in runs])
+    assert errors[1] < 0.1 * errors[0]
+    assert (np.diff(errors) <= least).all(), errors
+    assert errors[-1] < 4.0 * least
     assert len(store) > 50
 
 

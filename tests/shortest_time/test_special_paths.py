@@ -74,3 +74,16 @@ def test_a_duration_is_met_and_one_too_short_refused() -> None:
         InputError, match=r"0\.5 s is too short: along 'waypoints' the shortest within the limits is 1\."
     ):
         timed(ARM, WAY, duration=0.5, **LIMITS)
+
+
+@pytest.mark.parametrize("length", [1.0, 1e-5])
+@pytest.mark.parametrize("apart", [2.0**-52, 1e-12])
+def test_corners_that_rounding_hardly_separates(length: float, apart: float) -> None:
+    """Two stops with a piece of nearly nothing between: the motion is that along the two long pieces."""
+    breaks = length * np.array([0.0, 1.0, 1.0 + apart, 2.0])
+    slopes = np.array([[1.0, 0.3], [-0.5, 1.0], [0.2, -0.7]])
+    places = np.cumsum(np.vstack([[0.1, -0.2], slopes[:2] * np.diff(breaks)[:2, None]]), axis=0)
+    path = JointPath(breaks, np.stack([places, slopes], axis=1))
+    plan = timed(ARM, path, velocity=np.inf, **LIMITS)
+    each = np.abs(slopes[[0, 2]] * length) / np.array(LIMITS["acceleration"])
+    assert plan.duration == pytest.approx(2.0 * np.sqrt(each.max(axis=1)).sum(), rel=1e-3)

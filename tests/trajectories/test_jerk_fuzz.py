@@ -6,21 +6,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from fuzz_jerk import JerkRequest, check, fuzz, make, wrongly_refused
+from fuzz_jerk import JerkRequest, call, check, fuzz, make, shortened, wrongly_refused
 from fuzz_report import Report
 
-from forearm.trajectories import MotionLimits, PlanStatus, jerk_limited_many
+from forearm.trajectories import MotionLimits, PlanStatus, jerk_limited, jerk_limited_many
 
 SEED = 30  # any
 BLOCKS = 16
-COUNT = 1500
+COUNT = 1000
 
 
 @pytest.mark.slow
-def test_no_request_misses_its_target_or_passes_a_limit() -> None:
+def test_no_request_misses_its_target_passes_a_limit_or_takes_too_long() -> None:
     report = sum((fuzz(SEED, block, COUNT) for block in range(BLOCKS)), Report(SEED))
     assert not report.failures, str(report)
-    assert report.count == BLOCKS * COUNT
+    assert report.count == 2 * BLOCKS * COUNT
     assert min(report.planned, report.refused) > 2000
     assert report.worst < 1e-12
 
@@ -53,6 +53,12 @@ def test_the_fuzzer_finds_what_is_wrong() -> None:
     refused = replace(plans, status=np.full(COUNT, PlanStatus.NO_ROOM, np.int8))
     free = replace(request, limits=MotionLimits(other.acceleration, other.velocity, jerk=other.jerk))
     assert wrongly_refused(free, refused).size
+    late = replace(plans, duration=1.01 * plans.duration)
+    asked, shorter = shortened(free, late, np.random.default_rng(SEED))
+    assert shorter.size
+    line = call(free, int(shorter[0]), asked)
+    motion = eval(line, {"jerk_limited": jerk_limited, "MotionLimits": MotionLimits})
+    assert motion.duration == asked[shorter[0]]
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])

@@ -24,9 +24,13 @@ from forearm.trajectories.jerk_limited.compiled_joint import duration_function, 
 from forearm.trajectories.jerk_limited.duration import velocity_durations
 from forearm.trajectories.jerk_limited.extremal import Ends, farthest
 from forearm.trajectories.jerk_limited.joint import first_possible, phases
+from forearm.trajectories.jerk_limited.lanes import common_durations
 
 Array = NDArray[np.float64]
-RECORDED = json.loads((Path(__file__).parent / "ruckig_jerk.json").read_text(encoding="utf-8"))
+RECORDED, NEAR = (
+    json.loads((Path(__file__).parent / name).read_text(encoding="utf-8"))
+    for name in ("ruckig_jerk.json", "ruckig_near.json")
+)
 STATES = ("q0", "qd0", "qdd0", "q1", "qd1", "qdd1")
 AGREEMENT = 1e-9  # s: Ruckig solves some of its profiles to about 1e-10
 TRACED = 1e-9  # relative: machine code may fuse products and sums, and Newton's steps end at 1e-11
@@ -115,6 +119,45 @@ def test_durations_are_those_of_ruckig() -> None:
     assert len(RECORDED["cases"]) == 400
 
 
+def test_durations_between_near_states_are_those_of_ruckig() -> None:
+    """Requests that turn round within one push, whose feasible durations end soon, and last parts of fastest
+    motions; the shortest duration, and the next one from 1.5 times it on.
+    """
+    blocked = 0
+    for case in NEAR["cases"]:
+        limits = MotionLimits(case["acceleration"], case["velocity"], jerk=case["jerk"])
+        states = [np.array(case[name]) for name in STATES]
+        assert abs(plan(states, limits).duration - case["duration"]) < AGREEMENT, case
+        if "after" in case:
+            later = 1.5 * case["duration"]
+            lanes = [*(x[:, None] for x in states), *limits.columns]
+            assert abs(common_durations(lanes, 1, np.array([later]))[0] - case["after"]) < AGREEMENT, case
+            blocked += case["after"] > later + AGREEMENT
+    assert blocked > 30
+    quoted = NEAR["cases"][0]
+    assert (quoted["qd0"], quoted["qd1"], quoted["q1"]) == ([-0.73], [0.81], [-0.02])
+    assert quoted["duration"] == pytest.approx(0.726662, abs=1e-6)
+
+
+def test_a_phase_of_full_jerk_is_planned_as_it_is() -> None:
+    """Nothing else takes acceleration and velocity from one end to the other, as in the last phase of any
+    fastest motion: a lost bit must not make the joint reverse.
+    """
+    rng = np.random.default_rng(17)
+    states, limits = random_requests(rng, 5000, 1)
+    v0, a0 = states[1:3]
+    # the acceleration keeps its sign, so that velocity stays below the limit in between
+    jerk = np.sign(a0) * limits.jerk * rng.choice([-1.0, 1.0], a0.shape)
+    t = np.abs(a0 / jerk) * 10.0 ** rng.uniform(-3.0, -0.1, a0.shape)
+    v1, a1 = v0 + t * (a0 + 0.5 * jerk * t), a0 + jerk * t
+    x1 = t * (v0 + t * (0.5 * a0 + t * jerk / 6.0))
+    kept = np.abs(np.concatenate([v0 + 0.5 * a0 * np.abs(a0) / limits.jerk, v1], axis=1)) < limits.velocity
+    rows = kept.all(axis=1)
+    plans = plans_of([x[rows] for x in (0.0 * x1, v0, a0, x1, v1, a1)], limits)
+    assert rows.sum() > 4000
+    assert np.allclose(plans.duration, t[rows, 0], rtol=1e-9, atol=0.0)
+
+
 def test_whatever_a_lattice_of_jerks_reaches_can_be_planned_in_that_time() -> None:
     """All motions of eleven steps with jerk -1, 0 or 1: every state that one of them ends in has a plan of
     that duration, and the shortest is no longer.
@@ -178,6 +221,37 @@ def test_the_slope_of_the_farthest_way_falls_first_and_then_rises() -> None:
             assert (np.diff(rises.astype(int)) >= 0).all(), ends
             bends += bool(rises.any() and not rises.all())
     assert bends > 30
+
+
+def test_the_bend_of_the_farthest_way_is_that_of_the_proof() -> None:
+    """The second derivatives listed in `duration`, by finite differences of the slope, in each of four
+    cases.
+    """
+    rng = np.random.default_rng(8)
+    count, h = 4000, 1e-6
+    v0, v1 = rng.uniform(-1.0, 1.0, (2, count))
+    a0, a1 = rng.uniform(-1.0, 1.0, (2, count))
+    ends = Ends(v0, a0, v1, a1, np.full(count, 1e9))
+    shortest, start, end = velocity_durations(ends)
+    T = shortest + rng.random(count) * np.where(end > start, start - shortest, 4.0)
+    found = farthest(ends, T)
+    rise, rest_p, sink, _, second, rest_q, _ = found.times
+    p = a0 + rise
+    z = sink + second
+    q = p - z
+    bend = (farthest(ends, T + h).slope - farthest(ends, T - h).slope) / (2.0 * h)
+    inside = (rise > 1e-3) & (a1 - q > 1e-3) & (z > 1e-2)
+    high, low = rest_p > 1e-3, rest_q > 1e-3
+    free_p, free_q = (p < 1.0 - 1e-3), (q > 1e-3 - 1.0)
+    for case, expected in (
+        (free_p & free_q, (p * p - 4.0 * p * q + q * q) / (4.0 * z)),
+        (high & free_q, (1.0 - 4.0 * q) / (4.0 * z)),
+        (free_p & low, (1.0 + 4.0 * p) / (4.0 * z)),
+        (high & low, 0.5 + 0.0 * z),
+    ):
+        rows = case & inside
+        assert rows.sum() > 20
+        assert np.allclose(bend[rows], expected[rows], rtol=1e-5, atol=1e-5)
 
 
 def test_machine_code_is_the_reference() -> None:

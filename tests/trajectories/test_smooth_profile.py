@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from smooth_paths import WavyPath, generic, seven_phases, straight, warped
 
 from forearm.errors import InputError
+from forearm.trajectories.smooth_speed import interior_point
 from forearm.trajectories.smooth_speed.band_solver import BandSolver
 from forearm.trajectories.smooth_speed.rest_grid import rest_grid
 from forearm.trajectories.smooth_speed.smooth_profile import SmoothProfile, smooth_profile
@@ -67,6 +68,25 @@ def test_a_straight_line_takes_seven_phases(case: str) -> None:
     assert max(path.uses(profile)) < 1 + 1e-5
     assert profile.gap < 1e-5
     check_continuous(profile)
+
+
+def test_a_step_that_rounding_spoils_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A matrix may become singular just before an inner solution is as exact as it is asked to be."""
+    made = interior_point._matrix
+    calls = 0
+
+    def seldom_singular(*given: Any) -> BandSolver:
+        nonlocal calls
+        calls += 1
+        if calls % 25 == 0:
+            raise np.linalg.LinAlgError("Singular matrix")
+        return made(*given)
+
+    length, *limits = CASES["all limits reached"]
+    monkeypatch.setattr(interior_point, "_matrix", seldom_singular)
+    profile = straight(*limits).profile(np.linspace(0, length, 101))
+    assert calls > 25
+    assert profile.duration == pytest.approx(seven_phases(length, *limits), rel=1e-3)
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ from forearm.control.bookkeeping import (
 )
 from forearm.control.controller import Sample
 from forearm.control.controllers.forces import Directions
-from forearm.control.extrapolation import exact_slopes, fitted_slopes
+from forearm.control.extrapolation import exact_slopes
 from forearm.control.gains import BANDWIDTH
 from forearm.control.loop import run
 from forearm.control.precomputed import walked
@@ -37,8 +37,8 @@ from forearm.values import as_floats, check_number, check_whole
 
 Floats = NDArray[np.float64]
 BESIDE = 1e-9  # of a motion's duration: offset to either side of a switch of acceleration
-# of the largest extent of neighbouring points: measured torques are not fitted in directions below it
-WEAK = 0.1
+WEAK = 0.1  # of the extent of neighbouring points: directions below it hardly count as spanned
+WIDTH = 1.1  # of the squared distance of the farthest neighbour: where weights vanish
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +82,12 @@ class Store:
         """The points in scaled coordinates."""
         return self.states * self.scale
 
+    @cached_property
+    def interval(self) -> float:
+        """The median distance of consecutive points; 0 if there are none."""
+        lengths = np.linalg.norm(np.diff(self.scaled, axis=0), axis=1)[np.diff(self.course) == 0]
+        return float(np.median(lengths)) if lengths.size else 0.0
+
     def recall(self, state: Floats, near: int | None = None) -> Recalled:
         """The torque at a state.
 
@@ -92,10 +98,10 @@ class Store:
             near: index of the point from which the search walks; None: search all.
         """
         x, p = state * self.scale, len(state)
-        if near is None:
-            at, looked_at = int(np.argmin(np.sum((self.scaled - x) ** 2, axis=1))), len(self)
-        else:
-            at, looked_at = walked(self.scaled, x, near)
+        at, looked_at = (0, 0) if near is None else walked(self.scaled, x, near)
+        # a walk ends where no neighbour is nearer; on another trajectory, or across a gap, others may be
+        if near is None or np.linalg.norm(self.scaled[at] - x) > self.interval:
+            at, looked_at = int(np.argmin(np.sum((self.scaled - x) ** 2, axis=1))), looked_at + len(self)
         distance = float(np.linalg.norm(self.scaled[at] - x))
         force, taken = self._beside(at, x) if self.slopes is None else self._sloping(at, state)
         return Recalled(force, at, distance, p + 3 * p * looked_at + taken)
@@ -122,27 +128,36 @@ class Store:
     def sloped(self, neighbours: int | None = None) -> Store:
         """The same store with slopes, fitted at each point to its nearest neighbours, by default 6n of them.
 
-        In directions that these do not span, the torque is taken as constant.
+        Least squares, in which neighbours weigh less the farther they are, as torques bend; in directions
+        that they hardly span, the torque is taken as constant.
         """
-        count = 2 * self.states.shape[1] if neighbours is None else check_whole(neighbours, "neighbours", 1)
-        slopes = np.zeros((*self.forces.shape, self.states.shape[1]))
+        p = self.states.shape[1]
+        count = 2 * p if neighbours is None else check_whole(neighbours, "neighbours", 1)
+        slopes = np.zeros((*self.forces.shape, p))
         for k, x in enumerate(self.scaled):
-            near = np.argsort(np.sum((self.scaled - x) ** 2, axis=1), kind="stable")[: count + 1]
-            if len(near) > 1:
-                slopes[k] = fitted_slopes(self.scaled[near], self.forces[near], WEAK).slopes * self.scale
+            away = np.sum((self.scaled - x) ** 2, axis=1)
+            near = np.argsort(away, kind="stable")[1 : count + 1]
+            if not len(near) or not away[near[-1]]:
+                continue
+            weights = np.sqrt(1.0 - away[near] / (WIDTH * away[near[-1]]))[:, None]
+            A, b = weights * (self.scaled[near] - x), weights * (self.forces[near] - self.forces[k])
+            few = WEAK**2 * np.sum(A**2) * np.eye(p)
+            slopes[k] = np.linalg.solve(A.T @ A + few, A.T @ b).T * self.scale
         return replace(self, slopes=slopes)
 
     def learned(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, spacing: float = 0.05
     ) -> Store:
-        """The store extended by points measured along a motion.
+        """The store with points measured along a motion in place of older ones as near as `spacing`.
 
-        The result has no slopes, since an arm does not show them; `sloped` fits slopes to the points.
+        An arm that practises comes closer to the motion with every run, and what it measured last is what it
+        needs next. The result has no slopes, since an arm does not show them; `sloped` fits slopes to the
+        points.
 
         Args:
             q, qd, qdd: the motion (m, n).
             tau: torques (m, n), N m (N).
-            spacing: minimum distance of a new point from existing ones, in units of `scale`.
+            spacing: minimum distance of points, in units of `scale`.
         """
         rows = [as_floats(x, name) for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd"), (tau, "tau"))]
         if any(x.shape != rows[0].shape or x.shape[1:] != self.forces.shape[1:] for x in rows):
@@ -151,18 +166,19 @@ class Store:
             )
         apart = check_number(spacing, "learned, spacing", above=0.0)
         states, forces = np.concatenate(rows[:3], axis=1), rows[3]
-        kept: list[int] = []
-        known = self.scaled
+        added: list[int] = []
+        near = np.zeros(len(self), dtype=bool)
         for k in np.flatnonzero(np.isfinite(states).all(axis=1) & np.isfinite(forces).all(axis=1)):
-            x = states[k] * self.scale
-            if not len(known) or np.sum((known - x) ** 2, axis=1).min() > apart**2:
-                kept.append(int(k))
-                known = np.vstack([known, x])
-        course = np.full(len(kept), self.course.max(initial=-1) + 1)
+            away = np.sum((states[added] * self.scale - states[k] * self.scale) ** 2, axis=1)
+            if (away > apart**2).all():
+                added.append(int(k))
+                near |= np.sum((self.scaled - states[k] * self.scale) ** 2, axis=1) <= apart**2
+        # what is left of a trajectory on both sides of a removed point is not consecutive
+        course = (self.course + np.cumsum(near))[~near]
         return Store(
-            np.vstack([self.states, states[kept]]),
-            np.vstack([self.forces, forces[kept]]),
-            np.concatenate([self.course, course]),
+            np.vstack([self.states[~near], states[added]]),
+            np.vstack([self.forces[~near], forces[added]]),
+            np.append(course, np.full(len(added), course.max(initial=-1) + 1)),
             self.scale,
         )
 

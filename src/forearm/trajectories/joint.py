@@ -70,6 +70,22 @@ def durations(
     s = choose(0.0, -choose(0.0, abs(left), left, v0 + v1), -1.0, 1.0)
     low, high = minimum(s * v0, s * v1), maximum(s * v0, s * v1)
     r = a * abs(left)
+    shortest, start, end, slack = spans(time, low, high, r, r, a, v)
+
+    lacking_to_turn = -turning_room(x0, v0, x1, v1, a, lower, upper)
+    lacking = maximum(choose(0.0, low, 0.0, lacking_to_turn), -ends_room(x0, v0, x1, v1, v, lower, upper))
+    shortest = choose(0.0, lacking, NEVER, shortest)
+    start = choose(0.0, slack, maximum(start, shortest), shortest)
+    end = choose(0.0, slack, choose(0.0, lacking_to_turn, NEVER, maximum(end, start)), start)
+    return shortest, start, end
+
+
+def spans(
+    time: Scalar, low: Scalar, high: Scalar, r: Scalar, most: Scalar, a: Scalar, v: Scalar
+) -> tuple[Scalar, Scalar, Scalar, Scalar]:
+    """(shortest, gap_start, gap_end, slack) by the formulas of `durations`, without a range: the shortest for
+    a remainder r, the gap, which exists if slack is above 0, for a remainder `most`.
+    """
     p = root(high * high + r)
     # p - high, without cancellation
     rise = choose(0.0, -high, p - high, r / (p + abs(high) + TINY))
@@ -77,17 +93,10 @@ def durations(
     shortest = time + (2.0 * minimum(rise, room) + hinge(r - room * (v + high)) / v) / a
 
     onward = hinge(low)
-    slack = hinge(onward * onward - r)
+    slack = hinge(onward * onward - most)
     dip = root(slack)
-    start = time + 2.0 * r / (a * (onward + dip + TINY))
-    end = time + 2.0 * (onward + dip) / a
-
-    lacking_to_turn = -turning_room(x0, v0, x1, v1, a, lower, upper)
-    lacking = maximum(choose(0.0, onward, 0.0, lacking_to_turn), -ends_room(x0, v0, x1, v1, v, lower, upper))
-    shortest = choose(0.0, lacking, NEVER, shortest)
-    start = choose(0.0, slack, maximum(start, shortest), shortest)
-    end = choose(0.0, slack, choose(0.0, lacking_to_turn, NEVER, maximum(end, start)), start)
-    return shortest, start, end
+    start = time + 2.0 * most / (a * (onward + dip + TINY))
+    return shortest, start, time + 2.0 * (onward + dip) / a, slack
 
 
 def ends_room(

@@ -11,7 +11,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from forearm.symbols.scalars import Scalar, choose, hinge, maximum, minimum
-from forearm.trajectories.jerk_limited.duration import ramp_motion, rounding, velocity_durations
+from forearm.trajectories.jerk_limited.duration import (
+    ramp_motion,
+    rounding,
+    state_rounding,
+    velocity_durations,
+)
 from forearm.trajectories.jerk_limited.extremal import SIGNS, TINY, Ends, farthest
 
 PHASES = 13
@@ -36,7 +41,9 @@ def blended(ends: Ends, way: Scalar, doubt: Scalar, T: Scalar, slack: Scalar) ->
     other = ends.mirrored(-1.0)
     far = farthest(ends._replace(V=top_velocity(ends, way, T)), T)
     near = farthest(other._replace(V=top_velocity(other, -way, T)), T)
-    lost = doubt + rounding(ends, T)
+    # T may be that of another joint, which a lost bit of acceleration shifts
+    shifted = state_rounding(ends)[1] * (abs(ends.v0) + abs(ends.v1))
+    lost = doubt + rounding(ends, T) + shifted
     short, long = far.way - way, way + near.way
     blocked = maximum(blocked, choose(minimum(short, long), -lost, 1.0, 0.0))
     share = maximum(0.0, minimum(1.0, long / (long + short + TINY)))

@@ -10,6 +10,10 @@ from typing import NamedTuple
 
 from forearm.symbols.scalars import Scalar, choose, hinge, maximum, minimum, root
 
+ALLOWED = (
+    1.0 + 2.0**-46
+)  # times a limit: a joint that is about to reach V does not brake because of a lost bit
+
 
 class Braking(NamedTuple):
     """Durations of two phases, the first with jerk `jerk`, the second with zero jerk; the state afterwards,
@@ -26,7 +30,7 @@ class Braking(NamedTuple):
 
 def braked(v: Scalar, a: Scalar, V: Scalar) -> Braking:
     """The braking from (v, a); of zero duration if the limits can be kept."""
-    up, down = _excess(v, a, V), _excess(-v, -a, V)
+    up, down = _excess(v, a, ALLOWED * V), _excess(-v, -a, ALLOWED * V)
     # an acceleration violation takes precedence over one of velocity
     s = choose(a, -1.0, -1.0, choose(1.0, a, 1.0, choose(0.0, up, 1.0, -1.0)))
     w, b = s * v, s * a

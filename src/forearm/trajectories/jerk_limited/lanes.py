@@ -18,7 +18,9 @@ from forearm.trajectories.joint import NEVER
 
 Array = NDArray[np.float64]
 Lanes = Sequence[Array]  # q0, qd0, qdd0, q1, qd1, qdd1, velocity, acceleration, jerk, (m, 1) each
-PASSES = 100  # over gaps in the durations of a plan: each joint has at most two
+# intervals of a joint, at most: the gap of its change of velocity and, before and after that, one in which
+# the distance is too long and one in which it is too short, f of `duration` being concave and then convex
+BLOCKED = 5
 CLOSE = 2.0**-44  # relative: durations that differ by less are equal
 
 
@@ -28,13 +30,9 @@ def first_durations(lanes: Lanes, after: Array) -> Array:
     T = found[:, :1]
     again = found[:, 1] > 0.0
     if again.any():
-        # rarely needed, and then mostly once
+        # T is the end of the gap, after which there is no other
         T = np.array(T)
-        rows = np.flatnonzero(again)
-        while rows.size:
-            found = duration_function().call(*(x[rows] for x in lanes), T[rows])
-            T[rows] = found[:, :1]
-            rows = rows[found[:, 1] > 0.0]
+        T[again] = duration_function().call(*(x[again] for x in lanes), T[again])[:, :1]
     return T
 
 
@@ -44,7 +42,7 @@ def common_durations(lanes: Lanes, n: int, after: Array) -> Array:
     """
     T = np.array(after)
     rows = np.arange(len(T))
-    for _ in range(PASSES):
+    for _ in range(BLOCKED * n + 1):
         mine = of_plans(lanes, rows, n)
         first = first_durations(mine, np.repeat(T[rows], n)[:, None]).reshape(-1, n)
         later = np.maximum.reduce(first, axis=1)

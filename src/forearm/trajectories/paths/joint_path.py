@@ -92,8 +92,11 @@ class JointPath:
         # where q' bends within a tiny piece, the rounding of s matters
         rounding = 8.0 * EPSILON * inside * np.maximum(np.abs(bends[1:]), np.abs(others[:-1])).max(axis=1)
         allowed = CORNER * np.maximum(size[1:], size[:-1]) + rounding
-        jumps = np.abs(begins[1:] - ends[:-1]).max(axis=1) > allowed
-        return tuple(inside[jumps].tolist())
+        corners = inside[np.abs(begins[1:] - ends[:-1]).max(axis=1) > allowed]
+        # those of a piece as short as the rounding of s are one, or one with an end
+        near = 8.0 * EPSILON * self.length
+        apart = (np.diff(corners, prepend=0.0) > near) & (self.length - corners > near)
+        return tuple(corners[apart].tolist())
 
     def piece_of(self, s: ArrayLike) -> Pieces:
         """Index of the piece that each of the places (m,) lies in, (m,): the one to the right of a break."""

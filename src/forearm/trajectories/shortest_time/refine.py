@@ -40,6 +40,7 @@ SLOWINGS = 60  # iterations for a given duration; five are typical
 SAME = 1e-10  # relative tolerance of a given duration
 MOST_GROWTH = 2  # times the intervals of the second grid: limit of splitting
 CROWDED = 1e-2  # of the spacing of even places: those closer to a fixed one are dropped
+SAME_PLACE = 1e-12  # of the path: changes that differ by less differ by rounding
 SHORTEST = 1e-9  # of the path: shorter intervals are not split
 
 
@@ -56,22 +57,20 @@ def nodes(path: JointPath, count: int) -> Array:
     joints.
     """
     rests = np.array([0.0, *path.corners, path.length])
-    # an interval lies in one piece of the path, and two rests are separated by a moving node
-    fixed = [rests, 0.5 * (rests[:-1] + rests[1:]), path.breaks, path.reversals()]
-    must = _distinct(np.sort(np.concatenate(fixed)), path.length)
+    # an interval lies in one piece of the path, and two rests, however close, are separated by a moving node
+    must = np.sort(np.concatenate([rests, 0.5 * (rests[:-1] + rests[1:])]))
+    changes = np.sort(np.concatenate([path.breaks, path.reversals()]))
+    changes = changes[np.diff(changes, prepend=-path.length) > SAME_PLACE * path.length]
+    must = np.sort(np.concatenate([must, _apart(changes, must, SAME_PLACE * path.length)]))
     even = np.linspace(0.0, path.length, count + 1)
-    k = np.searchsorted(must, even)
-    near = np.minimum(np.abs(even - must[np.minimum(k, len(must) - 1)]), np.abs(even - must[k - 1]))
-    return np.sort(np.concatenate([must, even[near > CROWDED * path.length / count]]))
+    return np.sort(np.concatenate([must, _apart(even, must, CROWDED * path.length / count)]))
 
 
-def _distinct(places: Array, length: float) -> Array:
-    """Places without those that differ by rounding; both ends stay."""
-    kept = np.concatenate([[True], np.diff(places) > 1e-12 * length])
-    kept[-1] = True
-    if len(places) > 2 and places[-1] - places[-2] <= 1e-12 * length:
-        kept[-2] = False
-    return np.asarray(places[kept])
+def _apart(places: Array, fixed: Array, distance: float) -> Array:
+    """The places farther than a distance from all fixed ones, which begin with 0."""
+    k = np.searchsorted(fixed, places)
+    near = np.minimum(np.abs(places - fixed[np.minimum(k, len(fixed) - 1)]), np.abs(places - fixed[k - 1]))
+    return np.asarray(places[near > distance])
 
 
 def refined_profile(

@@ -132,7 +132,10 @@ def _search(
         if has_arrived or steps == MAX_STEPS or stuck == PATIENCE:
             break
         ratio = np.asarray(1 / sum(pair.value / pair.force for pair in pairs))
-        solver = _matrix(elements, A, ratio, curvature)
+        try:
+            solver = _matrix(elements, A, ratio, curvature)
+        except np.linalg.LinAlgError:  # no step is left that rounding does not spoil
+            break
 
         aims: list[Array | float] = [0.0] * len(pairs)
         for is_last in (False, True):

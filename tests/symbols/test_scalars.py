@@ -46,6 +46,6 @@ def test_of_arrays_that_hold_symbols_and_numbers(name: str) -> None:
 
 def test_earlier_names_are_said_to_have_changed() -> None:
     with pytest.warns(FutureWarning, match=r"symbols\.scalars\.exponential is now called exp"):
-        assert scalars.exponential is scalars.exp  # type: ignore[attr-defined]
+        assert scalars.exponential is scalars.exp
     with pytest.raises(AttributeError, match="no attribute 'tan'"):
-        scalars.tan  # type: ignore[attr-defined]  # noqa: B018
+        scalars.tan  # noqa: B018

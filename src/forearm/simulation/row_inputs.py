@@ -55,7 +55,7 @@ class RowInputs:
         for steps.
         """
         law = self.controller
-        if law is None or not np.ndim(law.reference):
+        if law is None or law.reference is None or not np.ndim(law.reference):
             return self
         given = np.asarray(law.reference)
         where = "simulate_many, controller, reference"

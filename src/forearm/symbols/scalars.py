@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from forearm import portable
 from forearm.errors import current_name
+from forearm.portable import atan2 as atan2_of_floats
+from forearm.portable import cos as cos_of_float
+from forearm.portable import exp as exp_of_float
+from forearm.portable import sin as sin_of_float
 from forearm.symbols.graph import REAL, Expr, chosen, square_root
 from forearm.symbols.table import LookupTable
 
@@ -55,7 +58,7 @@ def exp(x: Scalar) -> Scalar:
     """e^x."""
     if isinstance(x, ARRAYS):
         return _by_entry(exp, x) if _has_symbols(x) else np.exp(x)
-    return portable.exp(x) if isinstance(x, REAL) else x.exp()
+    return exp_of_float(x) if isinstance(x, REAL) else x.exp()
 
 
 def hinge(x: Scalar) -> Scalar:
@@ -114,14 +117,14 @@ def sin(x: Scalar) -> Scalar:
     """The sine."""
     if isinstance(x, ARRAYS):
         return _by_entry(sin, x) if _has_symbols(x) else np.sin(x)
-    return portable.sin(x) if isinstance(x, REAL) else x.sin()
+    return sin_of_float(x) if isinstance(x, REAL) else x.sin()
 
 
 def cos(x: Scalar) -> Scalar:
     """The cosine."""
     if isinstance(x, ARRAYS):
         return _by_entry(cos, x) if _has_symbols(x) else np.cos(x)
-    return portable.cos(x) if isinstance(x, REAL) else x.cos()
+    return cos_of_float(x) if isinstance(x, REAL) else x.cos()
 
 
 def atan2(y: Scalar, x: Scalar) -> Scalar:
@@ -129,7 +132,7 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
     if isinstance(x, ARRAYS) or isinstance(y, ARRAYS):
         return _by_entry(atan2, y, x) if _has_symbols(y, x) else np.arctan2(y, x)
     if isinstance(x, REAL) and isinstance(y, REAL):
-        return portable.atan2(y, x)
+        return atan2_of_floats(y, x)
     return x.graph.constant(y).arctangent(x) if isinstance(y, REAL) else y.arctangent(x)
 
 

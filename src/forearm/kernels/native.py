@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # Bytes that LLVM needs, by measurement: to load, to compile anything, and per character of IR.
 LIBRARY, LEAST, PER_CHARACTER = 256 << 20, 8 << 20, 64
+LONG = 4 << 20  # characters of IR from which LLVM leaves out the second scheduling, a third of its time
 
 
 def host(dtype: str, lanes: int | None = None, cpu: str | None = None) -> Target:
@@ -42,7 +43,7 @@ def object_code(text: str, cpu: str | None = None) -> bytes:
     with making():
         llvm = llvm_library()
         check_room(LEAST + PER_CHARACTER * len(text), "LLVM to compile")
-        machine = _machine(chosen(cpu))
+        machine = _machine(chosen(cpu), 3 if len(text) < LONG else 1)
         module = llvm.parse_assembly(text)
         module.verify()
         # No optimisation passes: common subexpressions are already shared, and the vector code is explicit.
@@ -102,7 +103,7 @@ def llvm_library() -> Any:
         return llvm
 
 
-def _machine(cpu: str) -> Any:
+def _machine(cpu: str, effort: int = 3) -> Any:
     llvm, at = llvm_library(), processor(cpu)
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -110,5 +111,5 @@ def _machine(cpu: str) -> Any:
     # Small and position-independent: constants are operands of instructions, and the code may be placed
     # anywhere.
     return target.create_target_machine(
-        cpu=at.name, features=at.features, opt=3, reloc="pic", codemodel="small"
+        cpu=at.name, features=at.features, opt=effort, reloc="pic", codemodel="small"
     )

@@ -166,6 +166,37 @@ def test_slopes_under_load() -> None:
     check_differences(lambda *x: fa.dynamics.forward(arm, *x), made, given, 1)
 
 
+LONG_KINDS = {
+    "friction at rest": simple_drives(random_arm(35, 3)).with_drives(
+        friction=fa.Friction(viscous=0.4, coulomb=1.3, static=1.9, stribeck_speed=0.5)
+    ),
+    "followers": random_arm(36, 3, mimic=True, drives=False),
+    "open parameters": random_arm(37, 3, drives=False),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", LONG_KINDS)
+def test_long_arms_whose_joints_are_no_loop(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short ones in their form: central differences of the reference's accelerations."""
+    monkeypatch.setattr(compile_request, "LONGEST_FORWARD", 2)
+    arm = LONG_KINDS[kind]
+    left_open = [f"{arm.links[-1].name}.mass"] if kind == "open parameters" else []
+    k, given = fa.compile(arm, parameters=left_open), states(arm, 4)
+    made = k.forward_dynamics_derivatives(*given)
+    check_differences(lambda *x: fa.dynamics.forward(arm, *x), made, given, 1)
+    assert are_same([a[1] for a in made], k.forward_dynamics_derivatives(*(x[1] for x in given)))
+
+
+@pytest.mark.parametrize(("n", "is_one"), [(13, True), (14, False)])
+def test_unrolled_derivatives_have_a_limit(n: int, is_one: bool) -> None:
+    """Also of arms that cannot be a loop: beyond it they took 6 s and more to compile."""
+    rigid = random_arm(38, n, fixed=False, drives=False)
+    arm = rigid.with_drives(friction=LONG_KINDS["friction at rest"].joints[0].friction)
+    assert is_composed(CompileRequest(arm, (FORWARD,), "float64")) is not is_one
+    assert not is_composed(CompileRequest(arm, (INVERSE,), "float64"))
+
+
 @pytest.mark.slow
 def test_columns_are_those_of_the_traced_form() -> None:
     """An arm in both forms, its joints turning and sliding."""

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 from kernels.compiling import evaluated
 
+from forearm.codegen.functions import Traced
+from forearm.codegen.program import Argument
+from forearm.kernels import ir
 from forearm.kernels.native import host
-from forearm.symbols import Graph, Shared, evaluate, gradient, iterate, refined
+from forearm.symbols import Expr, Graph, Shared, evaluate, gradient, iterate, refined
 from forearm.symbols.scalars import cos, look_up
 from forearm.symbols.table import straight
 
@@ -55,6 +58,26 @@ def test_the_bits_of_every_lane_and_those_of_numpy_but_for_rounding(lanes: int) 
     assert np.array_equal(found, evaluated(graph, results, rows, host("float64", 1)))
     new, again = refined(graph, results)
     assert (np.abs(evaluated(new, again, rows, host("float64", lanes)) - truth) / scale).max() < 1e-12
+
+
+@pytest.mark.parametrize("lanes", [1, 4])
+@pytest.mark.parametrize("part", [3, 40])
+def test_long_code_in_parts_has_the_same_bits(lanes: int, part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regions and what is in them, exponentials side by side, tables and constants, with cuts anywhere."""
+    graph, results = everything()
+    a, b, c = (Expr(graph, place, False) for place in graph.leaves)
+    results += [(a + 0.3 * b).exp() * (0.1 * c).exp(), (a * b).sin().exp() - b, graph.constant(0.7), -a]
+    rows = np.random.default_rng(1).uniform(-3.0, 3.0, (23, 3))
+    target = host("float64", lanes)
+    inputs, outputs = (Argument("x", (3,), ""),), (Argument("y", (len(results),), ""),)
+    traced = Traced(graph, {"y": np.array(results, dtype=object)}, inputs, outputs)
+    whole, functions = evaluated(graph, results, rows, target), []
+    for longest in (ir.LONGEST, 5):
+        monkeypatch.setattr(ir, "LONGEST", longest)
+        monkeypatch.setattr(ir, "PART", part)
+        functions.append(ir.function_text("f", traced, target).count("; function"))
+    assert functions[1] > functions[0]
+    assert np.array_equal(evaluated(graph, results, rows, target), whole)
 
 
 def test_single_precision_and_what_is_not_a_number() -> None:

@@ -36,6 +36,7 @@ from forearm.symbols.graph import (
     expressions,
 )
 
+LONGEST, PART = 28_000, 1_000  # operations in one function, and in each part of a longer one
 BYTES_AT_ONCE = 32  # angles whose sines and cosines are computed side by side for a single state
 
 
@@ -185,13 +186,78 @@ def compute(
         needed += [place for place in order if place in here]
     if absorbed is None:
         absorbed = absorbed_products(graph, results, needed)
+    if len(needed) > LONGEST and order is None and not body.target.is_gpu:
+        _write_parts(body, graph, needed, values, absorbed, {e.node for e in expressions(results)})
+    else:
+        _write(body, graph, needed, values, absorbed, kept)
+
+
+def _write_parts(
+    body: Body,
+    graph: Graph,
+    needed: list[int],
+    values: dict[int, Any],
+    absorbed: dict[int, int],
+    ends: set[int],
+) -> None:
+    """Operations in functions of limited length: LLVM's time to schedule instructions and to allocate
+    registers grows faster than their number. Between parts values are in memory.
+    """
+    fused, constants, lanes = set(absorbed.values()), graph.values.keys(), body.target.lanes
+    turns = [Expr(graph, place, False) for place in needed if graph.kinds[place] in (COS, SIN)]
+    here = set(graph.needed(turns)) | (ends & constants)
+    _write(body, graph, [place for place in needed if place in here], values, absorbed)
+    known = fused | constants | values.keys()
+    rest = [place for place in needed if place not in known]
+    # A call and its results stay together.
+    cuts = [k for k in range(PART, len(rest), PART) if graph.kinds[rest[k]] != PICK]
+    parts = [rest[a:b] for a, b in zip([0, *cuts], [*cuts, len(rest)], strict=True)]
+    read = [{x for place in part for x in graph.operands(place)} for part in parts]
+    for some in read:
+        some.update([x for place in some & fused for x in graph.operands(place)])
+    last = {place: k for k, some in enumerate(read) for place in some} | dict.fromkeys(ends, len(parts))
+    frame, slots, free = f"%frame{len(body.lines)}", dict[int, int](), list[int]()
+
+    def slot(place: int) -> int:
+        if place not in slots:
+            slots[place] = free.pop() if free else len(slots)
+        return slots[place] * lanes
+
+    most = 0
+    for k, (part, some) in enumerate(zip(parts, read, strict=True)):
+        inside = Body(body.target, f=IRFunction("part", {"values": "ptr"}, internal=True))
+        own = set(part)
+
+        def kept(place: int, value: Any, k: int = k, inside: Body = inside, own: set[int] = own) -> Any:
+            if place in own and last.get(place, k) > k:
+                inside.store("%values", slot(place), inside.ready(value), lanes)
+            return value
+
+        for place in sorted(some - own - fused - constants - slots.keys()):
+            body.store(frame, slot(place), body.ready(values[place]), lanes)
+        before = {place: InMemory("%values", slots[place] * lanes) for place in some & slots.keys()}
+        _write(inside, graph, [*sorted(some & constants), *part], before, absorbed, kept)
+        inside.f.ret()
+        body.f.call(body.f.hoist(inside.f), frame)
+        most = max(most, len(slots) + len(free))
+        free += [slots.pop(place) for place in sorted(slots) if last[place] == k]
+    body.space(frame, most * lanes)
+    values |= {place: InMemory(frame, slots[place] * lanes) for place in ends & slots.keys()}
+
+
+def _write(
+    body: Body,
+    graph: Graph,
+    needed: list[int],
+    values: dict[int, Any],
+    absorbed: dict[int, int],
+    kept: Callable[[int, Any], Any] | None = None,
+) -> None:
+    """Emit these operations, angles with their sines and cosines first."""
     inside = set(absorbed.values())
     angles = list(dict.fromkeys(graph.left[place] for place in needed if graph.kinds[place] in (COS, SIN)))
-    early = [
-        place
-        for place in graph.needed([Expr(graph, place, False) for place in angles])
-        if place not in values
-    ]
+    turns = [Expr(graph, place, False) for place in angles]
+    early = [place for place in graph.needed(turns) if place not in values] if turns else []
     known = set(early)
     pairs: dict[int, tuple[str, str]] = {}
     masks: dict[tuple[int, int], str] = {}  # comparisons that several choices share
@@ -228,7 +294,8 @@ def compute(
                 some, before = _exponentials_ready(graph, places, place, values)
                 write(before)
                 made = exponentials(body, [at(graph.left[p]) for p in some])
-                values.update(zip(some, made, strict=True))
+                for p, value in zip(some, made, strict=True):
+                    values[p] = value if kept is None else kept(p, value)
             elif kind == CHOOSE:
                 x, y = graph.branches[place]
                 if (a, b) not in masks:
@@ -242,7 +309,7 @@ def compute(
                 values[place] = written(body, region, [values[operand] for operand in operands])
             elif kind == PICK:
                 values[place] = values[a][graph.picks[place]]
-            if kept is not None and place in values:
+            if kept is not None and place in values and kind != EXP:
                 values[place] = kept(place, values[place])
 
     write(early)

@@ -25,6 +25,7 @@ LIBRARY, LEAST, PER_CHARACTER = 256 << 20, 8 << 20, 64
 # 400 kB; longer code is optimised all the same.
 LONGEST_QUICK = 2_400_000
 OPTIMISED, QUICK = "optimised", "quick"
+LONG = 4 << 20  # characters of IR from which LLVM leaves out the second scheduling, a third of its time
 
 
 def host(dtype: str, lanes: int | None = None, cpu: str | None = None) -> Target:
@@ -49,7 +50,7 @@ def object_code(text: str, cpu: str | None = None) -> bytes:
     with making():
         llvm = llvm_library()
         check_room(LEAST + PER_CHARACTER * len(text), "LLVM to compile")
-        machine = _machine(chosen(cpu), 0 if is_quick() and _weight(text) < LONGEST_QUICK else 3)
+        machine = _machine(chosen(cpu), _level(text))
         module = llvm.parse_assembly(text)
         module.verify()
         # No optimisation passes: common subexpressions are already shared, and the vector code is explicit.
@@ -115,9 +116,12 @@ def is_quick() -> bool:
     return check_choice(asked, (OPTIMISED, QUICK), "FOREARM_COMPILE") == QUICK
 
 
-def _weight(text: str) -> int:
+def _level(text: str) -> int:
+    """LLVM's level of optimisation for a module."""
     lanes = re.search(r"<(\d+) x (?:double|float)>", text)
-    return len(text) * (int(lanes[1]) if lanes else 1)
+    if is_quick() and len(text) * (int(lanes[1]) if lanes else 1) < LONGEST_QUICK:
+        return 0
+    return 3 if len(text) < LONG else 1
 
 
 def _machine(cpu: str, level: int = 3) -> Any:

@@ -51,6 +51,7 @@ OTHERS = {
     ("targets.md", "js"): "targets/test_targets_page.py",
     ("simulation.md", "text"): "test_docs.py",
     ("engines.md", "bash"): "studies/test_engines_page.py",
+    ("performance.md", "sh"): "measured",
     ("performance.md", "text"): "measured",
     ("recipes/control-and-boards.md", "text"): "test_docs.py",
     ("recipes/describing-an-arm.md", "text"): "test_docs.py",

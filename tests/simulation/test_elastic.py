@@ -380,8 +380,7 @@ def driven() -> fa.Arm:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("method", "left"),
-    [("dp45", 1e-9), ("radau", 1e-9), ("rk4", 1e-7), *long([("dp87", 1e-9)])],
+    ("method", "left"), [("dp45", 1e-9), ("radau", 1e-9), ("rk4", 1e-7), *long([("dp87", 1e-9)])]
 )
 def test_all_energy_is_accounted_for(method: str, left: float) -> None:
     arm = driven()

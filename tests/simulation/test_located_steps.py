@@ -125,7 +125,8 @@ def off(one: Simulation, truth: Simulation) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "method"), [*((name, "rk4") for name in CASES), *((list(CASES)[-1], method) for method in FIXED if method != "rk4")]
+    ("name", "method"),
+    [*((name, "rk4") for name in CASES), *((list(CASES)[-1], method) for method in FIXED if method != "rk4")],
 )
 def test_the_order_holds_where_things_switch(name: str, method: str) -> None:
     """Against dp87, which ends its steps at events; from steps of one length to an eighth of it."""

@@ -31,9 +31,7 @@ def left_over(run: Simulation) -> float:
     return float(np.abs(missing).max() / max(moved))
 
 
-@pytest.mark.parametrize(
-    "seed", [*FEW, *long(seed for seed in range(MANY) if seed not in FEW)]
-)
+@pytest.mark.parametrize("seed", [*FEW, *long(seed for seed in range(MANY) if seed not in FEW)])
 def test_two_ways_to_integrate_agree(seed: int) -> None:
     arm, rng = random_drives(seed)
     q, qd = rng.uniform(-1.0, 1.0, arm.n), rng.uniform(-1.0, 1.0, arm.n) * (rng.random(arm.n) < 0.7)

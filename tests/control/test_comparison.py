@@ -18,13 +18,13 @@ PERIOD = 4e-3
 
 
 @pytest.fixture(scope="module")
-def puma() -> control.Comparison:
-    return control.compare(fa.load("puma560-dhanaraj6"), period=PERIOD, payload=2.0)
+def chain() -> control.Comparison:
+    return control.compare(fa.load("chain3"), period=PERIOD, payload=2.0)
 
 
 @pytest.mark.slow
-def test_everything_suited_is_listed(puma: control.Comparison) -> None:
-    names = [row.name for row in puma.rows]
+def test_everything_suited_is_listed(chain: control.Comparison) -> None:
+    names = [row.name for row in chain.rows]
     assert len(set(names)) == len(names)
     assert {
         "feed-forward",
@@ -36,40 +36,40 @@ def test_everything_suited_is_listed(puma: control.Comparison) -> None:
     assert set(names) <= set(CLASSICAL) | set(OTHERS) | set(IN_HAND_SPACE)
     assert set(IN_HAND_SPACE) <= set(names)
     assert not any("no friction" in name for name in names), "there is none to leave out"
-    assert puma.duration == pytest.approx(2.0)
-    assert puma.payload == 2.0
+    assert chain.duration == pytest.approx(2.0)
+    assert chain.payload == 2.0
 
 
 @pytest.mark.slow
-def test_figures_are_those_of_single_runs(puma: control.Comparison) -> None:
-    arm, motion = puma.arm, control.default_motion(puma.arm)
+def test_figures_are_those_of_single_runs(chain: control.Comparison) -> None:
+    arm, motion = chain.arm, control.default_motion(chain.arm)
     for plant, names in (
         (arm, ("rms", "hand_rms")),
         (arm.with_payload(2.0), ("loaded_rms", "loaded_hand_rms")),
     ):
         made = control.run(arm, control.ComputedTorque(arm), motion, plant=plant, period=PERIOD)
-        row = puma["computed torque"]
+        row = chain["computed torque"]
         assert (getattr(row, names[0]), getattr(row, names[1])) == (made.rms, made.hand_rms)
         assert row.operations_per_second == pytest.approx(made.operations / PERIOD)
 
 
 @pytest.mark.slow
-def test_models_buy_tracking_with_operations(puma: control.Comparison) -> None:
-    pd, gravity, exact = (puma[name] for name in ("PD", "PD + gravity", "computed torque"))
+def test_models_buy_tracking_with_operations(chain: control.Comparison) -> None:
+    pd, gravity, exact = (chain[name] for name in ("PD", "PD + gravity", "computed torque"))
     assert pd.operations < gravity.operations < exact.operations
     assert exact.rms < 0.05 * gravity.rms
-    assert puma["computed torque"].rms < puma["computed torque, no velocity terms"].rms
+    assert chain["computed torque"].rms < chain["computed torque, no velocity terms"].rms
     assert exact.hand_rms < exact.loaded_hand_rms
-    assert puma["feed-forward"].loaded_hand_rms > 10.0 * exact.loaded_hand_rms, "nothing brings it back"
-    assert all(row.ok for row in puma.rows)
+    assert chain["feed-forward"].loaded_hand_rms > 10.0 * exact.loaded_hand_rms, "nothing brings it back"
+    assert all(row.ok for row in chain.rows)
 
 
 @pytest.mark.slow
-def test_control_in_the_hands_space_stands_beside_that_of_joints(puma: control.Comparison) -> None:
-    joints, hand = puma["computed torque"], puma["operational space"]
+def test_control_in_the_hands_space_stands_beside_that_of_joints(chain: control.Comparison) -> None:
+    joints, hand = chain["computed torque"], chain["operational space"]
     assert hand.hand_rms == pytest.approx(joints.hand_rms, rel=0.1), "the same poles, in another space"
     assert hand.operations > joints.operations
-    soft, led = puma["impedance"], puma["impedance, feed-forward"]
+    soft, led = chain["impedance"], chain["impedance, feed-forward"]
     assert led.hand_rms < 0.05 * soft.hand_rms
     assert soft.operations < led.operations
     assert math.isnan(soft.stiffness)
@@ -77,21 +77,21 @@ def test_control_in_the_hands_space_stands_beside_that_of_joints(puma: control.C
 
 
 @pytest.mark.slow
-def test_some_are_compared_when_they_are_asked_for(puma: control.Comparison) -> None:
-    assert not {row.name for row in puma.rows} & set(ASKED_FOR)
-    still, moved = control.compare(puma.arm, None, list(ASKED_FOR)[::-1], period=PERIOD, payload=0.0).rows
+def test_some_are_compared_when_they_are_asked_for(chain: control.Comparison) -> None:
+    assert not {row.name for row in chain.rows} & set(ASKED_FOR)
+    still, moved = control.compare(chain.arm, None, list(ASKED_FOR)[::-1], period=PERIOD, payload=0.0).rows
     assert (still.name, moved.name) == ("gravity compensation", "admittance")
-    assert moved.hand_rms == pytest.approx(puma["operational space"].hand_rms, rel=1e-6)
+    assert moved.hand_rms == pytest.approx(chain["operational space"].hand_rms, rel=1e-6)
     assert still.hand_rms > 0.1
     assert still.operations < 0.2 * moved.operations
 
 
-def test_the_document_holds_everything(puma: control.Comparison) -> None:
-    document = puma.document()
-    assert [row["name"] for row in document["controllers"]] == [row.name for row in puma.rows]
+def test_the_document_holds_everything(chain: control.Comparison) -> None:
+    document = chain.document()
+    assert [row["name"] for row in document["controllers"]] == [row.name for row in chain.rows]
     assert document["period"] == PERIOD
     with pytest.raises(fa.InputError, match="computed torque"):
-        puma["computed torqe"]
+        chain["computed torqe"]
 
 
 @pytest.mark.slow
@@ -210,7 +210,7 @@ def test_motions_beyond_the_limits_are_told_of() -> None:
         assert found.document()["beyond"] == list(expected)
 
 
-def test_no_way_of_getting_the_force_is_missing(puma: control.Comparison) -> None:
+def test_no_way_of_getting_the_force_is_missing(chain: control.Comparison) -> None:
     ways = {
         "acceleration servo",
         "path length",
@@ -219,4 +219,4 @@ def test_no_way_of_getting_the_force_is_missing(puma: control.Comparison) -> Non
         "stored trajectories",
         "procedure",
     }
-    assert ways <= set(OTHERS) <= {row.name for row in puma.rows}
+    assert ways <= set(OTHERS) <= {row.name for row in chain.rows}

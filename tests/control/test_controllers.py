@@ -260,7 +260,7 @@ def test_drives_are_mistaken_too() -> None:
 
 @pytest.mark.slow
 def test_a_wrong_model_costs_tracking() -> None:
-    arm = fa.load("stanford")
+    arm = fa.load("chain3")
     errors = [
         control.compare(
             arm, None, ["computed torque"], plant=control.perturbed(arm, x, 1), payload=0.0, period=2e-3

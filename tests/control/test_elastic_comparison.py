@@ -18,7 +18,7 @@ WAY = np.array([0.9, -0.8, 1.1])
 @pytest.mark.slow
 def test_a_comparison_has_them_where_joints_are_elastic() -> None:
     arm = elastic_chain(1.0)
-    names = ["feed-forward", "PD + gravity", *ELASTIC]
+    names = ["feed-forward", *ELASTIC]
     found = control.compare(arm, None, names, period=2e-3, payload=0.0, bandwidth=15.0)
     assert found.duration == pytest.approx(2.0)
     soft, lead, state = (found[name] for name in ELASTIC)

@@ -146,18 +146,12 @@ def test_a_delay_and_feedback_of_motors_leave_it_there() -> None:
     arm, motion = elastic_chain(), snap_motion(POSTURE, POSTURE + WAY, 0.8)
     for delay in (0, 1):
         how = {"actuators": control.Actuators(delay=delay), "sensors": ON_MOTORS}
-        made = [
-            control.run(arm, control.ElasticFeedForward(arm, motion, bandwidth=w, delay=delay), motion, **how)  # type: ignore[arg-type]
-            for w in (None, 15.0)
-        ]
-        assert max(run.largest for run in made) < 3e-5
-        pushed = control.run(
-            arm,
-            control.ElasticFeedForward(arm, motion, bandwidth=15.0, delay=delay),
-            motion,
-            q0=POSTURE + 0.01,
-            **how,  # type: ignore[arg-type]
+        alone, fed_back = (
+            control.ElasticFeedForward(arm, motion, bandwidth=w, delay=delay) for w in (None, 15.0)
         )
+        made = [control.run(arm, some, motion, **how) for some in (alone, fed_back)]  # type: ignore[arg-type]
+        assert max(run.largest for run in made) < 3e-5
+        pushed = control.run(arm, fed_back, motion, q0=POSTURE + 0.01, **how)  # type: ignore[arg-type]
         assert np.abs(pushed.error[-1]).max() < 1e-3
 
 

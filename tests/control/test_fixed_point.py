@@ -115,7 +115,7 @@ def exact(program: FixedPoint, inputs: dict[str, Whole], entries: Any) -> list[F
 @pytest.mark.sweep
 def test_no_value_leaves_its_range_and_no_number_its_word(case: str, word: int) -> None:
     program = made(case, word)
-    inputs = inputs_of(program, 1, 700)
+    inputs = inputs_of(program, 1, 250)
     values = program.values(inputs)
     truth = exact(program, inputs, [Expr(program.graph, place, False) for place in program.steps])
     for (place, step), value in zip(program.steps.items(), truth, strict=True):
@@ -138,7 +138,7 @@ def test_no_value_leaves_its_range_and_no_number_its_word(case: str, word: int) 
 @pytest.mark.parametrize("case", CASES)
 def test_errors_stay_within_their_bound_which_is_not_absurd(case: str, word: int) -> None:
     program = made(case, word)
-    inputs = inputs_of(program, 2, 1500)
+    inputs = inputs_of(program, 2, 500)
     found = program.real(program.evaluate(inputs))
     for name, entries in program.results.items():
         truth = np.stack(exact(program, inputs, entries), axis=1)

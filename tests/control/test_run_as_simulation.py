@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from arms import random_arm
 from control.spying import wave
+from control.test_code import with_motors
 
 import forearm as fa
 from forearm import control
@@ -56,7 +57,7 @@ def test_where_friction_takes_its_share() -> None:
 
 
 def test_files_and_pickles_hold_all(tmp_path: Path) -> None:
-    arm = fa.load("puma560")
+    arm = with_motors(fa.load("chain3"))
     run = made_by(arm, period=5e-3, actuators=control.Actuators(voltage=True))
     run.save(tmp_path / "run.npz")
     loaded = load_simulation(tmp_path / "run.npz")
@@ -70,7 +71,7 @@ def test_files_and_pickles_hold_all(tmp_path: Path) -> None:
             assert getattr(run, name) == getattr(other, name)
     columns = run.columns()
     assert np.array_equal(columns["wanted_q2"], run.wanted[0][:, 1])
-    assert np.array_equal(columns["asked6"], run.asked[:, 5])
+    assert np.array_equal(columns["asked3"], run.asked[:, 2])
     run.save(tmp_path / "run.csv")
     run.to_html(tmp_path / "run.html")
     assert "error, rad" in (tmp_path / "run.html").read_text(encoding="utf-8")

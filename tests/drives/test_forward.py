@@ -58,7 +58,8 @@ def test_there_and_back(kind: str, n: int) -> None:
             assert_came_back(report.qdd, arm, q, qd, qdd, tau, load)
             assert report.iterations <= MOST_STEPS
             assert report.residual <= RESIDUAL
-            assert np.array_equal(dynamics.forward(arm, q, qd, tau, "articulated-body", *load), report.qdd)
+        solved = dynamics.forward(arm, q, qd, tau, "articulated-body", *load)
+        assert np.array_equal(solved, report.qdd)
 
 
 @pytest.mark.slow
@@ -244,7 +245,7 @@ GEAR = Transmission(efficiency=((0.1, 0.8),), rated_torque=90.0)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("where", [(0,), (1, 3), (0, 1, 2, 3)])
+@pytest.mark.parametrize("where", [(0,), (0, 2), (0, 1, 2)])
 @pytest.mark.parametrize("kind", ["gear", "bearing"])
 @pytest.mark.sweep(first=1)
 def test_drives_of_different_kinds_on_one_arm(kind: str, where: tuple[int, ...]) -> None:
@@ -259,7 +260,7 @@ def test_drives_of_different_kinds_on_one_arm(kind: str, where: tuple[int, ...])
         "bearings": (),
         "friction": Friction(viscous=0.3, coulomb=(0.4, -0.5)),
     }
-    arm = random_arm(31, 4, prismatic=False, fixed=False)
+    arm = random_arm(31, 3, prismatic=False, fixed=False)
     arm = arm.replace(
         tree=tuple(
             dataclasses.replace(j, **(plain | part if k in where else plain)) for k, j in enumerate(arm.tree)
@@ -272,7 +273,7 @@ def test_drives_of_different_kinds_on_one_arm(kind: str, where: tuple[int, ...])
         found = kernel.forward_dynamics(q, qd, tau)
         assert_came_back(found, arm, q, qd, qdd, tau, Load())
         assert_came_back(dynamics.forward(arm, q, qd, tau), arm, q, qd, qdd, tau, Load())
-    run = fa.simulate(arm, *random_state(arm, 1)[:2], 0.01, torque=np.ones(4))
+    run = fa.simulate(arm, *random_state(arm, 1)[:2], 0.01, torque=np.ones(3))
     assert np.isfinite(run.q).all()
 
 
@@ -282,10 +283,10 @@ def test_no_torque_at_all(moving: float) -> None:
     """Free fall: through a gear of some efficiency no torque is none, and the rigid arm's
     accelerations come out.
     """
-    rigid = random_arm(32, 4, fixed=False).rigid()
+    rigid = random_arm(32, 3, fixed=False).rigid()
     arm = rigid.replace(tree=tuple(dataclasses.replace(j, transmission=GEAR) for j in rigid.tree))
-    kernel, none = fa.compile(arm), np.zeros(4)
-    for number in range(10):
+    kernel, none = fa.compile(arm), np.zeros(3)
+    for number in range(5):
         q, qd, _ = random_state(arm, number)
         truth = dynamics.forward(rigid, q, moving * qd, none)
         assert_agree(dynamics.forward(arm, q, moving * qd, none), truth, 1e-9)

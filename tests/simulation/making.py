@@ -17,6 +17,7 @@ from forearm.simulation import Accuracy, Ending, Event, Sampling, Simulation
 Floats = NDArray[np.float64]
 METHODS = ("rk3", "rk4", "gill", "dp45", "dp87", "radau")
 FIXED = METHODS[:3]
+PATHS = ("rk4", "dp45", "radau")  # one for each way to step, where only the tableau differs
 RIGID = random_arm(5, 3, drives=False)
 RUBBING = fa.Friction(coulomb=(2.0, -3.0))
 

@@ -65,7 +65,7 @@ def _step(rates: Rates, t: float, y: Floats, h: float) -> Floats | None:
     n, first = len(y), np.array(rates(t, y))
     k = np.tile(first, 3)
     J = _jacobian(rates, t, y, first)
-    solver = np.linalg.inv(np.eye(3 * n) - h * np.kron(A, J))
+    solver = np.linalg.inv(np.eye(3 * n) - h * (A[:, None, :, None] * J[:, None, :]).reshape(3 * n, 3 * n))
     size = np.abs(y) + h * np.abs(first) + 1e-12
     for _ in range(12):
         stages = y + h * (A @ k.reshape(3, n))

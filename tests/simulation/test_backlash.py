@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from one_joint import MASS, MOTOR_MASS, ROTOR, beam, two_masses
-from simulation.making import FIXED, METHODS, books, kinds
+from simulation.making import FIXED, PATHS, books, kinds
 
 import forearm as fa
 from forearm.simulation import Accuracy, Schedule, Simulation
@@ -61,7 +61,7 @@ def test_the_closed_form_of_an_impact() -> None:
     assert 0.0 < restitution < 0.9
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PATHS)
 @pytest.mark.parametrize("damping", [0.0, D])
 @pytest.mark.parametrize("way", [1.0, -1.0])
 @pytest.mark.sweep
@@ -91,7 +91,7 @@ def test_masses_meet_and_part(method: str, damping: float, way: float) -> None:
         f"way leaves the {flank} flank",
     ]
     e, ed = gap_of(run)
-    off = {"rk3": 1e-5, "rk4": 1e-7, "gill": 1e-7}.get(method, 1e-9)
+    off = 1e-7 if method == "rk4" else 1e-9
     assert ed[-1] == pytest.approx(-way * back * v, abs=off)
     assert e[-1] == pytest.approx(way * (GAP + left * v - back * v * 0.02), abs=off)
     whole = MASS + MOTOR_MASS
@@ -130,7 +130,7 @@ def test_it_rattles_from_flank_to_flank(method: str) -> None:
     assert books(run) <= (1e-4 if method == "rk4" else 1e-9)
 
 
-@pytest.mark.parametrize("method", [*FIXED, "dp45", "dp87", "radau"])
+@pytest.mark.parametrize("method", ["rk3", "dp87", "radau"])
 @pytest.mark.sweep
 def test_without_damping_it_comes_back_after_two_flights_and_two_half_swings(method: str) -> None:
     v = 0.7
@@ -145,7 +145,7 @@ def test_without_damping_it_comes_back_after_two_flights_and_two_half_swings(met
         step=period / 400,
         accuracy=TIGHT,
     )
-    off = {"rk3": 1e-4, "rk4": 1e-6, "gill": 1e-6}.get(method, 1e-9)
+    off = 1e-4 if method == "rk3" else 1e-9
     assert [x[-1] for x in gap_of(run)] == pytest.approx([0.003, v], abs=off)
     assert run.q[-1, 0] == pytest.approx(0.0, abs=off), "the centre stands"
     assert len(run.events) == 8

@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 ROUNDING = 1e-12
 METHODS = ("rk3", "rk4", "gill", "dp45", "dp87", "radau")
 PERIOD = 5e-3
-DRIVES = without_inductance(random_arm(1, 3))
+DRIVES = without_inductance(random_arm(1, 2))
 
 
 def in_parts(parts: list[float], steps: list[float], method: str, **given: Any) -> list[Simulation]:
@@ -182,8 +182,8 @@ def test_a_condition_met_by_a_short_step_leaves_the_right_time() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["function", "schedule", "held schedule"])
 def test_jumps_are_looked_up_piece_by_piece(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = Schedule(times=np.linspace(0.0, 0.05, 23), values=np.random.default_rng(2).normal(size=(23, 3)))
-    source: Any = (lambda t: [1.0, math.sin(90.0 * t), -2.0]) if kind == "function" else table
+    table = Schedule(times=np.linspace(0.0, 0.05, 23), values=np.random.default_rng(2).normal(size=(23, 2)))
+    source: Any = (lambda t: [1.0, math.sin(90.0 * t)]) if kind == "function" else table
     dac = None if kind == "schedule" else DAC(2e-3)
     start = posture(DRIVES, 1), speed(DRIVES, 1), 0.06
     whole = fa.simulate(DRIVES, *start, torque=source, sampling=Sampling(dac=dac), method="dp45")
@@ -231,7 +231,7 @@ def test_absurd_counts_of_steps_are_refused() -> None:
 @pytest.mark.slow
 def test_many_in_pieces_are_the_same_to_the_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
-    q, qd, u = posture(DRIVES, 2, 5), rng.normal(size=(5, 3)), rng.uniform(-9.0, 9.0, (5, 3))
+    q, qd, u = posture(DRIVES, 2, 5), rng.normal(size=(5, 2)), rng.uniform(-9.0, 9.0, (5, 2))
     once = fa.simulate_many(DRIVES, q, qd, 0.0305, torque=u)
     monkeypatch.setattr("forearm.simulation.many.BLOCK", 2)
     pieces = fa.simulate_many(DRIVES, q, qd, 0.0305, torque=u)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from one_joint import MASS, MOTOR_MASS, block, two_masses
-from simulation.making import FIXED, METHODS, books
+from simulation.making import FIXED, PATHS, books
 
 import forearm as fa
 from forearm.simulation import Accuracy, Schedule
@@ -23,7 +23,7 @@ def motor(inductance: float | None = None, **limits: float) -> fa.Motor:
     return fa.Motor(gear_ratio=N, torque_constant=KT, resistance=R, inductance=inductance, **limits)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PATHS)
 def test_a_torque_is_cut(method: str) -> None:
     """A block under a ramp of which the upper part is not given."""
     ramp = Schedule(times=np.array([0.0, 1.0]), values=np.array([[0.0], [8.0]]), how="linear")

@@ -124,8 +124,10 @@ def off(one: Simulation, truth: Simulation) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", FIXED)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [*((name, "rk4") for name in CASES), *((list(CASES)[-1], method) for method in FIXED if method != "rk4")],
+)
 def test_the_order_holds_where_things_switch(name: str, method: str) -> None:
     """Against dp87, which ends its steps at events; from steps of one length to an eighth of it."""
     case = CASES[name]
@@ -215,17 +217,16 @@ def everything() -> fa.Arm:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["rk3", "rk4"])
-def test_the_same_step_in_c(method: str, tmp_path: Path) -> None:
+def test_the_same_step_in_c(tmp_path: Path) -> None:
     """Over 200 steps through impacts and sticking; roundings in another order are all that differs."""
     arm, h = everything(), 1e-3
     q, qd = posture(arm, 2), speed(arm, 2)
     table = Schedule(times=np.array([0.0, 0.1]), values=np.array([[-20.0, -2.0], [30.0, -24.0]]))
-    truth = fa.simulate(arm, q, qd, 0.2, torque=table, method=method, step=h)
+    truth = fa.simulate(arm, q, qd, 0.2, torque=table, method="rk4", step=h)
     assert {"contact", "release", "stick", "slip"} <= {event.kind for event in truth.events}
-    program = step_program(arm, method, "torque", [], "sim_step")
+    program = step_program(arm, "rk4", "torque", [], "sim_step")
     call = runner(program, "c", tmp_path)  # skips without gcc
-    simulator = simulator_of(arm, False, method)
+    simulator = simulator_of(arm, False, "rk4")
     first: State = simulator.at_rest_or_moving(*loaded(simulator, q[None], qd[None]))
     state = {name: value[0] for name, value in vars(first).items() if value.size}
     for k in range(200):

@@ -63,10 +63,12 @@ def size(tree: Any) -> int:
     return 1 + sum(size(t) for t in tree)
 
 
+@cache
 def gamma(tree: Any) -> int:
     return size(tree) * prod(gamma(t) for t in tree)
 
 
+@cache
 def stage_weights(tableau: Tableau, tree: Any) -> list[Any]:
     """The elementary weight of a tree at each stage."""
     inner = [stage_weights(tableau, t) for t in tree]

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from arms import posture, random_arm, speed
 from one_joint import MASS, beam, block
-from simulation.making import FIXED, METHODS, RUBBING, kinds
+from simulation.making import FIXED, PATHS, RUBBING, kinds
 
 import forearm as fa
 from forearm.simulation import Accuracy, Sampling, Schedule
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PATHS)
 @pytest.mark.parametrize(("speed0", "rub"), [(1.3, 2.0), (-1.3, 3.0)])
 @pytest.mark.sweep
 def test_a_block_slows_down_evenly_and_stands_for_good(method: str, speed0: float, rub: float) -> None:
@@ -56,7 +56,7 @@ def reel() -> fa.Arm:
 TABLE, REEL = 0.13, 1.7e-4  # kg m^2
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PATHS)
 def test_a_joint_that_stops_within_a_step_pushes_others_no_longer_than_it_takes(method: str) -> None:
     """No moment acts on both about their axis, so that they keep their momentum;
     and the reel stops in v^2 / 2a.
@@ -84,7 +84,7 @@ def test_many_stop_as_one_does() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PATHS)
 def test_it_takes_more_than_friction_to_begin(method: str) -> None:
     arm = block(friction=fa.Friction(coulomb=(2.0, -3.0), static=(2.5, -4.0), stribeck_speed=0.05))
     for torque, moves in ((2.499, 0.0), (2.501, 1.0), (-3.999, 0.0), (-4.001, -1.0)):
@@ -98,7 +98,7 @@ def test_it_takes_more_than_friction_to_begin(method: str) -> None:
     assert fast.qdd[-1, 0] == pytest.approx(1.0 / MASS, rel=1e-9), "Coulomb's is left at speed"
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PATHS)
 def test_a_rising_push_sets_it_going_when_it_is_enough(method: str) -> None:
     ramp = Schedule(times=np.array([0.0, 2.0]), values=np.array([[0.0], [5.0]]), how="linear")
     run = fa.simulate(
@@ -146,7 +146,7 @@ def test_a_standing_joint_is_set_going_by_another() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PATHS)
 def test_a_joint_that_begins_to_move_has_the_acceleration_that_it_begins_with(method: str) -> None:
     """By Newton's law of a block, against differences of the velocities, and where it only turns round."""
     arm = block(friction=fa.Friction(coulomb=(2.0, -3.0), static=(2.5, -4.0), stribeck_speed=50.0))

@@ -19,7 +19,7 @@ import forearm as fa
 from forearm.simulation import Accuracy, Schedule, Simulation, load_simulation, without_inductance
 
 Floats = NDArray[np.float64]
-METHODS = pytest.mark.parametrize("method", ["dp45", "dp87", "radau"])
+METHODS = pytest.mark.parametrize("method", ["dp45", "radau"])
 V, N, KT, R, L = 7.0, 9.0, 0.12, 1.5, 0.03
 K, T = N * KT, L / R  # N m / A of the joint; s
 LOCKED = fa.Friction(coulomb=(1e4, -1e4))  # more than any torque here
@@ -150,12 +150,12 @@ def test_a_block_breaks_loose_when_the_current_has_come(method: str) -> None:
 @pytest.mark.parametrize("seed", [1, *long([6])])
 @pytest.mark.sweep(first=1)
 def test_arms_with_all_that_drives_have_keep_their_books(seed: int) -> None:
-    arm = random_arm(seed, 3)
+    arm = random_arm(seed, 2)
     joints = list(arm.tree)
     index = next(k for k, j in enumerate(joints) if j.motor is not None)
     plain = without_inductance(arm).tree[index]  # one motor without, so that both kinds are in one arm
     mixed = arm.replace(tree=(*joints[:index], plain, *joints[index + 1 :]))
-    volts = np.random.default_rng(seed).uniform(-20.0, 20.0, 3)
+    volts = np.random.default_rng(seed).uniform(-20.0, 20.0, 2)
     for some in (arm, mixed):
         run = fa.simulate(
             some,

@@ -83,7 +83,7 @@ def inverse(
     method = chosen(INVERSE, formulation, "formulation")
     states = states_of(arm, q=q, qd=qd, qdd=qdd)
     base, hand = as_base(base_motion), as_wrench(hand_force, hand_moment)
-    model, rotor = model_of(arm), rotor_inertia(arm)
+    model, drives, rotor = model_of(arm), drives_of(arm), rotor_inertia(arm)
     asks = needs_reactions(arm)
 
     def one(q: Floats, qd: Floats, qdd: Floats) -> Floats:
@@ -91,7 +91,7 @@ def inverse(
         torques = method(model, *joints, base, hand) if model.bodies else []
         reactions = reactions_of(model, *joints, base, hand)[1] if asks else None
         return np.asarray(
-            np.array(model.gathered(driven(drives_of(arm), torques, reactions, joints[1]))) + rotor * qdd
+            np.array(model.gathered(driven(drives, torques, reactions, joints[1]))) + rotor * qdd
         )
 
     return each_state(one, (arm.n,), *states)
@@ -142,7 +142,7 @@ def forward(
     check_choice(method, FORWARD, "forward, method")
     states = states_of(arm, q=q, qd=qd, tau=tau)
     base, hand = as_base(base_motion), as_wrench(hand_force, hand_moment)
-    model, rotor = model_of(arm), rotor_inertia(arm)
+    model, drives, rotor = model_of(arm), drives_of(arm), rotor_inertia(arm)
     loaded = depends_on_load(arm)
     known = not any(
         np.isnan(v).any() for given in (base, hand) if given is not None for v in vars(given).values()
@@ -154,9 +154,7 @@ def forward(
         joints = joint_states(model, q, qd, np.zeros(model.n))
         if loaded:
             return solve_loaded(arm, model, q, qd, tau, base, hand).qdd
-        right = tau - np.array(
-            model.gathered(driven(drives_of(arm), [0.0] * len(model.bodies), None, joints[1]))
-        )
+        right = tau - np.array(model.gathered(driven(drives, [0.0] * len(model.bodies), None, joints[1])))
         if method == "articulated-body":
             return np.array(
                 articulated_body(model, joints[0], joints[1], right, rotor, base, hand), dtype=np.float64

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from forearm.codegen.functions import Traced
@@ -336,11 +337,15 @@ def _iterated(body: Body, region: Region, given: list[Any]) -> list[str]:
 
 def _called(body: Body, region: Region, given: list[Any]) -> list[InMemory]:
     """A region as a function, called for all lanes together."""
-    inside = Body(body.target, f=IRFunction("region", {"given": "ptr", "made": "ptr"}, internal=True))
-    values = dict(zip((x.node for x in region.inputs), inside.vectors("%given", len(given)), strict=True))
-    compute(inside, region.graph, list(region.results), values)
-    inside.keep("%made", [result(inside, e, values) for e in region.results])
-    return body.called(inside, given, len(region.results))
+    written = body.f.called
+    if (region, body.target) not in written:
+        inside = Body(body.target, f=IRFunction("region", {"given": "ptr", "made": "ptr"}, internal=True))
+        values = dict(zip((x.node for x in region.inputs), inside.vectors("%given", len(given)), strict=True))
+        compute(inside, region.graph, list(region.results), values)
+        inside.keep("%made", [result(inside, e, values) for e in region.results])
+        inside.f.ret()
+        written[region, body.target] = inside.f.hoisted()
+    return body.called(written[region, body.target], given, len(region.results))
 
 
 def sines_and_cosines(body: Body, angles: list[str]) -> list[tuple[str, str]]:
@@ -399,9 +404,7 @@ def _exponentials_ready(
 def absorbed_products(graph: Graph, results: Any, needed: list[int]) -> dict[int, int]:
     """For each sum the product that is fused into it: one that nothing else needs."""
     uses: Counter[int] = Counter(e.node for e in expressions(results))
-    for place in needed:
-        if graph.kinds[place] >= MUL:
-            uses.update(graph.operands(place))
+    uses.update(chain.from_iterable(graph.operands(p) for p in needed if graph.kinds[p] >= MUL))
     found, here = {}, set(needed)
     for place in needed:
         if graph.kinds[place] in (ADD, SUB):

@@ -47,6 +47,14 @@ class Label:
     sources: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Hoisted:
+    """A function that others call: its name, derived from its content, and its lines in one of them."""
+
+    name: str
+    lines: tuple[str, ...]
+
+
 class IRFunction:
     """The text of one function, with a unique name for each value."""
 
@@ -70,6 +78,7 @@ class IRFunction:
         self.spaces: list[str] = []  # lines placed in the entry block
         self.within = self.parts = 0  # the current region, by number, and the number of regions
         self.left: dict[str, list[object]] = {}  # what calls have left in memory, by name
+        self.called: dict[object, Hoisted] = {}  # functions that it calls, by what they compute
 
     @contextmanager
     def inside(self) -> Iterator[None]:
@@ -174,18 +183,15 @@ class IRFunction:
         """The shared memory of a block, as large as the launch requests."""
         return self.emit(f"addrspacecast ptr addrspace(3) @{SHARED} to ptr", "ptr")
 
-    def hoist(self, other: IRFunction) -> str:
-        """Place another function, called by this one, before it;
-        returns its name, derived from its content.
-        """
-        ahead = [line for line in other.lines if line.startswith((TABLE, FUNCTION))]
-        other.lines = [line for line in other.lines if line not in ahead]
-        text = other.text().partition("@")[2].partition("(")[2]
+    def hoisted(self) -> Hoisted:
+        """This function as lines of one that calls it, to be placed before that one."""
+        ahead = [line for line in self.lines if line.startswith((TABLE, FUNCTION))]
+        self.lines = [line for line in self.lines if line not in ahead]
+        text = self.text().partition("@")[2].partition("(")[2]
         name = f"function.{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-        first, *lines = other.text().splitlines()
+        first, *lines = self.text().splitlines()
         head = f"{first.partition('@')[0]}@{name}({first.partition('(')[2]}"
-        self.lines += [*ahead, FUNCTION + NEW_LINE.join([head, *lines])]
-        return name
+        return Hoisted(name, (*ahead, FUNCTION + NEW_LINE.join([head, *lines])))
 
     def ret(self, *value: Operand) -> None:
         """Return, with a result if there is one."""

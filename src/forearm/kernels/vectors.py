@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from forearm.kernels.elementary import DOUBLE, SINGLE, TAN_EIGHTH, Series
-from forearm.kernels.llvm import SIZES, TABLE, IRFunction, Value, number
+from forearm.kernels.llvm import SIZES, TABLE, Hoisted, IRFunction, Value, number
 from forearm.symbols.table import LookupTable
 
 CHOSEN_BREAKS = 4  # breaks of a table up to which it needs no memory
@@ -407,15 +407,15 @@ class Body:
         """A value; one in memory is loaded again for each use, so that it occupies no register in between."""
         return value if isinstance(value, str) else self.load(value.pointer, value.place, self.target.lanes)
 
-    def called(self, inside: Body, given: list[str | InMemory], count: int) -> list[InMemory]:
-        """Call a function with this body, which reads its arguments at %given and writes this many results to
-        %made; joining a module moves it to its place.
+    def called(self, function: Hoisted, given: list[str | InMemory], count: int) -> list[InMemory]:
+        """Call a function, which reads its arguments at %given and writes this many results to %made; joining
+        a module moves it to its place.
 
         Arguments that an earlier call left at %given are not stored again.
         """
         f, lanes = self.f, self.target.lanes
-        inside.f.ret()
-        name = f.hoist(inside.f)
+        name = function.name
+        f.lines += function.lines
         there, made = f"%given.{f.within}.{name}", f"%made{len(self.lines)}"
         self.space(made, count * lanes)
         if (left := f.left.get(there)) is None:

@@ -39,11 +39,12 @@ class RegroupedArm:
     def inverse(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Floats:
         """Inverse dynamics, drives included: (n,) or (B, n)."""
         arm, model, rotor = self.arm, self.chain.model, rotor_inertia(self.arm)
+        drives = drives_of(arm)
 
         def one(q: Floats, qd: Floats, qdd: Floats) -> Floats:
             rates = [model.rates(x.tolist()) for x in (q, qd, qdd)]
             torques = recursion.inverse(self.chain, rates[0], rates[1], rates[2])
-            tau = model.gathered(driven(drives_of(arm), torques, None, rates[1]))
+            tau = model.gathered(driven(drives, torques, None, rates[1]))
             return np.asarray(np.array(tau, dtype=float) + rotor * qdd)
 
         return each_state(one, (arm.n,), *states_of(arm, q=q, qd=qd, qdd=qdd))
@@ -61,10 +62,11 @@ class RegroupedArm:
     def forward(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> Floats:
         """Forward dynamics: (n,) or (B, n)."""
         arm, model, rotor = self.arm, self.chain.model, rotor_inertia(self.arm).tolist()
+        drives = drives_of(arm)
 
         def one(q: Floats, qd: Floats, tau: Floats) -> Floats:
             rates = model.rates(qd.tolist())
-            right = tau - np.array(model.gathered(driven(drives_of(arm), [0.0] * len(rates), None, rates)))
+            right = tau - np.array(model.gathered(driven(drives, [0.0] * len(rates), None, rates)))
             try:
                 qdd = composite.forward(self.chain, model.rates(q.tolist()), rates, right.tolist(), rotor)
             except ZeroDivisionError:

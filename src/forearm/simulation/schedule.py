@@ -187,8 +187,17 @@ class Schedule:
 
     def value(self, t: float) -> Array:
         """The values (n,) at one time."""
-        row: Array = self.values_at([t])[0]
-        return row
+        if not (isinstance(t, int | float) and self.times[0] <= t < np.inf):
+            return np.asarray(self.values_at([t])[0])  # which says what is wrong
+        last = len(self.times) - 1
+        before = int(self.times.searchsorted(t, side="right")) - 1
+        low = self.values[before]
+        if self.how == "hold" or not last:
+            return np.array(low)
+        # as `values_at`, without its arrays
+        after = min(before + 1, last)
+        part = (t - self.times[before]) / (self.times[after] - self.times[before]) if before < last else 0.0
+        return np.asarray(low + part * (self.values[after] - low))
 
     def values_at(self, ts: ArrayLike) -> Array:
         """The values (m, n) at times (m,), in any order."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -160,15 +161,19 @@ class Graph:
             if result.graph is not self:
                 raise InputError("symbols: a result belongs to another graph; use the graph that created it.")
             marks[result.node] = 1
-        for place in range(len(marks) - 1, -1, -1):
-            if marks[place] and self.kinds[place] >= CHOOSE:
+        kinds, left, right = self.kinds, self.left, self.right
+        place = marks.rfind(1)
+        while place >= 0:  # from one needed node to the one before it
+            kind = kinds[place]
+            if kind >= CHOOSE:
                 for operand in self.operands(place):
                     marks[operand] = 1
-            elif marks[place] and self.kinds[place] >= MUL:
-                marks[self.left[place]] = 1
-                if self.right[place] >= 0:
-                    marks[self.right[place]] = 1
-        return [place for place, mark in enumerate(marks) if mark]
+            elif kind >= MUL:
+                marks[left[place]] = 1
+                if right[place] >= 0:
+                    marks[right[place]] = 1
+            place = marks.rfind(1, 0, place)
+        return list(compress(range(len(marks)), marks))
 
     def forget(self, size: int) -> None:
         """Remove all nodes created since the graph had this many."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -53,6 +54,10 @@ class LookupTable:
 
     def slope(self) -> LookupTable:
         """Its derivative; at a break that of the piece that begins there."""
+        return self._slope
+
+    @cached_property
+    def _slope(self) -> LookupTable:
         pieces = [tuple(k * c for k, c in enumerate(piece))[1:] for piece in self.pieces]
         return LookupTable(self.breaks, tuple(piece if len(piece) > 1 else (*piece, 0.0) for piece in pieces))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ from dynamics.elastic_cases import elastic_arms, elastic_state, with_springs
 
 import forearm as fa
 from forearm import Arm, InputError, Joint, ModelError, dynamics
-from forearm.codegen.functions import FUNCTIONS, trace
+from forearm.codegen.functions import FUNCTIONS, Traced, trace
 from forearm.codegen.generate import LANGUAGES, generate, program_for
+from forearm.codegen.program import Program
 from forearm.codegen.tracing import Tracing
 from forearm.kernels.function_names import ELASTIC
 from forearm.reduction.symbolic import chosen_parameters
@@ -71,9 +73,14 @@ def assert_true(found: dict[str, Any], arm: Arm, function: str, g: dict[str, Arr
         assert_close(found[name], value, 1e-12 * growth, f"{function} of {arm.name}, {name}")
 
 
+@cache
+def traced_of(arm: Arm, function: str, parameters: tuple[str, ...]) -> tuple[Traced, dict[str, float]]:
+    chosen = chosen_parameters(arm, parameters)
+    return trace(Tracing(arm, chosen), [FUNCTIONS[function]]), chosen
+
+
 def by_graph(arm: Arm, function: str, g: dict[str, Array], **values: Any) -> dict[str, Any]:
-    chosen = chosen_parameters(arm, values.pop("parameters", ()))
-    traced = trace(Tracing(arm, chosen), [FUNCTIONS[function]])
+    traced, chosen = traced_of(arm, function, tuple(values.pop("parameters", ())))
     entries = {f"{name}[{i}]": float(x) for name, row in g.items() for i, x in enumerate(row)}
     return dict(evaluate(traced.graph, traced.results, entries | chosen | values.pop("values", {})))
 
@@ -86,25 +93,27 @@ def test_by_the_graph(name: str, function: str) -> None:
         assert_true(by_graph(arm, function, g), arm, function, g)
 
 
+@cache
+def written(name: str, function: str) -> Program:
+    """For all languages; libraries of one process must not share a name."""
+    return program_for(ARMS[name], function, name=f"springs {name}")
+
+
 @pytest.mark.slow
 @EVERY
 @pytest.mark.parametrize(("name", "function"), WRITTEN)
 @pytest.mark.sweep(first=8)
 def test_in_every_language(name: str, function: str, language: str, tmp_path: Path) -> None:
     arm = ARMS[name]
-    # libraries of one process must not share a name
-    program, g = program_for(arm, function, name=f"springs {name}"), given_for(arm, 3)
-    assert_true(run(program, language, tmp_path, g), arm, function, g)
+    g = given_for(arm, 3)
+    assert_true(run(written(name, function), language, tmp_path, g), arm, function, g)
 
 
 @pytest.mark.slow
 @EVERY_OTHER
 def test_in_other_languages(language: str, tmp_path: Path) -> None:
     checks = [(ARMS[name], function, given_for(ARMS[name], 4)) for name, function in WRITTEN]
-    jobs = [
-        Job(program_for(arm, function, name=f"springs{k}"), [g])
-        for k, (arm, function, g) in enumerate(checks)
-    ]
+    jobs = [Job(written(*case), [g]) for case, (_, _, g) in zip(WRITTEN, checks, strict=True)]
     for (arm, function, g), (found,) in zip(checks, run_jobs(language, jobs, tmp_path), strict=True):
         assert_true(found, arm, function, g)
 

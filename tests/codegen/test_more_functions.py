@@ -4,7 +4,9 @@ Text: what the reference says.
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +18,7 @@ from codegen.running import run, runner
 from codegen.test_functions import ARMS, LOADED
 from codegen.test_parameters import other_values, with_values
 from codegen.test_simulation_step import ARMS as STEPPED
-from codegen.test_simulation_step import (
-    SAME,
-    H,
-    first_state,
-    in_machine_code,
-    method_of,
-    opened,
-    pushed,
-    start,
-)
+from codegen.test_simulation_step import SAME, H, by_rk4, first_state, program_of, pushed
 from codegen.truths import GENERAL, Given, assert_close, assert_true, given
 from control.test_code import ARMS as DRIVEN
 from control.test_code import PYTHON, TOLERANCE, samples, volts
@@ -45,6 +38,9 @@ POSE, SOLVED = 1e-10, 1e-9
 STEPS = 12
 GEARED = fa.load(Path(__file__).parents[1] / "data" / "geared.toml")
 INVERSE = {"puma560": fa.load("puma560").rigid(), "stanford": fa.load("stanford").rigid()}
+
+
+programs = cache(program_for)  # once for all languages
 
 
 def posed(arm: Arm) -> dict[str, Any]:
@@ -76,7 +72,7 @@ def assert_all_functions(
         arm = ARMS[name]
         rows = [given(arm, seed) for seed in seeds]
         for function in GENERAL:
-            jobs.append(Job(program_for(arm, function, name=f"f{k}_{function}"), [g._asdict() for g in rows]))
+            jobs.append(Job(programs(arm, function, name=f"f{k}_{function}"), [g._asdict() for g in rows]))
             checks.append((arm, function, rows))
     for (arm, function, rows), made in zip(checks, run_jobs(language, jobs, folder), strict=True):
         for g, outputs in zip(rows, made, strict=True):
@@ -102,13 +98,13 @@ def test_what_iterates_decides_and_is_prepared(language: str, tmp_path: Path) ->
     """Inverse kinematics in both ways, accelerations under gears, and open parameters."""
     arm, g = INVERSE["puma560"], given(GEARED, 3)
     state, tree = posed(arm), given(ARMS["tree"], 5)
-    both = program_for(ARMS["tree"], ("inverse_dynamics", "inertia_matrix"), "all", name="both")
+    both = programs(ARMS["tree"], ("inverse_dynamics", "inertia_matrix"), "all", name="both")
     other = other_values(ARMS["tree"], list(both.parameters))
     g = g._replace(tau=dynamics.inverse(GEARED, g.q, g.qd, g.qdd))
     jobs = [
-        Job(program_for(arm, "inverse_kinematics", name="closed"), [state]),
-        Job(program_for(arm, "numeric_inverse_kinematics", name="steps"), [state]),
-        Job(program_for(GEARED, "forward_dynamics", name="under_load"), [g._asdict()]),
+        Job(programs(arm, "inverse_kinematics", name="closed"), [state]),
+        Job(programs(arm, "numeric_inverse_kinematics", name="steps"), [state]),
+        Job(programs(GEARED, "forward_dynamics", name="under_load"), [g._asdict()]),
         Job(both, [tree._asdict()], np.array([*other.values()])),
     ]
     closed, steps, under_load, prepared = run_jobs(language, jobs, tmp_path)
@@ -153,22 +149,22 @@ def test_inverse_kinematics_of_other_arms(language: str, tmp_path: Path) -> None
             np.testing.assert_allclose(made[name], array, rtol=0.0, atol=1e-8, equal_nan=True)
 
 
-def steps(name: str, is_open: bool, folder: Path) -> tuple[Job, Any]:
+@cache
+def steps(name: str, is_open: bool) -> tuple[Job, Any]:
     """Steps of a simulation, each from the state of generated Python, and the states of machine code."""
-    arm = STEPPED[name]
-    title = f"step_{name.replace(' ', '_')}"
-    program = step_program(arm, "rk4", "torque", opened(arm) if is_open else [], title)
+    arm, program = STEPPED[name], program_of(name, is_open)
     first, states = first_state(arm, TracedPlant(arm, voltage=False)), list[dict[str, Any]]()
     state = {a.name: np.array(getattr(first, a.name)) for a in program.inputs[:-2]}
-    call = runner(program, "python", folder)
-    for k in range(STEPS):
-        states.append(state | {"tau": np.array(pushed(arm, k)), "h": np.array([H])})
-        state = {key.removesuffix("_next"): value for key, value in call(states[-1], None).items()}
-    return Job(program, states), in_machine_code(arm, method_of("rk4"), *start(arm))[0]
+    with tempfile.TemporaryDirectory() as folder:
+        call = runner(program, "python", Path(folder))
+        for k in range(STEPS):
+            states.append(state | {"tau": np.array(pushed(arm, k)), "h": np.array([H])})
+            state = {key.removesuffix("_next"): value for key, value in call(states[-1], None).items()}
+    return Job(program, states), by_rk4(name)[0]
 
 
 def assert_steps(language: str, names: dict[str, bool], folder: Path) -> None:
-    jobs, truths = zip(*(steps(name, is_open, folder) for name, is_open in names.items()), strict=True)
+    jobs, truths = zip(*(steps(name, is_open) for name, is_open in names.items()), strict=True)
     for truth, rows in zip(truths, run_jobs(language, jobs, folder), strict=True):
         for k, made in enumerate(rows):
             found = np.concatenate([made["q_next"], made["qd_next"]])
@@ -236,9 +232,9 @@ def test_controllers(language: str, laws: list[str], tmp_path: Path) -> None:
 def test_another_grammar_reads_structured_text() -> None:
     """That of blark, which reads what TwinCAT does."""
     blark = pytest.importorskip("blark.parse", reason="blark is not installed")
-    programs = [program_for(GEARED, "inverse_dynamics", ["gravity"]), loops().program()]
-    programs += [replace(programs[0], single=True)]
-    for program in programs:
+    made = [program_for(GEARED, "inverse_dynamics", ["gravity"]), loops().program()]
+    made += [replace(made[0], single=True)]
+    for program in made:
         parsed = blark.parse_source_code(MORE["st"].write(program)[0])
         assert parsed.exception is None, parsed.exception
 
@@ -246,11 +242,11 @@ def test_another_grammar_reads_structured_text() -> None:
 @pytest.mark.long
 def test_big_programs_of_cuda_compile(tmp_path: Path) -> None:
     needs("cuda")
-    programs = [program_for(ARMS["panda"], function, name=f"p_{function}") for function in GENERAL]
-    programs += [step_program(STEPPED["gears and bearings"], "rk4", "torque", name="p_step")]
-    for program in programs:
+    made = [program_for(ARMS["panda"], function, name=f"p_{function}") for function in GENERAL]
+    made += [step_program(STEPPED["gears and bearings"], "rk4", "torque", name="p_step")]
+    for program in made:
         write_all("cuda", program, tmp_path)
-    (tmp_path / "all.cu").write_text("".join(f'#include "{p.name}.cu"\n' for p in programs), encoding="ascii")
+    (tmp_path / "all.cu").write_text("".join(f'#include "{p.name}.cu"\n' for p in made), encoding="ascii")
     checked(
         ["nvcc", "-Werror", "all-warnings", "-arch=sm_80", "-cubin", "all.cu", "-o", "all.cubin"], tmp_path
     )

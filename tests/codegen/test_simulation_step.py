@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from drives.making import loaded_arm
 
 import forearm as fa
 from forearm.codegen.generate import step_program
+from forearm.codegen.program import Program
 from forearm.codegen.simulation_step import TracedPlant
 from forearm.drives.joint import held_freedoms
 from forearm.dynamics.explicit_methods import ExplicitMethod
@@ -81,9 +83,24 @@ def test_over_floats_as_in_machine_code(name: str, method: str) -> None:
     assert not any(plant.dry) or stood < STEPS * arm.n
 
 
+@cache
+def by_rk4(name: str) -> tuple[Any, int]:
+    """States in machine code, and how often a joint stood."""
+    rows, _, stood = in_machine_code(ARMS[name], method_of("rk4"), *start(ARMS[name]))
+    return rows, stood
+
+
 def opened(arm: fa.Arm) -> list[str]:
     """Parameters to leave open: inertias, gravity and friction."""
     return [arm.moving.bodies[-1].joint.child, "gravity.z", f"{arm.joints[0].name}.friction"]
+
+
+@cache
+def program_of(name: str, is_open: bool) -> Program:
+    """For all languages."""
+    arm = ARMS[name]
+    parameters = opened(arm)[: 3 if any(held_freedoms(arm)) else 2] if is_open else []
+    return step_program(arm, "rk4", "torque", parameters, f"step of {name}")
 
 
 @pytest.mark.slow
@@ -91,11 +108,9 @@ def opened(arm: fa.Arm) -> list[str]:
 @pytest.mark.parametrize(("name", "is_open"), [("gears and bearings", False), ("dry", True), ("rigid", True)])
 @pytest.mark.sweep
 def test_as_generated_code(language: str, name: str, is_open: bool, tmp_path: Path) -> None:
-    arm = ARMS[name]
-    parameters = opened(arm)[: 3 if any(held_freedoms(arm)) else 2] if is_open else []
-    program = step_program(arm, "rk4", "torque", parameters, "sim_step")
+    arm, program = ARMS[name], program_of(name, is_open)
     call = runner(program, language, tmp_path)
-    truth, _, stood = in_machine_code(arm, method_of("rk4"), *start(arm))
+    truth, stood = by_rk4(name)
     first = first_state(arm, TracedPlant(arm, voltage=False))
     state = {a.name: np.array(getattr(first, a.name)) for a in program.inputs[:-2]}
     for k in range(STEPS):

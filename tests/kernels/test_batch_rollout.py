@@ -40,7 +40,7 @@ def arm_of(name: str) -> fa.Arm:
         )
         return arm_of("sticks").with_drives(motor=motor)
     if name == "gears":
-        return loaded_arm("chain", 1, 3)
+        return loaded_arm("chain", 1, 2)
     if name == "sticks":
         return random_arm(5, 3, "modified", drives=False).with_drives(friction=DRY)
     return random_arm(5, 3, "modified", drives=False)

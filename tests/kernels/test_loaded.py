@@ -29,9 +29,9 @@ SINGLE, SINGLE_SOLVED = 1e-4, 1e-2
 SLOPE = 1e-6  # of differences by seven points, where Stribeck's curve is steep
 ARMS: dict[str, fa.Arm] = {
     "one": loaded_arm("turning", 3, 1),
-    "chain": loaded_arm("chain", 6, 3),
+    "chain": loaded_arm("chain", 6, 2),
     "bad gears": with_efficiency(loaded_arm("chain", 5, 3), 2),
-    "tree": loaded_arm("tree", 4, 4),
+    "tree": loaded_arm("tree", 4, 3),
     "followers": loaded_arm("followers", 7, 2),
 }
 EVERY = pytest.mark.parametrize("name", ARMS)
@@ -131,7 +131,7 @@ import threading
 import numpy as np, forearm as fa
 from drives.making import loaded_arm
 from forearm.kernels.rollout import PlantOptions, Simulator
-arm = loaded_arm("chain", 6, 3)
+arm = loaded_arm("chain", 6, 2)
 q, qd, tau = np.random.default_rng(0).uniform(0.2, 1.8, (3, 40000, arm.n))
 def work():
     if {function!r} == "forward_dynamics":

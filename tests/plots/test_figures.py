@@ -300,18 +300,23 @@ def test_names_are_shown_as_they_are_or_without_their_middle(name: str, text: st
     assert shown(name) == text
 
 
+@cache
+def plain(suffix: str) -> bytes:
+    return figure_bytes(sines("chain2", events=()).plot(), suffix)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", FORMATS)
 @pytest.mark.sweep(first=1)
 def test_the_same_figure_has_the_same_bytes_whatever_is_set_elsewhere(suffix: str) -> None:
     from matplotlib import style
 
-    plain = figure_bytes(sines("chain2", events=()).plot(), suffix)
+    usual = plain(suffix)
     with style.context(
         ["dark_background", {"lines.linewidth": 9.0, "font.size": 30.0, "savefig.transparent": True}]
     ):
         made = sines("chain2", events=()).plot()
-        assert figure_bytes(made, suffix) == plain
+        assert figure_bytes(made, suffix) == usual
     assert made.axes[0].lines[0].get_linewidth() == LINE
 
 
@@ -398,6 +403,6 @@ def test_without_matplotlib_it_is_said_what_to_install(monkeypatch: pytest.Monke
 
 @pytest.mark.slow
 def test_a_figure_shows_itself_in_a_notebook() -> None:
-    figure = sines(fa.load("chain2").rigid()).plot()
-    assert figure._repr_png_() == figure_bytes(sines(fa.load("chain2").rigid()).plot())
+    figure = sines("chain2", events=()).plot()
+    assert figure._repr_png_() == plain(".png")
     assert pickle.loads(pickle.dumps(figure)).get_axes()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tools import starts
 import forearm as fa
 from forearm.cli.main import main
 from forearm.kinematics.limits import limits_of
+from forearm.viewer import headless
 from forearm.viewer.arm_code import arm_code
 from forearm.viewer.headless import in_node
 from forearm.viewer.traced_functions import with_point
@@ -27,7 +29,7 @@ ARMS = {
     "panda": lambda: fa.load("panda"),
     "friction and motors": lambda: fa.load("puma560"),
     "sliding joint": lambda: fa.load("stanford"),
-    "tree, followers, a base that stands askew": lambda: _askew(random_arm(13, 4, tree=True, mimic=True)),
+    "tree, followers, a base that stands askew": lambda: _askew(random_arm(5, 3, tree=True, mimic=True)),
     "gears and Stribeck": lambda: fa.load(Path(__file__).parents[1] / "data" / "geared.toml"),
 }
 
@@ -37,6 +39,15 @@ def _askew(arm: fa.Arm) -> fa.Arm:
     T[:3, :3] = [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     T[:3, 3] = 0.2, -0.1, 0.4
     return arm.replace(base=T)
+
+
+code_of = cache(arm_code)
+
+
+@pytest.fixture(autouse=True)
+def _code_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code of an arm is written once for all tests: it is most of their time."""
+    monkeypatch.setattr(headless, "arm_code", code_of)
 
 
 def state(arm: fa.Arm, seed: int = 3) -> tuple[np.ndarray[Any, Any], ...]:
@@ -212,7 +223,7 @@ def test_a_point_in_the_hand_is_a_payload_over_any_scalar() -> None:
 
 def test_code_is_the_same_text_every_time() -> None:
     arm = fa.load("stanford")
-    text = arm_code(arm)
+    text = code_of(arm)
     assert text == arm_code(fa.load("stanford"))
     assert text.isascii()
     assert "</" not in text

@@ -252,14 +252,15 @@ def _course(found: FittedArm) -> FitCourse:
     before = Prediction(given, given.values())
     every = 1 + sum(fitting.total(log) for log in range(len(fitting.sources))) // MOST_SHOWN
     parts: list[tuple[Floats, ...]] = []
-    agreements = []
+    agreements, nothing = [], np.zeros((0, model.arm.n))
+    none = agreement_of(nothing > 0.0, nothing, [nothing] * 3)  # of a log shorter than what is averaged
     for log, (source, new) in enumerate(zip(fitting.sources, found.predictions, strict=True)):
         blocks = []
         for rows in compared(source, model, (new, before, found.left_out[log])):
             blocks.append(agreement_of(rows.usable, rows.measured, rows.predicted))
             shown = (rows.t, rows.speed, rows.measured, *rows.predicted[:2])
             parts.append((*(a[::every] for a in shown), np.full(len(rows.t[::every]), float(log))))
-        agreements.append(sum(blocks[1:], blocks[0]))
+        agreements.append(sum(blocks, none))
     t, speed, measured, predicted, old, log_of = (np.concatenate(a) for a in zip(*parts, strict=True))
     return FitCourse(t, log_of, speed, measured, predicted, old, agreements)
 

@@ -89,11 +89,14 @@ class Solver:
 
     def bounds(self, limits: bool, near: Floats | None) -> Floats:
         """`limits.bounds_of` for the branches of a pose, (m, 3 n), finite as machine code needs them."""
-        if near is None and limits in self._bounds:
-            return self._bounds[limits]
-        row = np.clip(bounds_of(self.arm, limits, near), -LARGEST, LARGEST).ravel()
-        made = np.tile(row, (self.count, 1))
-        return made if near is not None else self._bounds.setdefault(limits, made)
+        if limits not in self._bounds:
+            row = np.clip(bounds_of(self.arm, limits, None), -LARGEST, LARGEST).ravel()
+            self._bounds[limits] = np.tile(row, (self.count, 1))
+        made = self._bounds[limits]
+        if near is not None:
+            made = made.copy()
+            made[:, -len(near) :] = near
+        return made
 
     def seen(self, q: Floats, T: Floats) -> tuple[Floats, Floats]:
         """Errors (B,) of the hand at q (B, n) from T (B, 4, 4), the larger of distance and angle, or the

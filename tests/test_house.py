@@ -40,7 +40,7 @@ DEFERRED_EXCEPTIONS = {
     ("identification.logs_against_model", "plots.logs"),
     ("identification.result", "plots.logs"),
     ("control.comparison", "plots.control"),
-    ("kinematics.closed_form.evaluated", "kernels.kernel"),
+    ("kinematics.closed_form.solver", "kernels.closed_form_ik"),
     ("kernels.kernel", "frameworks.torch_functions"),
     ("kernels.kernel", "frameworks.casadi_external"),
     ("kernels.kernel", "frameworks.jax_functions"),

@@ -14,7 +14,7 @@ from forearm.codegen.program import Argument
 from forearm.codegen.traced_drives import inputs
 from forearm.codegen.tracing import Tracing
 from forearm.kinematics.limits import is_periodic
-from forearm.kinematics.newton import Bounds, NewtonState, PoseTask, goes_on, run_nearby, step
+from forearm.kinematics.newton import Bounds, NewtonState, PoseTask, full_step, goes_on, run_nearby, step
 from forearm.model import Scalar
 from forearm.symbols import Graph
 
@@ -70,6 +70,19 @@ def traced_run(arm: Arm, attitude: bool, ways: int | None) -> Traced:
         results,
         tuple(Argument(name, (size,), "") for name, size in ({"q": n} | sizes).items()),
         tuple(Argument(name, table.shape, "") for name, table in results.items()),
+    )
+
+
+def traced_full_step(arm: Arm, attitude: bool) -> Traced:
+    """The configuration `after` a whole step from q to a pose T."""
+    tracing, n = Tracing(arm, {}), arm.n
+    target = _rows(inputs(tracing.graph, "T", 12), 4)
+    after = full_step(tracing.hand_at, target, tracing.q, attitude)
+    return Traced(
+        tracing.graph,
+        {"after": np.array(after, dtype=object)},
+        (Argument("q", (n,), ""), Argument("T", (12,), "")),
+        (Argument("after", (n,), ""),),
     )
 
 

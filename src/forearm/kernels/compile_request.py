@@ -45,7 +45,8 @@ def made(
     """The metadata and the object file. `part` is "single", "batch" or "each"."""
     name = name_of(request)
     # A long arm's derivatives are computed column by column, so those of a single state fill the lanes too.
-    is_alone = part == "single" and not (isinstance(request, CompileRequest) and has_long_slopes(request))
+    wide = has_long_slopes(request) if isinstance(request, CompileRequest) else request.in_one
+    is_alone = part == "single" and not wide
     target = host(request.dtype, 1 if is_alone else None, request.cpu)
     if isinstance(request, TracedRequest) and not request.contract:
         target = replace(target, fused=False)

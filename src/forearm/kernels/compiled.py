@@ -53,12 +53,13 @@ class TracedRequest:
     dtype: str
     cpu: str
     contract: bool = True  # whether a product and the sum it is added to may be fused (FMA)
+    in_one: bool = False  # whether "single", in vector lanes, serves as "batch" too
     parameters: tuple[str, ...] = ()
 
     @property
     def key(self) -> object:
         """Everything that determines what the code computes."""
-        return "traced", self.functions, self.made_of, self.dtype, self.cpu, self.contract
+        return "traced", self.functions, self.made_of, self.dtype, self.cpu, self.contract, self.in_one
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,8 @@ class Compiled:
 
     def part(self, name: str) -> Native:
         """A part from memory, from the cache, or compiled now."""
+        if isinstance(self.request, TracedRequest) and self.request.in_one:
+            name = "single"
         return self._parts.get(name) or self._found(name)
 
     def _found(self, part: str) -> Native:

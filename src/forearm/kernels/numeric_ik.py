@@ -53,6 +53,18 @@ def newton_function(arm: Arm, attitude: bool, ways: int | None) -> TracedFunctio
 
 
 @lru_cache(maxsize=32)
+def full_step_function(arm: Arm, attitude: bool) -> TracedFunction:
+    """A whole Newton step, as in `codegen.newton.traced_full_step`."""
+
+    def traced() -> Traced:
+        from forearm.codegen.newton import traced_full_step
+
+        return traced_full_step(arm, attitude)
+
+    return compile_function(traced, "full_step", key=("full_step", arm, attitude), arm=arm, in_one=True)
+
+
+@lru_cache(maxsize=32)
 def reacher_of(
     arm: Arm, link: str | None, position_only: bool, limits: bool, cpu: str | None = None
 ) -> Reacher:

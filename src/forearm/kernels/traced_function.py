@@ -81,13 +81,15 @@ def compile_function(
     dtype: str = "float64",
     cpu: str | None = None,
     contract: bool = True,
+    in_one: bool = False,
 ) -> TracedFunction:
     """A function on the graph as machine code, from the cache if the same was compiled before.
 
     Code is identified by everything that the graph computes. If tracing is slow, pass a function that traces
     and a `key` of everything that it traces from: then nothing is traced when the code is cached. `arm` is
     the arm that the function belongs to, for messages; `dtype` and `cpu` are those of `fa.compile`. Without
-    `contract` each operation is rounded separately, like Python floats: no fused multiply-add.
+    `contract` each operation is rounded separately, like Python floats: no fused multiply-add. With `in_one`
+    the code for many states serves for one, too, which halves the time to compile.
     """
     if not name.isascii() or not name.isidentifier():
         raise InputError(f"compile_function, name: expected letters, digits and _, got {shorten(name)}.")
@@ -97,7 +99,7 @@ def compile_function(
         found = traced() if callable(traced) else traced
         traced, made_of = found, content_of(found, "compile_function")
     trace = traced if callable(traced) else lambda: traced
-    return TracedFunction(TracedRequest((name,), trace, made_of, arm, dtype, chosen(cpu), contract))
+    return TracedFunction(TracedRequest((name,), trace, made_of, arm, dtype, chosen(cpu), contract, in_one))
 
 
 def content_of(traced: Traced, where: str) -> list[Any]:

@@ -43,6 +43,8 @@ class IKResult:
         message: summary in words.
         undetermined: names of joints that can move while the hand stays fixed.
         nearest: the nearest configuration, if requested and the pose is not reached; else None.
+        certain: how many of the branches the closed form proves: all, unless the arm's axes meet only nearly
+            and the pose is beside a singular one, where the others come from a search and one may be missing.
     """
 
     q: Floats
@@ -51,6 +53,7 @@ class IKResult:
     message: str
     undetermined: tuple[str, ...] = ()
     nearest: Nearest | None = None
+    certain: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,12 +65,14 @@ class IKBatch:
         valid: (B, branches), whether a branch exists.
         reachable: (B,), whether some branch is valid.
         singular: (B,), whether the hand cannot move in every direction at a valid branch.
+        certain: (B,), how many of the valid branches are certain, as in `IKResult`.
     """
 
     q: Floats
     valid: Truths
     reachable: Truths
     singular: Truths
+    certain: NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ machine precision.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -14,7 +16,7 @@ from forearm.values import LARGEST, as_floats, broadcast_states, is_number
 Floats = NDArray[np.float64]
 # Tolerance of R^T R from 1, for rotations given with six decimals; they are then orthonormalised.
 ORTHONORMAL = 1e-5
-EXACT = 1e-14  # deviations below this are left unchanged
+EXACT = 1e-12  # norm of a pose's deviation below which it is used as given
 LAST_ROW = (0.0, 0.0, 0.0, 1.0)
 
 
@@ -61,7 +63,11 @@ def as_poses(T: ArrayLike, what: str = "T") -> tuple[Floats, bool]:
             f"{what}: expected a pose of shape (4, 4) or poses of shape (B, 4, 4), got {poses.shape}."
         )
     single = poses.ndim == 2
+    with np.errstate(over="ignore", invalid="ignore"):  # non-finite values are refused below
+        exact = _is_exact(poses.tolist() if single else poses.transpose(1, 2, 0))
     poses = poses.reshape(-1, 4, 4)
+    if np.all(exact):
+        return poses, single
 
     def refuse(bad: NDArray[np.bool_], reason: str) -> None:
         if bad.any():
@@ -89,9 +95,19 @@ def as_poses(T: ArrayLike, what: str = "T") -> tuple[Floats, bool]:
         np.linalg.det(R) < 0.0,
         "the upper left 3x3 is a reflection; a rotation has determinant 1, so reverse one axis",
     )
-    made = nearer_rotation(nearer_rotation(R))
-    poses[:, :3, :3] = np.where((off > EXACT)[:, None, None], made, R)
+    # Only deviating poses are changed, so that no result depends on the other poses.
+    poses[:, :3, :3] = np.where(np.reshape(exact, (-1, 1, 1)), R, nearer_rotation(nearer_rotation(R)))
     return poses, single
+
+
+def _is_exact(rows: Any) -> Any:
+    """Whether four rows of four values, or arrays, are poses up to rounding: R R^T = 1, 0 0 0 1, det R."""
+    (a, b, c, x), (d, e, f, y), (g, h, i, z), (r, s, t, u) = rows
+    wrong = [a * a + b * b + c * c - 1.0, d * d + e * e + f * f - 1.0, g * g + h * h + i * i - 1.0]
+    wrong += [a * d + b * e + c * f, a * g + b * h + c * i, d * g + e * h + f * i, r, s, t, u - 1.0]
+    squares = sum(w * w for w in wrong)
+    right_handed = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g) > 0.0
+    return (squares <= EXACT * EXACT) & right_handed & (abs(x) + abs(y) + abs(z) <= LARGEST)
 
 
 def nearer_rotation(R: Floats) -> Floats:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import ModelError
+from forearm.symbols.scalars import Scalar, choose, maximum, minimum, rounded
 
 Floats = NDArray[np.float64]
 # A joint that exceeds its limit by at most this (rad, m) counts as at the limit.
@@ -69,19 +70,42 @@ def placed(arm: Arm, q: Floats, limits: bool, near: Floats | None) -> tuple[Floa
 
     Of several turns within the limits, the nearest to `near` is taken, or to the middle of the range.
     """
-    if limits:
-        lower, upper = limits_of(arm)
-        centre = middle(arm) if near is None else near
-    else:
-        lower, upper = np.full(arm.n, -np.inf), np.full(arm.n, np.inf)
-        centre = np.zeros(arm.n) if near is None else near
+    lower, upper, centre = bounds_of(arm, limits, near)
     with np.errstate(invalid="ignore"):  # nonexistent branches are NaN
-        wanted = np.round((centre - q) / TURN)
-        least, most = np.ceil((lower - AT_LIMIT - q) / TURN), np.floor((upper + AT_LIMIT - q) / TURN)
-        k = np.where(least <= most, np.clip(wanted, least, np.maximum(most, least)), wanted)
-        moved = np.where(is_revolute(arm), q + TURN * k, q)
-        inside = (moved >= lower - AT_LIMIT) & (moved <= upper + AT_LIMIT)
+        moved = np.where(is_revolute(arm), turned(q, lower, upper, centre), q)
+        inside = excess(moved, lower, upper) <= AT_LIMIT
         return np.where(inside, np.clip(moved, lower, upper), moved), np.asarray(inside.all(axis=-1))
+
+
+def bounds_of(arm: Arm, limits: bool, near: Floats | None) -> Floats:
+    """What `placed` goes by, (3, n): lower and upper limits, infinite if not enforced, and the configuration
+    near which whole turns are chosen.
+    """
+    if limits:
+        return np.stack([*limits_of(arm), middle(arm) if near is None else near])
+    return np.stack(
+        [np.full(arm.n, -math.inf), np.full(arm.n, math.inf), np.zeros(arm.n) if near is None else near]
+    )
+
+
+def turned(x: Scalar, lower: Scalar, upper: Scalar, centre: Scalar) -> Scalar:
+    """An angle shifted by whole turns: of those within the limits the nearest to the centre, or of all if
+    none is within. Over any scalar.
+    """
+    wanted = rounded((centre - x) / TURN)
+    least, most = -floor((x - lower + AT_LIMIT) / TURN), floor((upper + AT_LIMIT - x) / TURN)
+    return x + TURN * choose(most, least, wanted, minimum(maximum(wanted, least), most))
+
+
+def floor(x: Scalar) -> Scalar:
+    """The largest integer that is not above x. Over any scalar."""
+    nearest = rounded(x)
+    return choose(x, nearest, nearest - 1.0, nearest)
+
+
+def excess(x: Scalar, lower: Scalar, upper: Scalar) -> Scalar:
+    """By how much a coordinate exceeds its limits, negative within. Over any scalar."""
+    return maximum(lower - x, x - upper)
 
 
 def differences(arm: Arm, first: Floats, second: Floats) -> Floats:
@@ -92,6 +116,5 @@ def differences(arm: Arm, first: Floats, second: Floats) -> Floats:
 
 def behind_limits(arm: Arm, q: Floats) -> Floats:
     """Excess of each joint of configurations (..., n) beyond its limits, 0 within."""
-    lower, upper = limits_of(arm)
-    behind: Floats = np.maximum(np.maximum(lower - q, q - upper), 0.0)
+    behind: Floats = np.maximum(excess(q, *limits_of(arm)), 0.0)
     return behind

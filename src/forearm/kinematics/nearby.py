@@ -57,6 +57,16 @@ def solve_nearby(
     return Nearby(found.reshape(q.shape), np.asarray(size <= TOLERANCE), size)
 
 
+def full_steps(arm: Arm, T: Floats, q: Floats, count: int, attitude: bool) -> Floats:
+    """Configurations (B, n) after whole steps to poses (B, 4, 4), whatever their errors then."""
+    from forearm.kernels.numeric_ik import full_step_function
+
+    step, rows = full_step_function(arm, attitude), T[:, :3].reshape(-1, 12)
+    for _ in range(count):
+        q = step(q, rows)
+    return q
+
+
 def newton_rows(
     arm: Arm,
     T: Floats,

@@ -192,6 +192,18 @@ def run_nearby(
     return at(made.q), made.squares
 
 
+def full_step(hand: Hand, target: Rows, q: Values, attitude: bool) -> list[Scalar]:
+    """The configuration after a whole step, even if the error grows: in a curved valley, steps that must
+    improve become short.
+    """
+    pose, J = hand(q)
+    e, _ = pose_error(target, pose, attitude)
+    J = J[: len(e)]
+    slope = [_product(column, e) for column in _columns(J)]
+    dq = _shortened(least_squares(J, e, slope, [1.0] * len(q), NEVER_SINGULAR))
+    return [x + d for x, d in zip(q, dq, strict=True)]
+
+
 def pose_error(wanted: Rows, pose: Rows, attitude: bool) -> tuple[list[Scalar], list[Scalar]]:
     """Error from a pose to the target, m and rad in base axes: displacement and rotation vector, and the
     squares of both. Without `attitude` the displacement only.

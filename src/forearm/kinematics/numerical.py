@@ -14,13 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError
 from forearm.kinematics.arguments import as_coordinates, as_poses
-from forearm.values import LARGEST, as_floats, check_kind, check_number, check_whole
+from forearm.values import check_kind, check_number, check_whole
 
 Floats = NDArray[np.float64]
 
 MOST_STARTS, MOST_STEPS = 1000, 10_000
 FINEST = 1e-12  # m and rad: below this is rounding
-EXACT = 1e-12  # norm of a pose's deviation below which it is used as given
 # of the tolerance is required of the machine code, so that other rounding does not contradict `solved`
 CLOSER = 0.99
 
@@ -181,27 +180,8 @@ def _of_many(solved: NDArray[np.bool_]) -> str:
 
 def poses_of(T: ArrayLike) -> tuple[Floats, bool]:
     """The first three rows of each pose, (B, 12), checked, and whether a single pose was given."""
-    what = "inverse_numeric, T"
-    poses = as_floats(T, what)
-    single = poses.ndim == 2
-    if poses.ndim not in (2, 3) or poses.shape[-2:] != (4, 4):
-        return as_poses(poses, what)  # refused there
-    with np.errstate(over="ignore", invalid="ignore"):  # non-finite values are reported by `as_poses`
-        exact = _is_exact(poses.tolist() if single else poses.transpose(1, 2, 0))
-    if not np.all(exact):
-        # Only deviating poses are changed, so that no result depends on the other poses.
-        poses = np.where(np.reshape(exact, (-1, 1, 1)), poses, as_poses(poses, what)[0])
-    return poses[..., :3, :].reshape(-1, 12), single
-
-
-def _is_exact(rows: Any) -> Any:
-    """Whether four rows of four values, or arrays, are poses up to rounding: R R^T = 1, 0 0 0 1, det R."""
-    (a, b, c, x), (d, e, f, y), (g, h, i, z), (r, s, t, u) = rows
-    wrong = [a * a + b * b + c * c - 1.0, d * d + e * e + f * f - 1.0, g * g + h * h + i * i - 1.0]
-    wrong += [a * d + b * e + c * f, a * g + b * h + c * i, d * g + e * h + f * i, r, s, t, u - 1.0]
-    squares = sum(w * w for w in wrong)
-    right_handed = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g) > 0.0
-    return (squares <= EXACT * EXACT) & right_handed & (abs(x) + abs(y) + abs(z) <= LARGEST)
+    poses, single = as_poses(T, "inverse_numeric, T")
+    return poses[:, :3].reshape(-1, 12), single
 
 
 def starts_of(arm: Arm, start: ArrayLike, count: int) -> Floats:

@@ -12,7 +12,6 @@ from kinematics.closed_form.wrist_arms import RIGHT, Array, apart, dh_arm, many,
 
 import forearm as fa
 from forearm.kinematics import forward
-from forearm.kinematics.closed_form.evaluated import MANY, hand_jacobian, hand_poses
 from forearm.kinematics.limits import limits_of
 
 EXACT = 1e-10
@@ -125,20 +124,3 @@ def test_of_a_family_a_member_within_the_limits_is_found() -> None:
         assert ((found.q >= lower) & (found.q <= upper)).all()
         assert misses(narrow, found.q, T) < EXACT
     assert np.abs(found.q[0] - near).max() < 1e-5
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["puma560", "stanford-dhanaraj3"])
-def test_many_postures_are_evaluated_as_few(name: str) -> None:
-    """Machine code and the reference give the same poses and Jacobians, and batches of either
-    size the same branches.
-    """
-    arm = fa.load(name)
-    q = np.random.default_rng(4).uniform(-1.0, 1.0, (MANY, arm.n))
-    few = slice(0, 50)
-    np.testing.assert_allclose(hand_poses(arm, q)[few], hand_poses(arm, q[few]), atol=1e-14)
-    np.testing.assert_allclose(hand_jacobian(arm, q)[few], hand_jacobian(arm, q[few]), atol=1e-14)
-    T = forward(arm, q[: MANY // 4])
-    large, small = many(arm, T), many(arm, T[few])
-    assert np.array_equal(large.valid[few], small.valid)
-    np.testing.assert_allclose(large.q[few], small.q, atol=1e-9)

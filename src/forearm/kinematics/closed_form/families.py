@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.kinematics.closed_form.checked import DOUBLE_ROOT, Checked
-from forearm.kinematics.closed_form.polishing import REACHED, polished
-from forearm.kinematics.closed_form.singular import free_joints, is_singular
+from forearm.kinematics.closed_form.checked import Checked
+from forearm.kinematics.closed_form.polishing import polished
+from forearm.kinematics.closed_form.singular import DOUBLE_ROOT, free_joints, is_singular
+from forearm.kinematics.closed_form.solver import REACHED, solver_of
 from forearm.kinematics.limits import differences, limits_of, placed
 from forearm.kinematics.numerical import inverse_numeric
 
@@ -24,7 +25,7 @@ STARTS = 4
 
 
 class Given(NamedTuple):
-    """Configurations (m, n) of one pose: which exist, are valid, are singular, and which joints can move
+    """Configurations (m, n) of one pose: which exist, are valid, singular, certain, and which joints can move
     while the hand stays fixed.
     """
 
@@ -32,6 +33,7 @@ class Given(NamedTuple):
     exists: Truths
     valid: Truths
     singular: Truths
+    certain: Truths
     free: Truths
 
 
@@ -39,8 +41,8 @@ def gathered(arm: Arm, T: Floats, found: Checked, limits: bool, near: Floats | N
     """The branches of the pose, with a family member within the limits if there is one, and the member
     reached from `near`.
     """
-    q, inside = placed(arm, found.q[0], limits, near)
-    given = Given(q, found.exists[0], found.exists[0] & inside, found.singular[0], found.free[0])
+    first = (found.q, found.exists, found.inside, found.singular, found.certain, found.free)
+    given = Given(*(values[0] for values in first))
     for k in np.flatnonzero(given.free.any(axis=-1) & ~given.valid):
         if not (_family(arm, given, given.q[k], given.free[k]) & given.valid).any():
             given = _brought_inside(arm, T, given, given.q[k])
@@ -74,7 +76,8 @@ def _with(arm: Arm, T: Floats, given: Given, chosen: Floats) -> Given:
         return given  # it is already among the branches
     free = free_joints(arm, chosen[None], T[None])[0] & is_odd
     family = np.flatnonzero(_family(arm, given, chosen, free))
-    new = Given(chosen[None], np.array([True]), np.array([True]), np.array([is_odd]), free[None])
+    here, certain = np.array([True]), np.array([solver_of(arm).is_exact])
+    new = Given(chosen[None], here, here, np.array([is_odd]), certain, free[None])
     at = len(given.q)
     if family.size:
         counted = family[given.valid[family]]

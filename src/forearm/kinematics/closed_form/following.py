@@ -13,9 +13,10 @@ from forearm.kinematics.answers import FollowedPath, PathEvent
 from forearm.kinematics.arguments import as_poses
 from forearm.kinematics.closed_form.checked import Checked, checked_branches
 from forearm.kinematics.closed_form.nearness import nearest_branch
-from forearm.kinematics.closed_form.polishing import REACHED, polished
+from forearm.kinematics.closed_form.polishing import polished
 from forearm.kinematics.closed_form.singular import is_singular, scaled_jacobian
-from forearm.kinematics.closed_form.solve import known_geometry
+from forearm.kinematics.closed_form.solve import known_solver
+from forearm.kinematics.closed_form.solver import REACHED
 from forearm.kinematics.limits import placed
 from forearm.values import as_finite, check_kind
 
@@ -37,14 +38,14 @@ def follow(arm: Arm, poses: ArrayLike, near: ArrayLike, *, limits: bool = True) 
         limits: whether to enforce the joint limits.
     """
     check_kind(limits, bool, "follow, limits")
-    geometry = known_geometry(arm)
+    solver = known_solver(arm)
     T, single = as_poses(poses)
     if single:
         raise InputError(
             "poses: expected a path of shape (B, 4, 4); for one pose use fa.kinematics.inverse with near."
         )
     last = as_finite(near, (arm.n,), "near")
-    found = checked_branches(arm, geometry, T)
+    found = checked_branches(solver, T, False, None)
     q = np.full((len(T), arm.n), np.nan)
     for k in range(len(T)):
         chosen = _nearest(arm, found, k, T[k], last, limits)

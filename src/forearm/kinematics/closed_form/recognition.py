@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.errors import ModelError
 from forearm.kinematics.closed_form.branches import Branch, solve
-from forearm.kinematics.closed_form.evaluated import hand_jacobian
 from forearm.kinematics.closed_form.geometry import (
     Geometry,
     Parallel,
@@ -23,10 +22,11 @@ from forearm.kinematics.closed_form.geometry import (
     spherical_geometry,
 )
 from forearm.kinematics.closed_form.joint3 import needs_quartic, third_joint
-from forearm.kinematics.closed_form.polishing import errors_at
 from forearm.kinematics.closed_form.position_ik import Third
 from forearm.kinematics.closed_form.quartic import third_joint_quartic
 from forearm.kinematics.closed_form.screws import MEETING, Screws, angle_between, meeting_point, screws_of
+from forearm.kinematics.jacobian import jacobian
+from forearm.kinematics.newton import pose_error
 from forearm.kinematics.poses import forward
 from forearm.portable import dot, norm
 
@@ -56,7 +56,7 @@ def geometry_of(arm: Arm) -> Geometry:
         raise _refusal(arm, found)
     rng = np.random.default_rng(1)
     q = (4.0 * rng.random((TRIALS, arm.n)) - 2.0) * np.array([1.0 if r else 0.3 for r in screws.revolute])
-    if np.linalg.svd(hand_jacobian(arm, q), compute_uv=False)[:, -1].max() < MOVES:
+    if np.linalg.svd(jacobian(arm, q)[:, : arm.n], compute_uv=False)[:, -1].max() < MOVES:
         what = "hand's origin" if arm.n == 3 else "hand"
         raise _refusal(
             arm,
@@ -157,9 +157,12 @@ def _trial(arm: Arm, geometry: Geometry, q: Floats) -> float:
     """Largest error of the best branch over some configurations."""
     T = forward(arm, q)
     found = branches_of(geometry, T)
-    count = found.shape[1]
-    errors = errors_at(arm, found.reshape(-1, arm.n), np.repeat(T, count, axis=0))
-    return float(errors.reshape(len(q), count).min(axis=1).max())
+    hand = forward(arm, found.reshape(-1, arm.n)).reshape(*found.shape[:2], 4, 4)
+    # one pose over all its branches: (3, 4, B, 1) beside (3, 4, B, m)
+    wanted, at = np.moveaxis(T, 0, -1)[..., None], np.moveaxis(hand, (0, 1), (2, 3))
+    _, squares = pose_error(list(wanted), list(at), attitude=arm.n != 3)
+    errors = np.nan_to_num(np.sqrt(np.max(squares, axis=0)), nan=np.inf)
+    return float(errors.min(axis=1).max())
 
 
 def _refusal(arm: Arm, reason: str) -> ModelError:

@@ -8,14 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.kinematics.closed_form.evaluated import hand_jacobian
-from forearm.kinematics.closed_form.polishing import REACHED, polished
-from forearm.kinematics.closed_form.screws import screws_of
+from forearm.kinematics.closed_form.polishing import polished
+from forearm.kinematics.closed_form.solver import REACHED, arm_length
+from forearm.kinematics.jacobian import jacobian
 
 Floats = NDArray[np.float64]
 Truths = NDArray[np.bool_]
 # Singular: the smallest singular value of the Jacobian, with lengths in arm lengths, is below this.
 SINGULAR = 1e-6
+# Two branches coincide if no joint differs by more (rad, m).
+SAME = 1e-6
+# Two singular ones coincide if they differ by no more: a double root of an equation met to REACHED is
+# known to its square root.
+DOUBLE_ROOT = 10.0 * REACHED**0.5
 # Joint displacement used to test whether the hand can be brought back without moving them back,
 # and the threshold of motion.
 TRY = 0.3
@@ -24,7 +29,7 @@ MOVED = 1e-3
 
 def scaled_jacobian(arm: Arm, q: Floats) -> Floats:
     """The Jacobian (B, 6 or 3, n) with lengths in units of the arm's length."""
-    J = hand_jacobian(arm, q)
+    J = jacobian(arm, q)[..., : arm.n, :]
     J[..., :3, :] /= arm_length(arm)
     return J
 
@@ -38,13 +43,6 @@ def is_singular(arm: Arm, q: Floats) -> Truths:
     made = np.zeros(len(q), dtype=bool)
     made[suspects] = np.linalg.svd(J[suspects], compute_uv=False)[:, -1] < SINGULAR
     return made
-
-
-def arm_length(arm: Arm) -> float:
-    """Length of the arm at q = 0, from joint to joint to the hand, m: converts lengths to angles."""
-    screws = screws_of(arm)
-    points = np.vstack([screws.p, screws.home[:3, 3]])
-    return max(float(np.linalg.norm(np.diff(points, axis=0), axis=-1).sum()), 1e-3)
 
 
 def free_joints(arm: Arm, q: Floats, T: Floats) -> Truths:

@@ -18,7 +18,7 @@ from forearm.kinematics.closed_form.geometry import Geometry, Parallel
 from forearm.kinematics.closed_form.recognition import branches_of, geometry_of
 from forearm.kinematics.closed_form.screws import screws_of
 from forearm.kinematics.limits import AT_LIMIT, bounds_of
-from forearm.symbols.scalars import Scalar, choose, sine
+from forearm.symbols.scalars import Scalar, choose, sin
 from forearm.values import LARGEST
 
 Floats = NDArray[np.float64]
@@ -60,7 +60,7 @@ def wrist_sine(geometry: Geometry, q: Any) -> Any:
     if not isinstance(geometry.carrier, Parallel) or geometry.wrist is None:
         return 1.0
     five = -q[..., 1] if geometry.backwards else q[..., 4]
-    return abs(sine(geometry.signs[4] * five + geometry.wrist.turns[1]))
+    return abs(sin(geometry.signs[4] * five + geometry.wrist.turns[1]))
 
 
 def least_regularity(miss: float) -> float:

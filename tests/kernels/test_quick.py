@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -35,7 +37,12 @@ def test_long_code_is_optimised_all_the_same(
 ) -> None:
     text, levels = "define <4 x double> @f(<4 x double> %x) {\n ret <4 x double> %x\n}\n", []
     machine = native._machine
-    monkeypatch.setattr(native, "_machine", lambda cpu, level: levels.append(level) or machine(cpu, level))
+
+    def noted(cpu: str, level: int) -> Any:
+        levels.append(level)
+        return machine(cpu, level)
+
+    monkeypatch.setattr(native, "_machine", noted)
     monkeypatch.setattr(native, "LONGEST_QUICK", factor * 4 * len(text))
     for how in ("quick", "optimised"):
         monkeypatch.setenv("FOREARM_COMPILE", how)

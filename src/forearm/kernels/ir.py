@@ -239,7 +239,9 @@ def _write_parts(
         before = {place: InMemory("%values", slots[place] * lanes) for place in some & slots.keys()}
         _write(inside, graph, [*sorted(some & constants), *part], before, absorbed, kept)
         inside.f.ret()
-        body.f.call(body.f.hoist(inside.f), frame)
+        written = inside.f.hoisted()
+        body.f.lines += written.lines
+        body.f.call(written.name, frame)
         most = max(most, len(slots) + len(free))
         free += [slots.pop(place) for place in sorted(slots) if last[place] == k]
     body.space(frame, most * lanes)

@@ -20,6 +20,7 @@ from arms import (
     potential_slope,
     random_arm,
 )
+from checking.balances import balance_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -116,7 +117,7 @@ def exceeded_by(arm: Arm, found: Balance) -> Array:
 @pytest.mark.sweep(first=2)
 def test_worst_case_of_built_in_arms(name: str) -> None:
     arm = load(name)
-    found = balance(arm)
+    found = balance_of(name)
     assert found.climbed
     assert_attained(arm, found)
     assert exceeded_by(arm, found).max() <= 1e-12
@@ -233,7 +234,7 @@ def test_counterweights_take_gravity_away(seed: int, style: Any, tree: bool, n: 
 @pytest.mark.sweep(first=2)
 def test_counterweights_of_built_in_arms(name: str) -> None:
     arm = load(name)
-    found = balance(arm)
+    found = balance_of(name)
     balanced = with_counterweights(arm, found.counterweights)
     left = np.abs(gravity_torque(balanced, posture(arm, 1, 200))).max()
     assert left <= CANCELLED * weight(balanced)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import DIFFERENCE, Array, every_kind, kinetic_energy, posture, random_arm
+from checking.balances import balance_of
 
 from forearm import DH, Arm, Frame, Friction, Hand, Joint, Limits, Link, ModelWarning, Motor, arms, load
 from forearm.arm.dh import MOST_RADIANS
@@ -400,7 +401,7 @@ def test_sound_arms_have_no_warnings(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         arm = load(name)
-    found = check(arm)
+    found = check(arm, balance_of(name))
     assert [(f.level, f.code) for f in found] == [("note", "gravity")]
 
 

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import posture, random_arm
+from checking.balances import balance_of
 
 import forearm as fa
 from forearm import Arm, Elasticity, Frame, Friction, Joint, Link, ModelError, Motor
 from forearm.arm.elastic import expanded, link_side
-from forearm.checking import Balance, Finding, balance, check
+from forearm.checking import Finding, balance, check
 from forearm.checking.bristles import DAMPED as BRISTLES_DAMPED
 from forearm.checking.bristles import FAR, bristle_figures, bristle_findings
 from forearm.checking.elasticity import (
@@ -420,13 +421,8 @@ def panda() -> Arm:
     )
 
 
-@cache
-def cost() -> Balance:
-    return balance(panda())
-
-
 def test_a_sound_elastic_arm_has_no_finding() -> None:
-    assert [f.code for f in check(panda(), cost())] == ["gravity"]
+    assert [f.code for f in check(panda(), balance_of("panda"))] == ["gravity"]
 
 
 WRONG: dict[str, tuple[str, Callable[[Arm], Arm]]] = {
@@ -443,9 +439,9 @@ WRONG: dict[str, tuple[str, Callable[[Arm], Arm]]] = {
 @pytest.mark.parametrize("fault", WRONG)
 def test_mistaken_units_are_found_on_a_real_arm(fault: str) -> None:
     code, change = WRONG[fault]
-    assert [(f.level, f.code, f.place) for f in elasticity_findings(change(panda()), cost())] == [
-        ("warning", code, "joint2")
-    ]
+    assert [
+        (f.level, f.code, f.place) for f in elasticity_findings(change(panda()), balance_of("panda"))
+    ] == [("warning", code, "joint2")]
 
 
 @pytest.mark.parametrize("name", [name for name in fa.arms() if name != "chainN"])
@@ -453,5 +449,7 @@ def test_mistaken_units_are_found_on_a_real_arm(fault: str) -> None:
 def test_built_in_arms_are_rigid_and_get_no_finding(name: str) -> None:
     arm = fa.load(name)
     assert link_side(arm) is arm
-    assert elasticity_findings(arm, cost()) == [], "without springs nothing of the balance is read"
+    assert elasticity_findings(arm, balance_of("panda")) == [], (
+        "without springs nothing of the balance is read"
+    )
     assert bristle_findings(arm) == []

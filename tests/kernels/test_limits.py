@@ -109,7 +109,7 @@ assert all(k.gravity(ONE).tobytes() == want for k in kernels)
 
 def _can_refuse_executable_memory() -> bool:
     """Whether this system knows PR_SET_MDWE; PR_GET_MDWE changes nothing."""
-    return sys.platform.startswith("linux") and ctypes.CDLL(None).prctl(66, 0, 0, 0, 0) >= 0
+    return bool(sys.platform.startswith("linux") and ctypes.CDLL(None).prctl(66, 0, 0, 0, 0) >= 0)
 
 
 @needs_loader

@@ -49,7 +49,8 @@ def kronecker(A: Floats, C: Floats) -> Floats:
 
 def combined(weights: Floats, stages: Floats) -> Floats:
     """Sums of the stages (s, 2, n), one for each row of weights (r, s): (r, 2, n)."""
-    return np.asarray(np.dot(weights, stages.reshape(len(stages), -1)).reshape(-1, *stages.shape[1:]))
+    sums = np.dot(weights, stages.reshape(len(stages), -1))
+    return np.asarray(sums.reshape(-1, *stages.shape[1:]))
 
 
 def differences(system: System, t: float, y: Floats, rate: Floats) -> tuple[Floats, Floats]:

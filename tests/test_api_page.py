@@ -46,6 +46,7 @@ def entries(pages: dict[str, str]) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_the_pages_are_up_to_date(pages: dict[str, str]) -> None:
     there = [DOCS / "api.md", *(DOCS / "api").glob("*.md")]
     assert {path.relative_to(DOCS).as_posix() for path in there} == pages.keys()

@@ -236,6 +236,7 @@ def test_console_example_runs(
         assert main(arguments) == 0, line
 
 
+@pytest.mark.slow
 def test_examples_that_are_left_to_long_runs_are_there_and_import_what_there_is() -> None:
     examples, lines = dict(blocks("python")), dict(command_lines())
     assert examples.keys() >= LONG_PYTHON
@@ -350,6 +351,7 @@ def slugs(page: Path) -> set[str]:
     return {re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", title).strip().lower()) for title in found} | {*own}
 
 
+@pytest.mark.slow
 @all_pages
 def test_links_lead_to_pages_and_headings(page: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", BLOCK.sub("", page.read_text(encoding="utf-8"))):

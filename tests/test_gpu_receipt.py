@@ -30,6 +30,7 @@ def test_the_state_says_what_passed_and_what_has_changed_since(tmp_path: Path) -
     assert "no receipt" in gpu_receipt.state(tmp_path / "none.json")
 
 
+@pytest.mark.slow
 def test_what_the_run_imports_is_digested() -> None:
     files = gpu_receipt.imported()
     assert "tests/gpu_receipt.py" in files

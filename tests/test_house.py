@@ -173,6 +173,7 @@ def test_llvm_text_stands_in_the_builder_alone() -> None:
     assert found - readers == {"kernels.llvm", "kernels.vectors"}
 
 
+@pytest.mark.slow
 def test_sources_name_no_path_of_a_machine() -> None:
     pattern = re.compile(r"(?<![\w.])/(?:work|root|home)/\w+")
     for folder in ("src", "tests", "docs"):

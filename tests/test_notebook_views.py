@@ -257,6 +257,7 @@ def test_code_is_not_typeset() -> None:
         assert fa.generate(fa.load("ascher2"), "gravity", language)._repr_latex_() is None
 
 
+@pytest.mark.slow
 def test_names_in_headings_are_plain_text() -> None:
     arm = fa.load("ur5")
     shown: Any = fa.generate(arm, "forward_dynamics", "latex")._repr_latex_()

@@ -109,6 +109,7 @@ CASES += [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("where", "function", "given", "key"), CASES, ids=[case[0] for case in CASES])
 def test_rows_of_unequal_length_are_refused_by_name(
     where: str, function: Callable[..., Any], given: dict[str, Any], key: str

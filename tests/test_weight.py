@@ -39,6 +39,7 @@ def test_a_file_weighs_what_is_neither_docstring_nor_comment_nor_import() -> Non
     assert tokens('def f(a: int) -> str:\n    """Text."""\n    return f"{a}" if a >= 2 else """b"""\n') == 18
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", CEILINGS)
 def test_the_code_is_no_heavier_than_its_ceiling(folder: str) -> None:
     files = [path.read_text(encoding="utf-8") for path in (ROOT / folder).rglob("*.py")]

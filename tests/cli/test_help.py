@@ -53,6 +53,7 @@ def test_help_is_one_sentence_options_and_examples(name: str, capsys: Capture) -
     assert all(line.startswith(f"forearm {name}") or "forearm" in line for line in examples_of(name, capsys))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LINES)
 def test_every_example_is_understood(name: str, capsys: Capture) -> None:
     examples = examples_of(name, capsys)

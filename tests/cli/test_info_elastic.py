@@ -100,6 +100,7 @@ def test_tables_fit_the_terminal(
     assert max(len(line) for line in tables.splitlines() if "  " in line) <= columns
 
 
+@pytest.mark.slow
 def test_check_says_what_no_controller_sees(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     out = " ".join(called(capsys, "check", path).split())
     assert "warnings: 0 Nothing implausible found. note [elastic-frequency] springs oscillate faster" in out

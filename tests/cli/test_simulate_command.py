@@ -296,6 +296,7 @@ def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
 
 
+@pytest.mark.slow
 def test_sim_reads_a_pipe_without_prompts(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     typed(monkeypatch, "gravity\nsimulate\nnew\nyes\n5\n")
     code, out, err = run(capsys, "sim")

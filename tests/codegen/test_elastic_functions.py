@@ -85,6 +85,7 @@ def by_graph(arm: Arm, function: str, g: dict[str, Array], **values: Any) -> dic
     return dict(evaluate(traced.graph, traced.results, entries | chosen | values.pop("values", {})))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "function"), CASES)
 def test_by_the_graph(name: str, function: str) -> None:
     arm = ARMS[name]

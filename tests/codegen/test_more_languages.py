@@ -278,6 +278,7 @@ def test_the_example_of_structured_text_runs() -> None:
 COMMENTS = {"rust": r"^ *//.*\n", "cuda": r"/\*.*?\*/", "matlab": r"^ *%.*\n", "st": r"\(\*.*?\*\)"}
 
 
+@pytest.mark.slow
 @EVERY_OTHER
 def test_only_generated_lines_stand_outside_comments(language: str, tmp_path: Path) -> None:
     """Without its comments, the code is the same whatever the texts say."""

@@ -121,6 +121,7 @@ def test_as_generated_code(language: str, name: str, is_open: bool, tmp_path: Pa
     assert stood or name == "rigid"
 
 
+@pytest.mark.slow
 def test_a_step_is_written_once_however_often_it_is_taken() -> None:
     """Accelerations of four stages are one routine, to which open parameters are known before."""
     source = fa.generate(ARMS["dry"], "integration_step", parameters=opened(ARMS["dry"]))

@@ -326,6 +326,7 @@ def test_feedback_keeps_to_a_quarter_of_the_rate_of_settling(gain: float, period
     assert made.rms < 0.1
 
 
+@pytest.mark.slow
 def test_a_comparison_tells_it_period_and_delay() -> None:
     arm = fa.load("stanford")
     names = ["acceleration servo"]

@@ -42,6 +42,7 @@ def test_the_hand_moves_as_the_mass_that_it_was_told_to_be() -> None:
     assert np.abs(turn - moment / 40.0).max() <= 1e-4
 
 
+@pytest.mark.slow
 def test_without_a_force_it_is_operational_space() -> None:
     arm = fa.load("panda")
     sample = hand_sample(arm, 4)
@@ -103,6 +104,7 @@ def test_a_force_on_the_hand_is_that_of_forward_dynamics() -> None:
     assert np.allclose(run.tau[0], run.asked[0] + fa.kinematics.jacobian(arm, sample.q).T @ F)
 
 
+@pytest.mark.slow
 def test_a_force_may_depend_on_where_the_hand_is_and_the_controller_is_told() -> None:
     """A wall at the start: the hand comes to rest where spring and wall agree."""
     arm = fa.load("panda")

@@ -93,6 +93,7 @@ def test_damping_is_a_ratio_of_what_the_hand_weighs() -> None:
         assert abs(left) <= 1e-6 * (abs(K * e) + Lambda * np.abs(qdd).max())
 
 
+@pytest.mark.slow
 def test_with_all_terms_the_hand_is_a_mass_of_its_own_on_the_spring() -> None:
     """Lambda e'' + D e' + K e = 0, whatever the joints do, redundant ones too."""
     arm = fa.load("panda")
@@ -128,6 +129,7 @@ def test_a_posture_keeps_joints_together_in_singular_postures() -> None:
     assert np.abs(runs[1].error[-1]).max() < 0.01
 
 
+@pytest.mark.slow
 def test_numbers_that_are_given_cost_less_than_an_inertia_at_each_sample() -> None:
     arm = random_arm(31, 6, prismatic=False, drives=False)
     given, found = control.Impedance(arm, 500.0, 40.0), control.Impedance(arm, 500.0)

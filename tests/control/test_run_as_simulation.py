@@ -56,6 +56,7 @@ def test_where_friction_takes_its_share() -> None:
     assert np.abs(off).max() < 1e-3 * run.energy["lost"][-1]
 
 
+@pytest.mark.slow
 def test_files_and_pickles_hold_all(tmp_path: Path) -> None:
     arm = with_motors(fa.load("chain3"))
     run = made_by(arm, period=5e-3, actuators=control.Actuators(voltage=True))

@@ -66,6 +66,7 @@ def test_the_error_falls_with_the_fourth_power_of_the_step(D: float) -> None:
     assert errors[0] > 12.0 * errors[1] > 144.0 * errors[2] > 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["lines", "spline"])
 @pytest.mark.parametrize("D", [2.0, 60.0])
 def test_curves_follow_fine_steps(kind: str, D: float) -> None:
@@ -121,6 +122,7 @@ def test_the_settled_deflection_is_right_to_the_second_order(D: float) -> None:
     assert wrong == pytest.approx(missing, rel=0.3)
 
 
+@pytest.mark.slow
 def test_the_settled_deflection_of_a_curve_is_right_to_the_second_order() -> None:
     """Against a run that began long before."""
     elastic = spring(np.random.default_rng(7), "spline", damping=8.0)

@@ -102,6 +102,7 @@ def bristles(draw: st.DrawFn) -> Friction:
     )
 
 
+@pytest.mark.slow
 @given(springs(), bristles())
 @settings(max_examples=60)
 def test_every_number_comes_back_bit_for_bit(spring: Elasticity, friction: Friction) -> None:

@@ -107,6 +107,7 @@ def test_too_many_includes(tmp_path: Path) -> None:
         fa.load(tmp_path / "arm.xml")
 
 
+@pytest.mark.slow
 def test_included_files_are_bounded_together(tmp_path: Path) -> None:
     for i in range(3):
         (tmp_path / f"f{i}.xml").write_text(f"<mujoco><!--{'x' * 15_000_000}--></mujoco>")

@@ -55,6 +55,7 @@ SOLID = Link(name="solid", mass=2.0, com=np.array([0.1, 0.2, 0.3]), inertia=np.d
 BASE = Link(name="base")
 
 
+@pytest.mark.slow
 @given(SEEDS, st.integers(1, 5), STYLE, st.booleans(), st.booleans())
 @settings(max_examples=40)
 def test_reading_what_was_written_gives_the_arm(
@@ -205,6 +206,7 @@ def test_followers_are_couplings() -> None:
     assert read(mjcf_text(arm)).tree == arm.tree
 
 
+@pytest.mark.slow
 def test_too_deep_for_readers() -> None:
     with pytest.raises(ModelError, match=rf"^chain{DEEPEST + 1}: bodies nested more than {DEEPEST} deep"):
         mjcf_text(fa.load(f"chain{DEEPEST + 1}"))

@@ -202,6 +202,7 @@ def test_xacro() -> None:
     assert read(f'<robot name="r" {namespace}><link name="a"/></robot>').n == 0  # what xacro leaves behind
 
 
+@pytest.mark.slow
 def test_cut_off_anywhere() -> None:
     data = KINOVA.read_bytes()
     end = data.rindex(b">")

@@ -463,6 +463,7 @@ EXPLOSIONS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_explosions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(xacro_expressions, "MAX_STEPS", 20_000)  # a twentieth, to be quick
     for body, reason in EXPLOSIONS.items():
@@ -565,6 +566,7 @@ def test_name_of_robot_descriptions_without_it(monkeypatch: pytest.MonkeyPatch) 
         fa.load("other_description")
 
 
+@pytest.mark.slow
 def test_neither_is_imported_unless_used(tmp_path: Path) -> None:
     code = (
         "import sys, forearm as fa\nfa.load('ur5').to_urdf('a.urdf')\nfa.load('a.urdf')\n"

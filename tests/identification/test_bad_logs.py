@@ -41,6 +41,7 @@ def outcome(bad: BadLog) -> tuple[bool, str]:
     return False, text_of(found)
 
 
+@pytest.mark.slow
 def test_nothing_is_wrong_with_the_log_that_they_are_made_of() -> None:
     found = fa.identify(NOMINAL, good_log(), torque_side="motor")
     assert not found.findings

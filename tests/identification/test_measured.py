@@ -74,6 +74,7 @@ def test_efforts_and_sides_of_the_gear() -> None:
         np.testing.assert_allclose(back, K * before["qd"][:, k], atol=1e-10)
 
 
+@pytest.mark.slow
 def test_the_dense_fit_finds_what_made_an_exact_log() -> None:
     for side, prismatic in (("joint", False), ("motor", False), ("joint", True)):
         arm = small_true(3, prismatic=prismatic, side=side)

@@ -70,6 +70,7 @@ def test_regressor_of_a_load_is_what_the_load_adds(seed: int) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rigid", [True, False])
 def test_exact_without_noise(rigid: bool) -> None:
     arm = simple(3, 6)
@@ -187,6 +188,7 @@ def test_what_is_known_is_not_asked(given: dict[str, Any], count: int) -> None:
     assert (found.deviations <= everything.deviations * (1.0 + 1e-9)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [{}, {"mass": 0.8}, {"com": (0.03, -0.02, 0.11)}])
 def test_a_point_is_found_as_a_point(given: dict[str, Any]) -> None:
     arm = random_arm(3, 5).rigid()

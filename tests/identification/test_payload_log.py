@@ -48,6 +48,7 @@ def log_of(arm: fa.Arm, noise: float = 0.0, seed: int = 2) -> dict[str, Any]:
 ARM = fa.load("panda")
 
 
+@pytest.mark.slow
 def test_the_load_is_found_to_what_differences_leave() -> None:
     found = payload_from_log(ARM, log_of(ARM))
     assert found.mass == pytest.approx(MASS, rel=1e-6)
@@ -57,6 +58,7 @@ def test_the_load_is_found_to_what_differences_leave() -> None:
     assert not found.projected
 
 
+@pytest.mark.slow
 def test_a_point_and_known_parts_are_found() -> None:
     q, qd, qdd = motion(ARM)
     tau = fa.compile(ARM.with_payload(MASS, COM)).inverse_dynamics(q, qd, qdd)
@@ -68,6 +70,7 @@ def test_a_point_and_known_parts_are_found() -> None:
         np.testing.assert_allclose(found.com, COM, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_it_is_as_sure_as_it_says() -> None:
     """Of 40 logs with other noise, the true mass is within the interval of 95 % most times."""
     within = 0
@@ -79,6 +82,7 @@ def test_it_is_as_sure_as_it_says() -> None:
     assert 33 <= within <= 40
 
 
+@pytest.mark.slow
 def test_it_agrees_with_the_fit_of_tests_at_the_same_states() -> None:
     arm = random_arm(2, 4).rigid()
     q, qd, qdd = (x[::50] for x in motion(arm))
@@ -90,12 +94,14 @@ def test_it_agrees_with_the_fit_of_tests_at_the_same_states() -> None:
     assert set(found.unidentified) == set(tests.unidentified)
 
 
+@pytest.mark.slow
 def test_dry_friction_of_joints_that_turn_round_does_not_spoil_it() -> None:
     arm = fa.load("puma560")
     found = payload_from_log(arm, log_of(arm))
     assert found.mass == pytest.approx(MASS, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_told_is_refused() -> None:
     log = log_of(ARM)
     with pytest.raises(fa.InputError, match="neither joint tau nor current"):

@@ -46,6 +46,7 @@ def poor(found: Identification, **relative: float) -> Identification:
 # ------------------------------------------------------------------------------------------------ parameters
 
 
+@pytest.mark.slow
 def test_rows_have_what_was_and_what_is_with_its_interval() -> None:
     found = two_joints()
     rows = {row.name: row for row in parameter_rows(found)}

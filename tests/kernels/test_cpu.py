@@ -35,6 +35,7 @@ def here() -> list[str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", here())
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.sweep
@@ -49,6 +50,7 @@ def test_every_level_computes_the_reference_alone_and_in_a_batch(name: str, dtyp
     assert (k.inverse_dynamics(q, qd, qdd, threads=2) == tau).all()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("x86-64-v3" not in here(), reason="needs AVX2 and fused multiply-add")
 def test_the_width_of_vectors_changes_no_bit_and_fused_multiply_add_does() -> None:
     """All machines of level v3 give one result, those of level v4 the same, and older ones another."""

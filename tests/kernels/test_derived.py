@@ -33,6 +33,7 @@ def slopes(function: Callable[..., Array], given: Sequence[Array], k: int, direc
     return change
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics", "inertia_matrix", "jacobian"])
 def test_both_ways_agree_with_differences(name: str) -> None:
     arm, rng = random_arm(4, 2), np.random.default_rng(2)
@@ -52,6 +53,7 @@ def test_both_ways_agree_with_differences(name: str) -> None:
     np.testing.assert_allclose(back, there, rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_open_parameters_have_a_gradient() -> None:
     arm, rng = random_arm(3, 3), np.random.default_rng(4)
     kernel = fa.compile(arm, parameters=[f"{arm.links[-1].name}.mass", "gravity"])
@@ -71,6 +73,7 @@ def test_open_parameters_have_a_gradient() -> None:
         )
 
 
+@pytest.mark.slow
 def test_what_is_derived_can_be_derived_again() -> None:
     """d (w . J^T g) / d q forwards and backwards: the same second derivatives."""
     arm, rng = random_arm(3, 2), np.random.default_rng(6)
@@ -87,6 +90,7 @@ def test_what_is_derived_can_be_derived_again() -> None:
     np.testing.assert_allclose((along * b).sum(axis=1), (pulled * a).sum(axis=1), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_forwards_again() -> None:
     """Rates of rates: those along b of the rates along a, against differences."""
     arm, rng = random_arm(3, 3), np.random.default_rng(6)

@@ -85,6 +85,7 @@ def test_the_deflection_may_be_left_out_without_damping() -> None:
         fa.compile(ARMS["damped"]).elastic_inverse_dynamics(*np.zeros((5, 3)))
 
 
+@pytest.mark.slow
 def test_single_precision() -> None:
     arm = with_springs(simple_drives(ARMS["bare springs"]), 9, "linear")
     given = rows_for(arm, INVERSE, 5)

@@ -116,6 +116,7 @@ def assert_true(found: Any, arm: fa.Arm, function: str, given: list[Any]) -> Non
     assert np.isfinite(found).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("name", ARMS)
 @pytest.mark.sweep

@@ -61,6 +61,7 @@ def test_the_closed_form_of_an_impact() -> None:
     assert 0.0 < restitution < 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", PATHS)
 @pytest.mark.parametrize("damping", [0.0, D])
 @pytest.mark.parametrize("way", [1.0, -1.0])
@@ -130,6 +131,7 @@ def test_it_rattles_from_flank_to_flank(method: str) -> None:
     assert books(run) <= (1e-4 if method == "rk4" else 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["rk3", "dp87", "radau"])
 @pytest.mark.sweep
 def test_without_damping_it_comes_back_after_two_flights_and_two_half_swings(method: str) -> None:
@@ -200,6 +202,7 @@ def test_all_energy_is_accounted_for(method: str, left: float) -> None:
     assert run.lost["spring"][-1, 0] > 1e-3
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(
     e=st.floats(-0.06, 0.06),
@@ -223,6 +226,7 @@ def test_flanks_push_whatever_is_done(e: float, v: float, forces: list[float], m
     assert np.diff(run.lost["spring"][:, 0]).min() >= -0.02 * run.energy["kinetic"].max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("half_gap", [0.0, 0.01])
 def test_a_loop_closed_over_a_gap_does_not_come_to_rest(half_gap: float) -> None:
     """Position and speed of the link fed back to the motor: without the gap it settles, with it there is a

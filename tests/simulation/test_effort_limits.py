@@ -59,6 +59,7 @@ def test_the_current_of_a_voltage_is_cut(method: str, way: float) -> None:
     assert books(run) <= 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["rk4", "dp45"])
 def test_a_current_behind_an_inductance_is_cut(method: str) -> None:
     """The smaller of max_current and that of max_effort, at which the amplifier holds it."""

@@ -53,6 +53,7 @@ def swing(t: Floats, mass: float, D: float, e: float, ed: float, push: float) ->
 # ---------------------------------------------------------------------------------------------- two masses
 
 
+@pytest.mark.slow
 @each_method
 @pytest.mark.parametrize("damping", [0.0, D])
 @pytest.mark.sweep
@@ -91,6 +92,7 @@ def test_two_free_masses_swing_about_their_centre(method: str, damping: float) -
     assert books(run) <= (1e-7 if method in FIXED else ADDED_UP)
 
 
+@pytest.mark.slow
 @each_method
 @pytest.mark.parametrize("held", ["link", "motor"])
 @pytest.mark.sweep
@@ -114,6 +116,7 @@ def test_a_mass_swings_on_the_spring_of_one_that_is_held(method: str, held: str)
     assert not run.lost["friction"].any(), "what stands loses nothing"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["rk4", "dp87", "radau"])
 def test_winding_rotor_spring_and_link_are_a_linear_system(method: str) -> None:
     """Back-EMF by the motor's speed, not the link's: L i' = V - R i - Kt N theta', by the eigenvalues of the
@@ -157,6 +160,7 @@ def exponential(A: Floats) -> Floats:
     return made
 
 
+@pytest.mark.slow
 def test_a_stiffer_spring_tends_to_none_at_a_rate_of_one_over_it() -> None:
     """With damping, as an undamped swing never ends, and its phase is any."""
     pull, errors = MASS * 9.81 * 0.3, []
@@ -277,6 +281,7 @@ def period_of(torque: Any, corners: list[float], far: float, mass: float) -> tup
     return 4.0 * quarter, math.sqrt(2.0 * energy(0.0, far) / mass)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("interpolation", ["linear", "spline"])
 @pytest.mark.parametrize("method", ["dp87", "radau"])
 @pytest.mark.parametrize("far", [0.021, 0.048])
@@ -395,6 +400,7 @@ def test_all_energy_is_accounted_for(method: str, left: float) -> None:
     assert np.ptp(np.sign(run.drives["motor_qd"]), axis=0).any(), "a motor turns round"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "order"), [("rk3", 3.0), ("rk4", 4.0), ("gill", 4.0)])
 def test_fixed_steps_keep_their_order(method: str, order: float) -> None:
     """In the motion, against dp87, and in the energy."""
@@ -428,6 +434,7 @@ def everything() -> fa.Arm:
     )
 
 
+@pytest.mark.slow
 def test_going_on_gives_the_bits_of_one_run(tmp_path: Path) -> None:
     arm = everything()
     start = posture(arm, 2), speed(arm, 2)
@@ -510,6 +517,7 @@ def spinning(stiffness: float) -> fa.Arm:
     return arm.with_drives({arm.joints[1].name: {"motor": motor, "elasticity": spring}})
 
 
+@pytest.mark.slow
 def test_the_momentum_about_a_free_axis_is_kept() -> None:
     """That of the links, which have the rotor at rest in them, and J N theta' along its axis; the motor and
     its spring act between bodies on the table.

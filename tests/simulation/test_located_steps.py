@@ -175,6 +175,7 @@ def test_a_flank_is_met_within_a_step_however_long(method: str) -> None:
     assert kinds(run) == [("contact", "way")]
 
 
+@pytest.mark.slow
 def test_several_things_happen_within_one_step() -> None:
     """Joints that stop one after the other in a single step, each at its instant: what is left of the motion
     is nothing.

@@ -215,6 +215,7 @@ def hermite(times: Floats, t: Floats, x: Floats, v: Floats) -> Floats:
     return np.asarray(x[k] + s * (b + s * (3 * a - 2 * b - h * v[k + 1] + s * (b + h * v[k + 1] - 2 * a))))
 
 
+@pytest.mark.slow
 def test_it_creeps_under_vibration_where_dry_friction_holds() -> None:
     """A known fault of the model: a force below that of sliding moves it by as much in every period, without
     an end.
@@ -240,6 +241,7 @@ def test_it_creeps_under_vibration_where_dry_friction_holds() -> None:
 # ----------------------------------------------------------------------------------- closed forms, limits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", PATHS)
 def test_dahls_friction_depends_on_the_way_alone(method: str) -> None:
     """F = Fc (1 - exp(-sigma0 x / Fc)) as long as it moves forwards, and as it turns round, from where that
@@ -361,6 +363,7 @@ def test_stiffer_bristles_tend_to_stribecks_friction() -> None:
     assert errors[1] / errors[2] == pytest.approx(10.0, rel=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["rk4", "dp87"])
 def test_on_either_side_of_a_gear_it_is_the_same(method: str) -> None:
     N = ROTOR.gear_ratio
@@ -397,6 +400,7 @@ def test_on_either_side_of_a_gear_it_is_the_same(method: str) -> None:
 # --------------------------------------------------------------------------------------------------- books
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "left"), [("dp45", 1e-9), ("radau", 1e-9), ("rk4", 1e-6)])
 def test_all_energy_is_accounted_for(method: str, left: float) -> None:
     """Bent bristles have some of it; what friction lost never falls."""
@@ -410,6 +414,7 @@ def test_all_energy_is_accounted_for(method: str, left: float) -> None:
     assert not run.events, "bristles do not stick"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["puma560", "stanford"])
 def test_joints_too_light_for_the_step_are_braked_within_it(name: str) -> None:
     """The published values on every joint of an arm without rotors: in the wrist sigma1 / M is up to 1e6 1/s,

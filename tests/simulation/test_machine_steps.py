@@ -81,6 +81,7 @@ def test_the_energy_balance_and_the_curve_between_steps(name: str) -> None:
         assert made.at(t)[0] == pytest.approx(truth.at(t)[0], abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["hold", "linear"])
 def test_voltages_within_their_limits(how: Literal["hold", "linear"]) -> None:
     arm = fa.load("puma560")

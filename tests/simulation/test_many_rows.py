@@ -292,6 +292,7 @@ def test_blocks_do_not_change_what_a_controller_reads(monkeypatch: pytest.Monkey
         fa.simulate_many(ARM, Q0, QD0, ROWS * STEP, controller=fa.TracedController(law, Q0, gains=[40.0]))
 
 
+@pytest.mark.slow
 def test_the_last_step_may_be_shorter() -> None:
     given = {name: DIFFERENT[name] for name in ("payload.mass", "joint1.friction.viscous")}
     many = fa.simulate_many(
@@ -307,6 +308,7 @@ def test_the_last_step_may_be_shorter() -> None:
         np.testing.assert_allclose(many.qd[k], alone.qd[-1], rtol=0, atol=1e-11)
 
 
+@pytest.mark.slow
 def test_rows_of_anything_no_rows_and_one() -> None:
     run: dict[str, Any] = {
         "duration": 5 * STEP,
@@ -339,6 +341,7 @@ def test_a_run_is_interrupted_between_blocks(monkeypatch: pytest.MonkeyPatch) ->
         fa.simulate_many(ARM, Q0, QD0, 5 * STEP, progress=stop)
 
 
+@pytest.mark.slow
 def test_a_summary_of_ones_own() -> None:
     product = fa.Summary("q0_at_end", lambda step, sums: [step.q_next[0]], size=1)
     made = fa.simulate_many(ARM, Q0, QD0, 0.01, torque=np.zeros(3), summaries=["work", product])

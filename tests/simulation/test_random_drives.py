@@ -31,6 +31,7 @@ def left_over(run: Simulation) -> float:
     return float(np.abs(missing).max() / max(moved))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [*FEW, *long(seed for seed in range(MANY) if seed not in FEW)])
 def test_two_ways_to_integrate_agree(seed: int) -> None:
     arm, rng = random_drives(seed)

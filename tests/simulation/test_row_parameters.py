@@ -136,6 +136,7 @@ def test_shapes_in_messages_are_those_that_were_given(monkeypatch: pytest.Monkey
         fa.simulate_many(ARM, Q0, QD0, 0.01, controller=law)
 
 
+@pytest.mark.slow
 def test_a_step_that_divides_the_duration_is_taken() -> None:
     run: dict[str, Any] = {"step": 0.0105 / 11, "summaries": ["limit_time"], "record": 11}
     made = fa.simulate_many(ARM, Q0, QD0, 0.0105, **run)
@@ -171,6 +172,7 @@ def test_arms_with_states_of_their_own_take_what_is_held() -> None:
         fa.simulate_many(arm, Q0, QD0, 0.01, torque=np.zeros(3), voltage=np.zeros(3))
 
 
+@pytest.mark.slow
 def test_a_row_that_needs_shorter_steps_is_named() -> None:
     stiff = {"joint2.friction.viscous": at_row(6, 1e5, 0.2)}
     with pytest.warns(fa.StepWarning, match="simulate_many, row 6: steps of 0.001 s are too long for joint2"):

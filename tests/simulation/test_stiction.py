@@ -71,6 +71,7 @@ def test_a_joint_that_stops_within_a_step_pushes_others_no_longer_than_it_takes(
     assert run.q[-1, 0] == pytest.approx(0.1 + 0.01 * run.qd[-1, 0], abs=1e-5)
 
 
+@pytest.mark.slow
 def test_many_stop_as_one_does() -> None:
     """Whatever the others do: some stop in the first step, some later, some stand from the start."""
     arm = fa.load("puma560")
@@ -181,6 +182,7 @@ def test_a_joint_that_breaks_loose_between_two_samples_is_still_held_at_the_firs
     assert run.qdd[2:, 0] == pytest.approx((2.5 * run.t[2:] - 2.0) / MASS, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [2, 5])
 def test_joints_that_break_loose_together_accelerate_as_just_after(seed: int) -> None:
     """The limit of forward dynamics of velocities that vanish, on an arm whose joints pull at each other."""

@@ -213,6 +213,7 @@ def test_a_script_without_a_guard_is_told_once(tmp_path: Path) -> None:
     assert "the process ended with code 1; see its output on stderr. Scripts must" in ran.stderr
 
 
+@pytest.mark.slow
 def test_errors_are_not_kept_with_all_that_their_frames_hold(folder: ResultFolder) -> None:
     class Large:
         pass

@@ -26,6 +26,7 @@ def results() -> StudyResults:
     return fa.sweep(small_study(ROWS))
 
 
+@pytest.mark.slow
 def test_rows_are_those_of_the_evaluation(results: StudyResults) -> None:
     expected = RowEvaluation(small_study(ROWS)).rows(0, ROWS)
     table = results.table()
@@ -55,6 +56,7 @@ def test_whatever_computes_them(results: StudyResults, engine: str, tmp_path: Pa
         assert np.array_equal(other[name], column), name
 
 
+@pytest.mark.slow
 def test_a_changed_study_is_refused_with_the_difference(tmp_path: Path) -> None:
     study = small_study(9)
     fa.sweep(study, folder=tmp_path / "out", parts=[0])
@@ -156,6 +158,7 @@ def test_what_is_wrong_is_said(given: dict[str, Any], text: str) -> None:
         fa.sweep(**({"study": small_study(9)} | given))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["joint1.friction.viscous", "payload.mass"])
 def test_steps_that_are_too_long_are_said_once_with_their_row(name: str) -> None:
     stiff = ARM.with_values({"joint1.friction.viscous": 3e5})
@@ -174,6 +177,7 @@ def test_arms_whose_drives_have_states_are_refused() -> None:
     fa.Study("springs", arm, {"payload.mass": [1.0]}, ["required_energy"], motion=MOTION, step=STEP)
 
 
+@pytest.mark.slow
 def test_a_folder_of_another_processor_is_gone_on_with(tmp_path: Path) -> None:
     """Motions are planned by machine code, whose last bits differ between processors."""
     study = small_study(14)
@@ -188,6 +192,7 @@ def test_a_folder_of_another_processor_is_gone_on_with(tmp_path: Path) -> None:
         fa.sweep(small_study(14, motion=tuple(1.0001 * x for x in MOTION)), folder=tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_variables_in_another_order_are_another_study(tmp_path: Path) -> None:
     fa.sweep(small_study(14), folder=tmp_path / "out", parts=[0])
     swapped = fa.Study(
@@ -198,6 +203,7 @@ def test_variables_in_another_order_are_another_study(tmp_path: Path) -> None:
         fa.sweep(swapped, folder=tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_laws_do_not_shake_light_joints() -> None:
     """Of the Panda's last joints gains of the plain inertias are unstable at 1 kHz."""
     ends = [[0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.7], [0.2, -0.4, 0.1, -1.9, 0.1, 1.6, 0.5]]
@@ -208,6 +214,7 @@ def test_laws_do_not_shake_light_joints() -> None:
     assert (found < 0.1).all()
 
 
+@pytest.mark.slow
 def test_rows_that_diverge_are_said() -> None:
     study = fa.Study(
         "wild", ARM, {"controller.kp": [1.0, 1e5]}, ["tracking_error"], design="grid", motion=MOTION,
@@ -220,6 +227,7 @@ def test_rows_that_diverge_are_said() -> None:
     assert "forearm sweep FOLDER --row 1" in results.report(simulations=0), "this folder is not kept"
 
 
+@pytest.mark.slow
 def test_without_a_folder_nothing_needs_pyarrow(
     results: StudyResults, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,6 +34,7 @@ def at(graph: Graph, result: Any, values: Any) -> Any:
     return evaluate(graph, result, {f"x[{i}]": v for i, v in enumerate(values)})
 
 
+@pytest.mark.slow
 @given(st.tuples(small, small, small, small))
 def test_every_sign_and_equal_values(values: tuple[float, ...]) -> None:
     graph, leaves = inputs()
@@ -175,6 +176,7 @@ def test_what_is_common_to_branches_is_found_by_refinement() -> None:
     assert at(better, found, values) == pytest.approx(at(graph, result, values), rel=1e-14)
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_points_are_looked_up_as_one_is() -> None:
     x = tuple(float(k) for k in range(100_000))
     table = straight(x, tuple(math.sin(v) for v in x))

@@ -59,6 +59,7 @@ def two() -> tuple[Graph, Expr, Expr]:
     return graph, graph.input("a"), graph.input("b")
 
 
+@pytest.mark.slow
 @given(numbers, numbers)
 def test_numbers_expressions_and_arrays_give_the_same(a: float, b: float) -> None:
     graph, x, y = two()
@@ -119,6 +120,7 @@ def test_what_does_not_change_is_computed_outside() -> None:
     assert (region.counts.add, region.counts.mul) == (2, 0)
 
 
+@pytest.mark.slow
 @given(numbers, numbers)
 def test_derivatives_at_the_fixed_point(a: float, b: float) -> None:
     graph, x, y = two()

@@ -67,6 +67,7 @@ def global_symbols(code: bytes) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ELF)
 def test_a_file_is_for_its_machine_and_defines_what_the_header_declares(target: str) -> None:
     code = code_of(target)
@@ -95,6 +96,7 @@ def test_risc_v_passes_doubles_in_registers() -> None:
     assert flags & 0x6 == LP64D
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ABSOLUTE)
 def test_files_of_64_bits_are_position_independent(target: str) -> None:
     code = code_of(target, TABLES)

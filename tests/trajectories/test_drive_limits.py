@@ -237,6 +237,7 @@ def test_a_converter_of_a_request_and_of_its_file(tmp_path: Path) -> None:
         fa.plan(arm, path)
 
 
+@pytest.mark.slow
 def test_what_gravity_or_friction_take_is_said_with_the_joint() -> None:
     with pytest.raises(fa.InputError, match=r"gravity alone takes .* of the 0\.5 A of joint\d on the path"):
         fa.plan(motored(max_current=0.5), POINTS)
@@ -257,6 +258,7 @@ def test_what_gravity_or_friction_take_is_said_with_the_joint() -> None:
         fa.plan(motored(), POINTS)
 
 
+@pytest.mark.slow
 def test_velocities_that_a_voltage_does_not_allow_are_refused() -> None:
     """5 rad/s turn 33 V back."""
     passed = [fa.Waypoint(q=POINTS[0]), fa.Waypoint(q=0.0, qd=[5.0, np.nan]), fa.Waypoint(q=POINTS[1])]

@@ -149,6 +149,7 @@ def test_calm_states_keep_joints_between_their_points() -> None:
     assert (SmoothMotion(loose, segments, np.arange(9))._bounds(0)[1] > high + 0.01).any()
 
 
+@pytest.mark.slow
 def test_joints_stay_in_their_range() -> None:
     lower, upper = POINTS.min(axis=0) - 0.01, POINTS.max(axis=0) + 0.01
     free = smooth(POINTS, MotionLimits([5.0, 4.0, 3.0]))
@@ -161,6 +162,7 @@ def test_joints_stay_in_their_range() -> None:
     assert free.duration <= motion.duration < 1.5 * free.duration
 
 
+@pytest.mark.slow
 def test_durations_of_two_segments_are_nearly_the_best_of_all() -> None:
     """Against every share of the time for the first one, on a grid."""
     rng = np.random.default_rng(11)
@@ -173,6 +175,7 @@ def test_durations_of_two_segments_are_nearly_the_best_of_all() -> None:
         assert found < 1.01 * best
 
 
+@pytest.mark.slow
 def test_passing_points_is_faster_than_stopping_there() -> None:
     rng = np.random.default_rng(2)
     points = np.cumsum(rng.uniform(0.1, 0.6, (6, 3)), axis=0)
@@ -206,6 +209,7 @@ def test_backwards_in_other_units_and_in_slow_motion() -> None:
 LIMITS_OF_TWO = MotionLimits([5.0, 4.0], [2.0, 1.5], jerk=[60.0, 50.0], snap=[900.0, 800.0])
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.data())
 def test_any_points_are_passed_within_limits(data: st.DataObject) -> None:
@@ -241,6 +245,7 @@ def test_any_points_are_passed_within_limits(data: st.DataObject) -> None:
         assert (np.abs(left - right) <= 1e-8 * max(np.abs(motion._bounds(order)).max(), 1e-9)).all()
 
 
+@pytest.mark.slow
 def test_velocities_given_are_kept() -> None:
     limits = MotionLimits([5.0, 4.0, 3.0], [2.0, 1.5, 1.2])
     velocities = [[0.4, -0.2, 0.1], None, [np.nan, 0.0, np.nan], [0.3, 0.2, -0.3]]

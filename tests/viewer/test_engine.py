@@ -221,6 +221,7 @@ def test_a_point_in_the_hand_is_a_payload_over_any_scalar() -> None:
     assert not any(np.isnan(with_point(0.0, link.com, link.inertia, 0.0, T[:3, 3])))
 
 
+@pytest.mark.slow
 def test_code_is_the_same_text_every_time() -> None:
     arm = fa.load("stanford")
     text = code_of(arm)

@@ -214,6 +214,7 @@ def test_threads_launch_at_once(fake: FakeLibrary, device: Device) -> None:
         assert np.array_equal(made, np.full(50, 2.0 * k))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_pools", [True, False])
 def test_memory_is_freed_in_the_order_of_its_stream(has_pools: bool) -> None:
     library = FakeLibrary(missing=[] if has_pools else ["cuMemAllocAsync"])
@@ -238,6 +239,7 @@ def test_without_memory_there_is_an_error_and_nothing_leaks(fake: FakeLibrary, d
     assert device.free_memory() == 1 << 30
 
 
+@pytest.mark.slow
 def test_pinned_memory_lives_as_long_as_views_of_it(fake: FakeLibrary, device: Device) -> None:
     memory = device.pinned(800)
     view = memory.array.view(np.float64)[10:20]

@@ -143,6 +143,7 @@ def test_memory_is_kept_and_bounded(fake: FakeLibrary, function: FakeFunction) -
     assert fake.calls.count("cuMemHostAlloc") == made
 
 
+@pytest.mark.slow
 def test_one_state_larger_than_a_piece(
     fake: FakeLibrary, function: FakeFunction, monkeypatch: pytest.MonkeyPatch
 ) -> None:

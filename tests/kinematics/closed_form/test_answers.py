@@ -158,6 +158,7 @@ def test_elbow_stretched_and_folded() -> None:
             assert "two branches meet" in found.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ur5", "ur10"])
 def test_ur_wrist_in_line(name: str) -> None:
     """Axis 6 parallel to 2, 3 and 4: four joints for three freedoms."""
@@ -273,6 +274,7 @@ def test_a_batch_with_poses_of_every_kind() -> None:
     assert many(arm, np.zeros((0, 4, 4))).q.shape == (0, 8, 6)
 
 
+@pytest.mark.slow
 def test_base_and_tool_move_the_pose_and_not_the_branches() -> None:
     arm = fa.load("puma560")
     tool = forward(arm, [0.5, 0.1, -0.3, 0.9, 0.4, 0.2])

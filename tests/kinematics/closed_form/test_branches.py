@@ -116,6 +116,7 @@ def test_branches_are_those_of_eaik(recorded: dict[str, list[dict[str, list[list
         assert same_sets(arm, found.q, np.array(asked["q"]), 1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kinds", "place"),
     [("RRR", "generic"), ("RRP", "generic"), ("PRR", "generic"), ("RPR", "2 and 3 parallel")],
@@ -188,6 +189,7 @@ def test_parallel_axes_that_point_against_each_other() -> None:
     assert_found(arm, np.random.default_rng(5).uniform(-3.0, 3.0, (30, 6)))
 
 
+@pytest.mark.slow
 def test_axes_that_only_nearly_meet_are_made_good() -> None:
     """Right angles written with five digits, as URDF files have them: branches of the arm as it is."""
     rough = round(RIGHT, 4)

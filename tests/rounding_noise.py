@@ -5,7 +5,9 @@ that forearm's code calls comes out up to one unit of the last place off, at ran
 is the same in spite of that does not depend on BLAS, the C library or the version of Python. `SITES` counts
 where noise was added.
 
-    python tests/rounding_noise.py puma560 ur5     digests of these arms as JSON, sites on stderr
+    python tests/rounding_noise.py puma560 ur5     digests of these arms and, under "apart", how far two
+                                                   equal calls of the reference are apart, as JSON;
+                                                   sites on stderr
 """
 
 from __future__ import annotations
@@ -179,6 +181,11 @@ if __name__ == "__main__":
     begin()
     from texts import digests
 
-    print(json.dumps({arm: digests(arm) for arm in sys.argv[1:]}))
+    from forearm import dynamics, load
+
+    chain, state = load("chain7"), np.linspace(0.1, 0.7, 7)
+    first, again = (dynamics.inverse(chain, state, state, state) for _ in range(2))
+    apart = float(np.abs(first - again).max())
+    print(json.dumps({"apart": apart, "texts": {arm: digests(arm) for arm in sys.argv[1:]}}))
     for site, count in SITES.most_common():
         print(count, site, file=sys.stderr)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from reproduced import reproduced
 from sweeps import long
 
 import forearm as fa
@@ -95,26 +96,33 @@ def name_of(page: Path) -> str:
     return page.relative_to(ROOT / "docs").as_posix() if page.parent != ROOT else page.name
 
 
-each_page = pytest.mark.parametrize("page", PAGES, ids=[name_of(page) for page in PAGES])
+@cache
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
 
 
-def blocks(language: str) -> list[tuple[str, str]]:
-    found = []
-    for page in PAGES:
-        pattern = rf"^```{language}\n(.*?)^```"
-        for index, text in enumerate(
-            re.findall(pattern, page.read_text(encoding="utf-8"), flags=re.M | re.S)
-        ):
-            found.append((f"{name_of(page)}-{index + 1}", text))
-    return found
+@cache
+def between_blocks(page: Path) -> str:
+    return BLOCK.sub("", text_of(page))
 
 
+@cache
+def blocks(language: str) -> tuple[tuple[str, str], ...]:
+    pattern = re.compile(rf"^```{language}\n(.*?)^```", flags=re.M | re.S)
+    return tuple(
+        (f"{name_of(page)}-{index + 1}", text)
+        for page in PAGES
+        for index, text in enumerate(pattern.findall(text_of(page)))
+    )
+
+
+@cache
 def outputs() -> dict[str, str]:
     """What a block of text right behind an example shows of its output."""
     return {
         f"{name_of(page)}-{index + 1}": shown
         for page in PAGES
-        for index, (_, shown) in enumerate(SHOWN.findall(page.read_text(encoding="utf-8")))
+        for index, (_, shown) in enumerate(SHOWN.findall(text_of(page)))
         if shown
     }
 
@@ -228,6 +236,7 @@ def test_console_example_runs(
 ) -> None:
     in_quiet_folder(tmp_path, monkeypatch)
     assert lines, f"{name}: no line starts with '$ '"
+    monkeypatch.setattr("forearm.cli.reproduce.reproduce", lambda document, _: reproduced(document))
     Path("log.csv").write_text(blocks("csv")[0][1], encoding="utf-8")  # the log that examples read
     write_study(name)
     for line in lines:
@@ -262,7 +271,7 @@ def test_readme_shows_the_two_commands_and_a_picture_on_its_first_screen() -> No
 
 def in_the_text(page: Path) -> list[str]:
     """What stands in code marks between the blocks."""
-    return re.findall(r"`([^`\n]+)`", BLOCK.sub("", page.read_text(encoding="utf-8")))
+    return re.findall(r"`([^`\n]+)`", between_blocks(page))
 
 
 @cache
@@ -295,7 +304,7 @@ def test_every_other_kind_of_block_has_its_test() -> None:
     found = {
         (name_of(page), kind)
         for page in PAGES
-        for kind in re.findall(r"^```([a-z]+)$", page.read_text(encoding="utf-8"), flags=re.M)
+        for kind in re.findall(r"^```([a-z]+)$", text_of(page), flags=re.M)
     }
     assert {(page, kind) for page, kind in found if kind not in RUN} == set(OTHERS)
     for (page, _), test in OTHERS.items():
@@ -305,10 +314,9 @@ def test_every_other_kind_of_block_has_its_test() -> None:
 
 
 @pytest.mark.slow
-@each_page
-def test_commands_and_options_in_the_text_exist(page: Path) -> None:
+def test_commands_and_options_in_the_text_exist() -> None:
     """A command without words in capitals for what the reader gives is parsed whole."""
-    for code in in_the_text(page):
+    for code in sorted({code for page in PAGES for code in in_the_text(page)}):
         if re.fullmatch(r"--[a-z][a-z-]*", code):
             assert any(code in options_of(command) for command in COMMANDS) or code == "--version", code
         if not code.startswith("forearm ") or code.startswith("forearm -") or "COMMAND" in code:
@@ -321,19 +329,15 @@ def test_commands_and_options_in_the_text_exist(page: Path) -> None:
             assert _parser(words[0]).parse_known_args(_with_negative_numbers(words))[1] == [], code
 
 
-all_pages = pytest.mark.parametrize(
-    "page", PAGES + GENERATED, ids=[path.relative_to(ROOT).as_posix() for path in PAGES + GENERATED]
-)
+def test_names_of_the_package_in_the_text_exist() -> None:
+    for page in PAGES + GENERATED:
+        for code in in_the_text(page):
+            dotted = re.match(r"(?:fa|forearm)((?:\.\w+)+)", code)
+            if dotted is not None:
+                assert resolved(f"forearm{dotted[1]}") is not None, (page.name, code)
 
 
-@all_pages
-def test_names_of_the_package_in_the_text_exist(page: Path) -> None:
-    for code in in_the_text(page):
-        dotted = re.match(r"(?:fa|forearm)((?:\.\w+)+)", code)
-        if dotted is not None:
-            assert resolved(f"forearm{dotted[1]}") is not None, code
-
-
+@cache
 def resolved(path: str) -> object:
     """A module, or a name in one, or in a class or value of one."""
     try:
@@ -343,23 +347,23 @@ def resolved(path: str) -> object:
         return getattr(resolved(owner), name)
 
 
+@cache
 def slugs(page: Path) -> set[str]:
     """The anchors of a page: those of its headings, as mkdocs and GitHub write them, and its own."""
-    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    text = between_blocks(page)
     found = re.findall(r"^#+ (.+)$", text, flags=re.M)
     own = re.findall(r'^<a id="([^"]+)"></a>$', text, flags=re.M)
     return {re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", title).strip().lower()) for title in found} | {*own}
 
 
-@pytest.mark.slow
-@all_pages
-def test_links_lead_to_pages_and_headings(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)\s]+)\)", BLOCK.sub("", page.read_text(encoding="utf-8"))):
-        path, _, anchor = target.partition("#")
-        assert "://" not in target, f"{target}: a link out of the documentation"
-        to = page if not path else (page.parent / path).resolve()
-        assert to.exists(), target
-        assert not anchor or anchor in slugs(to), target
+def test_links_lead_to_pages_and_headings() -> None:
+    for page in PAGES + GENERATED:
+        for target in re.findall(r"\]\(([^)\s]+)\)", between_blocks(page)):
+            path, _, anchor = target.partition("#")
+            assert "://" not in target, f"{page.name}: {target}: a link out of the documentation"
+            to = page if not path else (page.parent / path).resolve()
+            assert to.exists(), (page.name, target)
+            assert not anchor or anchor in slugs(to), (page.name, target)
 
 
 def test_every_page_is_in_the_navigation_once() -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -63,23 +63,35 @@ class Module:
     classes: tuple[str, ...]
     docstring: str | None
     docstrings: str
-    literals: tuple[str, ...]
 
 
 @cache
 def module(path: Path) -> Module:
     """Parsed and gone through once for all rules."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    nodes = list(ast.walk(tree))
-    documented = [n for n in nodes if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef)]
+    nodes = list(statements(tree.body))
+    documented = [n for n in nodes if isinstance(n, ast.ClassDef | ast.FunctionDef)]
     return Module(
         imports_of(nodes),
         imports_of(tree.body),
         tuple(n.name for n in nodes if isinstance(n, ast.ClassDef)),
         ast.get_docstring(tree),
-        "\n".join(ast.get_docstring(n) or "" for n in documented),
-        tuple(n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)),
+        "\n".join(ast.get_docstring(n, clean=False) or "" for n in (tree, *documented)),
     )
+
+
+def statements(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """These statements and those inside them."""
+    for node in body:
+        yield node
+        for inner in ("body", "orelse", "finalbody", "handlers", "cases"):
+            yield from statements(getattr(node, inner, ()))
+
+
+def literals(text: str) -> list[str]:
+    """The strings in a module's text."""
+    nodes = ast.walk(ast.parse(text))
+    return [n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)]
 
 
 def imports_of(nodes: Sequence[ast.AST]) -> frozenset[str]:
@@ -97,15 +109,17 @@ def imports_of(nodes: Sequence[ast.AST]) -> frozenset[str]:
     return frozenset(found)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: module_name(p) or "forearm")
-def test_imports_point_one_way(path: Path) -> None:
-    name = module_name(path)
-    if name in NO_ROOMS:
-        return
-    room = ROOMS.index(name.split(".")[0])
-    for target in module(path).imports:
-        allowed = ROOMS.index(target.split(".")[0]) <= room or (name, target) in DEFERRED_EXCEPTIONS
-        assert allowed, f"{name} imports {target}, which is in a later room"
+def test_imports_point_one_way() -> None:
+    wrong = []
+    for path in MODULES:
+        name = module_name(path)
+        if name in NO_ROOMS:
+            continue
+        room = ROOMS.index(name.split(".")[0])
+        for target in module(path).imports:
+            if ROOMS.index(target.split(".")[0]) > room and (name, target) not in DEFERRED_EXCEPTIONS:
+                wrong.append(f"{name} imports {target}, which is in a later room")
+    assert wrong == []
 
 
 def test_no_cycles_between_modules() -> None:
@@ -168,7 +182,11 @@ def test_llvm_text_stands_in_the_builder_alone() -> None:
         r"\b(?:getelementptr|icmp|fcmp|alloca|shufflevector|nounwind|zeroinitializer|(?:insert|extract)element"
         r"|br i1|br label|ret void|call void)\b|= phi (?:i\d|ptr|$)"
     )
-    found = {module_name(p) for p in MODULES if any(words.search(text) for text in module(p).literals)}
+    found = set()
+    for path in MODULES:
+        text = path.read_text(encoding="utf-8")
+        if words.search(text) and any(map(words.search, literals(text))):
+            found.add(module_name(path))
     readers = {"fmi.c_source", "fmi.c_expressions"}  # translate it to C
     assert found - readers == {"kernels.llvm", "kernels.vectors"}
 

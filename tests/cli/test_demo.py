@@ -101,6 +101,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     text = io.StringIO()
     with contextlib.redirect_stdout(text), pytest.MonkeyPatch.context() as patched:
         patched.setattr("forearm.cli.demo_report.speed.REPEATS", 1)
+        patched.setattr("forearm.cli.demo_report.chapters.ROWS", 60)
         assert main(["demo", "--output", str(folder)]) == 0
     return text.getvalue(), folder
 

@@ -47,10 +47,17 @@ INPUTS = [
 ENDING = {"parts": ".toml", "control log": ".csv", "control payload": ".csv"}
 
 
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what the lines read, for all tests here: refused words write nothing."""
+    folder = tmp_path_factory.mktemp("home")
+    make_files(folder)
+    return folder
+
+
 @pytest.fixture(autouse=True)
-def _at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    make_files(tmp_path)
+def _at_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(home)
 
 
 def refused(capsys: Capture, *words: str) -> str:
@@ -150,11 +157,11 @@ def test_lists_of_numbers_are_taken_by_the_letter(name: str, option: str, capsys
 
 @pytest.mark.parametrize(("name", "option"), PICTURES)
 def test_pictures_that_cannot_be_written_are_refused_before_the_work(
-    name: str, option: str, capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, option: str, capsys: Capture, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = f"forearm.cli.{name.split()[0]}.load"
     monkeypatch.setattr(module, lambda *_, **__: pytest.fail("work was begun"), raising=False)
-    (tmp_path / "folder.png").mkdir()
+    (home / "folder.png").mkdir(exist_ok=True)
     assert f"{option} a.gif: a picture ends in .png, .svg or .pdf." in refused(
         capsys, *line(name, option, "a.gif")
     )
@@ -169,8 +176,8 @@ def test_what_simulate_writes_is_checked_first(option: str, capsys: Capture) -> 
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_may_not_be_written_to(capsys: Capture, tmp_path: Path) -> None:
-    (tmp_path / "shut").mkdir(mode=0o500)
+def test_a_folder_that_may_not_be_written_to(capsys: Capture, home: Path) -> None:
+    (home / "shut").mkdir(mode=0o500)
     assert "nothing can be written in the folder shut" in refused(
         capsys, *line("info", "--plot", "shut/a.png")
     )
@@ -178,34 +185,29 @@ def test_a_folder_that_may_not_be_written_to(capsys: Capture, tmp_path: Path) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "place"), INPUTS)
-@pytest.mark.parametrize("what", ["missing", "folder", "empty", "binary", "long", "folder-not-there"])
-def test_files_that_cannot_be_read(name: str, place: int, what: str, capsys: Capture, tmp_path: Path) -> None:
-    ending = ENDING.get(name, ".urdf" if what == "binary" else ".toml")
-    path = (
-        f"no/such/a{ending}"
-        if what == "folder-not-there"
-        else f"{'x' * 300 if what == 'long' else what}{ending}"
-    )
-    if what == "folder":
-        (tmp_path / path).mkdir()
-    elif what == "empty":
-        (tmp_path / path).touch()
-    elif what == "binary":
-        (tmp_path / path).write_bytes(bytes(range(256)) * 20)
-    words = list(LINES[name])
-    words[place] = path
-    code, out, err = called(capsys, *name.split(), *words)
-    assert (code, out) == (2, "")
-    said = " ".join(err.split())
-    assert path[:50] in said
+def test_files_that_cannot_be_read(name: str, place: int, capsys: Capture, home: Path) -> None:
+    toml = ENDING.get(name, ".toml")
+    binary = f"binary{ENDING.get(name, '.urdf')}"
+    (home / f"folder{toml}").mkdir(exist_ok=True)
+    (home / f"empty{toml}").touch()
+    (home / binary).write_bytes(bytes(range(256)) * 20)
     reasons = {
-        "missing": "no such file",
-        "folder": "a folder, not a file",
-        "long": "too long",
-        "folder-not-there": "no such file",
+        f"missing{toml}": "no such file",
+        f"folder{toml}": "a folder, not a file",
+        f"empty{toml}": f"empty{toml}",
+        binary: binary,
+        f"{'x' * 300}{toml}": "too long",
+        f"no/such/a{toml}": "no such file",
     }
-    assert reasons.get(what, path) in said
-    assert "Traceback" not in err
+    for path, reason in reasons.items():
+        words = list(LINES[name])
+        words[place] = path
+        code, out, err = called(capsys, *name.split(), *words)
+        assert (code, out) == (2, ""), path
+        said = " ".join(err.split())
+        assert path[:50] in said
+        assert reason in said
+        assert "Traceback" not in err
 
 
 @pytest.mark.parametrize(

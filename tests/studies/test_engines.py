@@ -58,7 +58,9 @@ def dask_client(tmp_path: Path) -> Any:
 
 
 def test_dask(folder: ResultFolder, dask_client: Any, tmp_path: Path) -> None:
-    """Its client and its executor, and a part that fails and is then computed on the same cluster."""
+    """Its client and its executor; on the same cluster a part fails and is then computed, and a worker is
+    killed.
+    """
     with pytest.raises(StudyError, match=r"1 part failed:\n  part 7 \(rows 35 to 39\): row 7: no such arm\."):
         run_parts(folder, ToyTask(MANIFEST, failing=(7,)), dask_client)
     assert folder.missing() == [7]
@@ -67,9 +69,6 @@ def test_dask(folder: ResultFolder, dask_client: Any, tmp_path: Path) -> None:
     other = ResultFolder.open(tmp_path / "other", MANIFEST)
     assert run_parts(other, TASK, dask_client.get_executor(pure=False)) == PARTS
     assert_right(other.path, MANIFEST)
-
-
-def test_dask_with_a_worker_killed(folder: ResultFolder, dask_client: Any) -> None:
     pids = list(dask_client.run(os.getpid).values())
     struck = threading.Event()
 
@@ -78,9 +77,10 @@ def test_dask_with_a_worker_killed(folder: ResultFolder, dask_client: Any) -> No
             struck.set()
             os.kill(pids[0], signal.SIGKILL)
 
-    run_parts(folder, ToyTask(MANIFEST, pause=0.02), dask_client, progress=progress)
+    third = ResultFolder.open(tmp_path / "third", MANIFEST)
+    run_parts(third, ToyTask(MANIFEST, pause=0.02), dask_client, progress=progress)
     assert struck.is_set()
-    assert_right(folder.path, MANIFEST)
+    assert_right(third.path, MANIFEST)
 
 
 class DaskProcesses:
@@ -182,17 +182,26 @@ def test_dask_with_its_scheduler_restarted_at_its_address_goes_on(
     assert_right(folder.path, MANIFEST)
 
 
-def mpi_command(folder: Path, *options: str) -> list[str]:
+def mpi_command(folder: Path, processes: int, *options: str) -> list[str]:
     pytest.importorskip("mpi4py")
     mpiexec = Path(sys.executable).with_name("mpiexec")
     if not mpiexec.exists():
         pytest.skip("no mpiexec beside Python: pip install mpich")
-    words = [str(mpiexec), "-n", "3", sys.executable, "-m", "mpi4py.futures", str(TOY), str(folder)]
+    words = [
+        str(mpiexec),
+        "-n",
+        str(processes),
+        sys.executable,
+        "-m",
+        "mpi4py.futures",
+        str(TOY),
+        str(folder),
+    ]
     return [*words, "--engine", "mpi", "--rows", "200", "--rows-per-part", "5", *options]
 
 
 def test_mpi(tmp_path: Path) -> None:
-    words = mpi_command(tmp_path / "out")
+    words = mpi_command(tmp_path / "out", 2)
     ran = subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert ran.returncode == 0, ran.stderr
     assert_right(tmp_path / "out", MANIFEST)
@@ -200,7 +209,7 @@ def test_mpi(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_mpi_with_a_worker_killed_ends_and_goes_on_when_started_again(tmp_path: Path) -> None:
-    words = mpi_command(tmp_path / "out", "--deadly", "20", "--deadly-once", str(tmp_path))
+    words = mpi_command(tmp_path / "out", 3, "--deadly", "20", "--deadly-once", str(tmp_path))
     ran = subprocess.run(words, capture_output=True, check=False, timeout=PATIENCE)
     assert ran.returncode != 0
     kept = ResultFolder.at(tmp_path / "out").parts_done()
@@ -212,7 +221,7 @@ def test_mpi_with_a_worker_killed_ends_and_goes_on_when_started_again(tmp_path: 
 
 
 def test_loky(folder: ResultFolder) -> None:
-    executor = pytest.importorskip("loky").ProcessPoolExecutor(max_workers=2)
+    executor = pytest.importorskip("loky").ProcessPoolExecutor(max_workers=1)
     try:
         assert run_parts(folder, TASK, executor) == PARTS
     finally:

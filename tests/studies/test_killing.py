@@ -130,13 +130,10 @@ def test_two_hundred_kills(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("engine", "number"), [("threads", signal.SIGINT), ("processes", signal.SIGTERM)])
-def test_a_run_that_is_asked_to_end_goes_on_when_started_again(
-    tmp_path: Path, engine: str, number: signal.Signals
-) -> None:
-    process = started(tmp_path / "out", engine, PAUSE)
+def test_a_run_that_is_asked_to_end_goes_on_when_started_again(tmp_path: Path) -> None:
+    process = started(tmp_path / "out", "processes", PAUSE)
     wait_for_a_part(tmp_path / "out")
-    process.send_signal(number)
+    process.send_signal(signal.SIGTERM)
     _, text = process.communicate(timeout=PATIENCE)
     assert (process.returncode, text) == (130, b"")
     kept = set((tmp_path / "out" / "parts").iterdir())

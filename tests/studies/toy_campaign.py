@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,13 @@ def expected(seed: int, first: int, last: int) -> dict[str, NDArray[Any]]:
     return {"value": np.sin(mixed.astype(np.float64)), "word": words, "count": mixed}
 
 
+class OddError(Exception):
+    """Cannot be unpickled: it needs more than its text."""
+
+    def __init__(self, a: int, b: int) -> None:
+        super().__init__(f"{a} and {b}")
+
+
 @dataclass(frozen=True)
 class ToyTask:
     """The bytes of a part, after a pause; some parts may fail or kill their process."""
@@ -50,6 +57,8 @@ class ToyTask:
     manifest: dict[str, Any]
     pause: float = 0.0
     failing: tuple[int, ...] = ()
+    odd: tuple[int, ...] = ()  # these fail with an OddError
+    wrong: tuple[int, ...] = ()  # of these text is given in place of bytes
     deadly: tuple[int, ...] = ()
     deadly_once: Path | None = None  # a folder that remembers which parts have killed already
 
@@ -57,6 +66,10 @@ class ToyTask:
         time.sleep(random.uniform(0.0, 2.0 * self.pause))
         if part in self.failing:
             raise InputError(f"row {part}: no such arm.")
+        if part in self.odd:
+            raise OddError(part, 2)
+        if part in self.wrong:
+            return cast(bytes, f"part {part}")
         if part in self.deadly and self._is_deadly_now(part):
             os.kill(os.getpid(), signal.SIGKILL)
         size = self.manifest["rows_per_part"]
@@ -72,6 +85,10 @@ class ToyTask:
         except FileExistsError:
             return False
         return True
+
+
+def large(part: int) -> bytes:
+    return bytes([part]) * 100_000_000
 
 
 def assert_right(folder: Path, manifest: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from forearm.spatial import (
     combine_bodies,
+    cross,
     inverse_pose,
     is_rotation,
     move_body,
@@ -154,6 +155,12 @@ def test_many_angles_at_once() -> None:
     assert R.shape == (2, 3, 3, 3)
     for i in np.ndindex(angles_.shape):
         assert np.array_equal(R[i], rotation_about(axis, float(angles_[i])))
+
+
+def test_cross_is_that_of_numpy_to_the_bit() -> None:
+    a, b = np.random.default_rng(2).normal(size=(2, 5, 4, 3))
+    for one, other in ((a, b), (a[0, 0], b[0, 0]), (a, b[0, 0])):
+        assert np.array_equal(cross(one, other), np.cross(one, other))
 
 
 def test_tilde_is_the_cross_product() -> None:

@@ -36,12 +36,5 @@ def test_wheel_installs_into_an_empty_environment_and_works(tmp_path: Path) -> N
         env=clean,
     )
     assert json.loads(answer.stdout)["n"] == 6
-    code = (
-        "import forearm, pathlib; p = pathlib.Path(forearm.__file__).parent; print((p / "
-        "'py.typed').exists(), p)"
-    )
-    where = subprocess.run(
-        [scripts / "python", "-c", code], check=True, capture_output=True, text=True, cwd=tmp_path, env=clean
-    )
-    assert where.stdout.startswith("True")
-    assert str(place) in where.stdout
+    (installed,) = place.rglob("forearm/__init__.py")  # nothing else is there that could have answered
+    assert installed.with_name("py.typed").is_file()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,16 +11,23 @@ import pytest
 from cli.lines import Capture, called
 
 import forearm as fa
+from forearm.cli.main import main
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::forearm.errors.ForearmWarning")]
 START, END = "0,-0.5,0,-2,0,1.5,0.7", "0.5,0.2,0.3,-1.5,0.2,1.8,0.2"
 
 
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("planned") / "plan.csv"
+    assert main(["plan", "panda", "--q", START, "--to", END, "-o", str(path)]) == 0
+    return path
+
+
 @pytest.fixture
-def plan(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> str:
+def plan(planned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
-    assert called(capsys, "plan", "panda", "--q", START, "--to", END, "-o", "plan.csv")[0] == 0
-    return "plan.csv"
+    return shutil.copy(planned, "plan.csv")
 
 
 def test_a_plan_drives_the_arm_by_its_torques(plan: str, capsys: Capture) -> None:
@@ -48,6 +56,13 @@ def test_a_controller_follows_a_plan_in_any_format(plan: str, ending: str, capsy
     run = fa.load_simulation("run.npz")
     assert isinstance(run, fa.control.Run)
     assert len(run.t) == len(run.tau) == len(run.wanted[0]) == len(run.asked)
+
+
+def test_a_run_is_followed_by_another_controller(plan: str, capsys: Capture) -> None:
+    words = ["simulate", "panda", "--plan", plan, "--controller", "computed_torque", "--json"]
+    code, out, _ = called(capsys, *words, "--to", "run.npz")
+    assert code == 0
+    ended = json.loads(out)
     again = ["control", "run", "panda", "run.npz", "--controller", "PD + gravity", "--json"]
     code, out, err = called(capsys, *again)
     assert code == 0

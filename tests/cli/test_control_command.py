@@ -20,6 +20,7 @@ from forearm.plots.control import comparison_figure
 from forearm.trajectories import hand_line
 
 Capture = pytest.CaptureFixture[str]
+SMALL = "stanford-dhanaraj3"  # three joints
 QUICK = ("--period", "0.01", "--duration", "0.5", "--only", "computed torque", "--only", "PD + gravity")
 
 
@@ -46,8 +47,8 @@ def refused(capsys: Capture, *arguments: object) -> str:
 
 @pytest.mark.slow
 def test_comparison_is_that_of_python(capsys: Capture) -> None:
-    found = document(capsys, "compare", "stanford", *QUICK, "--payload", 1.5, "--bandwidth", 3, "--delay", 1)
-    arm = fa.load("stanford")
+    found = document(capsys, "compare", SMALL, *QUICK, "--payload", 1.5, "--bandwidth", 3, "--delay", 1)
+    arm = fa.load(SMALL)
     motion = control.default_motion(arm, 0.5)
     names = ["computed torque", "PD + gravity"]
     same = control.compare(
@@ -83,7 +84,7 @@ def test_which_controller_runs_is_told(capsys: Capture, monkeypatch: pytest.Monk
     said: list[tuple[float, float, str]] = []
     bar = "forearm.cli.control_compare.ProgressBar.__call__"
     monkeypatch.setattr(bar, lambda _, *how_far: said.append(how_far))
-    document(capsys, "compare", "stanford", *QUICK)
+    document(capsys, "compare", SMALL, *QUICK)
     assert said == [(0, 2, "computed torque"), (1, 2, "PD + gravity")]
 
 
@@ -107,9 +108,9 @@ def test_sensors_errors_and_voltages_reach_the_loop(capsys: Capture) -> None:
 @pytest.mark.slow
 def test_table_and_picture(capsys: Capture, tmp_path: Path) -> None:
     picture = tmp_path / "controllers.png"
-    code, out, _ = run(capsys, "compare", "stanford", *QUICK, "--plot", picture)
+    code, out, _ = run(capsys, "compare", SMALL, *QUICK, "--plot", picture)
     assert code == 0
-    assert out.startswith("stanford: motion of 0.5 s, sampling period 10 ms, bandwidth 31.4159 rad/s (5 Hz)")
+    assert out.startswith(f"{SMALL}: motion of 0.5 s, sampling period 10 ms, bandwidth 31.4159 rad/s (5 Hz)")
     assert "computed torque" in out
     assert "kops/s" in out
     assert picture.read_bytes().startswith(b"\x89PNG")

@@ -19,7 +19,7 @@ from forearm.arm.record import quantity, record, set_field
 from forearm.checking.finding import Finding
 from forearm.kinematics.arguments import as_coordinates
 from forearm.kinematics.poses import body_poses
-from forearm.spatial import Floats, combine_bodies, inverse_pose
+from forearm.spatial import Floats, combine_bodies, cross, inverse_pose
 from forearm.values import check_name, check_number, frozen_array
 
 STARTS = 24  # the best samples of each joint, from which the search climbs
@@ -125,18 +125,12 @@ def gravity_torque(arm: Arm, q: Floats) -> Floats:
         body = bodies[index]
         T = body.joint_frame(poses[index])
         z, p = T[..., :3, :3] @ body.axis, T[..., :3, 3]
-        moved = _cross(z, moment[index] - mass[index] * p) if body.kind == "revolute" else mass[index] * z
+        moved = cross(z, moment[index] - mass[index] * p) if body.kind == "revolute" else mass[index] * z
         torque[..., body.freedom] -= body.multiplier * (moved @ arm.gravity)
         if body.parent >= 0:
             mass[body.parent] += mass[index]
             moment[body.parent] = moment[body.parent] + moment[index]
     return torque
-
-
-def _cross(a: Floats, b: Floats) -> Floats:
-    """np.cross of (..., 3), which takes several times as long for a batch of some hundred."""
-    (ax, ay, az), (bx, by, bz) = np.moveaxis(a, -1, 0), np.moveaxis(b, -1, 0)
-    return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)
 
 
 def with_counterweights(arm: Arm, weights: tuple[Counterweight, ...]) -> Arm:

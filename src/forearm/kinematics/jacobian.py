@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.kinematics.arguments import as_coordinates, states_of
 from forearm.kinematics.poses import body_poses
+from forearm.spatial import cross
 from forearm.values import frozen_array
 
 Floats = NDArray[np.float64]
@@ -84,7 +85,7 @@ def jacobian_derivative(
     for index in path:
         body = arm.moving.bodies[index]
         z, p = _axis(arm, poses, index)
-        v = v + np.cross(w, p - last)
+        v = v + cross(w, p - last)
         rate = body.multiplier * rates[..., body.freedom, None]
         w_before[index] = w
         if body.kind == "revolute":
@@ -92,14 +93,14 @@ def jacobian_derivative(
         else:
             v = v + z * rate
         v_joint[index], last = v, p
-    v_at = v + np.cross(w, at - last)
+    v_at = v + cross(w, at - last)
     Jd = np.zeros((*q.shape[:-1], 6, arm.n))
     for index in path:
         body = arm.moving.bodies[index]
         z, p = _axis(arm, poses, index)
-        zd = np.cross(w_before[index], z)
+        zd = cross(w_before[index], z)
         if body.kind == "revolute":
-            moved = np.concatenate([np.cross(zd, at - p) + np.cross(z, v_at - v_joint[index]), zd], axis=-1)
+            moved = np.concatenate([cross(zd, at - p) + cross(z, v_at - v_joint[index]), zd], axis=-1)
         else:
             moved = np.concatenate([zd, np.zeros_like(zd)], axis=-1)
         Jd[..., body.freedom] += body.multiplier * moved
@@ -107,7 +108,7 @@ def jacobian_derivative(
 
 
 def _column(revolute: bool, z: Floats, lever: Floats) -> Floats:
-    return np.concatenate([np.cross(z, lever), z] if revolute else [z, np.zeros_like(z)], axis=-1)
+    return np.concatenate([cross(z, lever), z] if revolute else [z, np.zeros_like(z)], axis=-1)
 
 
 def _axis(arm: Arm, poses: list[Floats], index: int) -> tuple[Floats, Floats]:

@@ -18,7 +18,7 @@ SOURCE = ROOT / "src" / "forearm"
 # The order of docs/architecture.md: a room imports from itself and from those before it.
 ROOMS = (
     "errors", "portable", "spatial", "values", "tables", "palette", "pages", "svg", "progress", "symbols",
-    "reading", "logs", "arm", "model", "drives", "kinematics", "dynamics", "reduction", "checking",
+    "reading", "records", "logs", "arm", "model", "drives", "kinematics", "dynamics", "reduction", "checking",
     "parts", "files", "visuals", "counting", "codegen", "kernels", "targets", "frameworks", "trajectories",
     "simulation", "fmi", "interpreter", "schedules", "identification", "control", "viewer", "studies",
     "reproduce", "plots", "benchmarks", "cli",

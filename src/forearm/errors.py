@@ -6,8 +6,9 @@ A message says where, what was given, what is allowed and what to do.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
 
@@ -39,8 +40,55 @@ SYNONYMS = {
 }
 
 
+@dataclass(frozen=True)
+class Argument:
+    """A parameter that a message speaks of, spelled by whoever reports it: `friction='stribeck'` in Python,
+    `--friction stribeck` at the prompt.
+    """
+
+    name: str
+    value: object = None
+
+    def __str__(self) -> str:
+        return self.name if self.value is None else f"{self.name}={self.value!r}"
+
+
+class Sentence(str):
+    """A text that names parameters: a plain text, spelled for Python, that remembers its pieces."""
+
+    pieces: tuple[str | Argument, ...]
+
+    def __new__(cls, *pieces: str | Argument) -> Sentence:
+        """A text of these pieces."""
+        made = super().__new__(cls, "".join(map(str, pieces)))
+        made.pieces = pieces
+        return made
+
+    def __getnewargs__(self) -> tuple[str | Argument, ...]:  # type: ignore[override]
+        return self.pieces
+
+
+def spelled(text: str, spell: Callable[[Argument], str]) -> str:
+    """A text with the parameters that it names spelled by the door that reports it."""
+    pieces = getattr(text, "pieces", (text,))
+    return "".join(spell(piece) if isinstance(piece, Argument) else piece for piece in pieces)
+
+
 class ForearmError(Exception):
-    """Base of every error that forearm raises."""
+    """Base of every error that forearm raises: a problem and its place.
+
+    Args:
+        problem: what came, what is allowed, and what to do.
+        place: where, from the outside in: "arm.toml", "joint 'elbow'", "limits"; or joined by commas.
+    """
+
+    def __init__(self, problem: str = "", *place: object) -> None:
+        super().__init__(problem, *place)
+        self.problem = problem
+        self.place = tuple(part for name in place for part in str(name).split(", "))
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.place)}: {self.problem}" if self.place else self.problem
 
 
 class InputError(ForearmError):
@@ -88,20 +136,19 @@ class StepWarning(ForearmWarning):
 
 
 @contextmanager
-def located(where: str, file: str | None = None) -> Iterator[None]:
-    """Errors from inside say where they arose, unless they name the file already;
-    what both name at their seam is said once.
+def located(*where: str) -> Iterator[None]:
+    """Errors from inside say where they arose, from the outside in; what both name at their seam is said
+    once, as is a file that they name already.
     """
     try:
         yield
     except ForearmError as error:
-        if file is not None and str(error).startswith(file):
-            raise
-        start, _, last = where.rpartition(", ")
-        named = start and str(error).startswith((f"{last}, ", f"{last}: "))
-        text = f"{start}, {error}" if named else f"{where}: {error}"
+        outside = ForearmError("", *where).place
+        if error.place[:1] != outside[:1]:
+            known = outside[-1:] == error.place[:1]
+            error.place = outside[: len(outside) - known] + error.place
         # Without its cause, which a traceback would show as the same reason once more.
-        raise type(error)(text).with_traceback(error.__traceback__) from None
+        raise error from None
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

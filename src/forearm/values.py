@@ -34,7 +34,7 @@ def check_name(name: object, what: str) -> None:
 def check_text(text: object, what: str) -> None:
     """Refuse what is not text, or more of it than a file may hold."""
     if not isinstance(text, str) or len(text) > MAX_TEXT:
-        raise InputError(f"{what}: expected text of at most {MAX_TEXT} characters, got {shorten(text)}.")
+        raise InputError(f"expected text of at most {MAX_TEXT} characters, got {shorten(text)}.", what)
 
 
 def check_kind(value: object, kinds: type | tuple[type, ...], what: str) -> None:
@@ -43,13 +43,13 @@ def check_kind(value: object, kinds: type | tuple[type, ...], what: str) -> None
         names = " or ".join(
             k.__name__ for k in (kinds if isinstance(kinds, tuple) else (kinds,)) if k is not type(None)
         )
-        raise InputError(f"{what}: expected {names}, got {shorten(value)}.")
+        raise InputError(f"expected {names}, got {shorten(value)}.", what)
 
 
 def check_choice(value: object, choices: Collection[str], what: str) -> str:
     """One of a few names, or an error that lists them and suggests the nearest."""
     if not isinstance(value, str) or value not in choices:
-        raise NameNotFound(f"{what}: {not_among(value, choices)}")
+        raise NameNotFound(f"{not_among(value, choices)}", what)
     return value
 
 
@@ -65,7 +65,7 @@ def names_in(given: object, what: str) -> list[str]:
     except TypeError:
         names = [None]
     if not all(isinstance(name, str) for name in names):
-        raise InputError(f"{what}: expected a name or a list of names, got {shorten(given)}.")
+        raise InputError(f"expected a name or a list of names, got {shorten(given)}.", what)
     return names
 
 
@@ -73,7 +73,7 @@ def check_ending(path: str | os.PathLike[str], endings: Sequence[str], what: str
     """The ending of a file's name, in small letters, or an error that says how such names end."""
     ending = Path(path).suffix.lower()
     if ending not in endings:
-        raise InputError(f"{Path(path).name}: {what} ends in {listed(endings)}.")
+        raise InputError(f"{what} ends in {listed(endings)}.", Path(path).name)
     return ending
 
 
@@ -107,20 +107,20 @@ def check_number(
 ) -> float:
     """A finite float within bounds, or an error that says what was given."""
     if not is_number(value):
-        raise InputError(f"{what}: expected a number, got {shorten(value)}.")
+        raise InputError(f"expected a number, got {shorten(value)}.", what)
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise InputError(f"{what}: the number must be finite, got {shorten(value)}.")
+        raise InputError(f"the number must be finite, got {shorten(value)}.", what)
     if abs(number) > LARGEST:
-        raise InputError(f"{what}: no number may exceed {LARGEST:g}, got {shorten(value)}.")
+        raise InputError(f"no number may exceed {LARGEST:g}, got {shorten(value)}.", what)
     if number < minimum or number > maximum or number <= above:
         bounds = [f"at least {minimum:g}"] if minimum > -math.inf else []
         bounds += [f"above {above:g}"] if above > -math.inf else []
         bounds += [f"at most {maximum:g}"] if maximum < math.inf else []
-        raise out_of_bounds(f"{what}: must be {' and '.join(bounds)}, got {number:g}.")
+        raise out_of_bounds(f"must be {' and '.join(bounds)}, got {number:g}.", what)
     return number
 
 
@@ -129,7 +129,7 @@ def check_whole(value: object, what: str, minimum: int, maximum: int | None = No
     top = math.inf if maximum is None else maximum
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not minimum <= value <= top:
         bounds = f"of at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
-        raise InputError(f"{what}: expected a whole number {bounds}, got {shorten(value)}.")
+        raise InputError(f"expected a whole number {bounds}, got {shorten(value)}.", what)
     return int(value)
 
 
@@ -146,15 +146,16 @@ def as_floats(value: ArrayLike, what: str) -> Floats:
     except (TypeError, ValueError, OverflowError) as error:
         refuse_tracer(what, value)
         wanted = "rows of equal length" if "inhomogeneous" in str(error) else "numbers"
-        raise InputError(f"{what}: expected {wanted}, got {shorten(value)}.") from error
+        raise InputError(f"expected {wanted}, got {shorten(value)}.", what) from error
 
 
 def refuse_tracer(what: str, value: object) -> None:
     """Refuse what JAX passes to functions inside its transformations."""
     if any(base.__name__ == "Tracer" for base in type(value).__mro__):
         raise InputError(
-            f"{what}: JAX's {type(value).__name__} has no values yet; inside jit, vmap and grad use the "
-            "functions of k.jax, k = fa.compile(arm)."
+            f"JAX's {type(value).__name__} has no values yet; inside jit, vmap and grad use "
+            "the functions of k.jax, k = fa.compile(arm).",
+            what,
         ) from None
 
 
@@ -162,7 +163,7 @@ def as_shape(value: ArrayLike, shape: tuple[int, ...], what: str) -> Floats:
     """A float64 copy of the given shape."""
     array = as_floats(value, what)
     if array.shape != shape:
-        raise InputError(f"{what}: expected shape {shape}, got {array.shape}.")
+        raise InputError(f"expected shape {shape}, got {array.shape}.", what)
     return array
 
 
@@ -170,7 +171,7 @@ def as_finite(value: ArrayLike, shape: tuple[int, ...], what: str) -> Floats:
     """A float64 copy of the given shape, finite throughout."""
     array = as_shape(value, shape, what)
     if not np.isfinite(array).all():
-        raise InputError(f"{what}: every number must be finite, got {shorten(array.tolist())}.")
+        raise InputError(f"every number must be finite, got {shorten(array.tolist())}.", what)
     return array
 
 
@@ -178,7 +179,7 @@ def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> Floats:
     """A read-only float64 copy of the given shape, finite throughout and of at most LARGEST."""
     array = as_finite(value, shape, what)
     if array.size and np.abs(array).max() > LARGEST:
-        raise InputError(f"{what}: no number may exceed {LARGEST:g}, got {shorten(array.tolist())}.")
+        raise InputError(f"no number may exceed {LARGEST:g}, got {shorten(array.tolist())}.", what)
     array.flags.writeable = False
     return array
 
@@ -187,12 +188,13 @@ def as_pose(value: ArrayLike, what: str) -> Floats:
     """A read-only (4, 4) pose from what a caller gave, refused with a reason when it is none."""
     T = as_floats(value, what)
     if T.shape != (4, 4):
-        raise InputError(f"{what}: expected a pose, a (4, 4) array of finite numbers, got shape {T.shape}.")
+        raise InputError(f"expected a pose, a (4, 4) array of finite numbers, got shape {T.shape}.", what)
     T = frozen_array(T, (4, 4), what)
     if not is_rotation(T[:3, :3]) or np.abs(T[3] - [0.0, 0.0, 0.0, 1.0]).max() > 1e-12:
         raise InputError(
-            f"{what}: the upper left 3x3 must be a rotation (to 1e-9) and the last row 0 0 0 1; "
-            "orthonormalise the rotation first."
+            "the upper left 3x3 must be a rotation (to 1e-9) and the last row 0 0 0 1; "
+            "orthonormalise the rotation first.",
+            what,
         )
     return T
 
@@ -207,8 +209,9 @@ def broadcast_states(given: Mapping[str, NDArray[Any]], sizes: Sequence[int]) ->
         rows = array.shape[:-1]
         if rows and batch not in ((), (1,), rows) and rows != (1,):
             raise InputError(
-                f"{name}: expected a number, ({size},) or {(*batch, size)} beside {of} {given[of].shape}, "
-                f"got {array.shape}."
+                f"expected a number, ({size},) or {(*batch, size)} beside {of} "
+                f"{given[of].shape}, got {array.shape}.",
+                name,
             )
         if rows and batch in ((), (1,)):
             of, batch = name, rows

@@ -35,7 +35,7 @@ from forearm import (
     load,
 )
 from forearm.arm.joint import Kind
-from forearm.arm.record import fields_of
+from forearm.records import fields_of
 from forearm.kinematics import forward, link_poses
 from forearm.spatial import inverse_pose, pose, rotation_rpy
 

@@ -33,7 +33,7 @@ from forearm import (
     load,
 )
 from forearm.arm.joint import Kind
-from forearm.arm.record import fields_of
+from forearm.records import fields_of
 from forearm.files.armfile_read import arm_from_document
 from forearm.files.armfile_write import arm_text
 from forearm.reading.textfile import parse_toml

@@ -240,7 +240,7 @@ def is_plain(names: list[str]) -> bool:
 
 
 def joint_named(joint: fa.Joint, name: str) -> fa.Joint:
-    from forearm.arm.record import fields_of
+    from forearm.records import fields_of
 
     return fa.Joint(**(fields_of(joint) | {"name": name}))
 

@@ -16,10 +16,10 @@ from forearm.arm.joint import DH, Joint
 from forearm.arm.link import Link
 from forearm.arm.moving import Moving, reduce_to_moving
 from forearm.arm.named_values import named_values
-from forearm.arm.record import fields_of, record, set_field
 from forearm.arm.tree import default_hand, depth_first, resolve_mimics, root_of
 from forearm.errors import InputError, ModelError, located, shorten
 from forearm.portable import product
+from forearm.records import fields_of, record, set_field
 from forearm.spatial import Floats
 from forearm.values import as_pose, check_choice, check_kind, check_name, check_text, chosen, frozen_array
 
@@ -99,8 +99,9 @@ class Arm:
         conventions = {j.placement.convention for j in tree if isinstance(j.placement, DH)}
         if len(conventions) > 1:
             raise ModelError(
-                f"arm {self.name!r}: its joints mix the standard and the modified Denavit-Hartenberg "
-                "convention; use one convention for all, or write the others as frames."
+                "its joints mix the standard and the modified Denavit-Hartenberg convention; "
+                "use one convention for all, or write the others as frames.",
+                f"arm {self.name!r}",
             )
         if self.deviations is not NONE:
             with located(f"arm {self.name!r}, deviations"):
@@ -122,7 +123,7 @@ class Arm:
             return Hand(link=value)
         if value is not None:
             raise InputError(
-                f"arm {self.name!r}, hand: expected a Hand or the name of a link, got {shorten(value)}."
+                f"expected a Hand or the name of a link, got {shorten(value)}.", f"arm {self.name!r}", "hand"
             )
         return Hand(link=default_hand(in_file_order, self.tree))
 
@@ -341,9 +342,9 @@ class Arm:
 def check_arm(arm: object, what: str, moves: bool = False) -> None:
     """Refuse anything but an Arm, or an arm without a movable joint if one is required."""
     if not isinstance(arm, Arm):
-        raise InputError(f"{what}: expected an Arm, such as fa.load('puma560'), got {shorten(arm)}.")
+        raise InputError(f"expected an Arm, such as fa.load('puma560'), got {shorten(arm)}.", what)
     if moves and not arm.n:
-        raise InputError(f"{what}: {arm.name!r} has no movable joint.")
+        raise InputError(f"{arm.name!r} has no movable joint.", what)
 
 
 def _named(items: tuple[Named, ...], name: str, what: str, arm: str) -> Named:

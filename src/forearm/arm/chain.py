@@ -21,7 +21,7 @@ def chain(n: int) -> Arm:
     Link lengths shrink as 1/sqrt(n), which keeps long chains within a few metres.
     """
     if not 1 <= n <= MAX_JOINTS:
-        raise InputError(f"chain{n}: a chain has 1 to {MAX_JOINTS} joints.")
+        raise InputError(f"a chain has 1 to {MAX_JOINTS} joints.", f"chain{n}")
     spread = [
         [
             math.modf((i + 1) * math.sqrt(prime))[0]

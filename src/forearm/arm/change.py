@@ -14,9 +14,9 @@ from forearm.arm.arm import Arm
 from forearm.arm.drive import Elasticity, Friction, Motor, Transmission
 from forearm.arm.joint import Frame, Joint, Limits
 from forearm.arm.link import Link
-from forearm.arm.record import quantity
 from forearm.errors import InputError, ModelError, NameNotFound, located, shorten, suggest
 from forearm.portable import matmul
+from forearm.records import quantity
 from forearm.spatial import Floats, combine_bodies, move_body
 from forearm.values import check_choice, check_number, frozen_array
 
@@ -45,9 +45,10 @@ def with_drives(arm: Arm, drives: Mapping[str, Any] | None, every: Mapping[str, 
     """Return the arm with other drives: first those for every joint, then those by joint name."""
     if drives is not None and not isinstance(drives, Mapping):
         raise InputError(
-            "with_drives: expected drives by joint, such as {'joint1': {'motor': Motor(gear_ratio=50)}}, or "
-            "motor=, friction=, bearings=, transmission=, elasticity= for every joint; got "
-            f"{shorten(drives)}."
+            "expected drives by joint, such as {'joint1': {'motor': Motor(gear_ratio=50)}}, "
+            "or motor=, friction=, bearings=, transmission=, elasticity= for every joint; "
+            f"got {shorten(drives)}.",
+            "with_drives",
         )
     changed = {joint.name: _with_drive(joint, every) for joint in arm.joints}
     for name, parts in (drives or {}).items():
@@ -60,12 +61,13 @@ def _with_drive(joint: Joint, parts: Mapping[str, Any]) -> Joint:
     where = f"with_drives, joint {joint.name!r}"
     if not isinstance(parts, Mapping):
         raise InputError(
-            f"{where}: expected parts of the drive, such as {{'friction': Friction(coulomb=2.0)}}, got "
-            f"{shorten(parts)}."
+            "expected parts of the drive, such as {'friction': Friction(coulomb=2.0)}, got "
+            f"{shorten(parts)}.",
+            where,
         )
     for part in parts:
         if part not in DRIVE:
-            raise NameNotFound(f"{where}: a drive has no {shorten(part)}; {suggest(str(part), DRIVE)}")
+            raise NameNotFound(f"a drive has no {shorten(part)}; {suggest(str(part), DRIVE)}", where)
     changes = {}
     for part, given in parts.items():
         with located(f"{where}, {part}"):
@@ -170,7 +172,7 @@ def with_payload(
     mass = quantity(mass, "payload, mass", minimum=0.0)
     centre = frozen_array(com, (3,), "payload, com")
     if inertia is not None and longest is not None:
-        raise InputError("payload: give the inertia or the longest dimension, not both.")
+        raise InputError("give the inertia or the longest dimension, not both.", "payload")
     note = ""
     if longest is not None:
         longest = quantity(longest, "payload, longest", minimum=0.0)
@@ -186,7 +188,7 @@ def with_payload(
     if held.massless:
         return arm
     if mass == 0.0:
-        raise ModelError("payload: inertia without mass; give the mass too.")
+        raise ModelError("inertia without mass; give the mass too.", "payload")
     changed = arm.with_link(merged(arm.link(arm.hand.link), held, arm.hand.pose))
     return changed.replace(notes="\n".join(filter(None, (arm.notes, note)))) if note else changed
 
@@ -196,7 +198,7 @@ def _held_positions(arm: Arm, positions: Mapping[str, float]) -> dict[str, float
     held: dict[str, float] = {}
     if not isinstance(positions, Mapping):
         raise InputError(
-            f"lock: expected positions by joint, such as {{'joint4': 0.3}}, got {shorten(positions)}."
+            f"expected positions by joint, such as {{'joint4': 0.3}}, got {shorten(positions)}.", "lock"
         )
     for name, position in positions.items():
         check_choice(name, freedoms, f"lock, movable joint of arm {arm.name!r}")
@@ -213,8 +215,9 @@ def _within(limits: Limits, position: float, name: str) -> float:
         position, min(max(position, limits.lower), limits.upper), rel_tol=1e-12, abs_tol=1e-12
     ):
         raise InputError(
-            f"lock: joint {name!r}: position {position:g} is outside its limits {limits.lower:g} to "
-            f"{limits.upper:g}."
+            f"joint {name!r}: position {position:g} is outside its limits {limits.lower:g} to "
+            f"{limits.upper:g}.",
+            "lock",
         )
     return position
 

@@ -47,8 +47,8 @@ def checked(given: object, known: Callable[[], Mapping[str, float]]) -> Deviatio
     """Deviations in the order of the arm's parameters; an error names an invalid one."""
     if not isinstance(given, Mapping):
         raise InputError(
-            f"deviations: expected standard deviations by name, such as {{'link2.mass': 0.02}}, got "
-            f"{shorten(given)}."
+            f"expected standard deviations by name, such as {{'link2.mass': 0.02}}, got {shorten(given)}.",
+            "deviations",
         )
     if not given:
         return NONE
@@ -57,13 +57,12 @@ def checked(given: object, known: Callable[[], Mapping[str, float]]) -> Deviatio
         where = f"deviations, {shorten(name)}"
         if isinstance(value, Mapping):
             raise InputError(
-                f"{where}: expected a number, got a table; in a file, quote the whole name, such as "
-                '"link2.mass" = 0.02.'
+                "expected a number, got a table; in a file, quote the whole name, such as "
+                '"link2.mass" = 0.02.',
+                where,
             )
         if name not in numbers:
-            raise NameNotFound(
-                f"{where}: the arm has no parameter of this name; {suggest(str(name), numbers)}"
-            )
+            raise NameNotFound(f"the arm has no parameter of this name; {suggest(str(name), numbers)}", where)
         values[name] = check_number(value, where, minimum=0.0)
     return Deviations({name: values[name] for name in numbers if name in values})
 

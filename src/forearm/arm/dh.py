@@ -51,16 +51,16 @@ def from_dh(
     """
     rows = as_floats(table, "DH table")
     if rows.ndim != 2 or rows.shape[1] != 4 or not len(rows):
-        raise InputError(f"DH table: expected rows (a, alpha, d, theta), shape (n, 4), got {rows.shape}.")
+        raise InputError(f"expected rows (a, alpha, d, theta), shape (n, 4), got {rows.shape}.", "DH table")
     n = len(rows)
     _ask_about_degrees(rows)
     kinds = "R" * n if joints is None else str(joints).upper()
     if len(kinds) != n or set(kinds) - set(LETTERS):
-        raise InputError(f"joints: expected {n} letters R (revolute) or P (prismatic), got {joints!r}.")
+        raise InputError(f"expected {n} letters R (revolute) or P (prismatic), got {joints!r}.", "joints")
     check_choice(inertia_about, ("com", "origin"), "inertia_about")
     ranges = np.tile(Limits(), (n, 1)) if limits is None else as_floats(limits, "limits")
     if ranges.shape != (n, 2):
-        raise InputError(f"limits: expected {n} pairs (lower, upper), got {shorten(limits)}.")
+        raise InputError(f"expected {n} pairs (lower, upper), got {shorten(limits)}.", "limits")
     masses = np.zeros(n) if mass is None else frozen_array(mass, (n,), "mass")
     centres = np.zeros((n, 3)) if com is None else frozen_array(com, (n, 3), "com")
     tensors = np.zeros((n, 3, 3)) if inertia is None else frozen_array(inertia, (n, 3, 3), "inertia")

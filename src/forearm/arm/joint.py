@@ -13,9 +13,9 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from forearm.arm.drive import Bearing, Elasticity, Friction, Motor, Transmission
-from forearm.arm.record import quantity, record, set_field
 from forearm.errors import InputError, ModelError, shorten
 from forearm.portable import matmul, norm, product
+from forearm.records import quantity, record, set_field
 from forearm.spatial import (
     RIGHT_ANGLE,
     Floats,
@@ -71,8 +71,9 @@ class DH:
     def __post_init__(self) -> None:
         if self.convention not in CONVENTIONS:
             raise InputError(
-                "DH convention: expected 'standard' (a, alpha after the joint) or 'modified' (Craig: before "
-                f"it), got {shorten(self.convention)}."
+                "expected 'standard' (a, alpha after the joint) or 'modified' (Craig: before "
+                f"it), got {shorten(self.convention)}.",
+                "DH convention",
             )
         for name in ("a", "alpha", "d", "theta"):
             set_field(self, name, quantity(getattr(self, name), f"DH parameter {name}"))
@@ -119,7 +120,7 @@ class Frame:
         axis = frozen_array(self.axis, (3,), "axis")
         largest = float(np.abs(axis).max())
         if largest == 0.0:
-            raise ModelError("axis: must not be 0 0 0; give the direction of the joint, such as 0 0 1.")
+            raise ModelError("must not be 0 0 0; give the direction of the joint, such as 0 0 1.", "axis")
         # Normalised only if not of unit length already, so that reading back what was
         # written does not change a bit.
         if abs(matmul(axis, axis) - 1.0) > 1e-15:
@@ -230,30 +231,35 @@ class Joint:
         set_field(self, "bearings", tuple(self.bearings))
         if self.kind == "fixed" and (self.mimic or self.has_drive):
             raise ModelError(
-                f"{where}: a fixed joint cannot have a motor, friction, bearing, transmission, elasticity "
-                "or mimic."
+                "a fixed joint cannot have a motor, friction, bearing, transmission, elasticity or mimic.",
+                where,
             )
         if self.friction is not None and self.friction.side == "motor" and self.motor is None:
             raise ModelError(
-                f"{where}, friction: given on the motor side, but there is no motor with a gear_ratio."
+                "given on the motor side, but there is no motor with a gear_ratio.", where, "friction"
             )
         if self.elasticity is not None:
             self._check_elasticity(where)
         for bearing in self.bearings:
             if (bearing.kind == "linear") != (self.kind == "prismatic"):
                 raise ModelError(
-                    f"{where}, bearing: a {self.kind} joint cannot have a {bearing.kind} bearing; "
-                    "linear bearings are for prismatic joints, journal and thrust bearings for revolute ones."
+                    f"a {self.kind} joint cannot have a {bearing.kind} bearing; linear "
+                    "bearings are for prismatic joints, journal and thrust bearings for "
+                    "revolute ones.",
+                    where,
+                    "bearing",
                 )
 
     def _check_elasticity(self, where: str) -> None:
         """A spring requires a rotor with its own inertia."""
         if self.mimic is not None:
-            raise ModelError(f"{where}, elasticity: a mimicking joint follows rigidly; leave elasticity out.")
+            raise ModelError("a mimicking joint follows rigidly; leave elasticity out.", where, "elasticity")
         if self.motor is None or self.motor.rotor_inertia == 0.0:
             raise ModelError(
-                f"{where}, elasticity: a spring needs a rotor that moves by itself; give the joint a motor "
-                "with a rotor_inertia above 0."
+                "a spring needs a rotor that moves by itself; give the joint a motor with a "
+                "rotor_inertia above 0.",
+                where,
+                "elasticity",
             )
 
     @property
@@ -303,12 +309,12 @@ def _read_only(array: Floats) -> Floats:
 
 def _checked_limits(value: object, where: str) -> Limits:
     if not isinstance(value, tuple | list | np.ndarray) or len(value) != 2:
-        raise InputError(f"{where}, limits: expected a pair [lower, upper], got {shorten(value)}.")
+        raise InputError(f"expected a pair [lower, upper], got {shorten(value)}.", where, "limits")
     if not all(map(is_number, value)):
-        raise InputError(f"{where}, limits: expected numbers, got {shorten(value)}.")
+        raise InputError(f"expected numbers, got {shorten(value)}.", where, "limits")
     lower, upper = map(float, as_floats(value, f"{where}, limits"))
     if any(math.isfinite(v) and abs(v) > LARGEST for v in (lower, upper)):
-        raise InputError(f"{where}, limits: no number may exceed {LARGEST:g}; write inf for no limit.")
+        raise InputError(f"no number may exceed {LARGEST:g}; write inf for no limit.", where, "limits")
     if math.isnan(lower) or math.isnan(upper) or lower > upper or lower == math.inf or upper == -math.inf:
-        raise ModelError(f"{where}, limits: lower must not be above upper, got {lower:g} and {upper:g}.")
+        raise ModelError(f"lower must not be above upper, got {lower:g} and {upper:g}.", where, "limits")
     return Limits(lower, upper)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from forearm.arm.record import quantity, record, set_field
 from forearm.errors import ModelError, shorten
+from forearm.records import quantity, record, set_field
 from forearm.spatial import Floats, MassProperties, inertia_from_pseudo, parallel_axis, pseudo_from_inertia
 from forearm.values import check_name, frozen_array
 
@@ -80,13 +80,15 @@ def _checked_inertia(value: object, mass: float, where: str) -> Floats:
     given = frozen_array(value, (3, 3), f"{where}, inertia")  # type: ignore[arg-type]
     scale = float(np.abs(given).max())
     if float(np.abs(given - given.T).max()) > 1e-12 * scale:
-        raise ModelError(f"{where}, inertia: the tensor must be symmetric, got {shorten(given.tolist())}.")
+        raise ModelError(f"the tensor must be symmetric, got {shorten(given.tolist())}.", where, "inertia")
     inertia = frozen_array(0.5 * (given + given.T), (3, 3), f"{where}, inertia")
     if not is_semidefinite(inertia, mass):
         moments = ", ".join(f"{m:.6g}" for m in np.linalg.eigvalsh(inertia))
         raise ModelError(
-            f"{where}, inertia: must be positive semidefinite, but its principal moments are "
-            f"{moments} kg m^2. Check the signs of the products of inertia "
-            "(I_xy = -integral of x y dm) and the point it is about (centre of mass, not origin)."
+            f"must be positive semidefinite, but its principal moments are {moments} kg m^2. "
+            "Check the signs of the products of inertia (I_xy = -integral of x y dm) and the "
+            "point it is about (centre of mass, not origin).",
+            where,
+            "inertia",
         )
     return inertia

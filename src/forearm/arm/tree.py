@@ -29,8 +29,9 @@ def root_of(links: Sequence[Link], joints: Sequence[Joint]) -> str:
         for end in (joint.parent, joint.child):
             if end not in names:
                 raise ModelError(
-                    f"joint {joint.name!r}: its {'parent' if end == joint.parent else 'child'} link {end!r} "
-                    f"is missing; {suggest(end, names)}"
+                    f"its {'parent' if end == joint.parent else 'child'} link {end!r} is "
+                    f"missing; {suggest(end, names)}",
+                    f"joint {joint.name!r}",
                 )
         if joint.child in mover:
             raise ModelError(
@@ -143,8 +144,8 @@ def resolve_mimics(tree: Sequence[Joint]) -> dict[str, tuple[str, float, float]]
             multiplier = follower.mimic.multiplier * multiplier
             if not math.isfinite(multiplier) or not math.isfinite(offset):
                 raise ModelError(
-                    f"joint {follower.name!r}: the product of multipliers along its chain of mimics "
-                    "overflows."
+                    "the product of multipliers along its chain of mimics overflows.",
+                    f"joint {follower.name!r}",
                 )
             resolved[follower.name] = (leader, multiplier, offset)
     return resolved

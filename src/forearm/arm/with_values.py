@@ -41,7 +41,7 @@ def _owner(arm: Arm, name: str) -> str:
             known |= {f"{joint.name}.{key}" for key in GEOMETRY}
     if name not in known:
         raise NameNotFound(
-            f"with_values: {arm.name!r} has no parameter {name!r}; {suggest(name, sorted(known))}"
+            f"{arm.name!r} has no parameter {name!r}; {suggest(name, sorted(known))}", "with_values"
         )
     owners = ("gravity", *(link.name for link in arm.links), *(joint.name for joint in arm.tree))
     return max((owner for owner in owners if name.startswith(f"{owner}.")), key=len)

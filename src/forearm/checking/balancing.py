@@ -15,10 +15,10 @@ from forearm.arm.arm import Arm
 from forearm.arm.change import merged
 from forearm.arm.joint import Limits
 from forearm.arm.link import Link
-from forearm.arm.record import quantity, record, set_field
 from forearm.checking.finding import Finding
 from forearm.kinematics.arguments import as_coordinates
 from forearm.kinematics.poses import body_poses
+from forearm.records import quantity, record, set_field
 from forearm.spatial import Floats, combine_bodies, cross, inverse_pose
 from forearm.values import check_name, check_number, frozen_array
 

@@ -105,7 +105,7 @@ def _on_device(given: argparse.Namespace) -> int:
 
     for option in ("only", "plot", "peers"):
         if getattr(given, option):
-            raise InputError(f"bench: --{option} is for the CPU; leave it or --device out.")
+            raise InputError(f"--{option} is for the CPU; leave it or --device out.", "bench")
     index = int(given.device.partition(":")[2] or 0)
     rows: list[DeviceRow] = []
     about = device_machine(index)

@@ -86,7 +86,7 @@ class Parser(argparse.ArgumentParser):
 
     def _refuse(self, action: argparse.Action, why: str) -> NoReturn:
         name = action.option_strings[-1] if action.option_strings else action.metavar
-        raise InputError(f"{name}: {why}. See '{self.prog} --help'.")
+        raise InputError(f"{why}. See '{self.prog} --help'.", name)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:

@@ -141,7 +141,7 @@ def _period(given: argparse.Namespace) -> int:
         found = natural_frequencies(arm, q, stiffness)
     fastest = float(np.nanmax(found, initial=0.0))
     if fastest == 0.0:
-        raise InputError(f"{arm.name}: no restoring torque there, so no natural frequency; give --stiffness.")
+        raise InputError("no restoring torque there, so no natural frequency; give --stiffness.", arm.name)
     T = sampling_period(fastest)
     if given.json:
         show_json({"name": arm.name, "q": q, "frequencies": found / (2.0 * math.pi), "period": T})
@@ -207,7 +207,7 @@ def _payload(given: argparse.Namespace) -> int:
     com = None if given.com is None else read_numbers(given.com, "com", 3, "a place has")
     asked = {"shape": given.shape, "mass": given.mass, "com": com, "confidence": given.confidence}
     if (given.tests is None) == (given.log is None):
-        raise InputError("control payload: give a file of tests, or a log of a motion by --log FILE.")
+        raise InputError("give a file of tests, or a log of a motion by --log FILE.", "control payload")
     if given.log is not None:
         return _payload_of_log(given, arm, asked)
     tests = _read_tests(arm, given.tests)
@@ -233,7 +233,7 @@ def _payload_of_log(given: argparse.Namespace, arm: Arm, asked: dict[str, Any]) 
 
     for name in ("qdd", "tau", "q"):
         if getattr(given, f"noise_{name}"):
-            raise InputError(f"--noise-{name}: the noise of a log is estimated from the log; leave it out.")
+            raise InputError("the noise of a log is estimated from the log; leave it out.", f"--noise-{name}")
     with ProgressBar(f"fitting a load to {given.log}"):
         log = read_table(given, arm, given.log, used=("q", "measured_q", "tau", "current"))
         found = payload_from_log(arm, log, **asked, units="rad,s")
@@ -253,15 +253,15 @@ def _read_tests(arm: Arm, path: str) -> dict[str, Floats]:
         missing = [x for x in TESTS[:3] if x in columns.absent]
         if missing:
             raise InputError(
-                f"{log.name}: no columns for {' and '.join(missing)}; a test needs q, "
-                "the torque and the acceleration."
+                f"no columns for {' and '.join(missing)}; a test needs q, the torque and the acceleration.",
+                log.name,
             )
         wanted = Columns({"all": columns.flat}, (), ("",) * len(columns.flat))
         rows: list[Floats] = []
         for block in log.blocks(wanted, whole=False):
             rows.append(block.states["all"])
             if sum(map(len, rows)) > MOST_TESTS:
-                raise InputError(f"{log.name}: more than {MOST_TESTS} tests; a few hundred are enough.")
+                raise InputError(f"more than {MOST_TESTS} tests; a few hundred are enough.", log.name)
     table = np.concatenate(rows) if rows else np.zeros((0, len(columns.flat)))
     return {
         x: np.ascontiguousarray(table[:, k * arm.n : (k + 1) * arm.n]) for k, x in enumerate(columns.places)

@@ -116,7 +116,7 @@ def _motion(given: argparse.Namespace, arm: Arm) -> Any:
         for name in ("duration", "q", "to", "line_to"):
             if getattr(given, name) is not None:
                 raise InputError(
-                    f"--{name.replace('_', '-')}: the --plan file already defines that; leave it out."
+                    "the --plan file already defines that; leave it out.", f"--{name.replace('_', '-')}"
                 )
         return read_plan(given, arm, given.plan)
     given.duration = 2.0 if given.duration is None else given.duration
@@ -124,7 +124,7 @@ def _motion(given: argparse.Namespace, arm: Arm) -> Any:
         raise InputError("--to and --line-to: expected one of them.")
     if given.to is None and given.line_to is None:
         if given.q is not None:
-            raise InputError("--q: a start needs a goal; give --to or --line-to as well.")
+            raise InputError("a start needs a goal; give --to or --line-to as well.", "--q")
         return default_motion(arm, given.duration)
     start = np.zeros(arm.n) if given.q is None else read_state(arm, given.q, "q", given.degrees)
     if given.line_to is not None:

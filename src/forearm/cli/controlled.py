@@ -44,7 +44,7 @@ def sensors_of(given: argparse.Namespace, arm: Arm) -> Sensors:
     side = given.sensor_side or all_of(arm).side
     if given.accelerometer_step is None:
         if given.lever is not None:
-            raise InputError("--lever: only with --accelerometer-step; exact accelerations do not need it.")
+            raise InputError("only with --accelerometer-step; exact accelerations do not need it.", "--lever")
         return Sensors(encoder, tachometer, given.differences, exact_accelerations, side)
     sets = accelerometers(arm, LEVER if given.lever is None else given.lever, given.accelerometer_step)
     return Sensors(encoder, tachometer, given.differences, sets.seen, side)

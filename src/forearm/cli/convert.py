@@ -59,7 +59,7 @@ def _run(given: argparse.Namespace) -> int:
     locked = [_locked(text) for text in given.lock]
     if len(dict(locked)) < len(locked):
         raise InputError(
-            f"--lock: a joint is locked at two positions: {', '.join(given.lock)}; name each once."
+            f"a joint is locked at two positions: {', '.join(given.lock)}; name each once.", "--lock"
         )
     arm = arm.lock(dict(locked)) if locked else arm
     for part in ("motor", "friction"):
@@ -94,7 +94,7 @@ def _pairs(part: str, text: str, figures: str) -> list[tuple[str, str]]:
     pairs = [word.partition("=") for word in figures.split(",")]
     if not all(name.strip() and sign and value.strip() for name, sign, value in pairs):
         raise InputError(
-            f"--{part}: expected [JOINT:]NAME=X,..., such as joint2:viscous=0.5, got {shorten(text)}."
+            f"expected [JOINT:]NAME=X,..., such as joint2:viscous=0.5, got {shorten(text)}.", f"--{part}"
         )
     return [(name, value) for name, _, value in pairs]
 
@@ -103,7 +103,7 @@ def _figure(part: str, text: str, word: str) -> float | str:
     """A number, or the word of a side."""
     value = plain_float(word)
     if value is None and word not in SIDES:
-        raise InputError(f"--{part}: expected a number, got {shorten(word)} in {shorten(text)}.")
+        raise InputError(f"expected a number, got {shorten(word)} in {shorten(text)}.", f"--{part}")
     return word if value is None else value
 
 
@@ -111,7 +111,7 @@ def _locked(text: str) -> tuple[str, float]:
     name, _, value = text.rpartition("=")
     at = plain_float(value)
     if at is None:
-        raise InputError(f"--lock: expected JOINT=NUMBER, such as joint4=0.3, got {shorten(text)}.")
+        raise InputError(f"expected JOINT=NUMBER, such as joint4=0.3, got {shorten(text)}.", "--lock")
     return name, at
 
 

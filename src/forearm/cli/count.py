@@ -64,9 +64,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(given: argparse.Namespace) -> int:
     if given.arm is None and not (given.printed or given.plot):
-        raise InputError("count: expected an ARM, --printed or --plot FILE. See 'forearm count --help'.")
+        raise InputError("expected an ARM, --printed or --plot FILE. See 'forearm count --help'.", "count")
     if given.arm is None and (given.formulation or given.function or given.explain):
-        raise InputError("count: --formulation, --function and --explain need an ARM.")
+        raise InputError("--formulation, --function and --explain need an ARM.", "count")
     check_picture("--plot", given.plot)
     document: dict[str, Any] = {}
     blocks: list[Report] = []
@@ -98,7 +98,7 @@ def _count_arm(
     chosen = _chosen(name, given.function)
     document |= {"arm": arm.name, "n": arm.n, "gravity": arm.gravity.tolist()}
     if not arm.n:
-        raise ModelError(f"count: {arm.name!r} has no movable joint, so there is nothing to count.")
+        raise ModelError(f"{arm.name!r} has no movable joint, so there is nothing to count.", "count")
     if given.explain and name is None:
         bar.say(f"following the steps to the fewest operations of {arm.name}")
         _explain_steps(arm, given.function or "inverse", document, blocks)
@@ -267,8 +267,9 @@ def _explain(arm: Arm, function: str, name: str, document: dict[str, Any], block
     """Counts by the symbol and link for which an operation was first done."""
     if function == "forward":
         raise InputError(
-            "count: --explain is for inverse dynamics and inertia matrices, not for forward dynamics by "
-            f"{name}; without it the whole count is given."
+            "--explain is for inverse dynamics and inertia matrices, not for forward "
+            f"dynamics by {name}; without it the whole count is given.",
+            "count",
         )
     result: CountedRun = run(arm, name, function, OWN)
     table = result.by_quantity()

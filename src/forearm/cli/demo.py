@@ -124,7 +124,7 @@ def _made(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise InputError(f"--output: {folder} cannot be made: {reason}. Name another folder.") from error
+        raise InputError(f"{folder} cannot be made: {reason}. Name another folder.", "--output") from error
     return folder
 
 

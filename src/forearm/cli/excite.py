@@ -186,7 +186,7 @@ def _box(given: argparse.Namespace) -> list[list[float]]:
     if given.floor is not None:
         floor = float(read_numbers(given.floor, "floor", 1)[0])
         if floor >= box[1, 2]:
-            raise InputError(f"--floor: {floor:g} m is not below the top of --box, {box[1, 2]:g} m.")
+            raise InputError(f"{floor:g} m is not below the top of --box, {box[1, 2]:g} m.", "--floor")
         box[0, 2] = max(box[0, 2], floor)
     return [list(map(float, corner)) for corner in box]
 

@@ -57,7 +57,7 @@ def _run(given: argparse.Namespace) -> int:
     voltage = None
     if given.voltage is not None:
         if given.tau is not None:
-            raise InputError("--voltage: it replaces --tau; give only one of them.")
+            raise InputError("it replaces --tau; give only one of them.", "--voltage")
         voltage = read_state(arm, given.voltage, "voltage", degrees=False)
         tau = torque_of(arm, voltage, qd)
     with ProgressBar(f"computing accelerations of {arm.name} by {given.method}"):

@@ -151,10 +151,10 @@ def _source(given: argparse.Namespace, arm: Arm, functions: list[str]) -> Source
     own = {"bandwidth": given.bandwidth, "period": given.period, "open-gains": given.open_gains or None}
     steps = {"method": given.method, "drive": given.drive}
     for option in (name for name, value in steps.items() if value is not None and functions != [STEP]):
-        raise InputError(f"--{option}: only for --function {STEP}.")
+        raise InputError(f"only for --function {STEP}.", f"--{option}")
     if law is None:
         for option in (name for name, value in own.items() if value is not None):
-            raise InputError(f"--{option}: only for controllers: --function {', '.join(LAWS)}.")
+            raise InputError(f"only for controllers: --function {', '.join(LAWS)}.", f"--{option}")
         return generate(
             arm,
             functions,
@@ -167,10 +167,10 @@ def _source(given: argparse.Namespace, arm: Arm, functions: list[str]) -> Source
             **{name: value for name, value in steps.items() if value is not None},
         )
     if len(functions) > 1:
-        raise InputError(f"--function: {law} is a complete controller; generate it alone.")
+        raise InputError(f"{law} is a complete controller; generate it alone.", "--function")
     for option in (name for name in ("parameter", "formulation") if getattr(given, name)):
         raise InputError(
-            f"--{option}: not for controllers; --open-gains makes their gains run-time arguments."
+            "not for controllers; --open-gains makes their gains run-time arguments.", f"--{option}"
         )
     from forearm.control.code import controller_code
 

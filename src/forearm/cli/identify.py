@@ -161,7 +161,7 @@ def _run(given: argparse.Namespace) -> int:
     check_page("--html", given.html)
     check_picture("--plot", given.plot)
     if given.validate is not None and given.validate != "-" and not Path(given.validate).exists():
-        raise InputError(f"--validate {given.validate}: no such file. Check the path.")  # before the fit
+        raise InputError("no such file. Check the path.", f"--validate {given.validate}")  # before the fit
     arm = load(given.arm, hand=given.hand)
     found, validation = _identified(given, arm)
     with ProgressBar(f"checking {arm.name}"):
@@ -226,8 +226,9 @@ def _payloads(given: argparse.Namespace) -> Any:
         return loads[0] if loads else None
     if len(loads) != len(given.logs):
         raise InputError(
-            f"--payload: expected one for all logs, or one for each of {len(given.logs)}, got {len(loads)}; "
-            "none stands for an empty hand."
+            f"expected one for all logs, or one for each of {len(given.logs)}, got "
+            f"{len(loads)}; none stands for an empty hand.",
+            "--payload",
         )
     return loads
 

@@ -70,7 +70,7 @@ def _forward(given: argparse.Namespace, arm: Arm) -> int:
     for option in [
         f"--{name}" for name in ("no-limits", "numeric", "nearest") if getattr(given, name.replace("-", "_"))
     ]:
-        raise InputError(f"{option}: only with --pose.")
+        raise InputError("only with --pose.", option)
     q, qd, qdd = (
         np.zeros(arm.n) if text is None else read_state(arm, text, name, given.degrees)
         for name, text in (("q", given.q), ("qd", given.qd), ("qdd", given.qdd))
@@ -125,11 +125,11 @@ def _inverse(given: argparse.Namespace, arm: Arm) -> int:
     ] * given.jacobian
     if wrong:
         raise InputError(
-            f"--pose: it solves for joint positions, so {wrong[0]} does not apply; leave it out."
+            f"it solves for joint positions, so {wrong[0]} does not apply; leave it out.", "--pose"
         )
     if given.nearest and given.numeric:
         raise InputError(
-            "--nearest: --numeric already gives the nearest solution found; leave one of them out."
+            "--numeric already gives the nearest solution found; leave one of them out.", "--nearest"
         )
     T = read_pose(given.pose, given.form, given.degrees)
     near = None if given.q is None else read_state(arm, given.q, "q", given.degrees)

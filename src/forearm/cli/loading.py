@@ -22,7 +22,7 @@ def load(source: str, hand: str | None = None, **reading: Any) -> Arm:
         except NameNotFound as error:
             if hand is None or shorten(hand) not in str(error):
                 raise
-            raise NameNotFound(f"--hand: {error}") from error
+            raise NameNotFound(f"{error}", "--hand") from error
     for warning in caught:
         complain(str(warning.message), kind="warning")
     return arm
@@ -59,5 +59,5 @@ def reading_of(given: argparse.Namespace) -> dict[str, Any]:
 def _package(text: str) -> tuple[str, str]:
     name, _, folder = text.partition("=")
     if not name or not folder:
-        raise InputError(f"--package: expected NAME=FOLDER, such as robot=../robot, got {shorten(text)}.")
+        raise InputError(f"expected NAME=FOLDER, such as robot=../robot, got {shorten(text)}.", "--package")
     return name, folder

@@ -81,14 +81,14 @@ def check_files(given: argparse.Namespace, one_state: Mapping[str, object]) -> N
         if getattr(given, name) == usual:
             continue
         if name in ("formulation", "method"):
-            raise InputError(f"{option}: not with --from, which uses compiled code; leave {option} out.")
+            raise InputError(f"not with --from, which uses compiled code; leave {option} out.", option)
         raise InputError(
-            f"{option}: only for a single state, but --from {given.source} has many; leave one of them out."
+            f"only for a single state, but --from {given.source} has many; leave one of them out.", option
         )
     if given.target is not None:
         check_apart(given.source, given.target)
     if given.target == STANDARD and given.json:
-        raise InputError("--json: standard output is taken by --to -; give --to a file.")
+        raise InputError("standard output is taken by --to -; give --to a file.", "--json")
 
 
 def run_files(given: argparse.Namespace, arm: Arm, what: Computation) -> int:

@@ -48,13 +48,13 @@ def read_dac(given: argparse.Namespace, arm: Arm) -> DAC | None:
     if all(value is None for value in (period, given.dac_bits, given.dac_range, given.dac_gain)):
         return None
     if given.dac_bits is not None and given.dac_range is None:
-        raise InputError("--dac-bits: needs the output range; give it by --dac-range V.")
+        raise InputError("needs the output range; give it by --dac-range V.", "--dac-bits")
     if given.dac_gain is not None and any(
         j.motor is not None and j.motor.amplifier_gain is not None for j in arm.joints
     ):
         raise InputError(
-            f"--dac-gain: motors of {arm.name!r} have an amplifier_gain in the arm "
-            "file; leave the option out."
+            f"motors of {arm.name!r} have an amplifier_gain in the arm file; leave the option out.",
+            "--dac-gain",
         )
     return DAC(
         1e-3 if period is None else period,

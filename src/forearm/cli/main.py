@@ -131,7 +131,7 @@ def _refuse_spaces(words: list[str], options: set[str]) -> None:
         if len(numbers) > 1:
             joined = ",".join(number.rstrip(",") for number in numbers)
             raise InputError(
-                f"{option}: expected numbers separated by commas, without spaces: {option} {joined}."
+                f"expected numbers separated by commas, without spaces: {option} {joined}.", option
             )
 
 

@@ -76,7 +76,7 @@ def _with_springs(arm: Arm, text: str) -> Arm:
     values = read_numbers(text, "stiffness", 1 if count == 1 else arm.n, f"{arm.name} needs one or")
     if (values < 0.0).any() or not values.any():
         raise InputError(
-            f"--stiffness: expected numbers above 0, or 0 for rigid joints but not for all, got {text}."
+            f"expected numbers above 0, or 0 for rigid joints but not for all, got {text}.", "--stiffness"
         )
     springs = [
         replace(

@@ -26,7 +26,7 @@ def check_picture(option: str, path: str | None) -> None:
         return
     check_output(option, path, PICTURES, "a picture ends")
     if find_spec("matplotlib") is None:
-        raise InputError(f"{option} {path}: plots need matplotlib: pip install 'forearm[plot]'")
+        raise InputError("plots need matplotlib: pip install 'forearm[plot]'", f"{option} {path}")
 
 
 def check_page(option: str, path: str | None) -> None:
@@ -42,14 +42,14 @@ def check_output(
         return
     target = Path(path)
     if target.suffix.lower() not in endings:
-        raise InputError(f"{option} {path}: {what} in {listed(endings)}.")
+        raise InputError(f"{what} in {listed(endings)}.", f"{option} {path}")
     if target.is_dir():
-        raise InputError(f"{option} {path}: a folder, not a file; name a file in it.")
+        raise InputError("a folder, not a file; name a file in it.", f"{option} {path}")
     if not target.parent.is_dir():
-        raise InputError(f"{option} {path}: there is no folder {target.parent}; make it, or name another.")
+        raise InputError(f"there is no folder {target.parent}; make it, or name another.", f"{option} {path}")
     if not os.access(target.parent, os.W_OK):
         raise InputError(
-            f"{option} {path}: nothing can be written in the folder {target.parent}; name another."
+            f"nothing can be written in the folder {target.parent}; name another.", f"{option} {path}"
         )
 
 

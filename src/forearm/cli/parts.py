@@ -73,7 +73,7 @@ def _found(name: str) -> Path:
     known = builtin_parts()
     if name not in known:
         raise NameNotFound(
-            f"parts: {shorten(name)} is neither a parts file nor a built-in one; {suggest(name, known)}"
+            f"{shorten(name)} is neither a parts file nor a built-in one; {suggest(name, known)}", "parts"
         )
     return folder() / f"{name}{PARTS}"
 

@@ -215,11 +215,12 @@ def _draw_phase(made: Plan, path: str, joint: int | None) -> None:
         raise InputError(BOTH)
     if not isinstance(made.motion, Switching):
         raise InputError(
-            "--phase: only plans through points without limits of jerk have constant accelerations to draw, "
-            "and none of snap; use --plot, or --time-optimal."
+            "only plans through points without limits of jerk have constant accelerations to "
+            "draw, and none of snap; use --plot, or --time-optimal.",
+            "--phase",
         )
     if not 1 <= joint <= made.arm.n:
-        raise InputError(f"--joint: expected a number from 1 to {made.arm.n}, got {joint}.")
+        raise InputError(f"expected a number from 1 to {made.arm.n}, got {joint}.", "--joint")
     limits = arm_limits(made.arm, 1.0) if made.limits is None else made.limits
     unit = "rad" if made.arm.joints[joint - 1].kind == "revolute" else "m"
     save_figure(phase_figure([made.motion], limits, joint - 1, unit=unit), path)

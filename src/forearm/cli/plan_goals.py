@@ -36,7 +36,7 @@ def goals_named(given: argparse.Namespace, arm: Arm) -> Iterator[None]:
         segment, joint, waypoint = (int(number or 0) for number in found.groups())
         option, _ = given.goals[(segment or waypoint - 1) - 1]
         where = f"--{option}, {arm.joints[joint - 1].name}" if joint else f"--{option}"
-        raise InputError(f"{where}: {str(error)[found.end() :]}") from error
+        raise InputError(f"{str(error)[found.end() :]}", where) from error
 
 
 def check_ways(given: argparse.Namespace) -> None:
@@ -49,7 +49,7 @@ def check_ways(given: argparse.Namespace) -> None:
     ]
     if len(ways) != 1:
         got = " and ".join(ways) or "none of them"
-        raise InputError(f"plan: give a request file, or --to (or --pose), or --line-to; got {got}.")
+        raise InputError(f"give a request file, or --to (or --pose), or --line-to; got {got}.", "plan")
 
 
 def start_of(given: argparse.Namespace, arm: Arm) -> Floats:
@@ -64,8 +64,9 @@ def refuse_zeros(arm: Arm) -> None:
         if not low <= 0.0 <= high:
             unit = "rad" if joint.kind == "revolute" else "m"
             raise InputError(
-                f"--q: by default every joint starts at 0, but {joint.name} ranges from "
-                f"{low:.4g} to {high:.4g} {unit}; give a start configuration."
+                f"by default every joint starts at 0, but {joint.name} ranges from {low:.4g} "
+                f"to {high:.4g} {unit}; give a start configuration.",
+                "--q",
             )
 
 
@@ -73,7 +74,7 @@ def refuse(given: argparse.Namespace, names: Sequence[str], why: str) -> None:
     """Refuse an option that would have no effect."""
     for name in names:
         if getattr(given, name) not in (None, False):
-            raise InputError(f"--{name.replace('_', '-')}: {why}")
+            raise InputError(f"{why}", f"--{name.replace('_', '-')}")
 
 
 def line_places(given: argparse.Namespace) -> Floats:
@@ -85,7 +86,7 @@ def line_of(given: argparse.Namespace, arm: Arm, start: Floats) -> HandLine:
     """The line of the hand, at the speed that options give."""
     if given.profile == "constant" and given.hand_acceleration is not None:
         raise InputError(
-            "--hand-acceleration: a constant speed has no acceleration; leave it out, or change --profile."
+            "a constant speed has no acceleration; leave it out, or change --profile.", "--hand-acceleration"
         )
     profile = given.profile or ("quintic" if given.hand_acceleration is None else "trapezoidal")
     speed = USUAL_SPEED if given.hand_speed is None else given.hand_speed
@@ -97,7 +98,7 @@ def request_of_goals(given: argparse.Namespace, arm: Arm, start: Floats) -> Requ
     """The waypoints of --to and --pose, after the start."""
     form = read_form(given.form)
     if given.form is not None and all(kind == "to" for kind, _ in given.goals):
-        raise InputError("--form: only with --pose; --to takes joint coordinates.")
+        raise InputError("only with --pose; --to takes joint coordinates.", "--form")
     points = [Waypoint(q=start)]
     for kind, text in given.goals:
         if kind == "to":

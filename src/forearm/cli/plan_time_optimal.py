@@ -118,7 +118,7 @@ def check_options(given: argparse.Namespace, is_request: bool) -> None:
         if given.request:
             refuse(given, ("q", "form"), "a motion file defines that itself; leave it out.")
         if given.continuity not in (None, *CONTINUITIES):
-            raise InputError(f"--continuity: expected {names_of(map(str, CONTINUITIES))}, got '3'.")
+            raise InputError(f"expected {names_of(map(str, CONTINUITIES))}, got '3'.", "--continuity")
 
 
 def fastest_plan(

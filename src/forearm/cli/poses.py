@@ -39,7 +39,8 @@ def read_pose(text: str, form: str, degrees: bool) -> Floats:
     T = hand_pose(values[:3], turned.reshape(kind.shape), form)
     if np.isnan(T).any():
         raise InputError(
-            f"--pose: no rotation has the {form} angles {shorten(values[3:].tolist())}; "
-            "cos x cos y cos z + sin x sin y sin z must be above 0."
+            f"no rotation has the {form} angles {shorten(values[3:].tolist())}; cos x cos y "
+            "cos z + sin x sin y sin z must be above 0.",
+            "--pose",
         )
     return T

@@ -76,13 +76,13 @@ def _check(given: argparse.Namespace) -> None:
 def _check_folder(folder: Path, is_needed: bool) -> None:
     """Refuse a path that is not a folder; create the folder if something is plotted into it."""
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"--figures {folder}: a file, not a folder; name a folder.")
+        raise InputError("a file, not a folder; name a folder.", f"--figures {folder}")
     try:
         if is_needed:
             folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"--figures {folder}: no folder can be made there ({error.strerror}); name another."
+            f"no folder can be made there ({error.strerror}); name another.", f"--figures {folder}"
         ) from error
 
 

@@ -116,7 +116,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(given: argparse.Namespace) -> int:
     if given.arm is None and not given.printed:
-        raise InputError("schedule: expected an ARM or --printed. See 'forearm schedule --help'.")
+        raise InputError("expected an ARM or --printed. See 'forearm schedule --help'.", "schedule")
     if given.arm is None:
         _refuse_options(given)
     check_picture("--plot", given.plot)
@@ -145,8 +145,9 @@ def _refuse_options(given: argparse.Namespace) -> None:
     set_ones = [f"--{name}" for name in OF_AN_ARM if getattr(given, name) != parser.get_default(name)]
     if set_ones:
         raise InputError(
-            f"--printed: {', '.join(set_ones)} would change nothing in the printed "
-            "schedules; leave them out or name an ARM too."
+            f"{', '.join(set_ones)} would change nothing in the printed schedules; leave them "
+            "out or name an ARM too.",
+            "--printed",
         )
 
 
@@ -156,12 +157,12 @@ def read_processors(text: str) -> list[int]:
     first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
     if not 1 <= first <= last <= MOST_PROCESSORS:
         raise InputError(
-            f"--processors: expected a number from 1 to {MOST_PROCESSORS}, or a range such as 2-9, "
-            f"got {shorten(text)}."
+            f"expected a number from 1 to {MOST_PROCESSORS}, or a range such as 2-9, got {shorten(text)}.",
+            "--processors",
         )
     if last - first >= MOST_RANGE:
         raise InputError(
-            f"--processors: expected a range of at most {MOST_RANGE} numbers, got {shorten(text)}."
+            f"expected a range of at most {MOST_RANGE} numbers, got {shorten(text)}.", "--processors"
         )
     return list(range(first, last + 1))
 
@@ -182,7 +183,7 @@ def _schedule_arm(
     work = division if program is None else program.layered
     graph = division.graph
     if given.layers and len(graph) > MOST_DRAWN:
-        raise InputError(f"--layers: at most {MOST_DRAWN} tasks are drawn, got {len(graph)}; raise --size.")
+        raise InputError(f"at most {MOST_DRAWN} tasks are drawn, got {len(graph)}; raise --size.", "--layers")
     document |= _summary(arm, graph, given)
     made = []
     for p in processors:
@@ -266,23 +267,25 @@ def _draw(
 
 def _check(given: argparse.Namespace, processors: list[int]) -> None:
     if given.plot and len(processors) > 1:
-        raise InputError("--plot: one schedule is drawn; give one number with --processors.")
+        raise InputError("one schedule is drawn; give one number with --processors.", "--plot")
     for name in ("communication", "synchronisation"):
         if given.method == "rule" and getattr(given, name):
             raise InputError(
-                f"--{name}: the document's rule has no such cost; use method priority, search or exact."
+                "the document's rule has no such cost; use method priority, search or exact.", f"--{name}"
             )
     if given.subtasks and (given.function != "inverse_dynamics" or given.size != 1.0):
         raise InputError(
-            "--subtasks: they are those of inverse_dynamics, each of cost 1; leave out --function and --size."
+            "they are those of inverse_dynamics, each of cost 1; leave out --function and --size.",
+            "--subtasks",
         )
     if given.run:
         from forearm.schedules.threaded import cores
 
         if processors[-1] > cores():
             raise InputError(
-                f"--run: threads that wait for each other need one core each; expected at most {cores()} "
-                f"processors, got {processors[-1]}."
+                "threads that wait for each other need one core each; expected at most "
+                f"{cores()} processors, got {processors[-1]}.",
+                "--run",
             )
 
 
@@ -305,9 +308,10 @@ def _scheduled(work: Division | Layered, processors: int, given: argparse.Namesp
     wrong = violations(made)
     if wrong:
         raise ForearmError(
-            f"schedule: method {given.method} gave an invalid schedule on {processors} processors: "
-            f"{wrong[0].message}. This is a bug in forearm: report it with this command, and use "
-            "another method."
+            f"method {given.method} gave an invalid schedule on {processors} processors: "
+            f"{wrong[0].message}. This is a bug in forearm: report it with this command, and "
+            "use another method.",
+            "schedule",
         )
     return made
 

@@ -265,32 +265,32 @@ def check_files(given: argparse.Namespace) -> None:
 def _check(given: argparse.Namespace) -> None:
     """Refuse impossible requests before the work starts."""
     if given.linear and given.torque_file is None and given.voltage_file is None:
-        raise InputError("--linear: only for rows of a file; give one by --voltage-file or --torque-file.")
+        raise InputError("only for rows of a file; give one by --voltage-file or --torque-file.", "--linear")
     if given.before is not None and (given.q is not None or given.qd is not None):
         raise InputError(
-            "--continue: it continues from the end state of the other simulation; leave --q and --qd out."
+            "it continues from the end state of the other simulation; leave --q and --qd out.", "--continue"
         )
     has_plan = given.plan is not None or given.plan_voltage is not None
     if given.controller is not None:
         if not has_plan:
-            raise InputError("--controller: it needs a motion; give it by --plan FILE.")
+            raise InputError("it needs a motion; give it by --plan FILE.", "--controller")
         for name in ("q", "qd", "before", "duration", "method"):
             if getattr(given, name) is not None:
                 option = "--continue" if name == "before" else f"--{name}"
                 raise InputError(
-                    f"{option}: a controller follows the plan from its start to its end; leave it out."
+                    "a controller follows the plan from its start to its end; leave it out.", option
                 )
     elif given.duration is None and not (has_plan or given.torque_file or given.voltage_file):
         raise InputError(
-            "--duration: required without a --plan or a file of inputs, but not given. See 'forearm simulate "
-            "--help'."
+            "required without a --plan or a file of inputs, but not given. See 'forearm simulate --help'.",
+            "--duration",
         )
     else:
         for name in OF_CONTROLLERS:
             if value := getattr(given, name):
                 got = f", got {shorten(value)}" if isinstance(value, str) else ""
                 raise InputError(
-                    f"--{name.replace('_', '-')}: only for a controller; give one by --controller{got}."
+                    f"only for a controller; give one by --controller{got}.", f"--{name.replace('_', '-')}"
                 )
     check_files(given)
 
@@ -320,8 +320,9 @@ def _duration(given: argparse.Namespace, inputs: Schedule | Plan | None, start: 
     end = float(inputs.times[-1])
     if end <= start:
         raise InputError(
-            f"--duration: the last row of the file is at {end:g} s, the simulation begins at {start:g} s; "
-            "add a later row, or give the duration."
+            f"the last row of the file is at {end:g} s, the simulation begins at {start:g} s; "
+            "add a later row, or give the duration.",
+            "--duration",
         )
     return end - start
 

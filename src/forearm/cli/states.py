@@ -75,13 +75,14 @@ def read_numbers(text: str, name: str, count: int, who: str = "it needs", order:
     if len(values) < len(words):
         wrong = numbers.index(None)
         raise InputError(
-            f"--{name}: expected numbers separated by commas, but number {wrong + 1} is "
-            f"{shorten(words[wrong])}; got {shorten(text)}."
+            f"expected numbers separated by commas, but number {wrong + 1} is "
+            f"{shorten(words[wrong])}; got {shorten(text)}.",
+            f"--{name}",
         )
     if len(values) != count:
         raise InputError(
-            f"--{name}: {who} {count} finite numbers, got {len(values)}: {shorten(text)}{order}."
+            f"{who} {count} finite numbers, got {len(values)}: {shorten(text)}{order}.", f"--{name}"
         )
     if len(values) and np.abs(values).max() > LARGEST:
-        raise InputError(f"--{name}: no number may exceed {LARGEST:g}, got {shorten(text)}.")
+        raise InputError(f"no number may exceed {LARGEST:g}, got {shorten(text)}.", f"--{name}")
     return values

@@ -97,7 +97,9 @@ def _run(given: argparse.Namespace) -> int:
     check_page("--html", given.html)
     check_output("--csv", given.csv, (".csv",))
     if given.html is not None and given.row is None:
-        raise InputError("--html: a page of one row; give --row K as well, or --report FILE for all of them.")
+        raise InputError(
+            "a page of one row; give --row K as well, or --report FILE for all of them.", "--html"
+        )
     study, folder = _study_and_folder(given)
     if given.emit is not None:
         print(_script(given, study, folder), end="")
@@ -126,14 +128,16 @@ def _study_and_folder(given: argparse.Namespace) -> tuple[Study, Path]:
     place = Path(given.study)
     if (place / MANIFEST).is_file():
         if given.output is not None:
-            raise InputError("-o: results continue in their own folder; leave it out, or name a study file.")
+            raise InputError(
+                "results continue in their own folder; leave it out, or name a study file.", "-o"
+            )
         return study_of(ResultFolder.at(place).manifest), place
     if place.is_dir():
         raise InputError(
-            f"{place}: a folder without {MANIFEST}, so no results of a study; name a study file (.toml)."
+            f"a folder without {MANIFEST}, so no results of a study; name a study file (.toml).", place
         )
     if place.suffix.lower() != ".toml":
-        raise InputError(f"{place}: expected a study file that ends in .toml, or a folder of results.")
+        raise InputError("expected a study file that ends in .toml, or a folder of results.", place)
     return Study.read(place), Path(given.output or f"{place.stem}-results")
 
 

@@ -24,7 +24,7 @@ def executor_of(engine: str, scheduler: str | None, workers: int | None) -> Iter
         workers: how many, where they are started here; None: one per core.
     """
     if scheduler is not None and engine not in ("dask", "ray"):
-        raise InputError(f"--scheduler: only --engine dask and ray have one, got --engine {engine}.")
+        raise InputError(f"only --engine dask and ray have one, got --engine {engine}.", "--scheduler")
     if engine in ENGINES:
         yield None
         return
@@ -50,8 +50,9 @@ def _check_mpi() -> None:
     """Refuse a single process: its pool would wait for ever for others."""
     if import_module("mpi4py.MPI").COMM_WORLD.Get_size() < 2:
         raise InputError(
-            "--engine mpi: expected several processes, got one; start it by 'mpiexec -n 8 python -m "
-            "mpi4py.futures -m forearm sweep ... --engine mpi'."
+            "expected several processes, got one; start it by 'mpiexec -n 8 python -m "
+            "mpi4py.futures -m forearm sweep ... --engine mpi'.",
+            "--engine mpi",
         )
 
 
@@ -60,8 +61,8 @@ def _imported(engine: str) -> Any:
         return import_module(OTHERS[engine])
     except ImportError as error:
         raise InputError(
-            f"--engine {engine}: {OTHERS[engine].partition('.')[0]} is not installed: pip install "
-            f"'forearm[{engine}]'."
+            f"{OTHERS[engine].partition('.')[0]} is not installed: pip install 'forearm[{engine}]'.",
+            f"--engine {engine}",
         ) from error
 
 
@@ -72,8 +73,9 @@ def _dask_client(module: Any, scheduler: str | None, workers: int | None) -> Ite
             client = module.Client(scheduler)
         except (OSError, ValueError) as error:
             raise InputError(
-                f"--scheduler {scheduler}: no Dask scheduler answers there: {shorten(str(error), 99)}. Start "
-                "one by 'dask scheduler', or leave --scheduler out for a cluster on this machine."
+                f"no Dask scheduler answers there: {shorten(str(error), 99)}. Start one by "
+                "'dask scheduler', or leave --scheduler out for a cluster on this machine.",
+                f"--scheduler {scheduler}",
             ) from error
         with client:
             yield client

@@ -81,8 +81,9 @@ class ElasticTracing:
         t, n = self.tracing, self.arm.n
         if t.parameters:
             raise InputError(
-                f"generate: {FORWARD} does not support open parameters if rotors' spin acts on links "
-                "(rotor_axis); leave out parameters or rotor_axis."
+                f"{FORWARD} does not support open parameters if rotors' spin acts on links "
+                "(rotor_axis); leave out parameters or rotor_axis.",
+                "generate",
             )
         part, carried = self._part(expanded(self.arm)), self._carried()
         own = [spring.freedom for spring in self.drives]

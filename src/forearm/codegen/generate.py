@@ -112,8 +112,8 @@ def check_dtype(dtype: str, language: str) -> None:
     check_choice(dtype, DTYPES, "generate, dtype")
     if dtype == "float32" and language not in SINGLE:
         raise InputError(
-            f"generate: dtype float32 is supported by {', '.join(SINGLE)}, got {language}, which has float64 "
-            "only."
+            f"dtype float32 is supported by {', '.join(SINGLE)}, got {language}, which has float64 only.",
+            "generate",
         )
 
 
@@ -183,7 +183,7 @@ def traced_for(
     if set(names) != {STEP}:
         return _traced_functions(arm, names, parameters, formulation, name, readable, single)
     if formulation is not None:
-        raise InputError(f"generate: {STEP} has no formulations; leave formulation out.")
+        raise InputError(f"{STEP} has no formulations; leave formulation out.", "generate")
     return _traced_step(arm, method, drive, parameters, name, single, not readable)
 
 
@@ -199,10 +199,10 @@ def _traced_functions(
     check_arm(arm, "generate", moves=True)
     names = list(dict.fromkeys(names_in(function, "generate, function")))
     if STEP in names:
-        raise InputError(f"generate: {STEP} is a complete simulation step; generate it alone.")
+        raise InputError(f"{STEP} is a complete simulation step; generate it alone.", "generate")
     functions = [chosen(FUNCTIONS, given, "generate, function") for given in names]
     if not functions:
-        raise InputError(f"generate: expected a function; {suggest('', FUNCTIONS)}")
+        raise InputError(f"expected a function; {suggest('', FUNCTIONS)}", "generate")
     _check_formulation(names, functions, formulation)
     symbols = chosen_parameters(arm, names_in(parameters, "generate, parameters"))
     tracing = Tracing(arm, symbols, formulation, PLAIN_PLAN if readable else None, single)
@@ -287,13 +287,14 @@ def _check_formulation(names: list[str], chosen: list[Function], formulation: st
         return
     if not isinstance(formulation, str):
         raise InputError(
-            f"generate: formulation must be a name, such as gibbs-appell, got {shorten(formulation)}."
+            f"formulation must be a name, such as gibbs-appell, got {shorten(formulation)}.", "generate"
         )
     for name, function in zip(names, chosen, strict=True):
         if not function.has_formulations:
             raise InputError(
-                f"generate: {name} has no formulations; leave formulation out, or generate inverse_dynamics, "
-                "inertia_matrix or forward_dynamics."
+                f"{name} has no formulations; leave formulation out, or generate "
+                "inverse_dynamics, inertia_matrix or forward_dynamics.",
+                "generate",
             )
 
 

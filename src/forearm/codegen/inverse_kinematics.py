@@ -43,13 +43,14 @@ def branches(arm: Arm, T: list[Scalar], pose_at: Callable[[list[Scalar]], Array]
     geometry = geometry_of(arm)
     if not geometry.uses_roots_only:
         raise ModelError(
-            f"inverse_kinematics of {arm.name!r}: its joint 3 is a root of a quartic, for which no code is "
-            "generated; use fa.kinematics.inverse."
+            "its joint 3 is a root of a quartic, for which no code is generated; use fa.kinematics.inverse.",
+            f"inverse_kinematics of {arm.name!r}",
         )
     if geometry.miss > EXACT:
         raise ModelError(
-            f"inverse_kinematics of {arm.name!r}: its axes meet or are parallel only approximately, to "
-            f"{geometry.miss:.1e} m or rad; use fa.kinematics.inverse, which corrects that."
+            f"its axes meet or are parallel only approximately, to {geometry.miss:.1e} m or "
+            "rad; use fa.kinematics.inverse, which corrects that.",
+            f"inverse_kinematics of {arm.name!r}",
         )
     rows = [T[4 * i : 4 * i + 4] for i in range(4)]
     wrong: Scalar = 0.0

@@ -336,8 +336,10 @@ def _refuse_figures(coordinates: Coordinates, parameters: Iterable[str]) -> None
     for name in parameters:
         if any(name.startswith((f"{joint}.motor.", f"{joint}.friction.")) for joint in held):
             raise InputError(
-                f"parameters, {name}: motor and friction parameters of elastic joints, and of joints with "
-                "bristles, cannot be left open in a simulation; leave it out."
+                "motor and friction parameters of elastic joints, and of joints with "
+                "bristles, cannot be left open in a simulation; leave it out.",
+                "parameters",
+                name,
             )
 
 

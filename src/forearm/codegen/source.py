@@ -83,7 +83,7 @@ class Source:
         except (OSError, TypeError, ValueError) as error:
             why = getattr(error, "strerror", None) or error
             raise InputError(
-                f"{shorten(folder, 300)}: cannot be a folder to write to ({why}); name another."
+                f"cannot be a folder to write to ({why}); name another.", shorten(folder, 300)
             ) from error
         paths = [Path(folder) / name for name in self.files()]
         for path, content in zip(paths, self.files().values(), strict=True):

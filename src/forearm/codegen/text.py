@@ -78,7 +78,7 @@ def number(value: float) -> str:
     """A number that reads back bit for bit, with a decimal point or an exponent."""
     if not math.isfinite(value):
         raise InputError(
-            f"codegen: {value} cannot be written as a number in a program; expected a finite number."
+            f"{value} cannot be written as a number in a program; expected a finite number.", "codegen"
         )
     return repr(float(value))
 

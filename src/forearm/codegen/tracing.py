@@ -189,8 +189,9 @@ class Tracing:
             return qdd
         if self.formulation == "conjugate-gradient":
             raise InputError(
-                "generate: conjugate-gradient iterates until its residual is small, which loop-free code "
-                "cannot; choose another method, or leave the formulation out."
+                "conjugate-gradient iterates until its residual is small, which loop-free "
+                "code cannot; choose another method, or leave the formulation out.",
+                "generate",
             )
         check_choice(self.formulation, FORWARD, "generate, formulation")
         return self.solved(lambda: self._forward_by_formulation(right, rotor))
@@ -223,8 +224,9 @@ class Tracing:
     def _without_formulation(self, what: str) -> None:
         if self.formulation is not None:
             raise InputError(
-                f"generate: a formulation is traced as published, without {what}; leave the formulation out, "
-                "or use arm.rigid()."
+                f"a formulation is traced as published, without {what}; leave the formulation "
+                "out, or use arm.rigid().",
+                "generate",
             )
 
     def solved(self, solve: Callable[[], T]) -> T:
@@ -250,7 +252,8 @@ class Tracing:
         if self.formulation == "articulated-body":
             if self.model.has_followers:
                 raise ModelError(
-                    f"generate: articulated-body does not support the mimicking joints of {self.arm.name!r}."
+                    f"articulated-body does not support the mimicking joints of {self.arm.name!r}.",
+                    "generate",
                 )
             return list(articulated_body(model, q, qd, driven, rotor))
         right = np.array(driven, dtype=object) - np.array(
@@ -331,7 +334,7 @@ class Tracing:
         """
         self._without_formulation("inverse kinematics")
         if self.parameters:
-            raise InputError("generate: inverse_kinematics does not support open parameters.")
+            raise InputError("inverse_kinematics does not support open parameters.", "generate")
         made = traced_branches(self.arm, self.T, self._pose_at)
         self.mark("branches")
         return made
@@ -351,7 +354,7 @@ class Tracing:
         """
         if self.single:
             raise InputError(
-                "numeric_inverse_kinematics: its tolerance of 1e-9 needs float64; leave float32 out."
+                "its tolerance of 1e-9 needs float64; leave float32 out.", "numeric_inverse_kinematics"
             )
         lower, upper = (bound.tolist() for bound in limits_of(self.arm))
         bounds = Bounds(lower, upper, is_periodic(self.arm).tolist())
@@ -395,8 +398,10 @@ class Tracing:
         """The base parameters; if gravity stays a symbol, those identifiable under any gravity."""
         if any(name in geometry_values(self.arm) for name in self.parameters):
             raise InputError(
-                "generate: which parameters are base parameters depends on the geometry, so base_regressor "
-                "does not support open joint parameters; generate regressor, which has all columns."
+                "which parameters are base parameters depends on the geometry, so "
+                "base_regressor does not support open joint parameters; generate regressor, "
+                "which has all columns.",
+                "generate",
             )
         if any(name.startswith("gravity.") for name in self.parameters):
             return base_parameters(self.arm.replace(gravity=(3.0, 5.0, -7.0)))

@@ -111,8 +111,8 @@ class AccelerationServo:
         if self.seen_by == "accelerometers":
             if sample.qdd is None:
                 raise InputError(
-                    "acceleration servo: no accelerations were measured; add accelerometers to the loop, or "
-                    "set seen_by."
+                    "no accelerations were measured; add accelerometers to the loop, or set seen_by.",
+                    "acceleration servo",
                 )
             return sample.qdd
         if len(self._past) < (1 if self.seen_by == "tachometers" else 2):

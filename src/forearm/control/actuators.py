@@ -54,8 +54,8 @@ class Actuators:
         """The converter's period, or the given one, s."""
         if self.dac is not None and given is not None and given != self.dac.period:
             raise InputError(
-                f"run: the DAC holds for {self.dac.period:g} s and the period is {given:g} s; give one of "
-                "them."
+                f"the DAC holds for {self.dac.period:g} s and the period is {given:g} s; give one of them.",
+                "run",
             )
         if self.dac is not None:
             return self.dac.period

@@ -117,14 +117,15 @@ def seen(
     T = check_number(period, "seen, period", above=0.0)
     if motion.duration / T > SAMPLES:
         raise InputError(
-            f"seen, period: {T!r} s gives more than {SAMPLES} samples in {motion.duration:g} s; use a "
-            "longer one."
+            f"{T!r} s gives more than {SAMPLES} samples in {motion.duration:g} s; use a longer one.",
+            "seen",
+            "period",
         )
     t: Floats = np.arange(int(motion.duration / T) + 1.0) * T
     t = t[t <= motion.duration]
     if len(t) < 3:
         raise InputError(
-            f"seen, period: {T!r} s gives {len(t)} samples in {motion.duration:g} s; expected at least 3."
+            f"{T!r} s gives {len(t)} samples in {motion.duration:g} s; expected at least 3.", "seen", "period"
         )
     q, qd, qdd = motion.at(t)
     of_q = rounded(q, position, position_bits) - q

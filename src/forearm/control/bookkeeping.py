@@ -29,14 +29,14 @@ def check_motion(arm: Arm, motion: Motion) -> Motion:
     check_arm(arm, "arm")
     if not hasattr(motion, "at") or not hasattr(motion, "duration"):
         raise InputError(
-            "motion: expected something with .duration and .at(t), got "
-            f"{type(motion).__name__}; plan one first."
+            f"expected something with .duration and .at(t), got {type(motion).__name__}; plan one first.",
+            "motion",
         )
     q = np.asarray(motion.at(np.zeros(1))[0])
     if q.shape != (1, arm.n):
         raise InputError(
-            f"motion: {arm.name!r} has {arm.n} joints; expected shape (1, {arm.n}) at one time, got "
-            f"{q.shape}."
+            f"{arm.name!r} has {arm.n} joints; expected shape (1, {arm.n}) at one time, got {q.shape}.",
+            "motion",
         )
     return motion
 
@@ -46,8 +46,8 @@ def times_along(motion: Motion, interval: float, what: str) -> Floats:
     apart = check_number(interval, what, above=0.0)
     if motion.duration / apart > MOST_PLACES:
         raise InputError(
-            f"{what}: {apart!r} s gives more than {MOST_PLACES} samples in {motion.duration:g} s; use a "
-            "longer one."
+            f"{apart!r} s gives more than {MOST_PLACES} samples in {motion.duration:g} s; use a longer one.",
+            what,
         )
     times: Floats = np.linspace(0.0, motion.duration, int(np.ceil(motion.duration / apart)) + 1)
     return times

@@ -78,13 +78,14 @@ def controller_by_name(
     if _plain(name) not in known:
         if any(_plain(name).endswith(_plain(one)) for one in OF_PLANTS):
             raise InputError(
-                f"controller {shorten(name)}: it needs a modified arm, as in control.compare; make one with "
-                "control.counterbalanced or control.locked_arm."
+                "it needs a modified arm, as in control.compare; make one with "
+                "control.counterbalanced or control.locked_arm.",
+                f"controller {shorten(name)}",
             )
         for one in ELASTIC:
             if _plain(one) == _plain(name):
                 check_elastic_name(one, arm)
-        raise NameNotFound(f"controller: unknown name {shorten(name)}; {suggest(name, known.values())}")
+        raise NameNotFound(f"unknown name {shorten(name)}; {suggest(name, known.values())}", "controller")
     trial = available(setting)[known[_plain(name)]](setting)
     if trial.note:
         warnings.warn(f"controller {known[_plain(name)]!r}: {trial.note}.", ModelWarning, stacklevel=2)

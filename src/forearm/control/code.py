@@ -61,7 +61,9 @@ def controller_code(
     written = language_of(language)
     if written.name == "latex":
         raise InputError(
-            "controller, language: latex is not available for controllers; use one of the other languages."
+            "latex is not available for controllers; use one of the other languages.",
+            "controller",
+            "language",
         )
     in_c = written.name == "c" and target is None
     made, traced = traced_controller(

@@ -81,7 +81,7 @@ class Sample:
 def check_arm(arm: object) -> None:
     """Refuse anything but an Arm with joints that move."""
     if not isinstance(arm, Arm) or arm.n == 0:
-        raise InputError(f"controller: expected an Arm with joints that move, got {shorten(arm)}.")
+        raise InputError(f"expected an Arm with joints that move, got {shorten(arm)}.", "controller")
 
 
 def check_controller(given: object, where: str) -> None:
@@ -89,8 +89,9 @@ def check_controller(given: object, where: str) -> None:
     if not all(hasattr(given, name) for name in ("name", "operations", "reset", "command")):
         hint = " A plain function drives fa.simulate_many." if inspect.isroutine(given) else ""
         raise InputError(
-            f"{where}: expected a controller, with name, operations, reset() and command(sample), got "
-            f"{shorten(given)}.{hint}"
+            "expected a controller, with name, operations, reset() and command(sample), got "
+            f"{shorten(given)}.{hint}",
+            where,
         )
 
 

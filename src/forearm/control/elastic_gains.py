@@ -169,7 +169,8 @@ def stable_state_gains(
             return gains, w
         w *= SLOWER
     raise InputError(
-        f"state feedback: {arm.name!r} is unstable under separate joint gains sampled every {period:g} s, "
-        f"at {asked:g} rad/s or less; use a shorter period, springs with damping, or "
-        "'PD on motors'."
+        f"{arm.name!r} is unstable under separate joint gains sampled every {period:g} s, at "
+        f"{asked:g} rad/s or less; use a shorter period, springs with damping, or 'PD on "
+        "motors'.",
+        "state feedback",
     )

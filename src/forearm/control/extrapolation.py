@@ -71,8 +71,8 @@ def fitted_slopes(states: ArrayLike, forces: ArrayLike, cut: float = LOST) -> Fi
     x, F = as_floats(states, "states"), as_floats(forces, "forces")
     if x.ndim != 2 or F.ndim != 2 or len(x) != len(F) or len(x) < 2:
         raise InputError(
-            "fitted_slopes: expected states (m, p) and forces (m, n), m at least 2, got "
-            f"{x.shape}, {F.shape}."
+            f"expected states (m, p) and forces (m, n), m at least 2, got {x.shape}, {F.shape}.",
+            "fitted_slopes",
         )
     solution, _, rank, _ = np.linalg.lstsq(x[1:] - x[0], F[1:] - F[0], rcond=cut)
     return Fitted(np.ascontiguousarray(solution.T), int(rank))

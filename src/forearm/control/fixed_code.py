@@ -121,11 +121,11 @@ class FixedPoint:
             bits = np.array(self.formats[name])
             if array.shape[-1:] != bits.shape:
                 raise InputError(
-                    f"fixed_point, {name}: expected {len(bits)} numbers per state, got shape {array.shape}."
+                    f"expected {len(bits)} numbers per state, got shape {array.shape}.", "fixed_point", name
                 )
             ends = np.array([self.ranges[f"{name}[{i}]"] for i in range(len(bits))]).T
             if not ((array >= ends[0]) & (array <= ends[1])).all():  # catches NaN too
-                raise InputError(f"fixed_point, {name}: outside the ranges that the code was made for.")
+                raise InputError("outside the ranges that the code was made for.", "fixed_point", name)
             made[name] = np.round(array * 2.0**bits).astype(np.int64)
         return made
 
@@ -164,7 +164,7 @@ class FixedPoint:
         names = list(dict.fromkeys(leaf.split("[")[0] for leaf in self.ranges))
         for name in names:
             if name not in given:
-                raise InputError(f"fixed_point: {name} is missing; expected {', '.join(names)}.")
+                raise InputError(f"{name} is missing; expected {', '.join(names)}.", "fixed_point")
         return names
 
 
@@ -201,7 +201,7 @@ def fixed_point(
     """
     if word not in WORDS or isinstance(word, bool):
         raise InputError(
-            f"fixed_point, word: expected one of {', '.join(map(str, WORDS))} bits, got {shorten(word)}."
+            f"expected one of {', '.join(map(str, WORDS))} bits, got {shorten(word)}.", "fixed_point", "word"
         )
     settings = {"bandwidth": bandwidth, "gains": gains, "friction": friction, "period": period, "most": most}
     traced, what, said = _traced(
@@ -267,7 +267,7 @@ def _traced(arm: Arm, function: str, settings: dict[str, Any]) -> tuple[Traced, 
     check_choice(function, (*FUNCTIONS, *LAWS), "fixed_point, function")
     if settings:
         raise InputError(
-            f"fixed_point, {next(iter(settings))}: only laws support it ({', '.join(LAWS)}), not {function}."
+            f"only laws support it ({', '.join(LAWS)}), not {function}.", "fixed_point", next(iter(settings))
         )
     return trace(Tracing(arm, {}), [FUNCTIONS[function]]), FUNCTIONS[function].title, ()
 
@@ -315,8 +315,9 @@ def _fitted(
             return steps, {place: error * (1.0 + WIDER) for place, error in errors.items()}
         less |= {place: less.get(place, 0) + bits for place, bits in over.items()}
     raise InputError(
-        f"fixed_point: {word} bits are too few: errors become as large as the values. Use a longer word, or "
-        "ranges with a smaller spread of magnitudes."
+        f"{word} bits are too few: errors become as large as the values. Use a longer word, "
+        "or ranges with a smaller spread of magnitudes.",
+        "fixed_point",
     )
 
 

@@ -25,7 +25,7 @@ def input_ranges(arm: Arm, inputs: Sequence[Argument], given: Mapping[str, Any])
     """(lower, upper) of every entry by its name, such as "q[2]"; InputError names inputs without ranges."""
     if not isinstance(given, Mapping):
         raise InputError(
-            f"fixed_point, ranges: expected a mapping such as {{'qd': 2.0}}, got {shorten(given)}."
+            f"expected a mapping such as {{'qd': 2.0}}, got {shorten(given)}.", "fixed_point", "ranges"
         )
     names = [a.name for a in inputs]
     for name in given:
@@ -44,8 +44,9 @@ def _entries(arm: Arm, argument: Argument, given: Mapping[str, Any]) -> list[Ran
             return [(-speed, speed) for j in arm.joints if (speed := j.max_speed) is not None]
         if name not in POSITIONS:
             raise InputError(
-                f"fixed_point: the range of {name} is unknown; pass it in ranges, such as "
-                f"ranges={{'{name}': 2.0}} or a pair (lower, upper) for each joint."
+                f"the range of {name} is unknown; pass it in ranges, such as ranges={{'{name}"
+                "': 2.0} or a pair (lower, upper) for each joint.",
+                "fixed_point",
             )
         open_ = [
             j.name
@@ -54,8 +55,10 @@ def _entries(arm: Arm, argument: Argument, given: Mapping[str, Any]) -> list[Ran
         ]
         if open_:
             raise InputError(
-                f"fixed_point: {', '.join(open_)} of {arm.name!r} {'has' if len(open_) == 1 else 'have'} no "
-                f"limits; set them in the arm file, or pass ranges={{'{name}': 3.2}}, in rad or m."
+                f"{', '.join(open_)} of {arm.name!r} {'has' if len(open_) == 1 else 'have'} "
+                f"no limits; set them in the arm file, or pass ranges={{'{name}': 3.2}}, in rad "
+                "or m.",
+                "fixed_point",
             )
         return [(j.limits.lower, j.limits.upper) for j in arm.joints]
     value = given[name]
@@ -63,8 +66,11 @@ def _entries(arm: Arm, argument: Argument, given: Mapping[str, Any]) -> list[Ran
         return [_range(value, f"fixed_point, ranges, {name}")] * size
     if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str) or len(value) != size:
         raise InputError(
-            f"fixed_point, ranges, {name}: expected a number, or for each of the {size} entries a number or "
-            f"a pair (lower, upper), got {shorten(value)}."
+            f"expected a number, or for each of the {size} entries a number or a pair (lower, "
+            f"upper), got {shorten(value)}.",
+            "fixed_point",
+            "ranges",
+            name,
         )
     return [_range(v, f"fixed_point, ranges, {name}[{i}]") for i, v in enumerate(value)]
 
@@ -73,7 +79,7 @@ def _range(value: Any, where: str) -> Range:
     if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) and len(value) == 2:
         low, high = (check_number(v, where, minimum=-LARGEST, maximum=LARGEST) for v in value)
         if low > high:
-            raise InputError(f"{where}: the lower end {low:g} lies above the upper end {high:g}.")
+            raise InputError(f"the lower end {low:g} lies above the upper end {high:g}.", where)
         return low, high
     bound = check_number(value, where, minimum=0.0, maximum=LARGEST)
     return -bound, bound

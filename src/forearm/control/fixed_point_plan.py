@@ -71,7 +71,7 @@ def _bits(most: float, word: int) -> int:
     room = (2.0 ** (word - 1) - 2.0) * (1.0 - HEADROOM)
     bits = min(math.floor(math.log2(room / most)), LARGEST_FRACTION)
     if bits < -LARGEST_FRACTION // 2:
-        raise InputError(f"fixed_point: a value reaches {most:.3g}; use narrower ranges.")
+        raise InputError(f"a value reaches {most:.3g}; use narrower ranges.", "fixed_point")
     return bits
 
 
@@ -109,12 +109,12 @@ def _step(
         up -= (fa + up) % 2
         if up < 0:
             raise InputError(
-                "fixed_point: a square root of numbers that exceed the word; use narrower ranges."
+                "a square root of numbers that exceed the word; use narrower ranges.", "fixed_point"
             )
         return FixedPointStep(place, kind, (fa + up) // 2, left, up_a=up)
     if kind in (SIN, COS):
         if fa < -1:
-            raise InputError("fixed_point: an angle of more than 10^9 turns; use narrower ranges.")
+            raise InputError("an angle of more than 10^9 turns; use narrower ranges.", "fixed_point")
         return FixedPointStep(place, kind, word - 2, left, down=sines.FRACTION - (word - 2))
     return FixedPointStep(place, kind, fa if kind == ABS else 0, left)
 
@@ -180,7 +180,7 @@ def _error(
         b, eb, r = _least(boxes[step.right]), errors[step.right], most_of(boxes[step.place])
         if (b <= eb).any():
             raise InputError(
-                "fixed_point: a divisor can be as small as its rounding error; use narrower ranges."
+                "a divisor can be as small as its rounding error; use narrower ranges.", "fixed_point"
             )
         return (ea + r * eb) / (b - eb) + 2.0 ** -(step.bits + step.down) + half
     return _function_error(step, boxes, ea, a)

@@ -120,8 +120,9 @@ def _bounds(graph: Graph, place: int, made: Mapping[int, Box], boxes: Mapping[st
         low, high = made[right]
         if ((low <= 0.0) & (high >= 0.0)).any():
             raise InputError(
-                "fixed_point: a divisor may be 0 within these ranges; use narrower ranges, or a function "
-                "without division, such as inverse_dynamics."
+                "a divisor may be 0 within these ranges; use narrower ranges, or a function "
+                "without division, such as inverse_dynamics.",
+                "fixed_point",
             )
         return _times(a, (1.0 / high, 1.0 / low))
     if kind == CHOOSE:
@@ -164,8 +165,9 @@ def _function(kind: int, a: Box) -> Box:
             low = np.maximum(low, 0.0)
         return np.sqrt(low), np.sqrt(np.maximum(high, 0.0))
     raise InputError(
-        "fixed_point: exponentials (Stribeck's friction), angles and look-ups (gears) are not supported in "
-        "fixed point; leave them out."
+        "exponentials (Stribeck's friction), angles and look-ups (gears) are not supported "
+        "in fixed point; leave them out.",
+        "fixed_point",
     )
 
 

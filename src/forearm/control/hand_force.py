@@ -34,18 +34,23 @@ class AppliedForce:
         """A force on the hand of a torque-driven plant."""
         if actuators.by_voltage:
             raise InputError(
-                "run, hand_force: expected a torque-driven plant, got voltages; omit dac and voltage."
+                "expected a torque-driven plant, got voltages; omit dac and voltage.", "run", "hand_force"
             )
         if elastic := [plant.joints[j].name for j in elastic_freedoms(plant)]:
             raise ModelError(
-                f"run, hand_force: elastic joints of {plant.name!r}: {', '.join(elastic)}. A force on the "
-                "hand would act on links and not on motors, which is not simulated; remove the elasticity, "
-                "arm.with_drives(elasticity=None), or the force."
+                f"elastic joints of {plant.name!r}: {', '.join(elastic)}. A force on the hand "
+                "would act on links and not on motors, which is not simulated; remove the "
+                "elasticity, arm.with_drives(elasticity=None), or the force.",
+                "run",
+                "hand_force",
             )
         if depends_on_load(plant):
             raise InputError(
-                f"run, hand_force: friction of {plant.name!r} depends on the load, to which a force on the "
-                "hand contributes differently from a motor; use control.without_friction(arm) as the plant."
+                f"friction of {plant.name!r} depends on the load, to which a force on the "
+                "hand contributes differently from a motor; use "
+                "control.without_friction(arm) as the plant.",
+                "run",
+                "hand_force",
             )
         if callable(force):
             return AppliedForce(kernel_of(plant), force)
@@ -57,6 +62,6 @@ class AppliedForce:
         force = as_floats(self.given(t, q.copy(), qd.copy()), "run, hand_force")
         if force.shape != (6,) or not np.isfinite(force).all():
             raise InputError(
-                f"run, hand_force: expected 6 finite numbers at {t:.6g} s, got {shorten(force.tolist())}."
+                f"expected 6 finite numbers at {t:.6g} s, got {shorten(force.tolist())}.", "run", "hand_force"
             )
         return force, force @ self.kernel.jacobian(q)

@@ -52,8 +52,10 @@ def arm_law_of(
         check_choice(law, (*LAWS, *HAND_LAWS), "controller, law")
     if gains is not None:
         raise InputError(
-            f"controller, gains: only joint-space laws accept them ({', '.join(LAWS)}); pass a controller "
-            "with its own gains, such as control.Impedance(arm, stiffness)."
+            f"only joint-space laws accept them ({', '.join(LAWS)}); pass a controller with "
+            "its own gains, such as control.Impedance(arm, stiffness).",
+            "controller",
+            "gains",
         )
     if isinstance(law, str):
         cls = HAND_LAWS[law]
@@ -63,13 +65,14 @@ def arm_law_of(
     found = getattr(law, "law", None)
     if not isinstance(found, ArmLaw):
         raise InputError(
-            "controller: expected the name of a law, or a controller such as control.Impedance(arm), got "
-            f"{shorten(law)}."
+            "expected the name of a law, or a controller such as control.Impedance(arm), got "
+            f"{shorten(law)}.",
+            "controller",
         )
     if without_friction(found.arm) != without_friction(arm):
         raise InputError(
-            f"controller: it was made for {found.arm.name!r}, not for this {arm.name!r}; make one for this "
-            "arm."
+            f"it was made for {found.arm.name!r}, not for this {arm.name!r}; make one for this arm.",
+            "controller",
         )
     return found
 

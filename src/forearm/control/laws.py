@@ -121,7 +121,7 @@ def _gains(
     values = {"kp": gains.kp, "kd": gains.kd, "ki": share}
     for name, given in values.items():
         if np.shape(given) != (tracing.arm.n,) or not np.isfinite(given).all():
-            raise InputError(f"controller, gains: {name} must be {tracing.arm.n} finite numbers.")
+            raise InputError(f"{name} must be {tracing.arm.n} finite numbers.", "controller", "gains")
     parameters = {
         f"{name}.{i + 1}": float(x)
         for name, v in values.items()
@@ -157,5 +157,5 @@ def _bounds(arm: Arm, most: ArrayLike | None) -> list[float]:
         return list(map(float, most_torques(arm)))
     bounds = as_floats(most, "controller, most")
     if bounds.shape != (arm.n,) or not (bounds > 0.0).all():
-        raise InputError(f"controller, most: expected {arm.n} torques above 0, got {shorten(most)}.")
+        raise InputError(f"expected {arm.n} torques above 0, got {shorten(most)}.", "controller", "most")
     return list(map(float, bounds))

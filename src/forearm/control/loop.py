@@ -115,7 +115,7 @@ def _check_given(arm: Arm, plant: Arm, controller: object, sensors: object, actu
     check_controller(controller, "run, controller")
     if plant.n != arm.n:
         raise InputError(
-            f"run: the plant has {plant.n} joints, the controller's model {arm.n}; they must be equal."
+            f"the plant has {plant.n} joints, the controller's model {arm.n}; they must be equal.", "run"
         )
     check_kind(sensors, Sensors, "run, sensors")
     check_kind(actuators, Actuators, "run, actuators")
@@ -245,6 +245,7 @@ def _check(command: Any, shape: tuple[int], is_first: bool) -> None:
     is_array = isinstance(command, np.ndarray) and command.shape == shape and command.dtype.kind in "fiu"
     if not is_array or (is_first and not np.isfinite(command).all()):
         raise InputError(
-            f"run: expected {shape[0]} finite torques, ({shape[0]},), from the controller, got "
-            f"{shorten(command)}."
+            f"expected {shape[0]} finite torques, ({shape[0]},), from the controller, got "
+            f"{shorten(command)}.",
+            "run",
         )

@@ -39,8 +39,10 @@ class MotorReference:
         k = sample.k
         if abs(sample.t - k * self.period) > SAME * self.period * (k + 1) or k >= len(self.q):
             raise InputError(
-                f"{name}: it was made for a motion of {self.period * (len(self.q) - 1):g} s sampled every "
-                f"{self.period:g} s, got sample {k} at {sample.t:g} s; make one for this run."
+                f"it was made for a motion of {self.period * (len(self.q) - 1):g} s sampled "
+                f"every {self.period:g} s, got sample {k} at {sample.t:g} s; make one for "
+                "this run.",
+                name,
             )
         return self.q[k], self.qd[k], self.theta[k], self.thetad[k], self.tau[k]
 

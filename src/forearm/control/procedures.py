@@ -69,8 +69,9 @@ class Procedure:
         values, u, a = as_floats(parameters, "parameters"), as_floats(phase, "phase"), as_floats(qdd, "qdd")
         if values.shape != (len(self.grids),) or u.ndim != 1 or a.shape != (len(u), self.E.shape[-1]):
             raise InputError(
-                f"procedure: expected {len(self.grids)} parameters, phases (m,) and accelerations (m, "
-                f"{self.E.shape[-1]}), got {values.shape}, {u.shape}, {a.shape}."
+                f"expected {len(self.grids)} parameters, phases (m,) and accelerations (m, "
+                f"{self.E.shape[-1]}), got {values.shape}, {u.shape}, {a.shape}.",
+                "procedure",
             )
         x = np.column_stack([np.broadcast_to(values, (len(u), len(values))), u])
         grids = (*self.grids, np.linspace(0.0, 1.0, self.E.shape[-2]))
@@ -96,13 +97,13 @@ def procedure(arm: Arm, family: Family, values: Sequence[ArrayLike], phases: int
         g.ndim != 1 or not len(g) or not np.isfinite(g).all() or (np.diff(g) <= 0.0).any() for g in grids
     ):
         raise InputError(
-            "procedure, values: expected a list of lists, one per parameter, each of increasing numbers."
+            "expected a list of lists, one per parameter, each of increasing numbers.", "procedure", "values"
         )
     m = check_whole(phases, "procedure, phases", 2, 100_000)
     shape = tuple(len(g) for g in grids)
     if np.prod(shape, dtype=float) * m * arm.n * (arm.n + 1) > MOST_NUMBERS:
         raise InputError(
-            f"procedure: {shape} members with {m} phases need more than {MOST_NUMBERS} numbers; use fewer."
+            f"{shape} members with {m} phases need more than {MOST_NUMBERS} numbers; use fewer.", "procedure"
         )
     D, E = np.empty((*shape, m, arm.n, arm.n)), np.empty((*shape, m, arm.n))
     kernel = kernel_of(arm)

@@ -152,7 +152,7 @@ def sampled(arm: Arm, motion: Any, period: float) -> Reference:
         duration = check_number(motion.duration, "motion, duration", above=0.0)
         if duration / period > MOST_SAMPLES:
             raise InputError(
-                f"motion: {duration:g} s of periods of {period:g} s are more than {MOST_SAMPLES} samples."
+                f"{duration:g} s of periods of {period:g} s are more than {MOST_SAMPLES} samples.", "motion"
             )
         t = period * np.arange(math.floor(duration / period + REACHED) + 1.0)
         states = motion.at(np.minimum(t, duration))
@@ -164,17 +164,19 @@ def sampled(arm: Arm, motion: Any, period: float) -> Reference:
         t = period * np.arange(float(len(states[0]) if states[0].ndim else 0))
     else:
         raise InputError(
-            "motion: expected something with .duration and .at(t), such as fa.plan(...).motion or "
-            f"control.smooth(...), or samples (q, qd, qdd), (m, {arm.n}) each, got {shorten(motion)}."
+            "expected something with .duration and .at(t), such as fa.plan(...).motion or "
+            f"control.smooth(...), or samples (q, qd, qdd), (m, {arm.n}) each, got "
+            f"{shorten(motion)}.",
+            "motion",
         )
     if len(t) < 2 or any(block.shape != (len(t), arm.n) for block in states):
         got = ", ".join(str(block.shape) for block in states)
         raise InputError(
-            f"motion: expected at least two samples of {arm.n} joints for {arm.name!r}, got {got}."
+            f"expected at least two samples of {arm.n} joints for {arm.name!r}, got {got}.", "motion"
         )
     if not all(np.isfinite(block).all() for block in states):
         raise InputError(
-            "motion: it contains values that are not finite; part of a Cartesian line may be out of reach."
+            "it contains values that are not finite; part of a Cartesian line may be out of reach.", "motion"
         )
     blocks = [np.array(block, dtype=np.float64, order="C") for block in states]
     for block in blocks:  # controllers receive rows of them

@@ -89,7 +89,7 @@ def trials(setting: Setting, asked: Iterable[str | Controller] | None) -> list[t
         return [(name, make(setting)) for name, make in known.items() if name not in left_out(setting)]
     known |= ASKED_FOR
     if isinstance(asked, str) or not isinstance(asked, Iterable):
-        raise InputError(f"controllers: expected a list of names or controllers, got {shorten(asked)}.")
+        raise InputError(f"expected a list of names or controllers, got {shorten(asked)}.", "controllers")
     made = []
     for one in asked:
         if not isinstance(one, str):
@@ -131,9 +131,10 @@ def check_elastic_name(name: str, arm: Arm) -> None:
     """Refuse a controller of elastic joints for a rigid arm."""
     if name in ELASTIC and not is_elastic(arm):
         raise InputError(
-            f"controller {name!r}: it is for elastic joints, and {arm.name!r} has none; add springs "
-            "([joint.elasticity] of the arm file, arm.with_drives(elasticity=...)), or choose another "
-            "controller."
+            f"it is for elastic joints, and {arm.name!r} has none; add springs "
+            "([joint.elasticity] of the arm file, arm.with_drives(elasticity=...)), or "
+            "choose another controller.",
+            f"controller {name!r}",
         )
 
 

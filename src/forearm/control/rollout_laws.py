@@ -98,15 +98,17 @@ def _reference(arm: Arm, posture: ArrayLike, rates: dict[str, ArrayLike | None],
     q = as_floats(posture, "rollout_controller, q")
     if q.ndim not in (1, 2, 3) or q.shape[-1] != arm.n:
         raise InputError(
-            f"rollout_controller, q: {arm.name!r} has {arm.n} joints, expected shape ({arm.n},), "
-            f"(B, {arm.n}) or (B, steps, {arm.n}), got {q.shape}."
+            f"{arm.name!r} has {arm.n} joints, expected shape ({arm.n},), (B, {arm.n}) or (B, "
+            f"steps, {arm.n}), got {q.shape}.",
+            "rollout_controller",
+            "q",
         )
     rows = [q]
     for name, given in rates.items():
         rows.append(np.zeros_like(q) if given is None else as_floats(given, f"rollout_controller, {name}"))
         if rows[-1].shape != q.shape:
             raise InputError(
-                f"rollout_controller, {name}: expected the shape of q, {q.shape}, got {rows[-1].shape}."
+                f"expected the shape of q, {q.shape}, got {rows[-1].shape}.", "rollout_controller", name
             )
     ahead = rows[1]
     if q.ndim == 3:

@@ -36,7 +36,7 @@ def natural_frequencies(arm: Arm, q: ArrayLike, stiffness: ArrayLike | None = No
     K = np.zeros(arm.n) if stiffness is None else as_floats(stiffness, "natural_frequencies, stiffness")
     if K.shape not in ((), (arm.n,)) or not np.isfinite(K).all() or (K < 0.0).any():
         raise InputError(
-            f"natural_frequencies, stiffness: expected {arm.n} numbers of at least 0, got {K.tolist()}."
+            f"expected {arm.n} numbers of at least 0, got {K.tolist()}.", "natural_frequencies", "stiffness"
         )
     rest = np.zeros(arm.n)
     rigid = kernel_of(arm.rigid())
@@ -62,7 +62,7 @@ def period_for(arm: Arm, stiffness: ArrayLike, postures: ArrayLike) -> float:
     )
     if fastest == 0.0:
         raise InputError(
-            "period_for: no restoring force in these configurations, so there is no natural frequency; pass "
-            "stiffness."
+            "no restoring force in these configurations, so there is no natural frequency; pass stiffness.",
+            "period_for",
         )
     return sampling_period(fastest)

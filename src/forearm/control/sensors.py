@@ -40,7 +40,7 @@ class Encoder:
 
     def __post_init__(self) -> None:
         if (self.bits is None) == (self.resolution is None):
-            raise InputError("Encoder: expected either bits or a resolution.")
+            raise InputError("expected either bits or a resolution.", "Encoder")
         if self.bits is not None:
             check_whole(self.bits, "Encoder, bits", 1, MOST_BITS)
         if self.resolution is not None:
@@ -58,8 +58,10 @@ class Encoder:
         bare = [joint.name for joint in arm.joints if joint.motor is None]
         if bare:
             raise InputError(
-                f"Sensors, side: an encoder on a motor needs its gear_ratio; joints of {arm.name!r} without "
-                f"a motor: {', '.join(bare)}. Use side='link', or add motors to them."
+                f"an encoder on a motor needs its gear_ratio; joints of {arm.name!r} without "
+                f"a motor: {', '.join(bare)}. Use side='link', or add motors to them.",
+                "Sensors",
+                "side",
             )
         step = 2.0 * math.pi / 2 ** (self.bits or 0) if self.resolution is None else self.resolution
         return np.array([step / abs(joint.motor.gear_ratio) for joint in arm.joints if joint.motor])
@@ -114,7 +116,7 @@ class Sensors:
     def __post_init__(self) -> None:
         if self.differences and self.tachometer is not None:
             raise InputError(
-                "Sensors: velocities come from a tachometer or from differences of positions, not both."
+                "velocities come from a tachometer or from differences of positions, not both.", "Sensors"
             )
         check_choice(self.side, SIDES, "Sensors, side")
 

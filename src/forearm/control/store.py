@@ -162,7 +162,7 @@ class Store:
         rows = [as_floats(x, name) for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd"), (tau, "tau"))]
         if any(x.shape != rows[0].shape or x.shape[1:] != self.forces.shape[1:] for x in rows):
             raise InputError(
-                f"learned: expected four arrays (m, {self.forces.shape[1]}), got {[x.shape for x in rows]}."
+                f"expected four arrays (m, {self.forces.shape[1]}), got {[x.shape for x in rows]}.", "learned"
             )
         apart = check_number(spacing, "learned, spacing", above=0.0)
         states, forces = np.concatenate(rows[:3], axis=1), rows[3]
@@ -242,7 +242,7 @@ class Stored:
         self.store = computed_store(arm, motion, interval) if store is None else store
         if self.store.forces.shape[1] != arm.n:
             raise InputError(
-                f"store: it is for {self.store.forces.shape[1]} joints, {arm.name!r} has {arm.n}."
+                f"it is for {self.store.forces.shape[1]} joints, {arm.name!r} has {arm.n}.", "store"
             )
         self._reach = check_number(reach, "stored trajectories, reach", above=0.0)
         self._feedback, self._wanted = feedback(arm, bandwidth, inertias), Wanted(Directions.of(arm))

@@ -116,12 +116,13 @@ def table_error(
     p, k = 3 * arm.n, check_whole(values, "table_error, values", 2, 1000)
     if halves.shape != (p,):
         raise InputError(
-            f"half_widths: expected three arrays ({arm.n},), for q, qd and qdd, got {halves.shape} in all."
+            f"expected three arrays ({arm.n},), for q, qd and qdd, got {halves.shape} in all.", "half_widths"
         )
     if k**p * arm.n > MOST_NUMBERS:
         raise InputError(
-            f"values: {k}^{p} points with {arm.n} forces are more than {MOST_NUMBERS} numbers; use fewer "
-            "joints or values."
+            f"{k}^{p} points with {arm.n} forces are more than {MOST_NUMBERS} numbers; use "
+            "fewer joints or values.",
+            "values",
         )
     grids = tuple(np.linspace(-half, half, k) for half in halves)
     states = np.stack([g.ravel() for g in np.meshgrid(*grids, indexing="ij")], axis=1)

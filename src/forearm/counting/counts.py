@@ -137,11 +137,11 @@ def run(
     ignored = [option for option in WITHOUT_MEANING[function] if getattr(convention, option)]
     if ignored:
         raise InputError(
-            f"count: {function} does not know the convention {' and '.join(ignored)}; leave it out."
+            f"{function} does not know the convention {' and '.join(ignored)}; leave it out.", "count"
         )
     if convention.dense and name in WATERS:
         raise InputError(
-            f"count: {name} does not know the convention dense: it turns no vectors; leave it out."
+            f"{name} does not know the convention dense: it turns no vectors; leave it out.", "count"
         )
     graph = Recorder()
     noted: list[tuple[str, int, Any]] = []
@@ -163,7 +163,7 @@ def counted_model(arm: Arm | GenericChain, own_gravity: bool = False) -> Model:
     """The model that is counted of a chain or an arm; it has to have a joint that moves."""
     model = arm.model() if isinstance(arm, GenericChain) else rigid_model(arm, own_gravity)
     if not model.bodies:
-        raise ModelError(f"count: {model.name!r} has no movable joint, so there is nothing to count.")
+        raise ModelError(f"{model.name!r} has no movable joint, so there is nothing to count.", "count")
     return model
 
 
@@ -235,7 +235,7 @@ class CountedModel:
         if name == "articulated-body":
             if self.model.has_followers:
                 raise ModelError(
-                    f"count: articulated-body does not take the mimicking joints of {self.model.name!r}."
+                    f"articulated-body does not take the mimicking joints of {self.model.name!r}.", "count"
                 )
             return list(articulated_body(self.model, q, qd, tau, [0.0] * n))
         rest = [0.0] * len(self.model.bodies)

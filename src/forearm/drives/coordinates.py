@@ -226,8 +226,9 @@ def refuse_drive_states(arm: Arm, where: str, instead: str = "") -> None:
         without.append("without bristle_stiffness and bristle_damping of friction")
     if what:
         raise ModelError(
-            f"{where}: {arm.name!r} has {' and '.join(what)}, whose states are not simulated here. "
-            f"{instead}Use the arm {' and '.join(without)}."
+            f"{arm.name!r} has {' and '.join(what)}, whose states are not simulated here. "
+            f"{instead}Use the arm {' and '.join(without)}.",
+            where,
         )
 
 

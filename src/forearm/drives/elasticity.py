@@ -43,8 +43,10 @@ def curve_of(elasticity: Elasticity) -> LookupTable:
     seen = np.linspace(0.0, x[-1], LOOKED_AT * len(x))
     if not (table.slope().at(seen) > 0.0).all():
         raise ModelError(
-            f"elasticity, curve: the spline through {shorten(elasticity.curve)} decreases between the "
-            "points; give more points, or use linear interpolation."
+            f"the spline through {shorten(elasticity.curve)} decreases between the points; "
+            "give more points, or use linear interpolation.",
+            "elasticity",
+            "curve",
         )
     return table
 

@@ -50,9 +50,10 @@ def constants_of(arm: Arm, what: str = "voltages", instead: str = "compute with 
     unknown = without_constants(arm)
     if unknown:
         raise ModelError(
-            f"arm {arm.name!r}: {what} need torque_constant and resistance of every motor; "
-            f"{', '.join(unknown)} {'has' if len(unknown) == 1 else 'have'} none. Give them in the arm "
-            f"file, or {instead}."
+            f"{what} need torque_constant and resistance of every motor; {', '.join(unknown)} "
+            f"{'has' if len(unknown) == 1 else 'have'} none. Give them in the arm file, or "
+            f"{instead}.",
+            f"arm {arm.name!r}",
         )
 
     def each(value: Any) -> Floats:
@@ -111,7 +112,7 @@ def _pair(arm: Arm, value: ArrayLike, qd: ArrayLike, name: str) -> tuple[Floats,
     a, b = (np.full(arm.n, x) if x.ndim == 0 else x for x in (as_floats(value, name), as_floats(qd, "qd")))
     for what, array in ((name, a), ("qd", b)):
         if array.ndim not in (1, 2) or array.shape[-1] != arm.n:
-            raise InputError(f"{what}: expected shape ({arm.n},) or (B, {arm.n}), got {array.shape}.")
+            raise InputError(f"expected shape ({arm.n},) or (B, {arm.n}), got {array.shape}.", what)
     a, b = broadcast_states({name: a, "qd": b}, [arm.n, arm.n])
     return a, b
 
@@ -147,13 +148,13 @@ class DAC:
     def __post_init__(self) -> None:
         check_number(self.period, "DAC, period", above=0.0)
         if not check_number(self.gain, "DAC, gain"):
-            raise InputError("DAC, gain: expected a nonzero number, got 0.")
+            raise InputError("expected a nonzero number, got 0.", "DAC", "gain")
         if self.span is not None:
             check_number(self.span, "DAC, span", above=0.0)
         if self.bits is not None:
             check_whole(self.bits, "DAC, bits", 1, 52)
             if self.span is None:
-                raise InputError(f"DAC, bits: {self.bits} bits need a span to divide; give it in V.")
+                raise InputError(f"{self.bits} bits need a span to divide; give it in V.", "DAC", "bits")
 
     def out(self, voltage: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
         """DACOut for the commanded voltages, quantised and limited, and whether it saturates."""
@@ -188,7 +189,9 @@ def amplifier_gains(arm: Arm, dac: DAC) -> Floats:
     given = [None if joint.motor is None else joint.motor.amplifier_gain for joint in arm.joints]
     if dac.gain != 1.0 and any(gain is not None for gain in given):
         raise InputError(
-            f"DAC, gain: got {dac.gain:g}, but motors of {arm.name!r} have their own amplifier_gain. Omit "
-            "the DAC's, or change the arm's."
+            f"got {dac.gain:g}, but motors of {arm.name!r} have their own amplifier_gain. "
+            "Omit the DAC's, or change the arm's.",
+            "DAC",
+            "gain",
         )
     return np.array([1.0 if gain is None else gain for gain in given], dtype=np.float64)

@@ -35,14 +35,18 @@ def curve_of(transmission: Transmission) -> LookupTable:
     found = curve.at(loads)
     if not (found > 0.0).all() or (found > 1.0 + ROUNDING).any():
         raise ModelError(
-            f"transmission, efficiency: the spline through {shorten(transmission.efficiency)} leaves 0 to 1 "
-            f"between the points, reaching {found.min():.3g} and {found.max():.3g}; give more points, or "
-            "use linear interpolation."
+            f"the spline through {shorten(transmission.efficiency)} leaves 0 to 1 between the "
+            f"points, reaching {found.min():.3g} and {found.max():.3g}; give more points, or "
+            "use linear interpolation.",
+            "transmission",
+            "efficiency",
         )
     if not all((np.diff(torques) > 0.0).all() for torques in (loads / found, loads * found)):
         raise ModelError(
-            f"transmission, efficiency: between the points {shorten(transmission.efficiency)} the input "
-            "torque would decrease with load; give points with a smaller slope, or more points."
+            f"between the points {shorten(transmission.efficiency)} the input torque would "
+            "decrease with load; give points with a smaller slope, or more points.",
+            "transmission",
+            "efficiency",
         )
     return curve
 

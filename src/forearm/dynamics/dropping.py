@@ -82,7 +82,7 @@ def drop_errors(arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> list[D
     states = states_of(arm, q=q, qd=qd, qdd=qdd)
     if states[0].ndim != 2 or not len(states[0]):
         raise InputError(
-            f"drop_errors: expected one or more samples of shape (B, {arm.n}), got {states[0].shape}."
+            f"expected one or more samples of shape (B, {arm.n}), got {states[0].shape}.", "drop_errors"
         )
     model = model_of(arm.rigid())
     rows = [joint_states(model, *row) for row in zip(*states, strict=True)]

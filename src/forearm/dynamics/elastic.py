@@ -78,8 +78,9 @@ def check_elastic(arm: Arm, what: str) -> None:
     check_arm(arm, what, moves=True)
     if not is_elastic(arm):
         raise InputError(
-            f"{what}: {arm.name!r} has no elastic joint. Give joints a spring between motor and link: "
-            "arm.with_drives(elasticity=fa.Elasticity(stiffness=1e4))."
+            f"{arm.name!r} has no elastic joint. Give joints a spring between motor and link: "
+            "arm.with_drives(elasticity=fa.Elasticity(stiffness=1e4)).",
+            what,
         )
 
 
@@ -100,14 +101,16 @@ def check_invertible(arm: Arm, what: str) -> None:
     check_elastic(arm, what)
     if has_spinning_rotors(arm):
         raise ModelError(
-            f"{what}: with rotor_axis, where the spin of rotors acts on links, torques of {arm.name!r} "
-            f"depend on derivatives of the motion up to order {2 * arm.n + 2}. Omit rotor_axis to use the "
-            "reduced model."
+            f"with rotor_axis, where the spin of rotors acts on links, torques of {arm.name!r}"
+            f" depend on derivatives of the motion up to order {2 * arm.n + 2}. Omit "
+            "rotor_axis to use the reduced model.",
+            what,
         )
     if gaps := gaps_of(arm):
         raise ModelError(
-            f"{what}: with the backlash of {', '.join(gaps)} no motor torque makes a link follow a motion "
-            "through a change of flank. Omit half_gap."
+            f"with the backlash of {', '.join(gaps)} no motor torque makes a link follow a "
+            "motion through a change of flank. Omit half_gap.",
+            what,
         )
 
 
@@ -233,10 +236,13 @@ def elastic_inverse_along(
     states = states_of(arm, **dict(zip(MOTION, (q, qd, qdd, qddd, qdddd), strict=True)))
     times = as_floats(t, "t")
     if times.ndim != 1 or not len(times) or not (np.diff(times) > 0.0).all() or not np.isfinite(times).all():
-        raise InputError(f"t: expected increasing times of shape (T,), in s, got {shorten(times.tolist())}.")
+        raise InputError(
+            f"expected increasing times of shape (T,), in s, got {shorten(times.tolist())}.", "t"
+        )
     if states[0].shape != (len(times), arm.n):
         raise InputError(
-            f"q: for {len(times)} times the expected shape is ({len(times)}, {arm.n}), got {states[0].shape}."
+            f"for {len(times)} times the expected shape is ({len(times)}, {arm.n}), got {states[0].shape}.",
+            "q",
         )
     start = None if deflection is None else as_finite(deflection, (arm.n,), "deflection")
     loads, given = _loads(arm, states), np.zeros_like(states[0])

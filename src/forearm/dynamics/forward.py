@@ -45,16 +45,18 @@ def singular(arm: Arm, q: Array | None = None) -> ModelError:
     """The error message for torques that do not determine accelerations, at q or anywhere."""
     if idle := idle_joints(arm):
         return ModelError(
-            f"forward dynamics of {arm.name!r}: {', '.join(idle[:5])}{', ...' if idle[5:] else ''} "
-            f"{'moves' if len(idle) == 1 else 'move'} neither mass nor inertia, so that the inertia "
-            "matrix is singular and no torque fixes the acceleration. Give the links behind mass, the motor "
-            "a rotor inertia, or hold the joint: "
-            f"arm.lock({{{idle[0]!r}: 0.0}})."
+            f"{', '.join(idle[:5])}{', ...' if idle[5:] else ''} "
+            f"{'moves' if len(idle) == 1 else 'move'} neither mass nor inertia, so that the "
+            "inertia matrix is singular and no torque fixes the acceleration. Give the links "
+            f"behind mass, the motor a rotor inertia, or hold the joint: arm.lock({{{idle[0]!r}"
+            ": 0.0}).",
+            f"forward dynamics of {arm.name!r}",
         )
     where = "every q" if q is None else f"q = {shorten(q.tolist())}"
     return ModelError(
-        f"forward dynamics of {arm.name!r}: the inertia matrix is singular at {where}: a joint moves no "
-        "inertia about its axis. fa.checking.check(arm) names it; give the links behind it inertia."
+        f"the inertia matrix is singular at {where}: a joint moves no inertia about its axis. "
+        "fa.checking.check(arm) names it; give the links behind it inertia.",
+        f"forward dynamics of {arm.name!r}",
     )
 
 

@@ -307,9 +307,10 @@ def solve_loaded(
         return Solution(np.full(len(tau), np.nan), 0, np.nan)
     if error > ENOUGH:
         raise ModelError(
-            f"forward: the friction of {arm.name!r} that depends on the load left {error:.1e} of the "
-            f"torque unsolved after {found.rounds:.0f} steps at q = {shorten(q.tolist())}; check for "
-            "implausible coefficients or efficiencies."
+            f"the friction of {arm.name!r} that depends on the load left {error:.1e} of the "
+            f"torque unsolved after {found.rounds:.0f} steps at q = {shorten(q.tolist())}; "
+            "check for implausible coefficients or efficiencies.",
+            "forward",
         )
     x = np.array(found.x, dtype=float)
     return Solution(x, int(found.rounds), error, equation.is_wedged(found.x))

@@ -133,7 +133,7 @@ def modes(arm: Arm, q: ArrayLike, load: ArrayLike | None = None, gravity: bool =
     given = {} if load is None else {"load": load}
     q, *loads = one_state(arm, "modes", q=q, **given)
     if not all(np.isfinite(x).all() for x in (q, *loads)):
-        raise InputError("modes: q and load must be finite numbers.")
+        raise InputError("q and load must be finite numbers.", "modes")
     springs, n = elastic_drives(arm), arm.n
     own = [spring.freedom for spring in springs]
     carried = (loads[0] if loads else gravity_torques(link_side(arm), q))[own]

@@ -113,7 +113,7 @@ def precision_study(arm: Arm, q: ArrayLike) -> PrecisionStudy:
     postures = as_coordinates(arm, q)
     if postures.ndim != 2:
         raise InputError(
-            f"precision_study: expected configurations of shape (B, {arm.n}), got {postures.shape}."
+            f"expected configurations of shape (B, {arm.n}), got {postures.shape}.", "precision_study"
         )
     rest = [0.0] * arm.n
     small = model.map(Single)

@@ -306,8 +306,8 @@ def as_base(given: Sequence[ArrayLike] | None) -> Base:
         return AT_REST
     if not isinstance(given, Sequence | np.ndarray) or len(given) != 3:
         raise InputError(
-            "base_motion: expected three vectors: angular velocity, angular "
-            "acceleration, linear acceleration."
+            "expected three vectors: angular velocity, angular acceleration, linear acceleration.",
+            "base_motion",
         )
     return Base(*(_vector(v, f"base_motion[{i}]") for i, v in enumerate(given)))
 
@@ -337,7 +337,8 @@ def _conjugate_gradient(model: Model, q: list[float], right: Floats, rotor: Floa
     qdd = np.asarray(conjugate_gradient(product, right), dtype=np.float64)
     if np.linalg.norm(product(qdd) - right) > STALLED * np.linalg.norm(right):
         raise ModelError(
-            f"forward: conjugate-gradient did not converge for {model.name!r}: its inertia matrix is too "
-            "ill-conditioned; use articulated-body."
+            f"conjugate-gradient did not converge for {model.name!r}: its inertia matrix is "
+            "too ill-conditioned; use articulated-body.",
+            "forward",
         )
     return qdd

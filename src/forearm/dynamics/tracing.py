@@ -50,8 +50,10 @@ def trace(
     base, hand = as_base(base_motion), as_wrench(hand_force, hand_moment)
     if formulation not in INVERSE and (hand is not None or base_motion is not None):
         raise InputError(
-            f"trace: {formulation} gives the inertia matrix, which depends on q alone, got hand_force, "
-            "hand_moment or base_motion; leave them out or choose an inverse formulation."
+            f"{formulation} gives the inertia matrix, which depends on q alone, got "
+            "hand_force, hand_moment or base_motion; leave them out or choose an inverse "
+            "formulation.",
+            "trace",
         )
     model = model_of(arm)
     table: dict[str, dict[str, Any]] = {b.joint.child: {} for b in arm.moving.bodies}

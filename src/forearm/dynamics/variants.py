@@ -100,7 +100,7 @@ def _one_state(arm: Arm, what: str, **given: ArrayLike) -> tuple[Model, list[lis
     model = model_of(arm.rigid())
     if model.has_followers:
         raise InputError(
-            f"{what}: {arm.name!r} has mimicking joints, which this form does not support; "
-            "fa.dynamics.inverse does."
+            f"{arm.name!r} has mimicking joints, which this form does not support; fa.dynamics.inverse does.",
+            what,
         )
     return model, [state.tolist() for state in states]

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from forearm.arm.drive import BEARINGS, INTERPOLATIONS, SIDES
+from forearm.arm.drive import Bearing, Elasticity, Friction, Motor, Transmission
 from forearm.arm.joint import CONVENTIONS, KINDS
 from forearm.errors import InputError, shorten
 from forearm.reading.fields import (
@@ -21,6 +21,7 @@ from forearm.reading.fields import (
     TextField,
     published,
 )
+from forearm.records import table_of
 from forearm.values import MAX_TEXT
 
 SCHEMA = "forearm-arm/1"
@@ -57,101 +58,6 @@ LINK = TableField(
     required=("name",),
     doc="a rigid link; without mass and inertia it only carries joints",
 )
-PAIR = ListField(NumberField(), 2, "[for qd > 0, for qd < 0], the second <= 0, such as [0.3, -0.3]")
-
-
-@dataclass(frozen=True)
-class TwoSidedField:
-    """Dry friction: [for qd > 0, for qd < 0], or one number >= 0 for both directions."""
-
-    def read(self, value: Any, place: str) -> tuple[float, ...] | float:
-        return (
-            PAIR.read(value, place)
-            if isinstance(value, list)
-            else NumberField(minimum=0.0).read(value, place)
-        )
-
-    def schema(self) -> dict[str, Any]:
-        return {
-            "oneOf": [NumberField("for both directions", minimum=0.0).schema(), PAIR.schema()],
-            "description": "N m (N), on the given side",
-        }
-
-
-MOTOR = TableField(
-    {
-        "gear_ratio": NumberField("motor angle / joint angle; negative if the gear reverses"),
-        "rotor_inertia": NumberField(
-            "kg m^2, motor side; reflected to the joint as gear_ratio^2 times it", minimum=0.0
-        ),
-        "torque_constant": NumberField("N m / A", above=0.0),
-        "resistance": NumberField("ohm", above=0.0),
-        "inductance": NumberField("H", minimum=0.0),
-        "max_voltage": NumberField("V", above=0.0),
-        "max_current": NumberField("A", above=0.0),
-        "amplifier_gain": NumberField("motor voltage / converter output (default: 1)"),
-    }
-)
-FRICTION = TableField(
-    {
-        "side": ChoiceField(SIDES, "the side of the gear that these values refer to"),
-        "viscous": NumberField("N m s / rad (N s / m), on the given side", minimum=0.0),
-        "coulomb": TwoSidedField(),
-        "static": TwoSidedField(),
-        "stribeck_speed": NumberField(
-            "rad / s (m / s), on the given side: the speed of the motor shaft for the motor side", above=0.0
-        ),
-        "bristle_stiffness": NumberField(
-            "LuGre's sigma0, N m / rad (N / m), on the given side (default: no bristles)", above=0.0
-        ),
-        "bristle_damping": NumberField(
-            "LuGre's sigma1, N m s / rad (N s / m), on the given side", minimum=0.0
-        ),
-    },
-    required=("side",),
-)
-BEARING = TableField(
-    {
-        "kind": ChoiceField(BEARINGS),
-        "mu": NumberField("coefficient of friction", minimum=0.0),
-        "radius": NumberField("m", above=0.0),
-        "distance": NumberField("distance between the supports, m", above=0.0),
-        "offset": NumberField("midpoint of the supports along the axis, from the joint's origin, m"),
-    },
-    required=("kind", "mu"),
-)
-TRANSMISSION = TableField(
-    {
-        "efficiency": ListField(
-            ListField(NumberField(), 2), None, "[[load / rated torque, efficiency], ...], increasing loads"
-        ),
-        "rated_torque": NumberField("torque (force) at load 1, joint side, N m (N)", above=0.0),
-        "breakaway": NumberField("break-away torque (force), joint side, N m (N)", minimum=0.0),
-        "interpolation": ChoiceField(INTERPOLATIONS),
-    },
-    required=("efficiency", "rated_torque"),
-)
-ELASTICITY = TableField(
-    {
-        "stiffness": NumberField("joint side, N m / rad (N / m); or give a curve", above=0.0),
-        "curve": ListField(
-            ListField(NumberField(above=0.0), 2),
-            None,
-            "[[deflection, torque], ...] instead of stiffness, both positive and increasing, rad and N m (m "
-            "and N), symmetric in both directions",
-        ),
-        "interpolation": ChoiceField(INTERPOLATIONS, "interpolation between the points of the curve"),
-        "damping": NumberField("joint side, N m s / rad (N s / m)", minimum=0.0),
-        "half_gap": AngleField("half of the backlash: from the centre to either flank, joint side, rad (m)"),
-        "rotor_axis": ListField(
-            NumberField(),
-            3,
-            "axis of the rotor in the joint's fixed frame; if absent, the rotor's spin does not act on the "
-            "link that carries it",
-        ),
-    },
-    doc="compliance between motor and link; if absent, the drive is rigid",
-)
 MOVES: dict[str, Any] = {
     "name": TextField(),
     "kind": ChoiceField(KINDS),
@@ -159,11 +65,11 @@ MOVES: dict[str, Any] = {
     "limits": ListField(AngleField(infinite=True), 2, "[lower, upper], rad (m)"),
     "max_speed": NumberField("rad / s (m / s)", minimum=0.0),
     "max_effort": NumberField("N m (N)", minimum=0.0),
-    "motor": MOTOR,
-    "friction": FRICTION,
-    "bearing": ListField(BEARING, None, "one table per bearing"),
-    "transmission": TRANSMISSION,
-    "elasticity": ELASTICITY,
+    "motor": table_of(Motor),
+    "friction": table_of(Friction, required=("side",)),
+    "bearing": ListField(table_of(Bearing), None, "one table per bearing"),
+    "transmission": table_of(Transmission),
+    "elasticity": table_of(Elasticity, "compliance between motor and link; if absent, the drive is rigid"),
 }
 JOINT = TableField(
     {
@@ -216,7 +122,7 @@ class DeviationsField:
 
     def read(self, value: Any, place: str) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise InputError(f"{place}: expected a table [deviations], got {shorten(value)}.")
+            raise InputError(f"expected a table [deviations], got {shorten(value)}.", place)
         return value
 
     def schema(self) -> dict[str, Any]:

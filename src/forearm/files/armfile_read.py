@@ -32,7 +32,7 @@ def arm_from_document(
     """The arm in the tables of an arm file called `name`; `folder` is where its parts file lies."""
     refuse_other_format(document, name, SCHEMA)
     data = ARM.read(document, name)
-    with located(name, file=name):
+    with located(name):
         links = [_link(block) for block in data["link"]]
         if "parts" in data:
             from forearm.parts.refresh import refresh_links  # imported here: few arm files have parts
@@ -73,10 +73,11 @@ def _refuse_central(name: str, inertia: Floats, mass: float, com: Floats) -> Non
     given = float(np.trace(inertia))
     if given < alone * (1.0 - 1e-9):
         raise ModelError(
-            f"link {shorten(name)}, inertia: must be positive semidefinite at the centre of mass, but "
-            f"the moments about the origin sum to {given:.4g} kg m^2, less than the {alone:.4g} of the "
-            "mass alone, 2 m |com|^2. "
-            'Write about = "com" if the moments refer to the centre of mass.'
+            "must be positive semidefinite at the centre of mass, but the moments about the "
+            f"origin sum to {given:.4g} kg m^2, less than the {alone:.4g} of the mass alone, "
+            '2 m |com|^2. Write about = "com" if the moments refer to the centre of mass.',
+            f"link {shorten(name)}",
+            "inertia",
         )
 
 
@@ -97,9 +98,11 @@ def _joints(data: dict[str, Any], name: str) -> tuple[list[Joint], list[Link]]:
         called = block.get("name", f"joint{index + 1}")
         if "child" not in block and f"link{index + 1}" not in names:
             raise InputError(
-                f"{name}, joint {called!r}: no child is given, and there is no link with the default name "
-                f"'link{index + 1}'; write child = {shorten(names[0] if names else 'link1')} or another "
-                "link, or rename the link."
+                "no child is given, and there is no link with the default name 'link"
+                f"{index + 1}'; write child = {shorten(names[0] if names else 'link1')} or "
+                "another link, or rename the link.",
+                name,
+                f"joint {called!r}",
             )
         block = {"name": called, "parent": previous, "child": f"link{index + 1}"} | block
         previous = block["child"]
@@ -115,7 +118,7 @@ def _freedoms(block: dict[str, Any], data: dict[str, Any]) -> list[Joint]:
     alone = [key for key in (*MOVES, "dh", "mimic") if key in block and key != "name"]
     if alone or not block["freedoms"]:
         what = f"give {alone[0]!r} inside each freedom instead" if alone else "the list is empty"
-        raise InputError(f"freedoms: {what}.")
+        raise InputError(f"{what}.", "freedoms")
     made = []
     count = len(block["freedoms"])
     for i, freedom in enumerate(block["freedoms"]):
@@ -134,7 +137,7 @@ def _joint(block: dict[str, Any], data: dict[str, Any]) -> Joint:
     if "kind" not in block:
         raise InputError("missing key 'kind': 'revolute', 'prismatic' or 'fixed'.")
     if block["kind"] == "prismatic" and any(isinstance(v, Radians) for v in block.get("limits", ())):
-        raise InputError("limits: those of a prismatic joint are in m, not an angle; write plain numbers.")
+        raise InputError("those of a prismatic joint are in m, not an angle; write plain numbers.", "limits")
     elasticity = _elasticity(block["elasticity"], block["kind"]) if "elasticity" in block else None
     return Joint(
         name=block["name"],
@@ -157,7 +160,7 @@ def _joint(block: dict[str, Any], data: dict[str, Any]) -> Joint:
 def _elasticity(given: dict[str, Any], kind: str) -> Elasticity:
     if kind == "prismatic" and isinstance(given.get("half_gap"), Radians):
         raise InputError(
-            "elasticity, half_gap: that of a prismatic joint is in m, not an angle; write a plain number."
+            "that of a prismatic joint is in m, not an angle; write a plain number.", "elasticity", "half_gap"
         )
     made = Elasticity(**given)
     if made.interpolation == "spline" and made.curve:
@@ -173,11 +176,14 @@ def _placement(block: dict[str, Any], data: dict[str, Any]) -> DH | Frame:
     if "frame" in block:
         return Frame(**block["frame"], **({"axis": block["axis"]} if "axis" in block else {}))
     if "axis" in block:
-        raise InputError("axis: a dh joint moves along z; leave the axis out or write the joint as a frame.")
+        raise InputError(
+            "a dh joint moves along z; leave the axis out or write the joint as a frame.", "axis"
+        )
     if "dh_convention" not in data:
         raise InputError(
-            'dh: the convention is missing. Write dh_convention = "standard" '
-            '(Rz Tz Tx Rx) or dh_convention = "modified" (Craig: Rx Tx Rz Tz) above the joints.'
+            'the convention is missing. Write dh_convention = "standard" (Rz Tz Tx Rx) or '
+            'dh_convention = "modified" (Craig: Rx Tx Rz Tz) above the joints.',
+            "dh",
         )
     return DH(convention=data["dh_convention"], **block["dh"])
 
@@ -185,7 +191,7 @@ def _placement(block: dict[str, Any], data: dict[str, Any]) -> DH | Frame:
 def _pose(given: dict[str, Any], place: str) -> Floats:
     if "matrix" in given:
         if "xyz" in given or "rpy" in given:
-            raise InputError(f"{place}: give xyz and rpy, or matrix, not both.")
+            raise InputError("give xyz and rpy, or matrix, not both.", place)
         return as_pose(given["matrix"], place)
     return pose_xyz_rpy(given.get("xyz", (0.0, 0.0, 0.0)), given.get("rpy", (0.0, 0.0, 0.0)))
 
@@ -195,8 +201,10 @@ def _gravity(data: dict[str, Any], base: Floats, name: str) -> Floats:
     if given is None:
         if not np.array_equal(base[:3, :3], np.eye(3)):
             raise InputError(
-                f"{name}, gravity: the base is rotated, so gravity is required: gravity = [x, y, z] in the "
-                "base frame, or gravity = { world = [0, 0, -9.81] }."
+                "the base is rotated, so gravity is required: gravity = [x, y, z] in the "
+                "base frame, or gravity = { world = [0, 0, -9.81] }.",
+                name,
+                "gravity",
             )
         return np.array(STANDARD_GRAVITY)
     if "world" in given:

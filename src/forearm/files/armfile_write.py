@@ -11,10 +11,10 @@ from forearm.arm.arm import Arm
 from forearm.arm.drive import Friction
 from forearm.arm.joint import DH, Joint, Limits
 from forearm.arm.link import Link
-from forearm.arm.record import fields_of
 from forearm.errors import InputError
 from forearm.files.armfile import INERTIA_KEYS, SCHEMA
 from forearm.reading.textfile import write_text
+from forearm.records import fields_of
 from forearm.spatial import TENSOR, Floats, pose_xyz_rpy, rpy_of
 
 

@@ -40,11 +40,13 @@ def description(name: str) -> tuple[Path, dict[str, Path]]:
         module = import_module(f"{PACKAGE}.{name}")
     except Exception as error:  # no network, no git
         raise InputError(
-            f"load: robot_descriptions could not provide {name!r}: {shorten(str(error), 200)}. Descriptions "
-            "are downloaded on first use: try again with a network connection, or give the path of a file."
+            f"robot_descriptions could not provide {name!r}: {shorten(str(error), 200)}. "
+            "Descriptions are downloaded on first use: try again with a network connection, "
+            "or give the path of a file.",
+            "load",
         ) from error
     found = getattr(module, "URDF_PATH", None) or getattr(module, "MJCF_PATH", None)
     if found is None:
-        raise InputError(f"load: robot_descriptions has {name!r} as xacro only; expand it to a .urdf file.")
+        raise InputError(f"robot_descriptions has {name!r} as xacro only; expand it to a .urdf file.", "load")
     folder = Path(getattr(module, "PACKAGE_PATH", Path(found).parent))
     return Path(found), {folder.name: folder}

@@ -72,7 +72,7 @@ def _read(
     packages: Mapping[str, str | os.PathLike[str]],
 ) -> Arm:
     if not isinstance(source, str | os.PathLike):
-        raise InputError(f"load: expected a name or a path, got {shorten(source)}.")
+        raise InputError(f"expected a name or a path, got {shorten(source)}.", "load")
     text = os.fspath(source)
     path, folders = located_file(source, packages)
     ending = path.suffix.lower()
@@ -84,18 +84,19 @@ def _read(
         return _read_xml(path, hand, root, Options(strict=strict, density=density, packages=folders))
     _refuse_root(root)
     if density is not None or packages:
-        raise InputError(f"load: {shorten(text)}: density and packages are for URDF files; leave them out.")
+        raise InputError(f"{shorten(text)}: density and packages are for URDF files; leave them out.", "load")
     if ending == ".toml":
         return read_armfile(path, hand)
     if ending == ".json" and path.is_file():
         refuse_known_format(read_json_table(path, "format"), path.name, SCHEMA)
     if text == "chainN":
-        raise InputError("load: replace the N of 'chainN' with a number, such as 'chain7'.")
+        raise InputError("replace the N of 'chainN' with a number, such as 'chain7'.", "load")
     if os.path.sep not in text and not os.path.exists(text):
         raise NameNotFound(
-            f"load: {shorten(text)} is neither a built-in arm nor a .toml, .urdf or .xml file; {_known(text)}"
+            f"{shorten(text)} is neither a built-in arm nor a .toml, .urdf or .xml file; {_known(text)}",
+            "load",
         )
-    raise InputError(f"load: {shorten(text)}: the file must end in .toml (arm file), .urdf or .xml (MJCF).")
+    raise InputError(f"{shorten(text)}: the file must end in .toml (arm file), .urdf or .xml (MJCF).", "load")
 
 
 def located_file(
@@ -137,7 +138,7 @@ def _folders(packages: Mapping[str, str | os.PathLike[str]]) -> dict[str, Path]:
 def _refuse_root(root: str | None, name: str = "") -> None:
     if root is not None:
         raise InputError(
-            f"load: {name}root= is for MJCF files; in other files the base is the link that no joint moves."
+            f"{name}root= is for MJCF files; in other files the base is the link that no joint moves.", "load"
         )
 
 
@@ -155,5 +156,5 @@ def _read_xml(path: Path, hand: str | None, root: str | None, options: Options) 
     from forearm.files.mjcf.read import arm_from_mujoco_element
 
     if options.density is not None or options.packages:
-        raise InputError(f"load: {path.name}: density and packages are for URDF files; leave them out.")
+        raise InputError(f"{path.name}: density and packages are for URDF files; leave them out.", "load")
     return arm_from_mujoco_element(element, path.name, path, hand, root)

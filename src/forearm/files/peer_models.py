@@ -23,7 +23,7 @@ def to_mujoco(arm: Arm) -> Any:
     try:
         return mujoco.MjModel.from_xml_string(text)
     except ValueError as error:
-        raise ModelError(f"to_mujoco: MuJoCo refuses {arm.name!r}: {str(error).splitlines()[0]}") from error
+        raise ModelError(f"MuJoCo refuses {arm.name!r}: {str(error).splitlines()[0]}", "to_mujoco") from error
 
 
 def to_pinocchio(arm: Arm) -> Any:
@@ -36,7 +36,7 @@ def to_pinocchio(arm: Arm) -> Any:
     pinocchio = _package("pinocchio", "to_pinocchio")
     if any(joint.mimic is not None for joint in arm.tree):
         raise ModelError(
-            f"to_pinocchio: {arm.name!r} has joints that follow others; lock or free them first."
+            f"{arm.name!r} has joints that follow others; lock or free them first.", "to_pinocchio"
         )
     _warn_of_springs(arm, "to_pinocchio")
     with warnings.catch_warnings():
@@ -65,4 +65,4 @@ def _package(name: str, what: str) -> Any:
         return import_module(name)
     except ImportError:
         wheel = {"pinocchio": "pin"}.get(name, name)
-        raise InputError(f"{what}: needs the package {name}: pip install {wheel}.") from None
+        raise InputError(f"needs the package {name}: pip install {wheel}.", what) from None

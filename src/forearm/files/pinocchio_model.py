@@ -38,9 +38,9 @@ def from_pinocchio(model: Any, hand: str | None = None) -> Arm:
     """
     for name in NEEDED:
         if not hasattr(model, name):
-            raise InputError(f"from_pinocchio: expected a pinocchio.Model, got {shorten(model)}.")
+            raise InputError(f"expected a pinocchio.Model, got {shorten(model)}.", "from_pinocchio")
     if max(model.njoints, len(model.frames)) > MAX_LINKS:
-        raise InputError(f"from_pinocchio: at most {MAX_LINKS} joints and frames.")
+        raise InputError(f"at most {MAX_LINKS} joints and frames.", "from_pinocchio")
     with located("from_pinocchio"):
         names, extra = _link_names(model)
         links = [_link(name, model.inertias[i]) for i, name in enumerate(names)]

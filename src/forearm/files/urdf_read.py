@@ -86,7 +86,7 @@ def arm_from_robot(robot: Element, name: str, hand: str | None, options: Options
 def expanded_robot(robot: Element, path: Path, packages: Mapping[str, Path]) -> Element:
     """The root of the URDF in a file. xacro is expanded in files named .xacro, and refused in others."""
     if robot.tag != "robot":
-        raise InputError(f"{robot.place}: expected <robot> at the root of a URDF, got <{robot.tag:.40}>.")
+        raise InputError(f"expected <robot> at the root of a URDF, got <{robot.tag:.40}>.", robot.place)
     if path.suffix.lower() == ".xacro":
         from forearm.files.xacro import expand_xacro  # imported here: most files are not xacro
 
@@ -94,8 +94,9 @@ def expanded_robot(robot: Element, path: Path, packages: Mapping[str, Path]) -> 
     for element in _elements(robot):
         if element.tag.startswith("xacro:"):
             raise InputError(
-                f"{element.place}: <{element.tag:.40}> in a file that is not named .xacro; to have it "
-                f"expanded, rename the file to {path.name}.xacro."
+                f"<{element.tag:.40}> in a file that is not named .xacro; to have it "
+                f"expanded, rename the file to {path.name}.xacro.",
+                element.place,
             )
     return robot
 
@@ -128,9 +129,9 @@ class _Reader:
             with located(where):
                 return Link(name=name, mass=mass, com=com, inertia=inertia)
         except ModelError as error:
-            if is_sound:
-                raise
-            raise ModelError(f"{error} With {LENIENT} the nearest possible inertia is used.") from None
+            if not is_sound:
+                error.problem += f" With {LENIENT} the nearest possible inertia is used."
+            raise
 
     def _of_shapes(self, element: Element, where: str) -> MassProperties | None:
         if self.options.density is None:
@@ -142,7 +143,7 @@ class _Reader:
         except ForearmError as error:
             if self.options.strict:
                 raise
-            why = str(error).removeprefix(f"{element.file}, ").rstrip(".")
+            why = str(ForearmError(error.problem.rstrip("."), *error.place[1:]))
             self.report.repaired(f"{why}: read without mass")
             return None
 
@@ -159,7 +160,7 @@ class _Reader:
             axis = vector(axis_element, "xyz", where)
         ends = {tag: _child(element, tag, where) for tag in ("parent", "child")}
         limit = element.first("limit") if kind != "fixed" else None
-        with located(where, file=element.file):
+        with located(where):
             return Joint(
                 name=name,
                 kind=kind,
@@ -196,8 +197,10 @@ class _Reader:
         if lower > upper:
             if self.options.strict:
                 raise ModelError(
-                    f"{where}, limits: lower must not be above upper, got {lower:g} and {upper:g}. "
-                    f"With {LENIENT} the joint has no limits."
+                    f"lower must not be above upper, got {lower:g} and {upper:g}. With "
+                    f"{LENIENT} the joint has no limits.",
+                    where,
+                    "limits",
                 )
             place = f"joint {shorten(element.attributes['name'])}, {self.report.line(element)}"
             self.report.repaired(f"{place}: lower limit {lower:g} above upper {upper:g}, read as unlimited")
@@ -233,9 +236,11 @@ class _Reader:
             given, element = self.unsupported[joint.name]
             if self.options.strict and joint.parent not in still:
                 raise InputError(
-                    f"{element.place}, joint {shorten(joint.name)}: joints of type {given!r} are "
-                    "not supported; write their degrees of freedom as prismatic and revolute joints "
-                    f"with massless links between them, or read them as fixed with {LENIENT}."
+                    f"joints of type {given!r} are not supported; write their degrees of "
+                    "freedom as prismatic and revolute joints with massless links between "
+                    f"them, or read them as fixed with {LENIENT}.",
+                    element.place,
+                    f"joint {shorten(joint.name)}",
                 )
             self.report.repaired(
                 f"joint {shorten(joint.name)}, {self.report.line(element)}: of type {given}, read as fixed"
@@ -302,7 +307,7 @@ def _is_no_limit(text: str) -> bool:
 def _child(element: Element, tag: str, where: str) -> Element:
     child = element.first(tag)
     if child is None:
-        raise InputError(f"{where}: <{tag} link=...> is missing.")
+        raise InputError(f"<{tag} link=...> is missing.", where)
     return child
 
 

@@ -57,7 +57,7 @@ def _body(
     geometry = element.first("geometry")
     shapes = [] if geometry is None else geometry.children
     if len(shapes) != 1:
-        raise InputError(f"{where}: expected one shape in <geometry> of <{element.tag}>, got {len(shapes)}.")
+        raise InputError(f"expected one shape in <geometry> of <{element.tag}>, got {len(shapes)}.", where)
     with located(f"{where}, <{shapes[0].tag:.40}>"):
         solid = _solid(shapes[0], folder, packages, where)
     properties = density * solid.volume, solid.centroid, inertia_from_pseudo(density * solid.second)
@@ -88,7 +88,7 @@ def _mesh(path: Path, scale: Floats) -> Moments:
     reader = MESHES.get(path.suffix.lower())
     if reader is None:
         raise InputError(
-            f"{path.name}: only STL and OBJ are supported; convert the mesh, or give the link an <inertial>."
+            "only STL and OBJ are supported; convert the mesh, or give the link an <inertial>.", path.name
         )
     triangles = np.asarray(reader(path) * scale)
     check_closed(triangles, path.name)
@@ -106,8 +106,9 @@ def mesh_path(uri: str, folder: Path, packages: Mapping[str, Path]) -> Path:
     found = packages.get(name) or package_around(folder, name)
     if found is None:
         raise InputError(
-            f"{shorten(uri)}: the package {shorten(name)} was not found. Give its folder with "
-            f"packages={{{name!r:.80}: FOLDER}} (--package {name:.80}=FOLDER)."
+            f"the package {shorten(name)} was not found. Give its folder with packages={{"
+            f"{name!r:.80}: FOLDER}} (--package {name:.80}=FOLDER).",
+            shorten(uri),
         )
     return Path(found) / rest
 

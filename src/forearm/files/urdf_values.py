@@ -15,7 +15,7 @@ from forearm.values import LARGEST, number_in
 def attribute(element: Element, key: str, where: str) -> str:
     """The text of a required attribute."""
     if not element.attributes.get(key):
-        raise InputError(f"{where}: <{element.tag}> needs the attribute {key!r}.")
+        raise InputError(f"<{element.tag}> needs the attribute {key!r}.", where)
     return element.attributes[key]
 
 
@@ -23,11 +23,11 @@ def vector(element: Element, key: str, where: str, default: str | None = None) -
     """The three numbers of an attribute."""
     text = element.attributes.get(key, default)
     if text is None:
-        raise InputError(f"{where}: <{element.tag}> needs the attribute {key!r}.")
+        raise InputError(f"<{element.tag}> needs the attribute {key!r}.", where)
     words = text.split()
     if len(words) != 3:
         raise InputError(
-            f"{where}: {key} of <{element.tag}> must be three numbers, got {shorten(text)}{_remedy(text)}."
+            f"{key} of <{element.tag}> must be three numbers, got {shorten(text)}{_remedy(text)}.", where
         )
     return np.array([to_float(word, f"{key} of <{element.tag}>", where) for word in words])
 
@@ -45,7 +45,7 @@ def number(element: Element, key: str, where: str, default: float | None = None)
     text = element.attributes.get(key)
     if text is None:
         if default is None:
-            raise InputError(f"{where}: <{element.tag}> needs the attribute {key!r}.")
+            raise InputError(f"<{element.tag}> needs the attribute {key!r}.", where)
         return default
     return to_float(text, f"{key} of <{element.tag}>", where)
 
@@ -57,7 +57,7 @@ def bound(element: Element | None, key: str, where: str, default: float | None =
         return default
     value = _parsed(text, f"{key} of <{element.tag}>", where)
     if math.isnan(value):
-        raise InputError(f"{where}: {key} of <{element.tag}> must be a number, got {shorten(text)}.")
+        raise InputError(f"{key} of <{element.tag}> must be a number, got {shorten(text)}.", where)
     return math.copysign(math.inf, value) if abs(value) >= LARGEST else value
 
 
@@ -65,9 +65,9 @@ def to_float(text: str, what: str, where: str) -> float:
     """A text as a finite number."""
     value = _parsed(text, what, where)
     if not math.isfinite(value):
-        raise InputError(f"{where}: {what} must be finite, got {shorten(text)}.")
+        raise InputError(f"{what} must be finite, got {shorten(text)}.", where)
     if abs(value) > LARGEST:
-        raise InputError(f"{where}: {what} must not exceed {LARGEST:g}, got {shorten(text)}.")
+        raise InputError(f"{what} must not exceed {LARGEST:g}, got {shorten(text)}.", where)
     return value
 
 
@@ -79,7 +79,7 @@ def is_number(text: str) -> bool:
 def _parsed(text: str, what: str, where: str) -> float:
     value = number_in(text)
     if value is None:
-        raise InputError(f"{where}: {what} must be a number, got {shorten(text)}{_remedy(text)}.")
+        raise InputError(f"{what} must be a number, got {shorten(text)}{_remedy(text)}.", where)
     return value
 
 

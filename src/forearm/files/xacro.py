@@ -55,7 +55,7 @@ def expand_xacro(
     try:
         return _Expansion(path, packages, most_of_tag).root(root)
     except RecursionError as error:
-        raise InputError(f"{path.name}: elements, macros or properties are nested too deeply.") from error
+        raise InputError("elements, macros or properties are nested too deeply.", path.name) from error
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,9 @@ class _Expansion:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise InputError(
-                f"{source.place}: elements, macros and includes nested deeper than {MAX_DEPTH}; does one "
-                "call or include itself?"
+                f"elements, macros and includes nested deeper than {MAX_DEPTH}; does one call "
+                "or include itself?",
+                source.place,
             )
         self.spend(source, 1 + len(source.attributes) + len(source.children) + len(source.text) // 64)
         if source.text.strip() and not result.children:
@@ -140,7 +141,7 @@ class _Expansion:
         try:
             self.budget.spend(steps)
         except RefusedExpression as refusal:
-            raise InputError(f"{source.place}: {refusal}") from None
+            raise InputError(f"{refusal}", source.place) from None
 
     def add_text(self, source: Element, result: Element, properties: Namespace) -> None:
         """Expand the text of an element into the result."""
@@ -148,7 +149,7 @@ class _Expansion:
         if "$" in text:
             text = self.text(text, properties, where)
         if result.text and len(result.text) + len(text) > MAX_SIZE:
-            raise InputError(f"{where}: text of more than {MAX_SIZE} characters.")
+            raise InputError(f"text of more than {MAX_SIZE} characters.", where)
         result.text += text
 
     def element(self, source: Element, properties: Namespace, macros: Namespace) -> Element:
@@ -157,7 +158,7 @@ class _Expansion:
             self.count_of_tag[source.tag] += 1
             if self.count_of_tag[source.tag] > self.most_of_tag[source.tag]:
                 limit = self.most_of_tag[source.tag]
-                raise InputError(f"{source.place}: expands to more than {limit} <{source.tag}> elements.")
+                raise InputError(f"expands to more than {limit} <{source.tag}> elements.", source.place)
         result = Element(source.tag, self.attributes(source, properties), source.line, source.file)
         self.content(source, result, properties, macros)
         return result
@@ -180,7 +181,7 @@ class _Expansion:
         """<xacro:attribute>: one more attribute of the element around it."""
         name = self.xml_name(source, "name", properties)
         if "value" not in source.attributes:
-            raise InputError(f"{source.place}: <xacro:attribute> needs the attribute 'value'.")
+            raise InputError("<xacro:attribute> needs the attribute 'value'.", source.place)
         result.attributes[name] = self.text(source.attributes["value"], properties, _where(source, "value"))
 
     def xml_name(self, source: Element, key: str, properties: Namespace) -> str:
@@ -189,7 +190,7 @@ class _Expansion:
         name = self.text(attribute(source, key, source.place), properties, where)
         if not XML_NAME.fullmatch(name):
             raise InputError(
-                f"{where}: expected a name of letters, digits, '_', '-', '.' and ':', got {shorten(name)}."
+                f"expected a name of letters, digits, '_', '-', '.' and ':', got {shorten(name)}.", where
             )
         return name
 
@@ -230,8 +231,9 @@ class _Expansion:
             default = source.attributes.get("default")
             if default is None:
                 raise InputError(
-                    f"{source.place}: the argument {shorten(name)} has no default; declare it with one in a "
-                    "xacro file that includes this one."
+                    f"the argument {shorten(name)} has no default; declare it with one in a "
+                    "xacro file that includes this one.",
+                    source.place,
                 )
             self.arguments[name] = self.text(default, properties, _where(source, "default"))
 
@@ -315,10 +317,10 @@ class _Expansion:
         """<xacro:macro>: its parameters, and its body for later."""
         name = attribute(source, "name", source.place).removeprefix("xacro:")
         if name == "call" or "." in name:
-            raise InputError(f"{_where(source, 'name')}: {shorten(name)} cannot be the name of a macro.")
+            raise InputError(f"{shorten(name)} cannot be the name of a macro.", _where(source, "name"))
         text = source.attributes.get("params", "")
         if len(text) > MAX_PARAMETERS:
-            raise InputError(f"{_where(source, 'params')}: longer than {MAX_PARAMETERS} characters.")
+            raise InputError(f"longer than {MAX_PARAMETERS} characters.", _where(source, "params"))
         self.spend(source, len(text) // 4)
         parameters: dict[str, tuple[bool, str]] = {}
         position = 0
@@ -326,7 +328,7 @@ class _Expansion:
             found = PARAMETER.match(text, position)
             if found is None:
                 rest = text[position:].strip()
-                raise InputError(f"{_where(source, 'params')}: cannot be read from {shorten(rest)} on.")
+                raise InputError(f"cannot be read from {shorten(rest)} on.", _where(source, "params"))
             parameters[found["name"]] = bool(found["forward"]), found["default"] or ""
             position = found.end()
         macros.values[name] = _Macro(source, parameters)
@@ -344,8 +346,8 @@ class _Expansion:
         for key, text in given.items():
             if key not in macro.parameters:
                 raise InputError(
-                    f"{_place(source)}: the macro has no parameter {shorten(key)}; "
-                    f"{suggest(key, macro.parameters)}"
+                    f"the macro has no parameter {shorten(key)}; {suggest(key, macro.parameters)}",
+                    _place(source),
                 )
             own.values[key] = _literal(self.value(text, properties, _where(source, key)))
         blocks = Element(source.tag, {}, source.line, source.file)
@@ -353,14 +355,15 @@ class _Expansion:
         for parameter in macro.parameters:
             if parameter.startswith("*"):
                 if not blocks.children:
-                    raise InputError(f"{_place(source)}: no block for {shorten(parameter)}.")
+                    raise InputError(f"no block for {shorten(parameter)}.", _place(source))
                 own.values[parameter] = blocks.children.pop(0)
             elif parameter not in given:
                 own.values[parameter] = self.default(macro, parameter, source, properties)
         if blocks.children:
             raise InputError(
-                f"{_place(source)}: the macro takes no <{blocks.children[0].tag:.60}>; "
-                f"its blocks are {[p for p in macro.parameters if p.startswith('*')]!s:.100}."
+                f"the macro takes no <{blocks.children[0].tag:.60}>; its blocks are "
+                f"{[p for p in macro.parameters if p.startswith('*')]!s:.100}.",
+                _place(source),
             )
         self.content(macro.body, result, own, Namespace(outer_macros))
 
@@ -373,14 +376,15 @@ class _Expansion:
             owners = properties.owner(space), macros.owner(space)
             inner = [owner.values[space] for owner in owners if owner is not None]
             if len(inner) < 2 or not all(isinstance(values, Namespace) for values in inner):
-                raise InputError(f"{_place(source)}: there is no namespace {shorten(space)}.")
+                raise InputError(f"there is no namespace {shorten(space)}.", _place(source))
             properties, macros = inner
         owner = macros.owner(last)
         macro = None if owner is None else owner.values[last]
         if not isinstance(macro, _Macro):
             raise InputError(
-                f"{_place(source)}: there is no macro {shorten(name)} (is its file "
-                f"included?); {suggest(last, self.names(macros))}"
+                f"there is no macro {shorten(name)} (is its file included?); "
+                f"{suggest(last, self.names(macros))}",
+                _place(source),
             )
         return macro, properties, macros
 
@@ -392,7 +396,7 @@ class _Expansion:
             with self.refusals(where):
                 return self.look_up(properties, parameter)
         if not text:
-            raise InputError(f"{where}: this parameter of the macro is missing.")
+            raise InputError("this parameter of the macro is missing.", where)
         return _literal(self.value(text, properties, where))
 
     def insert_block(
@@ -507,7 +511,7 @@ class _Expansion:
         try:
             yield
         except RefusedExpression as refusal:
-            raise InputError(f"{where}: {refusal}") from None
+            raise InputError(f"{refusal}", where) from None
 
 
 DIRECTIVES: dict[str, Callable[[_Expansion, Element, Element, Namespace, Namespace], None]] = {
@@ -537,8 +541,9 @@ def _where(element: Element, key: str) -> str:
 def _check_identifier(name: str, where: str) -> None:
     if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("__"):
         raise InputError(
-            f"{where}: expected a name of letters, digits and underscores, with no digit and at most one "
-            f"underscore in front, got {shorten(name)}."
+            "expected a name of letters, digits and underscores, with no digit and at most "
+            f"one underscore in front, got {shorten(name)}.",
+            where,
         )
 
 

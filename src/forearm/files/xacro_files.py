@@ -102,7 +102,7 @@ def _read_yaml(path: Path, budget: StepBudget, evaluate: Callable[[str], Value])
         import yaml  # imported here: an optional extra
     except ImportError as error:
         raise InputError(
-            f"{path.name}: load_yaml needs PyYAML; install it with pip install 'forearm[xacro]'."
+            "load_yaml needs PyYAML; install it with pip install 'forearm[xacro]'.", path.name
         ) from error
     data = read_bytes(path, MAX_YAML_BYTES)
     budget.spend(STEPS_PER_BYTE * len(data))
@@ -111,7 +111,7 @@ def _read_yaml(path: Path, budget: StepBudget, evaluate: Callable[[str], Value])
         root = loader.get_single_node()
         return None if root is None else _YamlValues(path.name, loader, evaluate).value(root, 0)
     except (yaml.YAMLError, ValueError, ArithmeticError, RecursionError) as error:
-        raise InputError(f"{path.name}: cannot be read as YAML: {shorten(str(error), 200)}.") from error
+        raise InputError(f"cannot be read as YAML: {shorten(str(error), 200)}.", path.name) from error
 
 
 class _YamlValues:
@@ -174,4 +174,4 @@ class _YamlValues:
         return value
 
     def _refused(self, node: Any, reason: str) -> InputError:
-        return InputError(f"{self.name}, line {node.start_mark.line + 1}: {reason.rstrip('.')}.")
+        return InputError(f"{reason.rstrip('.')}.", self.name, f"line {node.start_mark.line + 1}")

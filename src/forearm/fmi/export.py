@@ -99,9 +99,9 @@ def fmu(
     """
     check_arm(arm, "fmu, arm")
     if not arm.n:
-        raise InputError(f"fmu, arm: {arm.name!r} has no movable joint.")
+        raise InputError(f"{arm.name!r} has no movable joint.", "fmu", "arm")
     if isinstance(version, bool) or version not in VERSIONS:
-        raise InputError(f"fmu, version: expected 2 or 3, got {shorten(version)}.")
+        raise InputError(f"expected 2 or 3, got {shorten(version)}.", "fmu", "version")
     check_choice(drive, DRIVES, "fmu, drive")
     refuse_drive_states(arm, "fmu")
     step = check_number(step, "fmu, step", above=0.0)
@@ -163,9 +163,13 @@ def _systems(platforms: Iterable[str] | None, version: int) -> list[str]:
     for name in asked:
         check_choice(name, list(PLATFORMS), "fmu, platforms")
         if version not in PLATFORMS[name].folders:
-            raise InputError(f"fmu, platforms: FMI 2 has no name for {name}; use version 3, or leave it out.")
+            raise InputError(
+                f"FMI 2 has no name for {name}; use version 3, or leave it out.", "fmu", "platforms"
+            )
         if name not in can:
-            raise InputError(f"fmu, platforms: the installed llvmlite does not support {name}; leave it out.")
+            raise InputError(
+                f"the installed llvmlite does not support {name}; leave it out.", "fmu", "platforms"
+            )
     return [name for name in PLATFORMS if name in asked]
 
 
@@ -174,8 +178,10 @@ def _model(arm: Arm, voltage: bool, parameters: Iterable[str], payload: bool) ->
         constants_of(arm)
         if has_inductance(arm):
             raise InputError(
-                f"fmu, drive: motors of {arm.name!r} have inductance, which an FMU does not model; use "
-                "forearm.simulation.without_inductance(arm)."
+                f"motors of {arm.name!r} have inductance, which an FMU does not model; use "
+                "forearm.simulation.without_inductance(arm).",
+                "fmu",
+                "drive",
             )
     asked = [parameters] if isinstance(parameters, str) else list(parameters)
     if payload:
@@ -207,7 +213,9 @@ def _starts(arm: Arm, q0: ArrayLike | None, qd0: ArrayLike | None, step: float) 
     for joint, x, low, high in zip(arm.joints, q, lower, upper, strict=True):
         if not low <= x <= high:
             raise InputError(
-                f"fmu, q0: {x:g} is outside the limits of joint {shorten(joint.name)}, {low:g} to {high:g}."
+                f"{x:g} is outside the limits of joint {shorten(joint.name)}, {low:g} to {high:g}.",
+                "fmu",
+                "q0",
             )
     return Starts(q.tolist(), qd.tolist(), step, lower.tolist(), upper.tolist())
 
@@ -241,4 +249,4 @@ def _path(file: str | os.PathLike[str]) -> Path:
     try:
         return Path(os.path.abspath(file))
     except (TypeError, ValueError):
-        raise InputError(f"fmu, file: expected a path such as panda.fmu, got {shorten(file)}.") from None
+        raise InputError(f"expected a path such as panda.fmu, got {shorten(file)}.", "fmu", "file") from None

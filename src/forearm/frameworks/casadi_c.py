@@ -82,13 +82,14 @@ def _compile(source: Path, made: Path) -> None:
     command = [compiler or "cc", "-O2", "-shared", "-fPIC", "-o", made.name, source.name, "-lm"]
     if compiler is None:
         raise ForearmError(
-            f"casadi: the shared object needs a C compiler on {sys.platform}, and none was found; write the "
-            f'C source with forearm.frameworks.casadi_c.write_c(k, ..., "{source.name}") and compile it: '
-            f"{shlex.join(command)}."
+            f"the shared object needs a C compiler on {sys.platform}, and none was found; "
+            'write the C source with forearm.frameworks.casadi_c.write_c(k, ..., "'
+            f'{source.name}") and compile it: {shlex.join(command)}.',
+            "casadi",
         )
     done = subprocess.run(command, cwd=source.parent, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise ForearmError(f"casadi: {shlex.join(command)} failed: {done.stderr.strip()[-500:]}")
+        raise ForearmError(f"{shlex.join(command)} failed: {done.stderr.strip()[-500:]}", "casadi")
 
 
 def c_text(request: CompileRequest, derivatives: int) -> str:

@@ -64,8 +64,9 @@ def write_shared_object(
     request = request_of(kernel, function, derivatives)
     if not shared_object.is_possible():
         raise ForearmError(
-            "casadi: shared objects can be written on Linux for 64-bit x86 and Arm only; write C instead "
-            "(forearm.frameworks.casadi_c.write_c) and compile it."
+            "shared objects can be written on Linux for 64-bit x86 and Arm only; write C "
+            "instead (forearm.frameworks.casadi_c.write_c) and compile it.",
+            "casadi",
         )
     return _written(file, shared_object_of(request, derivatives))
 
@@ -82,14 +83,14 @@ def request_of(kernel: Kernel, function: str | Iterable[str], derivatives: int) 
         else ()
     )
     if not names or not all(isinstance(name, str) for name in names):
-        raise InputError(f"casadi: expected one function name or several, got {shorten(function)}.")
+        raise InputError(f"expected one function name or several, got {shorten(function)}.", "casadi")
     for name in names:
         check_choice(name, FUNCTIONS, "casadi, function")
     if isinstance(derivatives, bool) or derivatives not in ORDERS:
-        raise InputError(f"casadi, derivatives: expected 0, 1 or 2, got {shorten(derivatives)}.")
+        raise InputError(f"expected 0, 1 or 2, got {shorten(derivatives)}.", "casadi", "derivatives")
     if kernel.dtype != "float64":
         raise InputError(
-            "casadi: CasADi computes in float64, and this kernel in float32; compile a float64 kernel."
+            "CasADi computes in float64, and this kernel in float32; compile a float64 kernel.", "casadi"
         )
     names = tuple(dict.fromkeys(names))
     return CompileRequest(kernel.arm, names, kernel.dtype, tuple(kernel.parameters), kernel.cpu)
@@ -120,7 +121,7 @@ def _casadi() -> Any:
         import casadi
     except ImportError as error:
         raise ForearmError(
-            "casadi: CasADi is not installed; install it with `pip install forearm[casadi]`."
+            "CasADi is not installed; install it with `pip install forearm[casadi]`.", "casadi"
         ) from error
     return casadi
 
@@ -134,8 +135,9 @@ def _from_nowhere(casadi: Any, name: str, code: bytes) -> Any:
             return casadi.external(name, str(path))
         except RuntimeError as error:
             raise ForearmError(
-                f"casadi: CasADi cannot load {path}: {shorten(error, 300)}. If that folder does not allow "
-                "executing code, pass file= with a path elsewhere, or set TMPDIR."
+                f"CasADi cannot load {path}: {shorten(error, 300)}. If that folder does not "
+                "allow executing code, pass file= with a path elsewhere, or set TMPDIR.",
+                "casadi",
             ) from error
 
 
@@ -152,6 +154,8 @@ def _written(file: str | os.PathLike[str], code: bytes) -> Path:
     try:
         path = Path(os.path.abspath(file))
     except TypeError:
-        raise InputError(f"casadi, file: expected a path such as panda.so, got {shorten(file)}.") from None
+        raise InputError(
+            f"expected a path such as panda.so, got {shorten(file)}.", "casadi", "file"
+        ) from None
     write_bytes(path, code)
     return path

@@ -23,19 +23,21 @@ def as_number(kernel: Kernel, name: str, given: Any) -> Any:
         return array
     is_float = jnp.issubdtype(array.dtype, jnp.floating)
     if not (is_float or jnp.issubdtype(array.dtype, jnp.integer)):
-        raise InputError(f"{name}: expected real numbers, got an array of {array.dtype}.")
+        raise InputError(f"expected real numbers, got an array of {array.dtype}.", name)
     if dtype == "float64" and jnp.zeros((), dtype=float).dtype != dtype:
         raise InputError(
-            f"{name}: this kernel computes in float64, which JAX disables by default, got {array.dtype}; "
-            'call jax.config.update("jax_enable_x64", True) before creating arrays, or use '
-            'fa.compile(arm, dtype="float32").'
+            "this kernel computes in float64, which JAX disables by default, got "
+            f'{array.dtype}; call jax.config.update("jax_enable_x64", True) before creating '
+            'arrays, or use fa.compile(arm, dtype="float32").',
+            name,
         )
     if is_float and not getattr(array, "weak_type", False):
         other = str(array.dtype)
         way = f', or fa.compile(arm, dtype="{other}")' if other in ("float32", "float64") else ""
         raise InputError(
-            f"{name}: this kernel computes in {dtype}, got an array of {other}; use "
-            f'{name.split(",")[0]}.astype("{dtype}"){way}.'
+            f"this kernel computes in {dtype}, got an array of {other}; use "
+            f'{name.split(",")[0]}.astype("{dtype}"){way}.',
+            name,
         )
     return array.astype(dtype)
 
@@ -58,7 +60,8 @@ def parameter_values(kernel: Kernel, given: Any) -> Any:
     values = as_number(kernel, "parameters", given)
     if values.ndim == 0 or values.shape[-1] != len(own):
         raise InputError(
-            f"parameters: {len(own)} are left open; expected shape ({len(own)},), or (..., {len(own)}) "
-            f"with one row per state, got {values.shape}."
+            f"{len(own)} are left open; expected shape ({len(own)},), or (..., {len(own)}) "
+            f"with one row per state, got {values.shape}.",
+            "parameters",
         )
     return values

@@ -64,7 +64,7 @@ class JaxFunctions:
         names = [functions] if isinstance(functions, str) else list(functions)
         if not names:
             raise InputError(
-                "fused: expected the names of functions, such as ['inverse_dynamics', 'jacobian']."
+                "expected the names of functions, such as ['inverse_dynamics', 'jacobian'].", "fused"
             )
         for name in names:
             check_choice(name, FUNCTIONS, "fused, function")
@@ -169,7 +169,7 @@ class JaxFunction:
         by_name = dict(zip(names, states, strict=False)) | named
         if len(states) + len(named) != len(names) or set(by_name) != set(names):
             listed = [f"{len(states)} of them", *(f"{name}=" for name in named)]
-            raise InputError(f"{self.__name__}: expected {', '.join(names)}, got {' and '.join(listed)}.")
+            raise InputError(f"expected {', '.join(names)}, got {' and '.join(listed)}.", self.__name__)
         return [by_name[name] for name in names]
 
     def _as_array(self, place: int, value: Any) -> Any:
@@ -189,7 +189,7 @@ class JaxFunction:
                 return jnp.asarray(value, dtype=self.kernel.dtype)
         except (TypeError, ValueError):
             name = list(self.inputs)[place]
-            raise InputError(f"{name}: expected an array of real numbers, got {shorten(value)}.") from None
+            raise InputError(f"expected an array of real numbers, got {shorten(value)}.", name) from None
 
     def _evaluated(self, *states: Any, parameters: Any) -> Any:
         """Traced once for each set of shapes."""
@@ -205,7 +205,7 @@ class JaxFunction:
                 row = row.reshape(*row.shape[:-2], *slot.shape)
             start = row.ndim - len(slot.shape)
             if start < 0 or row.shape[start:] != slot.shape:
-                raise InputError(f"{slot.name}: {self._expected(slot.shape, slot.name)}, got {row.shape}.")
+                raise InputError(f"{self._expected(slot.shape, slot.name)}, got {row.shape}.", slot.name)
             leading[slot.name] = row.shape[:start]
             rows.append(row)
         values = [] if not self.kernel.parameters else [parameter_values(self.kernel, parameters)]
@@ -217,7 +217,7 @@ class JaxFunction:
             batch = np.broadcast_shapes(*leading.values())
         except ValueError:
             shapes = ", ".join(f"{name} {shape}" for name, shape in leading.items())
-            raise InputError(f"{self.__name__}: leading axes do not broadcast: {shapes}.") from None
+            raise InputError(f"leading axes do not broadcast: {shapes}.", self.__name__) from None
         rows = [
             jnp.broadcast_to(row, batch + slot.shape) for row, slot in zip(rows, function.inputs, strict=True)
         ]
@@ -244,9 +244,10 @@ def check_jax() -> None:
     try:
         import jax
     except ImportError:
-        raise InputError("k.jax: JAX is not installed: pip install 'forearm[jax]'.") from None
+        raise InputError("JAX is not installed: pip install 'forearm[jax]'.", "k.jax") from None
     if jax.__version_info__ < OLDEST:
         raise InputError(
-            f"k.jax: expected JAX {'.'.join(map(str, OLDEST))} or later, got {jax.__version__}: "
-            "pip install --upgrade 'forearm[jax]'."
+            f"expected JAX {'.'.join(map(str, OLDEST))} or later, got {jax.__version__}: pip "
+            "install --upgrade 'forearm[jax]'.",
+            "k.jax",
         )

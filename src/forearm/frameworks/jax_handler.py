@@ -175,7 +175,7 @@ def fill(
     values = dict(enumerate(known[name] for name in ENTRIES))
     for device, launch in (launches or {}).items():
         if device >= DEVICES:
-            raise ForearmError(f"k.jax: expected at most {DEVICES} GPUs, got cuda:{device}.")
+            raise ForearmError(f"expected at most {DEVICES} GPUs, got cuda:{device}.", "k.jax")
         first = len(ENTRIES) + len(LAUNCH) * device
         values |= {first + k: int(getattr(launch, name)) for k, name in enumerate(LAUNCH)}
     for place, value in values.items():
@@ -197,7 +197,8 @@ def interface() -> tuple[OfferedFunctions, tuple[int, int]]:
         offered = OfferedFunctions(*(names.index(name) for name in NEEDED))
     except (OSError, IndexError, ValueError):
         raise ForearmError(
-            f"k.jax: jaxlib {jax.lib.__version__} does not describe its interface for foreign functions; "
-            "install another version: pip install 'forearm[jax]'."
+            f"jaxlib {jax.lib.__version__} does not describe its interface for foreign "
+            "functions; install another version: pip install 'forearm[jax]'.",
+            "k.jax",
         ) from None
     return offered, (major, minor)

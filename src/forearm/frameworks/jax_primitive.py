@@ -141,8 +141,9 @@ def _evaluate(*arrays: Any, function: DerivedFunction, each: bool) -> Any:
 def _jvp(primals: Arrays, tangents: Arrays, *, function: DerivedFunction, each: bool) -> tuple[Any, Any]:
     if "numeric_inverse_kinematics" in function.names:
         raise InputError(
-            "k.jax: numeric_inverse_kinematics is iterative and has no derivative; use inverse_kinematics, "
-            "or the derivative of forward_kinematics at the solution."
+            "numeric_inverse_kinematics is iterative and has no derivative; use "
+            "inverse_kinematics, or the derivative of forward_kinematics at the solution.",
+            "k.jax",
         )
     count = len(function.inputs)
     rows, values = primals[:count], primals[count:]
@@ -163,7 +164,7 @@ def _transpose(weights: Arrays, *arrays: Any, function: DerivedFunction, each: b
     rows, moved, values = arrays[:fixed], arrays[fixed:count], arrays[count:]
     if before is None or any(ad.is_undefined_primal(x) for x in (*rows, *values)):
         raise InputError(
-            f"k.jax: {function!r} is not linear, and cannot be transposed; jax.vjp linearises it."
+            f"{function!r} is not linear, and cannot be transposed; jax.vjp linearises it.", "k.jax"
         )
     nothing: list[Any] = [None] * len(arrays)
     if all(isinstance(w, ad.Zero) for w in weights):
@@ -237,8 +238,9 @@ def _letters(factor: int) -> str:
 
 def _refused(context: Any, *_: Any, **__: Any) -> Any:
     raise InputError(
-        f"k.jax: kernels support cpu and cuda, got {', '.join(context.module_context.platforms)}; "
-        'compute them on the CPU within jax.default_device(jax.devices("cpu")[0]).'
+        f"kernels support cpu and cuda, got {', '.join(context.module_context.platforms)}; "
+        'compute them on the CPU within jax.default_device(jax.devices("cpu")[0]).',
+        "k.jax",
     )
 
 

@@ -40,7 +40,7 @@ def simulate(
     for name, x in (("q0", q0), ("qd0", qd0)):
         if x.ndim == 0 or x.shape[-1] != n:
             raise InputError(
-                f"{name}: {kernel.arm.name!r} has {n} joints, expected shape (..., {n}), got {x.shape}."
+                f"{kernel.arm.name!r} has {n} joints, expected shape (..., {n}), got {x.shape}.", name
             )
     drive = as_number(kernel, what, 0 if driving[what] is None else driving[what])
     drive = jnp.broadcast_to(drive, (n,)) if drive.ndim == 0 else drive
@@ -65,7 +65,7 @@ def _together(leading: dict[str, Shape]) -> Shape:
         return np.broadcast_shapes(*leading.values())
     except ValueError:
         shapes = ", ".join(f"{name} {shape}" for name, shape in leading.items())
-        raise InputError(f"simulate: leading axes do not broadcast: {shapes}.") from None
+        raise InputError(f"leading axes do not broadcast: {shapes}.", "simulate") from None
 
 
 def _is_by_step(what: str, shape: Shape, batch: Shape, steps: int, n: int) -> bool:
@@ -74,7 +74,7 @@ def _is_by_step(what: str, shape: Shape, batch: Shape, steps: int, n: int) -> bo
     """
     if shape[-1:] != (n,):
         raise InputError(
-            f"{what}: expected shape (..., {n}) held, or (..., {steps}, {n}) by step, got {shape}."
+            f"expected shape (..., {n}) held, or (..., {steps}, {n}) by step, got {shape}.", what
         )
     if len(shape) < 2 or shape[-2] != steps:
         return False
@@ -83,8 +83,9 @@ def _is_by_step(what: str, shape: Shape, batch: Shape, steps: int, n: int) -> bo
     is_held = all(a in (1, b) for a, b in zip(shape[-2::-1], batch[::-1], strict=False))
     if is_held and len(shape) == 2 and steps > 1:
         raise InputError(
-            f"{what}: {shape} is ambiguous: one row per arm or one per step, as there are {steps} of both; "
-            f"give ({steps}, 1, {n}) or (1, {steps}, {n})."
+            f"{shape} is ambiguous: one row per arm or one per step, as there are {steps} of "
+            f"both; give ({steps}, 1, {n}) or (1, {steps}, {n}).",
+            what,
         )
     return not is_held
 

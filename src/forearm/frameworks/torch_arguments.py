@@ -27,7 +27,7 @@ def as_tensors(
             value = value.expand(shape)
         rank = len(shape)
         if value.ndim < rank or tuple(value.shape[value.ndim - rank :]) != shape:
-            raise InputError(f"{name}: {_why(kernel, shape)}, got {tuple(value.shape)}.")
+            raise InputError(f"{_why(kernel, shape)}, got {tuple(value.shape)}.", name)
         made.append(value)
     batches = [value.shape[: value.ndim - len(shape)] for (_, shape), value in zip(slots, made, strict=True)]
     if all(batch == batches[0] for batch in batches):
@@ -46,29 +46,31 @@ def check_tensor(kernel: TensorKernel, name: str, value: object, first: Tensor, 
     """Require a tensor of the kernel's dtype, on a supported device, the same as the others'."""
     if not isinstance(value, torch.Tensor):
         raise InputError(
-            f"{name}: expected a torch tensor, got {type(value).__name__}; for NumPy arrays use the methods "
-            "of k itself."
+            f"expected a torch tensor, got {type(value).__name__}; for NumPy arrays use the "
+            "methods of k itself.",
+            name,
         )
     if value.dtype != kernel.dtype:
         wanted = kernel.kernel.dtype
         other = str(value.dtype).removeprefix("torch.")
         way = f", or use fa.compile(arm, dtype={other!r})" if other in ("float32", "float64") else ""
         raise InputError(
-            f"{name}: this kernel computes in {wanted}, got a tensor of {other}; convert it with "
-            f".to(torch.{wanted}){way}."
+            f"this kernel computes in {wanted}, got a tensor of {other}; convert it with "
+            f".to(torch.{wanted}){way}.",
+            name,
         )
     if value.device.type not in ("cpu", "cuda", "meta"):
-        raise InputError(f"{name}: expected a tensor on the CPU or a CUDA device, got one on {value.device}.")
+        raise InputError(f"expected a tensor on the CPU or a CUDA device, got one on {value.device}.", name)
     if value.device != first.device:
         raise InputError(
-            f"{name}: expected a tensor on {first.device} like {its_name}, got one on {value.device}."
+            f"expected a tensor on {first.device} like {its_name}, got one on {value.device}.", name
         )
     if value.is_nested:
         raise InputError(
-            f"{name}: expected a dense tensor, got a nested one; use torch.nested.to_padded_tensor."
+            "expected a dense tensor, got a nested one; use torch.nested.to_padded_tensor.", name
         )
     if value.layout != torch.strided:
-        raise InputError(f"{name}: expected a dense tensor, got {value.layout}; use .to_dense().")
+        raise InputError(f"expected a dense tensor, got {value.layout}; use .to_dense().", name)
 
 
 def _why(kernel: TensorKernel, shape: tuple[int, ...]) -> str:
@@ -103,8 +105,9 @@ def as_parameters(kernel: TensorKernel, batch: tuple[int, ...], first: Tensor, g
         except RuntimeError:
             pass
     raise InputError(
-        f"parameters: {count} are left open; expected shape ({count},), or {(*batch, count)} with one row "
-        f"per state, got {tuple(given.shape)}."
+        f"{count} are left open; expected shape ({count},), or {(*batch, count)} with one row "
+        f"per state, got {tuple(given.shape)}.",
+        "parameters",
     )
 
 
@@ -124,7 +127,7 @@ def as_results(names: Sequence[str], out: Any) -> list[Tensor]:
             [out] if isinstance(out, torch.Tensor) else list(out) if isinstance(out, list | tuple) else []
         )
     if len(results) != len(names) or not all(isinstance(result, torch.Tensor) for result in results):
-        raise InputError(f"out: expected one tensor for each of {', '.join(names)}, got {shorten(out)}.")
+        raise InputError(f"expected one tensor for each of {', '.join(names)}, got {shorten(out)}.", "out")
     return results
 
 
@@ -132,11 +135,12 @@ def write(results: Sequence[Tensor], values: Sequence[Tensor]) -> None:
     """Copy values into tensors of the same shape, dtype and device."""
     for result, value in zip(results, values, strict=True):
         if result.is_nested:
-            raise InputError("out: expected dense tensors, got a nested one.")
+            raise InputError("expected dense tensors, got a nested one.", "out")
         if result.shape != value.shape or result.dtype != value.dtype or result.device != value.device:
             raise InputError(
-                f"out: expected a tensor {tuple(value.shape)} of {value.dtype} on {value.device}, got "
-                f"{tuple(result.shape)} of {result.dtype} on {result.device}."
+                f"expected a tensor {tuple(value.shape)} of {value.dtype} on {value.device}, "
+                f"got {tuple(result.shape)} of {result.dtype} on {result.device}.",
+                "out",
             )
     for result, value in zip(results, values, strict=True):
         result.copy_(value)
@@ -146,6 +150,7 @@ def refuse_derivatives(tensors: Sequence[Tensor], is_followed: Callable[[Sequenc
     """Raise where derivatives would be needed of results in `out`, as PyTorch itself does."""
     if is_followed(tensors):
         raise InputError(
-            "out: results written to a given tensor have no derivatives, and one of the arguments requires "
-            "them; omit out=, or call under torch.no_grad()."
+            "results written to a given tensor have no derivatives, and one of the arguments "
+            "requires them; omit out=, or call under torch.no_grad().",
+            "out",
         )

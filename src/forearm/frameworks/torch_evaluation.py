@@ -198,14 +198,18 @@ class Evaluation:
             return found
         if "numeric_inverse_kinematics" in self.names:
             raise InputError(
-                "k.torch, numeric_inverse_kinematics: it has no derivatives; use inverse_kinematics, the "
-                "closed form, or solve with k.torch.jacobian at the result."
+                "it has no derivatives; use inverse_kinematics, the closed form, or solve "
+                "with k.torch.jacobian at the result.",
+                "k.torch",
+                "numeric_inverse_kinematics",
             )
         if len(self.derived) >= DEEPEST:
             raise InputError(
-                f"k.torch, {' + '.join(self.names)}: third derivatives are not supported; use finite "
-                "differences, or differentiate a function that is a derivative already, such as "
-                "inverse_dynamics_derivatives."
+                "third derivatives are not supported; use finite differences, or "
+                "differentiate a function that is a derivative already, such as "
+                "inverse_dynamics_derivatives.",
+                "k.torch",
+                " + ".join(self.names),
             )
         return self._then.setdefault(way, self.kernel.evaluation(self.names, (*self.derived, way)))
 
@@ -229,7 +233,7 @@ class Evaluation:
             addresses = [t.data_ptr() for t in (*ready, *made)]
             if 0 in addresses:
                 name = self.inputs[addresses.index(0)].name
-                raise InputError(f"{name}: the memory of this tensor was freed; it has a shape, but no data.")
+                raise InputError("the memory of this tensor was freed; it has a shape, but no data.", name)
         if first.is_cpu and self._is_much(count):
             self._by_threads([*ready, *made], count)
         else:

@@ -57,7 +57,7 @@ class TorchFunctions:
         names = (functions,) if isinstance(functions, str) else tuple(dict.fromkeys(functions))
         if not names:
             raise InputError(
-                "fused: expected the names of functions, such as ['inverse_dynamics', 'inertia_matrix']."
+                "expected the names of functions, such as ['inverse_dynamics', 'inertia_matrix'].", "fused"
             )
         check_names(names)
         return TorchFunction(self, names, True)
@@ -161,8 +161,8 @@ class TorchFunction:
         if len(states) + len(named) != len(self.inputs) or not all(name in given for name in self.inputs):
             got = [*([f"{len(states)} without a name"] if states else []), *named]
             raise InputError(
-                f"{' + '.join(self._names)}: expected the tensors {', '.join(self.inputs)}, got "
-                f"{', '.join(got) or 'none'}."
+                f"expected the tensors {', '.join(self.inputs)}, got {', '.join(got) or 'none'}.",
+                " + ".join(self._names),
             )
         return [given[name] for name in self.inputs]
 

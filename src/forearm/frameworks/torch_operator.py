@@ -215,8 +215,10 @@ def _recorded(function: str, inputs: list[Tensor]) -> list[Tensor]:
     keys = [i.key() for i in torch._C._functorch.get_interpreter_stack() or ()]
     if keys.count(torch._C._functorch.TransformType.Jvp) > 1:
         raise InputError(
-            f"k.torch, {' + '.join(evaluation.names)}: forward mode of forward mode is not supported in "
-            "compiled code; use torch.func.hessian, or keep this function outside torch.compile."
+            "forward mode of forward mode is not supported in compiled code; use "
+            "torch.func.hessian, or keep this function outside torch.compile.",
+            "k.torch",
+            " + ".join(evaluation.names),
         )
     with enable_single_level_autograd_function():
         return list(SingleLevelEvaluation.apply(evaluation, None, *inputs))

@@ -183,8 +183,9 @@ def _drive(
     shape = tuple(given.shape)
     if shape == (steps, n) == (*batch, n) and steps > 1:
         raise InputError(
-            f"{what}: {shape} is ambiguous: one row per arm or one per step, as there are {steps} of both; "
-            f"give ({steps}, 1, {n}) or (1, {steps}, {n})."
+            f"{shape} is ambiguous: one row per arm or one per step, as there are {steps} of "
+            f"both; give ({steps}, 1, {n}) or (1, {steps}, {n}).",
+            what,
         )
     if shape in ((n,), (*batch, n)):
         return given, False
@@ -195,6 +196,7 @@ def _drive(
     if shape == (*batch, 1, n):
         return given.reshape(*batch, n), False
     raise InputError(
-        f"{what}: expected shape ({n},) or {(*batch, n)} held, ({steps}, {n}) or {(*batch, steps, n)} by "
-        f"step, got {shape}."
+        f"expected shape ({n},) or {(*batch, n)} held, ({steps}, {n}) or {(*batch, steps, n)} "
+        f"by step, got {shape}.",
+        what,
     )

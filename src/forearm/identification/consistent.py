@@ -141,12 +141,13 @@ def _rows(
 ) -> _DataAndPrior:
     A = as_floats(R, "consistent, R")
     if A.ndim != 2 or not np.isfinite(A).all():
-        raise InputError(f"consistent, R: expected finite numbers (rows, unknowns), got shape {A.shape}.")
+        raise InputError(f"expected finite numbers (rows, unknowns), got shape {A.shape}.", "consistent", "R")
     P, count = A.shape[1], 10 * check_whole(bodies, "consistent, bodies", 0)
     if count > P:
         raise InputError(
-            f"consistent, R: {bodies} bodies have {count} parameters, expected at least as many columns, "
-            f"got {P}."
+            f"{bodies} bodies have {count} parameters, expected at least as many columns, got {P}.",
+            "consistent",
+            "R",
         )
     b = as_finite(z, (len(A),), "consistent, z")
     mean = as_finite(prior.mean, (P,), "consistent, prior.mean")
@@ -155,10 +156,10 @@ def _rows(
     if not (std > 0.0).all():
         k = int(np.flatnonzero(~(std > 0.0))[0])
         raise InputError(
-            f"consistent, prior.std: expected above 0, or inf for no prior, got {std[k]:g} at {k}."
+            f"expected above 0, or inf for no prior, got {std[k]:g} at {k}.", "consistent", "prior.std"
         )
     if np.isnan(low).any() or (low == math.inf).any():
-        raise InputError("consistent, lower: expected numbers, or -inf for no bound.")
+        raise InputError("expected numbers, or -inf for no bound.", "consistent", "lower")
     mass, spread = _total(total_mass, bodies)
     told = np.isfinite(std)
     A, b = np.vstack([A, np.diag(1.0 / std)[told]]), np.concatenate([b, (mean / std)[told]])
@@ -181,12 +182,13 @@ def _total(given: float | tuple[float, float] | None, bodies: int) -> tuple[floa
     if given is None:
         return 0.0, 0.0
     if not bodies:
-        raise InputError("consistent, total_mass: there are no bodies; leave it out.")
+        raise InputError("there are no bodies; leave it out.", "consistent", "total_mass")
     pair = given if isinstance(given, tuple | list) else (given, 0.0)
     if len(pair) != 2:
         raise InputError(
-            "consistent, total_mass: expected a mass, or a pair (mass, standard deviation), got "
-            f"{shorten(given)}."
+            f"expected a mass, or a pair (mass, standard deviation), got {shorten(given)}.",
+            "consistent",
+            "total_mass",
         )
     value, spread = pair
     return (
@@ -216,8 +218,11 @@ def _problem(rows: _DataAndPrior, bodies: int, least: float) -> _DistanceProblem
         share = rows.exact_mass / float(masses.sum())
         if share <= 2.0 * least:
             raise InputError(
-                f"consistent, total_mass: {rows.exact_mass:g} kg is {share:.1e} of the prior's total; every "
-                f"body needs at least {least:g} of its prior mass. Check the unit, or give a matching prior."
+                f"{rows.exact_mass:g} kg is {share:.1e} of the prior's total; every body "
+                f"needs at least {least:g} of its prior mass. Check the unit, or give a "
+                "matching prior.",
+                "consistent",
+                "total_mass",
             )
         w_origin = masses * rows.exact_mass / float(masses @ masses)
         N = np.linalg.qr(masses[:, None], mode="complete")[0][:, 1:]

@@ -62,7 +62,7 @@ def consistent_fit(
     count = len(model.base.standard)
     if own.mean.shape != (count,):
         raise InputError(
-            f"identify, prior: expected {count} values, ten per body, got shape {own.mean.shape}."
+            f"expected {count} values, ten per body, got shape {own.mean.shape}.", "identify", "prior"
         )
     free = np.full(len(names) - p, np.inf)
     hidden = [k for k in range(p, len(names)) if k not in solution.kept]

@@ -36,7 +36,7 @@ def deviations_of(arm: Arm, covariance: ArrayLike, names: Sequence[str] = ()) ->
     C = as_shape(covariance, (P, P), "deviations_of, covariance")
     known = np.diag(C).copy()
     if np.isnan(C).any() or (known < 0.0).any():
-        raise InputError("deviations_of, covariance: expected no NaN, and a non-negative diagonal.")
+        raise InputError("expected no NaN, and a non-negative diagonal.", "deviations_of", "covariance")
     made: dict[str, float] = {}
     for index in range(len(bodies)):
         ten = slice(10 * index, 10 * index + 10)

@@ -128,8 +128,10 @@ class _Look:
             alike = [(h, share) for h, share in tried if np.sum(np.log(share)) < least + MARGIN]
             said, share = " Or: ".join(h.message for h, _ in alike[:MOST_SAID]), alike[0][1]
             raise InputError(
-                f"{self.log.signals.name}: {said} Unexplained variance of a joint's effort: up to "
-                f"{100.0 * left.max():.3g} % as logged, {100.0 * share.max():.3g} % if corrected."
+                f"{said} Unexplained variance of a joint's effort: up to "
+                f"{100.0 * left.max():.3g} % as logged, {100.0 * share.max():.3g} % if "
+                "corrected.",
+                self.log.signals.name,
             )
         self._check_senses(x)
         return []
@@ -281,9 +283,10 @@ class _Look:
         if wrong:
             known, joints = self.log.signals, ", ".join(self._joint(i) for i in wrong)
             raise InputError(
-                f"{known.name}: {_columns([known.effort_columns[i] for i in wrong])} the wrong sign, or the "
-                f"positions do ({_listed([known.q_columns[i] for i in wrong])}): inertia and friction of "
-                f"{joints} would be negative. Reverse one of them."
+                f"{_columns([known.effort_columns[i] for i in wrong])} the wrong sign, or the "
+                f"positions do ({_listed([known.q_columns[i] for i in wrong])}): inertia and "
+                f"friction of {joints} would be negative. Reverse one of them.",
+                known.name,
             )
 
     def _joint(self, i: int) -> str:

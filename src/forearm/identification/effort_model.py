@@ -156,8 +156,9 @@ class EffortModel:
                 continue
             if drive.depends_on_load:
                 raise ModelError(
-                    f"identify: joint {body.joint.name!r} mimics another and has load-dependent friction; "
-                    "remove its bearings and transmission from the arm."
+                    f"joint {body.joint.name!r} mimics another and has load-dependent "
+                    "friction; remove its bearings and transmission from the arm.",
+                    "identify",
                 )
             rate = drive.multiplier * s.qd[:, drive.freedom]
             made = np.zeros_like(s.qd)

@@ -220,11 +220,11 @@ def _check_rows(fitting: Fitting, data: list[list[Triangles]], unknowns: int) ->
         known = fitting.sources[0].log.signals
         averaged = fitting.sources[0].averaged
         raise InputError(
-            f"{known.name}: {int(count)} rows for {unknowns} unknowns; expected at least {ENOUGH:g} times as "
-            f"many rows as unknowns. A row averages {averaged} samples of a moving joint; the filter window "
-            "is "
-            f"{known.window:.3g} s of {known.duration:.3g} s. Record a longer log, give a higher cutoff, or "
-            "identify fewer parameters."
+            f"{int(count)} rows for {unknowns} unknowns; expected at least {ENOUGH:g} times "
+            f"as many rows as unknowns. A row averages {averaged} samples of a moving joint; "
+            f"the filter window is {known.window:.3g} s of {known.duration:.3g} s. Record a "
+            "longer log, give a higher cutoff, or identify fewer parameters.",
+            known.name,
         )
 
 

@@ -122,8 +122,10 @@ def identify(
     model = effort_model(arm, side, kind, has_load=load)
     if gains and not model.is_linear:
         raise InputError(
-            "identify, gains: they can be identified only if efforts are linear in the other unknowns; omit "
-            "load, and give friction='coulomb' for an arm with Stribeck friction."
+            "they can be identified only if efforts are linear in the other unknowns; omit "
+            "load, and give friction='coulomb' for an arm with Stribeck friction.",
+            "identify",
+            "gains",
         )
     asked = FitRequest(offsets, gains, (shift is None,) * len(logs), loads_of(payload, len(logs)))
     fitting = fitting_of(model, logs, asked, shift or 0.0, weighting, progress)
@@ -139,9 +141,11 @@ def identify(
 def _side(given: object) -> str:
     if given is None:
         raise InputError(
-            "identify, torque_side: expected 'motor' or 'link'. 'motor': tau is motor torque times gear "
-            "ratio, or comes from currents or voltages; it includes rotors, gears and all friction. 'link': "
-            "measured by a sensor behind the gear. The data alone do not tell."
+            "expected 'motor' or 'link'. 'motor': tau is motor torque times gear ratio, or "
+            "comes from currents or voltages; it includes rotors, gears and all friction. "
+            "'link': measured by a sensor behind the gear. The data alone do not tell.",
+            "identify",
+            "torque_side",
         )
     return check_choice(given, TORQUE_SIDES, "identify, torque_side")
 
@@ -149,7 +153,7 @@ def _side(given: object) -> str:
 def _several(log: Any) -> list[Any]:
     logs = list(log) if isinstance(log, list | tuple) else [log]
     if not logs:
-        raise InputError("identify, log: expected at least one log, got none.")
+        raise InputError("expected at least one log, got none.", "identify", "log")
     return logs
 
 

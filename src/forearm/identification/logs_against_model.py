@@ -166,9 +166,9 @@ def compare_log(
     kept = [piece for piece in pieces if piece.stop - piece.start >= 2 * half + 1]
     if not kept:
         raise InputError(
-            f"{measured.name}: no piece between gaps is long enough for the window of {2 * half + 1} "
-            "samples; "
-            "give a smaller window."
+            f"no piece between gaps is long enough for the window of {2 * half + 1} samples; "
+            "give a smaller window.",
+            measured.name,
         )
     fits = [smoothed(measured.t[p], measured.q[p], half) for p in kept]
     inner = np.concatenate(
@@ -198,16 +198,17 @@ def compare_log(
 def _pieces(measured: MeasuredLog) -> list[slice]:
     """The pieces of the log between gaps."""
     if len(measured.t) < LEAST:
-        raise InputError(f"{measured.name}: {len(measured.t)} rows; expected at least {LEAST} samples.")
+        raise InputError(f"{len(measured.t)} rows; expected at least {LEAST} samples.", measured.name)
     steps = np.diff(measured.t)
     ends = [0, *(np.flatnonzero(steps > GAP * np.median(steps)) + 1).tolist(), len(measured.t)]
     pieces = [slice(a, b) for a, b in pairwise(ends)]
     longest = max(p.stop - p.start for p in pieces)
     if longest < LEAST:
         raise InputError(
-            f"{measured.name}: the longest of {len(pieces)} pieces between gaps has {longest} rows; expected "
+            f"the longest of {len(pieces)} pieces between gaps has {longest} rows; expected "
             f"at least {LEAST} samples. A step of more than {GAP:g} times the usual one, "
-            f"{np.median(steps):.4g} s, is a gap."
+            f"{np.median(steps):.4g} s, is a gap.",
+            measured.name,
         )
     return pieces
 
@@ -220,7 +221,9 @@ def _half(measured: MeasuredLog, pieces: list[slice], window: float | None) -> t
     half = round(check_number(window, "log, window", above=0.0) / (2.0 * step))
     if half < HALVES[0]:
         raise InputError(
-            f"log, window: {window:g} s is {2 * half + 1} samples of {step:g} s; expected at least {LEAST}, "
-            f"{2 * HALVES[0] * step:g} s."
+            f"{window:g} s is {2 * half + 1} samples of {step:g} s; expected at least {LEAST}"
+            f", {2 * HALVES[0] * step:g} s.",
+            "log",
+            "window",
         )
     return half, False

@@ -41,18 +41,14 @@ def measured_log(
     found = read_motion(arm, log, columns=columns, units=units, period=period, used=used)
     q = found.q if found.measured_q is None else found.measured_q
     if q is None:
-        raise InputError(
-            f"{found.name}: no joint positions q; torques alone cannot be compared with a model."
-        )
+        raise InputError("no joint positions q; torques alone cannot be compared with a model.", found.name)
     if (found.tau is None) == (found.current is None):
         what = (
             "both tau and current are present; remove one"
             if found.tau is not None
             else "neither joint tau nor current is present"
         )
-        raise InputError(
-            f"{found.name}: {what}. Comparison with the model needs one of them for every joint."
-        )
+        raise InputError(f"{what}. Comparison with the model needs one of them for every joint.", found.name)
     if found.tau is not None:
         return MeasuredLog(found.name, found.t, q, found.tau, False)
     assert found.current is not None
@@ -64,9 +60,10 @@ def torque_constants(arm: Arm) -> Floats:
     unknown = [j.name for j in arm.joints if j.motor is None or j.motor.torque_constant is None]
     if unknown:
         raise ModelError(
-            f"arm {arm.name!r}: currents need the torque_constant of every motor; {', '.join(unknown)} "
-            f"{'has' if len(unknown) == 1 else 'have'} none. Add them to the arm file, or use a log of "
-            "torques."
+            f"currents need the torque_constant of every motor; {', '.join(unknown)} "
+            f"{'has' if len(unknown) == 1 else 'have'} none. Add them to the arm file, or use "
+            "a log of torques.",
+            f"arm {arm.name!r}",
         )
     return np.array(
         [

@@ -61,9 +61,10 @@ def fit_motors(arm: Arm, logs: list[PreparedLog]) -> MotorFit:
         sizes = np.linalg.norm(A, axis=0)
         if not sizes.all() or np.linalg.cond(A / sizes) > 1e8:
             raise InputError(
-                f"identify: current and speed of {joint.name} do not vary independently, so resistance and "
-                "torque constant cannot be separated; move it with and without a load, or give the constants "
-                "in the arm file and remove the currents."
+                f"current and speed of {joint.name} do not vary independently, so resistance "
+                "and torque constant cannot be separated; move it with and without a load, "
+                "or give the constants in the arm file and remove the currents.",
+                "identify",
             )
         inverse = np.linalg.pinv(A / sizes) / sizes[:, None]
         values = inverse @ y

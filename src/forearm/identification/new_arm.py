@@ -158,7 +158,9 @@ def _by_joint(arm: Arm, drives: Mapping[str, float]) -> dict[str, dict[str, floa
         joint = str(name)[: -len(end) - 1] if end else ""
         if joint not in joints:
             known = [f"{j}.{e}" for j in joints for e in ends]
-            raise NameNotFound(f"arm_with, drives: unknown name {shorten(name)}; {suggest(str(name), known)}")
+            raise NameNotFound(
+                f"unknown name {shorten(name)}; {suggest(str(name), known)}", "arm_with", "drives"
+            )
         made.setdefault(joint, {})[end] = check_number(value, f"arm_with, {name}")
     return made
 
@@ -192,7 +194,7 @@ def _friction(old: Friction, figures: Mapping[str, float], joint: str) -> tuple[
         notes.append(f"{joint}: its bristle model is removed, as Coulomb friction is 0.")
     if speed is None:
         if wanted != coulomb:
-            raise InputError("friction, static: requires a stribeck_speed; give one, in rad/s (m/s).")
+            raise InputError("requires a stribeck_speed; give one, in rad/s (m/s).", "friction", "static")
         return dataclasses.replace(old, viscous=viscous, coulomb=coulomb, static=None), notes
     static = max(wanted[0], coulomb[0]), min(wanted[1], coulomb[1])
     if static != wanted:

@@ -28,7 +28,7 @@ class ParameterSet(Mapping[str, float]):
 
     def __getitem__(self, name: str) -> float:
         if name not in self._places:
-            raise NameNotFound(f"parameters: unknown name {name!r}; {suggest(str(name), self.names)}")
+            raise NameNotFound(f"unknown name {name!r}; {suggest(str(name), self.names)}", "parameters")
         return float(self._values[self._places[name]])
 
     # Mapping methods expect a KeyError.

@@ -43,7 +43,9 @@ def loads_of(payload: Any, logs: int) -> tuple[Any, ...]:
     """For each log its payload: None, "unknown", or the ten parameters (10,) about the hand's origin."""
     if isinstance(payload, Sequence) and not isinstance(payload, str):
         if len(payload) != logs:
-            raise InputError(f"identify, payload: expected one entry per log, {logs}, got {len(payload)}.")
+            raise InputError(
+                f"expected one entry per log, {logs}, got {len(payload)}.", "identify", "payload"
+            )
         return tuple(_load(one, f"identify, payload of log {k + 1}") for k, one in enumerate(payload))
     return tuple(_load(payload, "identify, payload") for _ in range(logs))
 
@@ -53,8 +55,9 @@ def _load(given: Any, where: str) -> Any:
         return given
     if not isinstance(given, Mapping) or set(given) - {"mass", "com", "inertia"} or "mass" not in given:
         raise InputError(
-            f"{where}: expected None, 'unknown', or a mapping with mass (kg), com (3,) in the hand frame, "
-            f"and inertia (3, 3) about it, got {shorten(given)}."
+            "expected None, 'unknown', or a mapping with mass (kg), com (3,) in the hand "
+            f"frame, and inertia (3, 3) about it, got {shorten(given)}.",
+            where,
         )
     mass = check_number(given["mass"], f"{where}, mass", minimum=0.0)
     com = as_finite(given.get("com", np.zeros(3)), (3,), f"{where}, com")
@@ -138,8 +141,9 @@ def _per_load(model: EffortModel) -> Floats:
     whole = model_of(model.arm)
     if whole.hand < 0:
         raise ModelError(
-            f"identify, payload: the hand of {model.arm.name!r} is fixed to the base; no joint moves a "
-            "payload."
+            f"the hand of {model.arm.name!r} is fixed to the base; no joint moves a payload.",
+            "identify",
+            "payload",
         )
     first = 10 * whole.hand
     return np.asarray(model.base.matrix[:, first : first + 10] @ moved(whole.R_hand, whole.p_hand))

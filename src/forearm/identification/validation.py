@@ -127,7 +127,7 @@ def validate(
     agreement = sum(blocks[1:], blocks[0])
     still = [j.name for j, rows in zip(joints, agreement.rows, strict=True) if not rows]
     if len(still) == len(joints):
-        raise InputError(f"{known.name}: no sample can be compared with the model: no joint moves.")
+        raise InputError("no sample can be compared with the model: no joint moves.", known.name)
     findings = known.findings
     if still:
         findings += (f"{', '.join(still)}: not compared, as friction is unknown at rest.",)

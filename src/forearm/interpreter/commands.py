@@ -111,7 +111,7 @@ def _open_output_file(session: Session, answers: Answers, _given: int) -> None:
 
 def _close_output_file(session: Session, _answers: Answers, _given: int) -> None:
     if not session.output.is_open:
-        raise InputError("close_output_file: no output file is open.")
+        raise InputError("no output file is open.", "close_output_file")
     session.output.close()
 
 
@@ -152,8 +152,8 @@ def _quit(session: Session, _answers: Answers, _given: int) -> None:
 def _finite(values: Floats, command: str, name: str) -> Floats:
     if not np.isfinite(values).all():
         raise InputError(
-            f"{command}: {name} overflowed; theta, omega, alpha or torque is too large. No variable was "
-            "changed."
+            f"{name} overflowed; theta, omega, alpha or torque is too large. No variable was changed.",
+            command,
         )
     return values
 

@@ -77,7 +77,7 @@ class Interpreter:
         if name in COMMANDS:
             self._command(name, words[1:])
         elif len(words) > 1:
-            raise InputError(f"{name}: use '{name} = ...' to set a variable, and its name alone to show it.")
+            raise InputError(f"use '{name} = ...' to set a variable, and its name alone to show it.", name)
         else:
             self.session.show(name)
 
@@ -85,7 +85,7 @@ class Interpreter:
         command = COMMANDS[name]
         if len(words) > command.most:
             allowed = f"at most {command.most} words" if command.most else "no words"
-            raise InputError(f"{name}: expected {allowed} after it, got {len(words)}; see 'help {name}'.")
+            raise InputError(f"expected {allowed} after it, got {len(words)}; see 'help {name}'.", name)
         command.run(self.session, Answers(words, self.session.lines), len(words))
 
 

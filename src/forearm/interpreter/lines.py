@@ -111,7 +111,7 @@ def numbers_of(text: str, count: int, what: str) -> list[float]:
     words = text.replace(",", " ").split()
     expected = "one number" if count == 1 else f"{count} numbers, one per joint"
     if len(words) != count:
-        raise InputError(f"{what}: expected {expected}, got {len(words)}: {shorten(text.strip())}.")
+        raise InputError(f"expected {expected}, got {len(words)}: {shorten(text.strip())}.", what)
     return [_number(word, what) for word in words]
 
 
@@ -134,7 +134,7 @@ def bounded(line: str) -> str:
 def _number(word: str, what: str) -> float:
     value = number_in(word)
     if value is None:
-        raise InputError(f"{what}: {shorten(word)} is not a number; write it like 0.5, -2 or 1e-3.")
+        raise InputError(f"{shorten(word)} is not a number; write it like 0.5, -2 or 1e-3.", what)
     if not abs(value) <= LARGEST:
-        raise InputError(f"{what}: expected a finite number of at most {LARGEST:g}, got {shorten(word)}.")
+        raise InputError(f"expected a finite number of at most {LARGEST:g}, got {shorten(word)}.", what)
     return value

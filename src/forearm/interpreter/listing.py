@@ -23,9 +23,10 @@ def samples_of(simulation: Simulation, start: float, finish: float, step: float)
     t = simulation.t
     if not t[0] - TOLD_APART <= start <= finish <= t[-1] + TOLD_APART or step < 0.0:
         raise InputError(
-            f"print_simulation: expected start, finish after it, both within {number(t[0])} to "
-            f"{number(t[-1])} s, and a step of at least 0 s, got "
-            f"{number(start)}, {number(finish)}, {number(step)}."
+            f"expected start, finish after it, both within {number(t[0])} to {number(t[-1])} "
+            f"s, and a step of at least 0 s, got {number(start)}, {number(finish)}, "
+            f"{number(step)}.",
+            "print_simulation",
         )
     inside = np.flatnonzero((t >= start - TOLD_APART) & (t <= finish + TOLD_APART))
     if step > TOLD_APART and len(inside):
@@ -39,8 +40,9 @@ def samples_of(simulation: Simulation, start: float, finish: float, step: float)
             inside = np.unique(np.where(wanted - t[before] < t[after] - wanted, before, after))
     if len(inside) > MAX_ROWS:
         raise InputError(
-            f"print_simulation: {len(inside)} rows exceed the limit of {MAX_ROWS}. Use a longer step, or "
-            "write_graphic_file with a name that ends in .csv."
+            f"{len(inside)} rows exceed the limit of {MAX_ROWS}. Use a longer step, or "
+            "write_graphic_file with a name that ends in .csv.",
+            "print_simulation",
         )
     return inside
 

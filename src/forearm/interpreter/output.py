@@ -50,12 +50,12 @@ class Output:
             raise InputError(f"the output file {self.name!r} is already open; use close_output_file first.")
         try:
             if Path(path).exists() and not Path(path).is_file():
-                raise InputError(f"{path}: not a regular file; give another name.")
+                raise InputError("not a regular file; give another name.", path)
             self._file = Path(path).open("w", encoding="utf-8")  # noqa: SIM115 - it stays open from command to command
             self.name = path
         except (OSError, ValueError) as error:
             raise InputError(
-                f"{path}: cannot be written: {getattr(error, 'strerror', None) or error}."
+                f"cannot be written: {getattr(error, 'strerror', None) or error}.", path
             ) from error
 
     def close(self) -> None:
@@ -79,5 +79,5 @@ class Output:
 
     def _failed(self, error: OSError) -> InputError:
         return InputError(
-            f"{self.name}: cannot be written: {error.strerror or error}. The output file is closed."
+            f"cannot be written: {error.strerror or error}. The output file is closed.", self.name
         )

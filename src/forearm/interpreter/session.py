@@ -60,7 +60,7 @@ class Session:
     def run_so_far(self, what: str) -> Simulation:
         """The last simulation, or an error that states the remedy."""
         if self.simulation is None:
-            raise InputError(f"{what}: no simulation yet; run simulate first.")
+            raise InputError("no simulation yet; run simulate first.", what)
         return self.simulation
 
 

@@ -49,8 +49,8 @@ def torques_of_file(variables: Variables, source: str) -> tuple[tuple[str, ...],
             count += block.count
             if count > MAX_SHOWN:
                 raise InputError(
-                    f"{log.name}: more than {MAX_SHOWN} rows, the limit of the screen; give a file for the "
-                    "results."
+                    f"more than {MAX_SHOWN} rows, the limit of the screen; give a file for the results.",
+                    log.name,
                 )
     return made, np.concatenate(results) if results else np.zeros((0, len(made)))
 
@@ -58,7 +58,7 @@ def torques_of_file(variables: Variables, source: str) -> tuple[tuple[str, ...],
 def plain(path: str) -> str:
     """A file name; standard input and output belong to the session."""
     if path == STANDARD:
-        raise InputError("-: standard input and output are used by the session; give a file name.")
+        raise InputError("standard input and output are used by the session; give a file name.", "-")
     return path
 
 
@@ -75,7 +75,7 @@ def _columns(log: Log, variables: Variables, is_written: bool) -> tuple[Columns,
     twice = set(voltages) & set(log.header)
     if is_written and twice:
         raise InputError(
-            f"{log.name}: {min(twice)!r} is a result column, but the file has one already; rename it there."
+            f"{min(twice)!r} is a result column, but the file has one already; rename it there.", log.name
         )
     return columns, (*columns.made, *voltages)
 

@@ -63,8 +63,9 @@ def _to_go_on(session: Session) -> Simulation:
         changed.append("gravity")
     if changed:
         raise InputError(
-            f"simulate: {' and '.join(changed)} changed since the last simulation, so it cannot be "
-            "continued; start a new one."
+            f"{' and '.join(changed)} changed since the last simulation, so it cannot be "
+            "continued; start a new one.",
+            "simulate",
         )
     return before
 
@@ -82,8 +83,10 @@ def _drive(answers: Answers, v: Variables) -> tuple[Floats | Schedule, int, str]
         return _held(v), _steps(text), ""
     if "." not in text and not os.path.exists(text):
         raise InputError(
-            f"simulate: expected an existing file, or a whole number of timesteps from 1 to {MOST_STEPS}, "
-            f"got {shorten(text)}. Give a voltage schedule file with its extension, such as volts.csv."
+            f"expected an existing file, or a whole number of timesteps from 1 to {MOST_STEPS}"
+            f", got {shorten(text)}. Give a voltage schedule file with its extension, such as "
+            "volts.csv.",
+            "simulate",
         )
     return _schedule(text, v), 0, text
 
@@ -139,7 +142,7 @@ def _steps(text: str) -> int:
     steps = whole_number(text)
     if steps is None or not 1 <= steps <= MOST_STEPS:
         raise InputError(
-            f"simulate: expected a whole number of timesteps from 1 to {MOST_STEPS}, got {shorten(text)}."
+            f"expected a whole number of timesteps from 1 to {MOST_STEPS}, got {shorten(text)}.", "simulate"
         )
     return steps
 
@@ -148,13 +151,14 @@ def _duration(schedule: Schedule, start: float) -> float:
     end = float(schedule.times[-1])
     if end <= start:
         raise InputError(
-            f"simulate: the simulation is at {start:g} s, but the schedule ends with its last row at "
-            f"{end:g} s; add a later row."
+            f"the simulation is at {start:g} s, but the schedule ends with its last row at "
+            f"{end:g} s; add a later row.",
+            "simulate",
         )
     if end - start > MOST_STEPS * STEP:
         raise InputError(
-            f"simulate: the schedule ends at {end:g} s; at most {MOST_STEPS * STEP:g} s "
-            "are simulated at a time."
+            f"the schedule ends at {end:g} s; at most {MOST_STEPS * STEP:g} s are simulated at a time.",
+            "simulate",
         )
     return end - start
 

@@ -25,7 +25,7 @@ def shape_of(name: str, value: Any) -> tuple[int, ...]:
     try:
         return tuple(np.shape(value))
     except ValueError:  # rows of different lengths
-        raise InputError(f"{name}: expected an array of real numbers, got {shorten(value)}.") from None
+        raise InputError(f"expected an array of real numbers, got {shorten(value)}.", name) from None
 
 
 def is_ready(value: ArrayLike, dtype: DType) -> bool:
@@ -47,13 +47,14 @@ def as_numbers(name: str, value: ArrayLike, dtype: DType | None) -> Array:
         return np.asarray(array, dtype=dtype, order=None if dtype is None else "C")
     except (TypeError, ValueError):
         refuse_tracer(name, value)
-        raise InputError(f"{name}: expected an array of real numbers, got {shorten(value)}.") from None
+        raise InputError(f"expected an array of real numbers, got {shorten(value)}.", name) from None
     except RuntimeError:
         if not getattr(value, "requires_grad", False):
             raise
         raise InputError(
-            f"{name}: the tensor requires a gradient, which this call does not propagate; use the "
-            f"functions of k.torch, or {name}.detach()."
+            "the tensor requires a gradient, which this call does not propagate; use the "
+            f"functions of k.torch, or {name}.detach().",
+            name,
         ) from None
 
 
@@ -74,7 +75,7 @@ def as_states(
             why = f"it has {n} entries"
             if arm is not None and slot.shape == (arm.n,):
                 why = f"{arm.name!r} has {n} joints"
-            raise InputError(f"{slot.name}: {why}, expected shape ({n},) or (B, {n}), got {array.shape}.")
+            raise InputError(f"{why}, expected shape ({n},) or (B, {n}), got {array.shape}.", slot.name)
         made[slot.name] = array
     if len({array.shape[:-1] for array in made.values()}) == 1:
         return list(made.values())
@@ -89,21 +90,22 @@ def results_for(shapes: Sequence[tuple[int, ...]], out: Sequence[Array] | None, 
             return [np.empty(shape, dtype=dtype) for shape in shapes]
         except (MemoryError, ValueError) as error:  # ValueError: no array can have so many entries
             raise OutOfMemory(
-                f"kernels: no memory for results {', '.join(map(str, shapes))} of {dtype} ({error}). Compute "
-                "fewer states at a time, or store fewer of them."
+                f"no memory for results {', '.join(map(str, shapes))} of {dtype} ({error}). "
+                "Compute fewer states at a time, or store fewer of them.",
+                "kernels",
             ) from None
     for shape, array in zip(shapes, out, strict=True):
         fits = isinstance(array, np.ndarray) and array.shape == shape and array.dtype == dtype
         if not fits or not array.flags.c_contiguous or not array.flags.writeable:
             got = f"{array.shape} of {array.dtype}" if isinstance(array, np.ndarray) else shorten(array)
-            raise InputError(f"out: expected a writeable C-contiguous array {shape} of {dtype}, got {got}.")
+            raise InputError(f"expected a writeable C-contiguous array {shape} of {dtype}, got {got}.", "out")
     return list(out)
 
 
 def several_of(out: Any, count: int) -> tuple[Array, ...]:
     """The arrays given as `out` for this many results."""
     if not isinstance(out, tuple | list) or len(out) != count:
-        raise InputError(f"out: expected a tuple of {NUMBERS[count]} arrays, got {shorten(out)}.")
+        raise InputError(f"expected a tuple of {NUMBERS[count]} arrays, got {shorten(out)}.", "out")
     return tuple(out)
 
 

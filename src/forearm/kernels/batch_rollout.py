@@ -216,7 +216,7 @@ def gains_of(controller: TracedController | None, dtype: DType) -> Array:
         return np.empty(0, dtype)
     gains = np.atleast_1d(as_numbers("controller, gains", controller.gains, dtype))
     if gains.ndim > 2:
-        raise InputError(f"controller, gains: expected shape (k,) or (B, k), got {gains.shape}.")
+        raise InputError(f"expected shape (k,) or (B, k), got {gains.shape}.", "controller", "gains")
     return gains
 
 
@@ -335,7 +335,7 @@ def _parameter_shapes(parameters: Parameters | None) -> list[tuple[str, tuple[in
 def pair_of(out: Sequence[Array] | None) -> Sequence[Array] | None:
     """The output arrays for q and qd, if given."""
     if out is not None and (not isinstance(out, tuple | list) or len(out) != 2):
-        raise InputError(f"out: expected a pair of arrays (q, qd), got {shorten(out)}.")
+        raise InputError(f"expected a pair of arrays (q, qd), got {shorten(out)}.", "out")
     if out is not None and all(isinstance(a, np.ndarray) for a in out) and np.may_share_memory(*out):
-        raise InputError("out: q and qd share memory; expected two separate arrays.")
+        raise InputError("q and qd share memory; expected two separate arrays.", "out")
     return out

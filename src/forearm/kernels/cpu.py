@@ -53,7 +53,9 @@ def processor(cpu: str) -> Processor:
     if not llvm.get_default_triple().startswith("x86_64"):
         if cpu in LEVELS:
             raise InputError(
-                f"compile, cpu: {cpu} does not belong to this machine's architecture, {platform.machine()}."
+                f"{cpu} does not belong to this machine's architecture, {platform.machine()}.",
+                "compile",
+                "cpu",
             )
         # All Arm cores have fused multiply-add, which LLVM does not list among their features.
         name, features = (llvm.get_host_cpu_name(), has.flatten()) if cpu == HOST else (GENERIC, "")
@@ -65,8 +67,10 @@ def processor(cpu: str) -> Processor:
     takes = {feature: True for name in names for feature in LEVELS[name]}
     if missing := [feature for feature in takes if not has.get(feature)]:
         raise InputError(
-            f"compile, cpu: this machine cannot run code for {cpu}: it lacks {', '.join(missing)}; choose a "
-            "lower level, or host."
+            f"this machine cannot run code for {cpu}: it lacks {', '.join(missing)}; choose a "
+            "lower level, or host.",
+            "compile",
+            "cpu",
         )
     return Processor(level, "", _width(takes), bool(takes.get("fma")))
 

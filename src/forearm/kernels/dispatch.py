@@ -107,7 +107,7 @@ def parameter_values(
         shapes = {column.shape for column in columns if column.shape}
         if shapes and shapes != {batch}:
             raise InputError(
-                f"parameters: expected for each one number, or one per state (shape {batch}), got {shapes}."
+                f"expected for each one number, or one per state (shape {batch}), got {shapes}.", "parameters"
             )
         given = np.stack(np.broadcast_arrays(*columns), axis=-1)
     values = as_numbers("parameters", given, dtype)
@@ -119,8 +119,9 @@ def check_parameters(shape: tuple[int, ...], count: int, batch: tuple[int, ...])
     """Raise unless there is one row of parameters, or one per state."""
     if shape not in ((count,), (*batch, count)):
         raise InputError(
-            f"parameters: {count} are left open; expected shape ({count},), or {(*batch, count)} "
-            f"with one row per state, got {shape}."
+            f"{count} are left open; expected shape ({count},), or {(*batch, count)} with one "
+            f"row per state, got {shape}.",
+            "parameters",
         )
 
 
@@ -128,5 +129,6 @@ def refuse(parameters: Parameters | None) -> None:
     """Raise if parameters are given to a kernel without open ones."""
     if parameters is not None:
         raise InputError(
-            "parameters: this kernel has no open parameters; compile it with fa.compile(arm, parameters=...)."
+            "this kernel has no open parameters; compile it with fa.compile(arm, parameters=...).",
+            "parameters",
         )

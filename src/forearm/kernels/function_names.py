@@ -51,6 +51,6 @@ def check_precision(names: tuple[str, ...], dtype: str) -> None:
     """Check that functions can be compiled for a dtype."""
     if "inverse_kinematics" in names and dtype != "float64":
         raise InputError(
-            "inverse_kinematics: branches are distinguished by forward kinematics to 1e-7, which needs "
-            "float64."
+            "branches are distinguished by forward kinematics to 1e-7, which needs float64.",
+            "inverse_kinematics",
         )

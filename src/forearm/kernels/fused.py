@@ -58,17 +58,17 @@ class Fused:
         """The results by name, (B, ...) for a batch; `out` is a mapping with an array for each of them."""
         if len(states) != len(self.inputs):
             raise InputError(
-                f"{self!r}: expected the arguments {', '.join(self.inputs)}, got {len(states)} of them."
+                f"expected the arguments {', '.join(self.inputs)}, got {len(states)} of them.", f"{self!r}"
             )
         if out is not None and not (isinstance(out, Mapping) and set(out) == set(self.outputs)):
             raise InputError(
-                f"out: expected one array for each of {', '.join(self.outputs)}, got {shorten(out)}."
+                f"expected one array for each of {', '.join(self.outputs)}, got {shorten(out)}.", "out"
             )
         given = None if out is None else [out[name] for name in self.outputs]
         arrays = (array for array in given or () if isinstance(array, np.ndarray))
         if any(np.may_share_memory(a, b) for a, b in combinations(arrays, 2)):
             raise InputError(
-                f"out: {', '.join(self.outputs)} must be separate arrays; two of them share memory."
+                f"{', '.join(self.outputs)} must be separate arrays; two of them share memory.", "out"
             )
         made = self._run(self._function, states, Call(self._kernel.parameters, given, threads, parameters))
         return dict(zip(self.outputs, made, strict=True))

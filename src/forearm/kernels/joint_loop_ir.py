@@ -47,7 +47,7 @@ def lanes_for(looped: Looped, target: Target) -> int:
     alone = memory(looped, target) - target.size * looped.given
     if lanes == 1 and alone > MOST_ALONE:
         raise ModelError(
-            f"compile: {looped.n} joints exceed a thread's stack; use fa.dynamics for such arms."
+            f"{looped.n} joints exceed a thread's stack; use fa.dynamics for such arms.", "compile"
         )
     return lanes
 

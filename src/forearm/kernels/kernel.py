@@ -255,7 +255,7 @@ class Kernel:
         compiled = self.compiled("inverse_kinematics")
         poses: Any = as_numbers("T", T, self._dtype) if self.device == CPU or not hasattr(T, "reshape") else T
         if poses.ndim not in (2, 3) or poses.shape[-2:] != (4, 4):
-            raise InputError(f"T: expected poses of shape (4, 4) or (B, 4, 4), got {poses.shape}.")
+            raise InputError(f"expected poses of shape (4, 4) or (B, 4, 4), got {poses.shape}.", "T")
         flat = poses.reshape(*poses.shape[:-2], 16)
         return self._run(compiled, (flat,), Call(self.parameters, None, threads))[0]
 
@@ -286,7 +286,7 @@ class Kernel:
         """
         if self.dtype != "float64" or self.parameters:
             what = "float64" if not self.parameters else "an arm without open parameters"
-            raise InputError(f"inverse_numeric: expected a kernel for {what}, got {self!r}.")
+            raise InputError(f"expected a kernel for {what}, got {self!r}.", "inverse_numeric")
         with making():
             from forearm.kinematics.numerical import NumericOptions, solve_numeric
 
@@ -395,8 +395,9 @@ class Kernel:
             damped = [j.name for j in self.arm.joints if j.elasticity is not None and j.elasticity.damping]
             if damped:
                 raise InputError(
-                    f"elastic_inverse_dynamics: the springs of {', '.join(damped)} have damping, so their "
-                    "deflection is a state; pass deflection, or use fa.dynamics.elastic_inverse_along."
+                    f"the springs of {', '.join(damped)} have damping, so their deflection is "
+                    "a state; pass deflection, or use fa.dynamics.elastic_inverse_along.",
+                    "elastic_inverse_dynamics",
                 )
             deflection = 0.0
         given = (q, qd, qdd, qddd, qdddd, deflection)
@@ -506,7 +507,7 @@ class Kernel:
         names = names_in(functions, "fused")
         if not names:
             raise InputError(
-                "fused: expected the names of functions, such as ['inverse_dynamics', 'inertia_matrix']."
+                "expected the names of functions, such as ['inverse_dynamics', 'inertia_matrix'].", "fused"
             )
         return Fused(self, self.compiled(*dict.fromkeys(names)), self._run)
 
@@ -701,8 +702,9 @@ def compile(
     check_device(device)
     if fast and (device == CPU or np.dtype(dtype) != np.float32):
         raise InputError(
-            f"compile, fast: only available for float32 on a GPU, got {np.dtype(dtype)} on {device!r}; leave "
-            "it out."
+            f"only available for float32 on a GPU, got {np.dtype(dtype)} on {device!r}; leave it out.",
+            "compile",
+            "fast",
         )
     names = tuple(names_in(parameters, "compile, parameters"))
     return Kernel(arm, str(np.dtype(dtype)), names, chosen(cpu), device, bool(fast))

@@ -73,8 +73,9 @@ def _made(make: Callable[[], tuple[About, bytes]]) -> tuple[About, bytes]:
         if len(_under_way) == 1:
             raise
         raise ForearmError(
-            "compile: a signal handler or a finaliser calls a kernel while its thread loads the compiler; "
-            "call that kernel once beforehand so that it is already compiled."
+            "a signal handler or a finaliser calls a kernel while its thread loads the "
+            "compiler; call that kernel once beforehand so that it is already compiled.",
+            "compile",
         ) from error
     finally:
         _under_way.pop()

@@ -36,9 +36,10 @@ def making() -> AbstractContextManager[Any]:
     """The lock, for a `with` statement. Code under it must not wait for another lock held by a thread."""
     if _here.is_lost:
         raise ForearmError(
-            "compile: this process was forked while another thread was compiling, which took more than "
-            f"{PATIENCE:g} s; compile before the fork, or start processes by 'spawn' or 'forkserver'. "
-            "Kernels that are in the cache, or were compiled before, work."
+            "this process was forked while another thread was compiling, which took more "
+            f"than {PATIENCE:g} s; compile before the fork, or start processes by 'spawn' or "
+            "'forkserver'. Kernels that are in the cache, or were compiled before, work.",
+            "compile",
         )
     return _here.lock  # type: ignore[no-any-return]
 

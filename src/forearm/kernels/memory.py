@@ -250,8 +250,9 @@ def no_memory(what: str, error: Exception) -> OutOfMemory:
     """The error to raise when the system refuses memory."""
     why = getattr(error, "strerror", None) or error
     return OutOfMemory(
-        f"kernels: no memory for {what} ({why}). Drop kernels that are no longer used, or raise the limit of "
-        "this process (ulimit -v; on Linux vm.max_map_count, which counts mappings)."
+        f"no memory for {what} ({why}). Drop kernels that are no longer used, or raise the "
+        "limit of this process (ulimit -v; on Linux vm.max_map_count, which counts mappings).",
+        "kernels",
     )
 
 
@@ -273,9 +274,11 @@ def check_room(size: int, what: str) -> None:
 def not_executable(error: OSError) -> ForearmError:
     """The error to raise when the system refuses executable memory."""
     return ForearmError(
-        f"kernels: this process may not make memory executable ({error.strerror}), which compiled functions "
-        "must be. Lift what forbids it: systemd's MemoryDenyWriteExecute=, prctl(PR_SET_MDWE) or SELinux's "
-        "deny_execmem; or use fa.dynamics and fa.kinematics, which compile nothing."
+        f"this process may not make memory executable ({error.strerror}), which compiled "
+        "functions must be. Lift what forbids it: systemd's MemoryDenyWriteExecute=, "
+        "prctl(PR_SET_MDWE) or SELinux's deny_execmem; or use fa.dynamics and fa.kinematics, "
+        "which compile nothing.",
+        "kernels",
     )
 
 

@@ -78,8 +78,9 @@ class Reacher:
     def __init__(self, arm: Arm, position_only: bool, limits: bool, cpu: str | None = None) -> None:
         if arm.n > MOST_JOINTS:
             raise InputError(
-                f"inverse_numeric: {arm.name!r} has {arm.n} joints, at most {MOST_JOINTS} are supported; "
-                "lock some of them with arm.lock."
+                f"{arm.name!r} has {arm.n} joints, at most {MOST_JOINTS} are supported; lock "
+                "some of them with arm.lock.",
+                "inverse_numeric",
             )
         self.arm, self.position_only, self.cpu = arm, position_only, cpu
         self.bounds = np.stack(

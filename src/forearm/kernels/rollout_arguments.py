@@ -63,7 +63,7 @@ def check_driving(given: Mapping[str, object]) -> str:
     named = [name for name, value in given.items() if value is not None]
     if len(named) > 1:
         raise InputError(
-            f"simulate: expected one of torque, voltage and controller, got {' and '.join(named)}."
+            f"expected one of torque, voltage and controller, got {' and '.join(named)}.", "simulate"
         )
     return named[0] if named else "torque"
 
@@ -72,8 +72,10 @@ def check_motors(arm: Arm) -> None:
     """Reject voltages for motors that are not known, or whose currents are states."""
     if constants_of(arm).inductance.any():
         raise InputError(
-            f"simulate: voltages need motors without inductance, and some motors of {arm.name!r} have it. "
-            "Use fa.simulate, fa.simulate_many, or forearm.simulation.without_inductance(arm)."
+            f"voltages need motors without inductance, and some motors of {arm.name!r} have "
+            "it. Use fa.simulate, fa.simulate_many, or "
+            "forearm.simulation.without_inductance(arm).",
+            "simulate",
         )
 
 
@@ -85,7 +87,7 @@ def batch_of(arm: Arm, states: Mapping[str, Shape], others: Sequence[tuple[str, 
     for name, shape in states.items():
         if len(shape) not in (1, 2) or shape[-1] != n:
             raise InputError(
-                f"{name}: {arm.name!r} has {n} joints, expected shape ({n},) or (B, {n}), got {shape}."
+                f"{arm.name!r} has {n} joints, expected shape ({n},) or (B, {n}), got {shape}.", name
             )
         if len(shape) == 2:
             found[name] = shape[0]
@@ -93,7 +95,7 @@ def batch_of(arm: Arm, states: Mapping[str, Shape], others: Sequence[tuple[str, 
     sizes = {size for size in found.values() if size != 1}
     if len(sizes) > 1:
         listed = ", ".join(f"{size} of {name}" for name, size in found.items())
-        raise InputError(f"simulate: expected the same number of arms in all arguments, got {listed}.")
+        raise InputError(f"expected the same number of arms in all arguments, got {listed}.", "simulate")
     return (sizes.pop(),) if sizes else (1,) if found else ()
 
 
@@ -117,13 +119,14 @@ def strides_of(name: str, shape: Shape, size: int, batch: Shape, steps: int) -> 
         by_arm, by_step = bool(batch) and shape[0] == count, shape[0] == steps
         if by_arm and by_step and count > 1:
             raise InputError(
-                f"{name}: {shape} is ambiguous: one row per arm or one per step, as there are {count} of "
-                f"both; give ({count}, 1, {size}) or (1, {steps}, {size})."
+                f"{shape} is ambiguous: one row per arm or one per step, as there are {count} "
+                f"of both; give ({count}, 1, {size}) or (1, {steps}, {size}).",
+                name,
             )
         if by_arm or by_step:
             return (size if by_arm else 0), (0 if by_arm else size)
     many = f", ({count}, {size}) or ({count}, {steps}, {size})" if batch else ""
-    raise InputError(f"{name}: expected shape ({size},) held, ({steps}, {size}) by step{many}, got {shape}.")
+    raise InputError(f"expected shape ({size},) held, ({steps}, {size}) by step{many}, got {shape}.", name)
 
 
 def state_stride(shape: Shape) -> int:

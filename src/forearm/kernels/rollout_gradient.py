@@ -161,23 +161,25 @@ def checked_driving(
 def check_batch(batch: Shape, states: Shape) -> None:
     """Raise unless there are states for all arms."""
     if batch != states[:-2]:
-        raise InputError(f"simulate_gradient: expected states of {batch} arms, got {states}.")
+        raise InputError(f"expected states of {batch} arms, got {states}.", "simulate_gradient")
 
 
 def _check_controller(controller: TracedController, plan: RolloutPlan) -> None:
     if controller.state:
         raise InputError(
-            "simulate_gradient, controller: laws with a state are not differentiable; pass the law's output "
-            "as torque."
+            "laws with a state are not differentiable; pass the law's output as torque.",
+            "simulate_gradient",
+            "controller",
         )
     if controller.gains is not None:
         raise InputError(
-            "simulate_gradient, controller: gains are not differentiable; pass them in the reference."
+            "gains are not differentiable; pass them in the reference.", "simulate_gradient", "controller"
         )
     if plan.record % controller.period:
         raise InputError(
-            "simulate_gradient, record: expected a multiple of the controller's period, "
-            f"{controller.period}, got {plan.record}."
+            f"expected a multiple of the controller's period, {controller.period}, got {plan.record}.",
+            "simulate_gradient",
+            "record",
         )
 
 
@@ -196,7 +198,7 @@ def check_pairs(states: object, weights: object) -> None:
     for name, pair in (("states", states), ("weights", weights)):
         if not isinstance(pair, Sized) or getattr(pair, "shape", None) == () or len(pair) != 2:
             raise InputError(
-                f"simulate_gradient, {name}: expected a pair of arrays (q, qd), got {shorten(pair)}."
+                f"expected a pair of arrays (q, qd), got {shorten(pair)}.", "simulate_gradient", name
             )
 
 
@@ -206,8 +208,10 @@ def check_states(q: Shape, qd: Shape, arm: Arm, plan: RolloutPlan) -> None:
     for got in (q, qd):
         if len(got) not in (2, 3) or got[-2:] != shape or got != q:
             raise InputError(
-                f"simulate_gradient, states: expected q and qd as simulate returns them with "
-                f"record={plan.record}, {shape} or (B, {plan.records}, {arm.n}), got {got}."
+                f"expected q and qd as simulate returns them with record={plan.record}, "
+                f"{shape} or (B, {plan.records}, {arm.n}), got {got}.",
+                "simulate_gradient",
+                "states",
             )
 
 
@@ -217,8 +221,10 @@ def is_by_record(weights: Sequence[Shape], states: Shape) -> bool:
     shapes = set(weights)
     if shapes != {states} and shapes != {last}:
         raise InputError(
-            f"simulate_gradient, weights: expected a pair of arrays {last} for the final states, or {states} "
-            f"for all recorded states, got {' and '.join(map(str, weights))}."
+            f"expected a pair of arrays {last} for the final states, or {states} for all "
+            f"recorded states, got {' and '.join(map(str, weights))}.",
+            "simulate_gradient",
+            "weights",
         )
     return shapes == {states}
 
@@ -237,6 +243,7 @@ def refuse_sticking(arm: Arm, parameters: tuple[str, ...]) -> None:
     ]
     if held or depends_on_load(arm):
         raise InputError(
-            f"simulate_gradient: dry friction can hold {', '.join(held) or 'joints'} of {arm.name!r}, and "
-            "stick-slip motion has no gradient. Use arm.rigid(), or viscous friction only."
+            f"dry friction can hold {', '.join(held) or 'joints'} of {arm.name!r}, and "
+            "stick-slip motion has no gradient. Use arm.rigid(), or viscous friction only.",
+            "simulate_gradient",
         )

@@ -117,11 +117,12 @@ class Summary:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise InputError(f"summary, name: expected a string, got {shorten(self.name)}.")
+            raise InputError(f"expected a string, got {shorten(self.name)}.", "summary", "name")
         if not callable(self.update):
             raise InputError(
-                f"summary {self.name!r}, update: expected a function of (step, sums), got "
-                f"{shorten(self.update)}."
+                f"expected a function of (step, sums), got {shorten(self.update)}.",
+                f"summary {self.name!r}",
+                "update",
             )
         if self.size is not None:
             check_whole(self.size, f"summary {self.name!r}, size", 1, 1000)
@@ -231,8 +232,9 @@ def finished(
             some = np.array(summary.finish(some, *run), dtype=sums.dtype)
             if some.shape[:1] != is_known.shape:
                 raise InputError(
-                    f"summary {summary.name!r}, finish: expected one row for each of {len(is_known)} arms, "
-                    f"got shape {some.shape}."
+                    f"expected one row for each of {len(is_known)} arms, got shape {some.shape}.",
+                    f"summary {summary.name!r}",
+                    "finish",
                 )
         some[~is_known] = np.nan
         made[summary.name] = some[:, 0] if summary.size == 1 and some.shape[1:] == (1,) else some
@@ -253,11 +255,12 @@ def _updated(summary: Summary, view: StepView, now: Any) -> list[Any]:
         made = list(summary.update(view, now))
     except TypeError as error:
         raise InputError(
-            f"update: {error}. It is called with symbols: use choose, maximum and "
-            "the other functions of forearm.symbols.scalars instead of comparisons."
+            f"{error}. It is called with symbols: use choose, maximum and the other functions "
+            "of forearm.symbols.scalars instead of comparisons.",
+            "update",
         ) from error
     if len(made) != len(now) or not all(isinstance(x, Expr | int | float | np.number) for x in made):
-        raise InputError(f"update: expected {len(now)} symbols or numbers, got {shorten(made)}.")
+        raise InputError(f"expected {len(now)} symbols or numbers, got {shorten(made)}.", "update")
     return [x if isinstance(x, Expr) else float(x) for x in made]
 
 

@@ -160,23 +160,24 @@ def _check_roles(where: str, step: Traced, carry: Sequence[str], shared: Sequenc
     inputs, outputs = ({a.name: a for a in some} for some in (step.inputs, step.outputs))
     for a in step.arrays:
         if len(a.shape) != 1:
-            raise InputError(f"{where}: expected arrays with one axis, got {a.name} {a.shape}.")
+            raise InputError(f"expected arrays with one axis, got {a.name} {a.shape}.", where)
     for what, names in (("carry", carry), ("shared", shared)):
         for name in names:
             if [*carry, *shared].count(name) > 1:
-                raise InputError(f"{where}: {name} is named twice in carry and shared; name it once.")
+                raise InputError(f"{name} is named twice in carry and shared; name it once.", where)
             if name not in inputs:
-                raise InputError(f"{where}, {what}: expected names of {_listed(inputs)}, got {name!r}.")
+                raise InputError(f"expected names of {_listed(inputs)}, got {name!r}.", where, what)
     for name in carry:
         if name not in outputs or outputs[name].shape != inputs[name].shape:
             got = f"one of {outputs[name].size}" if name in outputs else f"outputs {_listed(outputs)}"
             raise InputError(
-                f"{where}, carry: expected an output {name} of {inputs[name].size} numbers, the next state, "
-                f"got {got}."
+                f"expected an output {name} of {inputs[name].size} numbers, the next state, got {got}.",
+                where,
+                "carry",
             )
     if len(inputs) == len({*carry, *shared}):
         raise InputError(
-            f"{where}: expected at least one input with rows; {_listed(inputs)} are carried or shared."
+            f"expected at least one input with rows; {_listed(inputs)} are carried or shared.", where
         )
 
 
@@ -191,9 +192,9 @@ def _check_names(
         ("out", out or {}, scan.outputs),
     ):
         if type(given) is not dict and not isinstance(given, Mapping):
-            raise InputError(f"{scan!r}, {what}: expected arrays by name in a dict, got {shorten(given)}.")
+            raise InputError(f"expected arrays by name in a dict, got {shorten(given)}.", f"{scan!r}", what)
         if given.keys() != known.keys() and not (what == "out" and given.keys() <= known.keys()):
-            raise InputError(f"{scan!r}, {what}: expected {_listed(known)}, got {_listed(given)}.")
+            raise InputError(f"expected {_listed(known)}, got {_listed(given)}.", f"{scan!r}", what)
 
 
 def _vector(scan: CompiledScan, what: str, name: str, given: Mapping[str, ArrayLike], size: int) -> Floats:
@@ -204,7 +205,7 @@ def _vector(scan: CompiledScan, what: str, name: str, given: Mapping[str, ArrayL
     else:
         array = as_numbers(f"{scan!r}, {what}, {name}", value, FLOAT64)
     if array.shape != (size,):
-        raise InputError(f"{scan!r}, {what}, {name}: expected shape ({size},), got {array.shape}.")
+        raise InputError(f"expected shape ({size},), got {array.shape}.", f"{scan!r}", what, name)
     return array if array.flags.aligned else array.copy()
 
 
@@ -217,7 +218,7 @@ def _rows(scan: CompiledScan, name: str, value: ArrayLike, size: int, others: Se
     shape = (len(others[0][0]), size) if others else (len(array) if array.ndim else 0, size)
     if array.shape != shape:
         expected = f"{shape} with as many rows as {next(iter(scan.rows))}" if others else f"(N, {size})"
-        raise InputError(f"{scan!r}, rows, {name}: expected shape {expected}, got {array.shape}.")
+        raise InputError(f"expected shape {expected}, got {array.shape}.", f"{scan!r}", "rows", name)
     address, stride = address_of(array), array.strides[0]
     if not _is_readable(array, address, stride):
         array = array.copy()
@@ -235,15 +236,17 @@ def _made(scan: CompiledScan, count: int, out: Mapping[str, Any]) -> dict[str, F
     try:
         made = {name: np.empty((count, size)) for name, size in scan.outputs.items() if name not in out}
     except MemoryError as error:
-        raise OutOfMemory(f"{scan!r}: no memory for outputs of {count} rows ({error}).") from None
+        raise OutOfMemory(f"no memory for outputs of {count} rows ({error}).", f"{scan!r}") from None
     for name, array in out.items():
         shape, is_array = (count, scan.outputs[name]), isinstance(array, np.ndarray)
         fits = is_array and array.shape == shape and array.dtype == FLOAT64 and array.flags.writeable
         if not fits or not _is_readable(array, address_of(array), array.strides[0]):
             got = f"{array.shape} of {array.dtype}" if is_array else shorten(array)
             raise InputError(
-                f"{scan!r}, out, {name}: expected a writeable array {shape} of float64 whose rows are "
-                f"contiguous, got {got}."
+                f"expected a writeable array {shape} of float64 whose rows are contiguous, got {got}.",
+                f"{scan!r}",
+                "out",
+                name,
             )
         made[name] = array
     return {name: made[name] for name in scan.outputs}

@@ -127,13 +127,13 @@ def says_if_memory_is_short(function: Callable[P, T]) -> Callable[P, T]:
         remedy = "Free memory, or raise the limit of this process (ulimit -v)."
         needed = ALGEBRA + STACK * cores()
         if not is_left(needed):
-            raise OutOfMemory(f"{what}: fewer than {needed >> 20} MB of address space are left. {remedy}")
+            raise OutOfMemory(f"fewer than {needed >> 20} MB of address space are left. {remedy}", what)
         try:
             return function(*args, **kwargs)
         except OutOfMemory:
             raise
         except MemoryError as error:
-            raise OutOfMemory(f"{what}: no memory ({error}). {remedy}") from None
+            raise OutOfMemory(f"no memory ({error}). {remedy}", what) from None
 
     return called
 

@@ -58,7 +58,7 @@ class TracedController:
 
     def __post_init__(self) -> None:
         if not callable(self.law):
-            raise InputError(f"controller, law: expected a function of {TAKEN}, got {shorten(self.law)}.")
+            raise InputError(f"expected a function of {TAKEN}, got {shorten(self.law)}.", "controller", "law")
         check_choice(self.output, OUTPUTS, "controller, output")
         check_steps(self.period, "controller, period", 1)
         check_whole(self.state, "controller, state", 0)
@@ -121,8 +121,9 @@ def as_controller(given: object) -> TracedController:
         return given
     if not callable(given):
         raise InputError(
-            f"simulate, controller: expected a function of {TAKEN} or a TracedController, got "
-            f"{shorten(given)}."
+            f"expected a function of {TAKEN} or a TracedController, got {shorten(given)}.",
+            "simulate",
+            "controller",
         )
     return TracedController(given)
 
@@ -137,8 +138,9 @@ def _trace(controller: TracedController, arm: Arm, size: int) -> tuple[Traced, s
     n, believed = arm.n, controller.arm or arm
     if believed.n != n:
         raise InputError(
-            f"controller, arm: expected an arm with {n} joints like {arm.name!r}, got {believed.name!r} with "
-            f"{believed.n}."
+            f"expected an arm with {n} joints like {arm.name!r}, got {believed.name!r} with {believed.n}.",
+            "controller",
+            "arm",
         )
     tracing = Tracing(believed, {})
     graph, sizes = tracing.graph, {"t": 1, "q": n, "qd": n, "reference": size, "state": controller.state}
@@ -153,20 +155,24 @@ def _trace(controller: TracedController, arm: Arm, size: int) -> tuple[Traced, s
         answer = controller.law(*given[: _count(controller.law)])
     except TypeError as error:
         raise InputError(
-            f"controller, law: {error}. It is called with symbols: use choose, minimum and the other "
-            "functions of forearm.symbols.scalars instead of comparisons, and NumPy functions instead of "
-            "those of math."
+            f"{error}. It is called with symbols: use choose, minimum and the other functions "
+            "of forearm.symbols.scalars instead of comparisons, and NumPy functions instead "
+            "of those of math.",
+            "controller",
+            "law",
         ) from error
     except (ValueError, IndexError) as error:
         raise InputError(
-            f"controller, law: {error}. It is called with q and qd of {n} symbols each and a reference of "
-            f"{size}."
+            f"{error}. It is called with q and qd of {n} symbols each and a reference of {size}.",
+            "controller",
+            "law",
         ) from error
     if controller.state:
         if not isinstance(answer, tuple) or len(answer) != 2:
             raise InputError(
-                f"controller, law: with state={controller.state} expected a pair (output, next state), got "
-                f"{shorten(answer)}."
+                f"with state={controller.state} expected a pair (output, next state), got {shorten(answer)}.",
+                "controller",
+                "law",
             )
         made = {"u": _answer(answer[0], n), "state_next": _answer(answer[1], controller.state)}
     else:
@@ -189,7 +195,7 @@ def _answer(given: Any, n: int) -> Any:
     except TypeError:
         made = []
     if len(made) != n or not all(isinstance(x, Expr | int | float | np.number) for x in made):
-        raise InputError(f"controller, law: expected {n} symbols or numbers, got {shorten(given)}.")
+        raise InputError(f"expected {n} symbols or numbers, got {shorten(given)}.", "controller", "law")
     return _array([x if isinstance(x, Expr) else float(x) for x in made])
 
 
@@ -205,7 +211,7 @@ def _count(law: Callable[..., Any]) -> int:
         except TypeError:
             continue
         return count
-    raise InputError(f"controller, law: expected a function of {TAKEN}; this one takes {signature}.")
+    raise InputError(f"expected a function of {TAKEN}; this one takes {signature}.", "controller", "law")
 
 
 def _array(values: Sequence[Any]) -> Any:

@@ -64,10 +64,10 @@ class TracedFunction:
     ) -> Any:
         """The output, or a tuple of all, in new arrays or in those given as `out`."""
         if len(states) != len(self.inputs):
-            raise InputError(f"{self!r}: expected {len(self.inputs)} arguments, got {len(states)}.")
+            raise InputError(f"expected {len(self.inputs)} arguments, got {len(states)}.", f"{self!r}")
         given = [out] if isinstance(out, np.ndarray) else out
         if given is not None and len(given) != len(self.outputs):
-            raise InputError(f"{self!r}, out: expected {len(self.outputs)} arrays, got {len(given)}.")
+            raise InputError(f"expected {len(self.outputs)} arrays, got {len(given)}.", f"{self!r}", "out")
         made = run(self._compiled, states, Call({}, given, threads))
         return made[0] if len(made) == 1 else tuple(made)
 
@@ -92,7 +92,7 @@ def compile_function(
     the code for many states serves for one, too, which halves the time to compile.
     """
     if not name.isascii() or not name.isidentifier():
-        raise InputError(f"compile_function, name: expected letters, digits and _, got {shorten(name)}.")
+        raise InputError(f"expected letters, digits and _, got {shorten(name)}.", "compile_function", "name")
     check_choice(dtype, ("float64", "float32"), "compile_function, dtype")
     made_of: object = key
     if key is None:
@@ -108,6 +108,6 @@ def content_of(traced: Traced, where: str) -> list[Any]:
 
     for a in traced.inputs:
         if len(a.shape) != 1:
-            raise InputError(f"{where}: expected inputs with one axis, got {a.name} {a.shape}.")
+            raise InputError(f"expected inputs with one axis, got {a.name} {a.shape}.", where)
     shapes = [(a.name, a.shape) for a in traced.arrays]
     return [shapes, content(traced.graph, {name: list(table.flat) for name, table in traced.results.items()})]

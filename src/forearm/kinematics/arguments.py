@@ -27,8 +27,9 @@ def as_coordinates(arm: Arm, q: ArrayLike, name: str = "q") -> Floats:
     coordinates[np.isinf(coordinates)] = np.nan
     if coordinates.ndim not in (1, 2) or coordinates.shape[-1] != arm.n:
         raise InputError(
-            f"{name}: {arm.name!r} has {arm.n} joints, expected shape ({arm.n},) or (B, {arm.n}), got "
-            f"{coordinates.shape}."
+            f"{arm.name!r} has {arm.n} joints, expected shape ({arm.n},) or (B, {arm.n}), got "
+            f"{coordinates.shape}.",
+            name,
         )
     return coordinates
 
@@ -49,7 +50,7 @@ def one_state(arm: Arm, what: str, **given: ArrayLike) -> list[Floats]:
     """The arguments of `what`, which accepts a single state, as float64 of shape (n,)."""
     states = states_of(arm, **given)
     if states[0].ndim != 1:
-        raise InputError(f"{what}: expected one state of shape ({arm.n},), got {states[0].shape}.")
+        raise InputError(f"expected one state of shape ({arm.n},), got {states[0].shape}.", what)
     return states
 
 
@@ -60,7 +61,7 @@ def as_poses(T: ArrayLike, what: str = "T") -> tuple[Floats, bool]:
     poses = as_floats(T, what)
     if poses.ndim not in (2, 3) or poses.shape[-2:] != (4, 4):
         raise InputError(
-            f"{what}: expected a pose of shape (4, 4) or poses of shape (B, 4, 4), got {poses.shape}."
+            f"expected a pose of shape (4, 4) or poses of shape (B, 4, 4), got {poses.shape}.", what
         )
     single = poses.ndim == 2
     with np.errstate(over="ignore", invalid="ignore"):  # non-finite values are refused below
@@ -73,7 +74,7 @@ def as_poses(T: ArrayLike, what: str = "T") -> tuple[Floats, bool]:
         if bad.any():
             at = int(np.argmax(bad))
             place = what if single else f"{what}[{at}]"
-            raise InputError(f"{place}: {reason}; got {shorten(poses[at].tolist(), 200)}.")
+            raise InputError(f"{reason}; got {shorten(poses[at].tolist(), 200)}.", place)
 
     flat = poses.reshape(-1, 16)
     refuse(

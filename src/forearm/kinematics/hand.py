@@ -108,6 +108,6 @@ def twist_of(W: ArrayLike, V: ArrayLike) -> tuple[Floats, Floats]:
     """
     pose, rate = as_floats(W, "W"), as_floats(V, "V")
     if pose.shape[-2:] != (4, 4) or rate.shape != pose.shape:
-        raise InputError(f"W, V: expected shape (..., 4, 4) for both, got {pose.shape} and {rate.shape}.")
+        raise InputError(f"expected shape (..., 4, 4) for both, got {pose.shape} and {rate.shape}.", "W", "V")
     spin = rate[..., :3, :3] @ np.swapaxes(pose[..., :3, :3], -1, -2)
     return rate[..., :3, 3], axis_of(spin)

@@ -48,7 +48,7 @@ def solve_nearby(
     q, T = as_coordinates(arm, near, "near"), as_floats(poses, "poses")
     if T.shape != (*q.shape[:-1], 4, 4):
         raise InputError(
-            f"poses: expected shape {(*q.shape[:-1], 4, 4)} with near {q.shape}, got {shorten(T.shape)}."
+            f"expected shape {(*q.shape[:-1], 4, 4)} with near {q.shape}, got {shorten(T.shape)}.", "poses"
         )
     directions = None if held is None or not len(held) else np.linalg.svd(held)[2][len(held) :].T
     rows = T.reshape(-1, 4, 4)

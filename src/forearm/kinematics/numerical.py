@@ -189,10 +189,11 @@ def starts_of(arm: Arm, start: ArrayLike, count: int) -> Floats:
     first = np.atleast_2d(as_coordinates(arm, start, "start"))
     if len(first) not in (1, count):
         raise InputError(
-            f"start: expected one configuration ({arm.n},), or one for each of the {count} poses, got "
-            f"{first.shape}."
+            f"expected one configuration ({arm.n},), or one for each of the {count} poses, "
+            f"got {first.shape}.",
+            "start",
         )
     unknown = ~np.isfinite(first).all(axis=1)
     if unknown.any():
-        raise InputError(f"start: all values must be finite; row {int(np.flatnonzero(unknown)[0])} is not.")
+        raise InputError(f"all values must be finite; row {int(np.flatnonzero(unknown)[0])} is not.", "start")
     return first

@@ -105,15 +105,17 @@ def _matrices(R: ArrayLike) -> Floats:
     given = as_floats(R, "R")
     if given.shape[-2:] != (3, 3):
         raise InputError(
-            f"R: expected rotation matrices of shape (..., 3, 3), got {given.shape}. For a pose T use T[..., "
-            ":3, :3]."
+            f"expected rotation matrices of shape (..., 3, 3), got {given.shape}. For a pose "
+            "T use T[..., :3, :3].",
+            "R",
         )
     given[~np.isfinite(given).all(axis=(-2, -1))] = np.nan
     off = np.abs(given @ np.swapaxes(given, -1, -2) - np.eye(3)).max(axis=(-2, -1), initial=0.0)
     if (off > ORTHONORMAL).any() or (formula.determinant(given) < 0.0).any():
         raise InputError(
-            f"R: expected a right-handed rotation matrix, orthonormal to {ORTHONORMAL:g}; orthonormalise it "
-            "first."
+            f"expected a right-handed rotation matrix, orthonormal to {ORTHONORMAL:g}; "
+            "orthonormalise it first.",
+            "R",
         )
     return given
 
@@ -125,11 +127,11 @@ def _values(values: ArrayLike, name: str) -> Floats:
     given = as_floats(values, name)
     if given.shape[-1:] != form.shape:
         raise InputError(
-            f"{name}: expected {form.shape[0]} values ({', '.join(form.names)}), got shape {given.shape}."
+            f"expected {form.shape[0]} values ({', '.join(form.names)}), got shape {given.shape}.", name
         )
     given[~np.isfinite(given).all(axis=-1)] = np.nan
     if form.shape == (4,) and (np.abs(np.linalg.norm(given, axis=-1) - 1.0) > UNIT).any():
-        raise InputError(f"{name}: expected a unit quaternion, to {UNIT:g}; normalise it.")
+        raise InputError(f"expected a unit quaternion, to {UNIT:g}; normalise it.", name)
     return given
 
 

@@ -156,7 +156,7 @@ def finite_step_rates(
     (at,) = one_state(arm, "finite_step_rates", q=q)
     dt = np.atleast_1d(as_floats(steps, "steps"))
     if dt.ndim != 1 or not np.isfinite(dt).all() or (dt == 0.0).any():
-        raise InputError(f"steps: expected a nonzero time in s or a list of them, got shape {dt.shape}.")
+        raise InputError(f"expected a nonzero time in s or a list of them, got shape {dt.shape}.", "steps")
     wanted = _wanted(at, ("velocity", velocity), ("angular_velocity", angular_velocity))
     attitude = wanted.size == 6
     poses = np.repeat(forward(arm, at)[None], len(dt), axis=0)

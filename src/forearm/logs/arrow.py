@@ -40,7 +40,7 @@ def arrow_for(name: str) -> Arrow:
     found = arrow()
     if found is None:
         raise InputError(
-            f"{name}: Parquet files need pyarrow, which is not installed: pip install 'forearm[parquet]'."
+            "Parquet files need pyarrow, which is not installed: pip install 'forearm[parquet]'.", name
         )
     return found
 

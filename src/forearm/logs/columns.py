@@ -71,10 +71,12 @@ def find_columns(
     here = [x for x in question.needed if any(quantity == x for quantity, _ in found)]
     if not here:
         raise InputError(
-            f"{where}: no column with {' or '.join(question.needed)} of a joint. The header needs "
+            f"no column with {' or '.join(question.needed)} of a joint. The header needs "
             f"{question.example}, or for the first joint "
-            f"{listed(question.spellings(question.needed[0], 0), ' or ')}; the file has {listed(header)}. "
-            f"{how_to_map(header, question.joints, question.needed[0], given)}"
+            f"{listed(question.spellings(question.needed[0], 0), ' or ')}; the file has "
+            f"{listed(header)}. "
+            f"{how_to_map(header, question.joints, question.needed[0], given)}",
+            where,
         )
     for x in here:
         _check_whole(x, found, question, where)
@@ -84,8 +86,9 @@ def find_columns(
     names = tuple(made + found[here[0], i].form for i in range(n))
     if is_written and set(names) & set(header):
         raise InputError(
-            f"{where}: {listed(already)} and {listed(sorted(set(names) & set(header)))} are already in the "
-            f"file. Rename some there first, for example to {question.made}_measured1."
+            f"{listed(already)} and {listed(sorted(set(names) & set(header)))} are already in "
+            f"the file. Rename some there first, for example to {question.made}_measured1.",
+            where,
         )
     return Columns(
         places={x: tuple(found[x, i].place for i in range(n)) for x in here},
@@ -117,11 +120,11 @@ def how_to_map(
 def check_header(header: Sequence[str], where: str) -> None:
     """Refuse too many columns, and duplicate names."""
     if len(header) > MAX_COLUMNS:
-        raise InputError(f"{where}: {len(header)} columns, expected at most {MAX_COLUMNS}.")
+        raise InputError(f"{len(header)} columns, expected at most {MAX_COLUMNS}.", where)
     seen: set[str] = set()
     for name in header:
         if name in seen:
-            raise InputError(f"{where}: column {shorten(name)} occurs twice; rename one.")
+            raise InputError(f"column {shorten(name)} occurs twice; rename one.", where)
         seen.add(name)
 
 
@@ -160,12 +163,14 @@ def recognised(
                 unknown.append(name)
         if len(meant) > 1:
             safe = " or ".join(f"{x}[{i}]" for x, i in sorted(meant))
-            raise InputError(f"{where}: {name!r} is ambiguous, by number or by name; write {safe}.")
+            raise InputError(f"{name!r} is ambiguous, by number or by name; write {safe}.", where)
         for (quantity, i), form in meant.items():
             if (quantity, i) in found:
                 raise InputError(
-                    f"{where}: {found[quantity, i].name!r} and {name!r} are the same quantity; remove one, "
-                    f"or map one to {quantity}, for example --columns {name}={quantity}{i + 1}."
+                    f"{found[quantity, i].name!r} and {name!r} are the same quantity; remove "
+                    f"one, or map one to {quantity}, for example --columns {name}={quantity}"
+                    f"{i + 1}.",
+                    where,
                 )
             found[quantity, i] = Named(place, name, form)
     if unknown:
@@ -204,8 +209,9 @@ def _counted_from_zero(ways: Sequence[Sequence[Reading]], n: int, where: str) ->
         if {0, n} <= there:
             first, last = (word + form.format(k=k) for k in (0, n))
             raise InputError(
-                f"{where}: {first} and {last} are both present, so joints are counted neither from 0 nor "
-                f"from 1; the arm has {n} joints. Rename the columns, or remove one."
+                f"{first} and {last} are both present, so joints are counted neither from 0 "
+                f"nor from 1; the arm has {n} joints. Rename the columns, or remove one.",
+                where,
             )
     return {key for key, there in numbers.items() if 0 in there}
 
@@ -217,9 +223,11 @@ def _check_whole(
     if missing:
         names = [question.spellings(quantity, i) for i in missing]
         raise InputError(
-            f"{where}: {quantity} is present for some joints only; missing: {listed([n[0] for n in names])}. "
-            f"{names[0][0]} may also be spelled {listed(names[0][1:], ' or ')}. "
-            f"Give {quantity} for every joint, or for none (zero)."
+            f"{quantity} is present for some joints only; missing: "
+            f"{listed([n[0] for n in names])}. {names[0][0]} may also be spelled "
+            f"{listed(names[0][1:], ' or ')}. Give {quantity} for every joint, or for none "
+            "(zero).",
+            where,
         )
 
 

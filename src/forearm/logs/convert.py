@@ -92,10 +92,11 @@ class TextToParquet:
                     where = f"{self._source.name}, line {lines.first + k}, column {shorten(name)}"
                     what = "whole numbers" if kind == self._arrow.core.int64() else "numbers"
                     return InputError(
-                        f"{where}: expected {what} as before, got {shorten(field)}. Write to a .csv file to "
-                        "keep both."
+                        f"expected {what} as before, got {shorten(field)}. Write to a .csv "
+                        "file to keep both.",
+                        where,
                     )
-        return InputError(f"{self._source.name}: cannot be converted to Parquet: {shorten(why, 200)}")
+        return InputError(f"cannot be converted to Parquet: {shorten(why, 200)}", self._source.name)
 
     def _takes(self, field: str, kind: Any) -> bool:
         try:
@@ -122,7 +123,7 @@ class ParquetToText:
         try:
             self._arrow.csv.write_csv(table, self._stream, self._options)
         except self._arrow.core.ArrowException as error:
-            raise InputError(f"{self._name}: cannot be written as CSV: {shorten(str(error), 200)}") from error
+            raise InputError(f"cannot be written as CSV: {shorten(str(error), 200)}", self._name) from error
 
     def close(self) -> None:
         """No footer is needed."""
@@ -133,8 +134,9 @@ class ParquetToText:
             if types.is_nested(field.type):
                 kind = shorten(str(field.type))
                 raise InputError(
-                    f"{name}: column {shorten(field.name)} holds {kind}, which CSV does not support; write "
-                    "to .parquet."
+                    f"column {shorten(field.name)} holds {kind}, which CSV does not support; "
+                    "write to .parquet.",
+                    name,
                 )
 
 

@@ -37,8 +37,10 @@ class CsvReader:
         self.header = tuple(field.strip() for field in self.fields(line, self._line - 1))
         if any(number_in(field) is not None for field in self.header):
             raise InputError(
-                f"{name}, line {self._line - 1}: expected a header row such as t,q1,q2,...,qd1,qd2,... "
-                f"above the numbers, got {shorten(line)}. A header after # is a comment: remove the #."
+                "expected a header row such as t,q1,q2,...,qd1,qd2,... above the numbers, "
+                f"got {shorten(line)}. A header after # is a comment: remove the #.",
+                name,
+                f"line {self._line - 1}",
             )
 
     def blocks(self, columns: Columns, whole: bool, missing: bool = False) -> Iterator[RowBlock]:
@@ -74,7 +76,7 @@ class CsvReader:
             text = self._text(data).removeprefix("\ufeff" if number == 1 else "").strip("\r\n")
             if text.strip() and not text.lstrip().startswith("#"):
                 return text, number + 1
-        raise InputError(f"{self.name}: empty; expected a header row and rows of numbers.")
+        raise InputError("empty; expected a header row and rows of numbers.", self.name)
 
     def _pieces(self) -> Iterator[bytes]:
         """Whole lines, the last without its line end; blank lines at the end of the file are ignored."""
@@ -100,7 +102,7 @@ class CsvReader:
         try:
             data = self._stream.readline(size) if line else self._stream.read(size)
         except OSError as error:
-            raise InputError(f"{self.name}: cannot be read: {error.strerror or error}.") from error
+            raise InputError(f"cannot be read: {error.strerror or error}.", self.name) from error
         self._read += len(data)
         return data
 
@@ -115,7 +117,7 @@ class CsvReader:
             place = error.start
             what = "not UTF-8 text"
         line = self._line + data.count(b"\n", 0, place)
-        raise InputError(f"{self.name}, line {line}: {what}. Save it as CSV in UTF-8.")
+        raise InputError(f"{what}. Save it as CSV in UTF-8.", self.name, f"line {line}")
 
     def _numbers(self, lines: TextRows, places: tuple[int, ...], is_quoted: bool, missing: bool) -> Floats:
         """The numbers in these columns of every line: all at once, and line by line only to find an error or
@@ -163,7 +165,7 @@ class CsvReader:
             row = lines.rows[k]
             got = "a blank line" if not row.strip() else f"{counts[k] + 1}: {shorten(row)}"
             raise InputError(
-                f"{self.name}, line {lines.first + k}: expected {width} fields as in the header, got {got}."
+                f"expected {width} fields as in the header, got {got}.", self.name, f"line {lines.first + k}"
             )
 
     def _fault(self, lines: TextRows, places: Sequence[int], missing: bool = False) -> InputError:
@@ -179,7 +181,7 @@ class CsvReader:
                         if _is_finite(fields[place].replace(",", "."))
                         else ""
                     )
-                    return InputError(f"{where}: expected a finite number, got {got}.{hint}")
+                    return InputError(f"expected a finite number, got {got}.{hint}", where)
         return InputError(
             f"{self.name}, lines {lines.first} to {lines.first + len(lines.rows) - 1}: "
             "cannot be read as numbers."
@@ -189,18 +191,18 @@ class CsvReader:
         """The unquoted fields of one line."""
         if '"' not in row:
             if row.count(self.separator) >= MAX_COLUMNS:
-                raise InputError(f"{self.name}, line {line}: more than {MAX_COLUMNS} columns.")
+                raise InputError(f"more than {MAX_COLUMNS} columns.", self.name, f"line {line}")
             return row.split(self.separator)
         try:
             return next(csv.reader([row], delimiter=self.separator, strict=True))
         except csv.Error as error:
             raise InputError(
-                f"{self.name}, line {line}: unbalanced quotes: {error}; got {shorten(row)}."
+                f"unbalanced quotes: {error}; got {shorten(row)}.", self.name, f"line {line}"
             ) from None
 
     def _too_long(self, line: int) -> InputError:
         return InputError(
-            f"{self.name}, line {line}: longer than the {MAX_LINE} bytes allowed. Is this a CSV file?"
+            f"longer than the {MAX_LINE} bytes allowed. Is this a CSV file?", self.name, f"line {line}"
         )
 
 

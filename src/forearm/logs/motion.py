@@ -85,9 +85,7 @@ class MotionLog:
             document = {"format": FORMAT, "joints": list(self.joints), "t": self.t.tolist(), **blocks}
             write_text(path, json.dumps(document) + "\n")
         else:
-            raise InputError(
-                f"{Path(path).name}: expected an ending of {', '.join(ALL_ENDINGS)} for a motion."
-            )
+            raise InputError(f"expected an ending of {', '.join(ALL_ENDINGS)} for a motion.", Path(path).name)
 
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "no time"
@@ -155,24 +153,25 @@ def _from_arrays(
     unknown = [x for x in given if x not in ("t", *BLOCKS)]
     if unknown:
         known = ", ".join(("t", *BLOCKS))
-        raise InputError(f"{name}: {shorten(unknown[0])} is not a quantity of a motion; known are {known}.")
+        raise InputError(f"{shorten(unknown[0])} is not a quantity of a motion; known are {known}.", name)
     arrays = {x: as_floats(value, f"{name}, {x}") for x, value in given.items() if x in used or x == "t"}
     if not set(arrays) - {"t"}:
         raise InputError(
-            f"{name}: expected one of {', '.join(used)}, found {listed(list(given)) or 'nothing'}."
+            f"expected one of {', '.join(used)}, found {listed(list(given)) or 'nothing'}.", name
         )
     counts = {len(a) if a.ndim else 0 for a in arrays.values()}
     for x, array in arrays.items():
         shape = ("T",) if x == "t" else ("T", len(joints))
         if array.ndim != len(shape) or array.shape[1:] != shape[1:] or len(counts) != 1:
             raise InputError(
-                f"{name}, {x}: expected shape ({', '.join(map(str, shape))}) with one T for all, "
-                f"got {array.shape}."
+                f"expected shape ({', '.join(map(str, shape))}) with one T for all, got {array.shape}.",
+                name,
+                x,
             )
         bad = np.argwhere(~np.isfinite(array))
         if bad.size:
             raise InputError(
-                f"{name}, {x}: row {bad[0][0]} is {array[tuple(bad[0])]}; remove such rows; gaps are allowed."
+                f"row {bad[0][0]} is {array[tuple(bad[0])]}; remove such rows; gaps are allowed.", name, x
             )
     t = arrays.pop("t", np.full(counts.pop(), np.nan)) / (time_unit or 1.0)
     ignored = tuple(x for x in given if x not in used and x != "t")
@@ -204,30 +203,30 @@ def _rows(log: Any, places: Sequence[int]) -> Floats:
         blocks.append(block.states["all"])
         count += block.count
         if count > MOST_ROWS:
-            raise InputError(
-                f"{log.name}: more than {MOST_ROWS} rows; split it, or keep every second sample."
-            )
+            raise InputError(f"more than {MOST_ROWS} rows; split it, or keep every second sample.", log.name)
     return np.concatenate(blocks) if blocks else np.zeros((0, len(places)))
 
 
 def _timed(log: MotionLog, period: float | None) -> MotionLog:
     """The log, checked for increasing times."""
     if not len(log.t):
-        raise InputError(f"{log.name}: no usable row; expected at least one time with its values.")
+        raise InputError("no usable row; expected at least one time with its values.", log.name)
     if np.isnan(log.t).all():
         if period is None:
             raise InputError(
-                f"{log.name}: no time column ({listed([x for x in TIMES if TIMES[x] == 1.0])}); give the "
-                "sampling period, in s."
+                f"no time column ({listed([x for x in TIMES if TIMES[x] == 1.0])}); give the "
+                "sampling period, in s.",
+                log.name,
             )
         return replace(log, t=period * np.arange(float(len(log.t))))
     if period is not None:
-        raise InputError(f"{log.name}: there is already a time column; omit period.")
+        raise InputError("there is already a time column; omit period.", log.name)
     back = np.flatnonzero(np.diff(log.t) <= 0.0)
     if back.size:
         k = int(back[0])
         raise InputError(
-            f"{log.name}: time does not increase from row {k} ({log.t[k]:.9g} s) to row {k + 1} "
-            f"({log.t[k + 1]:.9g} s); sort the rows by time and remove duplicates."
+            f"time does not increase from row {k} ({log.t[k]:.9g} s) to row {k + 1} ("
+            f"{log.t[k + 1]:.9g} s); sort the rows by time and remove duplicates.",
+            log.name,
         )
     return log

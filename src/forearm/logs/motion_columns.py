@@ -45,15 +45,17 @@ def motion_columns(
     if not here:
         example = ", ".join(f"{x}1.." for x in used)
         raise InputError(
-            f"{where}: no column {example}; the file has {listed(header)}. "
-            f"{how_to_map(header, joints, 'q' if 'q' in used else used[0], given)}"
+            f"no column {example}; the file has {listed(header)}. "
+            f"{how_to_map(header, joints, 'q' if 'q' in used else used[0], given)}",
+            where,
         )
     for x in here:
         missing = [f"{x}{i + 1}" for i in range(len(joints)) if (x, i) not in found]
         if missing:
             raise InputError(
-                f"{where}: {x} is present for some joints only; missing: {listed(missing)}. "
-                f"Give {x} for every joint, or for none."
+                f"{x} is present for some joints only; missing: {listed(missing)}. Give {x} "
+                "for every joint, or for none.",
+                where,
             )
     times = time_column(header, given)
     columns = {x: tuple(found[x, i] for i in range(len(joints))) for x in here}

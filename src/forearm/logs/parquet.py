@@ -35,7 +35,7 @@ class ParquetReader:
         except self._faults as error:
             raise self._unreadable(error) from error
         if len(self.schema) > MAX_COLUMNS:
-            raise InputError(f"{self.name}: {len(self.schema)} columns, expected at most {MAX_COLUMNS}.")
+            raise InputError(f"{len(self.schema)} columns, expected at most {MAX_COLUMNS}.", self.name)
         self.header = tuple(self.schema.names)
 
     def close(self) -> None:
@@ -68,8 +68,9 @@ class ParquetReader:
         kind = self.schema.field(place).type
         if not (types.is_floating(kind) or types.is_integer(kind)):
             raise InputError(
-                f"{self.name}, column {shorten(self.header[place])}: expected numbers, got "
-                f"{shorten(str(kind))}."
+                f"expected numbers, got {shorten(str(kind))}.",
+                self.name,
+                f"column {shorten(self.header[place])}",
             )
 
     def _numbers(self, batch: Any, columns: Columns, missing: bool) -> Floats:
@@ -85,11 +86,11 @@ class ParquetReader:
             value = batch.column(name)[row].as_py()
             got = "an empty field" if value is None else repr(value)
             where = f"{self.name}, row {self._done + row + 1}, column {shorten(name)}"
-            raise InputError(f"{where}: expected a finite number, got {got}.")
+            raise InputError(f"expected a finite number, got {got}.", where)
         return numbers
 
     def _unreadable(self, error: Exception) -> InputError:
-        return InputError(f"{self.name}: cannot be read as Parquet: {shorten(str(error), 200)}")
+        return InputError(f"cannot be read as Parquet: {shorten(str(error), 200)}", self.name)
 
 
 class ParquetWriter:

@@ -84,8 +84,9 @@ def read_mapping(text: str, option: str) -> dict[str, str]:
     for k, (theirs, sign, ours) in enumerate(pairs):
         if not sign or not theirs.strip() or not ours.strip():
             raise InputError(
-                f"{option}: expected THEIRS=OURS between commas, such as position=q,effort=tau, but part "
-                f"{k + 1} is {shorten(theirs + sign + ours)}; got {shorten(text)}."
+                "expected THEIRS=OURS between commas, such as position=q,effort=tau, but "
+                f"part {k + 1} is {shorten(theirs + sign + ours)}; got {shorten(text)}.",
+                option,
             )
     return {theirs.strip(): ours.strip() for theirs, _, ours in pairs}
 

@@ -153,8 +153,9 @@ def parts_tables(path: Path) -> dict[str, Any]:
     for name, count in Counter(block["name"] for block in data["link"]).items():
         if count > 1:
             raise ModelError(
-                f"{path.name}, link {name!r}: {count} links of that name; put their "
-                "parts into one, or rename."
+                f"{count} links of that name; put their parts into one, or rename.",
+                path.name,
+                f"link {name!r}",
             )
     return data
 
@@ -227,16 +228,14 @@ def _holding(
     kind: str, name: str, held: tuple[Component, ...], place: Floats, where: str, what: str = ""
 ) -> Component:
     if not held:
-        raise InputError(f"{where}: it is empty; a part needs sections, a link needs parts.")
+        raise InputError("it is empty; a part needs sections, a link needs parts.", where)
     own = Mass(*combine_bodies([node.turned for node in held]))
     if own.mass <= 0.0:
-        raise ModelError(
-            f"{where}: its total mass is {own.mass:.6g} kg: the holes are larger than the solids."
-        )
+        raise ModelError(f"its total mass is {own.mass:.6g} kg: the holes are larger than the solids.", where)
     moments = np.linalg.eigvalsh(own.inertia)
     if moments[0] < -SEMIDEFINITE_SLACK * abs(moments[2]):
         raise ModelError(
-            f"{where}: a principal moment is {moments[0]:.6g} kg m^2: a hole lies outside "
-            "the solid it is cut from."
+            f"a principal moment is {moments[0]:.6g} kg m^2: a hole lies outside the solid it is cut from.",
+            where,
         )
     return Component(kind, name, own, place, held, what)

@@ -26,9 +26,9 @@ def read_obj(path: Path) -> Floats:
             corners = [_corner(word, len(vertices), name, line_number) for word in words[1:]]
             faces += [(corners[0], *corners[i : i + 2]) for i in range(1, len(corners) - 1)]  # type: ignore[misc]
             if len(faces) > MOST_TRIANGLES:
-                raise InputError(f"{name}: more than {MOST_TRIANGLES} triangles; export a coarser mesh.")
+                raise InputError(f"more than {MOST_TRIANGLES} triangles; export a coarser mesh.", name)
     if not faces:
-        raise InputError(f"{name}: no faces; export a mesh with triangles.")
+        raise InputError("no faces; export a mesh with triangles.", name)
     return np.asarray(np.array(vertices)[np.array(faces)])
 
 
@@ -36,7 +36,9 @@ def _vertex(words: list[bytes], name: str, line: int) -> list[float]:
     try:
         x, y, z = map(float, words[1:4])  # a weight or a colour may follow
     except ValueError:
-        raise InputError(f"{name}, line {line}: expected v and three numbers, got {_shown(words)}.") from None
+        raise InputError(
+            f"expected v and three numbers, got {_shown(words)}.", name, f"line {line}"
+        ) from None
     return [x, y, z]
 
 
@@ -45,10 +47,10 @@ def _corner(word: bytes, count: int, name: str, line: int) -> int:
     try:
         index = int(word.split(b"/")[0])
     except ValueError:
-        raise InputError(f"{name}, line {line}: expected a vertex, got {_shown([word])}.") from None
+        raise InputError(f"expected a vertex, got {_shown([word])}.", name, f"line {line}") from None
     place = index - 1 if index > 0 else count + index
     if index == 0 or not 0 <= place < count:
-        raise InputError(f"{name}, line {line}: vertex {index} is not defined before this face.")
+        raise InputError(f"vertex {index} is not defined before this face.", name, f"line {line}")
     return place
 
 

@@ -23,7 +23,7 @@ RECORDED = ("mass", "com", "inertia")
 def refresh_links(links: Sequence[Link], parts: str, folder: Path | None, armfile: str) -> list[Link]:
     """Recompute the links from their parts; a PartsWarning names each that differs."""
     if folder is None:
-        raise InputError(f"{armfile}, parts: {parts!r} cannot be found without the arm file's folder.")
+        raise InputError(f"{parts!r} cannot be found without the arm file's folder.", armfile, "parts")
     nodes = {node.name: node for node in read_parts(beside(folder / armfile, parts))}
     refuse_unknown(nodes, [link.name for link in links], parts, armfile)
     refreshed = []
@@ -48,7 +48,7 @@ def refuse_unknown(names: Iterable[str], known: Sequence[str], parts: str, armfi
     for name in names:
         if name not in known:
             raise ModelError(
-                f"{parts}, link {name!r}: the arm file {armfile} has no such link; {suggest(name, known)}"
+                f"the arm file {armfile} has no such link; {suggest(name, known)}", parts, f"link {name!r}"
             )
 
 
@@ -121,6 +121,7 @@ def _refuse_other_meaning(old: str, new: str, lines: dict[str, dict[str, str]], 
         same = False
     if not same:
         raise InputError(
-            f"{armfile}: nothing was updated; to update it automatically, write mass, com and inertia of "
-            "each link on one unindented line each."
+            "nothing was updated; to update it automatically, write mass, com and inertia of "
+            "each link on one unindented line each.",
+            armfile,
         )

@@ -48,7 +48,7 @@ def positive(where: str, name: str, value: object) -> float:
     if is_number(value) and SHORTEST <= value <= LONGEST:
         return float(value)
     allowed = f"a number > 0, from {SHORTEST:g} to {LONGEST:g} (lengths in metres)"
-    raise InputError(f"{where}: {name} is {shorten(value)}; expected {allowed}.")
+    raise InputError(f"{name} is {shorten(value)}; expected {allowed}.", where)
 
 
 def cylinder(*, radius: float, length: float) -> Moments:
@@ -76,7 +76,7 @@ def tube(*, outer_radius: float, inner_radius: float, length: float) -> Moments:
     h = positive("tube", "length", length)
     if not a < b:
         raise InputError(
-            f"tube: inner_radius {a:g} m must be less than outer_radius {b:g} m; give inner < outer."
+            f"inner_radius {a:g} m must be less than outer_radius {b:g} m; give inner < outer.", "tube"
         )
     # pi (b^4 - a^4)/4 over the area pi (b^2 - a^2) leaves (b^2 + a^2)/4
     x2 = (b * b + a * a) / 4
@@ -100,7 +100,7 @@ def frustum(*, bottom_radius: float, top_radius: float, height: float) -> Moment
     b = _zero_or_positive("frustum", "top_radius", top_radius)
     h = positive("frustum", "height", height)
     if a == b == 0:
-        raise InputError("frustum: bottom_radius and top_radius are both 0; give at least one > 0.")
+        raise InputError("bottom_radius and top_radius are both 0; give at least one > 0.", "frustum")
     # slice at z = t h has radius a (1-t) + b t; integral of t^i (1-t)^j over 0..1 is i! j! / (i+j+1)!
     # V = pi h d/3                        d = a^2 + ab + b^2
     # mean z   = h (a^2 + 2ab + 3b^2) / (4 d)
@@ -167,7 +167,7 @@ def prism(*, points: Sequence[Sequence[float]] | Floats, length: float) -> Momen
     extent = positive("prism", "extent of the points", float(np.ptp(corners, axis=0).max()))
     if not abs(area) > FLAT * (extent * extent):
         raise InputError(
-            "prism: the points are collinear and enclose no area; give the outline of a polygon."
+            "the points are collinear and enclose no area; give the outline of a polygon.", "prism"
         )
     centre = weighted(w, u + v) / (3 * area)
     plane = total(weighted_squares(w, p) for p in (u, v, u + v)) / 12 - area * np.outer(centre, centre)
@@ -191,13 +191,16 @@ def _polygon(points: object) -> Floats:
     listed = points.tolist() if isinstance(points, np.ndarray) else points
     if not isinstance(listed, Sequence) or not 3 <= len(listed) <= MOST_POINTS:
         count = len(listed) if isinstance(listed, Sequence) else shorten(listed)
-        raise InputError(f"prism: points: expected a list of 3 to {MOST_POINTS} points (x, y), got {count}.")
+        raise InputError(
+            f"points: expected a list of 3 to {MOST_POINTS} points (x, y), got {count}.", "prism"
+        )
     for number, point in enumerate(listed, 1):
         pair = isinstance(point, Sequence) and len(point) == 2
         if not pair or not all(is_number(value) and abs(value) <= LONGEST for value in point):
             raise InputError(
-                f"prism: point {number} is {shorten(point)}; "
-                f"give two numbers (x, y) from {-LONGEST:g} to {LONGEST:g} in metres."
+                f"point {number} is {shorten(point)}; give two numbers (x, y) from "
+                f"{-LONGEST:g} to {LONGEST:g} in metres.",
+                "prism",
             )
     corners = np.array(listed, dtype=np.float64)
     _refuse_folds(corners)
@@ -214,14 +217,16 @@ def _refuse_folds(corners: Floats) -> None:
     if repeated.any():
         i = int(repeated.argmax())
         raise InputError(
-            f"prism: points {i + 1} and {(i + 1) % count + 1} are the same; "
-            "give each point once (the outline closes automatically)."
+            f"points {i + 1} and {(i + 1) % count + 1} are the same; give each point once "
+            "(the outline closes automatically).",
+            "prism",
         )
     back = (_cross(arriving, leaving) == 0) & ((arriving * leaving).sum(axis=1) < 0)
     if back.any():
         raise InputError(
-            f"prism: the outline turns back on itself at point {int(back.argmax()) + 1}; "
-            "give the points in order along the outline."
+            f"the outline turns back on itself at point {int(back.argmax()) + 1}; give the "
+            "points in order along the outline.",
+            "prism",
         )
 
 
@@ -239,8 +244,10 @@ def _refuse_crossings(corners: Floats) -> None:
     if meet.any():
         first, second = int(i[meet][0]), int(j[meet][0])
         raise InputError(
-            f"prism: the edge from point {first + 1} to {first + 2} intersects the edge from point "
-            f"{second + 1} to {(second + 1) % count + 1}; give the points in order along the outline."
+            f"the edge from point {first + 1} to {first + 2} intersects the edge from point "
+            f"{second + 1} to {(second + 1) % count + 1}; give the points in order along the "
+            "outline.",
+            "prism",
         )
 
 

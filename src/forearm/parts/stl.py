@@ -41,7 +41,7 @@ def mesh_moments(triangles: Floats, name: str = "mesh") -> Moments:
     volume = float(v.sum())
     size = diagonal(corners)
     if not abs(volume) > NO_VOLUME * size * size * size:
-        raise InputError(f"{name}: the mesh encloses no volume; export the outer skin of a solid body.")
+        raise InputError("the mesh encloses no volume; export the outer skin of a solid body.", name)
     centre = weighted(v, s) / (4 * volume)
     second = total(weighted_squares(v, p) for p in (a, b, c, s)) / 20 - volume * np.outer(centre, centre)
     return Moments(abs(volume), middle + centre, np.sign(volume) * (second + second.T) / 2)
@@ -62,13 +62,14 @@ def check_closed(triangles: Floats, name: str) -> None:
         return
     opened, doubled, turned, place = faults
     if place < 0:
-        raise InputError(f"{name}: every triangle is degenerate; export the skin of a solid body.")
+        raise InputError("every triangle is degenerate; export the skin of a solid body.", name)
     triangle, side = divmod(place, 3)
     start, end = corners[triangle, side], corners[triangle, (side + 1) % 3]
     raise InputError(
-        f"{name}: the mesh is not closed: {opened} edges are open, {doubled} doubled and {turned} "
-        f"inconsistently oriented; the first, of triangle {triangle + 1}, runs from {_point(start)} m "
-        f"to {_point(end)} m. Repair the mesh or export a watertight one."
+        f"the mesh is not closed: {opened} edges are open, {doubled} doubled and {turned} "
+        f"inconsistently oriented; the first, of triangle {triangle + 1}, runs from "
+        f"{_point(start)} m to {_point(end)} m. Repair the mesh or export a watertight one.",
+        name,
     )
 
 
@@ -88,16 +89,18 @@ def check_triangles(triangles: Floats, name: str) -> Floats:
     """Return 1 to MOST_TRIANGLES triangles (m, 3, 3) with corners within LONGEST; refuse others."""
     if triangles.ndim != 3 or triangles.shape[1:] != (3, 3) or not 1 <= len(triangles) <= MOST_TRIANGLES:
         raise InputError(
-            f"{name}: expected triangles of shape (m, 3, 3) with m from 1 to {MOST_TRIANGLES}, got "
-            f"{triangles.shape}."
+            f"expected triangles of shape (m, 3, 3) with m from 1 to {MOST_TRIANGLES}, got "
+            f"{triangles.shape}.",
+            name,
         )
     bad = ~(np.abs(triangles) <= LONGEST).all(axis=(1, 2))
     if bad.any():
         first = int(bad.argmax())
         corner = next(p for p in triangles[first] if not (np.abs(p) <= LONGEST).all())
         raise InputError(
-            f"{name}: triangle {first + 1} has the corner {_point(corner)}; "
-            f"coordinates must be finite and within {LONGEST:g} m; repair the mesh or correct the scale."
+            f"triangle {first + 1} has the corner {_point(corner)}; coordinates must be "
+            f"finite and within {LONGEST:g} m; repair the mesh or correct the scale.",
+            name,
         )
     return triangles
 
@@ -178,17 +181,18 @@ def _parse(data: bytes, name: str) -> Floats:
     if data.lstrip()[:5].lower() == b"solid" and b"\0" not in data:
         return _read_ascii(data, name)
     if len(data) < HEADER_BYTES:
-        raise InputError(f"{name}: not an STL file ({len(data)} bytes); export the mesh again.")
+        raise InputError(f"not an STL file ({len(data)} bytes); export the mesh again.", name)
     raise InputError(
-        f"{name}: the header announces {announced} triangles in {size} bytes, but the file has {len(data)}: "
-        "truncated or not an STL file; export the mesh again."
+        f"the header announces {announced} triangles in {size} bytes, but the file has "
+        f"{len(data)}: truncated or not an STL file; export the mesh again.",
+        name,
     )
 
 
 def _read_binary(data: bytes, count: int, name: str) -> Floats:
     if not 1 <= count <= MOST_TRIANGLES:
         raise InputError(
-            f"{name}: expected 1 to {MOST_TRIANGLES} triangles, got {count}; export the mesh again."
+            f"expected 1 to {MOST_TRIANGLES} triangles, got {count}; export the mesh again.", name
         )
     with np.errstate(invalid="ignore"):  # converting a signalling NaN to double warns
         return np.frombuffer(data, RECORD, count, HEADER_BYTES)["corners"].astype(np.float64)
@@ -215,13 +219,13 @@ def _read_ascii(data: bytes, name: str) -> Floats:
         else:
             wanted = FACET[step].decode() + (" or endsolid" if step == 0 else "") if inside else "solid"
             found = f"line {line_number} is {_excerpt(line)} where {wanted} is expected"
-            raise InputError(f"{name}: {found}; export the mesh again.")
+            raise InputError(f"{found}; export the mesh again.", name)
     if inside:
         raise InputError(
-            f"{name}: truncated: the text ends at line {line_number} without endsolid; export the mesh again."
+            f"truncated: the text ends at line {line_number} without endsolid; export the mesh again.", name
         )
     if not numbers:
-        raise InputError(f"{name}: no facet in {line_number} lines; export a mesh with triangles.")
+        raise InputError(f"no facet in {line_number} lines; export a mesh with triangles.", name)
     return np.array(numbers).reshape(-1, 3, 3)
 
 
@@ -233,7 +237,7 @@ def _coordinates(words: list[bytes], name: str, line_number: int) -> list[float]
     except ValueError:
         pass
     found = f"line {line_number} is {_excerpt(b' '.join(words))}"
-    raise InputError(f"{name}: {found}; expected vertex and three numbers; export the mesh again.")
+    raise InputError(f"{found}; expected vertex and three numbers; export the mesh again.", name)
 
 
 def _excerpt(line: bytes) -> str:

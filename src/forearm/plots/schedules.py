@@ -136,7 +136,7 @@ def layers_figure(
     layers = layered.layers if isinstance(layered, Layered) else graph.layers
     named = layered.places if isinstance(layered, Layered) else ()
     if places is not None and not named:
-        raise InputError("places: these tasks belong to no subtasks of links; omit it, or pass a Layered.")
+        raise InputError("these tasks belong to no subtasks of links; omit it, or pass a Layered.", "places")
     shown = [k for k in range(len(graph)) if places is None or named[k] in set(places)]
     first = min(layers[k] for k in shown) if shown else 1
     rows: dict[int, list[int]] = {}

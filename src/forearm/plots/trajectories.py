@@ -53,7 +53,7 @@ def profile_figure(
     n = motion.n if isinstance(motion, Switching) else motion.task.arm.n
     labels = [f"joint {i + 1}" for i in range(n)] if names is None else list(names)
     if len(labels) != n:
-        raise InputError(f"profile_figure, names: expected {n}, one per joint, got {len(labels)}.")
+        raise InputError(f"expected {n}, one per joint, got {len(labels)}.", "profile_figure", "names")
     t, q, qd, qdd = _curves(motion)
     panels = {
         f"{name}\n{_unit(motion, name)}": block
@@ -91,10 +91,10 @@ def phase_figure(
         check_kind(motion, Switching, "phase_figure, motions")
         if motion.n != limits.n:
             raise InputError(
-                f"phase_figure: the limits are those of {limits.n} joints, a motion has {motion.n}."
+                f"the limits are those of {limits.n} joints, a motion has {motion.n}.", "phase_figure"
             )
     if not len(motions):
-        raise InputError("phase_figure, motions: expected at least one, such as that of bang_bang.")
+        raise InputError("expected at least one, such as that of bang_bang.", "phase_figure", "motions")
     check_whole(joint, "phase_figure, joint", 0, limits.n - 1)
     figure = new_figure(WIDTH, 5.4)
     axis = figure.subplots()

@@ -9,9 +9,12 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Protocol
 
-from forearm.errors import InputError, shorten, suggest
+import numpy as np
+
+from forearm.errors import ForearmError, InputError, ModelError, shorten, suggest
 from forearm.values import MAX_NAME, check_choice, check_number
 
 MAX_ITEMS = 10_000
@@ -35,23 +38,30 @@ class Field(Protocol):
 
 @dataclass(frozen=True)
 class NumberField:
-    """A finite number within bounds; `infinite` also allows +-inf."""
+    """A finite number within bounds; `infinite` also allows +-inf, `nonzero` says what to do instead of 0."""
 
     doc: str = ""
     minimum: float = -math.inf
     maximum: float = math.inf
     above: float = -math.inf
     infinite: bool = False
+    unit: str = ""
+    nonzero: str = ""
+    out_of_bounds: type[ForearmError] = InputError
 
     def read(self, value: Any, place: str) -> float:
         if self.infinite and isinstance(value, float) and math.isinf(value):
             return value
-        return check_number(value, place, self.minimum, self.maximum, self.above)
+        found = check_number(value, place, self.minimum, self.maximum, self.above, self.out_of_bounds)
+        if self.nonzero and found == 0.0:
+            raise self.out_of_bounds(f"must not be 0; {self.nonzero}.", place)
+        return found
 
     def schema(self) -> dict[str, Any]:
         bounds = {"minimum": self.minimum, "maximum": self.maximum, "exclusiveMinimum": self.above}
         return _described(
-            {"type": "number", **{k: v for k, v in bounds.items() if math.isfinite(v)}}, self.doc
+            {"type": "number", **{k: v for k, v in bounds.items() if math.isfinite(v)}},
+            ", ".join(filter(None, (self.doc, self.unit))),
         )
 
 
@@ -61,11 +71,15 @@ class AngleField:
 
     doc: str = ""
     infinite: bool = False
+    minimum: float = -math.inf
 
     def read(self, value: Any, place: str) -> float:
         if not isinstance(value, str):
-            return NumberField(infinite=self.infinite).read(value, place)
-        return Radians(check_number(parse_angle(value, place), place))
+            if self.infinite and isinstance(value, float) and math.isinf(value):
+                return value
+            return check_number(value, place, self.minimum, out_of_bounds=ModelError)
+        radians = parse_angle(value, place)
+        return Radians(check_number(radians, place, self.minimum, out_of_bounds=ModelError))
 
     def schema(self) -> dict[str, Any]:
         return _described(
@@ -88,9 +102,9 @@ class TextField:
 
     def read(self, value: Any, place: str) -> str:
         if not isinstance(value, str):
-            raise InputError(f"{place}: expected text, got {shorten(value)}.")
+            raise InputError(f"expected text, got {shorten(value)}.", place)
         if len(value) > self.max_length:
-            raise InputError(f"{place}: expected at most {self.max_length} characters, got {len(value)}.")
+            raise InputError(f"expected at most {self.max_length} characters, got {len(value)}.", place)
         return value
 
     def schema(self) -> dict[str, Any]:
@@ -119,7 +133,7 @@ class FlagField:
 
     def read(self, value: Any, place: str) -> bool:
         if not isinstance(value, bool):
-            raise InputError(f"{place}: expected true or false, got {shorten(value)}.")
+            raise InputError(f"expected true or false, got {shorten(value)}.", place)
         return value
 
     def schema(self) -> dict[str, Any]:
@@ -135,12 +149,15 @@ class ListField:
     doc: str = ""
 
     def read(self, value: Any, place: str) -> tuple[Any, ...]:
-        if not isinstance(value, list) or (self.length is not None and len(value) != self.length):
+        if isinstance(value, np.ndarray):
+            value = value.tolist()
+        is_list = isinstance(value, list | tuple)
+        if not is_list or (self.length is not None and len(value) != self.length):
             count = "" if self.length is None else f"{self.length} "
             wanted = f" Wanted: {self.doc}." if self.doc else ""
-            raise InputError(f"{place}: expected a list of {count}values, got {shorten(value)}.{wanted}")
+            raise InputError(f"expected a list of {count}values, got {shorten(value)}.{wanted}", place)
         if len(value) > MAX_ITEMS:
-            raise InputError(f"{place}: expected at most {MAX_ITEMS} entries, got {len(value)}.")
+            raise InputError(f"expected at most {MAX_ITEMS} entries, got {len(value)}.", place)
         return tuple(self.item.read(v, f"{place}[{i + 1}]") for i, v in enumerate(value))
 
     def schema(self) -> dict[str, Any]:
@@ -163,13 +180,13 @@ class TableField:
                 if self.fields
                 else ""
             )
-            raise InputError(f"{place}: expected a table, got {shorten(value)}.{wanted}")
+            raise InputError(f"expected a table, got {shorten(value)}.{wanted}", place)
         for key in value:
             if key not in self.fields:
-                raise InputError(f"{place}: unknown key {shorten(key)}; {suggest(key, self.fields)}")
+                raise InputError(f"unknown key {shorten(key)}; {suggest(key, self.fields)}", place)
         for key in self.required:
             if key not in value:
-                raise InputError(f"{place}: missing key {key!r}{self._told(key)}.")
+                raise InputError(f"missing key {key!r}{self._told(key)}.", place)
         return {key: self.fields[key].read(v, f"{place}, {key}") for key, v in value.items()}
 
     def _told(self, key: str) -> str:
@@ -200,7 +217,7 @@ class MapField:
 
     def read(self, value: Any, place: str) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise InputError(f"{place}: expected a table, got {shorten(value)}.")
+            raise InputError(f"expected a table, got {shorten(value)}.", place)
         return {key: self.item.read(v, f"{place}, {shorten(key)}") for key, v in value.items()}
 
     def schema(self) -> dict[str, Any]:
@@ -217,9 +234,9 @@ class TableListField:
 
     def read(self, value: Any, place: str) -> list[dict[str, Any]]:
         if not isinstance(value, list):
-            raise InputError(f"{place}: write each as [[{self.what}]]; got {shorten(value)}.")
+            raise InputError(f"write each as [[{self.what}]]; got {shorten(value)}.", place)
         if len(value) > MAX_ITEMS:
-            raise InputError(f"{place}: expected at most {MAX_ITEMS} of them, got {len(value)}.")
+            raise InputError(f"expected at most {MAX_ITEMS} of them, got {len(value)}.", place)
         outer = place.rpartition(", ")[0]
         return [self.table.read(v, f"{outer}, {self._called(v, i)}") for i, v in enumerate(value)]
 
@@ -229,6 +246,36 @@ class TableListField:
 
     def schema(self) -> dict[str, Any]:
         return _described({"type": "array", "items": self.table.schema()}, self.doc)
+
+
+@dataclass(frozen=True)
+class PointsField:
+    """Points (x, y) of a curve, as a list of pairs with increasing x."""
+
+    x: NumberField
+    y: NumberField
+    doc: str = ""
+    rising: bool = False  # whether y must increase, too
+
+    def read(self, value: Any, place: str) -> tuple[tuple[float, float], ...]:
+        rows = ListField(ListField(NumberField(), 2)).read(value, place)
+        rows = tuple((self.x.read(x, place), self.y.read(y, place)) for x, y in rows)
+        for k, (a, b) in enumerate(pairwise(rows), 2):
+            if b[0] <= a[0] or (self.rising and b[1] <= a[1]):
+                what = "both values" if self.rising else "the first values"
+                raise self.x.out_of_bounds(
+                    f"{what} of the pairs must increase; pair {k}, {b}, does not from {a}.", place
+                )
+        return rows
+
+    def schema(self) -> dict[str, Any]:
+        pair = {
+            "type": "array",
+            "prefixItems": [self.x.schema(), self.y.schema()],
+            "minItems": 2,
+            "maxItems": 2,
+        }
+        return _described({"type": "array", "items": pair}, self.doc)
 
 
 def published(title: str, table: TableField) -> dict[str, Any]:
@@ -248,8 +295,9 @@ def parse_angle(text: str, place: str) -> float:
     except (ValueError, ZeroDivisionError, OverflowError):
         pass
     raise InputError(
-        f"{place}: {shorten(text)} is not an angle; write radians as a number, or text such as '90 deg', "
-        "'0.5 rad', 'pi/2' or '-3*pi/4'."
+        f"{shorten(text)} is not an angle; write radians as a number, or text such as '90 "
+        "deg', '0.5 rad', 'pi/2' or '-3*pi/4'.",
+        place,
     )
 
 

@@ -38,10 +38,10 @@ def refuse_other_format(document: Mapping[str, Any], name: str, wanted: str) -> 
     said = document.get("schema")
     if said is None:
         what = FORMATS[_kind(wanted)].what
-        raise InputError(f"{name}: not {what}: expected the first line schema = {wanted!r}.")
+        raise InputError(f"not {what}: expected the first line schema = {wanted!r}.", name)
     if said != wanted:
         hint = f" {suggest(said, (wanted,))}" if isinstance(said, str) else ""
-        raise InputError(f"{name}, schema: expected {wanted!r}, got {shorten(said)}.{hint}")
+        raise InputError(f"expected {wanted!r}, got {shorten(said)}.{hint}", name, "schema")
 
 
 def refuse_known_format(document: Mapping[str, Any], name: str, wanted: str) -> None:
@@ -51,7 +51,7 @@ def refuse_known_format(document: Mapping[str, Any], name: str, wanted: str) -> 
     found = _STUDY if said is None and document.keys() >= OF_STUDY else FORMATS.get(_kind(said), expected)
     if found is not expected:
         readers = f"{found.function} and '{found.command}' read".replace("FILE", name)
-        raise InputError(f"{name}: expected {expected.what}, got {found.what}, which {readers}.")
+        raise InputError(f"expected {expected.what}, got {found.what}, which {readers}.", name)
 
 
 def _kind(said: object) -> str:

@@ -62,8 +62,9 @@ def write_archive(
     size = sum(array.nbytes for array in entries.values())
     if size > MAX_BYTES - MAX_DIRECTORY or len(text) > MAX_HEADER or len(entries) > MAX_ENTRIES:
         raise InputError(
-            f"{Path(path).name}: {size // 1_000_000} MB in {len(entries)} arrays exceed the limit "
-            f"of {MAX_BYTES // 1_000_000} MB for an .npz file; save fewer samples, or as .parquet."
+            f"{size // 1000000} MB in {len(entries)} arrays exceed the limit of "
+            f"{MAX_BYTES // 1000000} MB for an .npz file; save fewer samples, or as .parquet.",
+            Path(path).name,
         )
     with replacing(path) as stream:
         np.savez(stream, **entries)  # type: ignore[arg-type]
@@ -77,7 +78,7 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     try:
         if not where.is_file():
             raise InputError(
-                f"{where}: {'a folder, not a file' if where.is_dir() else 'no such file'}. Check the path."
+                f"{'a folder, not a file' if where.is_dir() else 'no such file'}. Check the path.", where
             )
         with where.open("rb") as stream:
             entries = {
@@ -105,7 +106,7 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
 def pack(value: Any, arrays: Arrays, depth: int = 0) -> Any:
     """Convert a value to JSON; arrays in it are moved to `arrays` and replaced by placeholders."""
     if depth > MAX_DEPTH:
-        raise InputError(f"checkpoint: nested deeper than {MAX_DEPTH}.")
+        raise InputError(f"nested deeper than {MAX_DEPTH}.", "checkpoint")
     if isinstance(value, np.ndarray):
         name = f"array_{len(arrays)}"
         arrays[name] = _plain(value, name)
@@ -119,8 +120,8 @@ def pack(value: Any, arrays: Arrays, depth: int = 0) -> Any:
     if isinstance(value, Mapping) and all(isinstance(key, str) and key != ARRAY for key in value):
         return {key: pack(item, arrays, depth + 1) for key, item in value.items()}
     raise InputError(
-        "checkpoint: expected numbers, text, lists, arrays and tables with names as keys, "
-        f"got {shorten(value)}."
+        f"expected numbers, text, lists, arrays and tables with names as keys, got {shorten(value)}.",
+        "checkpoint",
     )
 
 
@@ -139,7 +140,7 @@ def _plain(array: NDArray[Any], name: str) -> NDArray[Any]:
     """The array in file layout: C order, little-endian."""
     low = np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
     if low.dtype.str not in TYPES:
-        raise InputError(f"{name}: expected an array of numbers, got one of {shorten(str(array.dtype))}.")
+        raise InputError(f"expected an array of numbers, got one of {shorten(str(array.dtype))}.", name)
     return low
 
 
@@ -147,7 +148,7 @@ def _members(stream: Any, where: str) -> dict[str, bytes]:
     """The bytes of every entry, after a check of the total size."""
     size = stream.seek(0, os.SEEK_END)
     if size > MAX_BYTES:
-        raise InputError(f"{where}: larger than the {MAX_BYTES // 1_000_000} MB allowed for such a file.")
+        raise InputError(f"larger than the {MAX_BYTES // 1000000} MB allowed for such a file.", where)
     stream.seek(max(0, size - END.size))
     mark, _, _, _, count, directory, _, _ = END.unpack(stream.read(END.size))
     if mark != b"PK\x05\x06" or count > MAX_ENTRIES or directory > MAX_DIRECTORY:
@@ -184,6 +185,6 @@ def _array(data: bytes, name: str, where: str) -> NDArray[Any]:
 
 def _damaged(where: str, why: str) -> InputError:
     return InputError(
-        f"{where}: not an archive of forearm or numpy.savez, or damaged: {shorten(why, 200)}. Save it "
-        "again as .npz."
+        f"not an archive of forearm or numpy.savez, or damaged: {shorten(why, 200)}. Save it again as .npz.",
+        where,
     )

@@ -34,12 +34,12 @@ def opened(path: Path, pipes: bool = False) -> BinaryIO:
     try:
         if path.is_dir() or not path.exists():
             what = "a folder, not a file" if path.is_dir() else "no such file"
-            raise InputError(f"{path}: {what}. Check the path.")
+            raise InputError(f"{what}. Check the path.", path)
         if not pipes and not path.is_file():
-            raise InputError(f"{path}: a pipe or a device; only CSV logs can be read from one.")
+            raise InputError("a pipe or a device; only CSV logs can be read from one.", path)
         return path.open("rb")
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
-        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+        raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}.", path) from error
 
 
 def read_bytes(path: Path, limit: int) -> bytes:
@@ -48,9 +48,9 @@ def read_bytes(path: Path, limit: int) -> bytes:
         try:
             data = stream.read(limit + 1)
         except OSError as error:
-            raise InputError(f"{path}: cannot be read: {error.strerror or error}.") from error
+            raise InputError(f"cannot be read: {error.strerror or error}.", path) from error
     if len(data) > limit:
-        raise InputError(f"{path}: larger than the {limit // 1_000_000} MB allowed for such a file.")
+        raise InputError(f"larger than the {limit // 1000000} MB allowed for such a file.", path)
     return data
 
 
@@ -59,14 +59,14 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(read_bytes(path, MAX_JSON_BYTES))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path.name}: not valid JSON: {str(error)[:200]}.") from error
+        raise InputError(f"not valid JSON: {str(error)[:200]}.", path.name) from error
 
 
 def read_json_table(path: Path, keys: str) -> dict[str, Any]:
     """The table in a JSON file; otherwise the error names `keys`."""
     found = read_json(path)
     if not isinstance(found, dict):
-        raise InputError(f"{path.name}: expected a table with {keys} as keys, got {shorten(found)}.")
+        raise InputError(f"expected a table with {keys} as keys, got {shorten(found)}.", path.name)
     return found
 
 
@@ -75,8 +75,8 @@ def beside(path: Path, name: str) -> Path:
     relative = Path(name)
     if relative.is_absolute() or ".." in relative.parts or not relative.parts or "\0" in name:
         raise InputError(
-            f"{path.name}: {name!r} must be a relative path below the folder of this file; copy "
-            "or link the file there."
+            f"{name!r} must be a relative path below the folder of this file; copy or link the file there.",
+            path.name,
         )
     return path.parent / relative
 
@@ -90,15 +90,15 @@ def parse_toml(data: bytes, name: str) -> dict[str, Any]:
     """The tables of TOML text; `name` is used in messages."""
     bare = STRING_OR_COMMENT.sub(lambda found: b"" if found[0].startswith(b"#") else b"s", data)
     if DOTTED_KEY.search(bare):
-        raise InputError(f"{name}: a key with more than {MAX_DOTS} dotted parts; no valid key has as many.")
+        raise InputError(f"a key with more than {MAX_DOTS} dotted parts; no valid key has as many.", name)
     try:
         return tomllib.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise InputError(f"{name}: not UTF-8 text (byte {error.start}). Is this a TOML file?") from error
+        raise InputError(f"not UTF-8 text (byte {error.start}). Is this a TOML file?", name) from error
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{name}: not valid TOML: {str(error)[:200]}.") from error
+        raise InputError(f"not valid TOML: {str(error)[:200]}.", name) from error
     except (RecursionError, ValueError) as error:  # nested too deep, or an integer with thousands of digits
-        raise InputError(f"{name}: cannot be read as TOML: {str(error)[:200]}.") from error
+        raise InputError(f"cannot be read as TOML: {str(error)[:200]}.", name) from error
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -131,7 +131,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         os.replace(temporary, target)
         temporary = None
     except OSError as error:
-        raise InputError(f"{target}: cannot be written: {error.strerror or error}.") from error
+        raise InputError(f"cannot be written: {error.strerror or error}.", target) from error
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)

@@ -61,16 +61,16 @@ def parse_xml(data: bytes, name: str, max_of_tag: dict[str, int] | None = None) 
         line = parser.CurrentLineNumber
         if count > MAX_ELEMENTS:
             raise InputError(
-                f"{name}, line {line}: more than {MAX_ELEMENTS} elements; the file is too large."
+                f"more than {MAX_ELEMENTS} elements; the file is too large.", name, f"line {line}"
             )
         if len(stack) >= MAX_DEPTH:
-            raise InputError(f"{name}, line {line}: elements nested deeper than {MAX_DEPTH}.")
+            raise InputError(f"elements nested deeper than {MAX_DEPTH}.", name, f"line {line}")
         limit = (max_of_tag or {}).get(tag)
         if limit is not None:
             seen[tag] = seen.get(tag, 0) + 1
             if seen[tag] > limit:
                 raise InputError(
-                    f"{name}, line {line}: more than {limit} <{tag}> elements; the file is too large."
+                    f"more than {limit} <{tag}> elements; the file is too large.", name, f"line {line}"
                 )
         element = Element(tag, attributes, line, name)
         (stack[-1].children if stack else roots).append(element)
@@ -85,8 +85,10 @@ def parse_xml(data: bytes, name: str, max_of_tag: dict[str, int] | None = None) 
 
     def doctype(*_args: object) -> None:
         raise InputError(
-            f"{name}, line {parser.CurrentLineNumber}: a document type declaration (<!DOCTYPE ...>) is not "
-            "allowed, as it can define entities; remove it."
+            "a document type declaration (<!DOCTYPE ...>) is not allowed, as it can define "
+            "entities; remove it.",
+            name,
+            f"line {parser.CurrentLineNumber}",
         )
 
     parser.StartElementHandler = start
@@ -99,10 +101,10 @@ def parse_xml(data: bytes, name: str, max_of_tag: dict[str, int] | None = None) 
     except expat.ExpatError as error:
         what = expat.ErrorString(error.code)
         raise InputError(
-            f"{name}, line {error.lineno}, column {error.offset + 1}: not valid XML: {what}."
+            f"not valid XML: {what}.", name, f"line {error.lineno}", f"column {error.offset + 1}"
         ) from error
     except (ValueError, LookupError) as error:  # an encoding unknown to expat or Python
-        raise InputError(f"{name}: cannot be read as XML: {shorten(str(error))}.") from error
+        raise InputError(f"cannot be read as XML: {shorten(str(error))}.", name) from error
     return roots[0]
 
 
@@ -123,9 +125,9 @@ def number(text: str, what: str, where: str, largest: float) -> float:
     """The finite number in an attribute or text; `what` and `where` name it in messages."""
     value = number_in(text)
     if value is None:
-        raise InputError(f"{where}: {what} must be a number, got {shorten(text)}.")
+        raise InputError(f"{what} must be a number, got {shorten(text)}.", where)
     if not math.isfinite(value):
-        raise InputError(f"{where}: {what} must be finite, got {shorten(text)}.")
+        raise InputError(f"{what} must be finite, got {shorten(text)}.", where)
     if abs(value) > largest:
-        raise InputError(f"{where}: {what} must not exceed {largest:g}, got {shorten(text)}.")
+        raise InputError(f"{what} must not exceed {largest:g}, got {shorten(text)}.", where)
     return value

@@ -73,8 +73,9 @@ class BaseParameters:
         given = as_floats(standard, "standard")
         if given.shape != self.standard.shape:
             raise InputError(
-                f"standard: expected {len(self.standard)} numbers, in the order of "
-                f"standard_names, got shape {given.shape}."
+                f"expected {len(self.standard)} numbers, in the order of standard_names, got "
+                f"shape {given.shape}.",
+                "standard",
             )
         return np.asarray(self.matrix @ given, dtype=np.float64)
 

@@ -107,14 +107,14 @@ def _slide(chain: Chain, i: int, how: str) -> Array:
     steps = [chain.segments[c].l[2] for c in chain.children()[i]]
     if how == "next" and s.revolute and steps and not is_zero(steps[0]):
         return np.array([0.0, 0.0, steps[0]], dtype=object)
-    raise ModelError(f"plan: the origin of segment {i} cannot be moved to {how!r}.")
+    raise ModelError(f"the origin of segment {i} cannot be moved to {how!r}.", "plan")
 
 
 def rolled(chain: Chain, i: int) -> Chain:
     """Segment i, a leaf, with its frame rotated about its axis so that hy vanishes."""
     s = chain.segments[i]
     if chain.children()[i] or not s.revolute or is_zero(s.h[1]) or not all(isinstance(x, float) for x in s.h):
-        raise ModelError(f"plan: the frame of segment {i} cannot be rolled.")
+        raise ModelError(f"the frame of segment {i} cannot be rolled.", "plan")
     angle = atan2(s.h[1], s.h[0])
     m, h, J = moved(s.m, s.h, s.J, rotation_z(angle).T, np.zeros(3))
     h[1] = 0.0
@@ -127,7 +127,7 @@ def in_units(chain: Chain, unit: tuple[int, int], kept: Kept | None = None) -> C
     """
     length = chain.segments[unit[0]].l[unit[1]]
     if is_zero(length) or not all(s.revolute for s in chain.segments):
-        raise ModelError("plan: this length cannot be the unit.")
+        raise ModelError("this length cannot be the unit.", "plan")
     length = abs(length) if isinstance(length, float) else length
     kept = {} if kept is None else kept
     segments = [once(kept, _scaled, s, length) for s in chain.segments]

@@ -145,8 +145,8 @@ def solve_three(A: list[list[Scalar]], b: list[Scalar]) -> list[Any]:
         )
         if pivot is None or (isinstance(A[pivot][column], float) and abs(A[pivot][column]) < SMALLEST):
             raise ModelError(
-                "regrouping: the chosen moment does not depend on moments that can be moved across this "
-                "joint."
+                "the chosen moment does not depend on moments that can be moved across this joint.",
+                "regrouping",
             )
         order.append(pivot)
         for r in range(3):

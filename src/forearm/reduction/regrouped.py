@@ -88,8 +88,10 @@ def regrouped_arm(arm: Arm) -> RegroupedArm:
     """The equivalent arm with the fewest operations that the search finds."""
     if depends_on_load(arm):
         raise ModelError(
-            f"{arm.name!r}: the friction of its bearings or gears depends on forces that regrouping does not "
-            "preserve; use arm.rigid().regrouped(), or fa.compile(arm), which supports such friction."
+            "the friction of its bearings or gears depends on forces that regrouping does "
+            "not preserve; use arm.rigid().regrouped(), or fa.compile(arm), which supports "
+            "such friction.",
+            f"{arm.name!r}",
         )
     chain = chain_of(model_of(arm))
     plan = best_plan(chain)

@@ -59,7 +59,7 @@ def chosen_parameters(arm: Arm, asked: Iterable[str]) -> dict[str, float]:
         ]
         if not found:
             raise NameNotFound(
-                f"parameters: there is no {shorten(name)} in {arm.name!r}; {_why(arm, name, known)}"
+                f"there is no {shorten(name)} in {arm.name!r}; {_why(arm, name, known)}", "parameters"
             )
         wanted |= set(found)
     return {name: value for name, value in known.items() if name in wanted}

@@ -136,8 +136,7 @@ def run_tasks(
     state = [np.ravel(given) for given in states_of(work.arm, q=q, qd=qd, qdd=qdd)]
     if any(len(given) != len(left.chain) for given in state):
         raise InputError(
-            f"{work.arm.name}: expected one state, {len(left.chain)} numbers each; "
-            "call run_tasks once per row."
+            f"expected one state, {len(left.chain)} numbers each; call run_tasks once per row.", work.arm.name
         )
     if np.isnan(state).any():  # the tasks that would propagate it may have been eliminated
         return np.full(len(left.chain), np.nan)
@@ -168,11 +167,11 @@ def _complete(graph: TaskGraph, order: Sequence[int]) -> list[int]:
     for k, task in enumerate(graph.tasks):
         if count[k] != 1:
             raise InputError(
-                f"order: expected every task once; {task.name} is {'repeated' if count[k] else 'missing'}."
+                f"expected every task once; {task.name} is {'repeated' if count[k] else 'missing'}.", "order"
             )
     if len(count) > len(graph):
         odd = next(k for k in count if k not in range(len(graph)))
-        raise InputError(f"order: expected tasks from 0 to {len(graph) - 1}, got {shorten(odd)}.")
+        raise InputError(f"expected tasks from 0 to {len(graph) - 1}, got {shorten(odd)}.", "order")
     return list(order)
 
 

@@ -68,8 +68,9 @@ def traced_function(arm: Arm, function: str) -> Traced:
     traced = trace(Tracing(arm, {}), [wanted])
     if len(traced.graph) > MOST_OPERATIONS:
         raise InputError(
-            f"schedule: {function} of {arm.name!r} has more than {MOST_OPERATIONS} "
-            "operations; use an arm with fewer joints."
+            f"{function} of {arm.name!r} has more than {MOST_OPERATIONS} operations; use an "
+            "arm with fewer joints.",
+            "schedule",
         )
     return traced
 
@@ -128,7 +129,7 @@ def evaluated(
     missing = [name for name in used if name not in given]
     if missing:
         raise InputError(
-            f"evaluated: expected a number for every input; missing: {', '.join(map(repr, missing))}."
+            f"expected a number for every input; missing: {', '.join(map(repr, missing))}.", "evaluated"
         )
     leaves: dict[int, Any] = dict(graph.values) | {
         place: given[name] for place, name in graph.leaves.items() if name in given

@@ -44,7 +44,7 @@ def patterned_arm(
     """
     n = len(kinds)
     if len(centres) != n or len(ways) != n - 1 or len(twists) < n or set(kinds) - set("RP"):
-        raise InputError(f"{name}: {n} joints R or P need {n} centres, {n - 1} ways and {n} twists.")
+        raise InputError(f"{n} joints R or P need {n} centres, {n - 1} ways and {n} twists.", name)
     links, joints = [Link(name="link0")], []
     for i, kind in enumerate(kinds):
         com = _numbers(centres[i], 0.05 + 0.011 * i)

@@ -105,11 +105,11 @@ def violations_of_entries(
 def check_schedule(schedule: TaskSchedule, graph: TaskGraph, where: str) -> None:
     """Raise InputError unless this is a valid schedule of the graph."""
     if schedule.graph is not graph:
-        raise InputError(f"{where}: expected a schedule of division.graph, got one of another task graph.")
+        raise InputError("expected a schedule of division.graph, got one of another task graph.", where)
     wrong = violations(schedule)
     if wrong:
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-        raise InputError(f"{where}: invalid schedule: {wrong[0].message}{more}. See violations(schedule).")
+        raise InputError(f"invalid schedule: {wrong[0].message}{more}. See violations(schedule).", where)
 
 
 def _placed(graph: TaskGraph, k: int, processor: int, start: float) -> _Placed:

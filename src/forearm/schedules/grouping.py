@@ -40,7 +40,9 @@ class _Parts:
 def grouped(division: Division, size: float, costs: Costs | None = None) -> Division:
     """The same division in tasks of cost at most `size`, unless a single operation costs more."""
     if not is_number(size) or not 0.0 < size < math.inf:
-        raise InputError(f"size: expected a number above 0, the largest cost of a task, got {shorten(size)}.")
+        raise InputError(
+            f"expected a number above 0, the largest cost of a task, got {shorten(size)}.", "size"
+        )
     graph = division.graph
     parts = _Parts(
         {k: [k] for k in range(len(graph))},

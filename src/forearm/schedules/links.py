@@ -96,8 +96,10 @@ def chain_of(arm: Arm) -> SubtaskChain:
     model = model_of(arm)
     if not model.is_serial:
         raise ModelError(
-            f"subtasks: expected a serial arm, got {model.name!r}, a tree or an arm with mimicking joints; "
-            "schedule its generated code instead (without --subtasks, or forearm.schedules.automatic)."
+            f"expected a serial arm, got {model.name!r}, a tree or an arm with mimicking "
+            "joints; schedule its generated code instead (without --subtasks, or "
+            "forearm.schedules.automatic).",
+            "subtasks",
         )
     size = max((float(np.abs(v).max()) for b in model.bodies for v in (b.pb, b.pa, b.r)), default=0.0)
     links: list[SubtaskLink] = []

@@ -31,6 +31,6 @@ def schedule_by_rule(graph: TaskGraph | Layered, processors: int) -> TaskSchedul
 def by_layers(graph: TaskGraph, layers: Sequence[int], processors: int) -> TaskSchedule:
     """The rule with the given layers."""
     if len(layers) != len(graph):
-        raise InputError(f"{graph.name}: expected one layer per task, {len(graph)}, got {len(layers)}.")
+        raise InputError(f"expected one layer per task, {len(graph)}, got {len(layers)}.", graph.name)
     start, processor = listed(graph, processors, [-float(layer) for layer in layers])
     return TaskSchedule(graph, processors, tuple(start), tuple(processor), "rule")

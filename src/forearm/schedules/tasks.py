@@ -50,13 +50,13 @@ class TaskGraph:
     def __post_init__(self) -> None:
         if len(self.before) != len(self.tasks):
             raise InputError(
-                f"{self.name}: expected one list of predecessors per task, "
-                f"{len(self.tasks)}, got {len(self.before)}."
+                f"expected one list of predecessors per task, {len(self.tasks)}, got {len(self.before)}.",
+                self.name,
             )
         for k, earlier in enumerate(self.before):
             if any(not 0 <= e < k for e in earlier):
                 raise InputError(
-                    f"{self.name}, task {self.tasks[k].name}: it may depend only on tasks listed before it."
+                    "it may depend only on tasks listed before it.", self.name, f"task {self.tasks[k].name}"
                 )
 
     def __len__(self) -> int:

@@ -81,15 +81,15 @@ class Threaded:
         inputs = self.threads.traced.inputs
         if len(states) != len(inputs):
             raise InputError(
-                f"threads: expected the arguments {', '.join(a.name for a in inputs)}, got "
-                f"{len(states)} of them."
+                f"expected the arguments {', '.join(a.name for a in inputs)}, got {len(states)} of them.",
+                "threads",
             )
         arrays = [as_floats(state, a.name) for state, a in zip(states, inputs, strict=True)]
         many = arrays[0].ndim == len(inputs[0].shape) + 1
         rows = arrays[0].shape[:1] if many else ()
         for array, a in zip(arrays, inputs, strict=True):
             if array.shape != (*rows, *a.shape):
-                raise InputError(f"{a.name}: expected shape {(*rows, *a.shape)}, got {array.shape}.")
+                raise InputError(f"expected shape {(*rows, *a.shape)}, got {array.shape}.", a.name)
         return [np.ascontiguousarray(a if many else a[None]) for a in arrays], many
 
 
@@ -100,13 +100,16 @@ def _judge(causes: list[BaseException], status: list[int], patience: int) -> Non
             raise cause  # an interrupt is the caller's
     if causes:
         raise ForearmError(
-            f"threads: one of {len(status)} failed: {shorten(causes[0])}. Use fewer processors, or "
-            "the kernel on one thread."
+            f"one of {len(status)} failed: {shorten(causes[0])}. Use fewer processors, or the "
+            "kernel on one thread.",
+            "threads",
         ) from causes[0]
     if any(status):
         raise ForearmError(
-            f"threads: one of {len(status)} timed out waiting for another, after {patience} polls; the "
-            "machine is too busy for so many threads, or one of them was stopped. Use fewer processors."
+            f"one of {len(status)} timed out waiting for another, after {patience} polls; the "
+            "machine is too busy for so many threads, or one of them was stopped. Use fewer "
+            "processors.",
+            "threads",
         )
 
 
@@ -114,7 +117,7 @@ def compiled_threads(threads: Threads) -> Threaded:
     """Compile the threads to machine code in double precision."""
     if len(threads.steps) > MOST_THREADS:
         raise InputError(
-            f"threads: expected at most {MOST_THREADS}, got {len(threads.steps)}. Use fewer processors."
+            f"expected at most {MOST_THREADS}, got {len(threads.steps)}. Use fewer processors.", "threads"
         )
     names = [f"lane{k}" for k in range(len(threads.steps))]
     memory = loaded(object_code(module_of(threads, host("float64", 1), _has_pause())), names)

@@ -299,9 +299,9 @@ def _stretches(t0: float, t1: float, breakpoints: ArrayLike) -> list[tuple[float
     """Intervals (start, end) between the breakpoints inside (t0, t1)."""
     knots = as_floats(breakpoints, "breakpoints")
     if not (isfinite(t0) and isfinite(t1) and t1 > t0):
-        raise InputError(f"t0, t1: expected finite times with t1 > t0, got t0 = {t0:g}, t1 = {t1:g}.")
+        raise InputError(f"expected finite times with t1 > t0, got t0 = {t0:g}, t1 = {t1:g}.", "t0", "t1")
     if knots.ndim != 1 or np.isnan(knots).any():
-        raise InputError("breakpoints: expected a list of times without NaN.")
+        raise InputError("expected a list of times without NaN.", "breakpoints")
     inside = np.unique(knots[(knots > t0) & (knots < t1)]).tolist()
     return list(zip([t0, *inside], [*inside, t1], strict=True))
 

@@ -298,9 +298,11 @@ def check_periods(drive: Input, duration: float) -> None:
     period = drive.converter.period
     if duration / period * drive.arm.n > MOST_NUMBERS:
         raise InputError(
-            f"simulate: {duration:g} s contain {duration / period:.3g} converter periods of {period:g} s; "
-            f"of {drive.arm.n} joints at most {MOST_NUMBERS // drive.arm.n} are stored. Use a shorter "
-            "duration and continued=, or a longer period, or fixed steps with Sampling(record=...)."
+            f"{duration:g} s contain {duration / period:.3g} converter periods of {period:g} "
+            f"s; of {drive.arm.n} joints at most {MOST_NUMBERS // drive.arm.n} are stored. "
+            "Use a shorter duration and continued=, or a longer period, or fixed steps with "
+            "Sampling(record=...).",
+            "simulate",
         )
 
 

@@ -22,7 +22,7 @@ MOST_RECORD = 1_000_000  # steps between two samples: a run can be interrupted b
 def check_function(value: object, what: str, arguments: str) -> None:
     """Refuse a value that is neither None nor callable."""
     if value is not None and not callable(value):
-        raise InputError(f"{what}: expected a function of {arguments}, got {shorten(value)}.")
+        raise InputError(f"expected a function of {arguments}, got {shorten(value)}.", what)
 
 
 @dataclass(frozen=True)
@@ -129,8 +129,10 @@ def condition_of(until: Any) -> Condition | None:
             number = math.nan
         if math.isnan(number):
             raise InputError(
-                "Ending, until: expected a number, not NaN, or True or False at every state, got "
-                f"{shorten(value)} at t = {t:.9g} s."
+                "expected a number, not NaN, or True or False at every state, got "
+                f"{shorten(value)} at t = {t:.9g} s.",
+                "Ending",
+                "until",
             )
         return number
 

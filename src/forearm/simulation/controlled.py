@@ -55,8 +55,9 @@ class Run(Simulation):
         shape, saturated = self.q.shape, np.array(self.saturated, dtype=bool)
         if len(self.wanted) != 3 or len(self.measured) != 2 or saturated.shape != shape:
             raise InputError(
-                f"run: expected wanted (q, qd, qdd), measured (q, qd) and saturated, {shape} each, got "
-                f"{len(self.wanted)}, {len(self.measured)} and {saturated.shape}."
+                f"expected wanted (q, qd, qdd), measured (q, qd) and saturated, {shape} each, "
+                f"got {len(self.wanted)}, {len(self.measured)} and {saturated.shape}.",
+                "run",
             )
         saturated.flags.writeable = False
         fields = {
@@ -76,8 +77,9 @@ class Run(Simulation):
             return None
         if len(self.measured_motor) != 2:
             raise InputError(
-                f"run, measured_motor: expected positions and speeds, {shape} each, got "
-                f"{len(self.measured_motor)}."
+                f"expected positions and speeds, {shape} each, got {len(self.measured_motor)}.",
+                "run",
+                "measured_motor",
             )
         q, qd = (taken(x, shape, "measured_motor") for x in self.measured_motor)
         return q, qd

@@ -37,8 +37,8 @@ class EventFunction:
     def __post_init__(self) -> None:
         if self.direction not in (-1, 0, 1):
             raise InputError(
-                f"event {self.name!r}: direction must be -1 (falling), 0 or 1 (rising), got "
-                f"{shorten(self.direction)}."
+                f"direction must be -1 (falling), 0 or 1 (rising), got {shorten(self.direction)}.",
+                f"event {self.name!r}",
             )
 
 

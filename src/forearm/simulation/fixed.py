@@ -284,6 +284,7 @@ def check_record(arm: Arm, steps: int, record: int) -> None:
     """Refuse a run whose record would not fit into memory."""
     if (steps // record + 2) * arm.n > MOST_NUMBERS:
         raise InputError(
-            f"simulate: {steps} steps of {arm.n} joints are too many to record; record every tenth with "
-            "sampling=Sampling(record=10), or simulate in parts with continued=."
+            f"{steps} steps of {arm.n} joints are too many to record; record every tenth with "
+            "sampling=Sampling(record=10), or simulate in parts with continued=.",
+            "simulate",
         )

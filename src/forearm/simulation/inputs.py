@@ -149,7 +149,7 @@ def input_of(
     ]
     if len(given) > 1:
         raise InputError(
-            f"simulate: expected one of torque, voltage and controller, got {' and '.join(given)}."
+            f"expected one of torque, voltage and controller, got {' and '.join(given)}.", "simulate"
         )
     if controller is not None:
         check_function(controller, "simulate, controller", "(t, q, qd)")

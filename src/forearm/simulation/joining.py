@@ -25,7 +25,7 @@ def joined(before: Simulation, after: Simulation) -> Simulation:
         or (before.q[-1] != after.q[0]).any()
     ):
         raise InputError(
-            f"joined: {after!r} does not continue {before!r}; simulate it with continued= the first."
+            f"{after!r} does not continue {before!r}; simulate it with continued= the first.", "joined"
         )
 
     def put_together(a: Array, b: Array) -> Array:

@@ -102,16 +102,17 @@ def simulate_many(
     drive = drive.by_row(len(q), steps)
     if not all(np.isfinite(x).all() for x in (q, qd, *drive.inputs)):
         raise InputError(
-            "simulate_many: q0, qd0, torque and voltage must be finite; remove rows that are not."
+            "q0, qd0, torque and voltage must be finite; remove rows that are not.", "simulate_many"
         )
     is_plain = not (parameters or record is not None or figures or effort_limits) and drive.is_held
     is_single = is_plain and device == "cpu" and dtype == "float64"
     has_states = _has_own_states(arm, drive.by_voltage)
     if has_states and not is_single:
         raise InputError(
-            f"simulate_many: motors, bristles or currents of {arm.name!r} are states; with these only held "
+            f"motors, bristles or currents of {arm.name!r} are states; with these only held "
             "torques or voltages are supported, in float64 on the CPU. Use fa.simulate, or "
-            "the arm without elasticity, bristles and inductance."
+            "the arm without elasticity, bristles and inductance.",
+            "simulate_many",
         )
     if check_steps and not parameters:
         _warn(arm, method, step, q, drive.by_voltage)
@@ -128,9 +129,11 @@ def simulate_many(
     whole = [what for what, is_given in asks.items() if is_given]
     if rest and whole:
         raise InputError(
-            f"simulate_many, duration: expected a whole number of steps of {step:g} s because of "
-            f"{' and '.join(whole)}, got {duration!r} s. Use step={duration!r} / {steps + 1}, which divides "
-            f"it, or duration={(steps + 1) * step:.12g}."
+            f"expected a whole number of steps of {step:g} s because of {' and '.join(whole)}"
+            f", got {duration!r} s. Use step={duration!r} / {steps + 1}, which divides it, or "
+            f"duration={(steps + 1) * step:.12g}.",
+            "simulate_many",
+            "duration",
         )
     values = checked_rows(arm, parameters or {}, len(q))
     if (
@@ -161,8 +164,9 @@ def _states(
     for name, x in given.items():
         if x.ndim not in (1, 2) or x.shape[-1] != arm.n:
             raise InputError(
-                f"simulate_many, {name}: expected shape ({arm.n},) or (B, {arm.n}) for {arm.name!r}, got "
-                f"{x.shape}."
+                f"expected shape ({arm.n},) or (B, {arm.n}) for {arm.name!r}, got {x.shape}.",
+                "simulate_many",
+                name,
             )
     counts = {name: x.shape[:-1] for name, x in given.items()}
     counts |= {f"parameters, {name}": np.shape(x) for name, x in parameters.items()}
@@ -170,15 +174,16 @@ def _states(
     sizes = {name: size for name, size in found.items() if size != 1}
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{size} of {name}" for name, size in sizes.items())
-        raise InputError(f"simulate_many: expected the same number of rows everywhere, got {listed}.")
+        raise InputError(f"expected the same number of rows everywhere, got {listed}.", "simulate_many")
     law = drive.controller
     reference = () if law is None or law.reference is None else np.shape(law.reference)
     if not sizes and len(reference) == 2 and reference[0] != steps:
         sizes = found = {"controller, reference": reference[0]}
     if not found:
         raise InputError(
-            f"simulate_many: expected states (B, {arm.n}), or rows of parameters, inputs or gains; got one "
-            f"state. Give it as (1, {arm.n}), or use fa.simulate."
+            f"expected states (B, {arm.n}), or rows of parameters, inputs or gains; got one "
+            f"state. Give it as (1, {arm.n}), or use fa.simulate.",
+            "simulate_many",
         )
     count = next(iter(sizes.values()), 1)
     return np.broadcast_to(given["q0"], (count, arm.n)), np.broadcast_to(given["qd0"], (count, arm.n))

@@ -51,8 +51,9 @@ class Tableau:
         rows = [len(row) for row in self.a]
         if len(self.b) != stages or rows not in ([stages] * stages, list(range(stages))):
             raise InputError(
-                f"tableau {self.name!r}: expected one number per stage in c and b, and a full matrix a or "
-                "its rows below the diagonal."
+                "expected one number per stage in c and b, and a full matrix a or its rows "
+                "below the diagonal.",
+                f"tableau {self.name!r}",
             )
         sums: list[tuple[str, Number, Number]] = [
             (f"row {i + 1} of a", sum(row), self.c[i]) for i, row in enumerate(self.a)
@@ -64,7 +65,7 @@ class Tableau:
         for what, total, wanted in sums:
             if abs(float(total) - float(wanted)) > TABLEAU_ROUNDING:
                 raise InputError(
-                    f"tableau {self.name!r}: {what} must sum to {float(wanted):g}, got {float(total):g}."
+                    f"{what} must sum to {float(wanted):g}, got {float(total):g}.", f"tableau {self.name!r}"
                 )
 
     @cached_property

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm, check_arm
-from forearm.errors import ForearmError, InputError, shorten
+from forearm.errors import InputError, located, shorten
 from forearm.files.armfile_read import arm_from_document
 from forearm.files.armfile_write import to_document
 from forearm.reading.npz import read_archive, write_archive
@@ -41,13 +41,12 @@ def load_simulation(path: str | os.PathLike[str], arm: Arm | None = None) -> Sim
     check_ending(path, (".npz",), "a whole simulation (.csv and .parquet are tables for other programs)")
     header, arrays = read_archive(path)
     try:
-        if header["format"] != FORMAT:
-            raise InputError(f"this version reads {FORMAT!r}, got {shorten(header['format'])}.")
-        loaded = _simulation(header, arrays, _arm(header["arm"], arm))
-    except ForearmError as error:
-        raise InputError(f"{name}: {error}") from error
+        with located(name):
+            if header["format"] != FORMAT:
+                raise InputError(f"this version reads {FORMAT!r}, got {shorten(header['format'])}.")
+            loaded = _simulation(header, arrays, _arm(header["arm"], arm))
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise InputError(f"{name}: not a simulation, or damaged: {shorten(str(error), 200)}.") from error
+        raise InputError(f"not a simulation, or damaged: {shorten(str(error), 200)}.", name) from error
     return loaded
 
 
@@ -55,7 +54,7 @@ def _simulation(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], a
     events = tuple(Event(*event) for event in header["events"])
     for name, array in arrays.items():
         if array.dtype != np.float64:
-            raise InputError(f"{shorten(name)}: expected 64-bit numbers, got {array.dtype}.")
+            raise InputError(f"expected 64-bit numbers, got {array.dtype}.", shorten(name))
     is_controlled = "control" in header
     kind: type[Simulation] = Run if is_controlled else Simulation
     more: dict[str, Any] = _control(header["control"], arrays) if is_controlled else {}
@@ -93,7 +92,7 @@ def _arm(document: Any, given: Arm | None) -> Arm:
     """The arm in the file, or the given one if its parameters are the same."""
     check_kind(document, dict, "arm")
     if "parts" in document:
-        raise InputError("arm: expected its parameters here, not a file of parts.")
+        raise InputError("expected its parameters here, not a file of parts.", "arm")
     kept = arm_from_document(document, "arm")
     if given is None:
         return kept

@@ -166,7 +166,7 @@ class Simulation:
         samples = np.size(self.t)
         t = taken(self.t, (samples,), "t")
         if not samples or not np.isfinite(t).all() or (np.diff(t) < 0.0).any():
-            raise InputError("simulation, t: expected at least one time, all finite and non-decreasing.")
+            raise InputError("expected at least one time, all finite and non-decreasing.", "simulation", "t")
         object.__setattr__(self, "t", t)
         for name in ("q", "qd"):
             object.__setattr__(self, name, taken(getattr(self, name), (samples, self.arm.n), name))
@@ -310,7 +310,7 @@ def taken(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
         else as_floats(value, f"simulation, {what}")
     )
     if array.shape != shape:
-        raise InputError(f"simulation, {what}: expected shape {shape}, got {array.shape}.")
+        raise InputError(f"expected shape {shape}, got {array.shape}.", "simulation", what)
     view = array.view()
     view.flags.writeable = False
     return view

@@ -103,4 +103,4 @@ def _refuse(name: str, x: Any, wrong: Any, why: str) -> None:
 
 def _say(name: str, row: int | None, why: str) -> NoReturn:
     where = "" if row is None else f", row {row}"
-    raise InputError(f"parameters, {name}{where}: {why}")
+    raise InputError(f"{why}", "parameters", f"{name}{where}")

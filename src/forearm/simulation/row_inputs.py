@@ -81,7 +81,7 @@ def row_inputs(arm: Arm, given: Mapping[str, Any], steps: int, step: float) -> R
     named = {name: x for name, x in given.items() if x is not None}
     if len(named) > 1:
         raise InputError(
-            f"simulate_many: expected one of torque, voltage and controller, got {' and '.join(named)}."
+            f"expected one of torque, voltage and controller, got {' and '.join(named)}.", "simulate_many"
         )
     for name, x in named.items():
         if name == "controller":
@@ -104,8 +104,10 @@ def _check_shape(name: str, shape: tuple[int, ...], n: int, steps: int) -> None:
     is_held = not shape or (len(shape) <= 2 and shape[-1] == n)
     if not is_held and not (len(shape) == 3 and shape[1] in (1, steps) and shape[2] == n):
         raise InputError(
-            f"simulate_many, {name}: expected shape ({n},) or (B, {n}) held, or (1, {steps}, {n}) or "
-            f"(B, {steps}, {n}) by step, got {shape}."
+            f"expected shape ({n},) or (B, {n}) held, or (1, {steps}, {n}) or (B, {steps}, {n}"
+            f") by step, got {shape}.",
+            "simulate_many",
+            name,
         )
 
 

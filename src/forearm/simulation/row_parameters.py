@@ -57,8 +57,10 @@ def open_names(arm: Arm, names: Iterable[str]) -> tuple[str, ...]:
     for name in asked:
         if name not in chosen:
             raise InputError(
-                f"parameters: {name!r} is a group of parameters; name one of them, such as "
-                f"{next(x for x in chosen if x.startswith(name) or name in ('all', 'drives'))!r}."
+                f"{name!r} is a group of parameters; name one of them, such as "
+                f"{next(x for x in chosen if x.startswith(name) or name in ('all', 'drives'))!r}"
+                ".",
+                "parameters",
             )
     for link in _loads(arm, given):
         asked += _changed(arm, link, frozenset(given))
@@ -108,8 +110,9 @@ def checked_rows(arm: Arm, given: Mapping[str, ArrayLike], count: int) -> dict[s
         array = np.asarray(value) if is_plain else as_floats(value, f"parameters, {name}")
         if array.shape not in ((), (count,)):
             raise InputError(
-                f"parameters, {name}: expected a number, or one for each of the {count} rows, got shape "
-                f"{array.shape}."
+                f"expected a number, or one for each of the {count} rows, got shape {array.shape}.",
+                "parameters",
+                name,
             )
         values[name] = array
     check_rows(arm, values)
@@ -146,8 +149,9 @@ def _loads(arm: Arm, names: Iterable[str]) -> dict[str, list[str]]:
         body = next((x for x in known if name.startswith(f"{x}.") and name[len(x) + 1 :] in BODY), None)
         if body is None:
             raise NameNotFound(
-                f"parameters: no payload or counterweight of {arm.name!r} has a parameter {name!r}; "
-                f"{suggest(name, added_body_names(arm))}"
+                f"no payload or counterweight of {arm.name!r} has a parameter {name!r}; "
+                f"{suggest(name, added_body_names(arm))}",
+                "parameters",
             )
         bodies.setdefault(body, set()).add(name)
     made: dict[str, list[str]] = {}
@@ -155,8 +159,9 @@ def _loads(arm: Arm, names: Iterable[str]) -> dict[str, list[str]]:
         if body in bodies:
             if f"{body}.mass" not in bodies[body]:
                 raise InputError(
-                    f"parameters, {sorted(bodies[body])[0]}: a body without mass changes nothing; give "
-                    f"{body}.mass too."
+                    f"a body without mass changes nothing; give {body}.mass too.",
+                    "parameters",
+                    sorted(bodies[body])[0],
                 )
             made.setdefault(known[body][0], []).append(body)
     return made

@@ -114,8 +114,9 @@ def simulate(
         check_function(progress, "simulate, progress", "(done, total, what)")
     if motor0 is not None and continued is not None:
         raise InputError(
-            "simulate, motor0: with continued= the motors continue from their last state; give only one of "
-            "the two."
+            "with continued= the motors continue from their last state; give only one of the two.",
+            "simulate",
+            "motor0",
         )
     simulator = simulator_of(
         arm,

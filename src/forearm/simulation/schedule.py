@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm, check_arm
-from forearm.errors import IgnoredWarning, InputError, shorten, suggest
+from forearm.errors import IgnoredWarning, InputError, located, shorten, suggest
 from forearm.logs.block import RowBlock, TextRows
 from forearm.logs.columns import Columns, listed, recognised
 from forearm.logs.motion import MotionLog
@@ -70,8 +70,8 @@ class Schedule:
         values = as_floats(self.values, "schedule, values")
         if times.ndim != 1 or not times.size or values.ndim != 2 or len(values) != len(times):
             raise InputError(
-                "schedule: expected at least one time, (K,), and values (K, n), got "
-                f"{times.shape} and {values.shape}."
+                f"expected at least one time, (K,), and values (K, n), got {times.shape} and {values.shape}.",
+                "schedule",
             )
         times = frozen_array(times, times.shape, "schedule, times")
         values = frozen_array(values, values.shape, "schedule, values")
@@ -79,15 +79,17 @@ class Schedule:
         if late.size:
             k = int(late[0])
             raise InputError(
-                f"schedule, times: expected increasing times, got {float(times[k + 1])!r} s (number "
-                f"{k + 2}) after {float(times[k])!r} s."
+                f"expected increasing times, got {float(times[k + 1])!r} s (number {k + 2}) "
+                f"after {float(times[k])!r} s.",
+                "schedule",
+                "times",
             )
         joints = tuple(self.joints)
         for name in joints:
             check_name(name, "joint")
         if joints and len(joints) != values.shape[1]:
             raise InputError(
-                f"schedule: {values.shape[1]} columns of values, but {len(joints)} names of joints."
+                f"{values.shape[1]} columns of values, but {len(joints)} names of joints.", "schedule"
             )
         for name, value in (("times", times), ("values", values), ("joints", joints)):
             object.__setattr__(self, name, value)
@@ -102,7 +104,9 @@ class Schedule:
         """
         row = as_floats(values, "schedule, values")
         if row.ndim != 1:
-            raise InputError(f"schedule, values: expected one value per joint, (n,), got shape {row.shape}.")
+            raise InputError(
+                f"expected one value per joint, (n,), got shape {row.shape}.", "schedule", "values"
+            )
         return cls(times=np.array([check_number(start, "schedule, start")]), values=row[None])
 
     @classmethod
@@ -136,13 +140,10 @@ class Schedule:
         rows = np.concatenate(blocks) if blocks else np.empty((0, 1 + arm.n))
         if not len(rows):
             raise InputError(
-                f"{log.name}: no row of numbers after the header; at least one time with its values is "
-                "needed."
+                "no row of numbers after the header; at least one time with its values is needed.", log.name
             )
-        try:
+        with located(log.name):
             return cls(times=rows[:, 0], values=rows[:, 1:], how=how, joints=names, quantity=quantity)
-        except InputError as error:
-            raise InputError(f"{log.name}: {error}") from error
 
     @classmethod
     def of_log(cls, log: MotionLog, quantity: Quantity) -> Schedule:
@@ -155,7 +156,7 @@ class Schedule:
         values = log.tau if quantity == "torque" else log.voltage
         if values is None:
             raise InputError(
-                f"{log.name}: no {quantity} of the joints; it has {', '.join(log.blocks) or 'nothing'}."
+                f"no {quantity} of the joints; it has {', '.join(log.blocks) or 'nothing'}.", log.name
             )
         return cls(times=log.t, values=values, how="linear", joints=log.joints, quantity=quantity)
 
@@ -176,13 +177,15 @@ class Schedule:
         if self.n != arm.n or (self.joints and self.joints != names):
             found = ", ".join(self.joints[:12]) or f"{self.n} without names"
             raise InputError(
-                f"schedule: {arm.name!r} has {arm.n} joints ({', '.join(names[:12])}), the schedule is for "
-                f"{found}. Read it for this arm."
+                f"{arm.name!r} has {arm.n} joints ({', '.join(names[:12])}), the schedule is "
+                f"for {found}. Read it for this arm.",
+                "schedule",
             )
         if self.quantity not in (None, quantity):
             raise InputError(
-                f"schedule: expected a {quantity} in its columns, got a {self.quantity} in each; "
-                "rename or convert them."
+                f"expected a {quantity} in its columns, got a {self.quantity} in each; rename "
+                "or convert them.",
+                "schedule",
             )
 
     def value(self, t: float) -> Array:
@@ -203,12 +206,14 @@ class Schedule:
         """The values (m, n) at times (m,), in any order."""
         at = as_floats(ts, "schedule, times asked for")
         if at.ndim != 1:
-            raise InputError(f"schedule: expected times (m,), got shape {at.shape}.")
+            raise InputError(f"expected times (m,), got shape {at.shape}.", "schedule")
         outside = ~(at >= self.times[0]) | np.isinf(at)
         if outside.any():
             raise InputError(
-                f"schedule: it begins at {float(self.times[0])!r} s, so it has no value at "
-                f"{float(at[outside][0])!r} s. Give it a row for the time at which the simulation starts."
+                f"it begins at {float(self.times[0])!r} s, so it has no value at "
+                f"{float(at[outside][0])!r} s. Give it a row for the time at which the "
+                "simulation starts.",
+                "schedule",
             )
         before = np.searchsorted(self.times, at, side="right") - 1
         if self.how == "hold" or len(self.times) == 1:
@@ -246,9 +251,10 @@ class Schedule:
         periods = duration / period
         if periods * max(self.n, 1) > MAX_NUMBERS:
             raise InputError(
-                f"schedule: {duration:g} s in periods of {period:g} s are {periods:.4g} samples of "
-                f"{self.n} joints; at most {MAX_NUMBERS} numbers are supported. Use a longer period, or "
-                "sample in parts."
+                f"{duration:g} s in periods of {period:g} s are {periods:.4g} samples of "
+                f"{self.n} joints; at most {MAX_NUMBERS} numbers are supported. Use a longer "
+                "period, or sample in parts.",
+                "schedule",
             )
         return self.held_at(start + period * np.arange(max(math.ceil(periods - REACHED), 0)), period)
 
@@ -275,8 +281,9 @@ class Schedule:
             if all({joint for joint, _ in meanings.get(name, ())} == {i} for i, name in enumerate(names)):
                 return names
         raise InputError(
-            f"schedule: joints called {shorten(joints)} cannot be told apart in a file by name or "
-            "by number; rename them."
+            f"joints called {shorten(joints)} cannot be told apart in a file by name or by "
+            "number; rename them.",
+            "schedule",
         )
 
     def __repr__(self) -> str:
@@ -323,9 +330,9 @@ def _places_in(
             raise
     if len(asked) > 1:
         raise InputError(
-            f"{where}: the file has torques and voltages; choose which of them drive the arm: quantity "
-            "'torque' or "
-            "'voltage' (--torque-file or --voltage-file)."
+            "the file has torques and voltages; choose which of them drive the arm: quantity "
+            "'torque' or 'voltage' (--torque-file or --voltage-file).",
+            where,
         )
     places = [found[asked[0], i].place for i in range(len(joints))]
     ignored = [name for k, name in enumerate(header) if k not in {time[0], *places}]
@@ -347,34 +354,35 @@ def _places(
             meant[joint] = None if (joint, None) in meanings[name] else quantity
         if not meant:
             known = suggest(name, dict.fromkeys([*joints, *meanings]))
-            raise InputError(f"{where}, column {shorten(name)}: no such joint; {known} {_allowed(joints)}")
+            raise InputError(f"no such joint; {known} {_allowed(joints)}", where, f"column {shorten(name)}")
         if len(meant) > 1:
             raise InputError(
-                f"{where}, column {shorten(name)}: ambiguous: it may mean one joint by name and another by "
-                "number. "
-                f"Name all columns by number, such as {_spelled('u', joints)}, or rename the joint."
+                "ambiguous: it may mean one joint by name and another by number. Name all "
+                f"columns by number, such as {_spelled('u', joints)}, or rename the joint.",
+                where,
+                f"column {shorten(name)}",
             )
         joint, quantity = meant.popitem()
         if joint in found:
-            raise InputError(
-                f"{where}: {header[found[joint]]!r} and {name!r} are the same column; remove one."
-            )
+            raise InputError(f"{header[found[joint]]!r} and {name!r} are the same column; remove one.", where)
         found[joint] = place
         if quantity:
             quantities[quantity] = name
     if len(quantities) > 1:
         raise InputError(
-            f"{where}: {' and '.join(map(repr, quantities.values()))}: a schedule holds voltages or "
-            "torques, not both."
+            f"{' and '.join(map(repr, quantities.values()))}: a schedule holds voltages or "
+            "torques, not both.",
+            where,
         )
     missing = [name for i, name in enumerate(joints) if i not in found]
     if -1 not in found:
-        raise InputError(f"{where}: no time column; name it t, in s. {_allowed(joints)}")
+        raise InputError(f"no time column; name it t, in s. {_allowed(joints)}", where)
     if missing:
         more = f" and {len(missing) - 12} more" if len(missing) > 12 else ""
         raise InputError(
-            f"{where}: every joint needs a column; missing: {', '.join(map(shorten, missing[:12]))}{more}. "
-            f"A joint without drive has zeros. {_allowed(joints)}"
+            f"every joint needs a column; missing: {', '.join(map(shorten, missing[:12]))}"
+            f"{more}. A joint without drive has zeros. {_allowed(joints)}",
+            where,
         )
     return found[-1], [found[i] for i in range(len(joints))], next(iter(quantities), None)
 
@@ -390,14 +398,17 @@ def _rows(log: Log, places: tuple[int, ...]) -> Iterator[Array]:
             k = int(late[0])
             before = last if k == 0 else float(rows[k - 1, 0])
             raise InputError(
-                f"{log.name}, {_line(block, count, k)}, column {log.header[places[0]]!r}: times must "
-                f"increase, got {float(rows[k, 0])!r} after {before!r}. Sort the rows and remove duplicates."
+                f"times must increase, got {float(rows[k, 0])!r} after {before!r}. Sort the "
+                "rows and remove duplicates.",
+                log.name,
+                _line(block, count, k),
+                f"column {log.header[places[0]]!r}",
             )
         last = float(rows[-1, 0])
         count += len(rows)
         if count * len(places) > MAX_NUMBERS:
             raise InputError(
-                f"{log.name}: more than the {MAX_NUMBERS} numbers allowed in a schedule; split the file."
+                f"more than the {MAX_NUMBERS} numbers allowed in a schedule; split the file.", log.name
             )
         yield rows
 

@@ -117,19 +117,21 @@ def beginning(
     q, qd = states_of(arm, q0=q0, qd0=qd0)
     if q.ndim != 1:
         raise InputError(
-            f"simulate: expected one state, ({arm.n},), got {q.shape}; use simulate_many for many."
+            f"expected one state, ({arm.n},), got {q.shape}; use simulate_many for many.", "simulate"
         )
     for name, value in (("q0", q), ("qd0", qd)):
         if not np.isfinite(value).all():
-            raise InputError(f"simulate, {name}: every number must be finite, got {shorten(value.tolist())}.")
+            raise InputError(f"every number must be finite, got {shorten(value.tolist())}.", "simulate", name)
     if motor0 is None:
         return Start(0.0, simulator.at_rest_or_moving(*loaded(simulator, q[None], qd[None])))
     if not simulator.coordinates.rotors:
-        raise InputError(f"simulate, motor0: no joint of {arm.name!r} is elastic; omit it.")
+        raise InputError(f"no joint of {arm.name!r} is elastic; omit it.", "simulate", "motor0")
     if not isinstance(motor0, tuple | list) or len(motor0) != 2:
         raise InputError(
-            "simulate, motor0: expected a pair, positions and speeds of the motors over their gear ratios, "
-            f"got {shorten(motor0)}."
+            "expected a pair, positions and speeds of the motors over their gear ratios, got "
+            f"{shorten(motor0)}.",
+            "simulate",
+            "motor0",
         )
     theta, thetad = (
         as_finite(some, (arm.n,), f"simulate, motor0, {what}")
@@ -159,18 +161,24 @@ def going_on(arm: Arm, simulator: Simulator, continued: Simulation) -> Start:
     count = simulator.coordinates.count - len(simulator.coordinates.windings)
     if kept is None or np.shape(kept.get("q", ())) != (1, count):
         raise InputError(
-            "simulate, continued: expected a simulation of this arm with its checkpoint; .npz files store it."
+            "expected a simulation of this arm with its checkpoint; .npz files store it.",
+            "simulate",
+            "continued",
         )
     if not same_numbers(arm, continued.arm):
         raise InputError(
-            "simulate, continued: expected a simulation of this arm with its checkpoint, got one of "
-            f"{continued.arm.name!r}, whose parameters are not those of {arm.name!r}. Start a new one from "
-            "its last q and qd."
+            "expected a simulation of this arm with its checkpoint, got one of "
+            f"{continued.arm.name!r}, whose parameters are not those of {arm.name!r}. Start a "
+            "new one from its last q and qd.",
+            "simulate",
+            "continued",
         )
     if not continued.ok:
         raise InputError(
-            f"simulate, continued: that run failed: {continued.message}. Start a new one before that, from "
-            "its at(t), with shorter steps or tolerances."
+            f"that run failed: {continued.message}. Start a new one before that, from its "
+            "at(t), with shorter steps or tolerances.",
+            "simulate",
+            "continued",
         )
     current = None if "current" not in kept else _array(kept, "current", np.shape(kept["current"]))
     usual = simulator.at_rest_or_moving(*_with_currents(simulator, kept, count, current))
@@ -243,7 +251,7 @@ def _number(kept: Mapping[str, Any], name: str) -> float:
 
 def _damaged(name: str) -> InputError:
     return InputError(
-        f"simulate, continued: {name} of the checkpoint is damaged; simulate from the start again."
+        f"{name} of the checkpoint is damaged; simulate from the start again.", "simulate", "continued"
     )
 
 
@@ -258,7 +266,7 @@ def from_zero(clock: Clock) -> tuple[Clock, float]:
     t, step = float(clock.times(0)[0]), clock.step
     if not abs(t / step) <= MOST_COUNTED:
         raise InputError(
-            f"simulate, step: {step:g} s is too short to be counted from 0 to {t:g} s; use a longer one."
+            f"{step:g} s is too short to be counted from 0 to {t:g} s; use a longer one.", "simulate", "step"
         )
     nearest = round(t / step)
     if is_same(nearest * step, t, step):
@@ -277,8 +285,9 @@ def whole_steps(duration: float, step: float) -> tuple[int, float]:
     count = duration / step
     if not count <= MOST_STEPS:
         raise InputError(
-            f"simulate: {duration:g} s in steps of {step:g} s are {count:.3g} steps; at most {MOST_STEPS:g} "
-            "are supported. Use longer steps, or a shorter duration."
+            f"{duration:g} s in steps of {step:g} s are {count:.3g} steps; at most "
+            f"{MOST_STEPS:g} are supported. Use longer steps, or a shorter duration.",
+            "simulate",
         )
     steps = floor(count + min(1e-12 * count, 1e-3) + ROUNDING)
     rest = duration - steps * step
@@ -290,6 +299,6 @@ def held_steps(period: float, step: float) -> int:
     held = round(min(period / step, MOST_COUNTED))
     if held < 1 or abs(held * step - period) > 1e-9 * period:
         raise InputError(
-            f"simulate: the DAC's period {period:g} s must be a whole number of steps of {step:g} s."
+            f"the DAC's period {period:g} s must be a whole number of steps of {step:g} s.", "simulate"
         )
     return held

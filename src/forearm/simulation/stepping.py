@@ -71,15 +71,14 @@ def tolerance(rtol: float, atol_q: ArrayLike, atol_qd: ArrayLike, n: int) -> Tol
     """Validated tolerances: rtol at least 1e-14, atol above 0, one number or one per component."""
     if not 1e-14 <= rtol <= 0.1:
         raise InputError(
-            f"rtol: must lie between 1e-14 and 0.1, got {rtol:g}; rounding alone makes errors of 1e-16."
+            f"must lie between 1e-14 and 0.1, got {rtol:g}; rounding alone makes errors of 1e-16.", "rtol"
         )
     atol = np.empty((2, n))
     for row, given, name in zip(atol, (atol_q, atol_qd), ("atol_q", "atol_qd"), strict=True):
         value = as_floats(given, name)
         if value.shape not in ((), (n,)) or not np.all(np.isfinite(value)) or not np.all(value > 0.0):
             raise InputError(
-                f"{name}: expected a number above 0 or {n} of them, got "
-                f"{np.array2string(value, threshold=6)}."
+                f"expected a number above 0 or {n} of them, got {np.array2string(value, threshold=6)}.", name
             )
         row[:] = value
     return Tolerance(rtol, atol)

@@ -240,15 +240,15 @@ def summaries_of(asked: object, where: str) -> tuple[Summary, ...]:
     if isinstance(asked, str | Summary):
         asked = (asked,)
     if not isinstance(asked, list | tuple):
-        raise InputError(f"{where}: expected names of figures, or fa.Summary, got {shorten(asked)}.")
+        raise InputError(f"expected names of figures, or fa.Summary, got {shorten(asked)}.", where)
     made: dict[str, Summary] = {}
     for one in asked:
         if not isinstance(one, str | Summary):
-            raise InputError(f"{where}: expected a name or a fa.Summary, got {shorten(one)}.")
+            raise InputError(f"expected a name or a fa.Summary, got {shorten(one)}.", where)
         if isinstance(one, str) and one not in SUMMARIES:
-            raise NameNotFound(f"{where}: unknown figure {shorten(one)}; {suggest(one, SUMMARIES)}")
+            raise NameNotFound(f"unknown figure {shorten(one)}; {suggest(one, SUMMARIES)}", where)
         figure = SUMMARIES[one] if isinstance(one, str) else one
         if figure.name in made:
-            raise InputError(f"{where}: {figure.name!r} is listed twice.")
+            raise InputError(f"{figure.name!r} is listed twice.", where)
         made[figure.name] = figure
     return tuple(made.values())

@@ -130,12 +130,14 @@ def refuse_driven(arm: Arm, method: str, given: str | None) -> None:
     ]
     if given is not None:
         raise InputError(
-            f"simulate: {method!r} is for undriven arms, got {given}. Remove the input, or use 'dp87'."
+            f"{method!r} is for undriven arms, got {given}. Remove the input, or use 'dp87'.", "simulate"
         )
     if rubbing or any(d.friction or d.depends_on_load for d in drives_of(arm)):
         raise InputError(
-            f"simulate: {method!r} is for arms without friction; {', '.join(rubbing) or arm.name} "
-            f"{'has' if len(rubbing) <= 1 else 'have'} friction. Use arm.rigid(), or method 'rk4' or 'dp45'."
+            f"{method!r} is for arms without friction; {', '.join(rubbing) or arm.name} "
+            f"{'has' if len(rubbing) <= 1 else 'have'} friction. Use arm.rigid(), or method "
+            "'rk4' or 'dp45'.",
+            "simulate",
         )
 
 

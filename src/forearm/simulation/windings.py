@@ -126,7 +126,9 @@ class Wound:
         bound = self._c.most_current[self.which]
         if self.current.shape != self.which.shape or not np.all(np.abs(self.current) <= bound):
             raise InputError(
-                "simulate, continued: current of the checkpoint is damaged; simulate from the start again."
+                "current of the checkpoint is damaged; simulate from the start again.",
+                "simulate",
+                "continued",
             )
         self.current = np.clip(self.current, -self._most, self._most)
         self.is_limited = np.abs(self.current) == self._most

@@ -57,12 +57,12 @@ def motor_of(name: str, given: Mapping[str, Any]) -> CatalogueMotor:
     known = [f.name for f in fields(CatalogueMotor)]
     where = f"motors, {shorten(name)}"
     if not isinstance(given, Mapping):
-        raise InputError(f"{where}: expected a table of {', '.join(known)}, got {shorten(given)}.")
+        raise InputError(f"expected a table of {', '.join(known)}, got {shorten(given)}.", where)
     for key in given:
         if key not in known:
-            raise InputError(f"{where}: unknown key {shorten(key)}; {suggest(str(key), known)}")
+            raise InputError(f"unknown key {shorten(key)}; {suggest(str(key), known)}", where)
     for key in NEEDED:
         if key not in given:
-            raise InputError(f"{where}: missing key {key!r}.")
+            raise InputError(f"missing key {key!r}.", where)
     with located(where):
         return CatalogueMotor(**given)

@@ -82,8 +82,9 @@ def study_of(manifest: Mapping[str, Any]) -> Study:
     """The study described by a manifest."""
     if manifest.get("format") != FORMAT:
         raise InputError(
-            f"study: expected results of format {FORMAT}, got {manifest.get('format')!r}; they may come from "
-            "another version of forearm."
+            f"expected results of format {FORMAT}, got {manifest.get('format')!r}; they may "
+            "come from another version of forearm.",
+            "study",
         )
     with located("study.json"):
         try:

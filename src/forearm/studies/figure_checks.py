@@ -36,15 +36,15 @@ def check_figures(study: Study) -> None:
 def _check_column(study: Study, column: Column) -> None:
     name, is_run = column.figure.name, study.has_law or not study.motions
     if (column.figure.is_required or name in OF_MOTION) and not study.motions:
-        raise InputError(f"figures, {name}: requires a motion; add motion = ...")
+        raise InputError("requires a motion; add motion = ...", "figures", name)
     if name in ERRORS and not (study.motions and is_run):
-        raise InputError(f"figures, {name}: requires a law and a motion; give both.")
+        raise InputError("requires a law and a motion; give both.", "figures", name)
     if column.figure.is_simulated and not is_run:
         raise InputError(
-            f"figures, {name}: requires a simulation; give law = 'computed_torque', or use required_{name}."
+            f"requires a simulation; give law = 'computed_torque', or use required_{name}.", "figures", name
         )
     if name == "motor_mass" and not study.motors:
-        raise InputError("figures, motor_mass: requires a catalogue of motors; add motors = ...")
+        raise InputError("requires a catalogue of motors; add motors = ...", "figures", "motor_mass")
 
 
 def _check_arm(study: Study, arm: Arm, column: Column) -> None:
@@ -55,9 +55,11 @@ def _check_arm(study: Study, arm: Arm, column: Column) -> None:
         for joint in arm.joints:
             if joint.motor is None or joint.motor.torque_constant is None or joint.motor.resistance is None:
                 raise InputError(
-                    f"figures, {figure.name}: {joint.name} of {arm.name!r} has no motor with torque_constant "
-                    "and resistance, which currents, voltages and electrical energy require; add one "
-                    "(arm.with_drives), or omit the figure."
+                    f"{joint.name} of {arm.name!r} has no motor with torque_constant and "
+                    "resistance, which currents, voltages and electrical energy require; add "
+                    "one (arm.with_drives), or omit the figure.",
+                    "figures",
+                    figure.name,
                 )
     if name in OF_LIMITS:
         found = any(math.isfinite(x) for joint in arm.joints for x in joint.limits)
@@ -67,7 +69,7 @@ def _check_arm(study: Study, arm: Arm, column: Column) -> None:
         return
     if not found:
         raise InputError(
-            f"figures, {figure.name}: no joint of {arm.name!r} has such a limit; add one, or omit the figure."
+            f"no joint of {arm.name!r} has such a limit; add one, or omit the figure.", "figures", figure.name
         )
 
 
@@ -85,7 +87,9 @@ def _has_limit(study: Study, arm: Arm, what: str) -> bool:
 def _check_drives(arm: Arm, by_voltage: bool) -> None:
     if coordinates_of(arm, by_voltage and has_inductance(arm)).count > arm.n:
         raise InputError(
-            f"study, arm {arm.name!r}: elastic drives, bristle friction and inductance add states, which "
-            "studies do not simulate; remove them from the arm, or use only figures that begin with "
-            "required_."
+            "elastic drives, bristle friction and inductance add states, which studies do "
+            "not simulate; remove them from the arm, or use only figures that begin with "
+            "required_.",
+            "study",
+            f"arm {arm.name!r}",
         )

@@ -125,15 +125,15 @@ def columns_of(arm: Arm, asked: Iterable[str]) -> tuple[Column, ...]:
     for text in asked:
         name, _, joint = text.partition(".")
         if name not in FIGURES:
-            raise NameNotFound(f"figures: unknown figure {shorten(text)}; {suggest(name, FIGURES)}")
+            raise NameNotFound(f"unknown figure {shorten(text)}; {suggest(name, FIGURES)}", "figures")
         figure = FIGURES[name]
         if joint and (not figure.by_joint or joint not in names):
             known = f"its joints are {', '.join(names)}" if figure.by_joint else f"{name} has no joints"
-            raise NameNotFound(f"figures: unknown figure {shorten(text)}; {known}.")
+            raise NameNotFound(f"unknown figure {shorten(text)}; {known}.", "figures")
         for column in _columns(arm, figure, names, joint):
             made[column.name] = column
     if not made:
-        raise InputError("figures: expected at least one, such as peak_torque or energy.")
+        raise InputError("expected at least one, such as peak_torque or energy.", "figures")
     return tuple(made.values())
 
 

@@ -58,8 +58,8 @@ class ReferenceMotion:
             x.shape != (len(self.q), arm.n) or not np.isfinite(x).all() for x in (self.q, self.qd, self.qdd)
         ):
             raise InputError(
-                f"motion {name!r}: expected finite samples of the {arm.n} joints of {arm.name!r}, got shape "
-                f"{self.q.shape}."
+                f"expected finite samples of the {arm.n} joints of {arm.name!r}, got shape {self.q.shape}.",
+                f"motion {name!r}",
             )
         return self
 
@@ -70,7 +70,7 @@ class ReferenceMotion:
         _check_steps(self.steps + steps)
         if np.abs(self.qd[-1]).max() > AT_REST:
             raise InputError(
-                "study, settle: the motion does not end at rest, so its end cannot be held; omit settle."
+                "the motion does not end at rest, so its end cannot be held; omit settle.", "study", "settle"
             )
         rest = np.zeros((steps, self.q.shape[1]))
         return ReferenceMotion(
@@ -107,7 +107,7 @@ def motion_for(arm: Arm, given: Any, step: float, name: str, limits: Mapping[str
 def _check_steps(count: float) -> None:
     if not count <= MOST_SAMPLES:
         raise InputError(
-            f"motion: expected at most {MOST_SAMPLES} steps, got {count:.6g}; use a longer step."
+            f"expected at most {MOST_SAMPLES} steps, got {count:.6g}; use a longer step.", "motion"
         )
 
 
@@ -125,6 +125,6 @@ def motion_of(described: Mapping[str, Any]) -> ReferenceMotion:
     count, n = int(described["samples"]), int(described["joints"])
     data = base64.b64decode(described["q_qd_qdd"], validate=True)
     if len(data) != 24 * count * n or not 1 < count <= MOST_SAMPLES + 1:
-        raise InputError(f"motion: expected {count} samples of {n} joints, got {len(data)} bytes.")
+        raise InputError(f"expected {count} samples of {n} joints, got {len(data)} bytes.", "motion")
     q, qd, qdd = np.frombuffer(data, "<f8").astype(np.float64).reshape(3, count, n)
     return ReferenceMotion(q, qd, qdd)

@@ -139,7 +139,7 @@ class StudyResults:
         check_whole(number, "row", 0, self.rows - 1)
         found = self.table(None, number, number + 1)
         if not len(found["row"]):
-            raise InputError(f"row {number}: not computed yet; run the study first: {self.command}.")
+            raise InputError(f"not computed yet; run the study first: {self.command}.", f"row {number}")
         made = {name: column[0] for name, column in found.items() if name != "row"}
         return {name: x if isinstance(x, str) else float(x) for name, x in made.items()}
 

@@ -81,19 +81,20 @@ def settings_of(given: Mapping[str, Any], arm: Arm, has_motion: bool) -> RunSett
     known = RunSettings.__dataclass_fields__
     for key in given:
         if key not in known:
-            raise NameNotFound(f"study: unknown setting {shorten(key)}; {suggest(str(key), known)}")
+            raise NameNotFound(f"unknown setting {shorten(key)}; {suggest(str(key), known)}", "study")
     values = {key: _checked(key, value, arm) for key, value in given.items() if value is not None}
     if not values.get("start"):
         values["start"] = (0.0,) * arm.n
     run = RunSettings(**values)
     if sum((has_motion, run.torque is not None, run.voltage is not None)) > 1:
-        raise InputError("study: expected one of motion, torque and voltage, got several.")
+        raise InputError("expected one of motion, torque and voltage, got several.", "study")
     if has_motion and run.duration:
-        raise InputError("study, duration: follows from the motion; omit it, or use settle.")
+        raise InputError("follows from the motion; omit it, or use settle.", "study", "duration")
     if not has_motion and (run.duration <= 0.0 or run.law is not None or run.settle):
         raise InputError(
-            "study: without a motion expected a duration above 0, and neither law nor settle; give motion = "
-            "... for a law, or duration = 1.0."
+            "without a motion expected a duration above 0, and neither law nor settle; give "
+            "motion = ... for a law, or duration = 1.0.",
+            "study",
         )
     _check_steps(run)
     return run
@@ -127,7 +128,9 @@ def _check_steps(run: RunSettings) -> None:
         raise InputError(f"study, duration and settle: expected at most {MOST_STEPS} steps, got {steps:.6g}.")
     if run.duration and whole_steps(run.duration, run.step)[1]:
         raise InputError(
-            f"study, duration: expected a whole number of steps of {run.step:g} s, got {run.duration!r} s."
+            f"expected a whole number of steps of {run.step:g} s, got {run.duration!r} s.",
+            "study",
+            "duration",
         )
 
 

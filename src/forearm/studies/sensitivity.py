@@ -85,8 +85,10 @@ def _base_samples(values: ArrayLike, d: int) -> Floats:
     outputs = as_floats(values, "sobol_indices, values")
     if outputs.ndim != 1 or not outputs.size or outputs.size % (d + 2):
         raise InputError(
-            f"sobol_indices, values: expected one per row of a sobol-indices design, a multiple of {d + 2}, "
-            f"got shape {outputs.shape}; give all rows in their order."
+            f"expected one per row of a sobol-indices design, a multiple of {d + 2}, got "
+            f"shape {outputs.shape}; give all rows in their order.",
+            "sobol_indices",
+            "values",
         )
     return outputs.reshape(-1, d + 2)
 

@@ -85,14 +85,16 @@ class Study:
         self.figures = tuple(names_in(figures, "study, figures"))
         self.columns: tuple[Column, ...] = columns_of(self.arm, self.figures)
         for both in {v.name for v in self.variables} & {column.name for column in self.columns}:
-            raise InputError(f"vary, {both}: the study has a figure of this name; rename the variable.")
+            raise InputError("the study has a figure of this name; rename the variable.", "vary", both)
         check_kind(correlation, (Mapping, type(None)), "study, correlation")
         self.correlation = Correlation([v.name for v in self.variables], dict(correlation or {}))
         self.design = _design(design, rows, seed, levels, self.variables)
         if self.correlation.pairs and design in ("grid", "sobol-indices"):
             raise InputError(
-                f"study, correlation: the variables of a {design} design are independent; use random, "
-                "latin-hypercube or sobol, or omit the correlation."
+                f"the variables of a {design} design are independent; use random, "
+                "latin-hypercube or sobol, or omit the correlation.",
+                "study",
+                "correlation",
             )
         self.rows_per_part = _part_size(rows_per_part, self.design.rows)
         check_targets(self)
@@ -162,8 +164,10 @@ class Study:
         total = sum(motion.q.size for by_arm in made.values() for motion in by_arm.values())
         if total > MOST_NUMBERS:
             raise InputError(
-                f"study, motion: expected at most {MOST_NUMBERS} coordinates in all samples, got {total}; "
-                "use a longer step, or fewer motions."
+                f"expected at most {MOST_NUMBERS} coordinates in all samples, got {total}; "
+                "use a longer step, or fewer motions.",
+                "study",
+                "motion",
             )
         return made
 
@@ -176,13 +180,16 @@ def _arms(given: Any) -> dict[str, Arm]:
         check_arm(arm, "study, arm", moves=True)
         made[name or arm.name] = arm
     if not made:
-        raise InputError("study, arm: expected at least one arm, got none.")
+        raise InputError("expected at least one arm, got none.", "study", "arm")
     joints = [joint.name for joint in next(iter(made.values())).joints]
     for name, arm in made.items():
         if [joint.name for joint in arm.joints] != joints:
             raise InputError(
-                f"arms, {name}: expected the joints of the first arm, {', '.join(joints)}, got "
-                f"{', '.join(joint.name for joint in arm.joints)}; use a separate study for each."
+                f"expected the joints of the first arm, {', '.join(joints)}, got "
+                f"{', '.join(joint.name for joint in arm.joints)}; use a separate study for "
+                "each.",
+                "arms",
+                name,
             )
     return made
 
@@ -194,7 +201,7 @@ def _variables(vary: Mapping[str, Any]) -> tuple[Variable, ...]:
         if isinstance(given, Variable):
             if given.name != name:
                 raise InputError(
-                    f"vary, {shorten(name)}: expected a Variable of this name, got {shorten(given.name)}."
+                    f"expected a Variable of this name, got {shorten(given.name)}.", "vary", shorten(name)
                 )
             made.append(given)
         elif isinstance(given, Mapping):
@@ -205,13 +212,15 @@ def _variables(vary: Mapping[str, Any]) -> tuple[Variable, ...]:
             made.append(Variable(name, Choice(tuple(given))))
         else:
             raise InputError(
-                f"vary, {shorten(name)}: expected a distribution such as Uniform(0, 1), values to choose "
-                f"from or a Variable, got {shorten(given)}."
+                "expected a distribution such as Uniform(0, 1), values to choose from or a "
+                f"Variable, got {shorten(given)}.",
+                "vary",
+                shorten(name),
             )
     if not made:
-        raise InputError("study, vary: expected at least one variable, got none.")
+        raise InputError("expected at least one variable, got none.", "study", "vary")
     if len({v.name for v in made}) < len(made):
-        raise InputError("study, vary: expected each name once.")
+        raise InputError("expected each name once.", "study", "vary")
     return tuple(made)
 
 
@@ -222,8 +231,9 @@ def _part_size(given: int | None, rows: int) -> int:
     size = check_whole(given, "study, rows_per_part", 1, MAX_ROWS)
     if -(-rows // size) > MOST_PARTS:
         raise InputError(
-            f"study, rows_per_part: expected at most {MOST_PARTS} parts, got {-(-rows // size)}; put more "
-            "rows into each."
+            f"expected at most {MOST_PARTS} parts, got {-(-rows // size)}; put more rows into each.",
+            "study",
+            "rows_per_part",
         )
     return size
 
@@ -239,7 +249,7 @@ def _design(
     d = len(variables)
     if kind != "grid":
         if levels is not None:
-            raise InputError(f"study, levels: only a grid has levels, this is {kind}; omit them.")
+            raise InputError(f"only a grid has levels, this is {kind}; omit them.", "study", "levels")
         count = check_whole(1000 if rows is None else rows, "study, rows", 1, MAX_ROWS)
         if kind == "sobol-indices" and rows is None:
             count = 1024 * (d + 2)
@@ -253,7 +263,7 @@ def _design(
         usual = check_whole(levels, "study, levels", 1, MAX_ROWS)
     for v in variables:
         if isinstance(v.distribution, Choice) and v.name in by_name:
-            raise InputError(f"study, levels: {v.name} is a choice, which has its own values; remove it.")
+            raise InputError(f"{v.name} is a choice, which has its own values; remove it.", "study", "levels")
     counts = tuple(
         len(v.distribution.values) if isinstance(v.distribution, Choice) else by_name.get(v.name, usual)
         for v in variables
@@ -262,5 +272,5 @@ def _design(
     for count in counts:
         total *= check_whole(count, "study, levels", 1, MAX_ROWS)
     if rows is not None and check_whole(rows, "study, rows", 1) != total:
-        raise InputError(f"study, rows: the levels of this grid yield {total}, got {rows}; omit rows.")
+        raise InputError(f"the levels of this grid yield {total}, got {rows}; omit rows.", "study", "rows")
     return Design(kind, total, d, seed, counts)

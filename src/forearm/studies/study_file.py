@@ -44,7 +44,7 @@ class AnyTable:
     def read(self, value: Any, place: str) -> dict[str, Any]:
         """The table as it is."""
         if not isinstance(value, dict):
-            raise InputError(f"{place}: expected a table, got {shorten(value)}. Wanted: {self.doc}.")
+            raise InputError(f"expected a table, got {shorten(value)}. Wanted: {self.doc}.", place)
         return value
 
     def schema(self) -> dict[str, Any]:

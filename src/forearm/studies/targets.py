@@ -58,8 +58,10 @@ def check_targets(study: Study) -> None:
                 for name in () if variable.factor else _replaced(arm, variable, target):
                     if name in taken:
                         raise InputError(
-                            f"vary, {variable.name}: {name} is already set by {taken[name]}; keep one of "
-                            "them, or set factor = true to multiply it."
+                            f"{name} is already set by {taken[name]}; keep one of them, or "
+                            "set factor = true to multiply it.",
+                            "vary",
+                            variable.name,
                         )
                     taken[name] = variable.name
 
@@ -100,20 +102,21 @@ def _names(study: Study, what: str) -> list[str]:
 
 def _refuse_factor(variable: Variable, why: str, where: str) -> None:
     if variable.factor:
-        raise InputError(f"{where}: factor = true multiplies, but {why}.")
+        raise InputError(f"factor = true multiplies, but {why}.", where)
 
 
 def _check_gain(study: Study, variable: Variable, target: str, where: str) -> None:
     if not study.has_law:
-        raise InputError(f"{where}: no controller; give law = 'computed_torque' or another.")
+        raise InputError("no controller; give law = 'computed_torque' or another.", where)
     _refuse_factor(variable, "controller gains are factors already, or the bandwidth itself", where)
     lowest = (variable.distribution.bounds or (0.0, 0.0))[0]
     is_open = isinstance(variable.distribution, LogNormal)  # its bound is never reached
     is_bandwidth = target == GAINS[0]
     if lowest < 0.0 or (lowest == 0.0 and is_bandwidth and not is_open):
         raise InputError(
-            f"{where}: expected values {'above' if is_bandwidth else 'of at least'} 0, got down to "
-            f"{lowest:g}; bound the distribution."
+            f"expected values {'above' if is_bandwidth else 'of at least'} 0, got down to "
+            f"{lowest:g}; bound the distribution.",
+            where,
         )
 
 
@@ -122,20 +125,23 @@ def _check_motor(study: Study, arm: Arm, variable: Variable, target: str, where:
     if joint is None:
         names = ", ".join(one.name for one in arm.joints)
         raise InputError(
-            f"{where}: text values select an arm, a motion, a law or the motor of a joint of {arm.name!r}, "
-            f"such as {arm.joints[0].name}.motor; got {target!r}. Its joints are {names}."
+            "text values select an arm, a motion, a law or the motor of a joint of "
+            f"{arm.name!r}, such as {arm.joints[0].name}.motor; got {target!r}. Its joints "
+            f"are {names}.",
+            where,
         )
     for value in _texts(variable, where):
         check_choice(value, study.motors, where)
     motor = arm.joints[joint].motor
     if motor is None or motor.torque_constant is None or motor.resistance is None:
         raise InputError(
-            f"{where}: {arm.joints[joint].name} of {arm.name!r} has no motor with torque_constant and "
-            "resistance to replace; add one (arm.with_drives)."
+            f"{arm.joints[joint].name} of {arm.name!r} has no motor with torque_constant and "
+            "resistance to replace; add one (arm.with_drives).",
+            where,
         )
     if study.run.voltage is not None:
         raise InputError(
-            f"{where}: motors can be chosen only with torque inputs; give a law instead of voltages."
+            "motors can be chosen only with torque inputs; give a law instead of voltages.", where
         )
 
 
@@ -145,7 +151,7 @@ def _check_parameter(arm: Arm, variable: Variable, target: str, where: str) -> N
     if not found:
         starts = [f"{START}{joint.name}" for joint in arm.joints]
         known = [*own, *added_body_names(arm), *GAINS, *CHOSEN, *starts]
-        raise NameNotFound(f"{where}: {arm.name!r} has no {shorten(target)}; {suggest(target, known)}")
+        raise NameNotFound(f"{arm.name!r} has no {shorten(target)}; {suggest(target, known)}", where)
     if not variable.factor and (len(found) > 1 or target not in own):
         raise InputError(
             f"{where}: {target!r} is {len(found)} parameters, which one value cannot replace; name one of "
@@ -156,5 +162,5 @@ def _check_parameter(arm: Arm, variable: Variable, target: str, where: str) -> N
 def _texts(variable: Variable, where: str) -> tuple[str, ...]:
     values = variable.distribution.values if isinstance(variable.distribution, Choice) else ()
     if not values or not all(isinstance(value, str) for value in values):
-        raise InputError(f"{where}: expected names to choose from, such as choice = ['a', 'b'].")
+        raise InputError("expected names to choose from, such as choice = ['a', 'b'].", where)
     return tuple(str(value) for value in values)

@@ -33,7 +33,7 @@ class Variable:
     def __post_init__(self) -> None:
         check_name(self.name, "vary")
         if self.name == "row":
-            raise InputError("vary, row: reserved for the row number; use another name.")
+            raise InputError("reserved for the row number; use another name.", "vary", "row")
         check_kind(self.factor, bool, f"vary, {self.name}, factor")
         check_kind(self.distribution, get_args(Distribution), f"vary, {self.name}")
         of = (self.of,) if isinstance(self.of, str) else tuple(self.of)
@@ -41,7 +41,7 @@ class Variable:
             check_name(target, f"vary, {self.name}, of")
         object.__setattr__(self, "of", of or (self.name,))
         if self.factor and not self.distribution.is_numeric:
-            raise InputError(f"vary, {self.name}: a factor must be numeric; use numbers instead of texts.")
+            raise InputError("a factor must be numeric; use numbers instead of texts.", "vary", self.name)
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -55,12 +55,12 @@ def variable_of(name: str, fields: Mapping[str, Any]) -> Variable:
     """The variable from a table of a study file."""
     where = f"vary, {shorten(name)}"
     if not isinstance(fields, Mapping):
-        raise InputError(f"{where}: expected a table such as {{ uniform = [0, 1] }}, got {shorten(fields)}.")
+        raise InputError(f"expected a table such as {{ uniform = [0, 1] }}, got {shorten(fields)}.", where)
     of = fields.get("of", ())
     if not isinstance(of, str) and not (
         isinstance(of, list | tuple) and all(isinstance(one, str) for one in of)
     ):
-        raise InputError(f"{where}, of: expected a list of names, got {shorten(of)}.")
+        raise InputError(f"expected a list of names, got {shorten(of)}.", where, "of")
     rest = {key: value for key, value in fields.items() if key not in OWN_KEYS}
     distribution = distribution_of(rest, where)
     return Variable(

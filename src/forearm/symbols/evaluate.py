@@ -72,8 +72,8 @@ def evaluate(graph: Graph, results: Any, given: dict[str, Any]) -> Any:
             name = graph.leaves[place]
             if name not in given:
                 raise InputError(
-                    f"evaluate: expected a value for {name!r}, got values for "
-                    f"{', '.join(sorted(given)) or 'nothing'}."
+                    f"expected a value for {name!r}, got values for {', '.join(sorted(given)) or 'nothing'}.",
+                    "evaluate",
                 )
             values[place] = given[name]
     return _evaluated(graph, results, values)

@@ -159,7 +159,9 @@ class Graph:
         marks = bytearray(len(self.kinds))
         for result in expressions(results):
             if result.graph is not self:
-                raise InputError("symbols: a result belongs to another graph; use the graph that created it.")
+                raise InputError(
+                    "a result belongs to another graph; use the graph that created it.", "symbols"
+                )
             marks[result.node] = 1
         kinds, left, right = self.kinds, self.left, self.right
         place = marks.rfind(1)
@@ -225,8 +227,8 @@ class Graph:
     def _leaf(self, kind: int, name: str) -> int:
         if name in self.leaves.values():
             raise InputError(
-                f"symbols: there is already an input or parameter {name!r} in this "
-                "graph; give it another name."
+                f"there is already an input or parameter {name!r} in this graph; give it another name.",
+                "symbols",
             )
         place = self._append_leaf(kind, offline=kind == PARAMETER)
         self.leaves[place] = name
@@ -235,7 +237,7 @@ class Graph:
     def _constant(self, value: float) -> int:
         if not math.isfinite(value):
             raise InputError(
-                f"symbols: {value} cannot be a constant of an expression; only finite numbers can."
+                f"{value} cannot be a constant of an expression; only finite numbers can.", "symbols"
             )
         place = self._constants.get(value)
         if place is None:
@@ -523,7 +525,7 @@ def multiple(graph: Graph, node: int) -> tuple[Any, int]:
 def square_root(x: float) -> float:
     """The square root of a plain number."""
     if x < 0.0:
-        raise InputError(f"symbols: the square root of {x} is not a real number.")
+        raise InputError(f"the square root of {x} is not a real number.", "symbols")
     return math.sqrt(x)
 
 
@@ -539,7 +541,7 @@ def graph_of(x: Expr, y: Expr) -> Graph:
     """The common graph of both."""
     if x.graph is not y.graph:
         raise InputError(
-            "symbols: expected expressions of one graph, got expressions of two different graphs."
+            "expected expressions of one graph, got expressions of two different graphs.", "symbols"
         )
     return x.graph
 

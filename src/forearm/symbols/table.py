@@ -32,11 +32,13 @@ class LookupTable:
         numbers = [*self.breaks, *(c for piece in self.pieces for c in piece)]
         if len(self.pieces) != len(self.breaks) + 1 or not self.breaks or len(sizes) != 1 or min(sizes) < 2:
             raise InputError(
-                "table: expected at least one break, one piece more than breaks, and as many coefficients, "
-                f"2 or more, for each; got {len(self.breaks)} breaks and {len(self.pieces)} pieces."
+                "expected at least one break, one piece more than breaks, and as many "
+                f"coefficients, 2 or more, for each; got {len(self.breaks)} breaks and "
+                f"{len(self.pieces)} pieces.",
+                "table",
             )
         if not all(np.isfinite(numbers)) or any(a >= b for a, b in pairwise(self.breaks)):
-            raise InputError("table: expected finite numbers and increasing breaks.")
+            raise InputError("expected finite numbers and increasing breaks.", "table")
 
     @property
     def order(self) -> int:

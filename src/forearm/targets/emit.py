@@ -62,8 +62,10 @@ def _llvm_machine(llvm: Any, machine: TargetMachine) -> Any:
         target = llvm.Target.from_triple(machine.triple)
     except RuntimeError:
         raise ForearmError(
-            f"generate, target: this llvmlite was built without LLVM's target for {machine.name}; the wheels "
-            "on PyPI include it: pip install --force-reinstall llvmlite."
+            f"this llvmlite was built without LLVM's target for {machine.name}; the wheels on "
+            "PyPI include it: pip install --force-reinstall llvmlite.",
+            "generate",
+            "target",
         ) from None
     return target.create_target_machine(
         cpu=machine.cpu,

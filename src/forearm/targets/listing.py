@@ -176,8 +176,10 @@ def _wasm(listing: Listing, k: int, i: Instruction, _: dict[str, int]) -> int:
 
 def _unknown(i: Instruction) -> ForearmError:
     return ForearmError(
-        f"generate, target: {i.name} {i.operands} moves the stack pointer in an unknown way, so that stack "
-        "use cannot be determined; please report the arm and the function."
+        f"{i.name} {i.operands} moves the stack pointer in an unknown way, so that stack use "
+        "cannot be determined; please report the arm and the function.",
+        "generate",
+        "target",
     )
 
 

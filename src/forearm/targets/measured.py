@@ -64,13 +64,17 @@ def check_whole(code: bytes, machine: TargetMachine) -> None:
     if missing:
         wanted = ", ".join(sorted(set(missing)))
         raise ForearmError(
-            f"generate, target: the object file for {machine.name} would need {wanted} from a library; "
-            "please report the arm and the function."
+            f"the object file for {machine.name} would need {wanted} from a library; please "
+            "report the arm and the function.",
+            "generate",
+            "target",
         )
     if _sizes(code, machine).variables:
         raise ForearmError(
-            f"generate, target: the object file for {machine.name} would have variables; please report the "
-            "arm and the function."
+            f"the object file for {machine.name} would have variables; please report the arm "
+            "and the function.",
+            "generate",
+            "target",
         )
 
 

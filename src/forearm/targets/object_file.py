@@ -37,7 +37,7 @@ class ObjectSizes:
 def sections(code: bytes) -> list[ObjectSection]:
     """The sections of an ELF file that LLVM made."""
     if code[:4] != b"\x7fELF" or code[5] != LITTLE:
-        raise ForearmError("generate, target: expected a little-endian ELF object from LLVM.")
+        raise ForearmError("expected a little-endian ELF object from LLVM.", "generate", "target")
     is_wide = code[4] == 2
     (start,) = struct.unpack_from("<Q" if is_wide else "<I", code, 40 if is_wide else 32)
     size, count, names = struct.unpack_from("<HHH", code, 58 if is_wide else 46)

@@ -47,8 +47,9 @@ def object_source(
     except InputError as error:
         if "float64" in str(error) and "float64" not in machine.dtypes:
             raise InputError(
-                f"generate: {machine.name} computes in float32 only; use cortex-m7 or another target. In "
-                f"float32: {error}"
+                f"{machine.name} computes in float32 only; use cortex-m7 or another target. "
+                f"In float32: {error}",
+                "generate",
             ) from None
         raise
     return object_of(made, machine)
@@ -96,8 +97,9 @@ def machine_of(target: str, language: str) -> TargetMachine:
     """A target machine by name; giving a language too is an error."""
     if not isinstance(language, str) or language != "c":
         raise InputError(
-            f"generate: expected a language or a target, got {shorten(language)} and {shorten(target)}; an "
-            "object file has a header in C."
+            f"expected a language or a target, got {shorten(language)} and {shorten(target)}; "
+            "an object file has a header in C.",
+            "generate",
         )
     return chosen(TARGETS, target, "generate, target")
 
@@ -109,7 +111,9 @@ def target_dtype(machine: TargetMachine, dtype: str | None) -> str:
     check_choice(dtype, DTYPES, "generate, dtype")
     if dtype not in machine.dtypes:
         raise InputError(
-            f"generate: the FPU of {machine.name} computes in {machine.dtypes[0]} only, got dtype {dtype}, "
-            "which would need a library; leave dtype out, or use cortex-m7 or another target."
+            f"the FPU of {machine.name} computes in {machine.dtypes[0]} only, got dtype "
+            f"{dtype}, which would need a library; leave dtype out, or use cortex-m7 or "
+            "another target.",
+            "generate",
         )
     return dtype

@@ -58,7 +58,9 @@ def linked(code: bytes, stack: int, room: int) -> bytes:
     names = [s.name for s in made.symbols if s.kind == FUNCTION_SYMBOL and not s.flags & LOCAL]
     for name in (name for name in names if name in OWN):
         raise InputError(
-            f"generate, name: {shorten(name)} is the name of another export of the module; choose another."
+            f"{shorten(name)} is the name of another export of the module; choose another.",
+            "generate",
+            "name",
         )
     top = _rounded(FREE + stack, STACK_ALIGNMENT)
     places, end = _laid_out(made, top)
@@ -103,7 +105,7 @@ def _relocated(made: WasmObject, section: int, places: list[int]) -> bytes:
             # below 2^31: the same bytes in signed and unsigned LEB128
             content[r.offset : r.offset + 5] = _padded(value)
         else:
-            raise ForearmError(f"generate, target: unknown relocation type {r.kind} in a wasm32 object.")
+            raise ForearmError(f"unknown relocation type {r.kind} in a wasm32 object.", "generate", "target")
     return bytes(content)
 
 

@@ -91,7 +91,7 @@ class WasmReader:
 def read_object(code: bytes) -> WasmObject:
     """Parse an object file."""
     if code[: len(MAGIC)] != MAGIC:
-        raise ForearmError("generate, target: expected a WebAssembly object from LLVM.")
+        raise ForearmError("expected a WebAssembly object from LLVM.", "generate", "target")
     made, reader, order = WasmObject(), WasmReader(code, len(MAGIC)), list[int]()
     while reader:
         kind = reader.byte()

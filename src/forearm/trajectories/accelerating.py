@@ -184,8 +184,9 @@ def _with_largest_factor(
         raise refused  # for any acceleration
     if refused is not None:
         raise InputError(
-            f"plan: the velocities of the request need accelerations above {high:.2g} times what the "
-            "drives allow; use lower velocities, or set accelerations."
+            f"the velocities of the request need accelerations above {high:.2g} times what "
+            "the drives allow; use lower velocities, or set accelerations.",
+            "plan",
         ) from None
     assert hard is not None
     raise too_weak(problem, hard)
@@ -198,10 +199,12 @@ def too_weak(problem: PlanningProblem, motion: Switching | SmoothMotion) -> Inpu
     most = max(problem.demands.uses(motion, problem.step), key=lambda use: use.share)
     if np.nan_to_num(problem.qd).any():
         return InputError(
-            "plan: the velocities of the request are too high for the drives at any acceleration: "
-            f"{most.text} Use lower velocities, other points, or a lighter payload."
+            "the velocities of the request are too high for the drives at any acceleration: "
+            f"{most.text} Use lower velocities, other points, or a lighter payload.",
+            "plan",
         )
     return InputError(
-        f"plan: gravity and friction leave no torque for the motion: even slowly, {most.text} Use other "
-        "points, or a lighter payload."
+        f"gravity and friction leave no torque for the motion: even slowly, {most.text} Use "
+        "other points, or a lighter payload.",
+        "plan",
     )

@@ -69,7 +69,7 @@ class Plans:
     def __getitem__(self, index: int) -> Switching:
         """One plan as a motion; an error with the reason if it failed."""
         if self.status[index] != PlanStatus.PLANNED:
-            raise InputError(f"plans[{index}]: {PlanStatus(int(self.status[index])).reason}.")
+            raise InputError(f"{PlanStatus(int(self.status[index])).reason}.", f"plans[{index}]")
         return Switching(
             points=np.stack([self.q0[index], self.q1[index]]),
             velocities=np.stack([self.qd0[index], self.qd1[index]]),
@@ -141,11 +141,13 @@ def bang_bang_many(
     B, n = len(x0), limits.n
     if any(len(state) != B for state in states):
         raise InputError(
-            "bang_bang_many: all states must have the same number of rows, got "
-            f"{', '.join(str(len(s)) for s in states)}."
+            f"all states must have the same number of rows, got {', '.join(str(len(s)) for s in states)}.",
+            "bang_bang_many",
         )
     if limits.count not in (None, B):
-        raise InputError(f"bang_bang_many, limits: expected one for all, or {B} rows, got {limits.count}.")
+        raise InputError(
+            f"expected one for all, or {B} rows, got {limits.count}.", "bang_bang_many", "limits"
+        )
     asked = None if duration is None else as_shape(duration, (B,), "bang_bang_many, duration")
     plans = Plans(
         x0, v0, x1, v1, limits, np.zeros(B, np.int8), np.empty(B), np.empty((B, n)), np.empty((B, n, 3))
@@ -200,5 +202,5 @@ def _states(value: ArrayLike, n: int, name: str) -> Array:
         else np.ascontiguousarray(as_floats(value, f"bang_bang_many, {name}"))
     )
     if array.ndim != 2 or array.shape[1] != n:
-        raise InputError(f"bang_bang_many, {name}: expected shape (B, {n}), got {array.shape}.")
+        raise InputError(f"expected shape (B, {n}), got {array.shape}.", "bang_bang_many", name)
     return array

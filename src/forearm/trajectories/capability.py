@@ -119,16 +119,19 @@ def _check_bounded(arm: Arm, limits: DriveLimits) -> None:
     unknown = [name for name, most in zip(limits.names, limits.at_rest, strict=True) if np.isinf(most)]
     if unknown:
         raise InputError(
-            f"plan: the request gives no acceleration, and there is no default because {', '.join(unknown)} "
-            "of "
-            f"{arm.name!r} {'has' if len(unknown) == 1 else 'have'} neither max_effort nor a motor with a "
-            f"current or voltage limit; {GIVE}, or write max_effort into the arm file."
+            "the request gives no acceleration, and there is no default because "
+            f"{', '.join(unknown)} of {arm.name!r} {'has' if len(unknown) == 1 else 'have'} "
+            f"neither max_effort nor a motor with a current or voltage limit; {GIVE}, or "
+            "write max_effort into the arm file.",
+            "plan",
         )
     weak = [name for name, most in zip(limits.names, limits.effort, strict=True) if most == 0.0]
     if weak:
         raise InputError(
-            "plan: the request gives no acceleration, and there is no default because the max_effort of "
-            f"{', '.join(weak)} of {arm.name!r} is 0; {GIVE}, or write max_effort into the arm file."
+            "the request gives no acceleration, and there is no default because the "
+            f"max_effort of {', '.join(weak)} of {arm.name!r} is 0; {GIVE}, or write "
+            "max_effort into the arm file.",
+            "plan",
         )
 
 
@@ -137,8 +140,9 @@ def _check_gravity(limits: DriveLimits, gravity: Array) -> None:
     if (share >= 1.0).any():
         k, j = (int(i) for i in np.argwhere(share >= 1.0)[0])
         raise InputError(
-            f"plan: gravity alone takes {_at_rest(limits, j, abs(float(gravity[k, j])))} on the path; use "
-            "other points, or a lighter payload."
+            f"gravity alone takes {_at_rest(limits, j, abs(float(gravity[k, j])))} on the "
+            "path; use other points, or a lighter payload.",
+            "plan",
         )
 
 
@@ -147,9 +151,10 @@ def _check_inertia(arm: Arm, inertia: Array) -> None:
     if idle.any():
         name = arm.joints[int(idle.argmax())].name
         raise InputError(
-            f"plan: the request gives no acceleration, and there is no default because {name} of "
-            f"{arm.name!r} moves no mass, so that no torque bounds it; {GIVE}, or give its links mass and "
-            "inertia."
+            f"the request gives no acceleration, and there is no default because {name} of "
+            f"{arm.name!r} moves no mass, so that no torque bounds it; {GIVE}, or give its "
+            "links mass and inertia.",
+            "plan",
         )
 
 

@@ -82,10 +82,10 @@ def _posture(arm: Arm, waypoint: Waypoint, near: Array, place: str) -> Array:
     except ModelError:  # no closed form
         answer = inverse_numeric(arm, waypoint.pose, start=near, position_only=arm.n == POSITION_ONLY)
         if not answer.solved:
-            raise InputError(f"{place}: the pose was not reached. {answer.message}") from None
+            raise InputError(f"the pose was not reached. {answer.message}", place) from None
         return answer.q
     if not found.reachable:
-        raise InputError(f"{place}: the pose cannot be reached. {found.message}")
+        raise InputError(f"the pose cannot be reached. {found.message}", place)
     nearest: Array = found.q[0]
     return nearest
 
@@ -107,9 +107,12 @@ def _velocity(arm: Arm, waypoint: Waypoint, q: Array, place: str) -> Array:
         return np.asarray(rates.rates)
     if rates.singular:
         raise InputError(
-            f"{place}, hand_velocity: not feasible, as the pose is singular. Leave the velocity open."
+            "not feasible, as the pose is singular. Leave the velocity open.", place, "hand_velocity"
         )
     raise InputError(
-        f"{place}, hand_velocity: not feasible with the {arm.n} joints of {arm.name!r}; the error would be "
-        f"{np.abs(rates.error).max():.3g} m/s or rad/s. Leave the velocity open, or give q and qd."
+        f"not feasible with the {arm.n} joints of {arm.name!r}; the error would be "
+        f"{np.abs(rates.error).max():.3g} m/s or rad/s. Leave the velocity open, or give q "
+        "and qd.",
+        place,
+        "hand_velocity",
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
@@ -17,20 +16,18 @@ from forearm.trajectories.plan_status import PlanStatus
 from forearm.trajectories.synchronise import is_possible, joint_span
 
 Array = NDArray[np.float64]
-SEGMENT = re.compile(r"(?:through|smooth), segment \d+, joint (\d+)(?=: )")
 
 
 @contextmanager
 def joints_named(names: Sequence[str]) -> Iterator[None]:
     """Errors about a joint of a segment give its name behind its number."""
+    called = {f"joint {k}": f"joint {k} ({name})" for k, name in enumerate(names, 1)}
     try:
         yield
     except InputError as error:
-        text = str(error)
-        if (found := SEGMENT.match(text)) is None:
-            raise
-        named = f"{found[0]} ({names[int(found[1]) - 1]}){text[found.end() :]}"
-        raise InputError(named).with_traceback(error.__traceback__) from None
+        if any(part.startswith("segment ") for part in error.place):
+            error.place = tuple(called.get(part, part) for part in error.place)
+        raise
 
 
 def refuse(
@@ -67,7 +64,7 @@ def refuse(
         said = f"got {asked!r} s; feasible from {shortest:.6g} s{gap}."
     else:
         said = f"at most {start:.6g} s, another needs {float(spans[0].max()):.6g} s. Use lower velocities."
-    raise InputError(f"{what}, joint {i + 1}: {status.reason}: {said}")
+    raise InputError(f"{status.reason}: {said}", what, f"joint {i + 1}")
 
 
 def _first_in_the_way(

@@ -21,8 +21,10 @@ def shaped_arrays(
     for key, shape in shapes.items():
         if arrays[key].shape != shape or 0 in shape:
             raise InputError(
-                f"{name}, {key}: expected {' x '.join(map(str, shape))} numbers, with at least {least}, got "
-                f"{shorten(data[key])}."
+                f"expected {' x '.join(map(str, shape))} numbers, with at least {least}, got "
+                f"{shorten(data[key])}.",
+                name,
+                key,
             )
     return arrays
 
@@ -32,7 +34,7 @@ def even_arrays(data: Mapping[str, Any], dimensions: Mapping[str, int], name: st
     arrays = {key: _array(data[key]) for key in dimensions if key in data}
     for key, array in arrays.items():
         if array.ndim != dimensions[key] or not array.size:
-            raise InputError(f"{name}, {key}: rows must have equal lengths, got {shorten(data[key])}.")
+            raise InputError(f"rows must have equal lengths, got {shorten(data[key])}.", name, key)
     return arrays
 
 

@@ -62,10 +62,10 @@ class MotionLimits:
             if array.shape not in ((1,), (n,), (*shape[:-1], 1), shape):
                 rows = f", or shape {shape}" if batches else ""
                 raise InputError(
-                    f"limits, {name}: expected one number or {n}{rows}, got shape {array.shape}."
+                    f"expected one number or {n}{rows}, got shape {array.shape}.", "limits", name
                 )
             if np.isnan(array).any():
-                raise InputError(f"limits, {name}: expected numbers, got NaN.")
+                raise InputError("expected numbers, got NaN.", "limits", name)
             most = FAR if name in ("lower", "upper") else LARGEST
             array = np.broadcast_to(np.clip(array, -most, most), shape).copy()
             array.flags.writeable = False
@@ -74,19 +74,24 @@ class MotionLimits:
 
     def _check(self, infinite: bool) -> None:
         if infinite:
-            raise InputError("limits, acceleration: must be finite; otherwise a motion would take no time.")
+            raise InputError(
+                "must be finite; otherwise a motion would take no time.", "limits", "acceleration"
+            )
         for name in ("acceleration", "velocity", "jerk", "snap"):
             wrong = getattr(self, name) < SMALLEST
             if wrong.any():
                 raise InputError(
-                    f"limits, {name} of {_joint(wrong)}: must be above 0, got "
-                    f"{float(getattr(self, name)[wrong][0])!r}."
+                    f"must be above 0, got {float(getattr(self, name)[wrong][0])!r}.",
+                    "limits",
+                    f"{name} of {_joint(wrong)}",
                 )
         wrong = self.lower > self.upper
         if wrong.any():
             raise InputError(
-                f"limits, {_joint(wrong)}: lower {float(self.lower[wrong][0])!r} lies above upper "
-                f"{float(self.upper[wrong][0])!r}; swap them."
+                f"lower {float(self.lower[wrong][0])!r} lies above upper "
+                f"{float(self.upper[wrong][0])!r}; swap them.",
+                "limits",
+                _joint(wrong),
             )
 
     @property
@@ -133,8 +138,10 @@ class MotionLimits:
         """Refuse limits of many plans where one plan is made."""
         if self.count is not None:
             raise InputError(
-                f"{what}, limits: expected those of one plan, {self.n} numbers each, got {self.count} rows; "
-                "bang_bang_many takes a row per plan."
+                f"expected those of one plan, {self.n} numbers each, got {self.count} rows; "
+                "bang_bang_many takes a row per plan.",
+                what,
+                "limits",
             )
 
     def __repr__(self) -> str:
@@ -177,11 +184,13 @@ def arm_limits(
         ]
         if stuck:
             raise InputError(
-                f"arm {arm.name!r}, joint {stuck[0]!r}: its max_speed is 0; set velocities for the motion."
+                "its max_speed is 0; set velocities for the motion.",
+                f"arm {arm.name!r}",
+                f"joint {stuck[0]!r}",
             )
     limits = MotionLimits(acceleration, velocity, lower, upper, jerk, snap)
     if limits.n != arm.n:
-        raise InputError(f"limits: expected {arm.n} numbers for {arm.name!r}, got {limits.n}.")
+        raise InputError(f"expected {arm.n} numbers for {arm.name!r}, got {limits.n}.", "limits")
     return limits
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from forearm.arm.arm import Arm
-from forearm.errors import InputError, shorten
+from forearm.errors import InputError, located, shorten
 from forearm.logs.motion import FORMAT as TABLE
 from forearm.reading.fields import ChoiceField, ListField, NumberField, TableField
 from forearm.reading.textfile import read_json_table, write_text
@@ -93,7 +93,7 @@ def load_motion(arm: Arm, path: str | os.PathLike[str]) -> LoadedMotion:
     document = read_json_table(where, "a format, or t and q")
     kind = _kind(document.get("format", TABLE if "t" in document else None))
     if kind == _kind(PATH_FORMAT):
-        raise InputError(f"{where.name}: it holds a path without timing; use fa.time_optimal to time it.")
+        raise InputError("it holds a path without timing; use fa.time_optimal to time it.", where.name)
     if kind == _kind(TABLE):
         return recorded(read_motion(arm, where))
     if kind in READERS:
@@ -101,12 +101,12 @@ def load_motion(arm: Arm, path: str | os.PathLike[str]) -> LoadedMotion:
     if kind != _kind(FORMAT):
         known = ", ".join(sorted((*READERS, _kind(TABLE), _kind(FORMAT))))
         raise InputError(
-            f"{where.name}, format: expected one of {known}, got {shorten(document.get('format'))}. A table "
-            "of samples needs none: t and q."
+            f"expected one of {known}, got {shorten(document.get('format'))}. A table of "
+            "samples needs none: t and q.",
+            where.name,
+            "format",
         )
     data = HAND_LINE.read(document, where.name)
     asked = {name: value for name, value in data.items() if name != "format"}
-    try:
+    with located(where.name):
         return hand_line(arm, **asked)
-    except InputError as error:
-        raise InputError(f"{where.name}: {error}") from error

@@ -82,7 +82,7 @@ def speed_along(length: float, speed: float, acceleration: float | None, profile
         return Speed(profile, length, duration, QUINTIC_SPEED * length / duration, 0.0)
     if acceleration is None:
         raise InputError(
-            "acceleration: required for a trapezoidal profile, in m/s^2; profile='quintic' needs none."
+            "required for a trapezoidal profile, in m/s^2; profile='quintic' needs none.", "acceleration"
         )
     peak = min(speed, math.sqrt(acceleration * length))
     return Speed(profile, length, length / peak + peak / acceleration, peak, peak / acceleration)

@@ -175,7 +175,7 @@ def hand_line(
     acceleration = None if acceleration is None else check_number(acceleration, "acceleration", above=0.0)
     if profile == "constant" and len(corners) > 2:
         raise InputError(
-            "profile: 'constant' supports one line only, as it cannot turn a corner; use 'quintic'."
+            "'constant' supports one line only, as it cannot turn a corner; use 'quintic'.", "profile"
         )
     speeds: list[Speed] = []
     stretches: list[Stretch] = []

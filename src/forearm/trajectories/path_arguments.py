@@ -31,7 +31,7 @@ def as_path(arm: Arm, given: Any, continuity: int = 2) -> JointPath:
     check_arm(arm, "arm", moves=True)
     path = _path(arm, given, continuity)
     if path.n != arm.n:
-        raise InputError(f"{path.name}: it is for {path.n} joints, {arm.name!r} has {arm.n}.")
+        raise InputError(f"it is for {path.n} joints, {arm.name!r} has {arm.n}.", path.name)
     return path
 
 
@@ -44,17 +44,19 @@ def _path(arm: Arm, given: Any, continuity: int) -> JointPath:
         return from_motion(given)
     if callable(given):
         raise InputError(
-            f"path: the length of a function is unknown, got {shorten(given)}; make a path with "
-            "from_function(f, length)."
+            f"the length of a function is unknown, got {shorten(given)}; make a path with "
+            "from_function(f, length).",
+            "path",
         )
     if isinstance(given, Arm | Mapping) or not hasattr(given, "__len__"):
         raise InputError(
-            f"path: expected waypoints (m, {arm.n}), a JointPath, a plan, motion or log, or the name of a "
-            f"file, got {shorten(given)}."
+            f"expected waypoints (m, {arm.n}), a JointPath, a plan, motion or log, or the "
+            f"name of a file, got {shorten(given)}.",
+            "path",
         )
     points = checked_points(given, "path")
     if points.shape[1] != arm.n:
-        raise InputError(f"path: its points have {points.shape[1]} joints, {arm.name!r} has {arm.n}.")
+        raise InputError(f"its points have {points.shape[1]} joints, {arm.name!r} has {arm.n}.", "path")
     return spline(points, continuity, name="waypoints")
 
 

@@ -31,7 +31,7 @@ def check_for(arm: Arm, motion: PlannedMotion) -> None:
     """
     n = motion.task.arm.n if isinstance(motion, HandLine) else motion.n
     if n != arm.n:
-        raise InputError(f"plan: the motion has {n} joints, {arm.name!r} has {arm.n}.")
+        raise InputError(f"the motion has {n} joints, {arm.name!r} has {arm.n}.", "plan")
     if isinstance(motion, HandLine) and motion.task.arm is not arm:
         followed = np.vstack(
             [stretch.q[[0, -1]] for stretch in motion.stretches if np.isfinite(stretch.q[0]).all()]
@@ -39,9 +39,10 @@ def check_for(arm: Arm, motion: PlannedMotion) -> None:
         apart = np.abs(forward(arm, followed) - forward(motion.task.arm, followed)).max()
         if apart > SAME:
             raise InputError(
-                f"plan: the line was made for {motion.task.arm.name!r}; with its joints the hand "
-                f"of {arm.name!r} would be {apart:.3g} m (or rad) off. Make the line with "
-                "hand_line for this arm."
+                f"the line was made for {motion.task.arm.name!r}; with its joints the hand of "
+                f"{arm.name!r} would be {apart:.3g} m (or rad) off. Make the line with "
+                "hand_line for this arm.",
+                "plan",
             )
 
 
@@ -56,7 +57,9 @@ def as_request(arm: Arm, given: Any) -> Request:
     rows = as_floats(given, "plan, request")
     if rows.ndim != 2 or rows.shape[1] != arm.n:
         raise InputError(
-            f"plan, request: expected a Request, the path of its file, or configurations of shape "
-            f"(k, {arm.n}), got {shorten(given)}."
+            f"expected a Request, the path of its file, or configurations of shape (k, {arm.n}"
+            f"), got {shorten(given)}.",
+            "plan",
+            "request",
         )
     return Request(rows)

@@ -351,8 +351,9 @@ def plan(
         for name, value in (("jerk", jerk), ("snap", snap), ("duration", duration)):
             if value is not None:
                 raise InputError(
-                    f"plan, {name}: not allowed for a motion that is already planned; pass its points to "
-                    "plan it again."
+                    "not allowed for a motion that is already planned; pass its points to plan it again.",
+                    "plan",
+                    name,
                 )
         DriveLimits.of(arm, dac)  # raise errors now rather than when `uses` is evaluated
         return Plan(arm, request, None, step, (), dac, kernel)

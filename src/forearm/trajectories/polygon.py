@@ -52,8 +52,9 @@ def deviation(motion: Switching, place: Measure | None = None, samples: int = SA
     """
     if not isinstance(motion, Switching):
         raise InputError(
-            f"deviation: expected a motion through points (Switching), got {shorten(motion)}; a Cartesian "
-            "line is straight by construction."
+            f"expected a motion through points (Switching), got {shorten(motion)}; a "
+            "Cartesian line is straight by construction.",
+            "deviation",
         )
     if place is not None:
         return _sampled(
@@ -155,8 +156,9 @@ def _sampled(motion: Switching, place: Measure, samples: int) -> Deviation:
     corners = as_floats(place(motion.points), "deviation, place")
     if corners.ndim != 2 or len(corners) != len(motion.points):
         raise InputError(
-            f"deviation, place: expected (m, d) places for q (m, n), got {corners.shape} for "
-            f"{motion.points.shape}."
+            f"expected (m, d) places for q (m, n), got {corners.shape} for {motion.points.shape}.",
+            "deviation",
+            "place",
         )
     largest, times = np.empty(len(motion.segments)), np.empty(len(motion.segments))
     for k, T in enumerate(motion.segments):

@@ -106,9 +106,9 @@ def recorded(log: MotionLog) -> RecordedMotion:
     x = "wanted_" if log.wanted_q is not None else ""
     q, qd, qdd = (getattr(log, x + name) for name in ("q", "qd", "qdd"))
     if q is None:
-        raise InputError(f"{log.name}: a motion needs q of every joint, got {', '.join(log.blocks)}.")
+        raise InputError(f"a motion needs q of every joint, got {', '.join(log.blocks)}.", log.name)
     if len(log.t) < 2:
-        raise InputError(f"{log.name}: a motion needs at least two rows, got {len(log.t)}.")
+        raise InputError(f"a motion needs at least two rows, got {len(log.t)}.", log.name)
     qd = _slopes(q, log.t) if qd is None else qd
     qdd = _slopes(qd, log.t) if qdd is None else qdd
     return RecordedMotion(log.t - log.t[0], q, qd, qdd, log.name)
@@ -154,11 +154,11 @@ def read_motion(
         log = replace(log, t=log.t / times) if times not in (None, 1.0) else log
     else:
         raise InputError(
-            f"motion: expected the path of a file, arrays by name, or a plan or simulation, got "
-            f"{shorten(source)}."
+            f"expected the path of a file, arrays by name, or a plan or simulation, got {shorten(source)}.",
+            "motion",
         )
     if len(log.joints) != arm.n:
-        raise InputError(f"{log.name}: it has {len(log.joints)} joints, {arm.name!r} has {arm.n}.")
+        raise InputError(f"it has {len(log.joints)} joints, {arm.name!r} has {arm.n}.", log.name)
     _ask(arm, log, given)
     return _in_radians(arm, log, given.get("angles", 1.0))
 
@@ -168,10 +168,10 @@ def units_of(units: str | Sequence[str], known: Mapping[str, tuple[str, float]] 
     found: dict[str, float] = {}
     for word in names_in(units.replace(",", " ").split() if isinstance(units, str) else units, "units"):
         if word not in known:
-            raise NameNotFound(f"units: unknown unit {shorten(word)}; {suggest(word, known)}")
+            raise NameNotFound(f"unknown unit {shorten(word)}; {suggest(word, known)}", "units")
         of, size = known[word]
         if of in found:
-            raise InputError(f"units: {of} have two units in {shorten(units)}; give one.")
+            raise InputError(f"{of} have two units in {shorten(units)}; give one.", "units")
         found[of] = size
     return found
 
@@ -191,8 +191,10 @@ def ask_about_degrees(arm: Arm, q: Array, name: str) -> None:
         low, high = joint.limits
         if joint.kind == "revolute" and abs(worst) > 2.0 * math.pi and not low <= worst <= high:
             raise InputError(
-                f"{name}: {joint.name} is at {worst:.6g}, beyond its limits, {low:.4g} to {high:.4g} "
-                "rad. Are these degrees? Set units to deg, or to rad if the values are right (--units deg)."
+                f"{joint.name} is at {worst:.6g}, beyond its limits, {low:.4g} to {high:.4g} "
+                "rad. Are these degrees? Set units to deg, or to rad if the values are right "
+                "(--units deg).",
+                name,
             )
 
 
@@ -202,8 +204,9 @@ def ask_about_times(t: Array, q: Array | None, qd: Array | None, name: str) -> N
     if why:
         unit = {1e3: "ms", 1e6: "us", 1e9: "ns"}[factor]
         raise InputError(
-            f"{name}: {why}. Are times in {unit}? Set units to {unit}, or to s if the values are right "
-            f"(--units {unit})."
+            f"{why}. Are times in {unit}? Set units to {unit}, or to s if the values are "
+            f"right (--units {unit}).",
+            name,
         )
 
 

@@ -81,10 +81,10 @@ class LimitAlongPath:
         entries = ListField(self._place).read(value, place)
         places, values = (tuple(entry[key] for entry in entries) for key in ("s", "value"))
         if len(places) < 2 or any(a >= b for a, b in pairwise(places)):
-            raise InputError(f"{place}: expected at least two places with increasing s.")
+            raise InputError("expected at least two places with increasing s.", place)
         if len({np.shape(v) for v in values}) > 1:
             raise InputError(
-                f"{place}: expected the same number of values at each place, got {shorten(value)}."
+                f"expected the same number of values at each place, got {shorten(value)}.", place
             )
         return places, values
 
@@ -113,7 +113,7 @@ class WholeField:
         """The number."""
         found = check_whole(value, place, self.least, self.most)
         if self.choices and found not in self.choices:
-            raise InputError(f"{place}: expected one of {', '.join(map(str, self.choices))}, got {found}.")
+            raise InputError(f"expected one of {', '.join(map(str, self.choices))}, got {found}.", place)
         return found
 
     def schema(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from forearm.drives.motor import DAC
-from forearm.errors import ForearmError, InputError, shorten
+from forearm.errors import InputError, located, shorten
 from forearm.reading.fields import (
     AngleField,
     ChoiceField,
@@ -128,12 +128,10 @@ def request_from_document(document: dict[str, Any], name: str) -> Request:
     data = REQUEST.read(document, name)
     waypoints = []
     for k, block in enumerate(data["waypoint"]):
-        try:
+        called = f"waypoint {shorten(block['name'])}" if "name" in block else f"waypoint[{k + 1}]"
+        with located(name, called):
             waypoints.append(_waypoint(block))
-        except ForearmError as error:
-            called = f"waypoint {shorten(block['name'])}" if "name" in block else f"waypoint[{k + 1}]"
-            raise type(error)(f"{name}, {called}: {error}") from error
-    try:
+    with located(name):
         dac = DAC(**data["dac"]) if "dac" in data else None
         said: dict[str, Any] = {
             "dac": dac,
@@ -141,8 +139,6 @@ def request_from_document(document: dict[str, Any], name: str) -> Request:
             "duration": data.get("duration"),
         }
         return Request(tuple(waypoints), name=data.get("name", name), **said, **data.get("limits", {}))
-    except ForearmError as error:
-        raise type(error)(f"{name}: {error}") from error
 
 
 def request_schema() -> dict[str, Any]:
@@ -157,11 +153,12 @@ def _path_options(data: dict[str, Any]) -> PathOptions | None:
     if "tolerance" in data:
         if given is False:
             raise InputError(
-                "tolerance: only for time-optimal plans, as the envelope around the straight lines between "
-                "waypoints; add time_optimal = true, or omit it."
+                "only for time-optimal plans, as the envelope around the straight lines "
+                "between waypoints; add time_optimal = true, or omit it.",
+                "tolerance",
             )
         if "tolerance" in said:
-            raise InputError("tolerance: also set under [time_optimal]; set it once.")
+            raise InputError("also set under [time_optimal]; set it once.", "tolerance")
         said["tolerance"] = data["tolerance"]
     return None if given is False else PathOptions(**said)
 

@@ -54,9 +54,9 @@ class Waypoint:
         if (q is None) == (pose is None):
             raise InputError("a waypoint needs either q (joint coordinates) or pose (of the hand), not both.")
         if q is None and qd is not None:
-            raise InputError("qd: only with q; use hand_velocity for a waypoint with a pose.")
+            raise InputError("only with q; use hand_velocity for a waypoint with a pose.", "qd")
         if pose is None and hand_velocity is not None:
-            raise InputError("hand_velocity: only with a pose; use qd for a waypoint with q.")
+            raise InputError("only with a pose; use qd for a waypoint with q.", "hand_velocity")
         checked = {
             "q": None if q is None else _coordinates(q),
             "qd": None if q is None or qd is None else _velocities(qd, as_floats(q, "q").shape),
@@ -144,13 +144,14 @@ class Request:
         object.__setattr__(self, "waypoints", tuple(_waypoint(point, name) for point in waypoints))
         if not 2 <= len(self.waypoints) <= MAX_WAYPOINTS:
             raise InputError(
-                f"request {name!r}: expected 2 to {MAX_WAYPOINTS} waypoints, got {len(self.waypoints)}."
+                f"expected 2 to {MAX_WAYPOINTS} waypoints, got {len(self.waypoints)}.", f"request {name!r}"
             )
         sizes = sorted({point.q.size for point in self.waypoints if point.q is not None and point.q.ndim})
         if len(sizes) > 1:
             raise InputError(
-                f"request {name!r}, waypoints: expected the same number of joints in all of them, got "
-                f"{' and '.join(map(str, sizes))}."
+                f"expected the same number of joints in all of them, got {' and '.join(map(str, sizes))}.",
+                f"request {name!r}",
+                "waypoints",
             )
         check_kind(time_optimal, (bool, PathOptions, type(None)), f"request {name!r}, time_optimal")
         options = PathOptions() if time_optimal is True else time_optimal or None
@@ -163,9 +164,7 @@ class Request:
                 kind = (
                     "limits that change along a path are" if key not in OF_TIME_OPTIMAL else "it is a limit"
                 )
-                raise InputError(
-                    f"{what}: {kind} for time-optimal plans; add time_optimal = true, or omit it."
-                )
+                raise InputError(f"{kind} for time-optimal plans; add time_optimal = true, or omit it.", what)
             object.__setattr__(self, key, None if value is None else _override(value, what, key in ALONG))
         self._keep_snap(snap, duration)
 
@@ -175,13 +174,13 @@ class Request:
         asked = None if snap is None or snap is False else np.inf if snap is True else snap
         if asked is not None and self.time_optimal is not None:
             raise InputError(
-                f"{what}, snap: a time-optimal motion has no continuous snap; omit one of the two."
+                "a time-optimal motion has no continuous snap; omit one of the two.", what, "snap"
             )
         if duration is not None and asked is None:
             where = (
                 "PathOptions(duration=...)" if self.time_optimal is not None else "snap = true, or omit it"
             )
-            raise InputError(f"{what}, duration: only for motions of continuous snap; set {where}.")
+            raise InputError(f"only for motions of continuous snap; set {where}.", what, "duration")
         object.__setattr__(self, "snap", None if asked is None else _override(asked, f"{what}, snap", False))
         seconds = None if duration is None else check_number(duration, f"{what}, duration", above=0.0)
         object.__setattr__(self, "duration", seconds)
@@ -192,15 +191,18 @@ class Request:
             for key, value in (("q", waypoint.q), ("qd", waypoint.qd)):
                 if value is not None and value.shape not in ((), (arm.n,)):
                     raise InputError(
-                        f"request {self.name!r}, waypoint[{k + 1}], {key}: expected {arm.n} numbers for "
-                        f"{arm.name!r}, got {value.size}."
+                        f"expected {arm.n} numbers for {arm.name!r}, got {value.size}.",
+                        f"request {self.name!r}",
+                        f"waypoint[{k + 1}]",
+                        key,
                     )
         for key in (*OVERRIDES, *OF_PATHS, "snap"):
             value = getattr(self, key)
             if isinstance(value, np.ndarray) and value.shape not in ((), (1,), (arm.n,)):
                 raise InputError(
-                    f"request {self.name!r}, {key}: expected one number or {arm.n} for "
-                    f"{arm.name!r}, got {value.size}."
+                    f"expected one number or {arm.n} for {arm.name!r}, got {value.size}.",
+                    f"request {self.name!r}",
+                    key,
                 )
 
     def changed(
@@ -237,7 +239,8 @@ class Request:
         chosen = self.acceleration if self.acceleration is not None else acceleration
         if chosen is None:
             raise InputError(
-                f"request {self.name!r}: it gives no acceleration; set one under [limits], or pass one here."
+                "it gives no acceleration; set one under [limits], or pass one here.",
+                f"request {self.name!r}",
             )
         base = arm_limits(arm, chosen, self.velocity)
         lower = base.lower if self.lower is None else self.lower
@@ -283,6 +286,6 @@ def _override(value: Any, what: str, along: bool) -> Array | Along:
         return places, values
     array = as_floats(value, what)
     if array.ndim > 1 or np.isnan(array).any():
-        raise InputError(f"{what}: expected one number or one per joint, got {shorten(value)}.")
+        raise InputError(f"expected one number or one per joint, got {shorten(value)}.", what)
     array.flags.writeable = False
     return array

@@ -49,7 +49,7 @@ def ticks(duration: float, step: float, what: str) -> Array:
     step = check_number(step, what, above=0.0)
     if duration / step > ROWS:
         raise InputError(
-            f"{what}: {step!r} s gives more than {ROWS} rows for {duration:g} s; use a longer one."
+            f"{step!r} s gives more than {ROWS} rows for {duration:g} s; use a longer one.", what
         )
     even = np.arange(int(duration / step) + 1) * step
     return np.append(even[even < duration], duration).astype(np.float64)

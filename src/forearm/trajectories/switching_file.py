@@ -75,5 +75,5 @@ def _check_joined(motion: Switching, where: str) -> None:
     if missed.any() or uneven.any():
         k = int(np.argmax(missed.any(axis=1) | uneven))
         raise InputError(
-            f"{where}, segment {k + 1}: its phases miss the next point, or joints take different times."
+            "its phases miss the next point, or joints take different times.", where, f"segment {k + 1}"
         )

@@ -75,7 +75,7 @@ def _request(points: ArrayLike, velocities: Any, n: int) -> tuple[Array, Array]:
     q = as_floats(points, "through, points")
     if q.ndim != 2 or q.shape[1] != n or not 2 <= len(q) <= MAX_POINTS:
         raise InputError(
-            f"through, points: expected 2 to {MAX_POINTS} points of {n} numbers, got shape {q.shape}."
+            f"expected 2 to {MAX_POINTS} points of {n} numbers, got shape {q.shape}.", "through", "points"
         )
     if velocities is None or isinstance(velocities, list | tuple):
         rows = [None] * len(q) if velocities is None else velocities
@@ -88,8 +88,9 @@ def _request(points: ArrayLike, velocities: Any, n: int) -> tuple[Array, Array]:
         if wrong.any():
             row = int(wrong.any(axis=1).argmax())
             raise InputError(
-                f"through, {name}[{row}]: expected finite numbers up to {LARGEST:g}, got "
-                f"{shorten(array[row].tolist())}."
+                f"expected finite numbers up to {LARGEST:g}, got {shorten(array[row].tolist())}.",
+                "through",
+                f"{name}[{row}]",
             )
     for end in (0, -1):
         qd[end] = np.where(np.isnan(qd[end]), 0.0, qd[end])

@@ -148,7 +148,7 @@ def write_studio(
 def _checked_ask(shown: Sequence[ShownArm], triangles: int, q: ArrayLike | None) -> dict[str, Any]:
     """The initial state of the page."""
     if not 1 <= len(shown) <= MOST_ARMS:
-        raise InputError(f"studio: expected 1 to {MOST_ARMS} arms, got {len(shown)}.")
+        raise InputError(f"expected 1 to {MOST_ARMS} arms, got {len(shown)}.", "studio")
     check_whole(triangles, "studio, triangles", 100, 1_000_000)
     for each in shown:
         check_arm(each.arm, "studio", moves=True)
@@ -164,7 +164,9 @@ def _within_limits(arm: Arm, q: ArrayLike) -> list[float]:
         if not low - SLACK <= value <= high + SLACK:
             unit = "rad" if joint.kind == "revolute" else "m"
             raise InputError(
-                f"studio, q: {joint.name}: expected {low:g} to {high:g} {unit}, its limits, got {value:g}."
+                f"{joint.name}: expected {low:g} to {high:g} {unit}, its limits, got {value:g}.",
+                "studio",
+                "q",
             )
     return [float(x) for x in posture]
 
@@ -204,14 +206,15 @@ def shown_arm(
     if isinstance(given, Arm):
         if meshes is True:
             raise InputError(
-                "studio, meshes: an Arm contains no meshes; pass the file it was loaded from: "
-                "meshes='robot.urdf'."
+                "an Arm contains no meshes; pass the file it was loaded from: meshes='robot.urdf'.",
+                "studio",
+                "meshes",
             )
         check_arm(given, "studio", moves=True)
         seen = load_visuals(meshes, packages=packages) if meshes else None
         return ShownArm(given, *origin_of(given), seen)
     if not isinstance(given, str | os.PathLike):
-        raise InputError(f"studio: expected an Arm, a name or a file, got {shorten(given)}.")
+        raise InputError(f"expected an Arm, a name or a file, got {shorten(given)}.", "studio")
     arm, text = load(given, packages=packages), os.fspath(given)
     check_arm(arm, "studio", moves=True)
     source = given if meshes is True else meshes

@@ -42,5 +42,5 @@ def in_node(arm: Arm, script: str, python: str = "", command: str = "") -> Any:
             ["node", str(file)], capture_output=True, text=True, check=False, encoding="utf-8"
         )
     if done.returncode:
-        raise InputError(f"node: the script failed: {done.stderr.strip()[-2000:]}")
+        raise InputError(f"the script failed: {done.stderr.strip()[-2000:]}", "node")
     return json.loads(done.stdout)

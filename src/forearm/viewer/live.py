@@ -72,7 +72,7 @@ class LiveStudio:
 
     def __init__(self, page: str, arms: Sequence[Arm], *, host: str | None = None, port: int = 0) -> None:
         if host is not None and not (isinstance(host, str) and host):
-            raise InputError(f"studio, host: expected an address or a name, got {shorten(host)}.")
+            raise InputError(f"expected an address or a name, got {shorten(host)}.", "studio", "host")
         check_whole(port, "studio, port", 0, 65535)
         self._name = " and ".join(arm.name for arm in arms)
         self._sizes = [arm.n for arm in arms]
@@ -89,8 +89,9 @@ class LiveStudio:
             )
         except OSError as error:
             raise InputError(
-                f"studio: cannot listen on {shorten(host or '127.0.0.1')}, port {port}: "
-                f"{error.strerror or error}. Choose another port, or 0 for a free one."
+                f"cannot listen on {shorten(host or '127.0.0.1')}, port {port}: "
+                f"{error.strerror or error}. Choose another port, or 0 for a free one.",
+                "studio",
             ) from error
         self._url = _url(host, self._server.port, token)
         _open.add(self)
@@ -198,7 +199,7 @@ class LiveStudio:
 
     def _check_open(self, what: str) -> None:
         if self._end:
-            raise InputError(f"{what}: this studio {self._end}.")
+            raise InputError(f"this studio {self._end}.", what)
 
     def _size(self, arm: object, what: str) -> int:
         return self._sizes[check_whole(arm, f"{what}, arm", 0, len(self._sizes) - 1)]
@@ -237,15 +238,15 @@ def _rows(motion: Any, n: int) -> tuple[Floats, Floats]:
         pair = motion
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise InputError(
-            "plan: expected a Plan, a motion, a Simulation, or times and joints (t, q), "
-            f"got {shorten(motion)}."
+            f"expected a Plan, a motion, a Simulation, or times and joints (t, q), got {shorten(motion)}.",
+            "plan",
         )
     t = as_floats(pair[0], "plan, t")
     if t.ndim != 1 or len(t) < 2:
-        raise InputError(f"plan, t: expected at least two times, (m,), got shape {t.shape}.")
+        raise InputError(f"expected at least two times, (m,), got shape {t.shape}.", "plan", "t")
     t, q = as_finite(t, t.shape, "plan, t"), as_finite(pair[1], (len(t), n), "plan, q")
     if (np.diff(t) < 0.0).any():
-        raise InputError("plan, t: times must be non-decreasing.")
+        raise InputError("times must be non-decreasing.", "plan", "t")
     kept = np.unique(np.linspace(0, len(t) - 1, min(len(t), MOST_ROWS)).astype(int))
     return _within(t[kept], "plan, t"), _within(q[kept], "plan, q")
 
@@ -253,7 +254,7 @@ def _rows(motion: Any, n: int) -> tuple[Floats, Floats]:
 def _times(start: float, end: float) -> Floats:
     if not end > start:
         raise InputError(
-            f"plan: expected a motion of positive duration, got one from {start:g} to {end:g} s."
+            f"expected a motion of positive duration, got one from {start:g} to {end:g} s.", "plan"
         )
     rows = math.ceil(min(max((end - start) * PLAN_RATE, LEAST_ROWS), MOST_ROWS - 1.0))
     return np.clip(np.linspace(start, end, rows + 1), start, end)
@@ -261,7 +262,7 @@ def _times(start: float, end: float) -> Floats:
 
 def _within(x: Floats, what: str) -> Floats:
     if x.size and np.abs(x).max() > LARGEST:
-        raise InputError(f"{what}: no number may exceed {LARGEST:g}, got {shorten(x.tolist())}.")
+        raise InputError(f"no number may exceed {LARGEST:g}, got {shorten(x.tolist())}.", what)
     return x
 
 

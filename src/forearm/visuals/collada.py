@@ -51,7 +51,7 @@ def read_dae(path: Path, z_up: bool = False) -> ColladaFile:
     """
     root = parse_xml(read_bytes(path, MAX_XML_BYTES), str(path))
     if root.tag != "COLLADA":
-        raise InputError(f"{path}: expected <COLLADA> at the root of a DAE file, got <{root.tag:.40}>.")
+        raise InputError(f"expected <COLLADA> at the root of a DAE file, got <{root.tag:.40}>.", path)
     return _ColladaDocument(root, str(path)).read(z_up)
 
 
@@ -72,7 +72,7 @@ class _ColladaDocument:
         self._index(self.root)
         up = self._asset_text("up_axis", "Y_UP")
         if up not in TO_Z_UP:
-            raise InputError(f"{self.name}: up_axis must be X_UP, Y_UP or Z_UP, got {shorten(up)}.")
+            raise InputError(f"up_axis must be X_UP, Y_UP or Z_UP, got {shorten(up)}.", self.name)
         outer = pose(TO_Z_UP[up] if z_up else np.eye(3))
         outer[:3, :3] *= self._metres()
         scenes = list(self._scene_nodes())
@@ -83,7 +83,7 @@ class _ColladaDocument:
                 self._show(geometry, outer, {})
         colours = {colour: np.concatenate(found) for colour, found in self.shown.items()}
         if not colours:
-            raise InputError(f"{self.name}: no triangles; export a triangle mesh.")
+            raise InputError("no triangles; export a triangle mesh.", self.name)
         for found in colours.values():
             check_triangles(found, self.name)
         return ColladaFile(colours, up, tuple(self.notes))
@@ -106,7 +106,7 @@ class _ColladaDocument:
         text = "1" if unit is None else unit.attributes.get("meter", "1")
         value = number(text, "meter of <unit>", self.name, LARGEST)
         if value <= 0.0:
-            raise InputError(f"{self.name}: meter of <unit> must be above 0, got {shorten(text)}.")
+            raise InputError(f"meter of <unit> must be above 0, got {shorten(text)}.", self.name)
         return value
 
     def _all(self, library: str, tag: str) -> Iterator[Element]:
@@ -128,9 +128,7 @@ class _ColladaDocument:
     def _node(self, node: Element, outer: Floats, depth: int) -> None:
         self.nodes += 1
         if self.nodes > MOST_NODES or depth > MOST_DEPTH:
-            raise InputError(
-                f"{self.name}: more than {MOST_NODES} nodes, or nested deeper than {MOST_DEPTH}."
-            )
+            raise InputError(f"more than {MOST_NODES} nodes, or nested deeper than {MOST_DEPTH}.", self.name)
         T = outer
         for child in node.children:
             if child.tag in ("matrix", "translate", "rotate", "scale"):
@@ -157,7 +155,7 @@ class _ColladaDocument:
         given = numbers(element, self.name)
         if len(given) != count or not np.isfinite(given).all():
             raise InputError(
-                f"{self.name}, line {element.line}, <{element.tag}>: expected {count} finite numbers."
+                f"expected {count} finite numbers.", self.name, f"line {element.line}", f"<{element.tag}>"
             )
         if element.tag == "matrix":
             return given.reshape(4, 4)
@@ -202,7 +200,7 @@ class _ColladaDocument:
         for part in self.geometries[key]:
             self.triangles += len(part.triangles)
             if self.triangles > MOST_TRIANGLES:
-                raise InputError(f"{self.name}: more than {MOST_TRIANGLES} triangles; export a coarser mesh.")
+                raise InputError(f"more than {MOST_TRIANGLES} triangles; export a coarser mesh.", self.name)
             colour = colours.get(part.material)
             if part.material and part.material not in colours:
                 colour = self._colour(self.by_id.get(part.material))

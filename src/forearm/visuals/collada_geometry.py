@@ -30,8 +30,10 @@ def numbers(element: Element, name: str) -> Floats:
         return np.array(element.text.split(), dtype=np.float64)
     except ValueError:
         raise InputError(
-            f"{name}, line {element.line}, <{element.tag:.40}>: expected numbers, "
-            f"got {shorten(element.text)}."
+            f"expected numbers, got {shorten(element.text)}.",
+            name,
+            f"line {element.line}",
+            f"<{element.tag:.40}>",
         ) from None
 
 
@@ -40,11 +42,13 @@ def _indices(element: Element, name: str) -> Indices:
         found = np.array(element.text.split(), dtype=np.int64)
     except (ValueError, OverflowError):
         raise InputError(
-            f"{name}, line {element.line}, <{element.tag}>: expected whole numbers, got "
-            f"{shorten(element.text)}."
+            f"expected whole numbers, got {shorten(element.text)}.",
+            name,
+            f"line {element.line}",
+            f"<{element.tag}>",
         ) from None
     if (found < 0).any():
-        raise InputError(f"{name}, line {element.line}: <{element.tag}> has an index below 0.")
+        raise InputError(f"<{element.tag}> has an index below 0.", name, f"line {element.line}")
     return found.astype(np.intp)
 
 
@@ -60,10 +64,10 @@ def parts_of_geometry(geometry: Element, by_id: Mapping[str, Element], name: str
                 points, offset, stride = found
                 corners = np.concatenate([*_corners(primitive, offset, stride, name, where), _NONE])
                 if len(corners) > MOST_TRIANGLES:
-                    raise InputError(f"{where}: more than {MOST_TRIANGLES} triangles; export a coarser mesh.")
+                    raise InputError(f"more than {MOST_TRIANGLES} triangles; export a coarser mesh.", where)
                 if len(corners) and int(corners.max()) >= len(points):
                     raise InputError(
-                        f"{where}: vertex {int(corners.max())} does not exist, there are {len(points)}."
+                        f"vertex {int(corners.max())} does not exist, there are {len(points)}.", where
                     )
                 if len(corners):
                     yield GeometryPart(points[corners], primitive.attributes.get("material", ""))
@@ -90,7 +94,7 @@ def _positions(
             return _points(source, where), offset, stride
     if next(primitive.all("input"), None) is None:
         return None  # an empty primitive, as some exporters leave
-    raise InputError(f"{where}: <{primitive.tag}> has no positions; export the mesh again.")
+    raise InputError(f"<{primitive.tag}> has no positions; export the mesh again.", where)
 
 
 def _points(source: Element, where: str) -> Floats:
@@ -101,7 +105,7 @@ def _points(source: Element, where: str) -> Floats:
     said = accessor.attributes if accessor is not None else {}
     stride, start = _count(said.get("stride", "3"), where), _count(said.get("offset", "0"), where)
     if stride < 3:
-        raise InputError(f"{where}: expected a stride of at least 3 for positions, got {stride}.")
+        raise InputError(f"expected a stride of at least 3 for positions, got {stride}.", where)
     whole = (
         values[start : start + (len(values) - start) // stride * stride]
         if len(values) > start
@@ -112,7 +116,7 @@ def _points(source: Element, where: str) -> Floats:
 
 def _count(text: str, where: str) -> int:
     if not text.strip().isdecimal() or len(text) > 9:
-        raise InputError(f"{where}: expected a count, got {shorten(text)}.")
+        raise InputError(f"expected a count, got {shorten(text)}.", where)
     return int(text)
 
 
@@ -122,14 +126,14 @@ def _corners(primitive: Element, offset: int, stride: int, name: str, where: str
     for p in _polygons(primitive):
         index = _indices(p, name)
         if len(index) % stride:
-            raise InputError(f"{where}: {len(index)} indices are not a multiple of the {stride} inputs.")
+            raise InputError(f"{len(index)} indices are not a multiple of the {stride} inputs.", where)
         index = index[offset::stride]
         if primitive.tag == "triangles":
             yield index[: len(index) // 3 * 3].reshape(-1, 3)
         elif primitive.tag == "polylist":
             counts = _indices(sizes, name) if sizes is not None else np.zeros(0, dtype=np.intp)
             if int(counts.sum()) != len(index) or (counts > len(index)).any():
-                raise InputError(f"{where}: <vcount> adds up to {int(counts.sum())}, <p> has {len(index)}.")
+                raise InputError(f"<vcount> adds up to {int(counts.sum())}, <p> has {len(index)}.", where)
             yield _fans(index, counts)
         elif primitive.tag == "tristrips":
             strip = np.stack([index[:-2], index[1:-1], index[2:]], axis=1) if len(index) > 2 else _NONE

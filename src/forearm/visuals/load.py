@@ -32,7 +32,7 @@ def load_visuals(
         packages: folders of `package://` and `$(find ...)` by name.
     """
     if not isinstance(source, str | os.PathLike):
-        raise InputError(f"load_visuals: expected a name or a path, got {shorten(source)}.")
+        raise InputError(f"expected a name or a path, got {shorten(source)}.", "load_visuals")
     if isinstance(source, str) and is_builtin(source):
         return VisualSet(()) if CHAIN.fullmatch(source) else armfile_visuals(builtin_file(source))
     path, folders = located_file(source, packages or {})
@@ -40,8 +40,9 @@ def load_visuals(
         return armfile_visuals(path)
     if path.suffix.lower() not in XML:
         raise NameNotFound(
-            f"load_visuals: {shorten(os.fspath(source))} is neither a built-in arm nor a .toml, .urdf or "
-            f".xml file; {suggest(os.fspath(source), (*arms(), 'chain7'))}"
+            f"{shorten(os.fspath(source))} is neither a built-in arm nor a .toml, .urdf or "
+            f".xml file; {suggest(os.fspath(source), (*arms(), 'chain7'))}",
+            "load_visuals",
         )
     return _xml_visuals(path, folders, root)
 

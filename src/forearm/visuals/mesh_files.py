@@ -24,7 +24,7 @@ Pieces = tuple[tuple[TriangleMesh, str | None], ...]
 def check_size(mesh: TriangleMesh, name: str) -> None:
     """Raise for a mesh whose scale makes it too large or too small."""
     if diagonal(check_triangles(mesh.corners, name)) < SHORTEST:
-        raise InputError(f"{name}: smaller than {SHORTEST:g} m; correct the scale.")
+        raise InputError(f"smaller than {SHORTEST:g} m; correct the scale.", name)
 
 
 class MeshFiles:
@@ -60,7 +60,7 @@ class MeshFiles:
         try:
             made = tuple((welded(corners), colour) for colour, corners in self._triangles(path).items())
         except ForearmError as error:
-            return str(error).removeprefix(f"{path}: ")
+            return error.problem if error.place == (str(path),) else str(error)
         made = tuple((mesh, colour) for mesh, colour in made if len(mesh.triangles))
         return made or "every triangle is degenerate."
 
@@ -77,10 +77,10 @@ class MeshFiles:
         elif ending == ".msh":
             found = {None: check_triangles(read_msh(path), str(path))}
         else:
-            raise InputError(f"{path}: expected a suffix of {', '.join(ENDINGS)}; convert the mesh.")
+            raise InputError(f"expected a suffix of {', '.join(ENDINGS)}; convert the mesh.", path)
         count = int(np.sum([len(corners) for corners in found.values()]))
         if count > self.left:
-            raise InputError(f"{path}: more than {MOST_IN_ALL} triangles including earlier meshes.")
+            raise InputError(f"more than {MOST_IN_ALL} triangles including earlier meshes.", path)
         self.left -= count
         return found
 
@@ -92,11 +92,11 @@ def read_msh(path: Path) -> Floats:
     size = 16 + 12 * points + 12 * normals + 8 * places + 12 * faces
     if min(points, normals, places, faces) < 0 or len(data) != size or not 0 < faces <= MOST_TRIANGLES:
         raise InputError(
-            f"{path}: the counts at its start do not fit its {len(data)} bytes, or it has no faces."
+            f"the counts at its start do not fit its {len(data)} bytes, or it has no faces.", path
         )
     vertices = np.frombuffer(data, "<f4", 3 * points, 16).reshape(-1, 3)
     corners = np.frombuffer(data, "<i4", 3 * faces, size - 12 * faces).reshape(-1, 3)
     if not 0 <= int(corners.min()) <= int(corners.max()) < points:
-        raise InputError(f"{path}: a face refers to a vertex that does not exist.")
+        raise InputError("a face refers to a vertex that does not exist.", path)
     with np.errstate(invalid="ignore"):  # widening a signalling NaN warns
         return np.asarray(vertices[corners], dtype=np.float64)

@@ -42,7 +42,7 @@ class MjcfMeshes:
         """The triangles of the mesh of a geom, in the geom's frame."""
         name = geom.text("mesh")
         if name not in self.elements:
-            raise NameNotFound(f"{geom.where}: unknown mesh {shorten(name)}; {suggest(name, self.elements)}")
+            raise NameNotFound(f"unknown mesh {shorten(name)}; {suggest(name, self.elements)}", geom.where)
         if name not in self.made:
             self.made[name] = self._made(self.elements[name])
         return self.made[name]
@@ -53,7 +53,7 @@ class MjcfMeshes:
         quat = element.numbers("refquat", 4, default="1 0 0 0")
         scale = element.numbers("scale", 3, default=ONES)
         if not scale.all() or not quat.any():
-            raise InputError(f"{element.where}: scale and refquat must not be 0.")
+            raise InputError("scale and refquat must not be 0.", element.where)
         R = rotation_of_quat(quat / norm(quat))
         back = pose(R.T, -np.array([(row * shift).sum() for row in R.T]))
         moves = bool(shift.any()) or not np.array_equal(R, np.eye(3))
@@ -73,11 +73,11 @@ class MjcfMeshes:
             path = self.folder / self.settings.meshdir / name
             return [(mesh, colour, path.name) for mesh, colour in self.files.pieces(path, np.ones(3))]
         if not element.has("vertex") or not element.has("face"):
-            raise InputError(f"{element.where}: only meshes from files, or with vertex and face, are drawn.")
+            raise InputError("only meshes from files, or with vertex and face, are drawn.", element.where)
         points = self._many(element, "vertex")
         faces = self._many(element, "face")
         if len(faces) > MOST_TRIANGLES or (len(faces) and not 0 <= faces.min() <= faces.max() < len(points)):
-            raise InputError(f"{element.where}: face must hold indices from 0 to {len(points) - 1}.")
+            raise InputError(f"face must hold indices from 0 to {len(points) - 1}.", element.where)
         corners = check_triangles(points[faces.astype(np.intp)], element.where)
         return [(welded(corners), None, element.name or "mesh")]
 
@@ -85,7 +85,7 @@ class MjcfMeshes:
         try:
             values = np.array(element.text(key).split(), dtype=np.float64)
         except ValueError:
-            raise InputError(f"{element.where}: {key} must be numbers.") from None
+            raise InputError(f"{key} must be numbers.", element.where) from None
         if len(values) % 3 or not np.isfinite(values).all():
-            raise InputError(f"{element.where}: {key} must be finite numbers, three per item.")
+            raise InputError(f"{key} must be finite numbers, three per item.", element.where)
         return values.reshape(-1, 3)

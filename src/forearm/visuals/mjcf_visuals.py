@@ -90,7 +90,7 @@ def _add(
             found.add(link, pose, mesh, colour or own, source)
         return
     if geom.has("mesh"):
-        raise InputError(f"{geom.where}: a {kind} fitted to a mesh is not drawn; give its size explicitly.")
+        raise InputError(f"a {kind} fitted to a mesh is not drawn; give its size explicitly.", geom.where)
     sizes, here = size_and_place(geom, kind, SOLIDS[kind], settings)
     pose = here.on(frame).pose
     if kind == "capsule":
@@ -124,5 +124,5 @@ def _rgba(geom: MjcfElement, materials: dict[str, MjcfElement]) -> Floats | None
     if not name:
         return None
     if name not in materials:
-        raise NameNotFound(f"{geom.where}: unknown material {shorten(name)}; {suggest(name, materials)}")
+        raise NameNotFound(f"unknown material {shorten(name)}; {suggest(name, materials)}", geom.where)
     return materials[name].numbers("rgba", 4, default="1 1 1 1")

@@ -29,7 +29,7 @@ def reduced(mesh: TriangleMesh, triangles: int = 2000) -> TriangleMesh:
     """
     if not isinstance(triangles, int) or isinstance(triangles, bool) or triangles < 4:
         raise InputError(
-            f"reduced, triangles: expected a whole number of at least 4, got {shorten(triangles)}."
+            f"expected a whole number of at least 4, got {shorten(triangles)}.", "reduced", "triangles"
         )
     if not len(mesh.triangles):
         return mesh

@@ -48,7 +48,7 @@ def scene(arm: Arm, visuals: VisualSet | None = None, triangles: int = TRIANGLES
     check_kind(visuals, (VisualSet, type(None)), "scene, visuals")
     if not isinstance(triangles, int) or isinstance(triangles, bool) or not LEAST <= triangles <= MOST:
         raise InputError(
-            f"scene, triangles: expected a whole number from {LEAST} to {MOST}, got {shorten(triangles)}."
+            f"expected a whole number from {LEAST} to {MOST}, got {shorten(triangles)}.", "scene", "triangles"
         )
     table = MeshTable()
     shapes = _own_shapes(arm, visuals or VisualSet(()), table, triangles)

@@ -48,13 +48,13 @@ def _add(
 ) -> None:
     where = f"{visual.place}, <visual>"
     if shape is None:
-        raise InputError(f"{where}: expected one shape in <geometry>, got none.")
+        raise InputError("expected one shape in <geometry>, got none.", where)
     pose = pose_xyz_rpy(*origin(visual, where))
     if shape.tag == "mesh":
         path = mesh_path(attribute(shape, "filename", where), folder, packages)
         scale = vector(shape, "scale", where, "1 1 1")
         if not scale.all():
-            raise InputError(f"{where}: scale must not be 0.")
+            raise InputError("scale must not be 0.", where)
         found.add_file(link, pose, path, scale, colour)
     elif shape.tag == "box":
         x, y, z = (float(v) for v in vector(shape, "size", where))
@@ -69,7 +69,7 @@ def _add(
         else:
             found.add(link, pose, capsule(r, length), colour, "capsule")
     else:
-        raise InputError(f"{where}: expected a box, cylinder, sphere, capsule or mesh.")
+        raise InputError("expected a box, cylinder, sphere, capsule or mesh.", where)
 
 
 def _colour(visual: Element, named: Mapping[str, str | None]) -> str | None:

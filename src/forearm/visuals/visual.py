@@ -118,7 +118,7 @@ class Collector:
             yield
         except ForearmError as error:
             del self.visuals[before:]
-            reason = str(error).removeprefix(f"{shorten(what)}: ")
+            reason = error.problem if error.place == (shorten(what),) else str(error)
             self.missing.append(MissingVisual(link, what[:200], reason[:500]))
 
     def result(self) -> VisualSet:

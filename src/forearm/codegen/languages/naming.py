@@ -117,9 +117,10 @@ class _Renaming:
 def _check(name: str, longest: int, also: frozenset[str]) -> None:
     if not _fits(name, longest) or name.lower() in RESERVED | also:
         raise InputError(
-            f"codegen: the program cannot be called {shorten(name)}; expected a letter followed by letters, "
-            f"digits and underscores, at most {longest} characters, and no keyword of a language. Choose "
-            "another name."
+            f"the program cannot be called {shorten(name)}; expected a letter followed by "
+            f"letters, digits and underscores, at most {longest} characters, and no keyword "
+            "of a language. Choose another name.",
+            "codegen",
         )
 
 

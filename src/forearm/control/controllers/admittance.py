@@ -68,7 +68,7 @@ class Admittance:
         K = soft * soft * M if stiffness is None else _each(stiffness, m, "stiffness")
         D = 2.0 * np.sqrt(K * M) if damping is None else _each(damping, m, "damping")
         if not (M > 0.0).all():
-            raise InputError(f"Admittance, mass: expected numbers above 0, got {M.tolist()}.")
+            raise InputError(f"expected numbers above 0, got {M.tolist()}.", "Admittance", "mass")
         gains = critically_damped(m, bandwidth)
         self.period = check_number(period, "Admittance, period", above=0.0)
         self.law = ArmLaw(
@@ -110,8 +110,10 @@ class Admittance:
         apart = self.period if self.last is None else sample.t - self.last
         if abs(apart - self.period) > OFF * self.period:
             raise InputError(
-                f"Admittance, period: expected samples {self.period:g} s apart, got {apart:g} s; set it to "
-                "the period of the loop."
+                f"expected samples {self.period:g} s apart, got {apart:g} s; set it to the "
+                "period of the loop.",
+                "Admittance",
+                "period",
             )
         self.last = sample.t
         force = np.zeros(6) if sample.force is None else sample.force
@@ -149,5 +151,5 @@ def _each(value: ArrayLike, m: int, what: str) -> Floats:
     array = as_floats(value, f"Admittance, {what}")
     made = frozen_array(np.full(m, array) if array.ndim == 0 else array, (m,), f"Admittance, {what}")
     if (made < 0.0).any():
-        raise InputError(f"Admittance, {what}: expected numbers of at least 0, got {made.tolist()}.")
+        raise InputError(f"expected numbers of at least 0, got {made.tolist()}.", "Admittance", what)
     return made

@@ -196,8 +196,9 @@ class StateFeedback:
         q, qd, theta, thetad, tau = self.reference.at(sample, self.name)
         if not sample.sees_links:
             raise InputError(
-                f"{self.name}: expected sensors on links and motors, got motor sensors alone; run it with "
-                "sensors=Sensors(side='both')."
+                "expected sensors on links and motors, got motor sensors alone; run it with "
+                "sensors=Sensors(side='both').",
+                self.name,
             )
         g, (motor, speed) = self.gains, motors_of(sample, self.name)
         made: Floats = pull(g.link, g.link_rate, sample.q, sample.qd, q, qd)
@@ -212,7 +213,8 @@ def motors_of(sample: Sample, name: str) -> tuple[Floats, Floats]:
     """Measured motor positions and speeds (n,); an error without sensors on motors."""
     if sample.motor is None:
         raise InputError(
-            f"{name}: expected sensors on the motors, got link sensors alone; run it with "
-            "sensors=Sensors(side='motor') or 'both'."
+            "expected sensors on the motors, got link sensors alone; run it with "
+            "sensors=Sensors(side='motor') or 'both'.",
+            name,
         )
     return sample.motor

@@ -56,5 +56,5 @@ def _damping(arm: Arm, given: ArrayLike) -> Floats:
     array = as_floats(given, "damping")
     made = frozen_array(np.full(arm.n, array) if array.ndim == 0 else array, (arm.n,), "damping")
     if (made < 0.0).any():
-        raise InputError(f"damping: expected numbers of at least 0, got {made.tolist()}.")
+        raise InputError(f"expected numbers of at least 0, got {made.tolist()}.", "damping")
     return made

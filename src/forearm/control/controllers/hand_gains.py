@@ -32,7 +32,7 @@ def task_of(arm: Arm, axes: Iterable[str] | None, near: float) -> HandTask:
     check_arm(arm)
     given = AXES[: 6 if arm.n >= 6 else 3] if axes is None else tuple(axes)
     if not given or len(set(given)) != len(given) or not set(given) <= set(AXES):
-        raise InputError(f"axes: expected some of {', '.join(AXES)}, each once, got {shorten(given)}.")
+        raise InputError(f"expected some of {', '.join(AXES)}, each once, got {shorten(given)}.", "axes")
     rows = tuple(i for i, axis in enumerate(AXES) if axis in given)
     return HandTask(rows, check_number(near, "near", above=0.0, maximum=1.0))
 
@@ -82,12 +82,12 @@ def directions_given(value: ArrayLike, m: int, what: str) -> Floats:
     array = as_floats(value, what)
     array = np.full(m, array) if array.ndim == 0 else array
     if array.shape not in ((m,), (m, m)):
-        raise InputError(f"{what}: expected {m} numbers or a matrix ({m}, {m}), got shape {array.shape}.")
+        raise InputError(f"expected {m} numbers or a matrix ({m}, {m}), got shape {array.shape}.", what)
     square = np.diag(array) if array.ndim == 1 else array
     if not np.isfinite(square).all() or not np.allclose(square, square.T, rtol=1e-9, atol=0.0):
-        raise InputError(f"{what}: expected finite numbers, or a symmetric matrix, got {shorten(value)}.")
+        raise InputError(f"expected finite numbers, or a symmetric matrix, got {shorten(value)}.", what)
     if np.linalg.eigvalsh(square).min() < -1e-9 * np.abs(square).max():
-        raise InputError(f"{what}: expected numbers or eigenvalues of at least 0, got {shorten(value)}.")
+        raise InputError(f"expected numbers or eigenvalues of at least 0, got {shorten(value)}.", what)
     return array.ravel()
 
 

@@ -90,11 +90,11 @@ def locked_arm(arm: Arm, still: ArrayLike, q: Floats) -> Arm:
     try:
         chosen = np.asarray(still, dtype=bool)
     except ValueError:
-        raise InputError(f"still: expected one truth value per joint, got {shorten(still)}.") from None
+        raise InputError(f"expected one truth value per joint, got {shorten(still)}.", "still") from None
     if chosen.shape != (arm.n,) or chosen.all():
         raise InputError(
-            f"locked_arm: expected one truth value for each of the {arm.n} joints, and at least one joint "
-            "that moves."
+            f"expected one truth value for each of the {arm.n} joints, and at least one joint that moves.",
+            "locked_arm",
         )
     return arm.lock(
         {joint.name: float(x) for joint, x, is_held in zip(arm.joints, q, chosen, strict=True) if is_held}
@@ -121,7 +121,7 @@ def weights_of(arm: Arm, distance: float) -> Balance:
 
 def _locked(arm: Arm, states: States, exact: Floats, count: int, whole: int) -> Saving:
     if not 0 <= count < arm.n:
-        raise InputError(f"savings, locked: expected from 0 to {arm.n - 1} joints, got {count}.")
+        raise InputError(f"expected from 0 to {arm.n - 1} joints, got {count}.", "savings", "locked")
     still = np.arange(arm.n) >= arm.n - count
     less = locked_arm(arm, still, states[0][0])
     q, qd, qdd = (np.ascontiguousarray(block[:, ~still]) for block in states)

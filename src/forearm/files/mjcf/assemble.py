@@ -33,7 +33,7 @@ def arm_of(tree: BodyTree, file: str, root: str | None, hand: str | None) -> Arm
     present = {joint.name for joint in joints}
     joints = [_following(joint, tree.mimics, present) for joint in joints]
     R = base.placed.R
-    with located(file, file=file):
+    with located(file):
         arm = Arm(
             name=tree.name,
             links=tuple(links),
@@ -53,12 +53,13 @@ def chosen_base(tree: BodyTree, file: str, root: str | None) -> ArmBody:
     if not arms and len(tree.bodies) == 1:
         arms = list(tree.bodies)
     if not arms:
-        raise InputError(f"{file}: no body has a hinge or a slide joint, so there is no arm.")
+        raise InputError("no body has a hinge or a slide joint, so there is no arm.", file)
     if len(arms) > 1:
         names = ", ".join(repr(body.name) for body in arms[:20])
         raise InputError(
-            f"{file}: {len(arms)} bodies on the world have joints: {names}; choose one with root=, or "
-            f"root={WORLD!r} for all."
+            f"{len(arms)} bodies on the world have joints: {names}; choose one with root=, or "
+            f"root={WORLD!r} for all.",
+            file,
         )
     if arms[0].loose:
         raise InputError(f"{arms[0].loose}, so its base is free; root={arms[0].name!r} fixes it.")
@@ -77,7 +78,7 @@ def _named_base(tree: BodyTree, world: ArmBody, file: str, root: str) -> ArmBody
         stack.extend((child, here) for child in reversed(body.children))
     if root == WORLD:
         return world
-    raise NameNotFound(f"{file}: there is no body {shorten(root)} for root=; {suggest(str(root), names)}")
+    raise NameNotFound(f"there is no body {shorten(root)} for root=; {suggest(str(root), names)}", file)
 
 
 def _refuse_loose(base: ArmBody) -> None:

@@ -46,19 +46,19 @@ class MjcfElement:
     def text(self, key: str) -> str:
         """A required attribute."""
         if not self.values.get(key):
-            raise InputError(f"{self.where}: the attribute {key!r} is missing.")
+            raise InputError(f"the attribute {key!r} is missing.", self.where)
         return self.values[key]
 
     def numbers(self, key: str, least: int, most: int | None = None, default: str | None = None) -> Floats:
         """From `least` to `most` numbers, exactly `least` by default."""
         text = self.values.get(key, default)
         if text is None:
-            raise InputError(f"{self.where}: the attribute {key!r} is missing.")
+            raise InputError(f"the attribute {key!r} is missing.", self.where)
         most = least if most is None else most
         words = text.split(None, most)
         if not least <= len(words) <= most:
             count = f"{least}" if least == most else f"{least} to {most}"
-            raise InputError(f"{self.where}: {key} must be {count} numbers, got {shorten(text)}.")
+            raise InputError(f"{key} must be {count} numbers, got {shorten(text)}.", self.where)
         return np.array([number(word, key, self.where, LARGEST) for word in words])
 
     def bounds(self, key: str) -> tuple[float, float]:
@@ -66,7 +66,7 @@ class MjcfElement:
         text = self.values.get(key, "0 0")
         words = [ENDLESS.get(word.lower(), word) for word in text.split(None, 2)]
         if len(words) != 2:
-            raise InputError(f"{self.where}: {key} must be 2 numbers, got {shorten(text)}.")
+            raise InputError(f"{key} must be 2 numbers, got {shorten(text)}.", self.where)
         lower, upper = (number(word, key, self.where, math.inf) for word in words)
         return -math.inf if lower <= -LARGEST else lower, math.inf if upper >= LARGEST else upper
 
@@ -80,7 +80,7 @@ class MjcfElement:
         """One of a few words."""
         word = self.values.get(key, default).strip()
         if word not in allowed:
-            raise InputError(f"{self.where}: unknown {key} {shorten(word)}; {suggest(word, allowed)}")
+            raise InputError(f"unknown {key} {shorten(word)}; {suggest(word, allowed)}", self.where)
         return word
 
     def flag(self, key: str, default: bool = False) -> bool:

@@ -108,13 +108,14 @@ class BodyReader:
             elif child.tag == "frame":
                 frame = MjcfElement(child, child.attributes)
                 if frame.has("scale") or frame.has("massscale"):
-                    raise InputError(f"{frame.where}: scaling frames are not supported; expand the bodies.")
+                    raise InputError("scaling frames are not supported; expand the bodies.", frame.where)
                 inner = placed(frame, self.settings).on(outer)
                 self._collect(child, inner, self._childclass(frame, childclass), content)
             elif child.tag in UNREADABLE:
                 raise InputError(
-                    f"{child.place}: <{child.tag}> is not supported; {UNREADABLE[child.tag]}, or give the "
-                    "compiled model to fa.from_mujoco."
+                    f"<{child.tag}> is not supported; {UNREADABLE[child.tag]}, or give the "
+                    "compiled model to fa.from_mujoco.",
+                    child.place,
                 )
             elif child.tag not in WITHOUT_MOTION:
                 self.ignored.add(f"<{child.tag:.40}>", child)

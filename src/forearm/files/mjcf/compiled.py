@@ -40,9 +40,9 @@ def from_mujoco(model: Any, hand: str | None = None, root: str | None = None) ->
     """
     for name in NEEDED:
         if not hasattr(model, name):
-            raise InputError(f"from_mujoco: expected a mujoco.MjModel, got {shorten(model)}.")
+            raise InputError(f"expected a mujoco.MjModel, got {shorten(model)}.", "from_mujoco")
     if model.nbody > MAX_LINKS:
-        raise InputError(f"from_mujoco: at most {MAX_LINKS} bodies, got {model.nbody}.")
+        raise InputError(f"at most {MAX_LINKS} bodies, got {model.nbody}.", "from_mujoco")
     reader = _Compiled(model)
     bodies = reader.bodies()
     joints = joints_of(bodies)

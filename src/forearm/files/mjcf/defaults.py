@@ -36,14 +36,14 @@ class Defaults:
             self.classes[MAIN] = found
         for child in element.all("default"):
             if not child.attributes.get("class"):
-                raise InputError(f"{child.place}: a <default> inside another needs the attribute 'class'.")
+                raise InputError("a <default> inside another needs the attribute 'class'.", child.place)
             self._add(child, child.attributes["class"], name)
 
     def check(self, name: str, where: str) -> str:
         """The name of an existing class."""
         if name not in self.classes:
             raise NameNotFound(
-                f"{where}: there is no default class {shorten(name)}; {suggest(name, self.classes)}"
+                f"there is no default class {shorten(name)}; {suggest(name, self.classes)}", where
             )
         return name
 

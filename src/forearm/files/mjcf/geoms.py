@@ -108,12 +108,12 @@ def size_and_place(
         sizes = geom.numbers("size", solid.sizes, 3)[: solid.sizes]
         return sizes, placed(geom, settings)
     if kind == "sphere":
-        raise InputError(f"{geom.where}: a sphere has no fromto; give pos.")
+        raise InputError("a sphere has no fromto; give pos.", geom.where)
     ends = geom.numbers("fromto", 6)
     along = ends[:3] - ends[3:]
     length = norm(along)
     if length < 1e-14:
-        raise InputError(f"{geom.where}: the two points of fromto must differ.")
+        raise InputError("the two points of fromto must differ.", geom.where)
     across = np.repeat(geom.numbers("size", 1, 3)[:1], solid.sizes - 1)  # the others are ignored
     sizes = np.array([*across, 0.5 * length])
     return sizes, Placed(0.5 * (ends[:3] + ends[3:]), rotation_z_to(along / length))

@@ -31,7 +31,7 @@ class _Including:
 
     def expanded(self, element: Element, path: Path | None, depth: int) -> Element:
         if depth >= MAX_DEPTH:
-            raise InputError(f"{element.place}: elements nested deeper than {MAX_DEPTH}.")
+            raise InputError(f"elements nested deeper than {MAX_DEPTH}.", element.place)
         children: list[Element] = []
         for child in element.children:
             if child.tag == "include":
@@ -44,23 +44,24 @@ class _Including:
     def _content(self, include: Element, path: Path | None, depth: int) -> list[Element]:
         name = include.attributes.get("file", "")
         if path is None or self.main is None:
-            raise InputError(f"{include.place}: <include> needs a folder; load the file by its path.")
+            raise InputError("<include> needs a folder; load the file by its path.", include.place)
         if not name:
-            raise InputError(f"{include.place}: <include> needs the attribute 'file'.")
+            raise InputError("<include> needs the attribute 'file'.", include.place)
         found = self._near(path, name, include)
         if not found.exists():  # MuJoCo also searches beside the main file
             found = self._near(self.main, name, include)
         if found in self.seen or len(self.seen) > MAX_INCLUDED:
             why = "is included twice" if found in self.seen else f"is one of more than {MAX_INCLUDED}"
-            raise InputError(f"{include.place}: the file {shorten(name)} {why}; include each file once.")
+            raise InputError(f"the file {shorten(name)} {why}; include each file once.", include.place)
         self.seen.add(found)
         data = read_bytes(found, self.left)
         self.left -= len(data)
         root = parse_xml(data, found.name, MOST_OF_TAG)
         if root.tag not in ("mujoco", "mujocoinclude"):
             raise InputError(
-                f"{root.place}: expected <mujoco> or <mujocoinclude> at the root of an included file, "
-                f"got <{root.tag:.40}>."
+                "expected <mujoco> or <mujocoinclude> at the root of an included file, got <"
+                f"{root.tag:.40}>.",
+                root.place,
             )
         return self.expanded(root, found, depth).children
 
@@ -72,8 +73,9 @@ class _Including:
         above = os.path.relpath(found, home).split(os.sep).count("..")
         if Path(name).is_absolute() or "\0" in name or above > MAX_UP or found.suffix.lower() not in ENDINGS:
             raise InputError(
-                f"{include.place}: expected a file ending in {' or '.join(ENDINGS)}, below the folder of "
-                f"{self.main.name} or at most {MAX_UP} folders above it, got {shorten(name)}. Copy or link "
-                "it there, or give the compiled model to fa.from_mujoco."
+                f"expected a file ending in {' or '.join(ENDINGS)}, below the folder of "
+                f"{self.main.name} or at most {MAX_UP} folders above it, got {shorten(name)}. "
+                "Copy or link it there, or give the compiled model to fa.from_mujoco.",
+                include.place,
             )
         return found

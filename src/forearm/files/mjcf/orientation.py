@@ -69,7 +69,7 @@ def placed(element: MjcfElement, settings: MjcfSettings) -> Placed:
     if not given:
         return ORIGIN.shifted(xyz)
     if len(given) > 1:
-        raise InputError(f"{element.where}: {' and '.join(given)} both define a rotation; give one.")
+        raise InputError(f"{' and '.join(given)} both define a rotation; give one.", element.where)
     unit = math.pi / 180.0 if settings.degrees else 1.0
     if given[0] == "euler":
         angles = element.numbers("euler", 3) * unit
@@ -129,7 +129,7 @@ def _unit(element: MjcfElement, key: str, values: Floats | list[float]) -> Float
     v = np.array(values, dtype=float)
     largest = float(np.abs(v).max())
     if largest < 1e-14:
-        raise InputError(f"{element.where}: {key} must not be all zeros.")
+        raise InputError(f"{key} must not be all zeros.", element.where)
     v = v / largest
     v = v / norm(v)
     return v

@@ -36,7 +36,7 @@ def arm_from_mujoco_element(
 ) -> Arm:
     """The arm in the root element of an MJCF file; includes are relative to its `path`."""
     if mujoco.tag != "mujoco":
-        raise InputError(f"{mujoco.place}: expected <mujoco> at the root of MJCF, got <{mujoco.tag:.40}>.")
+        raise InputError(f"expected <mujoco> at the root of MJCF, got <{mujoco.tag:.40}>.", mujoco.place)
     mujoco = with_includes(mujoco, path)
     ignored, settings, defaults = Ignored(name), settings_of(mujoco), Defaults(mujoco)
     if settings.has_fluid:
@@ -71,7 +71,7 @@ def with_total_mass(bodies: tuple[ArmBody, ...], wanted: float, name: str) -> tu
             raise InputError(part.unknown_mass)
     mass = total(part.properties[0] for part in parts)
     if mass == 0.0:
-        raise InputError(f"{name}: settotalmass is {wanted:g} kg, but no body has mass to scale.")
+        raise InputError(f"settotalmass is {wanted:g} kg, but no body has mass to scale.", name)
     return tuple(_scaled(body, wanted / mass) for body in bodies)
 
 

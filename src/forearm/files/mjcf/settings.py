@@ -39,13 +39,14 @@ def settings_of(root: Element) -> MjcfSettings:
     compiler, option, flag = _merged(root, "compiler"), _merged(root, "option"), _flags(root)
     if compiler.choice("coordinate", ("local", "global"), "local") == "global":
         raise InputError(
-            f"{compiler.where}: coordinate='global' is not supported (MuJoCo dropped it in 2.3.4); convert "
-            "the file with an older MuJoCo first."
+            "coordinate='global' is not supported (MuJoCo dropped it in 2.3.4); convert the "
+            "file with an older MuJoCo first.",
+            compiler.where,
         )
     eulerseq = compiler.values.get("eulerseq", "xyz")
     if len(eulerseq) != 3 or not set(eulerseq) <= set("xyzXYZ"):
         raise InputError(
-            f"{compiler.where}: eulerseq must be three of x, y, z, X, Y, Z, got {shorten(eulerseq)}."
+            f"eulerseq must be three of x, y, z, X, Y, Z, got {shorten(eulerseq)}.", compiler.where
         )
     lowest, highest = compiler.numbers("inertiagrouprange", 2, default="0 5")
     falls = flag.choice("gravity", ("enable", "disable"), "enable") == "enable"

@@ -104,8 +104,9 @@ def _bodies(arm: Arm) -> Iterator[str]:
         inside.append(body.link.name)
         if len(inside) > DEEPEST:
             raise ModelError(
-                f"{arm.name}: bodies nested more than {DEEPEST} deep, more than MJCF readers support; write "
-                "a URDF or an arm file."
+                f"bodies nested more than {DEEPEST} deep, more than MJCF readers support; "
+                "write a URDF or an arm file.",
+                arm.name,
             )
         yield f"{margin}<body name={quoteattr(body.link.name)}{_place(body)}>"
         lines = [*_inertial(body.link, bool(body.joints), heavy[body.link.name])]

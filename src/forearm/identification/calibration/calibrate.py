@@ -61,7 +61,9 @@ def calibrate(
         confidence: probability that an interval contains the true value.
     """
     if isinstance(q, Measurements) and not (poses is None and points is None):
-        raise InputError("calibrate: these measurements already contain poses or points; do not pass others.")
+        raise InputError(
+            "these measurements already contain poses or points; do not pass others.", "calibrate"
+        )
     return calibrated(
         arm,
         q if isinstance(q, Measurements) else measurements_of(arm, q, poses, points),
@@ -90,7 +92,7 @@ def calibrated(
     is_pose = found.poses is not None
     if is_pose and hand_point is not None:
         raise InputError(
-            "calibrate, hand_point: applies to points only; poses are those of the hand frame itself."
+            "applies to points only; poses are those of the hand frame itself.", "calibrate", "hand_point"
         )
     setting = setting_of(arm, is_pose, hand_point, unknowns, base)
     has_point = not is_pose and "hand.x" in setting.unknowns.names
@@ -108,7 +110,8 @@ def _check_count(setting: CalibrationSetting, task: CalibrationTask, count: int)
     needed = -(-told // task.size)
     if count < needed and not np.isfinite(task.prior).all():
         raise InputError(
-            f"calibrate: {count} rows of {task.size} values are too few for {told} identifiable unknowns; "
-            f"expected at least {needed} rows, better {3 * needed}. Measure more, or select fewer unknowns, "
-            "such as 'offsets'."
+            f"{count} rows of {task.size} values are too few for {told} identifiable "
+            f"unknowns; expected at least {needed} rows, better {3 * needed}. Measure more, "
+            "or select fewer unknowns, such as 'offsets'.",
+            "calibrate",
         )

@@ -56,21 +56,21 @@ def measurements_of(
     """Arrays as measurements; rows with NaN or infinite values are excluded and reported."""
     check_arm(arm, "calibrate, arm", moves=True)
     if (poses is None) == (points is None):
-        raise InputError("calibrate: expected poses (B, 4, 4) of the hand or points (B, 3), not both.")
+        raise InputError("expected poses (B, 4, 4) of the hand or points (B, 3), not both.", "calibrate")
     what, given, shape = ("poses", poses, (4, 4)) if points is None else ("points", points, (3,))
     assert given is not None
     joints, seen = as_floats(q, "calibrate, q"), as_floats(given, f"calibrate, {what}")
     if joints.ndim != 2 or joints.shape[1] != arm.n:
         raise InputError(
-            f"calibrate, q: {arm.name!r} has {arm.n} joints, expected (B, {arm.n}), got {joints.shape}."
+            f"{arm.name!r} has {arm.n} joints, expected (B, {arm.n}), got {joints.shape}.", "calibrate", "q"
         )
     if seen.shape != (len(joints), *shape):
         expected = (len(joints), *shape)
         raise InputError(
-            f"calibrate, {what}: expected shape {expected} for q {joints.shape}, got {seen.shape}."
+            f"expected shape {expected} for q {joints.shape}, got {seen.shape}.", "calibrate", what
         )
     if not len(joints):
-        raise InputError(f"calibrate, {what}: no rows; measure the hand at several configurations.")
+        raise InputError("no rows; measure the hand at several configurations.", "calibrate", what)
     found = Measurements(
         joints,
         seen if what == "poses" else None,
@@ -100,11 +100,11 @@ def checked(
             f"{found.name}: {_rows_in_words(found.rows[~good])} excluded: NaN or infinite values."
         )
     if not good.any():
-        raise InputError(f"{found.name}: no usable row; every row has a NaN or infinite value.")
+        raise InputError("no usable row; every row has a NaN or infinite value.", found.name)
     q, seen, rows = found.q[good], seen[good], found.rows[good]
     if len(q) > MOST_ROWS:
         raise InputError(
-            f"{found.name}: {len(q)} rows; at most {MOST_ROWS} are allowed, a few hundred are plenty."
+            f"{len(q)} rows; at most {MOST_ROWS} are allowed, a few hundred are plenty.", found.name
         )
     if "angles" not in asked:
         _ask_about_degrees(arm, q, found.name, q_columns, rows)
@@ -122,9 +122,9 @@ def _as_rotations(poses: Floats, name: str, rows: NDArray[np.intp]) -> Floats:
     last = np.abs(poses[:, 3] - [0.0, 0.0, 0.0, 1.0]).max(axis=1)
     for k in np.flatnonzero((off > ORTHONORMAL) | (np.linalg.det(R) < 0.0) | (last > 1e-9)):
         raise InputError(
-            f"{name}: row {rows[k]} is not a pose: the upper left 3x3 must be a rotation (error "
-            f"{off[k]:.2g}, "
-            f"at most {ORTHONORMAL:g}), the last row must be 0 0 0 1."
+            f"row {rows[k]} is not a pose: the upper left 3x3 must be a rotation (error "
+            f"{off[k]:.2g}, at most {ORTHONORMAL:g}), the last row must be 0 0 0 1.",
+            name,
         )
     made = poses.copy()
     U, _, Vt = np.linalg.svd(R)
@@ -141,9 +141,11 @@ def _ask_about_degrees(
         beyond = abs(worst) > TURN and not low <= worst <= high
         if joint.kind == "revolute" and (beyond or abs(worst) > MANY_TURNS * TURN):
             raise InputError(
-                f"{name}: column {columns[i]} ({joint.name}) is {worst:.6g} in row {rows[at]}, more than a "
-                f"turn and beyond its limits, {low:.4g} to {high:.4g} rad. Are these degrees? Divide by "
-                "57.29578, or for a file set units to deg, or to rad if the values are right (--units deg)."
+                f"column {columns[i]} ({joint.name}) is {worst:.6g} in row {rows[at]}, more "
+                f"than a turn and beyond its limits, {low:.4g} to {high:.4g} rad. Are these "
+                "degrees? Divide by 57.29578, or for a file set units to deg, or to rad if "
+                "the values are right (--units deg).",
+                name,
             )
 
 
@@ -156,9 +158,10 @@ def _ask_about_millimetres(arm: Arm, found: Measurements, columns: Sequence[str]
     k = int(np.argmax(spread))
     if spread[k] > 0.1 * FAR * size:
         raise InputError(
-            f"{found.name}: column {columns[k]} spans {spread[k]:.4g} m, but the arm reaches only {size:.3g} "
-            "m. Are these millimetres? Divide by 1000, or for a file set units to mm, or to m if the values "
-            "are right (--units mm)."
+            f"column {columns[k]} spans {spread[k]:.4g} m, but the arm reaches only {size:.3g}"
+            " m. Are these millimetres? Divide by 1000, or for a file set units to mm, or to "
+            "m if the values are right (--units mm).",
+            found.name,
         )
 
 

@@ -31,8 +31,9 @@ def refuse_mistaken_columns(
     best = min(((_left(arm, found, q, base, has_point), text) for q, text in changes), default=None)
     if best is not None and best[0] < min(BETTER * plain, GOOD * reach):
         raise InputError(
-            f"{found.name}: the residual is {1e3 * plain:.3g} mm, but {1e3 * best[0]:.2g} mm with {best[1]}. "
-            "Write q in the order of the arm's joints, with its signs."
+            f"the residual is {1000.0 * plain:.3g} mm, but {1000.0 * best[0]:.2g} mm with "
+            f"{best[1]}. Write q in the order of the arm's joints, with its signs.",
+            found.name,
         )
 
 

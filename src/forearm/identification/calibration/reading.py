@@ -113,17 +113,19 @@ def _made(
         worst = np.unravel_index(int(np.nanargmax(np.abs(turned))), turned.shape)
         if "angles" not in factors and abs(turned[worst]) > 1.1 * TURN:
             raise InputError(
-                f"{name}: column {form[worst[1]]} is {turned[worst]:.6g} in row {rows[worst[0]]}, more than "
-                "a turn. Are these degrees? Set units to deg, or to rad if the values are right (--units "
-                "deg)."
+                f"column {form[worst[1]]} is {turned[worst]:.6g} in row {rows[worst[0]]}, "
+                "more than a turn. Are these degrees? Set units to deg, or to rad if the "
+                "values are right (--units deg).",
+                name,
             )
     else:
         size = np.linalg.norm(turned, axis=1)
         wrong = np.flatnonzero(np.abs(size - 1.0) > ORTHONORMAL)
         if len(wrong):
             raise InputError(
-                f"{name}: the quaternion {', '.join(form)} has length {size[wrong[0]]:.4g} in row "
-                f"{rows[wrong[0]]}, expected 1."
+                f"the quaternion {', '.join(form)} has length {size[wrong[0]]:.4g} in row "
+                f"{rows[wrong[0]]}, expected 1.",
+                name,
             )
         turned = turned / size[:, None]
     poses = np.tile(np.eye(4), (len(q), 1, 1))
@@ -145,7 +147,7 @@ def _of_table(
         )
         missing = [f"q{i + 1}" for i in range(arm.n) if ("q", i) not in found]
         if missing:
-            raise InputError(f"{log.name}: no column {listed(missing)}; the file has {listed(log.header)}.")
+            raise InputError(f"no column {listed(missing)}; the file has {listed(log.header)}.", log.name)
         lower = {name.lower(): name for name in reversed(log.header)}
         named = {x: theirs.get(x, lower.get(x, "")) for x in words}
         here = {x: log.header.index(name) for x, name in named.items() if name in log.header}
@@ -155,10 +157,10 @@ def _of_table(
         for block in log.blocks(wanted, whole=False):
             blocks.append(block.states["all"])
             if sum(map(len, blocks)) > MOST_ROWS:
-                raise InputError(f"{log.name}: more than {MOST_ROWS} rows; a few hundred are plenty.")
+                raise InputError(f"more than {MOST_ROWS} rows; a few hundred are plenty.", log.name)
     rows = np.concatenate(blocks) if blocks else np.zeros((0, len(places)))
     if not len(rows):
-        raise InputError(f"{log.name}: no usable row.")
+        raise InputError("no usable row.", log.name)
     table = {"q": rows[:, : arm.n]} | {x: rows[:, arm.n + k] for k, x in enumerate(here)}
     return table, [found["q", i].name for i in range(arm.n)], log.name
 
@@ -167,18 +169,18 @@ def _check_places(here: Sequence[str], header: Sequence[str], name: str) -> None
     missing = [x for x in PLACE if x not in here]
     if missing:
         raise InputError(
-            f"{name}: no column {listed(missing)}; expected q1.. with x, y, z, and for poses qx, qy, qz, qw, "
-            f"roll, pitch, yaw or rx, ry, rz; the file has {listed(header)}. Map other names: "
-            "--columns THEIRS=x."
+            f"no column {listed(missing)}; expected q1.. with x, y, z, and for poses qx, qy, "
+            f"qz, qw, roll, pitch, yaw or rx, ry, rz; the file has {listed(header)}. Map "
+            "other names: --columns THEIRS=x.",
+            name,
         )
     forms = [names for names in ORIENTATIONS if any(x in here for x in names)]
     if len(forms) > 1:
-        raise InputError(f"{name}: two sets of orientation columns, {forms[0]} and {forms[1]}; remove one.")
+        raise InputError(f"two sets of orientation columns, {forms[0]} and {forms[1]}; remove one.", name)
     lacking = [x for names in forms for x in names if x not in here]
     if lacking:
         raise InputError(
-            f"{name}: incomplete orientation, {listed(lacking)} missing; expected all of "
-            f"{', '.join(forms[0])}."
+            f"incomplete orientation, {listed(lacking)} missing; expected all of {', '.join(forms[0])}.", name
         )
 
 
@@ -186,14 +188,14 @@ def _of_arrays(given: Mapping[str, Any], arm: Arm, name: str) -> dict[str, Float
     words = ["q", "poses", "points", *PLACE, *(x for names in ORIENTATIONS for x in names)]
     arrays = {x: as_floats(given[x], f"{name}, {x}") for x in words if given.get(x) is not None}
     if "q" not in arrays:
-        raise InputError(f"{name}: no q; found {listed(list(given)) or 'nothing'}.")
+        raise InputError(f"no q; found {listed(list(given)) or 'nothing'}.", name)
     if "poses" not in arrays and "points" not in arrays:
         _check_places(list(arrays), list(given), name)
     count = len(arrays["q"]) if arrays["q"].ndim else 0
     shapes: dict[str, tuple[int, ...]] = {"q": (count, arm.n), "poses": (count, 4, 4), "points": (count, 3)}
     for x, array in arrays.items():
         if array.shape != shapes.get(x, (count,)):
-            raise InputError(f"{name}, {x}: expected shape {shapes.get(x, (count,))}, got {array.shape}.")
+            raise InputError(f"expected shape {shapes.get(x, (count,))}, got {array.shape}.", name, x)
     if not count:
-        raise InputError(f"{name}: no usable row.")
+        raise InputError("no usable row.", name)
     return arrays

@@ -73,7 +73,7 @@ def setting_of(
 ) -> CalibrationSetting:
     """The checked problem."""
     if not any(step.freedom >= 0 for step in path_to_hand(arm)):
-        raise ModelError(f"calibrate: the hand of {arm.name!r} is fixed to the base; no joint moves it.")
+        raise ModelError(f"the hand of {arm.name!r} is fixed to the base; no joint moves it.", "calibrate")
     point = (
         np.zeros(3)
         if hand_point is None
@@ -106,7 +106,7 @@ def noise_of(given: float | Sequence[float] | None, is_pose: bool) -> Floats | N
             if is_pose
             else "one value, for positions (m),"
         )
-        raise InputError(f"calibrate, noise: expected {wanted} got {shorten(given)}.")
+        raise InputError(f"expected {wanted} got {shorten(given)}.", "calibrate", "noise")
     checked = [check_number(v, "calibrate, noise", above=0.0) for v in values]
     return np.repeat(checked if is_pose else checked[:1], 3)
 
@@ -120,14 +120,14 @@ def _prior(setting: CalibrationSetting, given: Sequence[float] | Mapping[str, fl
         for name, value in given.items():
             if name not in names:
                 raise InputError(
-                    f"calibrate, prior: {shorten(name)} is not one of the unknowns: {', '.join(names)}."
+                    f"{shorten(name)} is not one of the unknowns: {', '.join(names)}.", "calibrate", "prior"
                 )
             made[names.index(name)] = check_number(value, f"calibrate, prior, {name}", above=0.0)
         return made
     values = list(given)
     if len(values) != 2:
         raise InputError(
-            f"calibrate, prior: expected (m, rad) or standard deviations by name, got {shorten(given)}."
+            f"expected (m, rad) or standard deviations by name, got {shorten(given)}.", "calibrate", "prior"
         )
     length, angle = (check_number(v, "calibrate, prior", above=0.0) for v in values)
     of_file = [

@@ -97,8 +97,9 @@ def unknowns_of(
     for step in path:
         if step.joint.name in (BASE, HAND):
             raise InputError(
-                f"calibrate: joint name {step.joint.name!r} is reserved for the device or the hand here; "
-                "rename the joint."
+                f"joint name {step.joint.name!r} is reserved for the device or the hand here; "
+                "rename the joint.",
+                "calibrate",
             )
     known = {step.joint.name: list(_of_joint(step)) for step in path}
     known |= {owner: list(parts) for owner, parts in free.items()}
@@ -113,7 +114,7 @@ def unknowns_of(
     ]
     names = tuple(name for name in order if name in set(found))
     if not names:
-        raise InputError(f"calibrate, unknowns: {shorten(given)} selects no unknowns.")
+        raise InputError(f"{shorten(given)} selects no unknowns.", "calibrate", "unknowns")
     start = np.array([file_value(arm, name) for name in names])
     lengths = np.array([is_length(arm, name) for name in names])
     return GeometryUnknowns(names, start, lengths)
@@ -133,7 +134,9 @@ def _meant(path: Sequence[PathJoint], word: str, known: Mapping[str, list[str]])
             if part != "offset"
         ]
         if not names:
-            raise InputError(f"calibrate, unknowns: no joint of this arm has {word!r} parameters; use 'all'.")
+            raise InputError(
+                f"no joint of this arm has {word!r} parameters; use 'all'.", "calibrate", "unknowns"
+            )
         return names + ([f"{HAND}.{part}" for part in known.get(HAND, ())] if word == "all" else [])
     if word in known:
         return [f"{word}.{part}" for part in known[word] if part != "offset"]
@@ -141,7 +144,7 @@ def _meant(path: Sequence[PathJoint], word: str, known: Mapping[str, list[str]])
     if part in known.get(owner, ()):
         return [word]
     every = [*GROUPS, *known, *(f"{owner}.{part}" for owner, parts in known.items() for part in parts)]
-    raise NameNotFound(f"calibrate, unknowns: unknown name {shorten(word)}; {suggest(word, every)}")
+    raise NameNotFound(f"unknown name {shorten(word)}; {suggest(word, every)}", "calibrate", "unknowns")
 
 
 def _of_joint(step: PathJoint) -> tuple[str, ...]:

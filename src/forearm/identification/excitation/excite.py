@@ -178,8 +178,9 @@ def _fits(problem: ExcitationProblem, x: Floats) -> SeriesMotion:
     if motion is None:
         worst = max(limit_uses(problem.limits, problem.motion(x)), key=lambda use: use.share)
         raise InputError(
-            f"excite: found no motion within the limits: {worst.text[:-1]} even in a small motion. Raise "
-            "that limit, or give another start."
+            f"found no motion within the limits: {worst.text[:-1]} even in a small motion. "
+            "Raise that limit, or give another start.",
+            "excite",
         )
     return motion
 
@@ -190,8 +191,10 @@ def _noise(arm: Arm, limits: ExcitationLimits, given: ArrayLike | None) -> tuple
         made = as_floats(given, "excite, noise")
         if made.shape not in ((), (arm.n,)) or not ((made >= 1.0 / LARGEST) & (made <= LARGEST)).all():
             raise InputError(
-                f"excite, noise: expected a number or {arm.n} from {1.0 / LARGEST:g} to {LARGEST:g} N m "
-                f"(N), got {shorten(given)}."
+                f"expected a number or {arm.n} from {1.0 / LARGEST:g} to {LARGEST:g} N m (N), "
+                f"got {shorten(given)}.",
+                "excite",
+                "noise",
             )
         return np.broadcast_to(made, (arm.n,)).copy(), ""
     effort = np.array([np.inf if j.max_effort is None else j.max_effort for j in arm.joints])
@@ -210,7 +213,7 @@ def _noise(arm: Arm, limits: ExcitationLimits, given: ArrayLike | None) -> tuple
 def _earlier(arm: Arm, columns: TorqueColumns, after: Sequence[Any], step: float, noise: Floats) -> Floats:
     """The information of existing motions."""
     if isinstance(after, str | bytes | Plan) or not isinstance(after, Sequence):
-        raise InputError("excite, after: expected a list of plans, motions, logs or their files.")
+        raise InputError("expected a list of plans, motions, logs or their files.", "excite", "after")
     total = np.zeros((len(columns), len(columns)))
     for motion in after:
         total += information_of(columns, plan(arm, motion).motion, step, noise)

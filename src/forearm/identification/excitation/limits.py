@@ -195,8 +195,10 @@ def excitation_limits(
         no_motor = [j for i, j in enumerate(drives.names) if drives.R[i] == 0.0 and np.isfinite(volts[i])]
         if no_motor:
             raise InputError(
-                f"excite, voltage: the motor of {no_motor[0]} is unknown; add its torque_constant and "
-                "resistance to the arm file, or give torque instead."
+                f"the motor of {no_motor[0]} is unknown; add its torque_constant and "
+                "resistance to the arm file, or give torque instead.",
+                "excite",
+                "voltage",
             )
         drives = replace(drives, voltage=volts)
     fast = fastest_of(arm) if velocity is None else _given(arm, velocity, "velocity")
@@ -218,8 +220,9 @@ def _check_room(arm: Arm, sizes: Mapping[str, Floats]) -> None:
         for joint, one in zip(arm.joints, size, strict=True):
             if not one > 0.0:
                 raise InputError(
-                    f"excite: {joint.name} of {arm.name!r} has {what} of 0 and cannot move; change it in the "
-                    f"arm file, or excite arm.lock({{{joint.name!r}: ...}})."
+                    f"{joint.name} of {arm.name!r} has {what} of 0 and cannot move; change it "
+                    f"in the arm file, or excite arm.lock({{{joint.name!r}: ...}}).",
+                    "excite",
                 )
 
 
@@ -269,10 +272,10 @@ def _alike(arm: Arm, where: NDArray[np.bool_], texts: list[str]) -> Iterator[tup
 def _given(arm: Arm, value: ArrayLike, name: str) -> Floats:
     made = as_floats(value, f"excite, {name}")
     if made.shape not in ((), (arm.n,)):
-        raise InputError(f"excite, {name}: expected one number or {arm.n}, got shape {made.shape}.")
+        raise InputError(f"expected one number or {arm.n}, got shape {made.shape}.", "excite", name)
     made = np.broadcast_to(made, (arm.n,)).copy()
     if not (made > 0.0).all():
-        raise InputError(f"excite, {name}: must be above 0, got {shorten(value)}.")
+        raise InputError(f"must be above 0, got {shorten(value)}.", "excite", name)
     return made
 
 
@@ -282,7 +285,9 @@ def _box(given: Box | None) -> Floats:
     box = as_floats(given, "excite, box")
     if box.shape != (2, 3) or np.isnan(box).any() or not (box[0] < box[1]).all():
         raise InputError(
-            "excite, box: expected two corners ((xmin, ymin, zmin), (xmax, ymax, zmax)) in m, the first "
-            f"below the second, infinite on open sides, got {shorten(given)}."
+            "expected two corners ((xmin, ymin, zmin), (xmax, ymax, zmax)) in m, the first "
+            f"below the second, infinite on open sides, got {shorten(given)}.",
+            "excite",
+            "box",
         )
     return box

@@ -28,7 +28,9 @@ def check_start(limits: ExcitationLimits, start: Floats) -> None:
     """Refuse a configuration in which the arm cannot rest within its limits, or has no room to move."""
     share, some, k = _worst(_at_rest(limits, start[None]))
     if share >= RESTING:
-        raise InputError(f"excite, start: {_sentence(some, k)}; {ADVICE[some.quantity]}, or another start.")
+        raise InputError(
+            f"{_sentence(some, k)}; {ADVICE[some.quantity]}, or another start.", "excite", "start"
+        )
 
 
 def postures(limits: ExcitationLimits, count: int, rng: np.random.Generator) -> list[Floats]:
@@ -46,8 +48,9 @@ def postures(limits: ExcitationLimits, count: int, rng: np.random.Generator) -> 
     if shares[best] >= RESTING:
         _, some, k = _worst(_at_rest(limits, tried[best][None]))
         raise InputError(
-            f"excite: found no configuration in which the arm can rest within its limits: at best "
-            f"{_sentence(some, k)}; {ADVICE[some.quantity]}."
+            "found no configuration in which the arm can rest within its limits: at best "
+            f"{_sentence(some, k)}; {ADVICE[some.quantity]}.",
+            "excite",
         )
     return [tried[k] for k in order[:count] if shares[k] < RESTING]
 

@@ -151,18 +151,20 @@ def _tests(
     (positions,) = states_of(arm, q=q)
     for name, value in (("tau", tau), ("qdd", qdd), ("qd", qd)):  # a test is one row of every array
         if value is not None and (got := as_floats(value, name).shape) != positions.shape:
-            raise InputError(f"payload, {name}: expected the shape of q, {positions.shape}, got {got}.")
+            raise InputError(f"expected the shape of q, {positions.shape}, got {got}.", "payload", name)
     given = states_of(arm, q=positions, tau=tau, qdd=qdd, qd=np.zeros_like(positions) if qd is None else qd)
     arrays = tuple(np.atleast_2d(np.asarray(a, dtype=np.float64)) for a in given)
     if not len(arrays[0]):
-        raise InputError("payload: expected at least one test; canonical_tests generates some.")
+        raise InputError("expected at least one test; canonical_tests generates some.", "payload")
     for name, array in zip(("q", "tau", "qdd", "qd"), arrays, strict=True):
         bad = np.argwhere(~(np.abs(array) <= LARGEST))  # NaN too
         if bad.size:
             b, i = bad[0]
             raise InputError(
-                f"payload, {name}: test {b}, joint {arm.joints[i].name} is {array[b, i]:g}; expected finite "
-                f"values up to {LARGEST:g}; exclude such tests."
+                f"test {b}, joint {arm.joints[i].name} is {array[b, i]:g}; expected finite "
+                f"values up to {LARGEST:g}; exclude such tests.",
+                "payload",
+                name,
             )
     return arrays
 

@@ -327,7 +327,7 @@ def _whitened(task: FitEquations, pi: Floats, J: Floats, left: Floats) -> Floats
     """
     if not task.usable.any():
         raise InputError(
-            "payload: no joint moves in any test, all are held by friction; use larger test torques."
+            "no joint moves in any test, all are held by friction; use larger test torques.", "payload"
         )
     roots = _roots(task, pi)
     if roots is None:

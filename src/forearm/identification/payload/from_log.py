@@ -59,8 +59,9 @@ def payload_from_log(
     confidence = check_number(confidence, "payload, confidence", above=0.0, maximum=1.0 - 1e-12)
     if depends_on_load(arm):
         raise ModelError(
-            f"payload: friction of {arm.name!r} depends on the load (bearings or a transmission), so torques "
-            "are nonlinear in it; use an arm with viscous and Coulomb friction only."
+            f"friction of {arm.name!r} depends on the load (bearings or a transmission), so "
+            "torques are nonlinear in it; use an arm with viscous and Coulomb friction only.",
+            "payload",
         )
     unknowns = unknowns_of(shape, mass, com)
     found = compare_log(arm, log, window=window, period=period, columns=columns, units=units)
@@ -83,7 +84,7 @@ def _averaged(arm: Arm, found: LogComparison) -> tuple[Floats, Floats, NDArray[n
     sums = np.add.reduceat(np.where(moves, found.residual, 0.0), starts, axis=0)
     used, joint = np.nonzero(counts)
     if not len(used):
-        raise InputError(f"{found.name}: no joint moves, all are held by friction; move the arm.")
+        raise InputError("no joint moves, all are held by friction; move the arm.", found.name)
     count = counts[used, joint]
     return rows[used, joint] / count[:, None], sums[used, joint] / count, joint
 

@@ -26,7 +26,7 @@ def payload_regressor(arm: Arm, q: Floats, qd: Floats, qdd: Floats) -> Floats:
     model = model_of(arm)
     if model.hand < 0:
         raise ModelError(
-            f"payload: the hand of {arm.name!r} is fixed to the base; a load there moves with no joint."
+            f"the hand of {arm.name!r} is fixed to the base; a load there moves with no joint.", "payload"
         )
     Y = _of_hand(arm.rigid())(*(np.ascontiguousarray(x) for x in (q, qd, qdd)))
     return np.asarray(Y @ moved(model.R_hand, model.p_hand))

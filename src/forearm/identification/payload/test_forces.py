@@ -65,13 +65,13 @@ def canonical_tests(arm: Arm, q: ArrayLike, size: ArrayLike) -> tuple[Floats, Fl
     count = len(postures) * (2 * arm.n + 1)
     if count > MOST_TESTS:
         raise InputError(
-            f"canonical_tests: {len(postures)} configurations make {count} tests; at most {MOST_TESTS} are "
-            "allowed."
+            f"{len(postures)} configurations make {count} tests; at most {MOST_TESTS} are allowed.",
+            "canonical_tests",
         )
     given = as_floats(size, "canonical_tests, size")
     if given.shape not in ((), (arm.n,)) or not (np.isfinite(given) & (given > 0.0)).all():
         raise InputError(
-            f"canonical_tests, size: expected one torque above 0, or one for each of {arm.n} joints."
+            f"expected one torque above 0, or one for each of {arm.n} joints.", "canonical_tests", "size"
         )
     pushes = np.concatenate([np.zeros((1, arm.n)), np.diag(np.broadcast_to(given, arm.n))])
     pushes = np.concatenate([pushes, -pushes[1:]])
@@ -83,8 +83,9 @@ def answers_of(arm: Arm, q: Floats, qd: Floats) -> TorqueModel:
     """Torque of the arm without the load at the tests, and the contribution of the load."""
     if depends_on_load(arm):
         raise ModelError(
-            f"payload: friction of {arm.name!r} depends on the load (bearings or a transmission), so torques "
-            "are nonlinear in it; use an arm with viscous and Coulomb friction only."
+            f"friction of {arm.name!r} depends on the load (bearings or a transmission), so "
+            "torques are nonlinear in it; use an arm with viscous and Coulomb friction only.",
+            "payload",
         )
     # tests share their configurations
     states, which = np.unique(np.concatenate([q, qd], axis=1), axis=0, return_inverse=True)

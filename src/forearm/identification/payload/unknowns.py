@@ -41,7 +41,7 @@ def unknowns_of(shape: str, mass: float | None, com: ArrayLike | None) -> Unknow
     m = None if mass is None else check_number(mass, "payload, mass", above=0.0)
     c = None if com is None else np.array(frozen_array(com, (3,), "payload, com"))
     if shape == "point" and m is not None and c is not None:
-        raise InputError("payload: a point with known mass and com has no unknowns; omit one.")
+        raise InputError("a point with known mass and com has no unknowns; omit one.", "payload")
     return _body(m, c) if shape == "body" else _point(m, c)
 
 

@@ -117,9 +117,11 @@ class Cleaner:
         if len(little):
             k = int(little[0])
             raise InputError(
-                f"{self._table.name}, {self._table.place(int(numbers[k]))}, column "
-                f"{self._table.headings[0]!r}: time goes back from {rows[k, 0] - steps[k]:.9g} s to "
-                f"{rows[k, 0]:.9g} s. The log is too long to sort in memory: sort its rows by time."
+                f"time goes back from {rows[k, 0] - steps[k]:.9g} s to {rows[k, 0]:.9g} s. "
+                "The log is too long to sort in memory: sort its rows by time.",
+                self._table.name,
+                self._table.place(int(numbers[k])),
+                f"column {self._table.headings[0]!r}",
             )
 
     def _append(self, rows: Floats, numbers: Numbers, parts: Flags) -> None:

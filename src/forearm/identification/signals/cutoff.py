@@ -37,14 +37,19 @@ def half_for(cutoff: float, period: float, longest: int, name: str) -> int:
     most = cutoff_of(SHORTEST, period)
     if cutoff > 1.05 * most:
         raise InputError(
-            f"{name}, cutoff: {cutoff:g} Hz; rows {period:.4g} s apart allow at most {most:.4g} Hz, with a "
-            f"window of {2 * SHORTEST + 1} samples. Give a lower cutoff, or omit it."
+            f"{cutoff:g} Hz; rows {period:.4g} s apart allow at most {most:.4g} Hz, with a "
+            f"window of {2 * SHORTEST + 1} samples. Give a lower cutoff, or omit it.",
+            name,
+            "cutoff",
         )
     low, high = SHORTEST, max(SHORTEST + 1, (longest - 1) // 2)
     if cutoff_of(high, period) > cutoff:
         raise InputError(
-            f"{name}, cutoff: {cutoff:g} Hz; the longest piece of {longest} rows, {period:.4g} s apart, "
-            f"allows no less than {cutoff_of(high, period):.4g} Hz. Give a higher cutoff, or omit it."
+            f"{cutoff:g} Hz; the longest piece of {longest} rows, {period:.4g} s apart, "
+            f"allows no less than {cutoff_of(high, period):.4g} Hz. Give a higher cutoff, or "
+            "omit it.",
+            name,
+            "cutoff",
         )
     while high - low > 1:
         middle = (low + high) // 2

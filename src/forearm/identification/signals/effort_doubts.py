@@ -45,7 +45,7 @@ def effort_state(arm: Arm, table: LogTable, scan: Scan, is_timed: bool) -> Effor
     is_dead = (high <= low).astype(np.float64)
     if is_dead.all():
         raise InputError(
-            f"{table.name}: all effort columns are constant ({listed(names)}); there is nothing to fit."
+            f"all effort columns are constant ({listed(names)}); there is nothing to fit.", table.name
         )
     findings = [
         f"{names[i]!r} is constant, {high[i]:.4g} in every row; is the sensor off? It is not used."

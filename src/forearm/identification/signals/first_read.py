@@ -49,13 +49,14 @@ def first_read(arm: Arm, reader: LogReader, units: Mapping[str, float], is_logge
     scan.finish()
     if not scan.rows:
         raise InputError(
-            f"{table.name}: no row has values in every motion column. {' '.join(tally.findings(table, None))}"
+            f"no row has values in every motion column. {' '.join(tally.findings(table, None))}", table.name
         )
     if reader.period is not None and max(scan.pieces) < LEAST:
         raise InputError(
-            f"{table.name}: the longest of {sum(scan.pieces.values())} pieces between gaps has "
+            f"the longest of {sum(scan.pieces.values())} pieces between gaps has "
             f"{max(scan.pieces)} rows; expected at least {LEAST}. "
-            f"{' '.join(tally.findings(table, reader.period))}"
+            f"{' '.join(tally.findings(table, reader.period))}",
+            table.name,
         )
     findings = [*reader.findings, *tally.findings(table, reader.period)]
     findings += _motion_findings(arm, reader, scan, tally, units, is_logged)

@@ -63,14 +63,17 @@ def position_doubts(arm: Arm, table: LogTable, motion: MotionRange) -> list[str]
         limits = f"the limits of {joint.name}, {lower:.4g} to {upper:.4g}"
         if not motion.is_sure[i] and outside > max(span, least) / 2.0:
             raise InputError(
-                f"{table.name}, column {name!r}: reaches {worst:.6g}, beyond {limits}. "
-                f"{_question(arm, motion, i)}"
+                f"reaches {worst:.6g}, beyond {limits}. {_question(arm, motion, i)}",
+                table.name,
+                f"column {name!r}",
             )
         top = joint.max_speed
         if not motion.is_sure[i] and top is not None and motion.fastest[i] > FAST * top > 0.0:
             raise InputError(
-                f"{table.name}, column {name!r}: moves at {motion.fastest[i]:.4g} per s; the limit of "
-                f"{joint.name} is {top:.4g}. {_question(arm, motion, i)}"
+                f"moves at {motion.fastest[i]:.4g} per s; the limit of {joint.name} is "
+                f"{top:.4g}. {_question(arm, motion, i)}",
+                table.name,
+                f"column {name!r}",
             )
         if outside > BEYOND * span and math.isfinite(span):
             found.append(

@@ -21,8 +21,9 @@ def period_of(table: LogTable, t: Floats) -> float:
     steps = steps[steps > 0.0]
     if not len(steps):
         raise InputError(
-            f"{table.name}, column {table.headings[0]!r}: times never increase; expected the time of each "
-            "row, s."
+            "times never increase; expected the time of each row, s.",
+            table.name,
+            f"column {table.headings[0]!r}",
         )
     median = float(np.median(steps))
     near = steps[np.abs(steps - median) <= 0.5 * median]
@@ -36,9 +37,11 @@ def check_back(table: LogTable, t: Floats, period: float) -> None:
     resets = np.flatnonzero(steps < -RESET * period)
     if len(resets) > max(FEW, OFTEN * len(t)) or len(back) > max(FEW, LATE * len(t)):
         raise InputError(
-            f"{table.name}, column {table.headings[0]!r}: time goes back {len(back)} times, first at "
-            f"{table.place(int(back[0]) + 1)}. Sort the rows by time, or give each run as a separate log. If "
-            "the rows are in order and only the times are wrong, remove that column and give the period."
+            f"time goes back {len(back)} times, first at {table.place(int(back[0]) + 1)}. "
+            "Sort the rows by time, or give each run as a separate log. If the rows are in "
+            "order and only the times are wrong, remove that column and give the period.",
+            table.name,
+            f"column {table.headings[0]!r}",
         )
 
 

@@ -95,11 +95,12 @@ class PreparedSignals:
         where = f"{plan.table.name}, shift"
         check_number(shift, where)
         if plan.period is None and shift != 0.0:
-            raise InputError(f"{where}: rows without times cannot be shifted, got {shift:g} s.")
+            raise InputError(f"rows without times cannot be shifted, got {shift:g} s.", where)
         if plan.period is not None and abs(shift) > LONGEST_SHIFT * plan.period:
             raise InputError(
-                f"{where}: expected at most {LONGEST_SHIFT} periods, {LONGEST_SHIFT * plan.period:.4g} s, "
-                f"got {shift:g} s."
+                f"expected at most {LONGEST_SHIFT} periods, {LONGEST_SHIFT * plan.period:.4g} "
+                f"s, got {shift:g} s.",
+                where,
             )
         return samples_of(plan, self._reader.again(Tally.of(plan.table)), shift)
 
@@ -108,11 +109,11 @@ def _given_period(table: LogTable, period: float | None, is_logged: bool) -> flo
     """Sampling period given by the caller, s."""
     if period is not None:
         if table.time is not None:
-            raise InputError(f"{table.name}: there is already a time column, {table.time!r}; omit period.")
+            raise InputError(f"there is already a time column, {table.time!r}; omit period.", table.name)
         return check_number(period, f"{table.name}, period", above=0.0)
     if table.time is None and not is_logged:
         raise InputError(
-            f"{table.name}: no time column; give the sampling period, in s, or a log with both qd and qdd."
+            "no time column; give the sampling period, in s, or a log with both qd and qdd.", table.name
         )
     return None
 
@@ -186,8 +187,9 @@ def _prepared(
         )
     if not used:
         raise InputError(
-            f"{table.name}: no piece between gaps is long enough for the window of {2 * half + 1} samples; "
-            f"give a higher cutoff. {' '.join(read.findings)}"
+            f"no piece between gaps is long enough for the window of {2 * half + 1} samples; "
+            f"give a higher cutoff. {' '.join(read.findings)}",
+            table.name,
         )
     signals = LogSignals(
         name=table.name,

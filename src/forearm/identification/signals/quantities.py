@@ -37,13 +37,14 @@ def chosen_quantities(
     has_all = {"q", "qd", "qdd"} <= set(there)
     if derivatives == "logged" and not has_all:
         missing = [x for x in ("q", "qd", "qdd") if x not in there]
-        raise InputError(f"{name}, derivatives: 'logged' needs q, qd and qdd; missing: {listed(missing)}.")
+        raise InputError(f"'logged' needs q, qd and qdd; missing: {listed(missing)}.", name, "derivatives")
     # logged derivatives belong to q, not to the noisy sensor's measurement
     position = "measured_q" if "measured_q" in there and derivatives != "logged" else "q"
     if position not in there:
         raise InputError(
-            f"{name}: no joint positions q; the log has {listed([*there, *ignored])}. Map the columns: "
-            "columns={'theirs': 'q'} (--columns theirs=q)."
+            f"no joint positions q; the log has {listed([*there, *ignored])}. Map the "
+            "columns: columns={'theirs': 'q'} (--columns theirs=q).",
+            name,
         )
     motion = tuple(x for x in ("qd", "qdd") if x in there and position == "q")
     return ChosenQuantities(position, kind, (position, kind, *beside, *motion))
@@ -54,18 +55,19 @@ def _effort(there: Sequence[str], ignored: Sequence[str], name: str, wanted: str
     if wanted is not None:
         check_choice(wanted, EFFORTS, f"{name}, effort")
         if wanted not in found:
-            raise InputError(f"{name}, effort: no {wanted}; the log has {listed([*there, *ignored])}.")
+            raise InputError(f"no {wanted}; the log has {listed([*there, *ignored])}.", name, "effort")
         return cast(EffortKind, wanted)
     if not found:
         raise InputError(
-            f"{name}: no joint effort (tau, current or voltage); the log has {listed([*there, *ignored])}. "
-            "Map the columns: columns={'theirs': 'tau'} (--columns theirs=tau)."
+            "no joint effort (tau, current or voltage); the log has "
+            f"{listed([*there, *ignored])}. Map the columns: columns={{'theirs': 'tau'}} "
+            "(--columns theirs=tau).",
+            name,
         )
     if found == ["tau"] or ("tau" in found and SIMULATED in ignored):
         return "tau"
     if "tau" in found:
         raise InputError(
-            f"{name}: found {' and '.join(found)}; choose which to fit: "
-            f"effort={' or '.join(map(repr, found))}."
+            f"found {' and '.join(found)}; choose which to fit: effort={' or '.join(map(repr, found))}.", name
         )
     return "voltage" if "voltage" in found else "current"

@@ -95,7 +95,7 @@ class LogReader:
                 is_whole = False
                 break
         if not count:
-            raise InputError(f"{self.table.name}: no usable row.")
+            raise InputError("no usable row.", self.table.name)
         return np.concatenate(chunks), is_whole
 
     def _timed(self, chunks: Iterator[Floats]) -> Iterator[Floats]:

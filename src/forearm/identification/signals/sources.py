@@ -56,8 +56,8 @@ def open_log(log: Any, asked: LogRequest) -> LogTable:
     if isinstance(getattr(log, "log", None), MotionLog):
         return _from_motion(log.log, replace(asked, effort=asked.effort or "tau"))  # computed, not measured
     raise InputError(
-        "log: expected the path of a file, arrays by name, or a plan or simulation result, got "
-        f"{shorten(log)}."
+        f"expected the path of a file, arrays by name, or a plan or simulation result, got {shorten(log)}.",
+        "log",
     )
 
 
@@ -121,7 +121,7 @@ def _from_arrays(given: Mapping[str, Any], asked: LogRequest, name: str) -> LogT
     """Arrays (T, n) by quantity, or one column (T,) per joint, as in a data frame."""
     name = asked.name or name
     if not given:
-        raise InputError(f"{name}: empty; expected arrays t (T,), q (T, {asked.arm.n}) and tau.")
+        raise InputError(f"empty; expected arrays t (T,), q (T, {asked.arm.n}) and tau.", name)
     times = time_column(list(given), asked.columns)
     time = list(given)[times[0]] if times else None
     words = words_for(READ, asked.columns)
@@ -189,9 +189,7 @@ def _array(value: Any, shape: tuple[int, ...], what: str) -> Floats:
     array = value if isinstance(value, np.ndarray) and value.dtype == np.float64 else as_floats(value, what)
     if array.ndim != len(shape) or array.shape[1:] != shape[1:]:
         text = ", ".join("T" if size < 0 else str(size) for size in shape)
-        raise InputError(
-            f"{what}: expected shape ({text}{',' if len(shape) == 1 else ''}), got {array.shape}."
-        )
+        raise InputError(f"expected shape ({text}{',' if len(shape) == 1 else ''}), got {array.shape}.", what)
     return np.asarray(array)
 
 
@@ -199,7 +197,7 @@ def _check_lengths(arrays: Mapping[str, Floats], name: str) -> None:
     lengths = {key: len(array) for key, array in arrays.items()}
     if len(set(lengths.values())) > 1:
         said = listed([f"{key} {count}" for key, count in lengths.items()])
-        raise InputError(f"{name}: expected the same number of rows for every quantity, got {said}.")
+        raise InputError(f"expected the same number of rows for every quantity, got {said}.", name)
 
 
 def _angles(arm: Arm) -> Floats:

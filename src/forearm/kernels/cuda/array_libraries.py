@@ -43,16 +43,18 @@ class TorchArrays:
         torch = self.torch
         if not value.is_cuda:
             raise InputError(
-                f"{name}: expected a tensor on a CUDA device ({name}.cuda()), or NumPy arrays throughout, "
-                f"got one on {value.device}."
+                f"expected a tensor on a CUDA device ({name}.cuda()), or NumPy arrays "
+                f"throughout, got one on {value.device}.",
+                name,
             )
         if value.requires_grad and torch.is_grad_enabled():
             raise InputError(
-                f"{name}: the tensor requires a gradient, which this call does not propagate; use the "
-                f"functions of k.torch, or {name}.detach()."
+                "the tensor requires a gradient, which this call does not propagate; use the "
+                f"functions of k.torch, or {name}.detach().",
+                name,
             )
         if value.layout is not torch.strided:
-            raise InputError(f"{name}: expected a dense tensor, got {value.layout}; use {name}.to_dense().")
+            raise InputError(f"expected a dense tensor, got {value.layout}; use {name}.to_dense().", name)
         if value.is_neg():
             value = value.resolve_neg()
         try:
@@ -61,15 +63,17 @@ class TorchArrays:
             address, storage = value.data_ptr(), value.untyped_storage().nbytes()
         except RuntimeError as error:  # tensors of vmap, of torch.compile
             raise InputError(
-                f"{name}: the tensor has no memory of its own ({str(error).splitlines()[0]}); inside vmap, "
-                "grad and torch.compile use the functions of k.torch."
+                f"the tensor has no memory of its own ({str(error).splitlines()[0]}); inside "
+                "vmap, grad and torch.compile use the functions of k.torch.",
+                name,
             ) from None
         reach = 1 + sum((n - 1) * s for n, s in zip(value.shape, value.stride(), strict=True))
         needed = (value.storage_offset() + reach) * value.element_size()
         if value.numel() and (storage < needed or address < LOWEST):
             raise InputError(
-                f"{name}: the tensor needs {needed:,} bytes, but its storage has {storage:,}; was it freed "
-                "(resize_)?"
+                f"the tensor needs {needed:,} bytes, but its storage has {storage:,}; was it "
+                "freed (resize_)?",
+                name,
             )
         device, dtype = value.get_device(), str(value.dtype).removeprefix("torch.")
         stream, shape, is_contiguous = self.stream(device), tuple(value.shape), value.is_contiguous()
@@ -156,7 +160,7 @@ class CupyArrays:
         """Describe an array."""
         memory = value.data
         if value.size and memory.mem.ptr == 0:
-            raise InputError(f"{name}: the memory of the array was freed.")
+            raise InputError("the memory of the array was freed.", name)
         device = memory.device_id
         flags = value.flags
         made = DeviceArray(
@@ -242,15 +246,16 @@ class JaxArrays:
         """Describe an array."""
         refuse_tracer(name, value)
         if value.is_deleted():
-            raise InputError(f"{name}: the array was deleted, or donated to another function.")
+            raise InputError("the array was deleted, or donated to another function.", name)
         devices = list(value.devices())
         if len(devices) != 1 or devices[0].platform not in ("gpu", "cuda"):
             raise InputError(
-                f"{name}: expected an array on a single CUDA device, or NumPy arrays throughout, got one on "
-                f"{', '.join(map(str, devices))}."
+                "expected an array on a single CUDA device, or NumPy arrays throughout, got "
+                f"one on {', '.join(map(str, devices))}.",
+                name,
             )
         if not _is_in_rows(value):
-            raise InputError(f"{name}: expected an array in row-major memory layout.")
+            raise InputError("expected an array in row-major memory layout.", name)
         address = value.block_until_ready().unsafe_buffer_pointer() if value.size else 0
         found = driver().pointer(address) if address else None
         device = devices[0].local_hardware_id if found is None else found.device
@@ -275,8 +280,9 @@ class JaxArrays:
         made = numpy.empty(shape, dtype, device=self._devices.get(device))
         if made.dtype.name != dtype:
             raise InputError(
-                f"JAX: expected an array of {dtype}, got {made.dtype.name}; call "
-                "jax.config.update('jax_enable_x64', True) first."
+                f"expected an array of {dtype}, got {made.dtype.name}; call "
+                "jax.config.update('jax_enable_x64', True) first.",
+                "JAX",
             )
         return made.block_until_ready()
 
@@ -304,7 +310,7 @@ class JaxArrays:
 
     def assign(self, to: DeviceArray, source: DeviceArray, stream: int) -> None:
         """Not supported: JAX arrays are immutable."""
-        raise InputError("out: JAX arrays are immutable; leave it out.")
+        raise InputError("JAX arrays are immutable; leave it out.", "out")
 
     def summed(self, array: DeviceArray, stream: int) -> Any:
         """The sum over the first axis."""

@@ -107,7 +107,7 @@ class Device:
                 return self._linked(state.value or 0, text)
             except DriverError as error:
                 said = log.value.decode("utf-8", "replace").strip()
-                error.args = (f"{error} The assembler says: {said or 'nothing'}",)
+                error.problem += f" The assembler says: {said or 'nothing'}"
                 raise
             finally:
                 self.api["cuLinkDestroy"](state)
@@ -200,8 +200,10 @@ class DeviceModule:
         device = self.device
         if shared > device.shared_most:
             raise InputError(
-                f"cuda, {name}: {shared:,} bytes of shared memory per block; device {device.index} "
-                f"({device.name}) has at most {device.shared_most:,}."
+                f"{shared:,} bytes of shared memory per block; device {device.index} ("
+                f"{device.name}) has at most {device.shared_most:,}.",
+                "cuda",
+                name,
             )
         with device.current():
             handle = device.api.number(
@@ -275,7 +277,7 @@ class DeviceFunction:
             blocks = -(-count // threads)
             if blocks > MOST_BLOCKS:
                 raise InputError(
-                    f"cuda, {name}: {count:,} states at once; expected at most {MOST_BLOCKS * threads:,}."
+                    f"{count:,} states at once; expected at most {MOST_BLOCKS * threads:,}.", "cuda", name
                 )
             code = current_of(place)
             if code == 0 and current.value == context:

@@ -94,7 +94,7 @@ def check_numbers(name: str, array: DeviceArray, dtype: DType) -> None:
     if array.dtype != dtype.name:
         compile = f", or fa.compile(arm, dtype={array.dtype!r})" if array.dtype.startswith("float") else ""
         raise InputError(
-            f"{name}: expected {dtype.name} on the device, got {array.dtype}; convert it{compile}."
+            f"expected {dtype.name} on the device, got {array.dtype}; convert it{compile}.", name
         )
 
 
@@ -102,7 +102,7 @@ def check_device(name: str, array: DeviceArray, first: str, lead: DeviceArray) -
     """Raise if two arrays lie on different devices."""
     if array.device != lead.device:
         raise InputError(
-            f"{name}: {first} is on device {lead.device}; expected {name} there too, got {where(array)}."
+            f"{first} is on device {lead.device}; expected {name} there too, got {where(array)}.", name
         )
 
 
@@ -116,22 +116,24 @@ def check_place(name: str, array: DeviceArray) -> None:
         return
     found = driver().pointer(array.address) if array.address else None
     if found is None:
-        raise InputError(f"{name}: its address {array.address:#x} is not memory known to CUDA; was it freed?")
+        raise InputError(f"its address {array.address:#x} is not memory known to CUDA; was it freed?", name)
     if not found.is_on_device:
-        raise InputError(f"{name}: expected device memory, got host memory.")
+        raise InputError("expected device memory, got host memory.", name)
     if found.device != array.device:
         raise InputError(
-            f"{name}: it claims to be on device {array.device}, but its memory is on {found.device}."
+            f"it claims to be on device {array.device}, but its memory is on {found.device}.", name
         )
     if found.context and found.context != driver().device(found.device).context:
         raise InputError(
-            f"{name}: its memory does not belong to the device's primary CUDA context and cannot be read "
-            "from there; copy it."
+            "its memory does not belong to the device's primary CUDA context and cannot be "
+            "read from there; copy it.",
+            name,
         )
     if not found.start <= array.address <= array.address + size <= found.start + found.size:
         raise InputError(
-            f"{name}: it has {size:,} bytes, but only {found.start + found.size - array.address:,} are "
-            "allocated; was its memory freed?"
+            f"it has {size:,} bytes, but only {found.start + found.size - array.address:,} "
+            "are allocated; was its memory freed?",
+            name,
         )
 
 
@@ -174,13 +176,14 @@ def checked_out(
     for shape, array, value in zip(shapes, found, given, strict=True):
         if array is None:
             raise InputError(
-                f"out: {first} is on device {lead.device} ({lead.library.name}); expected an array there, "
-                f"got {type(value).__name__} in host memory."
+                f"{first} is on device {lead.device} ({lead.library.name}); expected an array "
+                f"there, got {type(value).__name__} in host memory.",
+                "out",
             )
         fits = array.shape == shape and array.dtype == dtype.name and array.is_contiguous
         if not fits or not array.is_writeable:
             got = f"{array.shape} of {array.dtype}"
-            raise InputError(f"out: expected a writeable C-contiguous array {shape} of {dtype}, got {got}.")
+            raise InputError(f"expected a writeable C-contiguous array {shape} of {dtype}, got {got}.", "out")
         check_device("out", array, first, lead)
         made.append(array)
     return made

@@ -80,8 +80,8 @@ def _columns(
             continue
         if library is not lead.library:
             raise InputError(
-                f"{where}: expected a number, or a {lead.library.name} array like {first}, got one of "
-                f"{library.name}."
+                f"expected a number, or a {lead.library.name} array like {first}, got one of {library.name}.",
+                where,
             )
         array = library.seen(where, value, stream)
         if array.release is not None:
@@ -89,7 +89,7 @@ def _columns(
         _check(where, array, dtype, first, lead)
         if array.shape not in ((), batch):
             raise InputError(
-                f"{where}: expected one number, or one per state (shape {batch}), got {array.shape}."
+                f"expected one number, or one per state (shape {batch}), got {array.shape}.", where
             )
         made.append(array.value)
     return lead.library.columns(made, (*batch, len(values)), dtype.name, lead.device, stream)

@@ -48,11 +48,12 @@ def inverse_numeric(
     if library_of(T) is not None:
         if not hasattr(T, "reshape"):
             raise InputError(
-                f"T: expected a NumPy, PyTorch, CuPy or JAX array, got {type(T).__name__}, which has no "
-                "reshape."
+                f"expected a NumPy, PyTorch, CuPy or JAX array, got {type(T).__name__}, which "
+                "has no reshape.",
+                "T",
             )
         if len(T.shape) not in (2, 3) or tuple(T.shape[-2:]) != (4, 4):
-            raise InputError(f"T: expected poses of shape (4, 4) or (B, 4, 4), got {tuple(T.shape)}.")
+            raise InputError(f"expected poses of shape (4, 4) or (B, 4, 4), got {tuple(T.shape)}.", "T")
         given = (T.reshape((*T.shape[:-2], POSE)), *(() if start is None else (start,)))
         q, error, steps, starts, solved = run(function, given, Call({}, None, threads), index)
         is_known = library_of(q) is not INTERFACE  # whose arrays are plain memory
@@ -60,7 +61,7 @@ def inverse_numeric(
         return NumericSolution(q, flags, error, steps, starts, "on the device; `solved` says which are")
     if library_of(start) is not None:
         raise InputError(
-            f"start: T is in host memory; expected start there too, got {type(start).__name__} on a device."
+            f"T is in host memory; expected start there too, got {type(start).__name__} on a device.", "start"
         )
     rows, single = poses_of(T)
     flat = np.concatenate([rows, np.tile([0.0, 0.0, 0.0, 1.0], (len(rows), 1))], axis=1)

@@ -61,7 +61,7 @@ def simulate(
 ) -> Rollout:
     """Simulate as `Kernel.simulate` does; `index` is the device used for host arrays."""
     if call.threads is not None:
-        raise InputError("threads: a GPU distributes arms over its own threads; leave it out.")
+        raise InputError("a GPU distributes arms over its own threads; leave it out.", "threads")
     what = check_driving(driving)
     controller = as_controller(driving[what]) if what == "controller" else None
     drive = driving[what]
@@ -73,7 +73,7 @@ def simulate(
     if any(library_of(x) for x in (*states, drive)):
         if extras.summaries or (controller is not None and controller.gains is not None):
             raise InputError(
-                "simulate: summaries and gains are only supported with host arrays; pass NumPy arrays."
+                "summaries and gains are only supported with host arrays; pass NumPy arrays.", "simulate"
             )
         return run.beside(states, drive, replace(call, out=out))
     check_on_host(call)
@@ -203,7 +203,7 @@ class LeadingArray:
         library = library_of(value)
         if library is None:
             raise InputError(
-                f"{name}: expected a device array like the others, got {type(value).__name__} in host memory."
+                f"expected a device array like the others, got {type(value).__name__} in host memory.", name
             )
         self.lent, self.name, self.dtype, self.n = lent, name, dtype, n
         self.lead = seen_as(lent, name, value, library, 0)

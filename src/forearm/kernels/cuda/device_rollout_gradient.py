@@ -57,7 +57,7 @@ def gradient_on_device(
     library of the states, in its own order: their last bits depend on the library.
     """
     if call.threads is not None:
-        raise InputError("threads: a GPU distributes arms over its own threads; leave it out.")
+        raise InputError("a GPU distributes arms over its own threads; leave it out.", "threads")
     what, controller = checked_driving(owner, plan, driving)
     check_pairs(states, weights)
     drive = driving[what]

@@ -39,7 +39,7 @@ def run(function: OnDevice, given: tuple[Any, ...], call: Call, index: int = 0) 
         if found is not None:
             return found
     if call.threads is not None:
-        raise InputError("threads: a GPU distributes states over its own threads; leave it out.")
+        raise InputError("a GPU distributes states over its own threads; leave it out.", "threads")
     if not call.own:
         refuse(call.parameters)
     libraries = [library_of(value) for value in given]
@@ -118,8 +118,9 @@ def _number(name: str, value: Any, first: str, lead: DeviceArray) -> float:
     if np.ndim(value) == 0 and np.asarray(value).dtype.kind in "fiu":
         return float(value)
     raise InputError(
-        f"{name}: {first} is on device {lead.device} ({lead.library.name}); expected {name} there too, got "
-        f"{type(value).__name__} in host memory."
+        f"{first} is on device {lead.device} ({lead.library.name}); expected {name} there "
+        f"too, got {type(value).__name__} in host memory.",
+        name,
     )
 
 
@@ -194,6 +195,7 @@ def check_on_host(call: Call) -> None:
             library = library_of(value)
             if library is not None:
                 raise InputError(
-                    f"{name}: the states are in host memory; expected {name} there too, got a {library.name} "
-                    "array on a device."
+                    f"the states are in host memory; expected {name} there too, got a "
+                    f"{library.name} array on a device.",
+                    name,
                 )

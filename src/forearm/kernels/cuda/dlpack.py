@@ -93,11 +93,11 @@ def received(name: str, value: Any, stream: int) -> ReceivedTensor:
     try:
         capsule = value.__dlpack__(stream=stream or 1)  # 1 means the default stream here
     except Exception as error:  # any error of the producer
-        raise InputError(f"{name}: {type(value).__name__} refused to export its array ({error}).") from error
+        raise InputError(f"{type(value).__name__} refused to export its array ({error}).", name) from error
     get, is_valid, rename = _api()
     kind = next((kind for kind in USED if is_valid(capsule, kind)), None)
     if kind is None:
-        raise InputError(f"{name}: __dlpack__ of {type(value).__name__} did not return a usable capsule.")
+        raise InputError(f"__dlpack__ of {type(value).__name__} did not return a usable capsule.", name)
     address = get(capsule, kind)
     managed: Any = (_Managed if kind == NAME else _ManagedVersioned).from_address(address)
     rename(capsule, USED[kind])  # from now on it is ours to release
@@ -110,7 +110,7 @@ def received(name: str, value: Any, stream: int) -> ReceivedTensor:
     if kind == NAME_VERSIONED:
         if managed.major != MAJOR:
             release()
-            raise InputError(f"{name}: expected DLPack version {MAJOR}, got {managed.major}.")
+            raise InputError(f"expected DLPack version {MAJOR}, got {managed.major}.", name)
         flags = managed.flags
     t = managed.tensor
     shape = tuple(t.shape[: t.ndim])

@@ -87,7 +87,7 @@ class Driver:
             return found
         if not isinstance(index, int) or not 0 <= index < self.count:
             there = "0 (one device)" if self.count == 1 else f"0 to {self.count - 1}"
-            raise InputError(f"cuda, device: expected {there}, got {shorten(index)}.")
+            raise InputError(f"expected {there}, got {shorten(index)}.", "cuda", "device")
         with self._lock:
             if index not in self._devices:
                 self._devices[index] = Device(self.api, index)

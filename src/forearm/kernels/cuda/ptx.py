@@ -23,8 +23,10 @@ def assembly(text: str) -> str:
             target = llvm.Target.from_triple(TRIPLE)
         except RuntimeError:
             raise ForearmError(
-                "compile, device: this llvmlite was built without the NVPTX target; the wheels on PyPI "
-                "include it: pip install --force-reinstall llvmlite."
+                "this llvmlite was built without the NVPTX target; the wheels on PyPI "
+                "include it: pip install --force-reinstall llvmlite.",
+                "compile",
+                "device",
             ) from None
         machine = target.create_target_machine(cpu=OLDEST, features=FEATURES, opt=3)
         module = llvm.parse_assembly(text)

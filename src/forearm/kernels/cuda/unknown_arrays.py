@@ -90,7 +90,7 @@ class ProtocolArrays:
     def plain(self, array: DeviceArray, name: str, shape: tuple[int, ...], stream: int) -> Any:
         """Rows repeated; nothing else is supported."""
         if not array.is_contiguous:
-            raise InputError(f"{name}: expected a C-contiguous array; copy it to one.")
+            raise InputError("expected a C-contiguous array; copy it to one.", name)
         made = DeviceResult(shape, array.dtype, array.device, stream)
         device, to = driver().device(array.device), made.memory.address
         done = prod(array.shape) * made.dtype.itemsize
@@ -114,8 +114,8 @@ class ProtocolArrays:
     ) -> Any:
         """Not supported: nothing here concatenates arrays."""
         raise InputError(
-            "parameters: arrays by name need PyTorch, CuPy or JAX; expected one array "
-            f"{shape} for all, or numbers."
+            f"arrays by name need PyTorch, CuPy or JAX; expected one array {shape} for all, or numbers.",
+            "parameters",
         )
 
     def assign(self, to: DeviceArray, source: DeviceArray, stream: int) -> None:
@@ -145,15 +145,15 @@ def _by_interface(library: ArrayLibrary, name: str, value: Any, stream: int) -> 
         version, mask = int(said.get("version", 0)), said.get("mask")
     except Exception as error:  # any error of the producer
         raise InputError(
-            f"{name}: {type(value).__name__} has no usable __cuda_array_interface__ ({error!r})."
+            f"{type(value).__name__} has no usable __cuda_array_interface__ ({error!r}).", name
         ) from None
     if mask is not None:
-        raise InputError(f"{name}: expected an array without a mask.")
+        raise InputError("expected an array without a mask.", name)
     if dtype.isnative is False:
-        raise InputError(f"{name}: expected numbers in this machine's byte order, got {dtype.str}.")
+        raise InputError(f"expected numbers in this machine's byte order, got {dtype.str}.", name)
     own = said.get("stream", 1 if version < 3 else None)  # older versions are ready on the default stream
     if own == 0:
-        raise InputError(f"{name}: __cuda_array_interface__ says stream 0, which version 3 forbids.")
+        raise InputError("__cuda_array_interface__ says stream 0, which version 3 forbids.", name)
     place = int(address or 0) if prod(shape) else 0
     found = driver().pointer(place) if place else None
     made = DeviceArray(

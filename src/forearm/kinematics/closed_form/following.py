@@ -42,7 +42,7 @@ def follow(arm: Arm, poses: ArrayLike, near: ArrayLike, *, limits: bool = True) 
     T, single = as_poses(poses)
     if single:
         raise InputError(
-            "poses: expected a path of shape (B, 4, 4); for one pose use fa.kinematics.inverse with near."
+            "expected a path of shape (B, 4, 4); for one pose use fa.kinematics.inverse with near.", "poses"
         )
     last = as_finite(near, (arm.n,), "near")
     found = checked_branches(solver, T, False, None)

@@ -167,6 +167,6 @@ def _trial(arm: Arm, geometry: Geometry, q: Floats) -> float:
 
 def _refusal(arm: Arm, reason: str) -> ModelError:
     return ModelError(
-        f"inverse kinematics of {arm.name!r}: there is no closed form, as {reason}. "
-        "fa.kinematics.inverse_numeric works for any arm."
+        f"there is no closed form, as {reason}. fa.kinematics.inverse_numeric works for any arm.",
+        f"inverse kinematics of {arm.name!r}",
     )

@@ -47,7 +47,7 @@ def inverse(
         return _plain(solver, poses[0], limits, posture) or _one(solver, poses, limits, nearest, posture)
     if nearest:
         raise InputError(
-            "inverse: nearest applies to a single pose (4, 4); call it for each pose of a batch."
+            "nearest applies to a single pose (4, 4); call it for each pose of a batch.", "inverse"
         )
     found = checked_branches(solver, poses, limits, posture)
     valid, certain = found.inside, (found.certain & found.inside).sum(axis=1)

@@ -89,7 +89,7 @@ def played() -> tuple[dict[str, list[Floats]], Session]:
     out, lines = io.StringIO(), TextLines(io.StringIO(read_bytes(SESSION, MAX_BYTES).decode()))
     interpreter = Interpreter(load_builtin(ARM), lines, out, wrong.append, None, None)
     if interpreter.run() != 0:
-        raise InputError(f"{SESSION.name}: {' '.join(wrong)}")
+        raise InputError(f"{' '.join(wrong)}", SESSION.name)
     shown: dict[str, list[Floats]] = {}
     for line in out.getvalue().splitlines():
         if found := SHOWN.match(line):

@@ -24,7 +24,7 @@ def part_range(text: str, parts: int) -> list[int]:
     found = SHARE.fullmatch(text) if isinstance(text, str) else None
     share, shares = (int(found[1]), int(found[2])) if found else (0, 0)
     if not 1 <= share <= shares:
-        raise InputError(f"part: expected i/N with i from 1 to N, such as 2/8, got {shorten(text)}.")
+        raise InputError(f"expected i/N with i from 1 to N, such as 2/8, got {shorten(text)}.", "part")
     return list(range(share - 1, check_whole(parts, "parts", 0), shares))
 
 
@@ -55,7 +55,7 @@ def slurm_script(
     """
     jobs, job_cpus = check_whole(count, "count", 1), check_whole(cpus, "cpus", 1)
     if not command or not all(isinstance(word, str) and "\0" not in word for word in command):
-        raise InputError(f"command: expected a list of words, got {shorten(command)}.")
+        raise InputError(f"expected a list of words, got {shorten(command)}.", "command")
     optional = {"time": time_limit, "mem": memory, "partition": partition}
     options = {
         "job-name": name,
@@ -85,5 +85,5 @@ def slurm_script(
 def _check_word(value: object, option: str) -> None:
     if not isinstance(value, str) or not WORD.fullmatch(value):
         raise InputError(
-            f"{option}: expected only letters, digits and . , : + - _ for sbatch, got {shorten(value)}."
+            f"expected only letters, digits and . , : + - _ for sbatch, got {shorten(value)}.", option
         )

@@ -40,8 +40,9 @@ class InProcesses:
             self._task = pickle.dumps(task)
         except Exception as error:
             raise InputError(
-                f"task: expected a picklable task, got {shorten(task)}: "
-                f"{shorten(str(error), 200)}. Define it at module level, or use engine='threads'."
+                f"expected a picklable task, got {shorten(task)}: {shorten(str(error), 200)}. "
+                "Define it at module level, or use engine='threads'.",
+                "task",
             ) from error
         self._local = threading.local()
         self._lock = threading.Lock()

@@ -24,7 +24,7 @@ class RayExecutor:
         try:
             ray = import_module("ray")
         except ImportError as error:
-            raise InputError("RayExecutor: Ray is not installed: pip install 'forearm[ray]'.") from error
+            raise InputError("Ray is not installed: pip install 'forearm[ray]'.", "RayExecutor") from error
         if not ray.is_initialized():
             ray.init()
         self._ray = ray

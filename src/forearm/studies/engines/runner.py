@@ -202,7 +202,7 @@ class _PartRun:
             data = future.result()
             is_part = isinstance(data, self._folder.part_type)
             if not is_part:
-                raise InputError(f"task: expected {self._folder.part_type.__name__}, got {shorten(data)}.")
+                raise InputError(f"expected {self._folder.part_type.__name__}, got {shorten(data)}.", "task")
         except Exception as error:
             self._fail(part, error)
             return

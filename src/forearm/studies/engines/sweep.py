@@ -73,7 +73,9 @@ def sweep(
 
 def _read(study: object) -> Study:
     if not isinstance(study, str | os.PathLike):
-        raise InputError(f"sweep, study: expected a fa.Study or the path of its file, got {shorten(study)}.")
+        raise InputError(
+            f"expected a fa.Study or the path of its file, got {shorten(study)}.", "sweep", "study"
+        )
     return Study.read(study)
 
 

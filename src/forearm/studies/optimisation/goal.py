@@ -77,15 +77,17 @@ def goal_of(study: Study, minimise: str | None, maximise: str | None, subject_to
     if (minimise is None) == (maximise is None):
         got = "neither" if minimise is None else "both"
         raise InputError(
-            f"optimise: expected one of minimise and maximise, got {got}; for several objectives use the "
-            "Pareto front of fa.sweep."
+            f"expected one of minimise and maximise, got {got}; for several objectives use "
+            "the Pareto front of fa.sweep.",
+            "optimise",
         )
     verb, named = ("minimise", minimise) if minimise is not None else ("maximise", maximise)
     columns = _columns(study, named, f"optimise, {verb}")
     if len(columns) > 1:
         raise InputError(
-            f"optimise, {verb}: {named} has one value per joint; name one of "
-            f"{', '.join(column.name for column in columns)}."
+            f"{named} has one value per joint; name one of {', '.join(column.name for column in columns)}.",
+            "optimise",
+            verb,
         )
     check_kind(subject_to, Mapping, "optimise, subject_to")
     constraints = []
@@ -102,19 +104,20 @@ def _columns(study: Study, name: object, where: str) -> list[Column]:
     if not found:
         known = [column.name for column in study.columns]
         raise NameNotFound(
-            f"{where}: the study has no figure {shorten(name)}; {suggest(str(name), known)} Add others to "
-            "its figures."
+            f"the study has no figure {shorten(name)}; {suggest(str(name), known)} Add others "
+            "to its figures.",
+            where,
         )
     return found
 
 
 def _bounds(given: object, where: str) -> tuple[float, float]:
     if not isinstance(given, list | tuple) or len(given) != 2 or all(x is None for x in given):
-        raise InputError(f"{where}: expected (low, high), None for no bound, got {shorten(given)}.")
+        raise InputError(f"expected (low, high), None for no bound, got {shorten(given)}.", where)
     low = -math.inf if given[0] is None else check_number(given[0], f"{where}, low")
     high = math.inf if given[1] is None else check_number(given[1], f"{where}, high")
     if not low < high:
-        raise InputError(f"{where}: expected low below high, got {low:g} and {high:g}.")
+        raise InputError(f"expected low below high, got {low:g} and {high:g}.", where)
     return low, high
 
 
@@ -126,8 +129,9 @@ def constraint_of(text: str) -> tuple[str, float | None, float | None]:
     is_two = len(parts) == 5 and numbers[1] is None and None not in (numbers[0], numbers[2])
     if not (is_one or (is_two and parts[1][0] == parts[3][0])):
         raise InputError(
-            f"constraint: expected a text such as 'voltage_margin>=0.05' or '0.05<=voltage_margin<=0.5', got "
-            f"{shorten(text)}."
+            "expected a text such as 'voltage_margin>=0.05' or '0.05<=voltage_margin<=0.5', "
+            f"got {shorten(text)}.",
+            "constraint",
         )
     figure = parts[0] if is_one else parts[2]
     if is_one:
@@ -135,7 +139,7 @@ def constraint_of(text: str) -> tuple[str, float | None, float | None]:
     else:
         low, high = (numbers[0], numbers[2]) if parts[1][0] == "<" else (numbers[2], numbers[0])
     if not figure:
-        raise InputError(f"constraint: expected the name of a figure in {shorten(text)}, got none.")
+        raise InputError(f"expected the name of a figure in {shorten(text)}, got none.", "constraint")
     return figure, low, high
 
 
@@ -147,7 +151,7 @@ def constraints_of(texts: Iterable[str]) -> dict[str, Bounds]:
         before = made.get(figure, (None, None))
         for name, old, new in zip(("lower", "upper"), before, bounds, strict=True):
             if old is not None and new is not None:
-                raise InputError(f"constraint, {figure}: expected one {name} bound, got {old:g} and {new:g}.")
+                raise InputError(f"expected one {name} bound, got {old:g} and {new:g}.", "constraint", figure)
         low, high = (old if new is None else new for old, new in zip(before, bounds, strict=True))
         made[figure] = (low, high)
     return made

@@ -307,5 +307,5 @@ def _scipy() -> Any:
         return import_module("scipy.optimize")
     except ImportError as error:
         raise InputError(
-            "optimise: requires SciPy, which is not installed: pip install 'forearm[optimise]'."
+            "requires SciPy, which is not installed: pip install 'forearm[optimise]'.", "optimise"
         ) from error

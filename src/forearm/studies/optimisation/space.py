@@ -65,7 +65,7 @@ class Coordinate:
                 ):
                     return float(k)
             raise InputError(
-                f"{where}: expected one of {', '.join(map(str, self.choices))}, got {shorten(value)}."
+                f"expected one of {', '.join(map(str, self.choices))}, got {shorten(value)}.", where
             )
         low, high = (math.exp(self.low), math.exp(self.high)) if self.is_log else (self.low, self.high)
         number = check_number(value, where, minimum=low - SAME * abs(low), maximum=high + SAME * abs(high))
@@ -114,11 +114,13 @@ class Space:
         for name in values:
             if name not in names:
                 raise NameNotFound(
-                    f"optimise, start: the study does not vary {shorten(name)}; {suggest(str(name), names)}"
+                    f"the study does not vary {shorten(name)}; {suggest(str(name), names)}",
+                    "optimise",
+                    "start",
                 )
         for name in names:
             if name not in values:
-                raise InputError(f"optimise, start: expected all variables, {name} is missing.")
+                raise InputError(f"expected all variables, {name} is missing.", "optimise", "start")
         return np.array([c.place(values[c.name]) for c in self.coordinates])
 
 
@@ -134,9 +136,11 @@ def _coordinate(variable: Variable) -> Coordinate:
     low, high = distribution.bounds
     if not (math.isfinite(low) and math.isfinite(high)):
         raise InputError(
-            f"optimise, {variable.name}: expected a bounded distribution, but {type(distribution).__name__} "
-            f"ranges from {low:g} to {high:g}; use Uniform(low, high), LogUniform(low, high) or values to "
-            "choose from."
+            f"expected a bounded distribution, but {type(distribution).__name__} ranges from "
+            f"{low:g} to {high:g}; use Uniform(low, high), LogUniform(low, high) or values to "
+            "choose from.",
+            "optimise",
+            variable.name,
         )
     if isinstance(distribution, LogUniform):
         return Coordinate(variable.name, (), math.log(low), math.log(high), True)

@@ -209,7 +209,7 @@ def path_points(motion: ReferenceMotion) -> Floats:
     steps = np.linalg.norm(np.diff(motion.q, axis=0), axis=1)
     length = np.concatenate([[0.0], np.cumsum(steps)])
     if length[-1] == 0.0:
-        raise InputError("figures, time_optimal_duration: the motion does not move.")
+        raise InputError("the motion does not move.", "figures", "time_optimal_duration")
     wanted = np.linspace(0.0, length[-1], PATH_POINTS)
     moving = np.concatenate([[True], steps > 0.0])
     return np.stack(

@@ -45,8 +45,9 @@ def simulate_row(study: Study, number: int) -> Simulation:
     setup = _setup(study, number)
     if not setup.is_simulated:
         raise InputError(
-            f"row {number}: no simulation, only figures required by the motion; add a law to the study, such "
-            "as law = 'computed_torque'."
+            "no simulation, only figures required by the motion; add a law to the study, "
+            "such as law = 'computed_torque'.",
+            f"row {number}",
         )
     run, driving = study.run, setup.driving()
     if "controller" in driving:

@@ -39,7 +39,7 @@ class Correlation:
     def __post_init__(self) -> None:
         names = tuple(self.names)
         if len(set(names)) < len(names):
-            raise InputError(f"correlation, names: expected each name once, got {shorten(names)}.")
+            raise InputError(f"expected each name once, got {shorten(names)}.", "correlation", "names")
         pairs = _checked_pairs(names, self.pairs)
         paired = {name for pair in pairs for name in pair}
         columns = tuple(column for column, name in enumerate(names) if name in paired)
@@ -56,8 +56,8 @@ class Correlation:
         """Points of a design (B, d) with correlated columns; uncorrelated columns are unchanged."""
         if u.ndim != 2 or u.shape[1] != len(self.names):
             raise InputError(
-                f"correlation: expected points of shape (B, {len(self.names)}), got {u.shape}; "
-                "give one column per name."
+                f"expected points of shape (B, {len(self.names)}), got {u.shape}; give one column per name.",
+                "correlation",
             )
         made = u.copy()
         normals = [normal_quantile(u[:, column]) for column in self._columns]
@@ -83,16 +83,17 @@ def _checked_pairs(names: Sequence[str], pairs: Pairs) -> dict[tuple[str, str], 
     checked: dict[tuple[str, str], float] = {}
     for pair, given in pairs.items():
         if not isinstance(pair, tuple) or len(pair) != 2 or pair[0] == pair[1]:
-            raise InputError(f"correlation: expected a pair of two different names, got {shorten(pair)}.")
+            raise InputError(f"expected a pair of two different names, got {shorten(pair)}.", "correlation")
         a, b = (check_choice(name, names, "correlation") for name in pair)
         where = f"correlation of {a} and {b}"
         if (b, a) in checked:
-            raise InputError(f"{where}: given twice; remove one.")
+            raise InputError("given twice; remove one.", where)
         checked[a, b] = check_number(given, where)
         if not -1.0 < checked[a, b] < 1.0:
             raise InputError(
-                f"{where}: expected a number between -1 and 1, ends excluded, got {given:g}; "
-                "for full correlation vary one parameter and derive the other from it."
+                f"expected a number between -1 and 1, ends excluded, got {given:g}; for full "
+                "correlation vary one parameter and derive the other from it.",
+                where,
             )
     return checked
 
@@ -115,9 +116,10 @@ def _factor_of(names: Sequence[str], pairs: Pairs, columns: Sequence[int]) -> Fl
         v = vectors[:, 0]
         a, b = min(pairs, key=lambda pair: pairs[pair] * v[place[pair[0]]] * v[place[pair[1]]])
         raise InputError(
-            f"correlation: expected a positive definite matrix, got the eigenvalue {values[0]:.3g}: such "
-            f"correlations are impossible. Check {a} and {b} ({pairs[a, b]:g}) first, or multiply every "
-            f"correlation by less than {1.0 / (1.0 - values[0]):.3g}."
+            f"expected a positive definite matrix, got the eigenvalue {values[0]:.3g}: such "
+            f"correlations are impossible. Check {a} and {b} ({pairs[a, b]:g}) first, or "
+            f"multiply every correlation by less than {1.0 / (1.0 - values[0]):.3g}.",
+            "correlation",
         )
     return _cholesky(R)
 

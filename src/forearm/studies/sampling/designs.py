@@ -69,7 +69,7 @@ class Design:
             keep(self, "seed", check_whole(self.seed, "design, seed", 0, MAX_SEED))
         elif self.kind not in SEEDLESS:
             raise InputError(
-                f"design, seed: {self.kind} expects a whole number, got None; give one, such as 0."
+                f"{self.kind} expects a whole number, got None; give one, such as 0.", "design", "seed"
             )
         _check_levels(self)
         _check_sobol(self)
@@ -93,7 +93,7 @@ class Design:
         """
         _check_rows(self, first, last)
         if self.kind != "grid":
-            raise InputError(f"design: only a grid has levels, this is {self.kind}; use points.")
+            raise InputError(f"only a grid has levels, this is {self.kind}; use points.", "design")
         strides = np.array([math.prod(self.levels[k + 1 :]) for k in range(self.dimensions)], dtype=np.int64)
         return np.arange(first, last)[:, None] // strides % np.array(self.levels, dtype=np.int64)
 
@@ -102,16 +102,18 @@ def _check_levels(design: Design) -> None:
     levels, rows = design.levels, design.rows
     if design.kind != "grid":
         if levels:
-            raise InputError(f"design, levels: only a grid has levels, this is {design.kind}; omit them.")
+            raise InputError(f"only a grid has levels, this is {design.kind}; omit them.", "design", "levels")
         return
     if len(levels) != design.dimensions:
         raise InputError(
-            f"design, levels: expected one count per dimension, {design.dimensions}, got {len(levels)}."
+            f"expected one count per dimension, {design.dimensions}, got {len(levels)}.", "design", "levels"
         )
     if math.prod(levels) != rows:
         raise InputError(
-            f"design, rows: a grid of {shorten(list(levels))} levels expects their product, "
-            f"{math.prod(levels)}, got {rows}; change the levels or the rows."
+            f"a grid of {shorten(list(levels))} levels expects their product, "
+            f"{math.prod(levels)}, got {rows}; change the levels or the rows.",
+            "design",
+            "rows",
         )
 
 
@@ -121,16 +123,20 @@ def _check_sobol(design: Design) -> None:
     per_point = 1 if design.kind == "sobol" else 2
     if design.dimensions * per_point > SOBOL_DIMENSIONS:
         raise InputError(
-            f"design, dimensions: {design.kind} expects at most {SOBOL_DIMENSIONS // per_point}, got "
-            f"{design.dimensions}; use random or latin-hypercube, or vary fewer parameters."
+            f"{design.kind} expects at most {SOBOL_DIMENSIONS // per_point}, got "
+            f"{design.dimensions}; use random or latin-hypercube, or vary fewer parameters.",
+            "design",
+            "dimensions",
         )
     size = design.dimensions + 2
     if design.kind == "sobol-indices" and design.rows % size:
         fewer = design.rows // size * size
         near = f"{fewer} or {fewer + size}" if fewer else f"{size}"
         raise InputError(
-            f"design, rows: sobol-indices of {design.dimensions} dimensions expects a multiple of {size}, "
-            f"got {design.rows}; use {near}."
+            f"sobol-indices of {design.dimensions} dimensions expects a multiple of {size}, "
+            f"got {design.rows}; use {near}.",
+            "design",
+            "rows",
         )
 
 

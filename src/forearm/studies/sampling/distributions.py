@@ -127,9 +127,10 @@ class Normal:
         _check_order("normal", self.low, self.high)
         if self._shares()[1] < MIN_PROBABILITY:
             raise InputError(
-                f"normal: expected bounds that contain some probability, got low {self.low:g} and high "
-                f"{self.high:g} for mean {self.mean:g} and std {self.std:g}; move them towards the mean, or "
-                "use uniform."
+                f"expected bounds that contain some probability, got low {self.low:g} and "
+                f"high {self.high:g} for mean {self.mean:g} and std {self.std:g}; move them "
+                "towards the mean, or use uniform.",
+                "normal",
             )
 
     @property
@@ -208,8 +209,9 @@ class Triangular:
         _check_order("triangular", self.low, self.high)
         if not self.low <= self.mode <= self.high:
             raise InputError(
-                f"triangular: expected a mode from low {self.low:g} to high {self.high:g}, "
-                f"got {self.mode:g}; the order is low, mode, high."
+                f"expected a mode from low {self.low:g} to high {self.high:g}, got "
+                f"{self.mode:g}; the order is low, mode, high.",
+                "triangular",
             )
 
     @property
@@ -328,7 +330,7 @@ def _kind_of(fields: Mapping[str, object]) -> str:
         got = ", ".join(kinds) or "none"
         raise InputError(f"expected exactly one of {', '.join(KINDS)}, got {got}; keep one.")
     if "weights" in fields and kinds[0] not in CHOICES:
-        raise InputError(f"weights: allowed only with choice or values, got {kinds[0]}; remove them.")
+        raise InputError(f"allowed only with choice or values, got {kinds[0]}; remove them.", "weights")
     return kinds[0]
 
 
@@ -350,7 +352,7 @@ def _normal_of(given: Mapping[str, object]) -> Normal:
 def _as_tuple(given: object, kind: str, names: Sequence[str] = ()) -> tuple[Any, ...]:
     wanted = ", ".join(names) or "VALUE, VALUE, ..."
     if not isinstance(given, list | tuple) or (names and len(given) != len(names)):
-        raise InputError(f"{kind}: expected {kind} = [{wanted}], got {shorten(given)}.")
+        raise InputError(f"expected {kind} = [{wanted}], got {shorten(given)}.", kind)
     return tuple(given)
 
 
@@ -365,7 +367,7 @@ def _keep_numbers(
 
 def _check_order(kind: str, low: float, high: float) -> None:
     if not low < high:
-        raise InputError(f"{kind}: expected low below high, got low {low:g} and high {high:g}; swap them.")
+        raise InputError(f"expected low below high, got low {low:g} and high {high:g}; swap them.", kind)
 
 
 def _checked_values(given: object) -> tuple[float, ...] | tuple[str, ...]:
@@ -377,7 +379,7 @@ def _checked_values(given: object) -> tuple[float, ...] | tuple[str, ...]:
         return tuple(str(value) for value in values)
     if not all(is_number(value) for value in values):
         raise InputError(
-            f"choice: expected all numbers or all texts, got {shorten(values)}; put numbers in quotes."
+            f"expected all numbers or all texts, got {shorten(values)}; put numbers in quotes.", "choice"
         )
     return tuple(check_number(value, "choice") for value in values)
 
@@ -386,9 +388,9 @@ def _checked_weights(given: object, count: int) -> tuple[float, ...]:
     weights = _as_tuple(given, "weights")
     checked = tuple(check_number(weight, "choice, weights", minimum=0.0) for weight in weights)
     if len(checked) != count:
-        raise InputError(f"choice, weights: expected one per value, {count}, got {len(checked)}.")
+        raise InputError(f"expected one per value, {count}, got {len(checked)}.", "choice", "weights")
     if not any(checked):
-        raise InputError("choice, weights: expected at least one above 0, got zeros; omit weights.")
+        raise InputError("expected at least one above 0, got zeros; omit weights.", "choice", "weights")
     return checked
 
 
@@ -404,5 +406,5 @@ def _inside(u: Floats) -> Floats:
     """Checked probabilities; values outside (0, 1) would yield plausible but wrong quantiles."""
     u = np.asarray(u, dtype=np.float64)
     if not ((u > 0.0) & (u < 1.0)).all():
-        raise InputError("quantile: expected every u strictly between 0 and 1; take points from a Design.")
+        raise InputError("expected every u strictly between 0 and 1; take points from a Design.", "quantile")
     return u

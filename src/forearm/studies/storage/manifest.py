@@ -31,8 +31,9 @@ def plain(manifest: Mapping[str, Any]) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(json.dumps(dict(manifest), allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(
-            f"study: expected finite numbers, text, lists and tables, as in JSON: "
-            f"{shorten(str(error), 200)}. Convert other values to text."
+            "expected finite numbers, text, lists and tables, as in JSON: "
+            f"{shorten(str(error), 200)}. Convert other values to text.",
+            "study",
         ) from error
     return found
 
@@ -43,13 +44,15 @@ def check_fields(manifest: dict[str, Any], where: str) -> None:
     check_whole(manifest.get("rows_per_part"), f"{where}, rows_per_part", 1)
     columns = manifest.get("columns")
     if not isinstance(columns, dict) or not columns:
-        raise InputError(f"{where}, columns: expected a table of names and types, got {shorten(columns)}.")
+        raise InputError(f"expected a table of names and types, got {shorten(columns)}.", where, "columns")
     for name, kind in columns.items():
         check_name(name, "column")
         if name == ROW or kind not in TYPES:
             raise InputError(
-                f"{where}, column {shorten(name)}: expected one of {', '.join(TYPES)} under a name other "
-                f"than {ROW!r}, which every part has anyway; got {shorten(kind)}."
+                f"expected one of {', '.join(TYPES)} under a name other than {ROW!r}, which "
+                f"every part has anyway; got {shorten(kind)}.",
+                where,
+                f"column {shorten(name)}",
             )
 
 
@@ -69,8 +72,9 @@ def check_same(folder: Path, found: dict[str, Any], wanted: dict[str, Any]) -> N
         more = len(differences) - len(shown)
         lines = "\n".join(f"  {line}" for line in shown) + (f"\n  and {more} more" if more else "")
         raise InputError(
-            f"{folder}: expected the study of its {MANIFEST}, got another one:\n{lines}\n"
-            "Give another folder, or restore the study."
+            f"expected the study of its {MANIFEST}, got another one:\n{lines}\nGive another "
+            "folder, or restore the study.",
+            folder,
         )
 
 

@@ -100,8 +100,10 @@ def _arrow_array(name: str, values: NDArray[Any], count: int) -> Any:
     is_text = array.dtype.kind in "UOT" and all(isinstance(value, str) for value in array.flat)
     if name == ROW or array.shape != (count,) or not (is_text or array.dtype in (np.float64, np.int64)):
         raise InputError(
-            f"results, column {shorten(name)}: expected {count} values of float64, int64 or text under a "
-            f"name other than {ROW!r}, got {array.dtype} of shape {array.shape}."
+            f"expected {count} values of float64, int64 or text under a name other than "
+            f"{ROW!r}, got {array.dtype} of shape {array.shape}.",
+            "results",
+            f"column {shorten(name)}",
         )
     return core.array(array.tolist(), core.string()) if is_text else core.array(np.ascontiguousarray(array))
 

@@ -48,7 +48,7 @@ def table_of(
     chosen = list(store.columns) if names is None else list(names)
     for name in chosen:
         if name not in store.columns:
-            raise InputError(f"{store.place}, column: {not_among(name, store.columns)}")
+            raise InputError(f"{not_among(name, store.columns)}", store.place, "column")
     low = check_whole(first, "first", 0, store.rows)
     high = store.rows if last is None else check_whole(last, "last", low, store.rows)
     pieces = list(_pieces(store, low, high))

@@ -106,8 +106,9 @@ class ResultFolder:
             return cls(where, wanted, writes=True)
         except OSError as error:
             raise InputError(
-                f"{where}: cannot hold results: {error.strerror or error}. Free some space, get write "
-                "permission, or give another folder."
+                f"cannot hold results: {error.strerror or error}. Free some space, get write "
+                "permission, or give another folder.",
+                where,
             ) from error
 
     @classmethod
@@ -115,7 +116,7 @@ class ResultFolder:
         """Open an existing folder for reading, even while others write to it."""
         where = Path(path)
         if not (where / MANIFEST).is_file():
-            raise InputError(f"{where}: expected a results folder with a {MANIFEST}. Check the path.")
+            raise InputError(f"expected a results folder with a {MANIFEST}. Check the path.", where)
         return cls(where, read_manifest(where), writes=False)
 
     def rows_of(self, part: int) -> tuple[int, int]:
@@ -318,6 +319,7 @@ def _check_place(folder: Path) -> None:
     # The manifest is checked last: another process may create it, and parts, in the meantime.
     if is_taken and not (folder / MANIFEST).exists():
         raise InputError(
-            f"{folder}: expected an empty folder or one with a {MANIFEST}, got one with "
-            f"{shorten(', '.join(others[:3]) or PARTS)}. Give another folder."
+            f"expected an empty folder or one with a {MANIFEST}, got one with "
+            f"{shorten(', '.join(others[:3]) or PARTS)}. Give another folder.",
+            folder,
         )

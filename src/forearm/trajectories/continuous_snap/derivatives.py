@@ -57,14 +57,17 @@ def derivatives_of(motion: Any, times: ArrayLike) -> Derivatives:
         why = next((said for kind, said in REASONS.items() if isinstance(given, kind)), None)
         if why is None:
             raise InputError(
-                f"derivatives_of: expected a motion with derivatives(t) that returns {', '.join(NAMES)}, got "
-                f"{shorten(motion)}; {REMEDY}"
+                f"expected a motion with derivatives(t) that returns {', '.join(NAMES)}, got "
+                f"{shorten(motion)}; {REMEDY}",
+                "derivatives_of",
             )
         raise InputError(
-            f"derivatives_of: a {type(given).__name__} has no continuous jerk and snap, {why}; {REMEDY}"
+            f"a {type(given).__name__} has no continuous jerk and snap, {why}; {REMEDY}", "derivatives_of"
         )
     found = given.derivatives(t)
     if len(found) != ORDERS:
-        raise InputError(f"derivatives_of: expected {', '.join(NAMES)} of derivatives(t), got {len(found)}.")
+        raise InputError(
+            f"expected {', '.join(NAMES)} of derivatives(t), got {len(found)}.", "derivatives_of"
+        )
     q, qd, qdd, qddd, qdddd = (np.asarray(x, dtype=np.float64) for x in found)
     return q, qd, qdd, qddd, qdddd

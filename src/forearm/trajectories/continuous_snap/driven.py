@@ -158,4 +158,4 @@ def _check_asked(
         refuse_use(problem, motion, duration)
     most = max(asked.demands.uses(motion, asked.step), key=lambda use: use.share)
     if most.share > 1.0 + SLACK:
-        raise InputError(f"smooth, duration: in {duration!r} s {most.text} Use another duration.")
+        raise InputError(f"in {duration!r} s {most.text} Use another duration.", "smooth", "duration")

@@ -30,16 +30,22 @@ def check_points(problem: SmoothProblem) -> None:
         x0, x1 = (float(x) for x in problem.points[start : start + 2, i])
         low, high = float(limits.lower[i]), float(limits.upper[i])
         raise InputError(
-            f"smooth, segment {start + 1}, joint {i + 1}: {PlanStatus.OUT_OF_RANGE.reason}: {x0!r} and "
-            f"{x1!r}, allowed {low!r} to {high!r}, in rad (m). Use other points."
+            f"{PlanStatus.OUT_OF_RANGE.reason}: {x0!r} and {x1!r}, allowed {low!r} to {high!r}"
+            ", in rad (m). Use other points.",
+            "smooth",
+            f"segment {start + 1}",
+            f"joint {i + 1}",
         )
     beyond = np.abs(np.nan_to_num(problem.given[:, 1:])) > limits.of_derivatives * (1.0 + SLACK)
     if beyond.any():
         k, order, i = (int(x) for x in np.argwhere(beyond)[0])
         raise InputError(
-            f"smooth, segment {max(k, 1)}, joint {i + 1}: the {NAMES[order]} given at point {k + 1} is "
-            f"{float(problem.given[k, order + 1, i])!r}, allowed {float(limits.of_derivatives[order, i])!r} "
-            f"{UNITS[order]}. Reduce it."
+            f"the {NAMES[order]} given at point {k + 1} is "
+            f"{float(problem.given[k, order + 1, i])!r}, allowed "
+            f"{float(limits.of_derivatives[order, i])!r} {UNITS[order]}. Reduce it.",
+            "smooth",
+            f"segment {max(k, 1)}",
+            f"joint {i + 1}",
         )
 
 
@@ -51,15 +57,18 @@ def check_bounded(problem: SmoothProblem) -> None:
     free = moves & (problem.limits.of_derivatives >= LARGEST).all(axis=0)
     if free.any():
         raise InputError(
-            f"smooth, joint {int(free.argmax()) + 1}: its speed is unbounded; set a limit of "
-            "velocity, acceleration, jerk or snap, or a duration."
+            "its speed is unbounded; set a limit of velocity, acceleration, jerk or snap, or a duration.",
+            "smooth",
+            f"joint {int(free.argmax()) + 1}",
         )
 
 
 def refuse_duration(duration: float, least: float) -> NoReturn:
     """Report the shortest feasible duration."""
     raise InputError(
-        f"smooth, duration: {PlanStatus.DURATION.reason}: got {duration!r} s; feasible from {least:.6g} s."
+        f"{PlanStatus.DURATION.reason}: got {duration!r} s; feasible from {least:.6g} s.",
+        "smooth",
+        "duration",
     )
 
 
@@ -72,14 +81,18 @@ def refuse_use(problem: SmoothProblem, motion: SmoothMotion, duration: float | N
         least, most = motion.reach
         low, high = float(problem.limits.lower[i]), float(problem.limits.upper[i])
         raise InputError(
-            f"smooth, joint {i + 1}: {PlanStatus.NO_ROOM.reason}: it goes from {least[i]:.6g} to "
-            f"{most[i]:.6g}{asked}, allowed {low!r} to {high!r}. Use lower velocities, or other points."
+            f"{PlanStatus.NO_ROOM.reason}: it goes from {least[i]:.6g} to {most[i]:.6g}{asked}"
+            f", allowed {low!r} to {high!r}. Use lower velocities, or other points.",
+            "smooth",
+            f"joint {i + 1}",
         )
     order, i = (int(x) for x in np.unravel_index(problem.uses(motion).argmax(), (4, motion.n)))
     raise InputError(
-        f"smooth, joint {i + 1}: its {NAMES[order]} would reach {motion.peaks[order, i]:.6g}{asked}, "
-        f"allowed {float(problem.limits.of_derivatives[order, i])!r} {UNITS[order]}. Use lower velocities, "
-        "or another duration."
+        f"its {NAMES[order]} would reach {motion.peaks[order, i]:.6g}{asked}, allowed "
+        f"{float(problem.limits.of_derivatives[order, i])!r} {UNITS[order]}. Use lower "
+        "velocities, or another duration.",
+        "smooth",
+        f"joint {i + 1}",
     )
 
 

@@ -47,10 +47,10 @@ def smooth_motion_from_document(document: Any, name: str) -> SmoothMotion:
     states, segments = np.stack([arrays[key] for key in STATES], axis=1), arrays["segments"]
     leaps = np.flatnonzero((segments == 0.0) & (states[1:] != states[:-1]).any(axis=(1, 2)))
     if leaps.size:
-        raise InputError(f"{name}, segments[{int(leaps[0]) + 1}]: its duration is 0, but the state changes.")
+        raise InputError("its duration is 0, but the state changes.", name, f"segments[{int(leaps[0]) + 1}]")
     passed = np.array(data["passed"])
     if len(passed) < 2 or passed[0] != 0 or passed[-1] != m or not (np.diff(passed) > 0).all():
-        raise InputError(f"{name}, passed: expected at least two whole numbers, increasing from 0 to {m}.")
+        raise InputError(f"expected at least two whole numbers, increasing from 0 to {m}.", name, "passed")
     if not np.isin(passed, np.arange(m + 1)).all():
-        raise InputError(f"{name}, passed: expected whole numbers, got {shorten(data['passed'])}.")
+        raise InputError(f"expected whole numbers, got {shorten(data['passed'])}.", name, "passed")
     return SmoothMotion(states, segments, passed.astype(np.intp))

@@ -67,12 +67,12 @@ def smooth(
     q, given = _arguments(points, velocities)
     if limits is None:
         if duration is None:
-            raise InputError("smooth: expected limits, or a duration.")
+            raise InputError("expected limits, or a duration.", "smooth")
         problem = SmoothProblem(q, given, MotionLimits(np.ones(q.shape[1])))
     else:
         limits.check_one("smooth")
         if limits.n != q.shape[1]:
-            raise InputError(f"smooth, limits: expected those of {q.shape[1]} joints, got {limits.n}.")
+            raise InputError(f"expected those of {q.shape[1]} joints, got {limits.n}.", "smooth", "limits")
         problem = SmoothProblem(q, given, limits)
         check_points(problem)
     wanted = None if duration is None else check_number(duration, "smooth, duration", above=0.0)
@@ -237,7 +237,7 @@ def _arguments(points: ArrayLike, velocities: Given) -> tuple[Array, Array]:
     q = as_floats(points, "smooth, points")
     if q.ndim != 2 or not q.shape[1] or not 2 <= len(q) <= MAX_POINTS:
         raise InputError(
-            f"smooth, points: expected 2 to {MAX_POINTS} points (k + 1, n), got shape {q.shape}."
+            f"expected 2 to {MAX_POINTS} points (k + 1, n), got shape {q.shape}.", "smooth", "points"
         )
     rows: Any = velocities
     if rows is None or isinstance(rows, list | tuple):
@@ -249,8 +249,10 @@ def _arguments(points: ArrayLike, velocities: Given) -> tuple[Array, Array]:
     found = found[:, None] if found.ndim == 2 else found
     if found.ndim != 3 or found.shape[::2] != q.shape or not 1 <= found.shape[1] < ORDERS:
         raise InputError(
-            f"smooth, velocities: expected shape {q.shape}, or ({len(q)}, m, {q.shape[1]}) with m up to "
-            f"{ORDERS - 1}, got {np.shape(rows)}."
+            f"expected shape {q.shape}, or ({len(q)}, m, {q.shape[1]}) with m up to "
+            f"{ORDERS - 1}, got {np.shape(rows)}.",
+            "smooth",
+            "velocities",
         )
     given = np.full((len(q), ORDERS, q.shape[1]), np.nan)
     given[:, 0] = 0.0
@@ -261,7 +263,8 @@ def _arguments(points: ArrayLike, velocities: Given) -> tuple[Array, Array]:
         if bad.any():
             row = int(np.argwhere(bad)[0][0])
             raise InputError(
-                f"smooth, {name}[{row}]: expected finite numbers up to {LARGEST:g}, got "
-                f"{shorten(array[row].tolist())}."
+                f"expected finite numbers up to {LARGEST:g}, got {shorten(array[row].tolist())}.",
+                "smooth",
+                f"{name}[{row}]",
             )
     return q, given

@@ -23,8 +23,10 @@ def check_jerk(limits: MotionLimits, what: str) -> None:
     if not limits.has_jerk:
         i = int(np.argwhere(limits.jerk >= LARGEST)[0][-1])
         raise InputError(
-            f"{what}, limits, jerk of joint {i + 1}: must be finite, below {LARGEST:g}; bang_bang plans "
-            "without a limit of jerk."
+            f"must be finite, below {LARGEST:g}; bang_bang plans without a limit of jerk.",
+            what,
+            "limits",
+            f"jerk of joint {i + 1}",
         )
 
 
@@ -63,8 +65,11 @@ def refuse(
         i = int(np.argmax(outside))
         low, high = (float(x[i]) for x in (limits.lower, limits.upper))
         raise InputError(
-            f"{what}, joint {i + 1}: {PlanStatus.NO_ROOM.reason}: it goes from {places[i, 0]:.6g} to "
-            f"{places[i, 1]:.6g}, allowed {low!r} to {high!r}. Use lower velocities and accelerations."
+            f"{PlanStatus.NO_ROOM.reason}: it goes from {places[i, 0]:.6g} to "
+            f"{places[i, 1]:.6g}, allowed {low!r} to {high!r}. Use lower velocities and "
+            "accelerations.",
+            what,
+            f"joint {i + 1}",
         )
     assert asked is not None
     for i in range(limits.n):
@@ -74,10 +79,11 @@ def refuse(
             shortest = float(first_durations(one, np.zeros((1, 1)))[0, 0])
             next_one = "" if shortest > asked else f", and after {asked!r} s from {after:.6g} s"
             raise InputError(
-                f"{what}, joint {i + 1}: {PlanStatus.DURATION.reason}: got {asked!r} s; feasible from "
-                f"{shortest:.6g} s{next_one}."
+                f"{PlanStatus.DURATION.reason}: got {asked!r} s; feasible from {shortest:.6g} s{next_one}.",
+                what,
+                f"joint {i + 1}",
             )
-    raise InputError(f"{what}, duration: {PlanStatus.DURATION.reason}: got {asked!r} s.")
+    raise InputError(f"{PlanStatus.DURATION.reason}: got {asked!r} s.", what, "duration")
 
 
 def _say(one: Sequence[Array], limits: MotionLimits, i: int, status: PlanStatus, what: str) -> NoReturn:
@@ -92,4 +98,4 @@ def _say(one: Sequence[Array], limits: MotionLimits, i: int, status: PlanStatus,
         said = f"{a1!r}, from velocity {before:.6g}, allowed {a!r} and {v!r}. Use a lower acceleration."
     else:
         said = "use smaller numbers."
-    raise InputError(f"{what}, joint {i + 1}: {status.reason}: {said}")
+    raise InputError(f"{status.reason}: {said}", what, f"joint {i + 1}")

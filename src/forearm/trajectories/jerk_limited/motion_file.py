@@ -69,5 +69,5 @@ def _check_joined(motion: JerkMotion, where: str) -> None:
     if wrong.any():
         k = int(np.argmax(wrong.any(axis=1)))
         raise InputError(
-            f"{where}, segment {k + 1}: its phases miss the next point, or joints take different times."
+            "its phases miss the next point, or joints take different times.", where, f"segment {k + 1}"
         )

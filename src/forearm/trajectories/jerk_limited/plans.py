@@ -60,7 +60,7 @@ class JerkPlans:
     def __getitem__(self, index: int) -> JerkMotion:
         """One plan as a motion; an error with the reason if it failed."""
         if self.status[index] != PlanStatus.PLANNED:
-            raise InputError(f"plans[{index}]: {PlanStatus(int(self.status[index])).reason}.")
+            raise InputError(f"{PlanStatus(int(self.status[index])).reason}.", f"plans[{index}]")
         return JerkMotion(
             points=np.stack([self.q0[index], self.q1[index]]),
             velocities=np.stack([self.qd0[index], self.qd1[index]]),
@@ -101,11 +101,11 @@ def jerk_limited_many(
     B, n = len(states[0]), limits.n
     if any(len(state) != B for state in states):
         raise InputError(
-            f"{what}: all states must have the same number of rows, got "
-            f"{', '.join(str(len(s)) for s in states)}."
+            f"all states must have the same number of rows, got {', '.join(str(len(s)) for s in states)}.",
+            what,
         )
     if limits.count not in (None, B):
-        raise InputError(f"{what}, limits: expected one for all, or {B} rows, got {limits.count}.")
+        raise InputError(f"expected one for all, or {B} rows, got {limits.count}.", what, "limits")
     asked = None if duration is None else as_shape(duration, (B,), f"{what}, duration")
     shape = (B, n, PHASES)
     x0, v0, a0, x1, v1, a1 = states
@@ -184,5 +184,5 @@ def _states(value: ArrayLike, n: int, name: str) -> Array:
     # copied once: batches are large
     array = np.array(value, order="C") if known else np.ascontiguousarray(as_floats(value, name))
     if array.ndim != 2 or array.shape[1] != n:
-        raise InputError(f"{name}: expected shape (B, {n}), got {array.shape}.")
+        raise InputError(f"expected shape (B, {n}), got {array.shape}.", name)
     return array

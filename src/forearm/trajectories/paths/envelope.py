@@ -90,8 +90,9 @@ def within_envelope(
         through = np.insert(through, k + 1, 0.5 * (through[k] + through[k + 1]), axis=0)
         first = first + np.searchsorted(k, first, side="left")
     raise InputError(
-        f"tolerance: {tolerance:g} is too small for a spline through up to {MOST} points; use a larger one, "
-        "or blended(points, tolerance), which rounds the corners."
+        f"{tolerance:g} is too small for a spline through up to {MOST} points; use a larger "
+        "one, or blended(points, tolerance), which rounds the corners.",
+        "tolerance",
     )
 
 

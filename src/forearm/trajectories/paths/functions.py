@@ -41,11 +41,11 @@ def from_function(
         name: of the path, for messages.
     """
     if not callable(f):
-        raise InputError(f"{name}: expected a function of s, got {shorten(f)}.")
+        raise InputError(f"expected a function of s, got {shorten(f)}.", name)
     length = check_number(length, f"{name}, length", above=0.0)
     inside = np.unique(as_floats(list(breaks), f"{name}, breaks"))
     if inside.size and not (inside[0] > 0.0 and inside[-1] < length):
-        raise InputError(f"{name}, breaks: each must lie between 0 and the length, {length:g}.")
+        raise InputError(f"each must lie between 0 and the length, {length:g}.", name, "breaks")
     asked = _evaluator(f, length, None if n is None else check_whole(n, f"{name}, n", 1), name)
     cuts = np.concatenate([[0.0], inside, [length]])
     made = []
@@ -68,7 +68,7 @@ def _evaluator(f: Callable[[Any], Any], length: float, n: int | None, name: str)
 
     joints = alone(np.array([0.0])).shape[2]
     if n is not None and joints != n:
-        raise InputError(f"{name}: expected {n} joints, got {joints}.")
+        raise InputError(f"expected {n} joints, got {joints}.", name)
     places = np.linspace(0.0, length, joints + 2)[1:]  # not as many as joints, so that shapes are unambiguous
     one_by_one = alone(places)
 
@@ -92,13 +92,13 @@ def _answer(f: Callable[[Any], Any], s: float, name: str) -> Array:
     given = f(s)
     if not isinstance(given, tuple | list | np.ndarray) or len(given) not in (3, 4):
         raise InputError(
-            f"{name}: expected q, q', q'' and perhaps the third derivative at s = {s:.6g}, "
-            f"got {shorten(given)}."
+            f"expected q, q', q'' and perhaps the third derivative at s = {s:.6g}, got {shorten(given)}.",
+            name,
         )
     rows = [np.atleast_1d(as_floats(x, f"{name} at s = {s:.6g}")) for x in given]
     if rows[0].ndim != 1 or any(row.shape != rows[0].shape for row in rows):
         shapes = ", ".join(str(row.shape) for row in rows)
-        raise InputError(f"{name}: expected (n,) for each at s = {s:.6g}, got {shapes}.")
+        raise InputError(f"expected (n,) for each at s = {s:.6g}, got {shapes}.", name)
     return np.array(rows)
 
 
@@ -134,7 +134,8 @@ def _compare_differences(asked: Curve, begin: float, end: float, name: str) -> N
         m, k, joint = bad[0]
         said = float(middle[m, k + 1, joint])
         raise InputError(
-            f"{name}: {PRIMES[k + 1]} of joint {joint + 1} at s = {s[m]:.6g} is {said:.6g}, but finite "
-            f"differences of {PRIMES[k]} give {differences[m, k, joint]:.6g}; correct the function, or pass "
-            "the places of kinks as breaks."
+            f"{PRIMES[k + 1]} of joint {joint + 1} at s = {s[m]:.6g} is {said:.6g}, but "
+            f"finite differences of {PRIMES[k]} give {differences[m, k, joint]:.6g}; correct "
+            "the function, or pass the places of kinks as breaks.",
+            name,
         )

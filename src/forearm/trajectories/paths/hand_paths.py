@@ -98,7 +98,7 @@ def hand_circle(
         turn = check_number(angle, "angle", minimum=-100.0 * np.pi, maximum=100.0 * np.pi)
         way = _about(start, as_finite(centre, (3,), "centre"), as_finite(axis, (3,), "axis"), turn)
     else:
-        raise InputError("hand_circle: expected both through and to, or both centre and axis.")
+        raise InputError("expected both through and to, or both centre and axis.", "hand_circle")
     return path_along(task, q, [way], name)
 
 
@@ -114,8 +114,9 @@ def _arc(start: Array, through: Array, to: Array) -> CircularWay:
     normal = np.cross(a, b)
     if float(np.linalg.norm(normal)) <= FLAT * size**2:
         raise InputError(
-            "through: it lies on the straight line from the hand to the end, or at one of them, so there is "
-            "no circle; use hand_lines, or a position off the line."
+            "it lies on the straight line from the hand to the end, or at one of them, so "
+            "there is no circle; use hand_lines, or a position off the line.",
+            "through",
         )
     across = np.cross((a @ a) * b - (b @ b) * a, normal) / (2.0 * (normal @ normal))
     axis = normal / np.linalg.norm(normal)
@@ -128,15 +129,18 @@ def _arc(start: Array, through: Array, to: Array) -> CircularWay:
 def _about(start: Array, centre: Array, axis: Array, angle: float) -> CircularWay:
     size = float(np.linalg.norm(axis))
     if size == 0.0:
-        raise InputError("axis: its direction must not be 0.")
+        raise InputError("its direction must not be 0.", "axis")
     z = axis / size * (1.0 if angle >= 0.0 else -1.0)
     middle = centre + z * ((start - centre) @ z)
     radius = float(np.linalg.norm(start - middle))
     length = radius * abs(angle)
     if length < FLAT:
         raise InputError(
-            f"centre, axis, angle: the hand at {np.round(start, 6).tolist()} would move {length:.3g} m "
-            "only; it must be off the axis, and the angle not 0."
+            f"the hand at {np.round(start, 6).tolist()} would move {length:.3g} m only; it "
+            "must be off the axis, and the angle not 0.",
+            "centre",
+            "axis",
+            "angle",
         )
     x = (start - middle) / radius
     return CircularWay(middle, x, np.cross(z, x), radius, length)
@@ -153,7 +157,7 @@ def path_along(task: LineTask, q: Array, ways: Sequence[HandWay], name: str) -> 
 
         stretch = follow_way(task, q, way)
         if not stretch.whole:
-            raise InputError(f"{name}: {end_of_branch(task, stretch, whole, 'm').text}")
+            raise InputError(f"{end_of_branch(task, stretch, whole, 'm').text}", name)
         cuts = way.breaks if isinstance(way, JointPath) else np.array([0.0, way.length])
 
         def curve(s: Array, stretch: Stretch = stretch) -> Array:

@@ -44,29 +44,31 @@ class JointPath:
         check_name(self.name, "path")
         b, c = as_floats(self.breaks, "breaks"), as_floats(self.coefficients, "coefficients")
         if b.ndim != 1 or len(b) < 2 or b[0] != 0.0 or not (np.diff(b) > 0.0).all():
-            raise InputError(f"{self.name}, breaks: expected at least two numbers, increasing from 0.")
+            raise InputError("expected at least two numbers, increasing from 0.", self.name, "breaks")
         if c.ndim != 3 or len(c) != len(b) - 1 or not c.shape[1] or not c.shape[2]:
             raise InputError(
-                f"{self.name}, coefficients: expected shape ({len(b) - 1}, d+1, n), got {c.shape}."
+                f"expected shape ({len(b) - 1}, d+1, n), got {c.shape}.", self.name, "coefficients"
             )
         kept = {"breaks": b, "coefficients": c}
         if self.polygon is not None:
             kept["polygon"] = points = as_floats(self.polygon, "polygon")
             if points.ndim != 2 or points.shape[1] != c.shape[2] or len(points) < 2:
                 raise InputError(
-                    f"{self.name}, polygon: expected points (m, {c.shape[2]}), got {points.shape}."
+                    f"expected points (m, {c.shape[2]}), got {points.shape}.", self.name, "polygon"
                 )
         if self.marks is not None:
             kept["marks"] = marks = as_floats(self.marks, "marks")
             count = 0 if self.polygon is None else len(self.polygon)
             if marks.shape != (count,) or not np.isin(marks, b).all() or not (np.diff(marks) >= 0.0).all():
                 raise InputError(
-                    f"{self.name}, marks: expected one of the breaks for each of the {count} points of the "
-                    "polygon, non-decreasing."
+                    f"expected one of the breaks for each of the {count} points of the "
+                    "polygon, non-decreasing.",
+                    self.name,
+                    "marks",
                 )
         for name, array in kept.items():
             if not np.isfinite(array).all():
-                raise InputError(f"{self.name}, {name}: all numbers must be finite.")
+                raise InputError("all numbers must be finite.", self.name, name)
             array.flags.writeable = False
             object.__setattr__(self, name, array)
 
@@ -205,15 +207,16 @@ class JointPath:
         """Whether a single place was given, and the places (m,); an error for places outside the path."""
         asked = s if isinstance(s, np.ndarray) and s.dtype == np.float64 else as_floats(s, "s")
         if asked.ndim > 1:
-            raise InputError(f"s: expected a place or places (m,), got shape {asked.shape}.")
+            raise InputError(f"expected a place or places (m,), got shape {asked.shape}.", "s")
         places, length = np.atleast_1d(asked), self.length
         if len(places) and not (places.min() >= 0.0 and places.max() <= length):
             places = np.where((places > length) & (places <= length * (1.0 + ROUNDING)), length, places)
             outside = ~((places >= 0.0) & (places <= length))
             if outside.any():
                 raise InputError(
-                    f"s: {float(places[outside][0])!r} is outside {self.name!r}, which runs from 0 to "
-                    f"{length!r}."
+                    f"{float(places[outside][0])!r} is outside {self.name!r}, which runs from "
+                    f"0 to {length!r}.",
+                    "s",
                 )
         return asked.ndim == 0, places
 
@@ -231,9 +234,9 @@ class JointPath:
         k = np.asarray(piece)
         last = len(self.breaks) - 2
         if k.dtype.kind not in "iu" or k.ndim > 1 or (k.size and not (k.min() >= 0 and k.max() <= last)):
-            raise InputError(f"piece: expected whole numbers from 0 to {last}, one per place.")
+            raise InputError(f"expected whole numbers from 0 to {last}, one per place.", "piece")
         if k.ndim == 1 and len(k) != len(s):
-            raise InputError(f"piece: expected one for each of the {len(s)} places, got {len(k)}.")
+            raise InputError(f"expected one for each of the {len(s)} places, got {len(k)}.", "piece")
         return np.broadcast_to(k.astype(np.intp), s.shape)
 
     def _horner(self, k: Pieces, x: Array, taken: Array, made: Array) -> None:

@@ -33,7 +33,7 @@ def path_of_samples(t: Array, q: Array, tolerance: float | None, name: str) -> J
     """A C2 spline within `tolerance` of samples q (m, n) at times t (m,)."""
     size = float(np.abs(q - q[0]).max())
     if size == 0.0:
-        raise InputError(f"{name}: nothing moves; a path needs two different points.")
+        raise InputError("nothing moves; a path needs two different points.", name)
     noise = noise_of(q)
     near = (
         max(NOISES * float(noise.max()), LEAST * size)
@@ -46,7 +46,7 @@ def path_of_samples(t: Array, q: Array, tolerance: float | None, name: str) -> J
     smooth = _smoothed(t, q, (1.0 - FITTED) * near, noise) if noise.max() > 1e-3 * near else q
     near_spline = FITTED * near
     if float(np.linalg.norm(smooth - smooth[0], axis=1).max()) <= near_spline:
-        raise InputError(f"{name}: nothing moves by more than the tolerance, {near:.3g}.")
+        raise InputError(f"nothing moves by more than the tolerance, {near:.3g}.", name)
     said = f"{name[:LONGEST] if name.isprintable() else 'log'}, to {near:.3g}"
     ends = [0, *_tips(smooth, near_spline), len(smooth) - 1]
     parts = [_fitted(smooth[a : b + 1], near_spline, said) for a, b in pairwise(ends)]
@@ -82,7 +82,7 @@ def _fitted(q: Array, near: float, name: str) -> JointPath:
         if distance.max() <= near:
             return path
         kept = kept | _worst_of_each(distance > near, distance, kept)
-    raise InputError(f"{name}: no spline through samples stays within the tolerance; use a larger one.")
+    raise InputError("no spline through samples stays within the tolerance; use a larger one.", name)
 
 
 def noise_of(q: Array) -> Array:

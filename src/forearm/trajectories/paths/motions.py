@@ -70,10 +70,10 @@ def from_motion(motion: Any, tolerance: float | None = None, name: str | None = 
     if isinstance(inner, RecordedMotion):
         return path_of_samples(inner.t, inner.q, tolerance, inner.name if name is None else name)
     if not _is_timed(inner):
-        raise InputError(f"from_motion: expected a motion, a plan or a log, got {shorten(motion)}.")
+        raise InputError(f"expected a motion, a plan or a log, got {shorten(motion)}.", "from_motion")
     if tolerance is not None:
         raise InputError(
-            "tolerance: for samples only; a motion that can be evaluated at any time is followed exactly."
+            "for samples only; a motion that can be evaluated at any time is followed exactly.", "tolerance"
         )
     own = getattr(inner, "path", None)
     if isinstance(own, JointPath):  # of a motion along a path
@@ -112,10 +112,10 @@ def _moving(motion: TimedMotion, name: str) -> list[tuple[float, float]]:
     speed = _speed(motion, t)
     if not np.isfinite(speed).all():
         lost = float(t[~np.isfinite(speed)][0])
-        raise InputError(f"{name}: q or qd are not finite from {lost:.6g} s on.")
+        raise InputError(f"q or qd are not finite from {lost:.6g} s on.", name)
     fastest = float(speed.max(initial=0.0))
     if fastest == 0.0:
-        raise InputError(f"{name}: nothing moves; a path needs two different points.")
+        raise InputError("nothing moves; a path needs two different points.", name)
     around = np.concatenate([[np.inf], speed, [np.inf]])
     low = np.flatnonzero((speed <= around[:-2]) & (speed <= around[2:]) & (speed < SLOW * fastest))
     slowest = _least(motion, t[np.maximum(low - 1, 0)], t[np.minimum(low + 1, len(t) - 1)])

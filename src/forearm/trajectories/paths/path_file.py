@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from forearm.errors import InputError
+from forearm.errors import InputError, located
 from forearm.reading.fields import ChoiceField, ListField, NumberField, TableField, TextField
 from forearm.reading.textfile import MAX_JSON_BYTES, read_json, write_text
 from forearm.trajectories.json_arrays import even_arrays
@@ -35,8 +35,9 @@ def write_path(path: JointPath, file: str | os.PathLike[str]) -> None:
     text = json.dumps(path_document(path)) + "\n"
     if len(text) > MAX_JSON_BYTES:
         raise InputError(
-            f"{path.name}: its {len(path.coefficients)} pieces need {len(text)} bytes, above the limit of "
-            f"{MAX_JSON_BYTES} for a path file; use fewer points."
+            f"its {len(path.coefficients)} pieces need {len(text)} bytes, above the limit of "
+            f"{MAX_JSON_BYTES} for a path file; use fewer points.",
+            path.name,
         )
     write_text(file, text)
 
@@ -62,7 +63,5 @@ def path_from_document(document: Any, name: str) -> JointPath:
     data = PATH.read(document, name)
     dimensions = {"breaks": 1, "coefficients": 3, "polygon": 2, "marks": 1}
     arrays = even_arrays(data, dimensions, name)
-    try:
+    with located(name):
         return JointPath(name=data["name"], **arrays)
-    except InputError as error:
-        raise InputError(f"{name}: {error}") from error

@@ -58,9 +58,10 @@ def quintic_pieces(curve: Curve, cuts: Array, what: str, doubt: Doubt | None = N
             worst = int(np.argmax(np.where(bad, off.max(axis=(1, 2)), 0.0)))
             order, joint = np.unravel_index(int(off[worst].argmax()), off[worst].shape)
             raise InputError(
-                f"{what}: {PRIMES[order]} of joint {joint + 1} near s = {middle[worst]:.6g} does not agree "
-                f"with a smooth curve, even in {len(s) - 1} pieces; pass the places of kinks as breaks, and "
-                "smooth noisy data."
+                f"{PRIMES[order]} of joint {joint + 1} near s = {middle[worst]:.6g} does not "
+                f"agree with a smooth curve, even in {len(s) - 1} pieces; pass the places of "
+                "kinks as breaks, and smooth noisy data.",
+                what,
             )
         s = np.insert(s, split + 1, middle[bad])
         values = np.insert(values, split + 1, here[bad], axis=0)
@@ -75,7 +76,7 @@ def checked(curve: Curve, s: Array, what: str) -> Array:
     if bad.size:
         m, order, joint = bad[0]
         raise InputError(
-            f"{what}: {PRIMES[order]} of joint {joint + 1} at s = {s[m]:.6g} is {values[tuple(bad[0])]}."
+            f"{PRIMES[order]} of joint {joint + 1} at s = {s[m]:.6g} is {values[tuple(bad[0])]}.", what
         )
     return values
 

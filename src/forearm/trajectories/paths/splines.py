@@ -43,7 +43,7 @@ def spline(
     """
     given = checked_points(points, "points")
     if isinstance(continuity, bool) or continuity not in CONTINUITIES:
-        raise InputError(f"continuity: expected 0, 1, 2 or 4, got {continuity!r}.")
+        raise InputError(f"expected 0, 1, 2 or 4, got {continuity!r}.", "continuity")
     check_choice(parameter, PARAMETERS, "parameter")
     p, passed = distinct(given)
     chords = np.linalg.norm(np.diff(p, axis=0), axis=1)
@@ -64,14 +64,14 @@ def checked_points(points: ArrayLike, what: str) -> Array:
     """Points (m, n), finite, of an allowed number."""
     given = as_floats(points, what)
     if given.ndim != 2 or not given.shape[1]:
-        raise InputError(f"{what}: expected points (m, n), one row per point, got shape {given.shape}.")
+        raise InputError(f"expected points (m, n), one row per point, got shape {given.shape}.", what)
     if not 2 <= len(given) <= MOST:
-        raise InputError(f"{what}: expected 2 to {MOST} points, got {len(given)}.")
+        raise InputError(f"expected 2 to {MOST} points, got {len(given)}.", what)
     bad = np.argwhere(~np.isfinite(given))
     if bad.size:
         row, joint = bad[0]
         raise InputError(
-            f"{what}: row {row} has {given[row, joint]} for joint {joint + 1}; all numbers must be finite."
+            f"row {row} has {given[row, joint]} for joint {joint + 1}; all numbers must be finite.", what
         )
     return given
 
@@ -83,7 +83,7 @@ def distinct(points: Array) -> tuple[Array, NDArray[np.intp]]:
     small = SAME * max(float(np.abs(points).max()), 1.0)
     keep = np.concatenate([[True], np.abs(np.diff(points, axis=0)).max(axis=1) > small])
     if keep.sum() < 2:
-        raise InputError("points: all are equal; a path needs two different points.")
+        raise InputError("all are equal; a path needs two different points.", "points")
     return points[keep], np.cumsum(keep) - 1
 
 

@@ -46,17 +46,18 @@ def series_motion_from_document(document: Any, name: str) -> SeriesMotion:
     count = len(coefficients)
     if coefficients.shape[1] != len(start):
         raise InputError(
-            f"{name}, coefficients: expected rows of {len(start)} numbers, like start, got "
-            f"{coefficients.shape[1]}."
+            f"expected rows of {len(start)} numbers, like start, got {coefficients.shape[1]}.",
+            name,
+            "coefficients",
         )
     if data["basis"] == "fourier" and count % 2:
         raise InputError(
-            f"{name}, coefficients: a Fourier series has as many cosines as sines, got {count} rows."
+            f"a Fourier series has as many cosines as sines, got {count} rows.", name, "coefficients"
         )
     Z = resting(data["basis"], count)
     missed = np.abs(coefficients - Z @ (Z.T @ coefficients)).max()
     if missed > AT_REST * np.abs(coefficients).max():
         raise InputError(
-            f"{name}, coefficients: not at rest at its ends: sum h^2 a_h and sum h b_h must be 0."
+            "not at rest at its ends: sum h^2 a_h and sum h b_h must be 0.", name, "coefficients"
         )
     return SeriesMotion(data["basis"], float(data["duration"]), start, coefficients)

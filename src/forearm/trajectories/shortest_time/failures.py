@@ -22,16 +22,19 @@ def infeasible(problem: PathProblem, found: NoProfile, boundary: Boundary) -> In
     if found.reason == "end" or fastest is not None:
         most = found.most if fastest is None else fastest
         return InputError(
-            f"time_optimal, end_speed: at most {_rounded_down(most)} is feasible at the end of {name!r} "
-            "within the limits; reduce it."
+            f"at most {_rounded_down(most)} is feasible at the end of {name!r} within the limits; reduce it.",
+            "time_optimal",
+            "end_speed",
         )
     if found.reason == "start":
         least = f", and at least {np.sqrt(found.least):.6g}" if found.least > 0.0 else ""
         return InputError(
-            f"time_optimal, start_speed: at most {_rounded_down(found.most)}{least} is feasible at the "
-            f"start of {name!r} within the limits up to the end; change it."
+            f"at most {_rounded_down(found.most)}{least} is feasible at the start of {name!r} "
+            "within the limits up to the end; change it.",
+            "time_optimal",
+            "start_speed",
         )
-    return InputError(_blocked(problem, found))
+    return InputError(_blocked(problem, found), "time_optimal")
 
 
 def _rounded_down(x: float) -> str:
@@ -93,7 +96,7 @@ def _need(problem: PathProblem, label: tuple[str, str], share: float, s: float) 
 
 def _refused(problem: PathProblem, s: float, why: str, kind: str) -> str:
     return (
-        f"time_optimal: {problem.path.name!r} cannot be passed at {_posture(problem, s)}: {why}. "
+        f"{problem.path.name!r} cannot be passed at {_posture(problem, s)}: {why}. "
         f"Use another path, a lighter payload, or a higher {kind} limit."
     )
 

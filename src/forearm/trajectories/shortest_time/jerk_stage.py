@@ -104,8 +104,7 @@ def _solved(
             report,
         )
     except InputError as error:
-        reason = str(error).partition(": ")[2] or str(error)  # without the argument of an inner function
-        raise InputError(f"time_optimal, jerk: along {path.name!r}: {reason}") from error
+        raise InputError(f"along {path.name!r}: {error.problem}", "time_optimal", "jerk") from error
     return found, ends
 
 

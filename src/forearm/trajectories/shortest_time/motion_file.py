@@ -50,21 +50,22 @@ def path_motion_from_document(document: Any, name: str) -> PathMotion:
     fits = len(knots) == len(times) == k + 1 and len(coefficients) == k and coefficients.shape[1] >= 2
     if not fits or times[0] != 0.0 or knots[0] != 0.0 or abs(knots[-1] - path.length) > SAME * path.length:
         raise InputError(
-            f"{name}: expected knots from 0 to the path's length, as many times from 0, and one fewer rows "
-            "of coefficients and pieces."
+            "expected knots from 0 to the path's length, as many times from 0, and one fewer "
+            "rows of coefficients and pieces.",
+            name,
         )
     if not (np.diff(knots) >= 0.0).all() or not (np.diff(times) >= 0.0).all():
-        raise InputError(f"{name}: knots and times must be non-decreasing.")
+        raise InputError("knots and times must be non-decreasing.", name)
     if not np.isin(pieces, np.arange(len(path.breaks) - 1)).all():
-        raise InputError(f"{name}, pieces: expected whole numbers from 0 to {len(path.breaks) - 2}.")
+        raise InputError(f"expected whole numbers from 0 to {len(path.breaks) - 2}.", name, "pieces")
     reached, rate = np.zeros(k), np.zeros(k)
     for power in coefficients.T[::-1]:
         rate = rate * np.diff(times) + reached
         reached = reached * np.diff(times) + power
     missed = np.maximum(np.abs(coefficients[:, 0] - knots[:-1]), np.abs(reached - knots[1:]))
     if (missed > SAME * path.length).any():
-        raise InputError(f"{name}, interval {int(missed.argmax()) + 1}: it misses the next knot.")
+        raise InputError("it misses the next knot.", name, f"interval {int(missed.argmax()) + 1}")
     jumps = np.abs(coefficients[1:, 1] - rate[:-1])
     if (jumps > SAME_SPEED * np.abs(rate).max()).any():
-        raise InputError(f"{name}, interval {int(jumps.argmax()) + 2}: the speed jumps at its start.")
+        raise InputError("the speed jumps at its start.", name, f"interval {int(jumps.argmax()) + 2}")
     return PathMotion(path, knots, times, coefficients, pieces.astype(np.intp))

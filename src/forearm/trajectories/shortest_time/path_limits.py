@@ -70,15 +70,17 @@ class LimitCurve:
                 made = made[:, None]
             if made.shape not in ((len(s), width), (len(s), 1), (width,), ()):
                 raise InputError(
-                    f"{self.what}: the function of s must return ({len(s)}, {width}) numbers for "
-                    f"{len(s)} places, got shape {made.shape}."
+                    f"the function of s must return ({len(s)}, {width}) numbers for {len(s)} "
+                    f"places, got shape {made.shape}.",
+                    self.what,
                 )
             found = np.broadcast_to(made, (len(s), width))
             if not (found > 0.0).all():
                 k, j = (int(i) for i in np.argwhere(~(found > 0.0))[0])
                 raise InputError(
-                    f"{self.what}: limits must be above 0, got {float(found[k, j])!r} at "
-                    f"s = {float(s[k]):.6g}, entry {j + 1}."
+                    f"limits must be above 0, got {float(found[k, j])!r} at s = "
+                    f"{float(s[k]):.6g}, entry {j + 1}.",
+                    self.what,
                 )
         return found if self.factor is None else found * self.factor
 
@@ -148,7 +150,7 @@ def _argument(kind: str) -> str:
 def _curve(kind: str, given: Any, width: int, arm: Arm) -> LimitCurve:
     what = _argument(kind)
     if kind in OF_PATH and (callable(given) or np.ndim(given)):
-        raise InputError(f"{what}: expected one number for the whole path, got {shorten(given)}.")
+        raise InputError(f"expected one number for the whole path, got {shorten(given)}.", what)
     if callable(given):
         return LimitCurve(kind, np.full(width, np.nan), given)
     if isinstance(given, tuple) and len(given) == 2 and np.ndim(given[0]) == 1:
@@ -156,11 +158,12 @@ def _curve(kind: str, given: Any, width: int, arm: Arm) -> LimitCurve:
     values = as_floats(given, what)
     if values.shape not in ((), (1,), (width,)):
         raise InputError(
-            f"{what}: expected one number{f' or {width}' if width > 1 else ''} for {arm.name!r}, a function "
-            f"of s, or a pair (places, values), got {shorten(given)}."
+            f"expected one number{f' or {width}' if width > 1 else ''} for {arm.name!r}, a "
+            f"function of s, or a pair (places, values), got {shorten(given)}.",
+            what,
         )
     if not (values > 0.0).all():
-        raise InputError(f"{what}: must be above 0, got {float(values[~(values > 0.0)].flat[0])!r}.")
+        raise InputError(f"must be above 0, got {float(values[~(values > 0.0)].flat[0])!r}.", what)
     return LimitCurve(kind, np.broadcast_to(values, (width,)).astype(np.float64))
 
 
@@ -170,15 +173,16 @@ def _straight(given: tuple[ArrayLike, ArrayLike], width: int, what: str) -> Call
     if values.ndim == 1:
         values = values[:, None]
     if values.ndim != 2:
-        raise InputError(f"{what}: expected a row of values for each place, got shape {values.shape}.")
+        raise InputError(f"expected a row of values for each place, got shape {values.shape}.", what)
     if len(places) != len(values) or len(places) < 2 or not (np.diff(places) > 0.0).all():
-        raise InputError(f"{what}: expected at least two increasing places and as many rows of values.")
+        raise InputError("expected at least two increasing places and as many rows of values.", what)
     if values.shape[1] not in (1, width):
-        raise InputError(f"{what}: expected rows of 1 or {width} values, got {values.shape[1]}.")
+        raise InputError(f"expected rows of 1 or {width} values, got {values.shape[1]}.", what)
     if not (values > 0.0).all():
         k, j = (int(i) for i in np.argwhere(~(values > 0.0))[0])
         raise InputError(
-            f"{what}: limits must be above 0, got {float(values[k, j])!r} at s = {float(places[k]):.6g}, "
-            f"entry {j + 1}."
+            f"limits must be above 0, got {float(values[k, j])!r} at s = "
+            f"{float(places[k]):.6g}, entry {j + 1}.",
+            what,
         )
     return lambda s: np.stack([np.interp(s, places, column) for column in values.T], axis=1)

@@ -34,8 +34,9 @@ def requested_plan(arm: Arm, request: Request, step: float = 1e-3, progress: Pro
     options = PathOptions() if request.time_optimal is None else request.time_optimal
     if request.snap is not None:
         raise InputError(
-            f"request {request.name!r}, snap: a time-optimal motion has no continuous snap; omit it, or "
-            "plan without time_optimal."
+            "a time-optimal motion has no continuous snap; omit it, or plan without time_optimal.",
+            f"request {request.name!r}",
+            "snap",
         )
     _refuse_velocities(request)
     way = configurations(arm, request)
@@ -54,8 +55,11 @@ def _refuse_velocities(request: Request) -> None:
         for key, velocity in (("qd", waypoint.qd), ("hand_velocity", waypoint.hand_velocity)):
             if velocity is not None and (0 < k < last or np.nan_to_num(velocity).any()):
                 raise InputError(
-                    f"request {request.name!r}, waypoint[{k + 1}], {key}: a time-optimal plan chooses its "
-                    "own velocities, from rest to rest; omit it, or set start_speed and end_speed."
+                    "a time-optimal plan chooses its own velocities, from rest to rest; omit "
+                    "it, or set start_speed and end_speed.",
+                    f"request {request.name!r}",
+                    f"waypoint[{k + 1}]",
+                    key,
                 )
 
 
@@ -72,7 +76,9 @@ def _check_range(arm: Arm, request: Request, motion: object) -> None:
         if beyond.size:
             j = int(beyond[0])
             raise InputError(
-                f"request {request.name!r}, {key}: the path through the waypoints brings "
-                f"{arm.joints[j].name} to {reached[j]:.6g}, allowed is {bound[j]:.6g}; set a tolerance from "
-                "the straight lines between the points, continuity = 1, or more points."
+                f"the path through the waypoints brings {arm.joints[j].name} to "
+                f"{reached[j]:.6g}, allowed is {bound[j]:.6g}; set a tolerance from the "
+                "straight lines between the points, continuity = 1, or more points.",
+                f"request {request.name!r}",
+                key,
             )

@@ -150,13 +150,17 @@ def _timed(
         return PathTiming(problem, profile, motion, boundary)
     if duration < motion.duration * (1.0 - 1e-9):
         raise InputError(
-            f"time_optimal, duration: {duration:g} s is too short: along {problem.path.name!r} the shortest "
-            f"within the limits is {motion.duration:.6g} s; use a longer one, or higher limits."
+            f"{duration:g} s is too short: along {problem.path.name!r} the shortest within "
+            f"the limits is {motion.duration:.6g} s; use a longer one, or higher limits.",
+            "time_optimal",
+            "duration",
         )
     too_long = InputError(
-        f"time_optimal, duration: {duration:g} s is too long: {problem.path.name!r} has configurations that "
-        "the arm can only pass at speed, as it could not hold itself there; use a shorter one, or another "
-        "path."
+        f"{duration:g} s is too long: {problem.path.name!r} has configurations that the arm "
+        "can only pass at speed, as it could not hold itself there; use a shorter one, or "
+        "another path.",
+        "time_optimal",
+        "duration",
     )
     if has_jerk_limits(problem):
         motion = motion.slowed(duration / motion.duration)
@@ -189,7 +193,9 @@ def _loaded(arm: Arm, payload: Sequence[float] | None, com: ArrayLike) -> tuple[
     masses = as_floats(payload, "time_optimal, payload")
     if masses.shape != (2,) or not 0.0 <= masses[0] <= masses[1] < np.inf:
         raise InputError(
-            f"time_optimal, payload: expected two masses in kg, 0 <= least <= most, got {shorten(payload)}."
+            f"expected two masses in kg, 0 <= least <= most, got {shorten(payload)}.",
+            "time_optimal",
+            "payload",
         )
     different = dict.fromkeys(masses.tolist())
     return tuple(arm.with_payload(mass, centre) if mass > 0.0 else arm for mass in different)
@@ -215,8 +221,10 @@ def _near_polygon(
     """
     if free.polygon is None:
         raise InputError(
-            "time_optimal, tolerance: it is the largest distance from the straight lines between waypoints; "
-            f"{free.name!r} has none. Pass waypoints (m, {arm.n}), or omit it."
+            "it is the largest distance from the straight lines between waypoints; "
+            f"{free.name!r} has none. Pass waypoints (m, {arm.n}), or omit it.",
+            "time_optimal",
+            "tolerance",
         )
     largest = float(path_deviation(free))
     best = timed(free)
@@ -254,6 +262,7 @@ def _unbounded(problem: PathProblem) -> InputError:
     who = f"{', '.join(free)} of {problem.arm.name!r}"
     why = f"{who} have no acceleration, torque or voltage limit" if free else "limits are too high"
     return InputError(
-        f"time_optimal: the motion is unbounded: {why}. Pass acceleration=, torque= or voltage=, or set "
-        "max_effort in the arm file."
+        f"the motion is unbounded: {why}. Pass acceleration=, torque= or voltage=, or set "
+        "max_effort in the arm file.",
+        "time_optimal",
     )

@@ -27,7 +27,7 @@ def rest_grid(s: ArrayLike, rests: Sequence[int], intervals: int = 4, parts: int
     """
     nodes = as_floats(s, "rest_grid, s")
     if nodes.ndim != 1 or not (np.diff(nodes) > 0).all():
-        raise InputError(f"rest_grid, s: expected increasing numbers, got {shorten(nodes.tolist())}.")
+        raise InputError(f"expected increasing numbers, got {shorten(nodes.tolist())}.", "rest_grid", "s")
     N = len(nodes) - 1
     at = sorted({check_whole(k, "rest_grid, rests", minimum=0, maximum=N) for k in rests})
     cubes = (np.arange(1, parts) / parts) ** 3

@@ -57,12 +57,12 @@ def profile_problem(
     places = as_floats(s, f"{WHERE}, s")
     if places.ndim != 1 or len(places) <= APART or not (np.diff(places) > 0).all():
         raise InputError(
-            f"{WHERE}, s: expected at least {APART + 1} increasing numbers, got {shorten(places.tolist())}."
+            f"expected at least {APART + 1} increasing numbers, got {shorten(places.tolist())}.", WHERE, "s"
         )
     N = len(places) - 1
     first = as_floats(ends1, f"{WHERE}, ends1")
     if first.ndim != 3:
-        raise InputError(f"{WHERE}, ends1: expected shape ({N}, 2, n), got {first.shape}.")
+        raise InputError(f"expected shape ({N}, 2, n), got {first.shape}.", WHERE, "ends1")
     n = first.shape[2]
     q1, q2, q3 = (
         np.ascontiguousarray(as_finite(value, (N, 2, n), f"{WHERE}, {name}").transpose(1, 2, 0))
@@ -76,10 +76,10 @@ def profile_problem(
     _check_bends(places, limits, nodes)
     guess = as_shape(start, (N + 1,), f"{WHERE}, start")
     if np.isnan(guess).any() or (guess < 0).any() or not guess.max() > 0:
-        raise InputError(f"{WHERE}, start: expected squares of speeds, at least 0 and not all 0.")
+        raise InputError("expected squares of speeds, at least 0 and not all 0.", WHERE, "start")
     for k, node in nodes.items():
         if node.x > ceiling[k] * (1 + 1e-9):
-            raise InputError(f"{WHERE}: x is {node.x:g} at node {k}, expected at most top, {ceiling[k]:g}.")
+            raise InputError(f"x is {node.x:g} at node {k}, expected at most top, {ceiling[k]:g}.", WHERE)
     x, u = _first_guess(places, limits, guess, nodes)
     return ProfileProblem(places, limits, nodes, x, u)
 
@@ -90,9 +90,9 @@ def _positive(value: ArrayLike, shape: tuple[int, ...], name: str, is_zero_allow
     try:
         array = np.broadcast_to(array, shape)
     except ValueError:
-        raise InputError(f"{WHERE}, {name}: expected shape {shape}, got {array.shape}.") from None
+        raise InputError(f"expected shape {shape}, got {array.shape}.", WHERE, name) from None
     if not ((array > 0) | (is_zero_allowed & (array == 0))).all():
-        raise InputError(f"{WHERE}, {name}: limits must be positive, got {shorten(array.tolist())}.")
+        raise InputError(f"limits must be positive, got {shorten(array.tolist())}.", WHERE, name)
     return array
 
 
@@ -107,7 +107,7 @@ def _given_nodes(N: int, boundary: Boundary, stops: Sequence[int], jerks: Array)
     jumps = {k: np.isinf(jerks[k]) for k in (0, N)}
     (x0, u0), (x1, u1) = sides
     if (x0 == 0 and (u0 or 0) < 0) or (x1 == 0 and (u1 or 0) > 0):
-        raise InputError(f"{WHERE}, boundary: from rest u must be at least 0, to rest at most 0.")
+        raise InputError("from rest u must be at least 0, to rest at most 0.", WHERE, "boundary")
     made[0] = GivenNode(x0, None, None if x0 == 0 and u0 == 0 and jumps[0] else u0)
     made[N] = GivenNode(x1, None if x1 == 0 and u1 == 0 and jumps[N] else u1, None)
     for k in stops:
@@ -119,8 +119,9 @@ def _given_nodes(N: int, boundary: Boundary, stops: Sequence[int], jerks: Array)
     if near:
         a, b = near[0]
         raise InputError(
-            f"{WHERE}: expected at least {APART} intervals between nodes of given speed, got {b - a} between "
-            f"nodes {a} and {b}; add nodes there."
+            f"expected at least {APART} intervals between nodes of given speed, got {b - a} "
+            f"between nodes {a} and {b}; add nodes there.",
+            WHERE,
         )
     return made
 
@@ -135,9 +136,11 @@ def _check_bends(s: Array, limits: SmoothLimits, nodes: dict[int, GivenNode]) ->
     if jumps.max(initial=0.0) > JUMP * scale:
         joint, i = np.unravel_index(int(jumps.argmax()), jumps.shape)
         raise InputError(
-            f"{WHERE}, ends2: q'' of joint {joint + 1} jumps by {jumps[joint, i]:.3g} at s = {s[i + 1]:.6g}, "
-            "and with it the acceleration at any speed; under a jerk limit q'' must be continuous: use a "
-            "smoother path, or stop there."
+            f"q'' of joint {joint + 1} jumps by {jumps[joint, i]:.3g} at s = {s[i + 1]:.6g}, "
+            "and with it the acceleration at any speed; under a jerk limit q'' must be "
+            "continuous: use a smoother path, or stop there.",
+            WHERE,
+            "ends2",
         )
 
 

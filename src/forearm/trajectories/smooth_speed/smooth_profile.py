@@ -192,8 +192,9 @@ def _refuse(problem: ProfileProblem, excess: Array) -> None:
     place = f"between s = {problem.s[i]:.6g} and {problem.s[i + 1]:.6g}"
     name = row_name(problem.limits, int(row))
     raise InputError(
-        f"smooth_profile: no speed profile satisfies all limits; {name} would be exceeded by "
-        f"{100 * excess[row, i]:.3g} % {place}; lower the boundary speed or raise that limit."
+        f"no speed profile satisfies all limits; {name} would be exceeded by "
+        f"{100 * excess[row, i]:.3g} % {place}; lower the boundary speed or raise that limit.",
+        "smooth_profile",
     )
 
 

@@ -158,8 +158,9 @@ def _tangent_end(b: float, k: int) -> float:
     """b of the interval next to a node with given x and u, or an error if x would become negative."""
     if b < 0:
         raise InputError(
-            f"smooth_profile: the given acceleration at node {k} leads to a negative speed within the "
-            "adjacent interval; use a smaller one or a shorter interval."
+            f"the given acceleration at node {k} leads to a negative speed within the "
+            "adjacent interval; use a smaller one or a shorter interval.",
+            "smooth_profile",
         )
     return b
 

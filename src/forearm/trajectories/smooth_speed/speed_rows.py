@@ -72,10 +72,12 @@ def _asked(rows: HalfPlanes, x: Array, u: Array) -> list[Array]:
     shapes = [part.shape for part in given]
     if len(given) != 3 or len(set(shapes)) != 1 or shapes[0][:-1] != u.shape:
         raise InputError(
-            f"smooth_profile, rows: expected gu, gx and h of shape ({len(u)}, 2, R), got {shorten(shapes)}."
+            f"expected gu, gx and h of shape ({len(u)}, 2, R), got {shorten(shapes)}.",
+            "smooth_profile",
+            "rows",
         )
     if not (np.isfinite(given[0]).all() and np.isfinite(given[1]).all() and (given[2] > -np.inf).all()):
-        raise InputError("smooth_profile, rows: expected numbers, with h = inf where unlimited.")
+        raise InputError("expected numbers, with h = inf where unlimited.", "smooth_profile", "rows")
     return [np.ascontiguousarray(part.transpose(1, 2, 0)) for part in given]
 
 

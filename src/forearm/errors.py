@@ -41,7 +41,7 @@ SYNONYMS = {
 
 
 @dataclass(frozen=True)
-class Argument:
+class Keyword:
     """A parameter that a message speaks of, spelled by whoever reports it: `friction='stribeck'` in Python,
     `--friction stribeck` at the prompt.
     """
@@ -56,22 +56,22 @@ class Argument:
 class Sentence(str):
     """A text that names parameters: a plain text, spelled for Python, that remembers its pieces."""
 
-    pieces: tuple[str | Argument, ...]
+    pieces: tuple[str | Keyword, ...]
 
-    def __new__(cls, *pieces: str | Argument) -> Sentence:
+    def __new__(cls, *pieces: str | Keyword) -> Sentence:
         """A text of these pieces."""
         made = super().__new__(cls, "".join(map(str, pieces)))
         made.pieces = pieces
         return made
 
-    def __getnewargs__(self) -> tuple[str | Argument, ...]:  # type: ignore[override]
+    def __getnewargs__(self) -> tuple[str | Keyword, ...]:  # type: ignore[override]
         return self.pieces
 
 
-def spelled(text: str, spell: Callable[[Argument], str]) -> str:
+def spelled(text: str, spell: Callable[[Keyword], str]) -> str:
     """A text with the parameters that it names spelled by the door that reports it."""
     pieces = getattr(text, "pieces", (text,))
-    return "".join(spell(piece) if isinstance(piece, Argument) else piece for piece in pieces)
+    return "".join(spell(piece) if isinstance(piece, Keyword) else piece for piece in pieces)
 
 
 class ForearmError(Exception):
@@ -144,9 +144,9 @@ def located(*where: str) -> Iterator[None]:
         yield
     except ForearmError as error:
         outside = ForearmError("", *where).place
-        if error.place[:1] != outside[:1]:
-            known = outside[-1:] == error.place[:1]
-            error.place = outside[: len(outside) - known] + error.place
+        if error.place[: len(outside)] != outside:
+            is_known = error.place[:1] in (outside[:1], outside[-1:])
+            error.place = outside + error.place[is_known:]
         # Without its cause, which a traceback would show as the same reason once more.
         raise error from None
 

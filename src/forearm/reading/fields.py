@@ -258,7 +258,7 @@ class PointsField:
     rising: bool = False  # whether y must increase, too
 
     def read(self, value: Any, place: str) -> tuple[tuple[float, float], ...]:
-        rows = ListField(ListField(NumberField(), 2)).read(value, place)
+        rows = ListField(ListField(NumberField(), 2, "a pair"), doc=self.doc).read(value, place)
         rows = tuple((self.x.read(x, place), self.y.read(y, place)) for x, y in rows)
         for k, (a, b) in enumerate(pairwise(rows), 2):
             if b[0] <= a[0] or (self.rising and b[1] <= a[1]):

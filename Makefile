@@ -99,6 +99,7 @@ docs: $(VENV)/.installed  ## pictures, schemas and generated pages made anew, th
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
 	$(BIN)/python docs/make_pictures.py
 	$(BIN)/python docs/make_api.py
+	$(BIN)/python docs/make_stub.py
 	$(BIN)/python docs/make_documents.py
 	$(BIN)/python docs/make_recipes.py
 	$(BIN)/mkdocs build --strict

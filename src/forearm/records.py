@@ -139,6 +139,7 @@ def flat(**records: type) -> Callable[[Callable[..., T]], Callable[..., T]]:
             return function(*args, **given)
 
         call.__signature__ = signature.replace(parameters=_flattened(own, records))  # type: ignore[attr-defined]
+        call.records = records  # type: ignore[attr-defined]
         lists = [line for cls in records.values() for line in _arguments(cls)]
         call.__doc__ = _with_arguments(function.__doc__, lists)
         return call

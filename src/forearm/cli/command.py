@@ -33,8 +33,16 @@ class Command:
     """
 
     example: str
-    add_arguments: Callable[[argparse.ArgumentParser], None]
+    options: Callable[[argparse.ArgumentParser], None] | tuple[Any, ...]  # Option and Group of `cli.options`
     run: Callable[[argparse.Namespace], int]
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the options to a parser, whose result keeps them to check files and to spell errors."""
+        if callable(self.options):
+            self.options(parser)
+        else:
+            every = [option for entry in self.options for option in entry.add_to(parser)]
+            parser.set_defaults(options=every)
 
 
 class Parser(argparse.ArgumentParser):

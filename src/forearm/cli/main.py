@@ -18,8 +18,9 @@ from itertools import takewhile
 
 from forearm import __version__
 from forearm.cli.command import Command, Formatter, Parser, complain, with_examples
+from forearm.cli.options import check_files
 from forearm.cli.terminal import give_up_output, show_all_characters
-from forearm.cli.wording import at_the_prompt
+from forearm.cli.wording import at_the_prompt, error_at_the_prompt
 from forearm.errors import ForearmError, InputError, shorten, suggest
 
 # Name and summary of every command; its module in this folder is imported only when it is called.
@@ -110,7 +111,12 @@ def _called(words: list[str]) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = _show_warning
-        return _command(given.command).run(given)
+        try:
+            check_files(given)
+            return _command(given.command).run(given)
+        except ForearmError as error:
+            complain(error_at_the_prompt(error, getattr(given, "options", ())))
+            return 2
 
 
 def _with_negative_numbers(words: list[str]) -> list[str]:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+
+from forearm.cli.options import Option
+from forearm.errors import ForearmError, Keyword, spelled
 
 # What a message says, as a pattern, and what it says at the prompt. A function's name at the start is the
 # command itself, so it goes.
@@ -61,6 +65,28 @@ WORDS = (
     (r"\buse arm\.rigid\(\)(?!\.\w)", "add --rigid"),
     (r"; add (it|them) with arm\.with_drives\.", r"; write \1 into the arm file."),
 )
+
+
+# Functions whose keywords are options of a command: at the prompt, their names go.
+FUNCTIONS = frozenset((
+    "calibrate", "check", "compile", "count", "excite", "fmu", "forward", "generate", "identify", "inverse",
+    "lock", "optimise", "plan", "run", "simulate", "sweep", "time_optimal",
+))  # fmt: skip
+
+
+def error_at_the_prompt(error: ForearmError, options: Sequence[Option]) -> str:
+    """The text of an error, with options where Python has keywords."""
+    if not options:  # a command that does not list its options yet
+        return at_the_prompt(str(error))
+    names = {option.keyword or option.dest: option.name for option in options}
+
+    def spell(keyword: Keyword) -> str:
+        name = names.get(keyword.name, f"--{keyword.name.replace('_', '-')}")
+        return name if keyword.value in (None, True) else f"{name} {keyword.value}"
+
+    place = error.place[1:] if error.place[:1] and error.place[0] in FUNCTIONS else error.place
+    place = (names.get(place[0], place[0]), *place[1:]) if place else ()
+    return at_the_prompt(str(ForearmError(spelled(error.problem, spell), *place)))
 
 
 def at_the_prompt(text: str) -> str:

@@ -11,7 +11,7 @@ from importlib import import_module
 from forearm.cli.command import Command, Parser, add_json, names_of, show_json
 from forearm.cli.main import COMMANDS
 from forearm.cli.parts import builtin_parts
-from forearm.cli.shells import Option, Place, bash, fish, zsh
+from forearm.cli.shells import ShellOption, Place, bash, fish, zsh
 from forearm.files.builtin import arms
 
 SHELLS = {"bash": bash, "fish": fish, "zsh": zsh}
@@ -43,7 +43,7 @@ def places() -> list[Place]:
         Place(
             (),
             commands,
-            (Option(("--help",), "show help"), Option(("--version",), "show the version")),
+            (ShellOption(("--help",), "show help"), ShellOption(("--version",), "show the version")),
             False,
         )
     ]
@@ -71,10 +71,10 @@ def _places(parser: argparse.ArgumentParser, path: tuple[str, ...]) -> list[Plac
     return [Place(path, words, tuple(options), takes_file), *inner]
 
 
-def _option(action: argparse.Action, path: tuple[str, ...]) -> Option:
+def _option(action: argparse.Action, path: tuple[str, ...]) -> ShellOption:
     takes_value = action.nargs != 0
     files = takes_value and action.metavar in FILES
-    return Option(tuple(action.option_strings), action.help or "", takes_value, _values(action, path), files)
+    return ShellOption(tuple(action.option_strings), action.help or "", takes_value, _values(action, path), files)
 
 
 def _values(action: argparse.Action, path: tuple[str, ...]) -> tuple[str, ...]:

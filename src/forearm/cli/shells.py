@@ -9,7 +9,7 @@ SAID = 70  # characters of a description
 
 
 @dataclass(frozen=True)
-class Option:
+class ShellOption:
     """An option: its spellings, help, whether a value follows, and what that may be: names, a file."""
 
     names: tuple[str, ...]
@@ -27,7 +27,7 @@ class Place:
 
     path: tuple[str, ...]
     words: dict[str, str]
-    options: tuple[Option, ...]
+    options: tuple[ShellOption, ...]
     takes_file: bool
 
     @property
@@ -140,7 +140,7 @@ def _walk(subject: str, places: Sequence[Place], indent: str) -> list[str]:
     return [f"{indent}case {subject} in", *branches, f"{indent}esac"]
 
 
-def _valued(places: Sequence[Place]) -> list[tuple[str, Option]]:
+def _valued(places: Sequence[Place]) -> list[tuple[str, ShellOption]]:
     """Patterns of place and option behind which a value stands."""
     return [
         ("|".join(_single(f"{place.key}:{name}") for name in option.names), option)
@@ -150,7 +150,7 @@ def _valued(places: Sequence[Place]) -> list[tuple[str, Option]]:
     ]
 
 
-def _bash_value(option: Option) -> str:
+def _bash_value(option: ShellOption) -> str:
     if option.takes_file:
         return "files=1"
     return f"words={_single(' '.join(option.values))}" if option.values else "return"
@@ -161,7 +161,7 @@ def _bash_place(place: Place) -> str:
     return text + ("; files=1" if place.takes_file else "")
 
 
-def _zsh_value(option: Option) -> str:
+def _zsh_value(option: ShellOption) -> str:
     if option.takes_file:
         return "_files"
     return f"compadd -- {' '.join(_single(v) for v in option.values)}" if option.values else "_message value"
@@ -181,7 +181,7 @@ def _fish_condition(place: Place, places: Sequence[Place]) -> str:
     return f"{seen}; and {not_beyond}" if seen else not_beyond
 
 
-def _fish_option(option: Option) -> str:
+def _fish_option(option: ShellOption) -> str:
     words = [f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in option.names]
     if option.takes_file:
         words.append("-r -F")

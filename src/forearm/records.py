@@ -36,7 +36,12 @@ def declared(field: Field, *, default: Any = dataclasses.MISSING) -> Any:
 
 def number(doc: str, unit: str = "", *, default: Any = dataclasses.MISSING, **bounds: Any) -> Any:
     """A number: its sentence, unit and bounds, as of `NumberField` (minimum, above, maximum, nonzero)."""
-    return declared(NumberField(doc, unit=unit, out_of_bounds=ModelError, **bounds), default=default)
+    return declared(NumberField(doc, unit=unit, **bounds), default=default)
+
+
+def physical(doc: str, unit: str = "", *, default: Any = dataclasses.MISSING, **bounds: Any) -> Any:
+    """A number of an arm: out of its bounds it is a ModelError, as no arm is like that."""
+    return number(doc, unit, default=default, out_of_bounds=ModelError, **bounds)
 
 
 def choice(doc: str, words: tuple[str, ...], *, default: Any = dataclasses.MISSING) -> Any:
@@ -55,7 +60,9 @@ def text(doc: str, *, default: Any = dataclasses.MISSING, **bounds: Any) -> Any:
 
 
 @dataclass_transform(
-    frozen_default=True, kw_only_default=True, field_specifiers=(declared, number, choice, flag, text)
+    frozen_default=True,
+    kw_only_default=True,
+    field_specifiers=(declared, number, physical, choice, flag, text),
 )
 def record(cls: type[T]) -> type[T]:
     """Make a frozen keyword-only dataclass that checks its declared fields, lists them in its docstring, and

@@ -14,7 +14,7 @@ import pytest
 import forearm as fa
 from forearm.cli.completion import NAMED, SHELLS, places
 from forearm.cli.main import COMMANDS, main
-from forearm.cli.shells import Option, Place, bash, fish
+from forearm.cli.shells import ShellOption, Place, bash, fish
 from forearm.codegen.generate import LANGUAGES
 
 Capture = pytest.CaptureFixture[str]
@@ -136,7 +136,7 @@ def test_quotes_in_descriptions_and_names_do_no_harm(tmp_path: Path) -> None:
     odd = Place(
         ("it's",),
         {"a": "isn't $(touch broken)"},
-        (Option(("--x",), "'; touch broken; '", True, ("b",)),),
+        (ShellOption(("--x",), "'; touch broken; '", True, ("b",)),),
         False,
     )
     start = Place((), {"it's": ""}, (), False)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from forearm.errors import InputError, ModelError, shorten
 from forearm.reading.fields import AngleField, ListField, NumberField, PointsField
-from forearm.records import choice, declared, number, quantity, record
+from forearm.records import choice, declared, physical, quantity, record
 from forearm.values import is_number
 
 SIDES = ("joint", "motor")
@@ -26,23 +26,23 @@ class Motor:
     Unknown constants are None.
     """
 
-    gear_ratio: float = number(
+    gear_ratio: float = physical(
         "motor angle / joint angle; negative if the gear reverses",
         default=1.0,
         nonzero="write 1 for a direct drive, a negative ratio for a reversing gear",
     )
-    rotor_inertia: float = number(
+    rotor_inertia: float = physical(
         "on the motor side; reflected to the joint as gear_ratio^2 times it",
         "kg m^2",
         default=0.0,
         minimum=0.0,
     )
-    torque_constant: float | None = number("Kt", "N m / A, and V s / rad", default=None, above=0.0)
-    resistance: float | None = number("of the winding", "ohm", default=None, above=0.0)
-    inductance: float | None = number("of the winding", "H", default=None, minimum=0.0)
-    max_voltage: float | None = number("largest voltage magnitude", "V", default=None, above=0.0)
-    max_current: float | None = number("largest current magnitude", "A", default=None, above=0.0)
-    amplifier_gain: float | None = number(
+    torque_constant: float | None = physical("Kt", "N m / A, and V s / rad", default=None, above=0.0)
+    resistance: float | None = physical("of the winding", "ohm", default=None, above=0.0)
+    inductance: float | None = physical("of the winding", "H", default=None, minimum=0.0)
+    max_voltage: float | None = physical("largest voltage magnitude", "V", default=None, above=0.0)
+    max_current: float | None = physical("largest current magnitude", "A", default=None, above=0.0)
+    amplifier_gain: float | None = physical(
         "motor voltage / converter output; if absent, 1",
         default=None,
         nonzero="leave it out if there is no amplifier",
@@ -98,7 +98,7 @@ class Friction:
     side: Literal["joint", "motor"] = choice(
         "the side of the gear to which all values refer, the speed included", SIDES, default="joint"
     )
-    viscous: float = number("B", "N m s / rad (N s / m)", default=0.0, minimum=0.0)
+    viscous: float = physical("B", "N m s / rad (N s / m)", default=0.0, minimum=0.0)
     coulomb: tuple[float, float] = declared(
         TwoSidedField("(for qd > 0, at least 0; for qd < 0, at most 0), or one number for both"),
         default=(0.0, 0.0),
@@ -106,19 +106,19 @@ class Friction:
     static: tuple[float, float] | None = declared(
         TwoSidedField("break-away level, in the same form as coulomb; if absent, equal to it"), default=None
     )
-    stribeck_speed: float | None = number(
+    stribeck_speed: float | None = physical(
         "speed over which static decays to coulomb; required with static",
         "rad / s (m / s)",
         default=None,
         above=0.0,
     )
-    bristle_stiffness: float | None = number(
+    bristle_stiffness: float | None = physical(
         "LuGre's sigma0; if absent, there are no bristles and the joint sticks rigidly at rest",
         "N m / rad (N / m)",
         default=None,
         above=0.0,
     )
-    bristle_damping: float = number(
+    bristle_damping: float = physical(
         "LuGre's sigma1; requires bristle_stiffness", "N m s / rad (N s / m)", default=0.0, minimum=0.0
     )
 
@@ -163,15 +163,15 @@ class Bearing:
     kind: Literal["journal", "linear", "thrust"] = choice(
         "journal or thrust in a revolute joint, linear in a prismatic one", BEARINGS
     )
-    mu: float = number("coefficient of friction", minimum=0.0)
-    radius: float | None = number("of a journal or thrust bearing", "m", default=None, above=0.0)
-    distance: float | None = number(
+    mu: float = physical("coefficient of friction", minimum=0.0)
+    radius: float | None = physical("of a journal or thrust bearing", "m", default=None, above=0.0)
+    distance: float | None = physical(
         "between the two supports of a journal or linear bearing, or effective length of a single one",
         "m",
         default=None,
         above=0.0,
     )
-    offset: float = number(
+    offset: float = physical(
         "of the midpoint of the supports from the joint's origin, along the joint's axis", "m", default=0.0
     )
 
@@ -199,8 +199,8 @@ class Transmission:
             "[[load, efficiency], ...] with load = |output torque| / rated_torque, increasing",
         )
     )
-    rated_torque: float = number("torque (force) at load 1, joint side", "N m (N)", above=0.0)
-    breakaway: float = number(
+    rated_torque: float = physical("torque (force) at load 1, joint side", "N m (N)", above=0.0)
+    breakaway: float = physical(
         "torque (force) needed for motion at any load, joint side", "N m (N)", default=0.0, minimum=0.0
     )
     interpolation: Literal["linear", "spline"] = choice(
@@ -242,7 +242,7 @@ class Elasticity:
     It carries f(e) + D e' with the deflection e = motor angle / N - joint angle, all on the joint side.
     """
 
-    stiffness: float | None = number(
+    stiffness: float | None = physical(
         "K in f(e) = K e; or give a curve", "N m / rad (N / m)", default=None, above=0.0
     )
     curve: tuple[tuple[float, float], ...] = declared(
@@ -258,7 +258,7 @@ class Elasticity:
     interpolation: Literal["linear", "spline"] = choice(
         "between the points of the curve, linear as in catalogues", INTERPOLATIONS, default="linear"
     )
-    damping: float = number("D", "N m s / rad (N s / m)", default=0.0, minimum=0.0)
+    damping: float = physical("D", "N m s / rad (N s / m)", default=0.0, minimum=0.0)
     half_gap: float = declared(
         AngleField(
             "half of the backlash: free motion of the motor from the centre to either flank, rad (m)",

@@ -74,7 +74,9 @@ def _places(parser: argparse.ArgumentParser, path: tuple[str, ...]) -> list[Plac
 def _option(action: argparse.Action, path: tuple[str, ...]) -> ShellOption:
     takes_value = action.nargs != 0
     files = takes_value and action.metavar in FILES
-    return ShellOption(tuple(action.option_strings), action.help or "", takes_value, _values(action, path), files)
+    return ShellOption(
+        tuple(action.option_strings), action.help or "", takes_value, _values(action, path), files
+    )
 
 
 def _values(action: argparse.Action, path: tuple[str, ...]) -> tuple[str, ...]:

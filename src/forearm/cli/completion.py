@@ -11,7 +11,7 @@ from importlib import import_module
 from forearm.cli.command import Command, Parser, add_json, names_of, show_json
 from forearm.cli.main import COMMANDS
 from forearm.cli.parts import builtin_parts
-from forearm.cli.shells import ShellOption, Place, bash, fish, zsh
+from forearm.cli.shells import Place, ShellOption, bash, fish, zsh
 from forearm.files.builtin import arms
 
 SHELLS = {"bash": bash, "fish": fish, "zsh": zsh}

@@ -8,25 +8,22 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import posture, random_arm, speed
-from simulation.making import RIGID
+from simulation.making import RIGID, books
 
 import forearm as fa
 from forearm.simulation import Accuracy, Sampling, Schedule, without_inductance
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 6])
 @pytest.mark.parametrize("kind", ["torque", "voltage"])
-@pytest.mark.parametrize("seed", [1, 4, 6, 10])
-@pytest.mark.sweep(first=2)
+@pytest.mark.sweep
 def test_energy_is_accounted_for(seed: int, kind: str) -> None:
     arm = without_inductance(random_arm(seed, 2))
     start = posture(arm, seed), speed(arm, seed), 0.3
     given: dict[str, Any] = {kind: np.random.default_rng(seed).uniform(-20.0, 20.0, 2)}
     run = fa.simulate(arm, *start, method="dp45", accuracy=Accuracy(rtol=1e-9, atol=1e-11), **given)
-    energy = run.energy
-    stored = energy["kinetic"] + energy["potential"]
-    exchanged = np.abs(energy["supplied"]).max() + np.abs(np.diff(stored)).sum() + energy["lost"][-1]
-    assert np.abs(energy["supplied"] - (stored - stored[0]) - energy["lost"]).max() <= 1e-6 * exchanged
+    assert books(run) <= 1e-6
     assert set(run.lost) == {"bearing", "gear", "friction", "winding"}
     assert all((np.diff(v, axis=0) >= 0.0).all() for v in run.lost.values())
     assert all(v[-1].sum() > 0.0 for name, v in run.lost.items() if name != "winding")
@@ -49,7 +46,7 @@ def test_without_friction_energy_is_kept_to_the_order_of_the_method() -> None:
     assert drift(method="dp45", accuracy=Accuracy(1e-12, 1e-13)) <= 1e-10
 
 
-@pytest.mark.parametrize("method", ["rk4", "dp45", "dp87"])
+@pytest.mark.parametrize("method", ["rk4", "dp45"])
 @pytest.mark.parametrize("kind", ["held", "straight", "function", "controller"])
 def test_what_torques_supply_is_what_a_rigid_arm_has(method: str, kind: str) -> None:
     u = np.array([3.0, -2.0, 4.0])

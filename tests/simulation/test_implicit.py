@@ -85,7 +85,7 @@ def test_a_stiff_chase_in_few_steps(start: float) -> None:
 
 @pytest.mark.slow
 def test_an_explicit_method_needs_a_hundred_times_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adaptive, "MOST_STEPS", 5_000)
+    monkeypatch.setattr(adaptive, "MOST_STEPS", 1_000)
     stuck = integrate(chase, 0.0, 1.0, [0.0], [1.0])
     assert stuck.status is Status.TOO_MANY_STEPS
     assert stuck.t[-1] < 0.02
@@ -119,19 +119,6 @@ def test_newton_starts_from_the_curve_of_the_last_step() -> None:
     solution = integrate(pendulum.acceleration, 0.0, 5.0, [START], [0.0], method="radau", rtol=1e-8)
     # two of Newton's steps, three stages each, with Jacobians and ends
     assert solution.evaluations < 9 * len(solution.t)
-
-
-def test_strong_viscous_friction_on_a_pendulum() -> None:
-    """q'' = -1e6 (qd + 1e-3 sin q): the pendulum creeps as tan(q / 2) = tan(q0 / 2) exp(-1e-3
-    t), to the order of 1e-9.
-    """
-    solution = integrate(
-        lambda t, q, qd: -1e6 * (qd + 1e-3 * np.sin(q)), 0.0, 1.0, [2.0], [-3.0], method="radau", rtol=1e-8
-    )
-    slipped = 2.0 - 3.0e-6  # the start velocity brakes within a microsecond
-    creep = 2 * np.arctan(np.tan(slipped / 2) * np.exp(-1e-3))
-    assert solution.q[-1, 0] == pytest.approx(creep, abs=5e-9)
-    assert len(solution.t) + solution.rejected < 300
 
 
 @pytest.mark.slow

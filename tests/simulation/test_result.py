@@ -113,23 +113,6 @@ def test_at_repeats_a_cubic() -> None:
     np.testing.assert_allclose(got_qd, power[:, :3] @ (c[1:] * [[1.0], [2.0], [3.0]]), atol=1e-12)
 
 
-def test_at_is_of_third_order() -> None:
-    size, rate, phase = np.random.default_rng(2).uniform(0.3, 1.3, (3, 6))
-    fine = np.linspace(0.0, 2.0, 997)
-
-    def truth(t: np.ndarray[Any, Any]) -> tuple[Any, Any]:
-        return size * np.sin(rate * t[:, None] + phase), size * rate * np.cos(rate * t[:, None] + phase)
-
-    errors = []
-    for samples in (21, 41, 81):
-        coarse = sines(samples=samples)
-        q, qd = truth(coarse.t)
-        got = dataclasses.replace(coarse, q=q, qd=qd).at(fine)
-        errors.append([np.abs(x - y).max() for x, y in zip(got, truth(fine), strict=True)])
-    orders = np.log2(np.array(errors)[:-1] / np.array(errors)[1:])
-    assert (orders > [3.8, 2.8]).all()  # of q and of qd
-
-
 def test_at_a_jump_it_is_what_comes_after() -> None:
     arm = fa.load("chain1")
     t = np.array([0.0, 1.0, 1.0, 2.0])
@@ -170,7 +153,7 @@ def test_plot_without_extras_and_with_odd_names() -> None:
     tree = fa.load("chain2").tree
     names = ["_$x^$", "<b>" + "long" * 30]
     odd = fa.load("chain2").replace(
-        tree=tuple(j.__class__(**(vars_of(j) | {"name": n})) for j, n in zip(tree, names, strict=True))
+        tree=tuple(dataclasses.replace(j, name=n) for j, n in zip(tree, names, strict=True))
     )
     figure = sines(odd, voltage=None, energy={}, lost={}, events=(), message="$\\oops$").plot()
     assert len(figure.get_axes()) == 3
@@ -180,10 +163,6 @@ def test_plot_without_extras_and_with_odd_names() -> None:
         "\u200b_\\$x^\\$",
         "<b>longlongl...nglonglonglong",
     ]
-
-
-def vars_of(joint: fa.Joint) -> dict[str, Any]:
-    return {f.name: getattr(joint, f.name) for f in dataclasses.fields(joint)}
 
 
 @pytest.mark.slow

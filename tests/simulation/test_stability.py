@@ -84,15 +84,6 @@ def test_long_steps_are_told_and_short_ones_are_right(method: str) -> None:
     assert steps.qd[-1, 5] == pytest.approx(1.0, rel=0.01)  # (0.4 - 0.1) / 0.3
 
 
-@pytest.mark.slow
-def test_many_at_once_are_told_too() -> None:
-    with pytest.warns(
-        fa.StepWarning,
-        match="simulate_many: steps of 0.001 s .* joint6.*, or simulate one by one with 'radau'",
-    ):
-        fa.simulate_many(braked(5.0), np.full((2, 6), 0.3), np.zeros((2, 6)), 0.002)
-
-
 def boom() -> fa.Arm:
     """It turns about z against friction, and a mass of 1 kg slides along it: r m out, its inertia is r^2."""
     rows = [(0.0, np.pi / 2, 0.0, np.pi / 2), (0.0, 0.0, 0.0, 0.0)]

@@ -87,8 +87,8 @@ def stepped(function: Any, arm: Arm, sample: Sample, state: Floats, *k: Floats) 
 
 ARMS = {
     "puma560": lambda: fa.load("puma560"),
-    "random with limits": lambda: with_motors(random_arm(3, 5), max_voltage=5.0, max_current=3.0),
-    "followers on a tree": lambda: with_motors(random_arm(4, 4, tree=True, mimic=True)),
+    "random with limits": lambda: with_motors(random_arm(3, 3), max_voltage=5.0, max_current=3.0),
+    "followers on a tree": lambda: with_motors(random_arm(4, 3, tree=True, mimic=True)),
 }
 
 
@@ -140,7 +140,7 @@ def test_every_language_agrees_with_python(law: str, language: str, tmp_path: Pa
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.sweep(first=1)
 def test_laws_of_the_hand_in_every_language(law: str, language: str, tmp_path: Path) -> None:
-    made, traced = traced_controller(fa.load("puma560"), law, name="hand_servo")
+    made, traced = traced_controller(random_arm(33, 3, drives=False), law, name="hand_servo")
     program, rng = traced.program(), np.random.default_rng(3)
     given = {a.name: rng.uniform(-0.6, 0.6, a.shape) for a in program.inputs}
     leaves: dict[str, Any] = {
@@ -196,18 +196,6 @@ def test_without_friction_the_model_has_none() -> None:
     text = controller_code(arm, "computed_torque", friction=False).text
     assert "sign_of" not in text
     assert "sign_of" in controller_code(arm, "computed_torque").text
-
-
-@pytest.mark.slow
-def test_the_same_arm_gives_the_same_text_and_counts() -> None:
-    arm = fa.load("stanford")
-    a, b = (controller_code(arm, "computed_torque") for _ in range(2))
-    assert (a.text, a.header) == (b.text, b.header)
-    inverse = fa.generate(arm, "inverse_dynamics").counts
-    # two products and four additions a joint for the acceleration, and what motors and
-    # friction's direction take
-    assert a.counts.mul >= inverse.mul + 2 * arm.n
-    assert a.counts.trig == inverse.trig
 
 
 def test_wrong_requests_are_refused() -> None:

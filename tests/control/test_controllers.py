@@ -15,7 +15,7 @@ from sweeps import long
 
 import forearm as fa
 from forearm import control
-from forearm.control.controller import Controller, Sample
+from forearm.control.controller import Sample
 from forearm.control.controllers.forces import Directions, forces_of
 from forearm.control.controllers.traced_model import DROPPED
 from forearm.control.model_error import without_gravity
@@ -91,12 +91,10 @@ def test_inertias_may_be_given_and_less_of_them_asks_for_less_integral() -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [21, 22, 23])
 @pytest.mark.parametrize("dropped", DROPPED)
-@pytest.mark.sweep
-def test_dropped_terms_are_those_of_the_reference(seed: int, dropped: str) -> None:
-    arm = random_arm(seed, n=5, fixed=False, drives=False)
-    q, qd, qdd = np.random.default_rng(seed).uniform(-1.0, 1.0, (3, 5))
+def test_dropped_terms_are_those_of_the_reference(dropped: str) -> None:
+    arm = random_arm(21, n=4, fixed=False, drives=False)
+    q, qd, qdd = np.random.default_rng(21).uniform(-1.0, 1.0, (3, 4))
     truth = np.array(DROPPED_BY[dropped](model_of(arm), q.tolist(), qd.tolist(), qdd.tolist()), dtype=float)
     assert close(forces_of(arm, dropped)(q, qd, qdd, qd), truth)
     whole = fa.dynamics.inverse(arm, q, qd, qdd)
@@ -137,6 +135,8 @@ def test_a_tree_has_no_own_link_only() -> None:
 def test_unknown_terms_are_answered_with_the_nearest() -> None:
     with pytest.raises(fa.NameNotFound, match="no-gravity"):
         control.ComputedTorque(fa.load("chain3"), dropped="no-gravty")
+    short = control.FeedForwardPD(fa.load("chain3"), friction=False, dropped="no-velocity-terms")
+    assert short.name == "feed-forward + PD, no velocity terms, no friction"
 
 
 OPERATIONS = {
@@ -170,7 +170,7 @@ def test_operations_of_pd_and_pid() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["puma560-dhanaraj6", "stanford", *long(["panda"])])
+@pytest.mark.parametrize("name", ["stanford", *long(["puma560-dhanaraj6"])])
 def test_leaving_out_saves(name: str) -> None:
     arm = fa.load(name).rigid()
     whole = forces_of(arm).counts.operations
@@ -259,21 +259,6 @@ def test_drives_are_mistaken_too() -> None:
 
 
 @pytest.mark.slow
-def test_a_wrong_model_costs_tracking() -> None:
-    arm = fa.load("chain3")
-    errors = [
-        control.compare(
-            arm, None, ["computed torque"], plant=control.perturbed(arm, x, 1), payload=0.0, period=2e-3
-        )
-        .rows[0]
-        .rms
-        for x in (0.0, 0.05, 0.2)
-    ]
-    assert errors[0] < 0.2 * errors[1]
-    assert errors[1] < 0.5 * errors[2]
-
-
-@pytest.mark.slow
 def test_locking_and_counterbalancing() -> None:
     arm = fa.load("puma560-akb")
     still = np.arange(6) >= 3
@@ -309,21 +294,6 @@ def test_savings_of_the_documents() -> None:
     assert puma["2 joints locked"].operations < puma["nothing left out"].operations
     with pytest.raises(fa.InputError, match="0 to 5"):
         control.savings(fa.load("puma560-akb"), locked=6)
-
-
-@pytest.mark.slow
-def test_controllers_are_what_the_loop_asks_for() -> None:
-    arm = fa.load("chain3")
-    made: list[Controller] = [
-        control.FeedForward(arm),
-        control.PD(arm),
-        control.PID(arm),
-        control.ComputedTorque(arm),
-    ]
-    made.append(control.FeedForwardPD(arm, friction=False, dropped="no-velocity-terms"))
-    assert made[-1].name == "feed-forward + PD, no velocity terms, no friction"
-    assert all(c.operations > 0 for c in made)
-    assert dataclasses.is_dataclass(control.savings(arm)[0])
 
 
 def test_names_of_before_still_work_and_say_the_new_ones() -> None:

@@ -47,17 +47,8 @@ def test_sampled_poles_of_a_unit_mass() -> None:
     assert sampled_radius(kp, kd, T, ki=1e-9) == pytest.approx(1.0, abs=1e-9)
 
 
-@pytest.mark.parametrize("delay", [0, 1])
-def test_largest_bandwidth_is_the_edge(delay: int) -> None:
-    T = 3e-3
-    w = control.largest_bandwidth(T, delay)
-    assert sampled_radius((0.999 * w) ** 2, 2.0 * 0.999 * w, T, delay=delay) < 1.0
-    assert sampled_radius((1.001 * w) ** 2, 2.0 * 1.001 * w, T, delay=delay) > 1.0
-    assert delay == 1 or w == 1.0 / T
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["panda", "cmu-dd", "puma560-akb"])
+@pytest.mark.parametrize("name", ["panda", "puma560-akb"])
 def test_bearable_inertias_keep_joints_from_shaking_each_other(name: str) -> None:
     arm = fa.load(name)
     w, T = 2.0 * math.pi * 5.0, 1e-3
@@ -96,18 +87,6 @@ def test_an_arm_whose_joints_cannot_bear_gains_of_their_own_is_told_of() -> None
     assert found["PD"].stiffness == min(found.shares) < 1e-3
     assert found["computed torque"].stiffness == 1.0
     assert math.isnan(found["feed-forward"].stiffness)
-
-
-@pytest.mark.slow
-def test_joints_are_as_stiff_as_the_share_says() -> None:
-    """kp of the controller itself over w^2 M_jj, in the row, the shares and the document."""
-    arm = fa.load("panda")
-    found = control.compare(arm, None, ["PD"], period=2e-3, payload=0.0)
-    row, j = found["PD"], int(np.argmin(found.shares))
-    made = control.PD(arm, bandwidth=W_5HZ, inertias=np.array(found.shares) * control.joint_inertias(arm))
-    stiffness = made.gains.kp[j] / (W_5HZ**2 * control.joint_inertias(arm)[j])
-    assert stiffness == pytest.approx(row.stiffness, rel=1e-12)
-    assert found.document()["shares"][j] == row.stiffness == found.document()["controllers"][0]["stiffness"]
 
 
 def test_sampling_rule_of_the_document() -> None:

@@ -59,7 +59,7 @@ def test_the_nearest_pair_errs_in_first_order() -> None:
     arm, motion = moving_arm()
     errors = [
         worst(arm, Precomputed(arm, motion, interval=interval, bandwidth=None), motion, PERIOD)
-        for interval in (0.08, 0.04, 0.02, 0.01)
+        for interval in (0.04, 0.02, 0.01)
     ]
     assert order(errors) == pytest.approx(1.0, abs=0.25)
 
@@ -145,10 +145,10 @@ def test_a_table_of_five_values_is_coarse_too() -> None:
     """
     arm = random_arm(4, 2, "standard", prismatic=False, drives=False)
     widths = (np.full(2, np.pi), np.full(2, 2.0), np.full(2, 2.0))
-    found = {k: table_error(arm, k, widths, checked=400) for k in (3, 5, 9)}
+    found = {k: table_error(arm, k, widths, checked=400) for k in (3, 5, 7)}
     assert found[5].points == 5**6
     assert found[5].worst > 0.1
-    assert found[9].rms < 0.4 * found[5].rms < 0.4 * found[3].rms
+    assert found[7].rms < 0.6 * found[5].rms < 0.6 * 0.6 * found[3].rms
     with pytest.raises(InputError, match="more than 5000000 numbers"):
         table_error(arm, 20, widths)
     with pytest.raises(InputError, match="three arrays"):

@@ -196,7 +196,7 @@ def test_a_motion_is_learnt_by_doing_it(name: str) -> None:
     arm = rigid if name == "rigid" else fa.load(name)
     motion = way if name == "rigid" else default_motion(arm)
     plant = arm.with_payload(mass=0.5 if name == "chain2" else 1.0, com=(0.02, 0.01, 0.05))
-    store, runs = practise(arm, motion, plant=plant, trials=6)
+    store, runs = practise(arm, motion, plant=plant, trials=5)
     known = Stored(arm, motion, store=computed_store(plant, motion, 5e-3))
     least = run(arm, known, motion, plant=plant).rms
     errors = np.array([made.rms for made in runs])

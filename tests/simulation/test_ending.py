@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from arms import posture, random_arm, speed
@@ -16,11 +18,8 @@ def two_blocks() -> fa.Arm:
     """Blocks on two level tables of one base: m q'' = tau for each."""
     one = block()
     joint, (table, load) = one.tree[0], one.links
-    fields = {f: getattr(joint, f) for f in joint.__dataclass_fields__}
-    joints = tuple(
-        fa.Joint(**fields | {"name": name, "child": f"{name} block"}) for name in ("first", "second")
-    )
-    links = [fa.Link(name=j.child, mass=load.mass, com=load.com, inertia=load.inertia) for j in joints]
+    joints = tuple(replace(joint, name=name, child=f"{name} block") for name in ("first", "second"))
+    links = [replace(load, name=j.child) for j in joints]
     return fa.Arm(name="two", links=(table, *links), tree=joints, gravity=one.gravity)
 
 
@@ -149,12 +148,9 @@ def test_it_ends_at_the_limit_of_a_joint_that_follows(method: str) -> None:
     """A second block goes twice as far as the first, and has no more than 2 m to go."""
     one = block()
     joint, (table, load) = one.tree[0], one.links
-    fields = {f: getattr(joint, f) for f in joint.__dataclass_fields__}
     mimic = fa.Mimic(joint="way", multiplier=2.0, offset=0.5)
-    behind = fa.Joint(
-        **fields | {"name": "behind", "child": "other", "mimic": mimic, "limits": fa.Limits(-9.0, 2.0)}
-    )
-    other = fa.Link(name="other", mass=load.mass, com=load.com, inertia=load.inertia)
+    behind = replace(joint, name="behind", child="other", mimic=mimic, limits=fa.Limits(-9.0, 2.0))
+    other = replace(load, name="other")
     arm = fa.Arm(name="two", links=(table, load, other), tree=(joint, behind), gravity=one.gravity)
     run = fa.simulate(
         arm, [0.0], [0.5], 9.0, ending=Ending(stops=True), method=method, accuracy=Accuracy(rtol=1e-9)

@@ -12,7 +12,7 @@ from simulation.stepping_once import implicit_step
 
 from forearm.simulation import adaptive, implicit
 from forearm.simulation.adaptive import integrate
-from forearm.simulation.implicit import StageEquations, differences
+from forearm.simulation.implicit import differences
 from forearm.simulation.methods import GAUSS4, MIDPOINT, RADAU, Tableau
 from forearm.simulation.solution import Status
 from forearm.simulation.stepping import System
@@ -133,19 +133,6 @@ def test_van_der_pol_through_its_jumps() -> None:
     assert solution.q[-1, 0] == pytest.approx(1.706167732170483, abs=1e-6)
     assert solution.qd[-1, 0] == pytest.approx(-0.8928097010247975, abs=1e-6)
     assert len(solution.t) < 4000
-
-
-def test_stage_equations_are_those_of_the_whole_system() -> None:
-    """The reduced solution against the full matrix over q and qd of all stages."""
-    generator = np.random.default_rng(3)
-    fq, fqd = generator.normal(size=(2, 4, 4))
-    B = np.linalg.inv(np.array(RADAU.floats[1])) / 0.13
-    r = generator.normal(size=(3, 2, 4))
-    J = np.block([[np.zeros((4, 4)), np.eye(4)], [fq, fqd]])
-    whole = np.kron(B, np.eye(8)) - np.kron(np.eye(3), J)
-    np.testing.assert_allclose(
-        StageEquations(B, fq, fqd).solve(r).ravel(), np.linalg.solve(whole, r.ravel()), rtol=1e-10
-    )
 
 
 def test_differences_give_the_jacobian() -> None:

@@ -49,6 +49,9 @@ def test_nothing_is_computed_before_it_is_asked_for(method: str) -> None:
     assert run.tau is run.tau
     assert made(run) == ["tau"]
     assert run.energy is run.energy
+    for array in (run.q, run.qdd, run.tau, run.voltage, run.energy["lost"], run.lost["gear"]):
+        assert array is not None
+        assert not array.flags.writeable
     with pytest.raises(AttributeError, match="a simulation has no attribute 'torque'"):
         run.torque  # noqa: B018
 
@@ -79,14 +82,6 @@ def test_pickles_copies_and_files_hold_all(kind: str, method: str, tmp_path: Pat
         assert made(other) == list(LATER)
         assert all(same(getattr(run, name), getattr(other, name)) for name in ("t", "q", "qd", *LATER))
         assert (other.events, other.message, other.status) == (run.events, run.message, run.status)
-
-
-@pytest.mark.slow
-def test_arrays_are_read_only_whenever_they_come() -> None:
-    run = fa.simulate(ARM, *START, voltage=U)
-    for array in (run.q, run.qdd, run.tau, run.voltage, run.energy["lost"], run.lost["gear"]):
-        assert array is not None
-        assert not array.flags.writeable
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 
 import numpy as np
@@ -18,11 +17,8 @@ from forearm.simulation.stability import _fastest_anywhere, fastest_decay, longe
 
 def braked(viscous: float) -> fa.Arm:
     """An arm whose last joint has hardly any inertia and so much friction."""
-    arm = fa.load("puma560-akb")
-    last = dataclasses.replace(
-        arm.tree[-1], friction=fa.Friction(side="joint", viscous=viscous, coulomb=(0.1, -0.1))
-    )
-    return arm.replace(tree=(*arm.tree[:-1], last))
+    friction = fa.Friction(side="joint", viscous=viscous, coulomb=(0.1, -0.1))
+    return fa.load("puma560-akb").with_joint("joint6", friction=friction)
 
 
 def test_the_rate_is_that_of_a_small_motion() -> None:
@@ -32,16 +28,6 @@ def test_the_rate_is_that_of_a_small_motion() -> None:
     rates = np.linalg.eigvals(np.linalg.solve(fa.dynamics.inertia_matrix(arm, q), B))
     assert rate == pytest.approx(np.max(rates.real), rel=1e-9)
     assert freedom == 5
-    # the same from forward dynamics: what a velocity along the slowest-to-stop mode loses of itself
-    change = 1e-6 * np.linalg.solve(fa.dynamics.inertia_matrix(arm, q), B[:, 5])
-    free = arm.replace(
-        tree=(
-            *arm.tree[:-1],
-            dataclasses.replace(arm.tree[-1], friction=fa.Friction(side="joint", viscous=0.3)),
-        )
-    )
-    qdd = fa.dynamics.forward(free, q, change, np.zeros(6))
-    assert qdd[5] / change[5] == pytest.approx(-rate, rel=1e-4)
 
 
 @pytest.mark.parametrize("by_voltage", [False, True])
@@ -129,7 +115,7 @@ def test_a_period_has_as_many_steps_as_its_drives_need(rate: float, steps: float
 @pytest.mark.slow
 def test_a_controlled_arm_is_moved_in_steps_that_its_drives_need() -> None:
     arm = braked(2.0)
-    motion = fa.control.default_motion(arm)
+    motion = fa.control.default_motion(arm, 0.5)
     law = fa.control.ComputedTorque(arm)
     alone = fa.control.run(arm, law, motion)
     fine = fa.control.run(arm, law, motion, step=1e-5)

@@ -99,15 +99,8 @@ def test_a_rising_push_sets_it_going_when_it_is_enough(method: str) -> None:
     assert run.qd[-1, 0] == pytest.approx(2.5 * 1.2**2 / 2.0 / MASS, rel=3e-3 if method in FIXED else 1e-8)
 
 
-def test_turning_round_is_not_standing() -> None:
-    for method in ("rk4", "dp45"):
-        run = fa.simulate(block(friction=RUBBING), [0.0], [1.0], 2.0, torque=[-8.0], method=method)
-        assert kinds(run) == [("limit", "way")]
-        assert run.qd[-1, 0] == pytest.approx(-5.0 / MASS * (2.0 - MASS / 10.0), rel=2e-3)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["rk4", "dp45", "radau"])
+@pytest.mark.parametrize("method", ["rk4", "dp45"])
 def test_a_gear_holds_against_gravity(method: str) -> None:
     pull = MASS * 9.81 * 0.3
     gear = fa.Transmission(efficiency=((0.0, 0.5), (1.0, 0.5)), rated_torque=10.0, breakaway=0.6 * pull)
@@ -155,6 +148,7 @@ def test_a_joint_that_begins_to_move_has_the_acceleration_that_it_begins_with(me
         method=method,
         accuracy=Accuracy(rtol=1e-9),
     )
+    assert kinds(turning) == [], "turning round is not standing"
     k = int(np.argmax(turning.qd[:, 0] <= 0.0))  # fixed steps have turned round within the one before
     assert turning.qdd[k, 0] == pytest.approx(-5.0 / MASS, rel=1e-12)
 

@@ -7,9 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pendulum
 import pytest
-from simulation.stepping_once import implicit_step
 
 from forearm.errors import InputError
 from forearm.simulation.methods import GAUSS4, MIDPOINT, RK4, Tableau
@@ -49,13 +47,6 @@ def energy(q: Any, p: Any) -> Any:
     return 0.5 * np.sum(p * velocity(q, p), -1) - W1 * np.cos(q[..., 0]) - W2 * np.cos(q[..., 1])
 
 
-def acceleration(t: float, q: Any, qd: Any) -> Any:
-    """M qdd = p' - M' qd, by the time derivative of M written out."""
-    rate = -C * np.sin(q[..., 0] - q[..., 1]) * (qd[..., 0] - qd[..., 1])
-    right = force(q, qd) - np.stack([rate * qd[..., 1], rate * qd[..., 0]], -1)
-    return velocity(q, right)
-
-
 def test_the_fixture_is_consistent() -> None:
     """force = d/dq of the Lagrangian and velocity = M^-1 p, by differences."""
     p = momentum(Q0, QD0)
@@ -88,28 +79,6 @@ def test_the_step_is_symplectic(tableau: Tableau) -> None:
     np.testing.assert_allclose(D.T @ S @ D, S, atol=2e-9)
 
 
-def test_a_step_in_velocities_is_not_symplectic() -> None:
-    """What the momenta are for: the midpoint rule in (q, qd), measured in (q, p),
-    misses the identity by far.
-    """
-    S = np.block([[np.zeros((2, 2)), np.eye(2)], [-np.eye(2), np.zeros((2, 2))]])
-    z = np.concatenate([Q0, momentum(Q0, QD0)])
-
-    def step(z: Any) -> Any:
-        q, qd = implicit_step(MIDPOINT, acceleration, 0.0, z[:2], velocity(z[:2], z[2:]), 0.05)
-        return np.concatenate([q, momentum(q, qd)])
-
-    D = np.stack([(step(z + e) - step(z - e)) / 2e-5 for e in 1e-5 * np.eye(4)], -1)
-    assert np.abs(D.T @ S @ D - S).max() > 1e-5
-
-
-def test_a_pendulum_of_unit_inertia_against_its_closed_form() -> None:
-    q, p = np.array([2.3]), np.array([0.0])
-    for _ in range(200):
-        q, p = symplectic_step(GAUSS4, lambda q, p: p, lambda q, qd: -np.sin(q), q, p, 0.01)
-    np.testing.assert_allclose([q[0], p[0]], pendulum.swing(2.3, 2.0), atol=1e-9)
-
-
 @METHODS
 def test_the_way_back(tableau: Tableau) -> None:
     """The same steps backwards, and the same steps with the momenta turned round, lead to the start."""
@@ -122,17 +91,6 @@ def test_the_way_back(tableau: Tableau) -> None:
         turned = symplectic_step(tableau, velocity, force, *turned, 0.02)
     np.testing.assert_allclose(np.concatenate(back), np.concatenate([Q0, momentum(Q0, QD0)]), atol=1e-11)
     np.testing.assert_allclose(np.concatenate(turned), np.concatenate([Q0, -momentum(Q0, QD0)]), atol=1e-11)
-
-
-@METHODS
-def test_a_batch_is_its_states(tableau: Tableau) -> None:
-    generator = np.random.default_rng(8)
-    q, p = generator.normal(size=(2, 5, 2))
-    together = symplectic_step(tableau, velocity, force, q, p, 0.01)
-    for k in range(5):
-        alone = symplectic_step(tableau, velocity, force, q[k], p[k], 0.01)
-        np.testing.assert_allclose(together[0][k], alone[0], rtol=1e-14, atol=1e-15)
-        np.testing.assert_allclose(together[1][k], alone[1], rtol=1e-14, atol=1e-15)
 
 
 def test_rest_stays_at_rest() -> None:

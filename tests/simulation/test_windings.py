@@ -56,7 +56,9 @@ def test_a_free_block_is_a_linear_system(method: str) -> None:
 @pytest.mark.slow
 def test_less_inductance_tends_to_none() -> None:
     """The distance falls with L: two more digits for a hundredth of it."""
-    arm = block(motor=motor(None), friction=fa.Friction(viscous=0.7))
+    arm = without_inductance(block(motor=motor(), friction=fa.Friction(viscous=0.7)))
+    assert arm.joints[0].motor == motor(None)
+    assert without_inductance(arm) is arm
     at_once = fa.simulate(arm, [0.0], [0.0], 0.5, voltage=[V], method="dp87", **TIGHT)
     apart = []
     for inductance in (1e-3, 1e-4):
@@ -163,21 +165,6 @@ def test_going_on_keeps_the_currents(tmp_path: Path) -> None:
         assert second.tau[0, 0] == first.tau[-1, 0]
         assert second.q[-1] == pytest.approx(whole.q[-1], rel=1e-8)
         assert second.tau[-1] == pytest.approx(whole.tau[-1], rel=1e-7)
-        assert before.checkpoint is not None
-        bad = fa.Simulation(
-            **{f: getattr(before, f) for f in before.__dataclass_fields__}
-            | {"checkpoint": before.checkpoint | {"current": np.zeros(3)}}
-        )
-        with pytest.raises(fa.InputError, match="current of the checkpoint is damaged"):
-            fa.simulate(arm, [0.0], [0.0], T, voltage=[V], method="dp45", continued=bad)
-
-
-def test_a_current_kept_at_its_limit_falls_when_the_voltage_does() -> None:
-    arm = block(motor=motor(max_current=3.0), friction=LOCKED)
-    first = fa.simulate(arm, [0.0], [0.0], 2 * T, voltage=[V], method="dp45", **TIGHT)
-    assert current(first)[-1] == 3.0
-    second = fa.simulate(arm, [0.0], [0.0], T, voltage=[-1.0], method="dp45", continued=first, **TIGHT)
-    assert current(second)[-1] == pytest.approx(-1.0 / R + (3.0 + 1.0 / R) * math.exp(-1.0), rel=1e-7)
 
 
 @pytest.mark.parametrize("method", ["rk3", "rk4", "gill"])
@@ -212,14 +199,6 @@ def test_a_current_of_fixed_steps_stays_within_its_limit_and_goes_on() -> None:
     assert current(other)[-1] == pytest.approx(current(second)[-1], rel=1e-5), "methods go on from each other"
     both = fa.simulate_many(arm, [[0.0], [0.1]], [[0.0], [0.0]], T, voltage=[V], step=h)
     assert np.isfinite(both).all()
-
-
-def test_an_arm_without_inductance() -> None:
-    arm = block(motor=motor())
-    plain = without_inductance(arm)
-    assert plain.joints[0].motor == motor(None)
-    assert without_inductance(plain) is plain
-    assert fa.simulate(plain, [0.0], [0.0], 0.1, voltage=[V]).ok
 
 
 @pytest.mark.slow

@@ -196,20 +196,3 @@ def test_without_friction_the_model_has_none() -> None:
     text = controller_code(arm, "computed_torque", friction=False).text
     assert "sign_of" not in text
     assert "sign_of" in controller_code(arm, "computed_torque").text
-
-
-def test_wrong_requests_are_refused() -> None:
-    arm = random_arm(1, 3, drives=False)
-    with pytest.raises(
-        fa.NameNotFound,
-        match=r"controller, law: expected one of .*, got 'computed torque'; did you mean 'computed_torque'",
-    ):
-        controller_code(arm, "computed torque")
-    with pytest.raises(fa.InputError, match="kp must be 3 finite numbers"):
-        controller_code(arm, gains=Gains(np.ones(2), np.ones(3), np.ones(3)))
-    with pytest.raises(fa.InputError, match="most: expected 3 torques above 0"):
-        controller_code(arm, most=[1.0, 0.0, 1.0])
-    with pytest.raises(fa.InputError, match="period"):
-        controller_code(arm, "pid_gravity", period=0.0)
-    with pytest.raises(fa.InputError, match="controller: expected an Arm"):
-        controller_code("puma560")  # type: ignore[arg-type]

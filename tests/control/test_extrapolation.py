@@ -18,7 +18,6 @@ from forearm.control.extrapolation import (
     points_for_slopes,
     slopes_by_pairs,
 )
-from forearm.errors import InputError, NameNotFound
 from forearm.kernels import Kernel, compile
 from forearm.symbols.recorder import Recorder
 
@@ -143,11 +142,3 @@ def test_operations_are_what_was_done() -> None:
         for sample in samples(motion, PERIOD)[:10]:
             controller.command(sample)
         assert controller.operations == pytest.approx((2 * full + 8 * (9 + 2 * 27)) / 10)
-
-
-def test_what_it_cannot_do_is_said() -> None:
-    arm, motion = moving_arm()
-    with pytest.raises(NameNotFound, match="did you mean 'pairs'"):
-        FirstOrder(arm, motion, slopes="pair")
-    with pytest.raises(InputError, match="m at least 2"):
-        fitted_slopes(np.zeros((1, 3)), np.zeros((1, 2)))

@@ -23,8 +23,6 @@ def test_poles_are_where_the_bandwidth_says() -> None:
     g = control.critically_damped(2, 7.0, integral=True)
     # a triple root is found to eps^(1/3)
     assert np.allclose(np.roots([1.0, g.kd[1], g.kp[1], g.ki[1]]), -7.0, atol=1e-3)
-    with pytest.raises(fa.ForearmError, match="above 0"):
-        control.critically_damped(2, 0.0)
 
 
 def test_joint_inertias_are_the_diagonal_with_rotors() -> None:
@@ -140,21 +138,3 @@ def test_period_for_the_fastest_posture() -> None:
     K = np.full(6, 5000.0)
     fastest = max(float(np.nanmax(control.natural_frequencies(arm, row, K))) for row in q)
     assert control.period_for(arm, K, q) == pytest.approx(2.0 * math.pi / (20.0 * fastest))
-    with pytest.raises(fa.InputError, match="pass stiffness"):
-        control.period_for(block(), [0.0], [[0.0]])
-    with pytest.raises(fa.InputError, match="at least 0"):
-        control.natural_frequencies(arm, q[0], -K)
-    with pytest.raises(fa.InputError, match=r"natural_frequencies, q: expected shape"):
-        control.natural_frequencies(arm, q, K)
-
-
-def test_what_is_no_posture_and_no_delay_is_refused() -> None:
-    arm = fa.load("chain3")
-    with pytest.raises(
-        fa.InputError, match=r"joint_inertias: expected one state of shape \(3,\), got \(2, 3\)"
-    ):
-        control.joint_inertias(arm, np.zeros((2, 3)))
-    with pytest.raises(fa.InputError, match="delay, in periods: expected a whole number from 0 to 1, got 2"):
-        control.largest_bandwidth(1e-3, 2)
-    with pytest.raises(fa.InputError, match="period_for: no restoring force"):
-        control.period_for(arm, np.ones(3), np.zeros((0, 3)))

@@ -14,10 +14,8 @@ from control.compiled_c import call, library
 from control.hand_models import hand_sample
 from control.test_code import volts, with_motors
 
-import forearm as fa
 from forearm import Arm, control
 from forearm.control.code import controller_code
-from forearm.control.gains import Gains
 from forearm.control.hand_laws import HAND_LAWS
 
 AGREE = 1e-12  # of what the spring, the model and the motors make of a sample, the largest of them
@@ -101,17 +99,3 @@ def test_the_text_says_what_it_is_and_counts_what_the_controller_does() -> None:
     bounded = sum(joint.max_effort is not None for joint in arm.joints)
     assert text.counts.operations == controller.operations + 2 * bounded, "a torque ends at two bounds"
     assert text.text == controller_code(arm, "operational_space").text
-
-
-def test_wrong_requests_are_refused() -> None:
-    arm = random_arm(33, 3, drives=False)
-    with pytest.raises(fa.NameNotFound, match="got 'impedanc'; did you mean 'impedance'"):
-        controller_code(arm, "impedanc")
-    with pytest.raises(fa.InputError, match="controller, gains: only joint-space laws accept them"):
-        controller_code(arm, "impedance", gains=Gains(np.ones(3), np.ones(3), np.ones(3)))
-    with pytest.raises(fa.InputError, match="controller: it was made for 'panda', not for this 'random33'"):
-        controller_code(arm, control.GravityCompensation(fa.load("panda")))
-    with pytest.raises(fa.InputError, match="expected the name of a law, or a controller such as"):
-        controller_code(arm, control.PD(arm))  # type: ignore[arg-type]
-    with pytest.raises(fa.InputError, match="expected an Arm with joints"):
-        controller_code("puma560", "impedance")  # type: ignore[arg-type]

@@ -125,32 +125,3 @@ def test_rotation_vectors_over_any_scalar() -> None:
         # 1 + 2 ulp on the diagonal are angles of 1e-8 if read from there: they are not
         assert all(np.abs(x - wanted).max() <= 1e-15 + 1e-12 * angle for x in found)
     assert not rotation_vector(np.diag([1.0, -1.0, -1.0])).any(), "a half turn has no way"
-
-
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (
-            lambda a: control.OperationalSpace(a, axes=["x", "w"]),
-            "axes: expected some of x, y, z, rx, ry, rz,",
-        ),
-        (lambda a: control.hand_inertia(a, np.zeros(3), axes=["x", "x"]), "axes: expected some of"),
-        (lambda a: control.OperationalSpace(a, near=0.0), "near"),
-        (lambda a: control.OperationalSpace("panda"), "expected an Arm with joints that move"),
-        (lambda a: control.Impedance(a, [1.0, 2.0]), "stiffness: expected 3 numbers or a matrix"),
-        (
-            lambda a: control.Impedance(a, np.eye(3) + np.eye(3, k=1)),
-            "expected finite numbers, or a symmetric",
-        ),
-        (lambda a: control.Impedance(a, 1.0, [1.0, -2.0, 1.0]), "damping: expected numbers or eigenvalues"),
-        (lambda a: control.Admittance(a, 0.0), "Admittance, mass: expected numbers above 0"),
-        (lambda a: control.Admittance(a, 1.0, -1.0), "Admittance, damping: expected numbers of at least 0"),
-        (
-            lambda a: control.GravityCompensation(a, damping=-np.ones(3)),
-            "damping: expected numbers of at least",
-        ),
-    ],
-)
-def test_wrong_requests_are_refused(call: Any, said: str) -> None:
-    with pytest.raises(fa.InputError, match=said):
-        call(random_arm(1, 3, drives=False))

@@ -13,7 +13,6 @@ import forearm as fa
 from forearm.control.extrapolation import FirstOrder
 from forearm.control.path_length import PathLength, extrapolated
 from forearm.control.reference import default_motion
-from forearm.errors import InputError
 from forearm.kernels import compile
 from forearm.trajectories import MotionLimits, bang_bang
 
@@ -136,16 +135,3 @@ def test_feedback_is_added() -> None:
     sample = samples(motion, PERIOD)[0]
     aside = type(sample)(0, 0.0, sample.q + 0.01, sample.qd, None, sample.wanted, sample.ahead)
     assert (corrected.command(aside) < plain.command(aside)).all()
-
-
-def test_what_it_cannot_do_is_said() -> None:
-    arm, motion = moving_arm()
-    for every in (0, 2.5, True):
-        with pytest.raises(
-            InputError, match=f"path length, every: expected a whole number of at least 1, got {every}"
-        ):
-            PathLength(arm, motion, every=every)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="path length, order"):
-        PathLength(arm, motion, order=4)
-    with pytest.raises(InputError, match="plan one first"):
-        PathLength(arm, [1.0, 2.0])  # type: ignore[arg-type]

@@ -11,7 +11,6 @@ from forearm.control.bookkeeping import parts
 from forearm.control.loop import run
 from forearm.control.reference import default_motion
 from forearm.control.store import Store, Stored, computed_store, empty_store, met, practise
-from forearm.errors import InputError
 from forearm.kernels import compile
 
 ROUNDING = 1e-12
@@ -204,12 +203,3 @@ def test_a_motion_is_learnt_by_doing_it(name: str) -> None:
     assert (np.diff(errors) <= least).all(), errors
     assert errors[-1] < 4.0 * least
     assert len(store) > 50
-
-
-def test_what_cannot_be_is_refused() -> None:
-    arm, motion = moving_arm()
-    store = empty_store(arm, motion)
-    with pytest.raises(InputError, match="four arrays"):
-        store.learned(np.zeros((4, 3)), np.zeros((4, 3)), np.zeros((4, 3)), np.zeros((3, 3)))
-    with pytest.raises(InputError, match="it is for 3 joints"):
-        Stored(fa.load("puma560"), default_motion(fa.load("puma560")), store=store)

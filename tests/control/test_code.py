@@ -36,6 +36,7 @@ PYTHON: dict[str, Any] = {
 }
 HAND_LAWS = ("impedance", "operational_space", "admittance", "gravity_compensation")
 # The same formulas in another order; gains of some thousands multiply the errors and their rounding.
+pytestmark = pytest.mark.slow
 TOLERANCE = 1e-11
 
 
@@ -92,7 +93,6 @@ ARMS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("name", ARMS)
 @pytest.mark.sweep
@@ -115,7 +115,6 @@ def test_c_agrees_with_python_sample_by_sample(law: str, name: str, tmp_path: Pa
         assert not state.any()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.sweep
@@ -135,7 +134,6 @@ def test_every_language_agrees_with_python(law: str, language: str, tmp_path: Pa
         assert np.abs(made["voltage"] - expected).max() <= TOLERANCE * scale, sample.k
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("law", HAND_LAWS)
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.sweep(first=1)
@@ -154,7 +152,6 @@ def test_laws_of_the_hand_in_every_language(law: str, language: str, tmp_path: P
         assert np.abs(array - expected).max() <= TOLERANCE * max(1.0, np.abs(expected).max()), name
 
 
-@pytest.mark.slow
 def test_torques_come_out_where_motors_are_not_known(tmp_path: Path) -> None:
     arm = random_arm(5, 3, drives=False)
     source = controller_code(arm, "pd_gravity", name="servo", most=[3.0, 40.0, 1e6])
@@ -169,7 +166,6 @@ def test_torques_come_out_where_motors_are_not_known(tmp_path: Path) -> None:
         assert (np.abs(found[:2]) <= [3.0 + 1e-12, 40.0 + 1e-12]).all()
 
 
-@pytest.mark.slow
 def test_gains_can_be_set_at_run_time(tmp_path: Path) -> None:
     arm = fa.load("puma560")
     source = controller_code(arm, "pid_gravity", open_gains=True, name="servo", period=2e-3)
@@ -190,7 +186,6 @@ def test_gains_can_be_set_at_run_time(tmp_path: Path) -> None:
     assert np.array_equal(*states)
 
 
-@pytest.mark.slow
 def test_without_friction_the_model_has_none() -> None:
     arm = fa.load("puma560")
     text = controller_code(arm, "computed_torque", friction=False).text

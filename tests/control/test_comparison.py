@@ -39,7 +39,6 @@ def test_everything_suited_is_listed(chain: control.Comparison) -> None:
     assert chain.payload == 2.0
 
 
-@pytest.mark.slow
 def test_figures_are_those_of_single_runs(chain: control.Comparison) -> None:
     arm, motion = chain.arm, control.default_motion(chain.arm)
     for plant, names in (
@@ -52,7 +51,6 @@ def test_figures_are_those_of_single_runs(chain: control.Comparison) -> None:
         assert row.operations_per_second == pytest.approx(made.operations / PERIOD)
 
 
-@pytest.mark.slow
 def test_models_buy_tracking_with_operations(chain: control.Comparison) -> None:
     pd, gravity, exact = (chain[name] for name in ("PD", "PD + gravity", "computed torque"))
     assert pd.operations < gravity.operations < exact.operations
@@ -63,7 +61,6 @@ def test_models_buy_tracking_with_operations(chain: control.Comparison) -> None:
     assert all(row.ok for row in chain.rows)
 
 
-@pytest.mark.slow
 def test_control_in_the_hands_space_stands_beside_that_of_joints(chain: control.Comparison) -> None:
     joints, hand = chain["computed torque"], chain["operational space"]
     assert hand.hand_rms == pytest.approx(joints.hand_rms, rel=0.1), "the same poles, in another space"
@@ -137,7 +134,6 @@ def test_controllers_of_ones_own() -> None:
     assert row.rms > 0.1
 
 
-@pytest.mark.slow
 def test_a_lost_arm_is_a_row_that_says_so() -> None:
     arm = fa.load("chain3")
     (row,) = control.compare(arm, None, ["computed torque"], period=0.05, bandwidth=200.0).rows

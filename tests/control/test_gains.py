@@ -95,7 +95,6 @@ def test_sampling_rule_of_the_document() -> None:
     assert control.sampling_period(2.0 * math.pi * 5.0) == pytest.approx(1.0 / 100.0)
 
 
-@pytest.mark.slow
 def test_natural_frequencies_of_one_joint() -> None:
     assert control.natural_frequencies(block(), [0.3], [50.0])[0] == pytest.approx(
         math.sqrt(50.0 / MASS), rel=1e-12

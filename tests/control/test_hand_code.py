@@ -18,6 +18,7 @@ from forearm import Arm, control
 from forearm.control.code import controller_code
 from forearm.control.hand_laws import HAND_LAWS
 
+pytestmark = pytest.mark.slow
 AGREE = 1e-12  # of what the spring, the model and the motors make of a sample, the largest of them
 ARMS: dict[str, Callable[[], Arm]] = {
     "six joints": lambda: with_motors(random_arm(31, 6, prismatic=False, drives=False)),
@@ -50,16 +51,15 @@ def expected(arm: Arm, tau: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, flo
     return volts(arm, tau, qd), float(np.abs(volts(arm, np.sign(tau) * np.abs(tau).max(), qd)).max())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("law", "name"),
     [
         ("impedance", "four joints and friction"),
         ("impedance, whole", "three joints without motors"),
-        ("operational_space", "six joints"),
+        ("operational_space", "four joints and friction"),
         ("operational space with a posture", "four joints and friction"),
         ("admittance", "three joints without motors"),
-        ("gravity_compensation", "four joints and friction"),
+        ("gravity_compensation", "six joints"),
     ],
 )
 def test_c_agrees_with_python_sample_by_sample(law: str, name: str, tmp_path: Path) -> None:
@@ -85,7 +85,6 @@ def test_c_agrees_with_python_sample_by_sample(law: str, name: str, tmp_path: Pa
         assert not state.any()
 
 
-@pytest.mark.slow
 def test_the_text_says_what_it_is_and_counts_what_the_controller_does() -> None:
     arm = random_arm(33, 3, drives=False)
     source = controller_code(arm, "admittance", period=2e-3)

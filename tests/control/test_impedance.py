@@ -128,7 +128,6 @@ def test_numbers_that_are_given_cost_less_than_an_inertia_at_each_sample() -> No
     assert whole.operations == given.operations + 2 * (9 + 6 - 3), "9 products and 6 sums for 3 products"
 
 
-@pytest.mark.slow
 def test_gravity_compensation_stays_where_it_is_left() -> None:
     arm, q = control.without_friction(fa.load("puma560")), PUMA
     still = control.run(arm, control.GravityCompensation(arm), control.hold(0.0 * q, 0.5), q0=q)

@@ -103,7 +103,6 @@ def test_same_bits_as_simulate_with_the_same_controller() -> None:
     assert np.array_equal(made.qd, same.qd[::4])
 
 
-@pytest.mark.slow
 def test_computed_torque_makes_errors_free_of_each_other() -> None:
     arm = random_arm(3, drives=False)
     e0, errors = np.linspace(0.05, -0.08, arm.n), []
@@ -118,16 +117,6 @@ def test_computed_torque_makes_errors_free_of_each_other() -> None:
     ratios = np.array(errors[:-1]) / np.array(errors[1:])
     assert np.all((ratios > 1.8) & (ratios < 2.3)), "what is left is of first order in the period"
     assert errors[-1] < 1e-3
-
-
-@pytest.mark.slow
-def test_exact_models_track_the_better_the_shorter_the_period() -> None:
-    arm = random_arm(5, n=3, drives=False)
-    made = {
-        T: control.compare(arm, wave(arm), ["feed-forward"], period=T, payload=0.0).rows[0].rms
-        for T in (4e-3, 1e-3)
-    }
-    assert made[4e-3] / made[1e-3] == pytest.approx(4.0, rel=0.25)
 
 
 @pytest.mark.parametrize("delay", [0, 1])
@@ -166,7 +155,6 @@ def test_a_delayed_command_acts_a_period_later() -> None:
     assert np.array_equal(late.asked, now.asked)
 
 
-@pytest.mark.slow
 def test_voltages_make_the_torques_asked_for() -> None:
     arm = motor_arm()
     motion = control.smooth([0.0], [0.8], 0.5)
@@ -201,7 +189,6 @@ def test_a_converter_has_steps_bounds_and_its_own_period() -> None:
     assert short.rms > 10.0 * fine.rms
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("limit", "value"), [("max_voltage", 2.5), ("max_current", 1.6)])
 def test_limits_of_the_motors_are_told(limit: str, value: float) -> None:
     arm = motor_arm(**{limit: value})
@@ -219,16 +206,6 @@ def test_limits_of_the_motors_are_told(limit: str, value: float) -> None:
     assert limit != "max_current" or np.abs(made.tau).max() <= value * 4.0 * (1.0 + 1e-12)
 
 
-@pytest.mark.slow
-def test_torques_end_at_what_a_joint_has() -> None:
-    arm = beam(max_effort=5.5)
-    made = control.run(arm, control.ComputedTorque(arm), control.smooth([0.3], [1.9], 0.5))
-    assert np.abs(made.tau).max() == 5.5
-    assert np.array_equal(made.saturated, np.abs(made.asked) > 5.5)
-    assert made.saturated.any()
-
-
-@pytest.mark.slow
 def test_torques_end_there_under_voltages_too() -> None:
     """As in generated code: the torque is held to max_effort before a voltage is made of it."""
     arm, K = motor_arm().with_joint("way", max_effort=5.5), 4.0
@@ -297,16 +274,6 @@ def test_a_controller_that_loses_its_numbers_is_named(value: float, delay: int) 
 def test_a_torque_beyond_measure_is_still_a_number() -> None:
     made = control.run(fa.load("chain3"), Later(np.array([0.0, 1e200, 0.0])), control.hold([0.1] * 3, 0.1))
     assert made.message.startswith("diverged at t = 0.02 s")
-
-
-@pytest.mark.slow
-def test_the_plant_may_be_another_arm_than_the_controller_believes() -> None:
-    arm = fa.load("chain3")
-    light, heavy = (
-        control.run(arm, control.PD(arm), wave(arm), plant=p) for p in (arm, arm.with_payload(1.0))
-    )
-    assert heavy.rms > 1.2 * light.rms
-    assert heavy.plant.mass == pytest.approx(arm.mass + 1.0)
 
 
 def test_samples_instead_of_a_motion() -> None:
@@ -408,7 +375,6 @@ def test_a_current_at_its_limit_is_told() -> None:
     assert np.array_equal(made.saturated[:-1], current[:-1] >= 1.6)
 
 
-@pytest.mark.slow
 def test_a_joint_that_friction_holds_begins_when_it_should() -> None:
     arm = block(friction=fa.Friction(coulomb=(2.0, -2.0), viscous=0.5))
     made = control.run(arm, control.FeedForward(arm), control.smooth([0.0], [0.6], 0.5))

@@ -107,7 +107,6 @@ def test_what_the_posture_asks_for_does_not_move_the_hand() -> None:
     assert joints[2][3] < joints[1][3], "back from the limit"
 
 
-@pytest.mark.slow
 def test_redundant_joints_go_to_their_posture_while_the_hand_stays() -> None:
     arm = fa.load("panda")
     q = np.array([0.1, -0.5, 0.2, -2.0, 0.3, 1.6, 0.7])

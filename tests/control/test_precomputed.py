@@ -32,7 +32,6 @@ def test_pairs_are_pauls() -> None:
         assert np.abs(E - right_E).max() < ROUNDING * np.abs(right_E).max()
 
 
-@pytest.mark.slow
 def test_storage_is_waters_42_and_where_it_is() -> None:
     arm = fa.load("puma560").rigid()
     pairs = pairs_along(arm, default_motion(arm, 2.0), 0.1)
@@ -85,18 +84,6 @@ def test_errors_are_corrected_through_the_accelerations() -> None:
     assert difference == pytest.approx(-900.0e-6 * controller.pairs.D[0] @ np.ones(arm.n), rel=1e-6)
 
 
-def test_far_from_its_motion_it_is_wrong() -> None:
-    """Waters: once a large error develops, the pairs no longer fit; the equations themselves do."""
-    arm, motion = moving_arm()
-    controller = Precomputed(arm, motion, bandwidth=None)
-    q, qd, qdd = motion.at(0.4)
-    for aside, least, most in ((1e-3, 0.0, 0.02), (1.0, 0.05, np.inf)):
-        far = Sample(0, 0.4, q + aside, qd, None, (q + aside, qd, qdd), (q, qd, qdd))
-        right = compile(arm).inverse_dynamics(q + aside, qd, qdd)
-        error = np.abs(controller.command(far) - right).max() / np.abs(right).max()
-        assert least <= error <= most
-
-
 def test_friction_at_the_start_is_that_of_the_way_it_goes() -> None:
     """The PUMA's joints stand at first; pairs there have the friction of the motion that begins."""
     arm = fa.load("puma560")
@@ -137,7 +124,6 @@ def test_multilinear_is_exact_for_products_of_lines() -> None:
     assert alone == pytest.approx([7.0])
 
 
-@pytest.mark.slow
 def test_a_table_of_five_values_is_coarse_too() -> None:
     """Two joints: 15,625 points and still far off; its errors fall with the square of the
     distance between values.

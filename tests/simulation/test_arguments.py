@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from arms import posture, random_arm, speed
 from one_joint import block
 from simulation.making import SPELLING, spelt
 
@@ -109,23 +108,6 @@ def test_a_condition_may_be_yes_or_no(kind: Any, method: str) -> None:
         block(), [0.0], [1.0], 0.01, method=method, ending=Ending(until=lambda t, q, qd: t >= 0.0)
     )
     assert never.status is Status.END, "it was met from the start"
-
-
-@pytest.mark.slow
-def test_a_jam_under_way_is_told_from_numbers_that_grow() -> None:
-    arm = random_arm(7, 3)
-    u = np.random.default_rng(7).uniform(-40.0, 40.0, 3)
-    ends = []
-    for method in ("rk4", "dp45"):
-        run = fa.simulate(arm, posture(arm, 7), speed(arm, 7), 0.3, torque=u, method=method)
-        assert run.status is Status.JAMMED
-        assert "use a shorter step" not in run.message
-        ends.append(run.t[-1])
-    assert ends == pytest.approx([ends[0]] * len(ends), abs=1.1e-3)
-    assert ends[0] > 0.0
-    with np.errstate(all="ignore"):
-        fast = fa.simulate(arm, posture(arm, 7), [0.0, 1e200, 0.0], 0.1, torque=u, method="rk4")
-    assert fast.status is Status.DIVERGED
 
 
 def test_arguments_as_they_were_still_work_and_say_how_to_write_them() -> None:

@@ -21,7 +21,7 @@ from forearm.simulation import Accuracy, Schedule, Simulation
 Floats = NDArray[np.float64]
 K, D, GAP = 250.0, 3.3, 0.02  # N/m, N s/m, m
 MU = 1.0 / (1.0 / MASS + 1.0 / MOTOR_MASS)  # kg
-TIGHT = Accuracy(rtol=1e-11, atol=1e-13)
+TIGHT = Accuracy(1e-11, 1e-13)
 GAPPED = two_masses(stiffness=K, damping=D, half_gap=GAP)
 
 

@@ -62,7 +62,6 @@ def test_a_short_last_step_does_not_ask_the_controller_again(method: str) -> Non
     assert run.qd[-1, 0] * MASS == pytest.approx(0.005 * (1.0 + 6.0) + 0.0033 * 11.0, rel=1e-9)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", ["schedule", "function"])
 @pytest.mark.sweep
@@ -185,7 +184,6 @@ def test_absurd_counts_of_steps_are_refused() -> None:
         fa.simulate(block(), [0.0], [1.0], 1e19, sampling=Sampling(record=10**6))
 
 
-@pytest.mark.slow
 def test_many_can_be_interrupted() -> None:
     class Rung(Exception):
         pass

@@ -67,7 +67,6 @@ def test_the_order_of_asking_does_not_matter(kind: str, method: str) -> None:
     assert all(same(getattr(first, name), getattr(second, name)) for name in LATER)
 
 
-@pytest.mark.slow
 @KINDS
 def test_pickles_copies_and_files_hold_all(kind: str, method: str, tmp_path: Path) -> None:
     run = fa.simulate(ARM, *START, method=method, **WAYS[kind])
@@ -84,7 +83,6 @@ def test_pickles_copies_and_files_hold_all(kind: str, method: str, tmp_path: Pat
         assert (other.events, other.message, other.status) == (run.events, run.message, run.status)
 
 
-@pytest.mark.slow
 def test_what_the_caller_does_afterwards_changes_nothing() -> None:
     torque, asked = U.copy(), []
 

@@ -24,7 +24,7 @@ from forearm.simulation.machine import simulator_of
 from forearm.simulation.start import loaded
 
 Floats = NDArray[np.float64]
-TRUTH: dict[str, Any] = {"method": "dp87", "accuracy": Accuracy(rtol=1e-12, atol=1e-13)}
+TRUTH: dict[str, Any] = {"method": "dp87", "accuracy": Accuracy(1e-12, 1e-13)}
 LEAST = {"rk3": 2.8, "rk4": 3.6, "gill": 3.6}
 # Errors depend on where within a step things happen: several lengths of it, and their mean.
 LENGTHS = (1.0, 1.1, 1.2, 1.32)

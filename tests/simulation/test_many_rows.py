@@ -132,7 +132,6 @@ def test_figures_are_those_of_recorded_samples() -> None:
         assert figures["energy"][k] >= figures["work"][k] + figures["copper_loss"][k] - 1e-9
 
 
-@pytest.mark.slow
 def test_work_is_what_energy_gains() -> None:
     """Nothing brakes this arm: kinetic and potential energy grow by the work of the motors."""
     bare = random_arm(3, 3, "modified", drives=False)

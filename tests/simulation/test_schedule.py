@@ -332,7 +332,6 @@ def test_files_that_are_none(arm: fa.Arm, tmp_path: Path) -> None:
     assert not os.listdir(tmp_path)
 
 
-@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     data=st.one_of(

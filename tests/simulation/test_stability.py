@@ -53,8 +53,8 @@ def test_limits_are_those_of_the_methods(method: str, limit: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["rk3", "rk4"])
-def test_long_steps_are_told_and_short_ones_are_right(method: str) -> None:
+def test_long_steps_are_told_and_short_ones_are_right() -> None:
+    method = "rk3"
     arm, q = braked(0.3).replace(gravity=(0.0, 0.0, 0.0)), np.full(6, 0.3)
     torque = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.4])
     most = longest_step(method, fastest_decay(coordinates_of(arm), False, q)[0])
@@ -64,7 +64,7 @@ def test_long_steps_are_told_and_short_ones_are_right(method: str) -> None:
         warnings.simplefilter("error")
         steps = fa.simulate(arm, q, np.zeros(6), 0.2, torque=torque, method=method, step=0.5 * most)
         followed = fa.simulate(
-            arm, q, np.zeros(6), 0.2, torque=torque, method="radau", accuracy=Accuracy(rtol=1e-9, atol=1e-12)
+            arm, q, np.zeros(6), 0.2, torque=torque, method="radau", accuracy=Accuracy(1e-9, 1e-12)
         )
     assert np.allclose(steps.q[-1], followed.q[-1], atol=1e-4)
     assert steps.qd[-1, 5] == pytest.approx(1.0, rel=0.01)  # (0.4 - 0.1) / 0.3
@@ -79,7 +79,6 @@ def boom() -> fa.Arm:
     return arm.with_joint("joint1", friction=fa.Friction(viscous=1500.0))
 
 
-@pytest.mark.slow
 def test_steps_that_become_too_long_on_the_way_are_told_at_the_end() -> None:
     arm, out, inwards = boom(), np.array([0.0, 1.0]), np.array([0.0, -5.0])
     assert fastest_decay(coordinates_of(arm), False, out)[0] == pytest.approx(1500.0)

@@ -24,7 +24,7 @@ METHODS = pytest.mark.parametrize("method", ["dp45", "radau"])
 V, N, KT, R, L = 7.0, 9.0, 0.12, 1.5, 0.03
 K, T = N * KT, L / R  # N m / A of the joint; s
 LOCKED = fa.Friction(coulomb=(1e4, -1e4))  # more than any torque here
-TIGHT: dict[str, Any] = {"accuracy": Accuracy(rtol=1e-9, atol=1e-12)}
+TIGHT: dict[str, Any] = {"accuracy": Accuracy(1e-9, 1e-12)}
 # Errors of single steps, each within rtol, add up over some hundred of them.
 ADDED_UP = 1e-7
 
@@ -38,7 +38,6 @@ def current(run: Simulation) -> Floats:
     return run.tau[:, 0] / K
 
 
-@pytest.mark.slow
 @METHODS
 def test_a_free_block_is_a_linear_system(method: str) -> None:
     """m qd' = K i and L i' = V - R i - K qd, by the eigenvalues of its matrix."""
@@ -106,7 +105,6 @@ def test_a_motor_that_runs_up_leaves_its_limit(method: str) -> None:
     assert books(run) <= ADDED_UP
 
 
-@pytest.mark.slow
 def test_the_limit_of_voltage_holds() -> None:
     arm = block(motor=motor(max_voltage=4.0), friction=LOCKED)
     run = fa.simulate(arm, [0.0], [0.0], 20 * T, voltage=[V], method="dp45", **TIGHT)
@@ -115,7 +113,6 @@ def test_the_limit_of_voltage_holds() -> None:
     assert (run.voltage == V).all()
 
 
-@pytest.mark.slow
 @METHODS
 def test_a_block_breaks_loose_when_the_current_has_come(method: str) -> None:
     arm = block(motor=motor(), friction=fa.Friction(coulomb=(2.0, -3.0)))
@@ -144,7 +141,7 @@ def test_arms_with_all_that_drives_have_keep_their_books(seed: int) -> None:
             0.05,
             voltage=volts,
             method="dp45",
-            accuracy=Accuracy(rtol=1e-8, atol=1e-10),
+            accuracy=Accuracy(1e-8, 1e-10),
         )
         assert run.ok, run.message
         assert books(run) <= 1e-6
@@ -211,7 +208,7 @@ def test_joints_that_stand_stand_exactly_under_an_implicit_method_too(seed: int)
     u = np.random.default_rng(seed).uniform(-20.0, 20.0, 3)
     start = posture(arm, seed), speed(arm, seed), 0.3
     run, other = (
-        fa.simulate(arm, *start, voltage=u, method=m, accuracy=Accuracy(rtol=1e-7, atol=1e-9))
+        fa.simulate(arm, *start, voltage=u, method=m, accuracy=Accuracy(1e-7, 1e-9))
         for m in ("radau", "dp45")
     )
     assert [(e.kind, e.joint) for e in run.events] == [(e.kind, e.joint) for e in other.events]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pytest
 from control.elastic_arms import LINES, POINTS, elastic_block, elastic_chain, elastic_panda, snap_motion
 from one_joint import beam
-from scipy.interpolate import CubicSpline
-from scipy.optimize import brentq
 
 import forearm as fa
 from forearm import control
@@ -21,6 +21,8 @@ from forearm.control.linear_arm import linear_arm
 from forearm.simulation.machine import simulator_of
 from forearm.simulation.start import loaded
 
+interpolate: Any = import_module("scipy.interpolate")
+optimize: Any = import_module("scipy.optimize")
 POSTURE = np.array([0.3, -0.5, 0.7])
 WAY = np.array([0.9, -0.8, 1.1])
 ON_MOTORS = control.Sensors(side="motor")
@@ -79,8 +81,9 @@ def test_the_law_is_that_of_the_formula() -> None:
     told = Sample(0, 0.0, theta, thetad, None, (q, qd, qdd), (q, qd, qdd), motor=(theta, thetad))
     held = fa.dynamics.gravity(arm.rigid(), q)
     x, y = (np.array([*(-v for v in side[::-1]), 0.0, *side]) for side in zip(*POINTS, strict=True))
-    spline = CubicSpline(x, y, bc_type="natural")
-    bent = np.array([held[0] / 950.0, brentq(lambda e: spline(e) - held[1], x[0], x[-1]), held[2] / 58.0])
+    spline = interpolate.CubicSpline(x, y, bc_type="natural")
+    second = optimize.brentq(lambda e: spline(e) - held[1], x[0], x[-1])
+    bent = np.array([held[0] / 950.0, second, held[2] / 58.0])
     own = control.joint_inertias(arm)
     tau = held + own * (81.0 * (q + bent - theta) + 18.0 * (qd - thetad))
     assert controller.command(told) == pytest.approx(tau, rel=1e-9)
@@ -89,9 +92,9 @@ def test_the_law_is_that_of_the_formula() -> None:
         def gravity(self, q: np.ndarray) -> np.ndarray:
             return fa.dynamics.gravity(arm.rigid(), q)
 
-    x = HandInputs(q=theta, qd=thetad, q_wanted=q, qd_wanted=qd, kp=81.0 * own, kd=18.0 * own)
+    told_too = HandInputs(q=theta, qd=thetad, q_wanted=q, qd_wanted=qd, kp=81.0 * own, kd=18.0 * own)
     springs = tuple(joint.elasticity for joint in arm.joints)
-    assert motor_pd(x, Numbers(), springs).astype(float) == pytest.approx(tau, rel=1e-9)  # type: ignore[arg-type]
+    assert motor_pd(told_too, Numbers(), springs).astype(float) == pytest.approx(tau, rel=1e-9)  # type: ignore[arg-type]
     assert controller.operations > 5 * 3
 
 

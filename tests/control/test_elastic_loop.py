@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -195,7 +196,8 @@ def test_feedback_of_links_needs_damping_in_the_spring() -> None:
     B, w, K, T = 0.4, 25.0, 2e4, 2.5e-4
     kp, kd = w * w * (MASS + B), 2.0 * w * (MASS + B)
     edge = kd * MASS * B / (MASS + B) ** 2
-    for share, sides in ((0.9, ("link", "motor")), (1.15, ("link",))):
+    cases: list[tuple[float, list[Any]]] = [(0.9, ["link", "motor"]), (1.15, ["link"])]
+    for share, sides in cases:
         D = share * edge
         arm = elastic_block(B, stiffness=K, damping=D)
         rates = {}

@@ -311,7 +311,8 @@ def test_samples_instead_of_a_motion() -> None:
 )
 def test_mistakes_are_said(change: dict[str, object], text: str) -> None:
     def attempted(**given: Any) -> None:
-        made = {name: control.Actuators(**x) if isinstance(x, dict) else x for name, x in given.items()}
+        made: dict[str, Any] = {}
+        made |= {name: control.Actuators(**x) if isinstance(x, dict) else x for name, x in given.items()}
         control.run(fa.load("chain3"), made.pop("controller"), made.pop("motion"), **made)
 
     with pytest.raises(fa.ForearmError, match=text):

@@ -28,6 +28,7 @@ from forearm.control.tables import full_tables, table_error
 ARM, MOTION = moving_arm()
 BARE = random_arm(1, 3, drives=False)
 CHAIN, PUMA = fa.load("chain3"), fa.load("puma560")
+NO_ARM: Any = "puma560"
 ONES, ZEROS = np.ones(3), np.zeros((2, 3))
 
 
@@ -58,9 +59,9 @@ REFUSED: list[tuple[Any, str]] = [
     (lambda: AccelerationServo(PUMA, MOTION), "motion: 'puma560' has 6 joints"),
     (lambda: FirstOrder(ARM, MOTION, slopes="pair"), "did you mean 'pairs'"),
     (lambda: fitted_slopes(np.zeros((1, 3)), np.zeros((1, 2))), "m at least 2"),
-    (lambda: PathLength(ARM, MOTION, every=2.5), "every: expected a whole number of at least 1"),
+    (lambda: PathLength(ARM, MOTION, every=2.5), "every: expected a whole number of at least 1"),  # type: ignore[arg-type]
     (lambda: PathLength(ARM, MOTION, order=4), "path length, order"),
-    (lambda: PathLength(ARM, [1.0, 2.0]), "plan one first"),
+    (lambda: PathLength(ARM, [1.0, 2.0]), "plan one first"),  # type: ignore[arg-type]
     (lambda: Precomputed(ARM, MOTION, interval=1e-9), "more than 1000000 samples"),
     (lambda: at_speeds(ARM, MOTION, [1.0, 0.5]), "increasing numbers"),
     (lambda: at_speeds(ARM, MOTION, np.linspace(0.5, 1.0, 1000), phases=100_000), "use fewer"),
@@ -87,7 +88,7 @@ REFUSED: list[tuple[Any, str]] = [
     (lambda: control.OperationalSpace(BARE, axes=["x", "w"]), "axes: expected some of x, y, z, rx, ry,"),
     (lambda: control.hand_inertia(BARE, ONES, axes=["x", "x"]), "axes: expected some of"),
     (lambda: control.OperationalSpace(BARE, near=0.0), "near"),
-    (lambda: control.OperationalSpace("panda"), "expected an Arm with joints that move"),
+    (lambda: control.OperationalSpace(NO_ARM), "expected an Arm with joints that move"),
     (lambda: control.Impedance(BARE, [1.0, 2.0]), "stiffness: expected 3 numbers or a matrix"),
     (lambda: control.Impedance(BARE, np.eye(3, k=1)), "expected finite numbers, or a symmetric"),
     (lambda: control.Impedance(BARE, 1.0, [1.0, -2.0, 1.0]), "damping: expected numbers or eigenv"),
@@ -101,16 +102,16 @@ REFUSED: list[tuple[Any, str]] = [
     (lambda: controller_code(BARE, "impedance", gains=Gains(ONES, ONES, ONES)), "only joint-space"),
     (lambda: controller_code(BARE, most=[1.0, 0.0, 1.0]), "most: expected 3 torques above 0"),
     (lambda: controller_code(BARE, "pid_gravity", period=0.0), "period"),
-    (lambda: controller_code("puma560"), "controller: expected an Arm"),
+    (lambda: controller_code(NO_ARM), "controller: expected an Arm"),
     (lambda: controller_code(BARE, control.GravityCompensation(CHAIN)), "made for 'chain3', not"),
-    (lambda: controller_code(BARE, control.PD(BARE)), "expected the name of a law, or a controller"),
+    (lambda: controller_code(BARE, control.PD(BARE)), "expected the name of a law, or a controller"),  # type: ignore[arg-type]
     (lambda: rolled_out("pd", ONES[:2]), r"q: 'chain3' has 3 joints, expected shape .* got \(2,\)"),
     (lambda: rolled_out("pd", ZEROS, ZEROS, ONES), r"qdd: expected the shape of q, \(2, 3\), got"),
     (lambda: rolled_out("pd_gravty", ZEROS), r"rollout_controller, law: .*pd_gravity"),
     # comparisons
     (lambda: control.compare(CHAIN, None, "PD"), "expected a list of names or controllers, got "),
     (
-        lambda: control.compare(CHAIN, None, [rolled_out]),
+        lambda: control.compare(CHAIN, None, [rolled_out]),  # type: ignore[list-item]
         r"^controllers: expected a controller, with name, .* A plain function drives fa\.simulate_many\.$",
     ),
     (lambda: control.compare(CHAIN, None, ["PI"]), "PID"),

@@ -48,8 +48,11 @@ def references() -> tuple[np.ndarray, np.ndarray]:
     """Value references of inputs and positions."""
     about = made(rubbing(), version=3, platforms=tuple(possible(3)))[2]
     places = {v.name: v.valueReference for v in about.modelVariables}
-    inputs, outputs = whole(3).inputs, joint_names(whole(3), "q")
-    return tuple(np.array([places[name] for name in names], dtype=np.uint32) for names in (inputs, outputs))
+    inputs, outputs = (
+        np.array([places[name] for name in names], dtype=np.uint32)
+        for names in (whole(3).inputs, joint_names(whole(3), "q"))
+    )
+    return inputs, outputs
 
 
 def expected() -> np.ndarray:

@@ -89,6 +89,7 @@ def test_a_damaged_checkpoint_and_one_of_another_moment_are_refused() -> None:
     fields = {f: getattr(first, f) for f in first.__dataclass_fields__}
     names = ("q", "qd", "friction_sign", "is_free", "t", "origin", "done", "step")
     wrongs = (np.zeros((1, 5)), np.array([[math.nan]]), "x", [["x"]], None)
+    damage: list[tuple[str, Any, str]]
     damage = [(name, wrong, "simulate, continued: ") for name in names for wrong in wrongs]
     moments = {"t": 0.2, "q": [[0.5]], "qd": [[0.3]], "origin": 1.0, "done": 99}
     damage += [(name, x, "is damaged; simulate from the start again") for name, x in moments.items()]
@@ -113,7 +114,7 @@ def test_a_checkpoint_in_the_words_of_an_earlier_release_is_gone_on_with() -> No
 
 
 def test_only_what_goes_on_is_joined() -> None:
-    push = {"torque": [2.0]}
+    push: dict[str, Any] = {"torque": [2.0]}
     first = fa.simulate(block(), [0.0], [1.0], 0.1, **push)
     second = fa.simulate(block(), [0.0], [0.0], 0.1, continued=first, **push)
     both = joined(first, second)

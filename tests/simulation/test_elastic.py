@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,6 @@ from typing import Any
 import mujoco
 import numpy as np
 import pytest
-import scipy.interpolate
-import scipy.linalg
 from arms import posture, random_arm, speed
 from drives.making import loaded_arm
 from dynamics.cases import simple_drives
@@ -28,6 +27,8 @@ from sweeps import long
 import forearm as fa
 from forearm.simulation import Accuracy, joined, load_simulation
 
+interpolate: Any = import_module("scipy.interpolate")
+linalg: Any = import_module("scipy.linalg")
 Floats = NDArray[np.float64]
 K, D = 250.0, 1.9  # N/m, N s/m
 MU = 1.0 / (1.0 / MASS + 1.0 / MOTOR_MASS)  # kg: what swings if both masses are free
@@ -127,7 +128,7 @@ def test_winding_rotor_spring_and_link_are_a_linear_system(method: str) -> None:
     # x' = A x + b with b' = 0, as one matrix
     whole = np.zeros((6, 6))
     whole[:5, :5], whole[:5, 5] = A, push
-    truth = np.array([scipy.linalg.expm(whole * t) @ [*start, 1.0] for t in run.t[::40]])[:, :5]
+    truth = np.array([linalg.expm(whole * t) @ [*start, 1.0] for t in run.t[::40]])[:, :5]
     found = np.hstack([run.q, run.qd, run.drives["motor_q"], run.drives["motor_qd"], run.drives["current"]])[
         ::40
     ]
@@ -230,7 +231,7 @@ def test_the_period_of_a_swing_on_a_curve(interpolation: Any, method: str) -> No
     """
     points = ((0.011, 2.1), (0.019, 4.8), (0.034, 11.3))
     x, y = (np.array([*(-v for v in side[::-1]), 0.0, *side]) for side in zip(*points, strict=True))
-    spline = scipy.interpolate.CubicSpline(x, y, bc_type="natural")
+    spline = interpolate.CubicSpline(x, y, bc_type="natural")
     bent = spline if interpolation == "spline" else lambda e: np.interp(e, x, y)
     step = 1e-7
     slope = float(bent(np.array([x[-1]]))[0] - bent(np.array([x[-1] - step]))[0]) / step

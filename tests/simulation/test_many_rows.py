@@ -49,13 +49,13 @@ def test_rows_are_arms_by_themselves(
     arm: fa.Arm, row: int, drive: str, u: Any, given: dict[str, Any], steps: float
 ) -> None:
     how: dict[str, Any] = {"step": STEP, "effort_limits": arm is LIMITED}
+    own: dict[str, Any] = {drive: u if isinstance(u, fa.Schedule) else u[row]}
     figures = ["peak_torque"] if steps == STEPS else []
     many = fa.simulate_many(
         arm, Q0, QD0, STEP * steps, parameters=given, summaries=figures, **how, **{drive: u}
     )
     alone = row_arm(arm, row_of(given, row)) if given else arm
-    own = u if isinstance(u, fa.Schedule) else u[row]
-    one = fa.simulate(alone, Q0[row], QD0[row], STEP * steps, method="rk4", **how, **{drive: own})
+    one = fa.simulate(alone, Q0[row], QD0[row], STEP * steps, method="rk4", **how, **own)
     assert one.t[-1] == pytest.approx(steps * STEP, rel=1e-12)
     assert np.allclose(many.q[row], one.q[-1], rtol=0.0, atol=1e-10)
     assert np.allclose(many.qd[row], one.qd[-1], rtol=0.0, atol=1e-9)

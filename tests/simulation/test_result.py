@@ -8,7 +8,6 @@ import json
 import pickle
 import re
 from html.parser import HTMLParser
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -142,24 +141,6 @@ def test_plot_has_every_panel_and_joint(name: str, tmp_path: Path) -> None:
     assert axes[3].get_ylabel() == ("torque or force\nN m or N" if name == "stanford" else "torque\nN m")
     with pytest.raises(InputError, match="a picture ends in"):
         simulation.plot(tmp_path / "a.txt")
-
-
-@pytest.mark.slow
-def test_plot_without_extras_and_with_odd_names() -> None:
-    pytest.importorskip("matplotlib")
-    tree = fa.load("chain2").tree
-    names = ["_$x^$", "<b>" + "long" * 30]
-    odd = fa.load("chain2").replace(
-        tree=tuple(dataclasses.replace(j, name=n) for j, n in zip(tree, names, strict=True))
-    )
-    figure = sines(odd, voltage=None, energy={}, lost={}, events=(), message="$\\oops$").plot()
-    assert len(figure.get_axes()) == 3
-    figure.savefig(BytesIO())
-    (legend,) = figure.legends
-    assert [t.get_text() for t in legend.get_texts()][1:] == [
-        "\u200b_\\$x^\\$",
-        "<b>longlongl...nglonglonglong",
-    ]
 
 
 @pytest.mark.slow

@@ -28,8 +28,7 @@ from forearm.control.controllers.feedforward import FeedForwardPD
 from forearm.control.controllers.pd import PD
 from forearm.control.loop import run
 from forearm.control.reference import Held, default_motion
-from forearm.control.sensors import Encoder, Sensors, exact_accelerations
-from forearm.errors import InputError, NameNotFound
+from forearm.control.sensors import Sensors, exact_accelerations
 from forearm.kernels import compile
 from forearm.kinematics.poses import body_poses
 
@@ -44,7 +43,7 @@ def state(arm: fa.Arm, seed: int, count: int = 12) -> tuple[Array, Array, Array]
     return posture(arm, seed, count), qd, qdd
 
 
-@pytest.mark.parametrize("arm", [*every_kind(3), *every_kind(8, 5)], ids=lambda a: a.name)
+@pytest.mark.parametrize("arm", every_kind(3), ids=lambda a: a.name)
 def test_accelerations_are_recovered(arm: fa.Arm) -> None:
     """Chains, trees and mimicking joints, turning and sliding, whatever q, qd and the free fall are."""
     sets = accelerometers(arm, lever=0.07)
@@ -72,14 +71,6 @@ def test_readings_are_second_differences_of_places(arm: fa.Arm) -> None:
         assert reading == pytest.approx(T[3, :3, :3].T @ acceleration @ one.along, abs=SECOND * 100.0)
 
 
-def test_a_still_arm_reads_free_fall_and_no_acceleration() -> None:
-    arm, _ = moving_arm(4)
-    sets, rest = accelerometers(arm), np.zeros(4)
-    q = posture(arm, 1)
-    assert np.abs(sets.read(q, rest, rest)).max() > 1.0
-    assert np.abs(sets.seen(q, rest, rest)).max() < ROUNDING * 100.0
-
-
 def test_turning_joints_need_no_coordinates() -> None:
     arm = next(a for a in every_kind(3) if all(j.kind == "revolute" for j in a.joints))
     sets = accelerometers(arm)
@@ -88,7 +79,7 @@ def test_turning_joints_need_no_coordinates() -> None:
     assert np.array_equal(sets.accelerations(readings, q), sets.accelerations(readings, q + 1.0))
 
 
-@pytest.mark.parametrize("arm", every_kind(7)[:4], ids=lambda a: a.name)
+@pytest.mark.parametrize("arm", every_kind(7)[:2], ids=lambda a: a.name)
 def test_rounded_readings_keep_their_bound(arm: fa.Arm) -> None:
     sets = accelerometers(arm, lever=0.1, step=1e-3)
     q, qd, qdd = state(arm, 3, 300)
@@ -106,20 +97,7 @@ def test_conversion_costs() -> None:
     assert len(accelerometers(arm).each) == 5 * 8 + 3
 
 
-def test_wrong_readings_are_refused() -> None:
-    arm, _ = moving_arm()
-    sets = accelerometers(arm)
-    with pytest.raises(InputError, match="readings: expected shape"):
-        sets.accelerations(np.zeros(4), np.zeros(3))
-    with pytest.raises(InputError, match="qd: expected a number"):
-        sets.read(np.zeros((4, 3)), np.zeros((2, 3)), np.zeros(3))
-    with pytest.raises(InputError, match="lever: must be above 0"):
-        accelerometers(arm, lever=0.0)
-    assert np.isnan(sets.seen(np.full(3, np.nan), np.zeros(3), np.zeros(3))).any()
-
-
-@pytest.mark.sweep(first=5)
-@pytest.mark.slow
+@pytest.mark.sweep(first=3)
 @pytest.mark.parametrize("arm", [a.rigid() for a in every_kind(2)], ids=lambda a: a.name)
 def test_inertias_let_accelerations_settle(arm: fa.Arm) -> None:
     M = compile(arm).inertia_matrix(posture(arm, 2, 20))
@@ -188,27 +166,6 @@ def test_it_knows_loads_that_no_model_told_it_of() -> None:
     assert servo_run("accelerometers", loaded) < 0.2 * computed
 
 
-@pytest.mark.long
-def test_differences_of_coarse_encoders_shake_it() -> None:
-    """16 bits a turn at 1 ms: steps of 96 rad/s^2, as Waters fears. Places still follow:
-    errors of differences cancel.
-    """
-    arm, motion = moving_arm()
-
-    def shaken(seen_by: str, bits: int) -> tuple[float, float]:
-        sensors = Sensors(encoder=Encoder(bits=bits), accelerometers=accelerometers(arm).seen)
-        made = run(arm, AccelerationServo(arm, motion, seen_by=seen_by), motion, sensors=sensors)
-        error = np.diff(made.qd - made.wanted[1], axis=0) / made.period
-        return made.rms, float(np.sqrt(np.mean(error**2)))
-
-    (good, smooth), (coarse, rough), (fine, calm) = (
-        shaken(*how) for how in (("accelerometers", 16), ("encoders", 16), ("encoders", 29))
-    )
-    assert rough > 50.0 * smooth
-    assert calm < 2.0 * smooth
-    assert max(good, coarse, fine) < 2.0 * min(good, coarse, fine)
-
-
 def test_operations_are_counted() -> None:
     arm = fa.load("stanford").rigid()
     motion = fa.trajectories.bang_bang(
@@ -228,28 +185,12 @@ def test_joints_that_share_their_inertia_are_servoed_together() -> None:
     slowly for any feedback.
     """
     arm = fa.load("panda")
-    motion = default_motion(arm)
-    servo = AccelerationServo(arm, motion)
+    servo = AccelerationServo(arm, default_motion(arm, 0.5), bandwidth=None)
     assert servo.coupled
-    assert not AccelerationServo(fa.load("puma560"), default_motion(fa.load("puma560"))).coupled
-    made = run(arm, servo, motion, sensors=Sensors(accelerometers=exact_accelerations))
-    assert made.rms < 0.02
-
-
-def test_what_it_cannot_do_is_said() -> None:
-    arm, motion = moving_arm()
-    with pytest.raises(InputError, match="no accelerations were measured"):
-        AccelerationServo(arm, motion).command(samples(motion, 1e-3)[0])
-    with pytest.raises(NameNotFound, match="did you mean 'tachometers'"):
-        AccelerationServo(arm, motion, seen_by="tachometer")
-    with pytest.raises(InputError, match="gain"):
-        AccelerationServo(arm, motion, gain=2.5)
-    with pytest.raises(InputError, match="gain"):
-        AccelerationServo(arm, motion, gain=1.1, delay=1)
-    with pytest.raises(InputError, match="delay, in periods: expected a whole number from 0 to 1"):
-        AccelerationServo(arm, motion, delay=2)
-    with pytest.raises(InputError, match="motion: 'puma560' has 6 joints"):
-        AccelerationServo(fa.load("puma560"), motion)
+    M = compile(arm).inertia_matrix(default_motion(arm).at(np.linspace(0.0, 2.0, 9))[0])
+    assert slowest_share(M, settling_matrix(M)) > 5.0 * slowest_share(M, np.diag(settling_inertias(M)))
+    chain = fa.load("chain3")
+    assert not AccelerationServo(chain, default_motion(chain)).coupled
 
 
 @pytest.mark.parametrize("seen_by", ["accelerometers", "tachometers", "encoders"])
@@ -304,16 +245,15 @@ def test_a_delay_does_not_shake_it() -> None:
     """With a gain of 1 a period of delay puts the poles on the unit circle:
     torques were nine times those needed.
     """
-    arm = fa.load("puma560")
-    names = ["computed torque", "acceleration servo", "acceleration servo, seen by encoders"]
-    computed, *servos = compare(arm, None, names, actuators=Actuators(delay=1)).rows
+    arm = fa.load("chain3")
+    names = ["computed torque", "acceleration servo, seen by encoders"]
+    computed, *servos = compare(arm, default_motion(arm, 1.0), names, actuators=Actuators(delay=1)).rows
     for servo in servos:
         assert servo.torque_rms < 1.05 * computed.torque_rms
         assert servo.loaded_hand_rms < 0.2 * computed.loaded_hand_rms
 
 
-@pytest.mark.parametrize("gain", [0.3, 1.0, 1.9])
-@pytest.mark.parametrize("period", [1e-3, 1e-2])
+@pytest.mark.parametrize(("gain", "period"), [(0.3, 1e-3), (1.0, 1e-2), (1.9, 1e-2)])
 def test_feedback_keeps_to_a_quarter_of_the_rate_of_settling(gain: float, period: float) -> None:
     arm, motion = moving_arm()
     servo = AccelerationServo(arm, motion, gain=gain, period=period, bandwidth=1e6)
@@ -335,18 +275,3 @@ def test_a_comparison_tells_it_period_and_delay() -> None:
         for how in ({}, {"period": 5e-3}, {"actuators": Actuators(delay=1)})
     )
     assert slow.stiffness < late.stiffness <= fast.stiffness == 1.0
-
-
-@pytest.mark.long
-def test_bits_of_the_sensors_show_in_a_comparison() -> None:
-    """Waters IV: coarse encoders shake forces that accelerometers of 2^-10 g leave alone."""
-    arm = fa.load("puma560-dhanaraj6")
-    sensors = Sensors(encoder=Encoder(bits=12), accelerometers=accelerometers(arm, 0.1, 0.01).seen)
-    names = [
-        "acceleration servo",
-        "acceleration servo, seen by tachometers",
-        "acceleration servo, seen by encoders",
-    ]
-    exact, coarse = (compare(arm, None, names, payload=0.0, sensors=s) for s in (None, sensors))
-    assert coarse[names[2]].torque_rms > 5.0 * coarse[names[0]].torque_rms > 5.0 * exact[names[0]].torque_rms
-    assert coarse[names[1]].torque_rms < 2.0 * exact[names[1]].torque_rms, "tachometers are exact here"

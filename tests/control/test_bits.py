@@ -7,7 +7,6 @@ import pytest
 from control.samples import moving_arm
 
 from forearm.control.bits import bits_needed, bits_of, rounded, seen
-from forearm.errors import InputError
 
 BITS = (8, 12, 16)
 
@@ -74,15 +73,3 @@ def test_differences_need_what_waters_says() -> None:
     few = seen(motion, position_bits=7, velocity_bits=7).worst
     assert few["tachometers"] > 1.0
     assert few["encoders"] > 1000.0
-
-
-def test_what_cannot_be_is_refused() -> None:
-    _, motion = moving_arm()
-    with pytest.raises(InputError, match="bits_needed, period: must be above 0"):
-        bits_needed(period=0.0)
-    with pytest.raises(InputError, match="more than 1000000 samples"):
-        seen(motion, period=1e-9)
-    with pytest.raises(InputError, match="expected at least 3"):
-        seen(motion, period=motion.duration)
-    with pytest.raises(InputError, match="bits"):
-        seen(motion, position_bits=0)

@@ -5,7 +5,6 @@ and that they say what they must.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -34,13 +33,12 @@ def test_everything_suited_is_listed(chain: control.Comparison) -> None:
         "computed torque, counterbalanced",
     } <= set(names)
     assert set(names) <= set(CLASSICAL) | set(OTHERS) | set(IN_HAND_SPACE)
-    assert set(IN_HAND_SPACE) <= set(names)
+    assert set(IN_HAND_SPACE) | set(OTHERS) <= set(names)
     assert not any("no friction" in name for name in names), "there is none to leave out"
     assert chain.duration == pytest.approx(2.0)
     assert chain.payload == 2.0
 
 
-@pytest.mark.slow
 def test_figures_are_those_of_single_runs(chain: control.Comparison) -> None:
     arm, motion = chain.arm, control.default_motion(chain.arm)
     for plant, names in (
@@ -53,7 +51,6 @@ def test_figures_are_those_of_single_runs(chain: control.Comparison) -> None:
         assert row.operations_per_second == pytest.approx(made.operations / PERIOD)
 
 
-@pytest.mark.slow
 def test_models_buy_tracking_with_operations(chain: control.Comparison) -> None:
     pd, gravity, exact = (chain[name] for name in ("PD", "PD + gravity", "computed torque"))
     assert pd.operations < gravity.operations < exact.operations
@@ -64,7 +61,6 @@ def test_models_buy_tracking_with_operations(chain: control.Comparison) -> None:
     assert all(row.ok for row in chain.rows)
 
 
-@pytest.mark.slow
 def test_control_in_the_hands_space_stands_beside_that_of_joints(chain: control.Comparison) -> None:
     joints, hand = chain["computed torque"], chain["operational space"]
     assert hand.hand_rms == pytest.approx(joints.hand_rms, rel=0.1), "the same poles, in another space"
@@ -112,19 +108,7 @@ def test_friction_left_out_of_the_model_is_listed_for_an_arm_that_has_some() -> 
     arm = fa.load("chain3")
     with pytest.raises(fa.NameNotFound, match="no friction"):
         control.compare(arm, None, ["computed torque, no friction"])
-    rough = arm.replace(
-        tree=tuple(
-            fa.Joint(
-                name=j.name,
-                kind=j.kind,
-                parent=j.parent,
-                child=j.child,
-                placement=j.placement,
-                friction=fa.Friction(coulomb=(0.3, -0.3)),
-            )
-            for j in arm.tree
-        )
-    )
+    rough = arm.with_drives(friction=fa.Friction(coulomb=(0.3, -0.3)))
     with_it, without = control.compare(
         rough, None, ["computed torque", "computed torque, no friction"], period=PERIOD, payload=0.0
     ).rows
@@ -133,9 +117,8 @@ def test_friction_left_out_of_the_model_is_listed_for_an_arm_that_has_some() -> 
 
 
 @pytest.mark.slow
-def test_controllers_of_ones_own_and_mistakes() -> None:
+def test_controllers_of_ones_own() -> None:
     arm = fa.load("chain3")
-    law: Any = lambda t, q, qd: -q  # noqa: E731
 
     class Nothing:
         name, operations = "nothing", 0.0
@@ -149,25 +132,8 @@ def test_controllers_of_ones_own_and_mistakes() -> None:
     assert row.name == "nothing"
     assert row.torque_rms == 0.0
     assert row.rms > 0.1
-    alone: list[Any] = [law, Nothing(), "PD"]
-    for one in alone:
-        with pytest.raises(fa.InputError, match="expected a list of names or controllers, got "):
-            control.compare(arm, None, one)
-    said = (
-        r"^controllers: expected a controller, with name, operations, reset\(\) and command\(sample\), got "
-        r"<function .*\. A plain function drives fa\.simulate_many\.$"
-    )
-    with pytest.raises(fa.InputError, match=said):
-        control.compare(arm, None, [law])
-    with pytest.raises(fa.NameNotFound, match="PID"):
-        control.compare(arm, None, ["PI"])
-    with pytest.raises(fa.InputError, match=r"\.duration"):
-        control.compare(arm, [np.zeros((5, 3))] * 3)
-    with pytest.raises(fa.ForearmError, match="payload"):
-        control.compare(arm, payload=-1.0)
 
 
-@pytest.mark.slow
 def test_a_lost_arm_is_a_row_that_says_so() -> None:
     arm = fa.load("chain3")
     (row,) = control.compare(arm, None, ["computed torque"], period=0.05, bandwidth=200.0).rows
@@ -208,15 +174,3 @@ def test_motions_beyond_the_limits_are_told_of() -> None:
         )
         assert found.beyond == expected
         assert found.document()["beyond"] == list(expected)
-
-
-def test_no_way_of_getting_the_force_is_missing(chain: control.Comparison) -> None:
-    ways = {
-        "acceleration servo",
-        "path length",
-        "first order",
-        "precomputed",
-        "stored trajectories",
-        "procedure",
-    }
-    assert ways <= set(OTHERS) <= {row.name for row in chain.rows}

@@ -5,7 +5,6 @@ computes against exact counts.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from sweeps import long
 
 import forearm as fa
 from forearm import control
-from forearm.control.controller import Controller, Sample
+from forearm.control.controller import Sample
 from forearm.control.controllers.forces import Directions, forces_of
 from forearm.control.controllers.traced_model import DROPPED
 from forearm.control.model_error import without_gravity
@@ -90,20 +89,16 @@ def test_inertias_may_be_given_and_less_of_them_asks_for_less_integral() -> None
     assert np.all(gains.kp * gains.kd > gains.ki * own), "Routh: it does not swing up"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [21, 22, 23])
 @pytest.mark.parametrize("dropped", DROPPED)
-@pytest.mark.sweep
-def test_dropped_terms_are_those_of_the_reference(seed: int, dropped: str) -> None:
-    arm = random_arm(seed, n=5, fixed=False, drives=False)
-    q, qd, qdd = np.random.default_rng(seed).uniform(-1.0, 1.0, (3, 5))
+def test_dropped_terms_are_those_of_the_reference(dropped: str) -> None:
+    arm = random_arm(21, n=4, fixed=False, drives=False)
+    q, qd, qdd = np.random.default_rng(21).uniform(-1.0, 1.0, (3, 4))
     truth = np.array(DROPPED_BY[dropped](model_of(arm), q.tolist(), qd.tolist(), qdd.tolist()), dtype=float)
     assert close(forces_of(arm, dropped)(q, qd, qdd, qd), truth)
     whole = fa.dynamics.inverse(arm, q, qd, qdd)
     assert not close(truth, whole)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dropped", ["no-velocity-terms", "own-link-only"])
 def test_friction_and_rotors_stay_when_terms_are_dropped(dropped: str) -> None:
     arm = fa.load("puma560")
@@ -127,16 +122,9 @@ def test_friction_that_depends_on_the_load_goes_with_what_is_dropped() -> None:
     assert close(one(q, qd, qdd, qd), rigid + rotors @ qdd)
 
 
-def test_a_tree_has_no_own_link_only() -> None:
-    arm = random_arm(31, n=4, tree=True, drives=False)
-    assert not arm.is_serial
-    with pytest.raises(fa.ForearmError, match="own-link-only"):
-        forces_of(arm, "own-link-only")
-
-
-def test_unknown_terms_are_answered_with_the_nearest() -> None:
-    with pytest.raises(fa.NameNotFound, match="no-gravity"):
-        control.ComputedTorque(fa.load("chain3"), dropped="no-gravty")
+def test_what_is_left_out_is_in_the_name() -> None:
+    short = control.FeedForwardPD(fa.load("chain3"), friction=False, dropped="no-velocity-terms")
+    assert short.name == "feed-forward + PD, no velocity terms, no friction"
 
 
 OPERATIONS = {
@@ -170,7 +158,7 @@ def test_operations_of_pd_and_pid() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["puma560-dhanaraj6", "stanford", *long(["panda"])])
+@pytest.mark.parametrize("name", ["stanford", *long(["puma560-dhanaraj6"])])
 def test_leaving_out_saves(name: str) -> None:
     arm = fa.load(name).rigid()
     whole = forces_of(arm).counts.operations
@@ -215,65 +203,45 @@ def test_mistakes_of_the_model_are_seeded_and_bounded() -> None:
         assert abs(after.mass - before.mass) <= 0.1 * before.mass
         assert np.all(np.abs(after.com - before.com) <= 0.1 * np.abs(before.com) + 1e-15)
         assert np.all(np.abs(after.inertia - before.inertia) <= 0.1 * np.abs(before.inertia) + 1e-15)
-    with pytest.raises(fa.ForearmError, match="at most"):
-        control.perturbed(arm, 1.5)
-    for seed in (-1, 1.5, True):
-        with pytest.raises(fa.InputError, match="seed: expected a whole number of at least 0"):
-            control.perturbed(arm, 0.1, seed)  # type: ignore[arg-type]
 
 
 def test_drives_are_mistaken_too() -> None:
     """Motor constants, friction of bearings and losses of gears are off by no more than the
     share; none stays exact.
     """
-    drive: dict[str, Any] = {
-        "motor": fa.Motor(gear_ratio=40.0, rotor_inertia=2e-4, torque_constant=0.1, resistance=1.5),
-        "bearings": (
-            fa.Bearing(kind="journal", mu=0.02, radius=0.01, distance=0.05),
-            fa.Bearing(kind="thrust", mu=0.03, radius=0.02),
-        ),
-        "transmission": fa.Transmission(
-            efficiency=((0.0, 0.6), (1.0, 0.9)), rated_torque=30.0, breakaway=0.2
-        ),
-    }
-    joint = control.perturbed(beam(**drive), 0.1, 3).joints[0]
-    assert control.perturbed(beam(**drive), 0.0).joints[0] == beam(**drive).joints[0]
-    motor, gear = joint.motor, joint.transmission
-    assert motor is not None
-    assert gear is not None
-    pairs = [
-        (motor.torque_constant, 0.1),
-        (motor.resistance, 1.5),
-        (motor.rotor_inertia, 2e-4),
-        (gear.breakaway, 0.2),
-    ]
-    pairs += [(one.mu, mu) for one, mu in zip(joint.bearings, (0.02, 0.03), strict=True)]
-    pairs += [(1.0 - eta, loss) for (_, eta), loss in zip(gear.efficiency, (0.4, 0.1), strict=True)]
-    for found, true in pairs:
-        assert found is not None
-        assert 0.0 < abs(found / true - 1.0) <= 0.1 + 1e-12
-    assert motor.gear_ratio == 40.0
+    motor = fa.Motor(gear_ratio=40.0, rotor_inertia=2e-4, torque_constant=0.1, resistance=1.5)
+    bearings = (
+        fa.Bearing(kind="journal", mu=0.02, radius=0.01, distance=0.05),
+        fa.Bearing(kind="thrust", mu=0.03, radius=0.02),
+    )
+    gear = fa.Transmission(efficiency=((0.0, 0.6), (1.0, 0.9)), rated_torque=30.0, breakaway=0.2)
+    arm = beam(motor=motor, bearings=bearings, transmission=gear)
+
+    def figures(arm: fa.Arm) -> Floats:
+        motor, gear = arm.joints[0].motor, arm.joints[0].transmission
+        assert motor is not None
+        assert gear is not None
+        losses = [1.0 - eta for _, eta in gear.efficiency]
+        frictions = [one.mu for one in arm.joints[0].bearings]
+        return np.array(
+            [
+                motor.torque_constant,
+                motor.resistance,
+                motor.rotor_inertia,
+                gear.breakaway,
+                *losses,
+                *frictions,
+            ]
+        )
+
+    assert control.perturbed(arm, 0.0).joints == arm.joints
+    off = np.abs(figures(control.perturbed(arm, 0.1, 3)) / figures(arm) - 1.0)
+    assert ((off > 0.0) & (off <= 0.1 + 1e-12)).all()
     lossy = fa.Transmission(efficiency=((0.0, 0.3),), rated_torque=30.0)
     worst = control.perturbed(beam(transmission=lossy), 0.9, 1)
     assert worst.joints[0].transmission is not None
 
 
-@pytest.mark.slow
-def test_a_wrong_model_costs_tracking() -> None:
-    arm = fa.load("chain3")
-    errors = [
-        control.compare(
-            arm, None, ["computed torque"], plant=control.perturbed(arm, x, 1), payload=0.0, period=2e-3
-        )
-        .rows[0]
-        .rms
-        for x in (0.0, 0.05, 0.2)
-    ]
-    assert errors[0] < 0.2 * errors[1]
-    assert errors[1] < 0.5 * errors[2]
-
-
-@pytest.mark.slow
 def test_locking_and_counterbalancing() -> None:
     arm = fa.load("puma560-akb")
     still = np.arange(6) >= 3
@@ -287,8 +255,6 @@ def test_locking_and_counterbalancing() -> None:
     balanced = control.counterbalanced(arm)
     scale = np.abs(fa.dynamics.gravity(arm, q)).max()
     assert np.abs(fa.dynamics.gravity(balanced, q)).max() < 1e-12 * scale
-    with pytest.raises(fa.InputError, match="one joint that moves"):
-        control.locked_arm(arm, np.ones(6, dtype=bool), q)
 
 
 @pytest.mark.long
@@ -309,21 +275,6 @@ def test_savings_of_the_documents() -> None:
     assert puma["2 joints locked"].operations < puma["nothing left out"].operations
     with pytest.raises(fa.InputError, match="0 to 5"):
         control.savings(fa.load("puma560-akb"), locked=6)
-
-
-@pytest.mark.slow
-def test_controllers_are_what_the_loop_asks_for() -> None:
-    arm = fa.load("chain3")
-    made: list[Controller] = [
-        control.FeedForward(arm),
-        control.PD(arm),
-        control.PID(arm),
-        control.ComputedTorque(arm),
-    ]
-    made.append(control.FeedForwardPD(arm, friction=False, dropped="no-velocity-terms"))
-    assert made[-1].name == "feed-forward + PD, no velocity terms, no friction"
-    assert all(c.operations > 0 for c in made)
-    assert dataclasses.is_dataclass(control.savings(arm)[0])
 
 
 def test_names_of_before_still_work_and_say_the_new_ones() -> None:

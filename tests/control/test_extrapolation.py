@@ -18,7 +18,6 @@ from forearm.control.extrapolation import (
     points_for_slopes,
     slopes_by_pairs,
 )
-from forearm.errors import InputError, NameNotFound
 from forearm.kernels import Kernel, compile
 from forearm.symbols.recorder import Recorder
 
@@ -116,17 +115,13 @@ def test_errors_fall_with_the_square_of_the_distance(slopes: str) -> None:
     arm, motion = moving_arm()
     errors = [
         worst(
-            arm,
-            FirstOrder(arm, motion, every=every, slopes=slopes, step=1e-6, bandwidth=None),
-            motion,
-            2.5e-4,
+            arm, FirstOrder(arm, motion, every=every, slopes=slopes, step=1e-6, bandwidth=None), motion, 5e-4
         )
-        for every in (160, 80, 40)
+        for every in (80, 40, 20)
     ]
     assert order(errors) == pytest.approx(2.0, abs=0.35)
 
 
-@pytest.mark.slow
 def test_evaluated_always_it_is_inverse_dynamics() -> None:
     arm, motion = moving_arm()
     assert worst(arm, FirstOrder(arm, motion, every=1, bandwidth=None), motion, PERIOD) < ROUNDING
@@ -143,11 +138,3 @@ def test_operations_are_what_was_done() -> None:
         for sample in samples(motion, PERIOD)[:10]:
             controller.command(sample)
         assert controller.operations == pytest.approx((2 * full + 8 * (9 + 2 * 27)) / 10)
-
-
-def test_what_it_cannot_do_is_said() -> None:
-    arm, motion = moving_arm()
-    with pytest.raises(NameNotFound, match="did you mean 'pairs'"):
-        FirstOrder(arm, motion, slopes="pair")
-    with pytest.raises(InputError, match="m at least 2"):
-        fitted_slopes(np.zeros((1, 3)), np.zeros((1, 2)))

@@ -3,37 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from arms import random_arm
+from control.hand_models import ReferenceHand
 from numpy.typing import NDArray
 
 import forearm as fa
 from forearm import Arm
-from forearm.control.controllers.forces import Directions, law_of_model
+from forearm.control.controllers.forces import law_of_model
 from forearm.control.controllers.formulas import CONTROL_LAWS, LawInputs, clamped, moving, state_next
 from forearm.symbols import Graph, evaluate
 
 Floats = NDArray[np.float64]
 AGREE = 1e-12  # relative: two formulations in float64
-
-
-@dataclass
-class ReferenceModel:
-    """The reference dynamics, with friction by NumPy's own words."""
-
-    arm: Arm
-
-    def inverse(self, q: Floats, qd: Floats, qdd: Floats, ahead: Floats) -> Floats:
-        directions = Directions.of(self.arm)
-        if directions is not None:
-            qd = np.where(directions.dry & ((qd == 0.0) | (qd * ahead < 0.0)), ahead, qd)
-        return fa.dynamics.inverse(self.arm, q, qd, qdd)
-
-    def gravity(self, q: Floats) -> Floats:
-        return fa.dynamics.gravity(self.arm, q)
 
 
 ARMS: dict[str, Callable[[], Arm]] = {
@@ -62,7 +46,7 @@ def test_a_law_over_symbols_is_the_law_over_numbers(law: str, name: str) -> None
         if "state" in formula.inputs:
             assert np.allclose(made[1], state_next(x), rtol=1e-15, atol=1e-15)
             made = made[0]
-        truth = formula.torques(x, ReferenceModel(arm))
+        truth = formula.torques(x, ReferenceHand(arm))
         assert np.abs(made - truth).max() <= AGREE * np.abs(truth).max()
 
 

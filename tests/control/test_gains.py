@@ -23,8 +23,6 @@ def test_poles_are_where_the_bandwidth_says() -> None:
     g = control.critically_damped(2, 7.0, integral=True)
     # a triple root is found to eps^(1/3)
     assert np.allclose(np.roots([1.0, g.kd[1], g.kp[1], g.ki[1]]), -7.0, atol=1e-3)
-    with pytest.raises(fa.ForearmError, match="above 0"):
-        control.critically_damped(2, 0.0)
 
 
 def test_joint_inertias_are_the_diagonal_with_rotors() -> None:
@@ -47,17 +45,8 @@ def test_sampled_poles_of_a_unit_mass() -> None:
     assert sampled_radius(kp, kd, T, ki=1e-9) == pytest.approx(1.0, abs=1e-9)
 
 
-@pytest.mark.parametrize("delay", [0, 1])
-def test_largest_bandwidth_is_the_edge(delay: int) -> None:
-    T = 3e-3
-    w = control.largest_bandwidth(T, delay)
-    assert sampled_radius((0.999 * w) ** 2, 2.0 * 0.999 * w, T, delay=delay) < 1.0
-    assert sampled_radius((1.001 * w) ** 2, 2.0 * 1.001 * w, T, delay=delay) > 1.0
-    assert delay == 1 or w == 1.0 / T
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["panda", "cmu-dd", "puma560-akb"])
+@pytest.mark.parametrize("name", ["panda", "puma560-akb"])
 def test_bearable_inertias_keep_joints_from_shaking_each_other(name: str) -> None:
     arm = fa.load(name)
     w, T = 2.0 * math.pi * 5.0, 1e-3
@@ -98,18 +87,6 @@ def test_an_arm_whose_joints_cannot_bear_gains_of_their_own_is_told_of() -> None
     assert math.isnan(found["feed-forward"].stiffness)
 
 
-@pytest.mark.slow
-def test_joints_are_as_stiff_as_the_share_says() -> None:
-    """kp of the controller itself over w^2 M_jj, in the row, the shares and the document."""
-    arm = fa.load("panda")
-    found = control.compare(arm, None, ["PD"], period=2e-3, payload=0.0)
-    row, j = found["PD"], int(np.argmin(found.shares))
-    made = control.PD(arm, bandwidth=W_5HZ, inertias=np.array(found.shares) * control.joint_inertias(arm))
-    stiffness = made.gains.kp[j] / (W_5HZ**2 * control.joint_inertias(arm)[j])
-    assert stiffness == pytest.approx(row.stiffness, rel=1e-12)
-    assert found.document()["shares"][j] == row.stiffness == found.document()["controllers"][0]["stiffness"]
-
-
 def test_sampling_rule_of_the_document() -> None:
     """Dhanaraj 1.1: 5 to 10 Hz are sampled at 100 to 200 Hz, not at the 1 to 2 kHz that
     the text makes of them.
@@ -118,7 +95,6 @@ def test_sampling_rule_of_the_document() -> None:
     assert control.sampling_period(2.0 * math.pi * 5.0) == pytest.approx(1.0 / 100.0)
 
 
-@pytest.mark.slow
 def test_natural_frequencies_of_one_joint() -> None:
     assert control.natural_frequencies(block(), [0.3], [50.0])[0] == pytest.approx(
         math.sqrt(50.0 / MASS), rel=1e-12
@@ -161,21 +137,3 @@ def test_period_for_the_fastest_posture() -> None:
     K = np.full(6, 5000.0)
     fastest = max(float(np.nanmax(control.natural_frequencies(arm, row, K))) for row in q)
     assert control.period_for(arm, K, q) == pytest.approx(2.0 * math.pi / (20.0 * fastest))
-    with pytest.raises(fa.InputError, match="pass stiffness"):
-        control.period_for(block(), [0.0], [[0.0]])
-    with pytest.raises(fa.InputError, match="at least 0"):
-        control.natural_frequencies(arm, q[0], -K)
-    with pytest.raises(fa.InputError, match=r"natural_frequencies, q: expected shape"):
-        control.natural_frequencies(arm, q, K)
-
-
-def test_what_is_no_posture_and_no_delay_is_refused() -> None:
-    arm = fa.load("chain3")
-    with pytest.raises(
-        fa.InputError, match=r"joint_inertias: expected one state of shape \(3,\), got \(2, 3\)"
-    ):
-        control.joint_inertias(arm, np.zeros((2, 3)))
-    with pytest.raises(fa.InputError, match="delay, in periods: expected a whole number from 0 to 1, got 2"):
-        control.largest_bandwidth(1e-3, 2)
-    with pytest.raises(fa.InputError, match="period_for: no restoring force"):
-        control.period_for(arm, np.ones(3), np.zeros((0, 3)))

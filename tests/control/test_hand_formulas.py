@@ -125,27 +125,3 @@ def test_rotation_vectors_over_any_scalar() -> None:
         # 1 + 2 ulp on the diagonal are angles of 1e-8 if read from there: they are not
         assert all(np.abs(x - wanted).max() <= 1e-15 + 1e-12 * angle for x in found)
     assert not rotation_vector(np.diag([1.0, -1.0, -1.0])).any(), "a half turn has no way"
-
-
-def test_wrong_requests_are_refused() -> None:
-    arm = random_arm(1, 3, drives=False)
-    with pytest.raises(fa.InputError, match=r"axes: expected some of x, y, z, rx, ry, rz, each once, got"):
-        control.OperationalSpace(arm, axes=["x", "w"])
-    with pytest.raises(fa.InputError, match="axes: expected some of"):
-        control.hand_inertia(arm, np.zeros(3), axes=["x", "x"])
-    with pytest.raises(fa.InputError, match="near"):
-        control.OperationalSpace(arm, near=0.0)
-    with pytest.raises(fa.InputError, match=r"stiffness: expected 3 numbers or a matrix \(3, 3\), got shape"):
-        control.Impedance(arm, [1.0, 2.0])
-    with pytest.raises(fa.InputError, match="stiffness: expected finite numbers, or a symmetric matrix"):
-        control.Impedance(arm, [[1.0, 2.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    with pytest.raises(fa.InputError, match="damping: expected numbers or eigenvalues of at least 0"):
-        control.Impedance(arm, 1.0, [1.0, -2.0, 1.0])
-    with pytest.raises(fa.InputError, match="Admittance, mass: expected numbers above 0"):
-        control.Admittance(arm, 0.0)
-    with pytest.raises(fa.InputError, match="Admittance, damping: expected numbers of at least 0"):
-        control.Admittance(arm, 1.0, -1.0)
-    with pytest.raises(fa.InputError, match="damping: expected numbers of at least 0"):
-        control.GravityCompensation(arm, damping=[1.0, -1.0, 1.0])
-    with pytest.raises(fa.InputError, match="expected an Arm with joints that move"):
-        control.OperationalSpace("panda")  # type: ignore[arg-type]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,10 +18,9 @@ import forearm as fa
 from forearm import control
 from forearm.control.controller import Sample
 from forearm.control.gains import sampled_radius
-from forearm.simulation import Sampling, without_inductance
+from forearm.simulation import Sampling
 
 EXACT = 1e-12  # rounding of some hundred steps whose closed form is a polynomial
-INTEGRATED = 1e-9  # fourth-order steps of 0.25 ms on motions of a second
 W = 12.0  # rad/s
 
 
@@ -43,46 +43,17 @@ def test_pd_step_of_a_block_is_the_sampled_double_integrator() -> None:
     assert made.tau[0, 0] == pytest.approx(MASS * W * W * 0.5, rel=1e-14)
 
 
-def test_pd_step_nears_the_critically_damped_response_with_the_period() -> None:
-    errors = []
-    for T in (4e-3, 2e-3, 1e-3):
-        arm = block()
-        made = control.run(
-            arm,
-            control.PD(arm, bandwidth=W, gravity=False),
-            control.hold([0.5], 0.4),
-            period=T,
-            q0=[0.0],
-            qd0=[0.0],
-        )
-        x = 0.5 * (1.0 - (1.0 + W * made.t) * np.exp(-W * made.t))
-        errors.append(float(np.abs(made.q[:, 0] - x).max()))
-    ratios = np.array(errors[:-1]) / np.array(errors[1:])
-    assert np.all((ratios > 1.9) & (ratios < 2.2)), "held torques lag by half a period: first order"
-
-
-@pytest.mark.slow
-def test_gravity_without_compensation_leaves_g_over_kp() -> None:
+@pytest.mark.parametrize(("kind", "gravity"), [(control.PD, False), (control.PD, True), (control.PID, False)])
+def test_gravity_leaves_g_over_kp_that_an_integral_works_off(kind: Any, gravity: bool) -> None:
     arm, wanted = beam(), 0.4
-    for controller, remains in (
-        (control.PD(arm, bandwidth=W, gravity=False), True),
-        (control.PD(arm, bandwidth=W), False),
-    ):
-        made = control.run(arm, controller, control.hold([wanted], 4.0), period=2e-3)
-        end, kp = float(made.q[-1, 0]), float(controller.gains.kp[0])
-        error = MASS * 9.81 * 0.3 * math.cos(end) / kp if remains else 0.0
-        assert wanted - end == pytest.approx(error, abs=1e-9)
-        assert not remains or error > 0.02
-
-
-def test_pid_works_off_what_gravity_leaves() -> None:
-    arm = beam()
-    made = control.run(
-        arm, control.PID(arm, bandwidth=W, gravity=False), control.hold([0.4], 6.0), period=2e-3
-    )
-    assert abs(made.error[-1, 0]) < 1e-9
-    assert made.largest > 0.01, "at first it sags"
-    assert made.tau[-1, 0] == pytest.approx(MASS * 9.81 * 0.3 * math.cos(0.4), rel=1e-8)
+    controller = kind(arm, bandwidth=W, gravity=gravity)
+    made = control.run(arm, controller, control.hold([wanted], 6.0), period=4e-3)
+    end, pull = float(made.q[-1, 0]), MASS * 9.81 * 0.3
+    sags = kind is control.PD and not gravity
+    error = pull * math.cos(end) / float(controller.gains.kp[0]) if sags else 0.0
+    assert wanted - end == pytest.approx(error, abs=1e-9)
+    assert not sags or error > 0.02
+    assert made.tau[-1, 0] == pytest.approx(pull * math.cos(end), rel=1e-8)
 
 
 @pytest.mark.parametrize("delay", [0, 1])
@@ -102,23 +73,6 @@ def test_sampling_bounds_the_bandwidth(delay: int, share: float) -> None:
     grows = not made.ok or np.abs(made.q[-200:, 0]).max() > np.abs(made.q[300:500, 0]).max()
     assert grows == (share > 1.0)
     assert (sampled_radius(w * w, 2.0 * w, T, delay=delay) > 1.0) == (share > 1.0)
-
-
-def test_a_lost_arm_is_said_and_has_no_figures() -> None:
-    T, arm = 1e-2, block()
-    made = control.run(
-        arm,
-        control.PD(arm, bandwidth=300.0, gravity=False),
-        control.hold([0.0], 2.0),
-        period=T,
-        q0=[0.1],
-        qd0=[0.0],
-    )
-    assert not made.ok
-    assert "reduce the bandwidth" in made.message
-    assert math.isnan(made.rms)
-    assert math.isnan(made.largest)
-    assert math.isnan(made.hand_rms)
 
 
 def test_same_bits_as_simulate_with_the_same_controller() -> None:
@@ -149,29 +103,12 @@ def test_same_bits_as_simulate_with_the_same_controller() -> None:
     assert np.array_equal(made.qd, same.qd[::4])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
-def test_work_done_is_the_energy_gained(seed: int) -> None:
-    arm = random_arm(seed, drives=False)
-    made = control.run(arm, control.ComputedTorque(arm, bandwidth=W), wave(arm), period=2e-3)
-    kernel = fa.compile(arm)
-    gained = 0.0
-    for k, sign in ((-1, 1.0), (0, -1.0)):
-        q, qd = made.q[k], made.qd[k]
-        energy = kernel.fused(["kinetic_energy", "potential_energy"])(q, qd)
-        gained += sign * float(energy["kinetic"][0] + energy["potential"][0])
-    work = float(np.sum(made.tau[:-1] * np.diff(made.q, axis=0)))  # exactly, as torques are held
-    assert work == pytest.approx(gained, abs=INTEGRATED * float(np.abs(made.tau).max()))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [3, 4])
-def test_computed_torque_makes_errors_free_of_each_other(seed: int) -> None:
-    arm = random_arm(seed, drives=False)
+def test_computed_torque_makes_errors_free_of_each_other() -> None:
+    arm = random_arm(3, drives=False)
     e0, errors = np.linspace(0.05, -0.08, arm.n), []
     motion = wave(arm)
     start = motion.at(0.0)[0] - e0
-    for T in (2e-3, 1e-3, 5e-4):
+    for T in (1e-3, 5e-4):
         made = control.run(
             arm, control.ComputedTorque(arm, bandwidth=W), motion, period=T, q0=start, qd0=np.zeros(arm.n)
         )
@@ -180,26 +117,6 @@ def test_computed_torque_makes_errors_free_of_each_other(seed: int) -> None:
     ratios = np.array(errors[:-1]) / np.array(errors[1:])
     assert np.all((ratios > 1.8) & (ratios < 2.3)), "what is left is of first order in the period"
     assert errors[-1] < 1e-3
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["feed-forward", "computed torque"])
-def test_exact_models_track_the_better_the_shorter_the_period(name: str) -> None:
-    arm = random_arm(5, n=3, drives=False)
-    made = {
-        T: control.compare(arm, wave(arm), [name], period=T, payload=0.0).rows[0].rms
-        for T in (4e-3, 1e-3, 2.5e-4)
-    }
-    assert made[4e-3] / made[1e-3] == pytest.approx(4.0, rel=0.25)
-    assert made[1e-3] / made[2.5e-4] == pytest.approx(4.0, rel=0.25)
-
-
-def test_same_input_same_bits_also_for_a_controller_that_remembers() -> None:
-    arm = fa.load("chain3")
-    controller = control.PID(arm)
-    first, second = (control.run(arm, controller, wave(arm)) for _ in range(2))
-    assert np.array_equal(first.q, second.q)
-    assert np.array_equal(first.tau, second.tau)
 
 
 @pytest.mark.parametrize("delay", [0, 1])
@@ -238,7 +155,6 @@ def test_a_delayed_command_acts_a_period_later() -> None:
     assert np.array_equal(late.asked, now.asked)
 
 
-@pytest.mark.slow
 def test_voltages_make_the_torques_asked_for() -> None:
     arm = motor_arm()
     motion = control.smooth([0.0], [0.8], 0.5)
@@ -273,7 +189,6 @@ def test_a_converter_has_steps_bounds_and_its_own_period() -> None:
     assert short.rms > 10.0 * fine.rms
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("limit", "value"), [("max_voltage", 2.5), ("max_current", 1.6)])
 def test_limits_of_the_motors_are_told(limit: str, value: float) -> None:
     arm = motor_arm(**{limit: value})
@@ -291,34 +206,21 @@ def test_limits_of_the_motors_are_told(limit: str, value: float) -> None:
     assert limit != "max_current" or np.abs(made.tau).max() <= value * 4.0 * (1.0 + 1e-12)
 
 
-@pytest.mark.slow
-def test_torques_end_at_what_a_joint_has() -> None:
-    arm = beam(max_effort=5.5)
-    made = control.run(arm, control.ComputedTorque(arm), control.smooth([0.3], [1.9], 0.5))
-    assert np.abs(made.tau).max() == 5.5
-    assert np.array_equal(made.saturated, np.abs(made.asked) > 5.5)
-    assert made.saturated.any()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("delay", [0, 1])
-def test_torques_end_there_under_voltages_too(delay: int) -> None:
+def test_torques_end_there_under_voltages_too() -> None:
     """As in generated code: the torque is held to max_effort before a voltage is made of it."""
-    motor, K = fa.Motor(gear_ratio=40.0, rotor_inertia=2e-4, torque_constant=0.1, resistance=1.5), 4.0
-    arm = beam(motor=motor, max_effort=5.5)
+    arm, K = motor_arm().with_joint("way", max_effort=5.5), 4.0
     made = control.run(
         arm,
         control.ComputedTorque(arm),
         control.smooth([0.3], [1.9], 0.5),
-        actuators=control.Actuators(voltage=True, delay=delay),
+        actuators=control.Actuators(voltage=True, delay=1),
     )
-    asked = made.asked[:-1] if delay == 0 else np.concatenate([made.asked[:1], made.asked[:-2]])
+    asked = np.concatenate([made.asked[:1], made.asked[:-2]])
     assert (np.abs(asked) > 5.5).any()
     assert np.array_equal(made.saturated[:-1], np.abs(asked) > 5.5)
     assert made.voltage is not None
-    seen = made.qd[:-1] if delay == 0 else np.concatenate([made.qd[:1], made.qd[:-2]])
+    seen = np.concatenate([made.qd[:1], made.qd[:-2]])
     assert np.allclose(made.voltage[:-1], 1.5 / K * np.clip(asked, -5.5, 5.5) + K * seen, rtol=1e-12)
-    assert delay == 1 or np.abs(made.tau[:-1]).max() <= 5.5 * (1.0 + 1e-12)
 
 
 class Later:
@@ -354,8 +256,7 @@ def test_every_command_has_a_torque_a_joint(answer: object) -> None:
         control.run(fa.load("chain3"), Later(answer), control.hold([0.1] * 3, 0.1))
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("delay", [0, 1])
+@pytest.mark.parametrize(("value", "delay"), [(np.nan, 0), (np.inf, 0), (-np.inf, 1)])
 def test_a_controller_that_loses_its_numbers_is_named(value: float, delay: int) -> None:
     made = control.run(
         fa.load("chain3"),
@@ -373,16 +274,6 @@ def test_a_controller_that_loses_its_numbers_is_named(value: float, delay: int) 
 def test_a_torque_beyond_measure_is_still_a_number() -> None:
     made = control.run(fa.load("chain3"), Later(np.array([0.0, 1e200, 0.0])), control.hold([0.1] * 3, 0.1))
     assert made.message.startswith("diverged at t = 0.02 s")
-
-
-@pytest.mark.slow
-def test_the_plant_may_be_another_arm_than_the_controller_believes() -> None:
-    arm = fa.load("chain3")
-    light, heavy = (
-        control.run(arm, control.PD(arm), wave(arm), plant=p) for p in (arm, arm.with_payload(1.0))
-    )
-    assert heavy.rms > 1.2 * light.rms
-    assert heavy.plant.mass == pytest.approx(arm.mass + 1.0)
 
 
 def test_samples_instead_of_a_motion() -> None:
@@ -413,27 +304,19 @@ def test_samples_instead_of_a_motion() -> None:
         ({"q0": [0.0, np.nan, 0.0]}, "finite"),
         ({"controller": Spy(2)}, "3 finite torques"),
         ({"actuators": control.Actuators(voltage=True)}, "torque_constant"),
+        ({"actuators": {"delay": 2}}, "delay, in periods: expected a whole number from 0 to 1, got 2"),
+        ({"actuators": {"delay": True}}, "delay, in periods: expected a whole number from 0 to 1, got True"),
+        ({"actuators": {"dac": 1e-3}}, "Actuators, dac: expected DAC, got 0.001"),
     ],
 )
 def test_mistakes_are_said(change: dict[str, object], text: str) -> None:
-    arm = fa.load("chain3")
-    given = {"controller": Spy(3), "motion": control.hold([0.0] * 3, 0.1)} | change
+    def attempted(**given: Any) -> None:
+        made: dict[str, Any] = {}
+        made |= {name: control.Actuators(**x) if isinstance(x, dict) else x for name, x in given.items()}
+        control.run(fa.load("chain3"), made.pop("controller"), made.pop("motion"), **made)
+
     with pytest.raises(fa.ForearmError, match=text):
-        control.run(arm, given.pop("controller"), given.pop("motion"), **given)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("given", "text"),
-    [
-        ({"delay": 2}, "delay, in periods: expected a whole number from 0 to 1, got 2"),
-        ({"delay": 1.0}, "delay, in periods: expected a whole number from 0 to 1, got 1.0"),
-        ({"delay": True}, "delay, in periods: expected a whole number from 0 to 1, got True"),
-        ({"dac": 1e-3}, "Actuators, dac: expected DAC, got 0.001"),
-    ],
-)
-def test_actuators_that_there_are_none_of(given: dict[str, object], text: str) -> None:
-    with pytest.raises(fa.InputError, match=text):
-        control.Actuators(**given)  # type: ignore[arg-type]
+        attempted(**({"controller": Spy(3), "motion": control.hold([0.0] * 3, 0.1)} | change))
 
 
 def test_arguments_as_they_were_still_work_and_say_how_to_write_them() -> None:
@@ -478,14 +361,6 @@ def test_currents_behind_an_inductance_follow_the_linear_equations() -> None:
         x = (settled + after @ (x - settled)).real
     assert np.allclose(made.tau[:, 0], K * current, rtol=1e-12)
     assert np.abs(current).max() > 1.0
-    at_once = control.run(
-        without_inductance(arm),
-        control.PD(arm, bandwidth=W, gravity=False),
-        control.smooth([0.0], [0.4], 0.4),
-        period=T,
-        actuators=control.Actuators(voltage=True),
-    )
-    assert not np.allclose(at_once.q, made.q, atol=1e-4)
 
 
 def test_a_current_at_its_limit_is_told() -> None:
@@ -501,7 +376,6 @@ def test_a_current_at_its_limit_is_told() -> None:
     assert np.array_equal(made.saturated[:-1], current[:-1] >= 1.6)
 
 
-@pytest.mark.slow
 def test_a_joint_that_friction_holds_begins_when_it_should() -> None:
     arm = block(friction=fa.Friction(coulomb=(2.0, -2.0), viscous=0.5))
     made = control.run(arm, control.FeedForward(arm), control.smooth([0.0], [0.6], 0.5))

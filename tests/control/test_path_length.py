@@ -13,7 +13,6 @@ import forearm as fa
 from forearm.control.extrapolation import FirstOrder
 from forearm.control.path_length import PathLength, extrapolated
 from forearm.control.reference import default_motion
-from forearm.errors import InputError
 from forearm.kernels import compile
 from forearm.trajectories import MotionLimits, bang_bang
 
@@ -43,8 +42,8 @@ def test_errors_fall_with_the_order_and_one_more(degree: int) -> None:
     """Halving the way between evaluations: the errors of an order p fall by 2^(p + 1)."""
     arm, motion = moving_arm()
     errors = [
-        worst(arm, PathLength(arm, motion, every=every, order=degree, bandwidth=None), motion, 2.5e-4)
-        for every in (40, 20, 10)
+        worst(arm, PathLength(arm, motion, every=every, order=degree, bandwidth=None), motion, 5e-4)
+        for every in (20, 10, 5)
     ]
     assert order(errors) == pytest.approx(degree + 1, abs=0.35)
 
@@ -56,7 +55,6 @@ class WithoutSwitches:
         self.motion, self.duration, self.at = motion, motion.duration, motion.at
 
 
-@pytest.mark.slow
 def test_switches_break_it() -> None:
     """Told of the switches it is right; not told, it carries on forces of accelerations that are over."""
     arm, motion = moving_arm()
@@ -136,16 +134,3 @@ def test_feedback_is_added() -> None:
     sample = samples(motion, PERIOD)[0]
     aside = type(sample)(0, 0.0, sample.q + 0.01, sample.qd, None, sample.wanted, sample.ahead)
     assert (corrected.command(aside) < plain.command(aside)).all()
-
-
-def test_what_it_cannot_do_is_said() -> None:
-    arm, motion = moving_arm()
-    for every in (0, 2.5, True):
-        with pytest.raises(
-            InputError, match=f"path length, every: expected a whole number of at least 1, got {every}"
-        ):
-            PathLength(arm, motion, every=every)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="path length, order"):
-        PathLength(arm, motion, order=4)
-    with pytest.raises(InputError, match="plan one first"):
-        PathLength(arm, [1.0, 2.0])  # type: ignore[arg-type]

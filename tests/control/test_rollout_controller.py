@@ -40,13 +40,3 @@ def test_a_law_moves_the_arm_as_its_controller_does(law: str, steps: int) -> Non
     )
     shown = loop.q[:: (len(loop.q) - 1) // SAMPLES]
     assert np.max(np.abs(shown - made.q[0])) < 1e-9
-
-
-def test_shapes_are_checked() -> None:
-    q = np.zeros((2, 3))
-    with pytest.raises(fa.InputError, match=r"q: 'random5' has 3 joints, expected shape .* got \(4,\)"):
-        fa.control.rollout_controller(ARM, "pd", np.zeros(4), step=PERIOD)
-    with pytest.raises(fa.InputError, match=r"qdd: expected the shape of q, \(2, 3\), got \(3,\)"):
-        fa.control.rollout_controller(ARM, "pd", q, q, np.zeros(3), step=PERIOD)
-    with pytest.raises(fa.ForearmError, match=r"rollout_controller, law: .*pd_gravity"):
-        fa.control.rollout_controller(ARM, "pd_gravty", q, step=PERIOD)

@@ -63,18 +63,3 @@ def test_accelerometers_tell_what_the_last_torque_does() -> None:
         told = spy.samples[k].qdd
         assert told is not None
         assert np.allclose(told, 2.0 * true, rtol=1e-10)
-
-
-@pytest.mark.parametrize(
-    ("make", "text"),
-    [
-        (control.Encoder, "either bits or a resolution"),
-        (lambda: control.Encoder(bits=60), "1 to 52"),
-        (lambda: control.Encoder(resolution=-1.0), "above 0"),
-        (lambda: control.Tachometer(8, 0.0), "above 0"),
-        (lambda: control.Sensors(tachometer=control.Tachometer(8, 1.0), differences=True), "not both"),
-    ],
-)
-def test_sensors_that_cannot_be(make: object, text: str) -> None:
-    with pytest.raises(fa.ForearmError, match=text):
-        make()  # type: ignore[operator]

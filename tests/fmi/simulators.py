@@ -45,6 +45,14 @@ def rubbing() -> fa.Arm:
     return arm.with_drives(friction=RUBBING)
 
 
+@cache
+def driven() -> fa.Arm:
+    """The same behind motors."""
+    return rubbing().with_drives(
+        motor=fa.Motor(gear_ratio=20.0, rotor_inertia=1e-3, torque_constant=0.2, resistance=1.5)
+    )
+
+
 def start_of(arm: fa.Arm) -> tuple[Floats, Floats]:
     """A posture within limits, and velocities."""
     return np.clip(posture(arm, 1), *limits_of(arm)), 0.3 * speed(arm, 1)

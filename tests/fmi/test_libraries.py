@@ -44,10 +44,15 @@ def read(version: int, pattern: str) -> bytes:
         return archive.read(name)
 
 
-def places_of(version: int) -> dict[str, int]:
-    """Its value references by name."""
-    about = made(rubbing(), version=version, platforms=tuple(possible(version)))[2]
-    return {v.name: v.valueReference for v in about.modelVariables}
+def references() -> tuple[np.ndarray, np.ndarray]:
+    """Value references of inputs and positions."""
+    about = made(rubbing(), version=3, platforms=tuple(possible(3)))[2]
+    places = {v.name: v.valueReference for v in about.modelVariables}
+    inputs, outputs = (
+        np.array([places[name] for name in names], dtype=np.uint32)
+        for names in (whole(3).inputs, joint_names(whole(3), "q"))
+    )
+    return inputs, outputs
 
 
 def expected() -> np.ndarray:
@@ -74,14 +79,10 @@ def test_a_windows_library_computes_the_same() -> None:
     )
     assert enter(one, 0, 0.0, 0.0, 0, 0.0) == 0
     assert dll.function("fmi3ExitInitializationMode", "i32", "ptr")(one) == 0
-    places = places_of(3)
     get, put = (
         dll.function(f"fmi3{x}Float64", "i32", "ptr", "ptr", "i64", "ptr", "i64") for x in ("Get", "Set")
     )
-    inputs, outputs = (
-        np.array([places[name] for name in names], dtype=np.uint32)
-        for names in (whole(3).inputs, joint_names(whole(3), "q"))
-    )
+    inputs, outputs = references()
     values = np.full(3, TAU)
     assert put(one, inputs.ctypes.data, 3, values.ctypes.data, 3) == 0
     step = dll.function("fmi3DoStep", "i32", "ptr", "double", "double", "i8", "ptr", "ptr", "ptr", "ptr")
@@ -156,11 +157,7 @@ def test_the_library_for_arm_computes_the_same() -> None:
     assert one
     assert arm.call("fmi3EnterInitializationMode", one, 0, 0.0, 0.0, 0, 0.0) & 0xFF == 0
     assert arm.call("fmi3ExitInitializationMode", one) & 0xFF == 0
-    places = places_of(3)
-    inputs, outputs = (
-        arm.kept(np.array([places[name] for name in names], dtype=np.uint32).tobytes())
-        for names in (whole(3).inputs, joint_names(whole(3), "q"))
-    )
+    inputs, outputs = (arm.kept(places.tobytes()) for places in references())
     values = arm.kept(np.full(3, TAU).tobytes())
     assert arm.call("fmi3SetFloat64", one, inputs, 3, values, 3) & 0xFF == 0
     for k in range(COUNT):

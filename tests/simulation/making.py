@@ -109,3 +109,18 @@ def sines(
         },
     }
     return Simulation(**(fields | changes))
+
+
+def everything() -> fa.Arm:
+    """A joint that sticks, and one behind a gap and a spring with bristles on its link."""
+    arm = random_arm(84, 2, drives=False)
+    first, second = (joint.name for joint in arm.joints)
+    dry = fa.Friction(viscous=0.3, coulomb=20.0)
+    rough = fa.Friction(
+        viscous=0.3, coulomb=0.9, static=1.4, stribeck_speed=0.2, bristle_stiffness=900.0, bristle_damping=2.0
+    )
+    motor = fa.Motor(gear_ratio=11.0, rotor_inertia=2e-3)
+    spring = fa.Elasticity(stiffness=400.0, damping=1.5, half_gap=0.01)
+    return arm.with_drives(
+        {first: {"friction": dry}, second: {"motor": motor, "friction": rough, "elasticity": spring}}
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from math import log2, pi
+from math import pi
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,9 @@ import pendulum
 import pytest
 
 from forearm.errors import InputError
-from forearm.simulation import adaptive
 from forearm.simulation.adaptive import integrate
 from forearm.simulation.events import EventFunction, bracketed
-from forearm.simulation.methods import DP45, DP87, Tableau
 from forearm.simulation.solution import DenseSolution, Status
-from forearm.simulation.stepping import Explicit, System, tolerance
 
 ADAPTIVE = ("dp45", "dp87", "radau")
 START = 2.3
@@ -61,27 +58,6 @@ def test_a_higher_order_needs_fewer_evaluations_for_many_digits() -> None:
     assert high.evaluations < 0.7 * low.evaluations
 
 
-def dense_error(tableau: Tableau, h: float) -> float:
-    """The largest error inside one step, against the closed form."""
-    system = System(pendulum.acceleration, 1)
-    stepper = Explicit(tableau, system, tolerance(1e-6, 1e-6, 1e-6, 1))
-    y = np.array(pendulum.swing(START, 1.1))[:, None]
-    rate = system(1.1, y)
-    _, dense = stepper.finish(1.1, y, rate, stepper.attempt(1.1, y, rate, h))
-    errors = []
-    for theta in np.linspace(0.05, 0.95, 19):
-        inside = y + sum(D * theta ** (k + 1) for k, D in enumerate(dense))
-        errors.append(np.abs(inside[:, 0] - pendulum.swing(START, 1.1 + theta * h)).max())
-    return float(max(errors))
-
-
-@pytest.mark.parametrize(
-    ("tableau", "local", "h"), [(DP45, 5, 0.1), (DP87, 8, 0.4)], ids=lambda v: getattr(v, "name", "")
-)
-def test_order_of_the_dense_output(tableau: Tableau, local: int, h: float) -> None:
-    assert log2(dense_error(tableau, h) / dense_error(tableau, h / 2)) > local - 0.4
-
-
 def test_dense_output_meets_the_steps() -> None:
     for method in ADAPTIVE:
         solution = spring_from_one(method=method)
@@ -107,19 +83,16 @@ def test_zeros_are_found_where_they_are(method: str) -> None:
 
 def test_direction_and_components_of_events() -> None:
     levels = np.array([-0.25, 0.5])
-    both = EventFunction("levels", lambda t, q, qd: q[0] - levels)
-    rising = EventFunction("rising", lambda t, q, qd: q - levels, direction=1)
-    falling = EventFunction("falling", lambda t, q, qd: q - levels, direction=-1)
-    hits = spring_from_one(2 * pi, events=[both, rising, falling]).events
-    down = {0: np.arccos(-0.25), 1: np.arccos(0.5)}
-    expected = [("levels", k, down[k]) for k in (0, 1)] + [("falling", k, down[k]) for k in (0, 1)]
-    expected += [("levels", k, 2 * pi - down[k]) for k in (0, 1)] + [
-        ("rising", k, 2 * pi - down[k]) for k in (0, 1)
-    ]
-    assert sorted((h.name, h.component) for h in hits) == sorted((name, k) for name, k, _ in expected)
-    for hit in hits:
-        assert min(abs(hit.t - t) for name, k, t in expected if (name, k) == (hit.name, hit.component)) < 1e-8
-    assert [h.t for h in hits] == sorted(h.t for h in hits)
+    names = {"levels": 0, "rising": 1, "falling": -1}
+    events = [EventFunction(name, lambda t, q, qd: q[0] - levels, direction=d) for name, d in names.items()]
+    hits = spring_from_one(2 * pi, events=events).events
+    down, up = np.arccos(levels), 2 * pi - np.arccos(levels)
+    expected = [(name, k, t[k]) for k in (0, 1) for t, name in ((down, "falling"), (up, "rising"))]
+    expected += [("levels", k, t[k]) for k in (0, 1) for t in (down, up)]
+    found = sorted((hit.name, hit.component, hit.t) for hit in hits)
+    assert [hit[:2] for hit in found] == [hit[:2] for hit in sorted(expected)]
+    np.testing.assert_allclose([t for *_, t in found], [t for *_, t in sorted(expected)], atol=1e-8)
+    assert [hit.t for hit in hits] == sorted(hit.t for hit in hits)
 
 
 @pytest.mark.parametrize("gap", [0.49, 0.2])
@@ -138,7 +111,6 @@ def test_a_terminal_event_ends_the_integration_there() -> None:
     for method in ADAPTIVE:
         solution = spring_from_one(method=method, events=[stop, before, after])
         assert solution.status is Status.EVENT
-        assert solution.ok
         assert [h.name for h in solution.events] == ["zero", "stop"]
         assert solution.t[-1] == solution.events[-1].t == pytest.approx(2 * pi / 3, abs=1e-8)
         assert np.array_equal(solution.q[-1], solution.events[-1].q)
@@ -147,16 +119,8 @@ def test_a_terminal_event_ends_the_integration_there() -> None:
         np.testing.assert_allclose(solution(inside)[0][:, 0], np.cos(inside), atol=1e-8)
         with pytest.raises(InputError, match=r"t = 3 is outside the integrated interval, 0 to 2.0943"):
             solution(3.0)
-        again = integrate(
-            spring,
-            solution.t[-1],
-            10.0,
-            solution.q[-1],
-            solution.qd[-1],
-            method=method,
-            rtol=1e-9,
-            events=[stop],
-        )
+        end = solution.t[-1], 10.0, solution.q[-1], solution.qd[-1]
+        again = integrate(spring, *end, method=method, rtol=1e-9, events=[stop])
         assert again.t[-1] == pytest.approx(4 * pi / 3, abs=1e-7), (
             "going on does not meet the same event again"
         )
@@ -168,22 +132,6 @@ def test_events_at_one_time_are_all_reported_and_the_terminal_one_last() -> None
 
     events = [EventFunction("stop", g, terminal=True), EventFunction("same", g)]
     assert [h.name for h in spring_from_one(events=events).events] == ["same", "stop"]
-
-
-def test_bouncing_ball() -> None:
-    """Fall from 1 m with restitution 0.8: the bounces come after t1 (1 + 2 sum e^k) with t1 = sqrt(2 / g)."""
-    ground = EventFunction("ground", lambda t, q, qd: q[0], direction=-1, terminal=True)
-    t, q, qd = 0.0, np.array([1.0]), np.array([0.0])
-    bounces = []
-    for _ in range(12):
-        solution = integrate(lambda t, q, qd: np.array([-9.81]), t, t + 3.0, q, qd, events=[ground])
-        assert solution.status is Status.EVENT
-        t, q, qd = solution.t[-1], solution.q[-1], -0.8 * solution.qd[-1]
-        bounces.append(t)
-    first = np.sqrt(2 / 9.81)
-    np.testing.assert_allclose(
-        bounces, first * (1 + 2 * np.cumsum([0.0, *(0.8**k for k in range(1, 12))])), rtol=1e-11
-    )
 
 
 def test_bracketing_takes_few_steps_and_keeps_to_the_far_side() -> None:
@@ -227,11 +175,6 @@ def test_an_input_that_jumps_at_breakpoints_is_integrated_exactly(method: str) -
     assert not set(ends[:-1]) - set(seen), "each stretch is entered at its start"
     assert max(seen) < 2.0
     assert solution.rejected == 0
-
-
-def test_without_breakpoints_jumps_cost_accuracy_or_steps() -> None:
-    solution = integrate(lambda t, q, qd: np.array([held(t)]), 0.0, 2.0, [0.1], [0.2])
-    assert solution.rejected > 10
 
 
 @pytest.mark.parametrize("method", ADAPTIVE)
@@ -278,12 +221,6 @@ def test_the_first_step_and_progress_are_as_asked() -> None:
     assert {(total, what) for _, total, what in called} == {(solution.t[-1], "integrating")}
 
 
-def test_two_runs_are_bit_for_bit_the_same() -> None:
-    one, two = swing("dp45", 1e-8)[0], swing("dp45", 1e-8)[0]
-    assert np.array_equal(one.q, two.q)
-    assert one.evaluations == two.evaluations
-
-
 def test_a_blow_up_ends_at_its_time_with_its_component() -> None:
     """q = 1 / (1 - t) in the second component solves q'' = 2 q^3 up to t = 1."""
     solution = integrate(lambda t, q, qd: np.array([-q[0], 2 * q[1] ** 3]), 0.0, 2.0, [1.0, 1.0], [0.0, 1.0])
@@ -325,16 +262,6 @@ def test_when_many_joints_go_at_once_the_fastest_is_named() -> None:
         return np.full(3, np.nan) if t > 0.5 else np.array([0.1, -7.0, 3.0])
 
     assert integrate(f, 0.0, 1.0, [0.0] * 3, [0.0] * 3).component == 1
-
-
-def test_the_limit_on_steps_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adaptive, "MOST_STEPS", 7)
-    few = spring_from_one()
-    assert few.status is Status.TOO_MANY_STEPS
-    assert len(few.t) + few.rejected == 8
-    assert re.fullmatch(
-        r"integration stopped at t = \S+ with step \S+: maximum number of steps, 7, reached", few.message
-    )
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ they part, and what is lost.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from one_joint import MASS, MOTOR_MASS, ROTOR, beam, two_masses
-from simulation.making import FIXED, PATHS, books, kinds
+from simulation.making import FIXED, books, kinds
 
 import forearm as fa
 from forearm.simulation import Accuracy, Schedule, Simulation
@@ -21,7 +21,7 @@ from forearm.simulation import Accuracy, Schedule, Simulation
 Floats = NDArray[np.float64]
 K, D, GAP = 250.0, 3.3, 0.02  # N/m, N s/m, m
 MU = 1.0 / (1.0 / MASS + 1.0 / MOTOR_MASS)  # kg
-TIGHT = Accuracy(rtol=1e-11, atol=1e-13)
+TIGHT = Accuracy(1e-11, 1e-13)
 GAPPED = two_masses(stiffness=K, damping=D, half_gap=GAP)
 
 
@@ -53,19 +53,10 @@ def gap_of(run: Simulation) -> tuple[Floats, Floats]:
     return (run.drives["motor_q"] - run.q)[:, 0], (run.drives["motor_qd"] - run.qd)[:, 0]
 
 
-def test_the_closed_form_of_an_impact() -> None:
-    """At its end nothing pushes; undamped it is half a swing."""
-    _, restitution, p = impact(D)
-    assert K * p == pytest.approx(D * restitution, rel=1e-12)
-    assert impact(0.0) == pytest.approx((math.pi * math.sqrt(MU / K), 1.0, 0.0), abs=1e-15)
-    assert 0.0 < restitution < 0.9
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("method", PATHS)
-@pytest.mark.parametrize("damping", [0.0, D])
-@pytest.mark.parametrize("way", [1.0, -1.0])
-@pytest.mark.sweep
+@pytest.mark.parametrize(
+    ("method", "damping", "way"), [("rk4", D, -1.0), ("dp45", 0.0, 1.0), ("radau", D, 1.0)]
+)
 def test_masses_meet_and_part(method: str, damping: float, way: float) -> None:
     """Across the gap at an even speed, along the flank as a spring and a damper, and back, slower."""
     v, e0 = 0.7, 0.005
@@ -131,29 +122,6 @@ def test_it_rattles_from_flank_to_flank(method: str) -> None:
     assert books(run) <= (1e-4 if method == "rk4" else 1e-9)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("method", ["rk3", "dp87", "radau"])
-@pytest.mark.sweep
-def test_without_damping_it_comes_back_after_two_flights_and_two_half_swings(method: str) -> None:
-    v = 0.7
-    period = 4.0 * GAP / v + 2.0 * math.pi * math.sqrt(MU / K)
-    run = fa.simulate(
-        two_masses(stiffness=K, half_gap=GAP),
-        [0.0],
-        [-MOTOR_MASS / (MASS + MOTOR_MASS) * v],
-        2.0 * period,
-        motor0=([0.003], [MASS / (MASS + MOTOR_MASS) * v]),
-        method=method,
-        step=period / 400,
-        accuracy=TIGHT,
-    )
-    off = 1e-4 if method == "rk3" else 1e-9
-    assert [x[-1] for x in gap_of(run)] == pytest.approx([0.003, v], abs=off)
-    assert run.q[-1, 0] == pytest.approx(0.0, abs=off), "the centre stands"
-    assert len(run.events) == 8
-    assert np.abs(run.lost["spring"]).max() <= off
-
-
 def test_a_start_at_a_flank() -> None:
     """A beam that gravity presses on its flank begins there, beyond the gap, and stays; without a load in
     the middle of it.
@@ -179,36 +147,12 @@ def test_the_link_does_not_feel_the_motor_within_the_gap() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("method", "left"), [("dp45", 1e-9), ("dp87", 1e-9), pytest.param("radau", 1e-9, marks=pytest.mark.long)]
-)
-def test_all_energy_is_accounted_for(method: str, left: float) -> None:
-    """With gears, a bearing and friction, through many impacts, on a spring with a corner in its curve."""
-    arm = beam(
-        motor=ROTOR,
-        transmission=fa.Transmission(efficiency=((0.0, 0.7),), rated_torque=20.0, breakaway=0.2),
-        bearings=(fa.Bearing(kind="journal", mu=0.02, radius=0.03, distance=0.1),),
-        friction=fa.Friction(viscous=0.2, coulomb=(0.3, -0.4)),
-        elasticity=fa.Elasticity(stiffness=700.0, damping=1.5, half_gap=0.02),
-    )
-    schedule = Schedule(times=np.array([0.0, 0.1, 0.25]), values=np.array([[16.0], [-9.0], [12.0]]))
-    run = fa.simulate(
-        arm, [0.1], [0.0], 0.5, torque=schedule, method=method, accuracy=Accuracy(rtol=1e-11, atol=1e-13)
-    )
-    happened = [kind for kind, _ in kinds(run)]
-    assert {"contact", "release"} <= set(happened)
-    assert books(run) <= left
-    assert (np.diff(run.lost["spring"], axis=0) >= -1e-12).all()
-    assert run.lost["spring"][-1, 0] > 1e-3
-
-
-@pytest.mark.slow
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(
     e=st.floats(-0.06, 0.06),
     v=st.floats(-3.0, 3.0),
     forces=st.lists(st.floats(-40.0, 40.0), min_size=3, max_size=3),
-    method=st.sampled_from(FIXED),
+    method=st.sampled_from(["rk3", "rk4"]),
 )
 def test_flanks_push_whatever_is_done(e: float, v: float, forces: list[float], method: str) -> None:
     schedule = Schedule(times=np.array([0.0, 0.07, 0.14]), values=np.array(forces)[:, None])
@@ -224,23 +168,3 @@ def test_flanks_push_whatever_is_done(e: float, v: float, forces: list[float], m
     )
     # the books of fixed steps know the instant of an impact to a step only
     assert np.diff(run.lost["spring"][:, 0]).min() >= -0.02 * run.energy["kinetic"].max()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("half_gap", [0.0, 0.01])
-def test_a_loop_closed_over_a_gap_does_not_come_to_rest(half_gap: float) -> None:
-    """Position and speed of the link fed back to the motor: without the gap it settles, with it there is a
-    limit cycle, of the size of the gap, that neither grows nor falls.
-    """
-    arm = two_masses(stiffness=2e3, damping=10.0, half_gap=half_gap)
-
-    def law(t: float, q: Floats, qd: Floats) -> Any:
-        return -60.0 * q - 16.0 * qd
-
-    run = fa.simulate(arm, [0.05], [0.0], 12.0, controller=law, method="rk4", step=1e-3)
-    size = [np.ptp(run.q[(run.t > a) & (run.t <= a + 3.0), 0]) for a in (6.0, 9.0)]
-    if not half_gap:
-        assert max(size) < 1e-6
-        return
-    assert size[1] == pytest.approx(size[0], rel=0.02)
-    assert 0.2 * half_gap < size[1] < 10.0 * half_gap

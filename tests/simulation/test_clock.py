@@ -22,7 +22,7 @@ from forearm.simulation.start import MOST_STEPS, Clock, from_zero, whole_steps
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-12
-METHODS = ("rk3", "rk4", "gill", "dp45", "dp87", "radau")
+METHODS = ("rk3", "rk4", "dp45", "radau")
 PERIOD = 5e-3
 DRIVES = without_inductance(random_arm(1, 2))
 
@@ -60,20 +60,8 @@ def test_a_short_last_step_does_not_ask_the_controller_again(method: str) -> Non
     assert asked == pytest.approx([0.0, 0.005, 0.010], abs=ROUNDING)
     assert run.tau[-1] == pytest.approx([11.0])
     assert run.qd[-1, 0] * MASS == pytest.approx(0.005 * (1.0 + 6.0) + 0.0033 * 11.0, rel=1e-9)
-    one_more = fa.simulate(
-        block(),
-        [0.0],
-        [0.0],
-        0.0153,
-        controller=controller,
-        sampling=Sampling(dac=DAC(PERIOD)),
-        method=method,
-    )
-    assert asked[3:] == pytest.approx([0.0, 0.005, 0.010, 0.015], abs=ROUNDING)
-    assert one_more.tau[-1] == pytest.approx([16.0])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", ["schedule", "function"])
 @pytest.mark.sweep
@@ -84,7 +72,7 @@ def test_parts_of_any_length_are_driven_as_one_run(kind: str, method: str) -> No
     rng = np.random.default_rng([len(kind), METHODS.index(method)])
     table = Schedule(times=np.array([0.0, 0.0049, 0.010, 0.017, 0.031]), values=rng.normal(size=(5, 1)))
     given: Any = table if kind == "schedule" else table.value
-    for _ in range(6):
+    for _ in range(3):
         parts = rng.uniform(0.0002, 0.013, 5).tolist()
         steps = (PERIOD / rng.integers(1, 12, 5)).tolist()
         runs = in_parts(parts, steps, method, torque=given, dac=DAC(PERIOD))
@@ -119,27 +107,6 @@ def test_a_run_that_begins_between_steps_leads_to_the_converter_s_times() -> Non
     assert first.t == pytest.approx([0.0, 0.001, 0.002, 0.003, 0.0033], abs=ROUNDING)
     assert second.t == pytest.approx([0.0033, 0.004, 0.005, 0.006, 0.007, 0.008], abs=ROUNDING)
     assert second.t[0] == first.t[-1]
-    third = fa.simulate(
-        block(),
-        [0.0],
-        [0.0],
-        0.002,
-        torque=lambda t: [t],
-        sampling=Sampling(dac=DAC(2e-3)),
-        method="rk4",
-        continued=second,
-    )
-    both = fa.simulate(
-        block(),
-        [0.0],
-        [0.0],
-        0.0067,
-        torque=lambda t: [t],
-        sampling=Sampling(dac=DAC(2e-3)),
-        method="rk4",
-        continued=first,
-    )
-    assert np.array_equal(third.q, both.q[-3:]), "to the bit once it is on its times"
 
 
 def test_rounding_of_the_time_makes_no_steps() -> None:
@@ -156,16 +123,6 @@ def test_rounding_of_the_time_makes_no_steps() -> None:
         from_zero(Clock(1e9, 1e-9))
 
 
-@pytest.mark.parametrize("method", ["rk4", "dp45"])
-def test_a_schedule_s_time_is_reached_but_for_rounding(method: str) -> None:
-    assert 3 * 0.3 < 0.9
-    jump = Schedule(times=np.array([0.0, 0.9]), values=np.array([[0.0], [1.0]]))
-    run = fa.simulate(
-        block(), [0.0], [0.0], 1.2, torque=jump, sampling=Sampling(dac=DAC(0.3)), step=0.1, method=method
-    )
-    assert run.qd[-1, 0] * MASS == pytest.approx(0.3, rel=1e-9)
-
-
 def test_a_condition_met_by_a_short_step_leaves_the_right_time() -> None:
     first = fa.simulate(
         block(), [0.0], [1.0], 0.25, step=0.1, ending=Ending(until=lambda t, q, qd: q[0] - 0.24)
@@ -180,15 +137,14 @@ def test_a_condition_met_by_a_short_step_leaves_the_right_time() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["function", "schedule", "held schedule"])
+@pytest.mark.parametrize("kind", ["schedule", "held schedule"])
 def test_jumps_are_looked_up_piece_by_piece(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     table = Schedule(times=np.linspace(0.0, 0.05, 23), values=np.random.default_rng(2).normal(size=(23, 2)))
-    source: Any = (lambda t: [1.0, math.sin(90.0 * t)]) if kind == "function" else table
     dac = None if kind == "schedule" else DAC(2e-3)
     start = posture(DRIVES, 1), speed(DRIVES, 1), 0.06
-    whole = fa.simulate(DRIVES, *start, torque=source, sampling=Sampling(dac=dac), method="dp45")
+    whole = fa.simulate(DRIVES, *start, torque=table, sampling=Sampling(dac=dac), method="dp45")
     monkeypatch.setattr(adaptive_run, "MOST_BREAKS", 3)
-    again = fa.simulate(DRIVES, *start, torque=source, sampling=Sampling(dac=dac), method="dp45")
+    again = fa.simulate(DRIVES, *start, torque=table, sampling=Sampling(dac=dac), method="dp45")
     assert len(whole.t) > 25
     # a step after a breakpoint may be chosen more carefully
     assert whole.q[-1] == pytest.approx(again.q[-1], abs=1e-7)
@@ -228,18 +184,6 @@ def test_absurd_counts_of_steps_are_refused() -> None:
         fa.simulate(block(), [0.0], [1.0], 1e19, sampling=Sampling(record=10**6))
 
 
-@pytest.mark.slow
-def test_many_in_pieces_are_the_same_to_the_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(3)
-    q, qd, u = posture(DRIVES, 2, 5), rng.normal(size=(5, 2)), rng.uniform(-9.0, 9.0, (5, 2))
-    once = fa.simulate_many(DRIVES, q, qd, 0.0305, torque=u)
-    monkeypatch.setattr("forearm.simulation.many.BLOCK", 2)
-    pieces = fa.simulate_many(DRIVES, q, qd, 0.0305, torque=u)
-    for a, b in zip(once, pieces, strict=True):
-        assert np.array_equal(a, b, equal_nan=True)
-
-
-@pytest.mark.slow
 def test_many_can_be_interrupted() -> None:
     class Rung(Exception):
         pass
@@ -249,7 +193,7 @@ def test_many_can_be_interrupted() -> None:
 
     before = signal.signal(signal.SIGALRM, ring)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
         with pytest.raises(Rung):
             fa.simulate_many(block(), [[0.0]], [[1.0]], 1e9)
     finally:

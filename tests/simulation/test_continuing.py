@@ -83,15 +83,19 @@ def test_another_arm_is_not_gone_on_with() -> None:
             fa.simulate(other, [0.0], [0.0], 0.1, continued=first)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["q", "qd", "friction_sign", "is_free", "t", "origin", "done", "step"])
-def test_a_damaged_checkpoint_is_refused(name: str) -> None:
+def test_a_damaged_checkpoint_and_one_of_another_moment_are_refused() -> None:
     first = fa.simulate(block(friction=RUBBING), [0.0], [1.0], 0.1)
     assert first.checkpoint is not None
     fields = {f: getattr(first, f) for f in first.__dataclass_fields__}
-    for wrong in (np.zeros((1, 5)), np.array([[math.nan]]), "x", [["x"]], None):
+    names = ("q", "qd", "friction_sign", "is_free", "t", "origin", "done", "step")
+    wrongs = (np.zeros((1, 5)), np.array([[math.nan]]), "x", [["x"]], None)
+    damage: list[tuple[str, Any, str]]
+    damage = [(name, wrong, "simulate, continued: ") for name in names for wrong in wrongs]
+    moments = {"t": 0.2, "q": [[0.5]], "qd": [[0.3]], "origin": 1.0, "done": 99}
+    damage += [(name, x, "is damaged; simulate from the start again") for name, x in moments.items()]
+    for name, wrong, text in damage:
         bad = Simulation(**fields | {"checkpoint": first.checkpoint | {name: wrong}})
-        with pytest.raises(fa.InputError, match="simulate, continued: "):
+        with pytest.raises(fa.InputError, match=text):
             fa.simulate(first.arm, [0.0], [0.0], 0.1, continued=bad)
 
 
@@ -109,23 +113,16 @@ def test_a_checkpoint_in_the_words_of_an_earlier_release_is_gone_on_with() -> No
     assert not np.array_equal(went_on.q, fa.simulate(first.arm, [0.0], [0.0], 0.01, continued=first).q)
 
 
-@pytest.mark.parametrize(
-    ("name", "wrong"), [("t", 0.2), ("q", [[0.5]]), ("qd", [[0.3]]), ("origin", 1.0), ("done", 99)]
-)
-def test_a_checkpoint_of_another_moment_is_refused(name: str, wrong: Any) -> None:
-    first = fa.simulate(block(friction=RUBBING), [0.0], [1.0], 0.1)
-    assert first.checkpoint is not None
-    fields = {f: getattr(first, f) for f in first.__dataclass_fields__}
-    bad = Simulation(**fields | {"checkpoint": first.checkpoint | {name: wrong}})
-    with pytest.raises(fa.InputError, match="of the checkpoint is damaged; simulate from the start again"):
-        fa.simulate(first.arm, [0.0], [0.0], 0.1, continued=bad)
-
-
 def test_only_what_goes_on_is_joined() -> None:
-    first = fa.simulate(block(), [0.0], [1.0], 0.1)
-    second = fa.simulate(block(), [0.0], [0.0], 0.1, continued=first)
+    push: dict[str, Any] = {"torque": [2.0]}
+    first = fa.simulate(block(), [0.0], [1.0], 0.1, **push)
+    second = fa.simulate(block(), [0.0], [0.0], 0.1, continued=first, **push)
     both = joined(first, second)
-    assert np.array_equal(both.q, fa.simulate(block(), [0.0], [1.0], 0.2).q)
+    whole = fa.simulate(block(), [0.0], [1.0], 0.2, **push)
+    assert np.array_equal(both.q, whole.q)
+    assert np.array_equal(both.qdd, whole.qdd)
+    assert both.energy["supplied"] == pytest.approx(whole.energy["supplied"], rel=1e-12)
+    assert both.status is second.status
     third = fa.simulate(block(), [0.0], [0.0], 0.1, continued=second)
     for other in (third, first, fa.simulate(fa.load("ascher2"), [0.0, 0.0], [0.0, 0.0], 0.1)):
         with pytest.raises(fa.InputError, match=r"joined: <Simulation of .* does not continue <Simulation"):

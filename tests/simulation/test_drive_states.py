@@ -21,26 +21,18 @@ WOUND = fa.Motor(gear_ratio=9.0, torque_constant=0.12, resistance=1.5, inductanc
 
 def turntable() -> fa.Arm:
     """A light table with a slider of 2 kg: 0.009 kg m^2 with that near the axis, 2 in mid-range."""
-    along = {"turn": ("base", "table", (0, 0, 1)), "slide": ("table", "slider", (1, 0, 0))}
-    turn, slide = (
-        fa.Joint(
-            name=name,
-            kind="revolute" if name == "turn" else "prismatic",
-            parent=parent,
-            child=child,
-            placement=fa.Frame(axis=np.array(axis, dtype=float)),
-            limits=fa.Limits() if name == "turn" else fa.Limits(0.0, 2.0),
-            friction=ROUGH if name == "turn" else None,
-        )
-        for name, (parent, child, axis) in along.items()
+    rows = [(0.0, np.pi / 2, 0.0, np.pi / 2), (0.0, 0.0, 0.0, 0.0)]
+    arm = fa.from_dh(
+        "turntable",
+        rows,
+        convention="standard",
+        joints="RP",
+        mass=[0.3, 2.0],
+        inertia=[0.002 * np.eye(3)] * 2,
+        limits=[(-9.0, 9.0), (0.0, 2.0)],
+        gravity=(0.0, 0.0, 0.0),
     )
-    inertia = 0.002 * np.eye(3)
-    links = (
-        fa.Link(name="base", mass=1.0),
-        fa.Link(name="table", mass=0.3, inertia=inertia),
-        fa.Link(name="slider", mass=2.0, inertia=inertia),
-    )
-    return fa.Arm(name="turntable", links=links, tree=(turn, slide))
+    return arm.with_joint("joint1", friction=ROUGH)
 
 
 @pytest.mark.parametrize("method", ["rk3", "rk4"])

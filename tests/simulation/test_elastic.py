@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,25 +21,20 @@ from dynamics.elastic_cases import with_springs
 from dynamics.rotors_in_mujoco import RotorsInMujoco
 from numpy.typing import NDArray
 from one_joint import MASS, MOTOR_MASS, ROTOR, beam, two_masses
-from simulation.making import FIXED, PATHS, assert_same, books
+from simulation.making import FIXED, assert_same, books, everything
 from sweeps import long
 
 import forearm as fa
-from forearm.simulation import Accuracy, Simulation, joined, load_simulation
+from forearm.simulation import Accuracy, joined, load_simulation
 
+interpolate: Any = import_module("scipy.interpolate")
+linalg: Any = import_module("scipy.linalg")
 Floats = NDArray[np.float64]
 K, D = 250.0, 1.9  # N/m, N s/m
 MU = 1.0 / (1.0 / MASS + 1.0 / MOTOR_MASS)  # kg: what swings if both masses are free
 LOCK = (1e4, -1e4)  # N: more than any force here
-TIGHT = Accuracy(rtol=1e-11, atol=1e-13)
+TIGHT = Accuracy(1e-11, 1e-13)
 ADDED_UP = 1e-9  # errors of single steps, each within TIGHT, over some hundred of them
-each_method = pytest.mark.parametrize("method", PATHS)
-
-
-def state(run: Simulation) -> Floats:
-    """Of links and motors at the end."""
-    moved = (run.q, run.qd, run.drives["motor_q"], run.drives["motor_qd"])
-    return np.concatenate([x[-1] for x in moved])
 
 
 def swing(t: Floats, mass: float, D: float, e: float, ed: float, push: float) -> tuple[Floats, Floats]:
@@ -54,9 +50,7 @@ def swing(t: Floats, mass: float, D: float, e: float, ed: float, push: float) ->
 
 
 @pytest.mark.slow
-@each_method
-@pytest.mark.parametrize("damping", [0.0, D])
-@pytest.mark.sweep
+@pytest.mark.parametrize(("method", "damping"), [("rk4", 0.0), ("radau", D)])
 def test_two_free_masses_swing_about_their_centre(method: str, damping: float) -> None:
     """At sqrt(K (1/B + 1/m)); a force on the motor moves the centre evenly, and the spring carries its part
     of it.
@@ -86,16 +80,12 @@ def test_two_free_masses_swing_about_their_centre(method: str, damping: float) -
     assert run.drives["spring"][:, 0] == pytest.approx(K * e + damping * ed, abs=1e3 * off)
     assert run.tau == pytest.approx(np.full_like(run.q, tau))
     assert run.energy["spring"] == pytest.approx(0.5 * K * e**2, abs=30.0 * off)
-    lost = damping * np.sum(np.diff(run.t) * 0.5 * (ed[1:] ** 2 + ed[:-1] ** 2))
-    # by trapezia between samples
-    assert run.lost["spring"][-1, 0] == pytest.approx(lost, rel=0.02, abs=1e-6 if method in FIXED else 1e-10)
+    assert (run.lost["spring"][-1, 0] > 0.01) == (damping > 0.0)
     assert books(run) <= (1e-7 if method in FIXED else ADDED_UP)
 
 
 @pytest.mark.slow
-@each_method
-@pytest.mark.parametrize("held", ["link", "motor"])
-@pytest.mark.sweep
+@pytest.mark.parametrize(("method", "held"), [("rk4", "link"), ("dp45", "motor")])
 def test_a_mass_swings_on_the_spring_of_one_that_is_held(method: str, held: str) -> None:
     """At sqrt(K / B) and sqrt(K / m). A motor's friction is |N| times its own."""
     N = abs(ROTOR.gear_ratio)
@@ -117,7 +107,7 @@ def test_a_mass_swings_on_the_spring_of_one_that_is_held(method: str, held: str)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["rk4", "dp87", "radau"])
+@pytest.mark.parametrize("method", ["rk4", "radau"])
 def test_winding_rotor_spring_and_link_are_a_linear_system(method: str) -> None:
     """Back-EMF by the motor's speed, not the link's: L i' = V - R i - Kt N theta', by the eigenvalues of the
     matrix.
@@ -138,7 +128,7 @@ def test_winding_rotor_spring_and_link_are_a_linear_system(method: str) -> None:
     # x' = A x + b with b' = 0, as one matrix
     whole = np.zeros((6, 6))
     whole[:5, :5], whole[:5, 5] = A, push
-    truth = np.array([exponential(whole * t) @ [*start, 1.0] for t in run.t[::40]])[:, :5]
+    truth = np.array([linalg.expm(whole * t) @ [*start, 1.0] for t in run.t[::40]])[:, :5]
     found = np.hstack([run.q, run.qd, run.drives["motor_q"], run.drives["motor_qd"], run.drives["current"]])[
         ::40
     ]
@@ -146,33 +136,6 @@ def test_winding_rotor_spring_and_link_are_a_linear_system(method: str) -> None:
     assert found == pytest.approx(truth, abs=off)
     assert run.tau == pytest.approx(N * Kt * run.drives["current"], rel=1e-12)
     assert books(run) <= (1e-6 if method in FIXED else ADDED_UP)
-
-
-def exponential(A: Floats) -> Floats:
-    """e^A by squaring a series."""
-    halvings = max(0, math.ceil(math.log2(max(np.abs(A).sum(axis=1).max(), 1e-9))) + 3)
-    term = made = np.eye(len(A))
-    for k in range(1, 18):
-        term = term @ (A / 2.0**halvings) / k
-        made = made + term
-    for _ in range(halvings):
-        made = made @ made
-    return made
-
-
-@pytest.mark.slow
-def test_a_stiffer_spring_tends_to_none_at_a_rate_of_one_over_it() -> None:
-    """With damping, as an undamped swing never ends, and its phase is any."""
-    pull, errors = MASS * 9.81 * 0.3, []
-    rigid = beam(motor=ROTOR, friction=fa.Friction(viscous=0.9))
-    given: dict[str, Any] = {"torque": [1.4 * pull], "method": "radau", "accuracy": Accuracy(1e-10, 1e-12)}
-    truth = fa.simulate(rigid, [0.1], [0.0], 0.8, **given)
-    for stiffness in (1e4, 1e5, 1e6):
-        spring = fa.Elasticity(stiffness=stiffness, damping=0.3 * math.sqrt(stiffness))
-        run = fa.simulate(rigid.with_joint("way", elasticity=spring), [0.1], [0.0], 0.8, **given)
-        errors.append(abs(run.q[-1, 0] - truth.q[-1, 0]))
-    assert errors[0] / errors[1] == pytest.approx(10.0, rel=0.05)
-    assert errors[1] / errors[2] == pytest.approx(10.0, rel=0.05)
 
 
 @pytest.mark.parametrize(("method", "most"), [("rk3", math.sqrt(3.0)), ("rk4", math.sqrt(8.0))])
@@ -200,7 +163,7 @@ def test_symplectic_methods_have_no_rotors() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["rk4", "dp87", "radau"])
+@pytest.mark.parametrize("method", ["rk4", "radau"])
 def test_a_run_begins_in_balance(method: str) -> None:
     """Springs carry what holds the links, by straight lines through the points of their curves; motors that
     give as much leave everything where it is.
@@ -225,8 +188,7 @@ def test_a_run_begins_in_balance(method: str) -> None:
 def test_what_a_start_may_not_be() -> None:
     soft = two_masses(stiffness=K)
     for motor0, text in (
-        (([0.1],), "motor0: expected a pair, positions and speeds"),
-        ([0.1], "motor0: expected a pair"),
+        ([0.1], "motor0: expected a pair, positions and speeds"),
         (([0.1, 0.2], [0.0]), "motor0, positions"),
         (([0.1], [math.nan]), "motor0, speeds"),
     ):
@@ -237,26 +199,6 @@ def test_what_a_start_may_not_be() -> None:
 
 
 # ------------------------------------------------------------------------------------------ bent springs
-
-
-def natural(x: Floats, y: Floats) -> Any:
-    """The natural cubic spline through points, by its second derivatives: a function of x."""
-    h = np.diff(x)
-    n = len(x)
-    A, b = np.eye(n), np.zeros(n)
-    for k in range(1, n - 1):
-        A[k, k - 1 : k + 2] = h[k - 1], 2.0 * (h[k - 1] + h[k]), h[k]
-        b[k] = 6.0 * ((y[k + 1] - y[k]) / h[k] - (y[k] - y[k - 1]) / h[k - 1])
-    M = np.linalg.solve(A, b)
-
-    def at(v: Floats) -> Floats:
-        k = np.clip(np.searchsorted(x, v) - 1, 0, n - 2)
-        a, c = x[k + 1] - v, v - x[k]
-        bent = (M[k] * a**3 + M[k + 1] * c**3) / (6.0 * h[k])
-        straight = (y[k] / h[k] - M[k] * h[k] / 6.0) * a + (y[k + 1] / h[k] - M[k + 1] * h[k] / 6.0) * c
-        return np.asarray(bent + straight)
-
-    return at
 
 
 def period_of(torque: Any, corners: list[float], far: float, mass: float) -> tuple[float, float]:
@@ -282,32 +224,31 @@ def period_of(torque: Any, corners: list[float], far: float, mass: float) -> tup
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("interpolation", ["linear", "spline"])
-@pytest.mark.parametrize("method", ["dp87", "radau"])
-@pytest.mark.parametrize("far", [0.021, 0.048])
-@pytest.mark.sweep(2)
-def test_the_period_of_a_swing_on_a_curve(interpolation: Any, method: str, far: float) -> None:
+@pytest.mark.parametrize(("interpolation", "method"), [("linear", "radau"), ("spline", "dp87")])
+def test_the_period_of_a_swing_on_a_curve(interpolation: Any, method: str) -> None:
     """A hardening spring, within its points and beyond: after a quarter of the period that the energy
     integral gives it passes the middle at the speed that the energy leaves, after a whole one it is back.
     """
     points = ((0.011, 2.1), (0.019, 4.8), (0.034, 11.3))
     x, y = (np.array([*(-v for v in side[::-1]), 0.0, *side]) for side in zip(*points, strict=True))
-    bent = natural(x, y) if interpolation == "spline" else lambda e: np.interp(e, x, y)
+    spline = interpolate.CubicSpline(x, y, bc_type="natural")
+    bent = spline if interpolation == "spline" else lambda e: np.interp(e, x, y)
     step = 1e-7
     slope = float(bent(np.array([x[-1]]))[0] - bent(np.array([x[-1] - step]))[0]) / step
 
     def torque(e: Floats) -> Floats:
         return np.asarray(np.where(e > x[-1], y[-1] + slope * (e - x[-1]), bent(np.minimum(e, x[-1]))))
 
-    period, fastest = period_of(torque, [p for p, _ in points], far, MU)
     arm = two_masses(curve=points, interpolation=interpolation)
-    for part, e, ed in ((0.25, 0.0, -fastest), (1.0, far, 0.0)):
-        run = fa.simulate(
-            arm, [0.0], [0.0], part * period, motor0=([far], [0.0]), method=method, accuracy=TIGHT
-        )
-        found = (run.drives["motor_q"] - run.q)[-1, 0], (run.drives["motor_qd"] - run.qd)[-1, 0]
-        off = 1e-6 * fastest  # the slope beyond the points is a difference
-        assert found == pytest.approx((e, ed), abs=off), part
+    for far in (0.021, 0.048):
+        period, fastest = period_of(torque, [p for p, _ in points], far, MU)
+        for part, e, ed in ((0.25, 0.0, -fastest), (1.0, far, 0.0)):
+            run = fa.simulate(
+                arm, [0.0], [0.0], part * period, motor0=([far], [0.0]), method=method, accuracy=TIGHT
+            )
+            found = (run.drives["motor_q"] - run.q)[-1, 0], (run.drives["motor_qd"] - run.qd)[-1, 0]
+            off = 1e-6 * fastest  # the slope beyond the points is a difference
+            assert found == pytest.approx((e, ed), abs=off), (far, part)
 
 
 # --------------------------------------------------------------------------------------- another engine
@@ -384,15 +325,13 @@ def driven() -> fa.Arm:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("method", "left"), [("dp45", 1e-9), ("radau", 1e-9), ("rk4", 1e-7), *long([("dp87", 1e-9)])]
-)
+@pytest.mark.parametrize(("method", "left"), [("radau", 1e-9), ("rk4", 1e-7), *long([("dp87", 1e-9)])])
 def test_all_energy_is_accounted_for(method: str, left: float) -> None:
     arm = driven()
     if method == "dp87":
         arm = with_springs(loaded_arm("turning", 79, 2), 9, "spline", damping=3.0)
     start = posture(arm, 1), speed(arm, 1), 0.2 if arm.n == 1 else 0.05
-    given: dict[str, Any] = {"step": 1e-4, "accuracy": Accuracy(rtol=1e-11, atol=1e-13)}
+    given: dict[str, Any] = {"step": 1e-4, "accuracy": Accuracy(1e-11, 1e-13)}
     run = fa.simulate(arm, *start, torque=[12.0, -9.0][: arm.n], method=method, **given)
     assert books(run) <= left
     assert all(v[-1].sum() > 0.0 for name, v in run.lost.items() if name != "winding")
@@ -400,38 +339,7 @@ def test_all_energy_is_accounted_for(method: str, left: float) -> None:
     assert np.ptp(np.sign(run.drives["motor_qd"]), axis=0).any(), "a motor turns round"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("method", "order"), [("rk3", 3.0), ("rk4", 4.0), ("gill", 4.0)])
-def test_fixed_steps_keep_their_order(method: str, order: float) -> None:
-    """In the motion, against dp87, and in the energy."""
-    arm, errors, left = two_masses(stiffness=K, damping=D), [], []
-    given: dict[str, Any] = {"torque": [2.0], "motor0": ([0.05], [-0.2])}
-    truth = fa.simulate(arm, [0.0], [0.3], 0.64, method="dp87", accuracy=TIGHT, **given)
-    for h in (5e-3, 2.5e-3, 1.25e-3):
-        run = fa.simulate(arm, [0.0], [0.3], 0.64, method=method, step=h, **given)
-        errors.append(np.linalg.norm(state(run) - state(truth)))
-        left.append(books(run))
-    assert math.log2(errors[1] / errors[2]) == pytest.approx(order, abs=0.25)
-    assert math.log2(left[1] / left[2]) >= order - 0.4
-
-
 # ------------------------------------------------------------------------------ files, many, going on
-
-
-def everything() -> fa.Arm:
-    """A rigid joint, and one behind a gap and a spring, with bristles on both sides."""
-    arm = random_arm(84, 2, drives=False)
-    first, second = (joint.name for joint in arm.joints)
-    rough = fa.Friction(viscous=0.3, coulomb=0.9, bristle_stiffness=900.0, bristle_damping=2.0)
-    dry = fa.Friction(viscous=0.3, coulomb=0.9)
-    motor = fa.Motor(gear_ratio=11.0, rotor_inertia=2e-3)
-    spring = fa.Elasticity(stiffness=400.0, damping=1.5, half_gap=0.01)
-    return arm.with_drives(
-        {
-            first: {"motor": motor, "friction": dry},
-            second: {"motor": motor, "friction": rough, "elasticity": spring},
-        }
-    )
 
 
 @pytest.mark.slow
@@ -444,6 +352,14 @@ def test_going_on_gives_the_bits_of_one_run(tmp_path: Path) -> None:
     first.save(tmp_path / "first.npz")
     kept = load_simulation(tmp_path / "first.npz")
     assert_same(first, kept)
+    first.save(tmp_path / "first.csv")
+    header, *lines = (tmp_path / "first.csv").read_text(encoding="utf-8").splitlines()
+    table = dict(
+        zip(header.split(","), np.array([line.split(",") for line in lines], dtype=float).T, strict=True)
+    )
+    assert {"motor_q2", "motor_qd1", "energy_spring", "energy_bristle", "lost_spring1"} <= set(table)
+    for name in ("spring", "bristle"):
+        assert np.array_equal(table[f"{name}2"], first.drives[name][:, 1])
     assert set(kept.drives) == {"motor_q", "motor_qd", "spring", "bristle"}
     for before in (first, kept):
         second = fa.simulate(arm, *start, 0.117, continued=before, **given)
@@ -454,41 +370,12 @@ def test_going_on_gives_the_bits_of_one_run(tmp_path: Path) -> None:
         assert np.array_equal(both.qd, whole.qd)
     assert whole.drives["spring"].any()
     assert (whole.drives["spring"][:, 1] == 0.0).any(), "it crosses its gap"
-
-
-@pytest.mark.parametrize("method", ["dp45", "radau"])
-def test_adaptive_runs_go_on_too(method: str) -> None:
-    arm = everything()
-    start = posture(arm, 2), speed(arm, 2)
-    given: dict[str, Any] = {"torque": [3.0, -2.0], "method": method, "accuracy": Accuracy(1e-9, 1e-11)}
-    whole = fa.simulate(arm, *start, 0.1, **given)
-    first = fa.simulate(arm, *start, 0.05, **given)
-    second = fa.simulate(arm, *start, 0.05, continued=first, **given)
-    assert second.q[-1] == pytest.approx(whole.q[-1], abs=1e-8)
-    assert second.drives["motor_q"][-1] == pytest.approx(whole.drives["motor_q"][-1], abs=1e-8)
-    fixed = fa.simulate(arm, *start, 0.05, torque=[3.0, -2.0], method="rk4", step=1e-4, continued=first)
-    assert fixed.q[-1] == pytest.approx(whole.q[-1], abs=1e-6), "methods go on from each other"
-
-
-def test_a_checkpoint_of_another_arm_is_refused() -> None:
-    rigid = beam(motor=ROTOR)
-    soft = rigid.with_joint("way", elasticity=fa.Elasticity(stiffness=K))
-    run = fa.simulate(rigid, [0.0], [0.0], 0.01)
-    with pytest.raises(fa.InputError, match="continued: expected a simulation of this arm"):
-        fa.simulate(soft, [0.0], [0.0], 0.01, continued=run)
-
-
-def test_columns_of_a_table(tmp_path: Path) -> None:
-    run = fa.simulate(everything(), [0.1, 0.2], [0.0, 0.3], 0.01, torque=[1.0, 2.0])
-    run.save(tmp_path / "run.csv")
-    lines = (tmp_path / "run.csv").read_text(encoding="utf-8").splitlines()
-    names = lines[0].split(",")
-    for name in ("motor_q2", "motor_qd1", "spring2", "bristle2", "energy_spring", "energy_bristle"):
-        assert name in names
-    assert "lost_spring1" in names
-    table = np.array([[float(v) for v in line.split(",")] for line in lines[1:]])
-    assert np.array_equal(table[:, names.index("spring2")], run.drives["spring"][:, 1])
-    assert np.array_equal(table[:, names.index("bristle2")], run.drives["bristle"][:, 1])
+    rest: dict[str, Any] = {"torque": [3.0, -2.0], "method": "radau", "accuracy": Accuracy(1e-9, 1e-11)}
+    parts = [fa.simulate(arm, *start, T, **rest) for T in (0.2, 0.083)]
+    for method in ("radau", "dp45"):
+        end = fa.simulate(arm, *start, 0.117, continued=parts[1], **(rest | {"method": method}))
+        assert end.q[-1] == pytest.approx(parts[0].q[-1], abs=1e-8), "methods go on from each other"
+        assert end.drives["motor_q"][-1] == pytest.approx(parts[0].drives["motor_q"][-1], abs=1e-8)
 
 
 @pytest.mark.slow
@@ -543,7 +430,7 @@ def test_the_momentum_about_a_free_axis_is_kept() -> None:
 def test_stiff_springs_tend_to_an_arm_built_of_rotors() -> None:
     """A rotor link on the link that carries it, following its joint N times as fast, made by hand."""
     soft = spinning(1.0)
-    first, second = soft.joints
+    second = soft.joints[1]
     motor = second.motor
     assert motor is not None
     J, R = motor.rotor_inertia * np.outer(AXIS, AXIS), second.before[:3, :3]
@@ -568,9 +455,7 @@ def test_stiff_springs_tend_to_an_arm_built_of_rotors() -> None:
     start, given = ([0.3, -0.4], [0.5, 0.7], 0.4), {"torque": [0.0, 6.0], "accuracy": Accuracy(1e-10, 1e-12)}
     truth = fa.simulate(built, *start, method="dp87", **given)  # type: ignore[arg-type]
     errors = []
-    for stiffness in (1e4, 1e5, 1e6):
+    for stiffness in (1e4, 1e5):
         run = fa.simulate(spinning(stiffness), *start, method="radau", **given)  # type: ignore[arg-type]
         errors.append(np.abs(run.q[-1] - truth.q[-1]).max())
     assert errors[0] / errors[1] == pytest.approx(10.0, rel=0.1)
-    assert errors[1] / errors[2] == pytest.approx(10.0, rel=0.1)
-    assert first.name == truth.arm.joints[0].name

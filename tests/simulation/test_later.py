@@ -12,7 +12,7 @@ import pytest
 from arms import posture, random_arm, speed
 
 import forearm as fa
-from forearm.simulation import Schedule, Simulation, joined, load_simulation, without_inductance
+from forearm.simulation import Schedule, Simulation, load_simulation, without_inductance
 from forearm.simulation.result import LATER
 
 ARM = without_inductance(random_arm(1, 3))
@@ -25,7 +25,9 @@ WAYS: dict[str, dict[str, Any]] = {
     "function": {"torque": lambda t: U * t},
     "controller": {"controller": lambda t, q, qd: U - q},
 }
-KINDS = pytest.mark.parametrize("kind", WAYS)
+KINDS = pytest.mark.parametrize(
+    ("kind", "method"), [("held", "rk4"), ("straight", "dp45"), ("function", "dp45"), ("controller", "rk4")]
+)
 METHODS = pytest.mark.parametrize("method", ["rk4", "dp45"])
 
 
@@ -47,12 +49,14 @@ def test_nothing_is_computed_before_it_is_asked_for(method: str) -> None:
     assert run.tau is run.tau
     assert made(run) == ["tau"]
     assert run.energy is run.energy
+    for array in (run.q, run.qdd, run.tau, run.voltage, run.energy["lost"], run.lost["gear"]):
+        assert array is not None
+        assert not array.flags.writeable
     with pytest.raises(AttributeError, match="a simulation has no attribute 'torque'"):
         run.torque  # noqa: B018
 
 
 @pytest.mark.slow
-@METHODS
 @KINDS
 def test_the_order_of_asking_does_not_matter(kind: str, method: str) -> None:
     orders = (LATER, LATER[::-1])
@@ -63,8 +67,6 @@ def test_the_order_of_asking_does_not_matter(kind: str, method: str) -> None:
     assert all(same(getattr(first, name), getattr(second, name)) for name in LATER)
 
 
-@pytest.mark.slow
-@METHODS
 @KINDS
 def test_pickles_copies_and_files_hold_all(kind: str, method: str, tmp_path: Path) -> None:
     run = fa.simulate(ARM, *START, method=method, **WAYS[kind])
@@ -81,15 +83,6 @@ def test_pickles_copies_and_files_hold_all(kind: str, method: str, tmp_path: Pat
         assert (other.events, other.message, other.status) == (run.events, run.message, run.status)
 
 
-@pytest.mark.slow
-def test_arrays_are_read_only_whenever_they_come() -> None:
-    run = fa.simulate(ARM, *START, voltage=U)
-    for array in (run.q, run.qdd, run.tau, run.voltage, run.energy["lost"], run.lost["gear"]):
-        assert array is not None
-        assert not array.flags.writeable
-
-
-@pytest.mark.slow
 def test_what_the_caller_does_afterwards_changes_nothing() -> None:
     torque, asked = U.copy(), []
 
@@ -106,17 +99,6 @@ def test_what_the_caller_does_afterwards_changes_nothing() -> None:
         assert run.energy["supplied"][-1] != 0.0
         assert np.array_equal(run.tau[-1], U)
         assert len(asked) == count, "functions are asked while the run is made, never after"
-
-
-@pytest.mark.slow
-def test_runs_are_joined_with_their_books() -> None:
-    first = fa.simulate(ARM, *START, torque=U)
-    second = fa.simulate(ARM, *START, torque=U, continued=first)
-    both, whole = joined(first, second), fa.simulate(ARM, *START[:2], 0.1, torque=U)
-    assert np.array_equal(both.q, whole.q)
-    assert np.array_equal(both.qdd, whole.qdd)
-    assert both.energy["supplied"] == pytest.approx(whole.energy["supplied"], rel=1e-12)
-    assert both.status is second.status
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from arms import posture, random_arm, speed
 from codegen.running import runner
 from numpy.typing import NDArray
 from one_joint import MASS, MOTOR_MASS, ROTOR, beam, block, two_masses
-from simulation.making import FIXED, RUBBING, kinds
+from simulation.making import FIXED, RUBBING, everything, kinds
 
 import forearm as fa
 from forearm.codegen.generate import step_program
@@ -24,10 +24,10 @@ from forearm.simulation.machine import simulator_of
 from forearm.simulation.start import loaded
 
 Floats = NDArray[np.float64]
-TRUTH: dict[str, Any] = {"method": "dp87", "accuracy": Accuracy(rtol=1e-12, atol=1e-13)}
+TRUTH: dict[str, Any] = {"method": "dp87", "accuracy": Accuracy(1e-12, 1e-13)}
 LEAST = {"rk3": 2.8, "rk4": 3.6, "gill": 3.6}
 # Errors depend on where within a step things happen: several lengths of it, and their mean.
-LENGTHS = (1.0, 1.07, 1.15, 1.23, 1.32, 1.41)
+LENGTHS = (1.0, 1.1, 1.2, 1.32)
 
 
 class Case(NamedTuple):
@@ -189,7 +189,7 @@ def test_several_things_happen_within_one_step() -> None:
     assert run.q[-1] == pytest.approx(truth.q[-1], abs=1e-7)
 
 
-@pytest.mark.parametrize("method", FIXED)
+@pytest.mark.parametrize("method", ["rk4"])
 def test_a_rattle_in_long_steps_gains_nothing(method: str) -> None:
     """Masses that cross a small gap and are back from its flank within a step or two: the momentum stays, and
     energy is only lost.
@@ -200,21 +200,6 @@ def test_a_rattle_in_long_steps_gains_nothing(method: str) -> None:
     assert momentum == pytest.approx(np.full_like(momentum, MOTOR_MASS), rel=1e-12)
     held = run.energy["kinetic"] + run.energy["spring"]
     assert (held <= held[0] * (1.0 + 1e-9)).all()
-
-
-def everything() -> fa.Arm:
-    """A joint that sticks, and one behind a gap and a spring with bristles on its link."""
-    arm = random_arm(84, 2, drives=False)
-    first, second = (joint.name for joint in arm.joints)
-    dry = fa.Friction(viscous=0.3, coulomb=20.0)
-    rough = fa.Friction(
-        viscous=0.3, coulomb=0.9, static=1.4, stribeck_speed=0.2, bristle_stiffness=900.0, bristle_damping=2.0
-    )
-    motor = fa.Motor(gear_ratio=11.0, rotor_inertia=2e-3)
-    spring = fa.Elasticity(stiffness=400.0, damping=1.5, half_gap=0.01)
-    return arm.with_drives(
-        {first: {"friction": dry}, second: {"motor": motor, "friction": rough, "elasticity": spring}}
-    )
 
 
 @pytest.mark.slow

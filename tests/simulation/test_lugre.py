@@ -4,9 +4,11 @@ equations solved apart, Dahl's closed form, and what it tends to.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -14,22 +16,31 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from one_joint import ROTOR, beam, block, two_masses
-from simulation.making import FIXED, PATHS, books
-from simulation.stiff_reference import Rates, solved
+from one_joint import ROTOR, block, two_masses
+from simulation.making import FIXED, books
 
 import forearm as fa
 from forearm.drives.friction import friction_torque
 from forearm.simulation import Accuracy, Ending, Schedule
 
+integrate: Any = import_module("scipy.integrate")
 Floats = NDArray[np.float64]
+Rates = Callable[[float, Floats], list[float]]
 SIGMA0, SIGMA1, SIGMA2, FC, FS, VS = 1e5, math.sqrt(1e5), 0.4, 1.0, 1.5, 1e-3  # of a mass of 1 kg
 PRINTED = fa.Friction(
     viscous=SIGMA2, coulomb=FC, static=FS, stribeck_speed=VS, bristle_stiffness=SIGMA0, bristle_damping=SIGMA1
 )
 STRIBECK = fa.Friction(viscous=SIGMA2, coulomb=FC, static=FS, stribeck_speed=VS)
-TIGHT = Accuracy(rtol=1e-10, atol=1e-13)
+TIGHT = Accuracy(1e-10, 1e-13)
 TINY = np.array([1e-10, 1e-10, 1e-14])  # errors of x, v and z in a step of the reference
+
+
+def solved(rates: Rates, times: list[float], start: list[float], rtol: float, atol: Floats) -> Floats:
+    """y at the times (T,) from y' = rates(t, y), (T, n), by SciPy's Radau."""
+    ends = times[0], times[-1]
+    done = integrate.solve_ivp(rates, ends, start, "Radau", times, rtol=rtol, atol=atol)
+    assert done.success, done.message
+    return np.asarray(done.y.T)
 
 
 def bend(v: float, z: float) -> tuple[float, float]:
@@ -49,6 +60,20 @@ def pushed(force: Callable[[float], float]) -> Rates:
     return rates
 
 
+def on_the_motor(friction: Any, N: float) -> Any:
+    """What is the same on the other side of a gear."""
+    return dataclasses.replace(
+        friction,
+        side="motor",
+        viscous=friction.viscous / N**2,
+        coulomb=tuple(np.divide(friction.coulomb, abs(N))),
+        static=tuple(np.divide(friction.static, abs(N))),
+        stribeck_speed=friction.stribeck_speed * abs(N),
+        bristle_stiffness=friction.bristle_stiffness / N**2,
+        bristle_damping=friction.bristle_damping / N**2,
+    )
+
+
 def ramp(*corners: tuple[float, float]) -> tuple[Schedule, Callable[[float], float]]:
     """A force that goes straight from corner to corner, as a schedule and as a function."""
     t, u = np.array(corners).T
@@ -61,23 +86,16 @@ def ramp(*corners: tuple[float, float]) -> tuple[Schedule, Callable[[float], flo
 BELOW_BREAK_AWAY = [(0.0, 0.0), (1.0, 1.425), (2.0, 0.0), (3.0, -1.425), (4.0, 0.0)]
 
 
-@cache
-def hysteresis() -> tuple[list[float], Floats]:
-    """Times, and there x, v and z."""
-    times = [t for t, _ in BELOW_BREAK_AWAY]
-    return times, solved(pushed(ramp(*BELOW_BREAK_AWAY)[1]), times, [0.0, 0.0, 0.0], 1e-7, 1e-3 * TINY)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["rk4", "dp87", "radau"])
-def test_before_it_slides_it_is_a_spring_with_hysteresis(method: str) -> None:
+def test_before_it_slides_it_is_a_spring_with_hysteresis() -> None:
     """A force up to 95 % of what breaks it loose, and to as much backwards: some microns, of which most stay
     when the force is gone.
     """
     schedule, force = ramp(*BELOW_BREAK_AWAY)
-    times, truth = hysteresis()
+    times = [t for t, _ in BELOW_BREAK_AWAY]
+    truth = solved(pushed(force), times, [0.0, 0.0, 0.0], 1e-7, 1e-3 * TINY)
     run = fa.simulate(
-        block(1.0, friction=PRINTED), [0.0], [0.0], 4.0, torque=schedule, method=method, accuracy=TIGHT
+        block(1.0, friction=PRINTED), [0.0], [0.0], 4.0, torque=schedule, method="radau", accuracy=TIGHT
     )
     found = np.array([run.at(t)[0][0] for t in times])
     assert found == pytest.approx(truth[:, 0], abs=1e-9)
@@ -95,7 +113,7 @@ def test_before_it_slides_it_is_a_spring_with_hysteresis(method: str) -> None:
 def test_the_break_away_force_falls_with_the_rate_of_the_force() -> None:
     """Force at which the speed passes 1 cm/s; the printed equations have that speed there."""
     found = []
-    for rate in (0.5, 5.0, 50.0):
+    for rate in (0.5, 50.0):
         schedule, force = ramp((0.0, 0.0), (10.0, 10.0 * rate))
         run = fa.simulate(
             block(1.0, friction=PRINTED),
@@ -112,8 +130,7 @@ def test_the_break_away_force_falls_with_the_rate_of_the_force() -> None:
         truth = solved(pushed(force), [0.0, end], [0.0, 0.0, 0.0], 1e-8, 1e-2 * TINY)[-1]
         assert truth[1] == pytest.approx(0.01, rel=1e-4)
         found.append(float(np.max(run.tau[:, 0] - run.qdd[:, 0])))
-    assert FS > found[0] > found[1] > found[2] > FC
-    assert found[0] - found[2] > 0.1
+    assert FS > found[0] > found[1] + 0.1 > FC + 0.1
 
 
 @pytest.mark.slow
@@ -152,24 +169,13 @@ def test_friction_lags_behind_the_speed() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("side", ["joint", "motor"])
-@pytest.mark.parametrize("method", PATHS)
-@pytest.mark.sweep
+@pytest.mark.parametrize(("side", "method"), [("joint", "rk4"), ("motor", "dp45")])
 def test_a_mass_pulled_by_a_spring_sticks_and_slips(side: Any, method: str) -> None:
     """A spring of 2 N/m and 0.1 m/s. What pulls is the rotor of an elastic joint, a ton, and what rubs the
     block; or the other way round.
     """
-    N, on = -4.0, PRINTED
-    if side == "motor":
-        on = fa.Friction(
-            side="motor",
-            viscous=SIGMA2 / N**2,
-            coulomb=FC / abs(N),
-            static=FS / abs(N),
-            stribeck_speed=VS * abs(N),
-            bristle_stiffness=SIGMA0 / N**2,
-            bristle_damping=SIGMA1 / N**2,
-        )
+    N = -4.0
+    on = PRINTED if side == "joint" else on_the_motor(PRINTED, N)
     link, rotor = (1.0, HEAVY) if side == "joint" else (HEAVY, 1.0)
     motor = fa.Motor(gear_ratio=N, rotor_inertia=rotor / N**2)
     arm = two_masses(link, motor, {"friction": on}, stiffness=PULL)
@@ -242,7 +248,7 @@ def test_it_creeps_under_vibration_where_dry_friction_holds() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", PATHS)
+@pytest.mark.parametrize("method", ["rk4", "radau"])
 def test_dahls_friction_depends_on_the_way_alone(method: str) -> None:
     """F = Fc (1 - exp(-sigma0 x / Fc)) as long as it moves forwards, and as it turns round, from where that
     is, Fc (-1 + c exp(sigma0 x / Fc)).
@@ -259,12 +265,14 @@ def test_dahls_friction_depends_on_the_way_alone(method: str) -> None:
     c = (F[turn + 2] / Fc + 1.0) * math.exp(-sigma0 * x[turn + 2] / Fc)
     assert F[back] == pytest.approx(Fc * (-1.0 + c * np.exp(sigma0 * x[back] / Fc)), abs=off)
     assert F[-1] < 0.0 < F[turn]
+    assert run.energy["bristle"] == pytest.approx(0.5 * sigma0 * run.drives["bristle"][:, 0] ** 2, rel=1e-12)
+    assert books(run) <= 1e-5
+    assert (np.diff(run.lost["friction"][:, 0]) >= -1e-12).all()
+    assert not run.events, "bristles do not stick"
     assert (run.tau[:, 0] - mass * run.qdd[:, 0])[1:] == pytest.approx(F[1:], abs=1e-9), "it is all that rubs"
 
 
-@pytest.mark.parametrize("method", PATHS)
-@pytest.mark.parametrize("law", ["printed", "uneven"])
-@pytest.mark.sweep
+@pytest.mark.parametrize(("method", "law"), [("rk4", "uneven"), ("radau", "printed"), ("dp45", "uneven")])
 def test_in_steady_motion_it_is_stribecks(method: str, law: str) -> None:
     """Driven by what inverse dynamics asks for at a speed, it keeps that speed: from creeping to fast."""
     friction = PRINTED
@@ -285,18 +293,17 @@ def test_in_steady_motion_it_is_stribecks(method: str, law: str) -> None:
         assert run.qd[:, 0] == pytest.approx(np.full(len(run.t), v), rel=1e-9), v
 
 
-@pytest.mark.parametrize("method", FIXED)
-def test_steps_of_a_millisecond_slide_at_any_speed(method: str) -> None:
+def test_steps_of_a_millisecond_slide_at_any_speed() -> None:
     """sigma0 |v| h / g is 1e-4 to 1e4: bristles stiff beyond any explicit method follow their targets. The
     mass is heavy enough to keep its speed where friction falls with it.
     """
     mass = 1000.0
     arm = block(mass, friction=PRINTED)
-    for v in (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0):
+    for v in (1e-6, 1e-4, 1e-3, 1e-2, 1.0, 100.0):
         tau = friction_torque(STRIBECK, v, 1.0)
         for extra in (-10.0, 10.0):  # it accelerates, or brakes
             T = min(0.3, 0.5 * v * mass / 10.0) if extra < 0.0 else 0.3
-            run = fa.simulate(arm, [0.0], [v], T, torque=[tau + extra], method=method)
+            run = fa.simulate(arm, [0.0], [v], T, torque=[tau + extra], method="rk4")
             z = run.drives["bristle"][:, 0]
             assert run.ok
             assert (z > 0.0).all()
@@ -322,11 +329,11 @@ ROUGH = block(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     v=st.floats(-30.0, 30.0),
     forces=st.lists(st.floats(-60.0, 60.0), min_size=4, max_size=4),
-    method=st.sampled_from(FIXED),
+    method=st.sampled_from(["rk3", "rk4"]),
 )
 def test_bristles_stay_within_what_breaks_them_loose(v: float, forces: list[float], method: str) -> None:
     """Whatever is done: |z| <= Fs / sigma0 of its direction, and friction never gives more than it took."""
@@ -338,44 +345,9 @@ def test_bristles_stay_within_what_breaks_them_loose(v: float, forces: list[floa
     assert z.min() >= -1.6 * (1.0 + 1e-9)
 
 
-@pytest.mark.long
-def test_stiffer_bristles_tend_to_stribecks_friction() -> None:
-    """At a rate of one over their stiffness, behind a gear with losses and with a bearing in the joint."""
-    gear = fa.Transmission(efficiency=((0.0, 0.8),), rated_torque=20.0, breakaway=0.1)
-    bearing = fa.Bearing(kind="journal", mu=0.02, radius=0.03, distance=0.1)
-    dry: dict[str, Any] = {
-        "viscous": 0.2,
-        "coulomb": (0.6, -0.7),
-        "static": (0.8, -0.9),
-        "stribeck_speed": 0.5,
-    }
-    rest: dict[str, Any] = {"motor": ROTOR, "transmission": gear, "bearings": (bearing,)}
-    given: dict[str, Any] = {"torque": [11.0], "method": "radau", "accuracy": Accuracy(1e-9, 1e-11)}
-    truth = fa.simulate(beam(friction=fa.Friction(**dry), **rest), [-0.2], [0.9], 0.4, **given)
-    errors = []
-    for stiffness in (1e2, 1e3, 1e4):
-        rough = fa.Friction(**dry, bristle_stiffness=stiffness)
-        run = fa.simulate(beam(friction=rough, **rest), [-0.2], [0.9], 0.4, **given)
-        errors.append(abs(run.q[-1, 0] - truth.q[-1, 0]))
-        assert books(run) <= 1e-8
-        assert all(run.lost[name][-1, 0] > 0.0 for name in ("gear", "bearing", "friction"))
-    assert errors[0] / errors[1] == pytest.approx(10.0, rel=0.2)
-    assert errors[1] / errors[2] == pytest.approx(10.0, rel=0.2)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["rk4", "dp87"])
-def test_on_either_side_of_a_gear_it_is_the_same(method: str) -> None:
+def test_on_either_side_of_a_gear_it_is_the_same() -> None:
     N = ROTOR.gear_ratio
-    own = fa.Friction(
-        side="motor",
-        viscous=SIGMA2 / N**2,
-        coulomb=(0.9 / abs(N), -1.1 / abs(N)),
-        static=(1.4 / abs(N), -1.3 / abs(N)),
-        stribeck_speed=0.05 * abs(N),
-        bristle_stiffness=2e3 / N**2,
-        bristle_damping=30.0 / N**2,
-    )
     moved = fa.Friction(
         viscous=SIGMA2,
         coulomb=(0.9, -1.1),
@@ -386,32 +358,16 @@ def test_on_either_side_of_a_gear_it_is_the_same(method: str) -> None:
     )
     schedule, _ = ramp((0.0, 3.0), (0.4, -4.0))
     one, other = (
-        fa.simulate(
-            block(motor=ROTOR, friction=f), [0.0], [0.2], 0.4, torque=schedule, method=method, accuracy=TIGHT
-        )
-        for f in (own, moved)
+        fa.simulate(block(motor=ROTOR, friction=f), [0.0], [0.2], 0.4, torque=schedule, method="rk4")
+        for f in (on_the_motor(moved, N), moved)
     )
     times = np.linspace(0.0, 0.4, 9)
-    assert one.at(times)[0] == pytest.approx(other.at(times)[0], abs=1e-12 if method == "rk4" else 1e-9)
+    assert one.at(times)[0] == pytest.approx(other.at(times)[0], abs=1e-12)
     assert one.drives["bristle"][-1] == pytest.approx(other.drives["bristle"][-1], rel=1e-7)
     assert one.energy["lost"][-1] == pytest.approx(other.energy["lost"][-1], rel=1e-8)
 
 
 # --------------------------------------------------------------------------------------------------- books
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("method", "left"), [("dp45", 1e-9), ("radau", 1e-9), ("rk4", 1e-6)])
-def test_all_energy_is_accounted_for(method: str, left: float) -> None:
-    """Bent bristles have some of it; what friction lost never falls."""
-    schedule, _ = ramp((0.0, 3.0), (0.4, -4.0))
-    run = fa.simulate(
-        ROUGH, [0.0], [0.2], 0.4, torque=schedule, method=method, step=2e-4, accuracy=Accuracy(1e-11, 1e-13)
-    )
-    assert books(run) <= left
-    assert run.energy["bristle"] == pytest.approx(0.5 * 4e3 * run.drives["bristle"][:, 0] ** 2, rel=1e-12)
-    assert (np.diff(run.lost["friction"][:, 0]) >= -1e-12).all()
-    assert not run.events, "bristles do not stick"
 
 
 @pytest.mark.slow

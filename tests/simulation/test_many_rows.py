@@ -26,25 +26,45 @@ from simulation.different_rows import (
 )
 
 import forearm as fa
-from forearm.control.gains import Gains
 from forearm.control.rollout_laws import gains_row, law_gains
 from forearm.simulation import SUMMARIES
 from forearm.simulation.row_parameters import row_arm
 from forearm.simulation.summaries import first_time, last_time
 
+U = drawn(13, -10.0, 10.0, ROWS, 3)
+SCHEDULE = fa.Schedule(np.array([0.0, 0.02, 0.04]), drawn(17, -8.0, 8.0, 3, 3), how="hold")
+
 
 @pytest.mark.slow
-@pytest.mark.parametrize("drive", ["torque", "voltage"])
-def test_rows_are_arms_by_themselves(drive: str) -> None:
-    given = DIFFERENT | (ELECTRIC if drive == "voltage" else {})
-    u = drawn(13, -10.0, 10.0, ROWS, 3)
-    many = fa.simulate_many(ARM, Q0, QD0, STEP * STEPS, step=STEP, parameters=given, **{drive: u})
-    for k in (5, 12):
-        arm = row_arm(ARM, row_of(given, k))
-        one = fa.simulate(arm, Q0[k], QD0[k], STEP * STEPS, method="rk4", step=STEP, **{drive: u[k]})
-        assert np.allclose(many.q[k], one.q[-1], rtol=0.0, atol=1e-10)
-        assert np.allclose(many.qd[k], one.qd[-1], rtol=0.0, atol=1e-9)
+@pytest.mark.parametrize(
+    ("arm", "row", "drive", "u", "given", "steps"),
+    [
+        (ARM, 5, "torque", U, DIFFERENT, STEPS + 0.25),
+        (LIMITED, 12, "voltage", U, ELECTRIC, STEPS),
+        (LIMITED, 7, "torque", SCHEDULE, {}, STEPS),
+    ],
+    ids=["numbers and a shorter last step", "motors within efforts", "a schedule within efforts"],
+)
+def test_rows_are_arms_by_themselves(
+    arm: fa.Arm, row: int, drive: str, u: Any, given: dict[str, Any], steps: float
+) -> None:
+    how: dict[str, Any] = {"step": STEP, "effort_limits": arm is LIMITED}
+    own: dict[str, Any] = {drive: u if isinstance(u, fa.Schedule) else u[row]}
+    figures = ["peak_torque"] if steps == STEPS else []
+    many = fa.simulate_many(
+        arm, Q0, QD0, STEP * steps, parameters=given, summaries=figures, **how, **{drive: u}
+    )
+    alone = row_arm(arm, row_of(given, row)) if given else arm
+    one = fa.simulate(alone, Q0[row], QD0[row], STEP * steps, method="rk4", **how, **own)
+    assert one.t[-1] == pytest.approx(steps * STEP, rel=1e-12)
+    assert np.allclose(many.q[row], one.q[-1], rtol=0.0, atol=1e-10)
+    assert np.allclose(many.qd[row], one.qd[-1], rtol=0.0, atol=1e-9)
     assert np.ptp(many.q[:, 0]) > 1e-3
+    if arm is LIMITED:
+        assert many.summaries["peak_torque"].max() == pytest.approx(3.0)
+        free = fa.simulate_many(arm, Q0, QD0, STEP * steps, summaries=figures, torque=SCHEDULE)
+        held = np.abs(SCHEDULE.values_at(SCHEDULE.times)).max(axis=0)
+        assert np.allclose(free.summaries["peak_torque"], held)
 
 
 @pytest.mark.slow
@@ -56,7 +76,7 @@ def test_a_row_does_not_depend_on_its_neighbours(monkeypatch: pytest.MonkeyPatch
         )
 
     whole = run(slice(None))
-    for rows in (slice(0, 1), slice(3, 8), slice(12, 13)):
+    for rows in (slice(0, 1), slice(3, 8)):
         some = run(rows)
         assert np.array_equal(some.q, whole.q[rows])
         assert np.array_equal(some.summaries["energy"], whole.summaries["energy"][rows])
@@ -112,7 +132,6 @@ def test_figures_are_those_of_recorded_samples() -> None:
         assert figures["energy"][k] >= figures["work"][k] + figures["copper_loss"][k] - 1e-9
 
 
-@pytest.mark.slow
 def test_work_is_what_energy_gains() -> None:
     """Nothing brakes this arm: kinetic and potential energy grow by the work of the motors."""
     bare = random_arm(3, 3, "modified", drives=False)
@@ -125,41 +144,6 @@ def test_work_is_what_energy_gains() -> None:
     assert np.allclose(ends[1] - ends[0], made.summaries["work"], rtol=1e-7, atol=1e-7)
     assert np.allclose(made.summaries["rms_torque"], np.abs(u), rtol=1e-12)
     assert np.array_equal(made.summaries["peak_torque"], np.abs(u))
-
-
-@pytest.mark.slow
-def test_gains_differ_by_row() -> None:
-    kp, kd = drawn(15, 200.0, 900.0, ROWS, 3), drawn(16, 20.0, 60.0, ROWS, 3)
-    rows = [Gains(kp[k], kd[k], np.zeros(3)) for k in range(ROWS)]
-    controller, _ = followed(ARM, open_gains=True)
-    own = replace(controller, gains=np.stack([gains_row(one, STEP) for one in rows]))
-    many = fa.simulate_many(ARM, Q0, QD0, STEP * STEPS, controller=own)
-    for k in (5, 12):
-        alone, _ = followed(ARM, gains=rows[k])
-        one = fa.simulate_many(ARM, Q0[k : k + 1], QD0[k : k + 1], STEP * STEPS, controller=alone)
-        assert np.allclose(many.q[k], one.q[0], rtol=0.0, atol=1e-11)
-    usual, _ = followed(ARM)
-    same = fa.simulate_many(ARM, Q0, QD0, STEP * STEPS, controller=controller)
-    assert np.allclose(
-        same.q, fa.simulate_many(ARM, Q0, QD0, STEP * STEPS, controller=usual).q, rtol=0.0, atol=1e-11
-    )
-
-
-@pytest.mark.slow
-def test_schedules_and_efforts_are_those_of_single_runs() -> None:
-    t = np.array([0.0, 0.02, 0.04])
-    schedule = fa.Schedule(t, drawn(17, -8.0, 8.0, 3, 3), how="hold")
-    many = fa.simulate_many(
-        LIMITED, Q0, QD0, STEP * STEPS, torque=schedule, effort_limits=True, summaries=["peak_torque"]
-    )
-    for k in (0, 7):
-        one = fa.simulate(
-            LIMITED, Q0[k], QD0[k], STEP * STEPS, torque=schedule, method="rk4", step=STEP, effort_limits=True
-        )
-        assert np.allclose(many.q[k], one.q[-1], rtol=0.0, atol=1e-10)
-    assert (many.summaries["peak_torque"] <= 3.0).all()
-    free = fa.simulate_many(LIMITED, Q0, QD0, STEP * STEPS, torque=schedule, summaries="peak_torque")
-    assert np.allclose(free.summaries["peak_torque"], np.abs(schedule.values_at(t)).max(axis=0))
 
 
 def test_when_a_limit_is_passed() -> None:
@@ -189,33 +173,10 @@ def test_a_law_with_gains_moves_arms_that_it_does_not_know() -> None:
     many = fa.simulate_many(
         ARM, Q0, QD0, STEP * STEPS, controller=replace(controller, gains=np.stack(rows)), parameters=DIFFERENT
     )
-    for k in (0, 12):
-        law = fa.control.ComputedTorque(ARM, bandwidth=bandwidths[k])
-        plant = row_arm(ARM, row_of(DIFFERENT, k))
-        loop = fa.control.run(ARM, law, wanted, plant=plant, period=STEP, step=STEP, q0=Q0[k], qd0=QD0[k])
-        assert np.allclose(many.q[k], loop.q[-1], rtol=0.0, atol=1e-9)
-
-
-@pytest.mark.slow
-def test_open_motors_keep_to_the_efforts_of_joints() -> None:
-    u = drawn(13, -10.0, 10.0, ROWS, 3)
-    many = fa.simulate_many(
-        LIMITED,
-        Q0,
-        QD0,
-        STEP * STEPS,
-        voltage=u,
-        parameters=ELECTRIC,
-        effort_limits=True,
-        summaries="peak_torque",
-    )
-    for k in (0, 7):
-        arm = row_arm(LIMITED, row_of(ELECTRIC, k))
-        one = fa.simulate(
-            arm, Q0[k], QD0[k], STEP * STEPS, voltage=u[k], method="rk4", step=STEP, effort_limits=True
-        )
-        assert np.allclose(many.q[k], one.q[-1], rtol=0.0, atol=1e-10)
-    assert np.isclose(many.summaries["peak_torque"].max(), 3.0)
+    law = fa.control.ComputedTorque(ARM, bandwidth=bandwidths[7])
+    plant = row_arm(ARM, row_of(DIFFERENT, 7))
+    loop = fa.control.run(ARM, law, wanted, plant=plant, period=STEP, step=STEP, q0=Q0[7], qd0=QD0[7])
+    assert np.allclose(many.q[7], loop.q[-1], rtol=0.0, atol=1e-9)
 
 
 @pytest.mark.slow
@@ -223,6 +184,7 @@ def test_events_are_those_of_recorded_samples() -> None:
     events = [
         first_time("faster", lambda step: [step.qd[0] - 0.5]),
         last_time("slower", lambda step: list(0.5 - step.qd), None),
+        fa.Summary("at_end", lambda step, sums: [step.q_next[0]], size=1),
     ]
     made = fa.simulate_many(ARM, Q0, QD0, STEP * STEPS, torque=[20.0, 0.0, 0.0], summaries=events, record=1)
     for k in range(ROWS):
@@ -232,6 +194,7 @@ def test_events_are_those_of_recorded_samples() -> None:
             below = np.flatnonzero(made.qd[k, :-1, j] < 0.5)
             assert np.isclose(made.summaries["slower"][k, j], STEP * below[-1] if len(below) else 0.0)
     assert len(set(made.summaries["faster"])) > 3
+    assert np.array_equal(made.summaries["at_end"], made.q[:, -1, 0])
 
 
 @pytest.mark.slow
@@ -257,15 +220,13 @@ def test_calls_go_on_from_one_another(monkeypatch: pytest.MonkeyPatch) -> None:
     geared = brakes.with_drives(
         transmission=fa.Transmission(efficiency=((0.1, 0.7), (1.0, 0.85)), rated_torque=50.0, breakaway=0.3)
     )
-    for arm in (brakes, geared):
-        whole = fa.simulate_many(arm, Q0, QD0, 0.0605, torque=[6.0, 0.0, 0.0])
-        with monkeypatch.context() as short:
-            short.setattr("forearm.simulation.many.LONGEST", 7)
-            short.setattr("forearm.simulation.many.BLOCK", 5)
-            pieces = fa.simulate_many(arm, Q0, QD0, 0.0605, torque=[6.0, 0.0, 0.0])
-        assert np.array_equal(whole.q, pieces.q)
-        assert np.array_equal(whole.qd, pieces.qd)
-        assert (whole.qd[:, 1:] == 0.0).any()
+    whole = fa.simulate_many(geared, Q0, QD0, 0.0605, torque=[6.0, 0.0, 0.0])
+    monkeypatch.setattr("forearm.simulation.many.LONGEST", 7)
+    monkeypatch.setattr("forearm.simulation.many.BLOCK", 5)
+    pieces = fa.simulate_many(geared, Q0, QD0, 0.0605, torque=[6.0, 0.0, 0.0])
+    assert np.array_equal(whole.q, pieces.q)
+    assert np.array_equal(whole.qd, pieces.qd)
+    assert (whole.qd[:, 1:] == 0.0).any()
 
 
 @pytest.mark.slow
@@ -282,30 +243,12 @@ def test_blocks_do_not_change_what_a_controller_reads(monkeypatch: pytest.Monkey
         with monkeypatch.context() as short:
             short.setattr("forearm.simulation.many.BLOCK", 5)
             assert np.array_equal(fa.simulate_many(ARM, Q0, QD0, 3 * STEP, **given).q, whole.q)
-        for k in (0, 12):
-            own = replace(controller, reference=goals[k] if len(goals) == ROWS else goals)
-            one = fa.simulate_many(
-                ARM, Q0[k : k + 1], QD0[k], 3 * STEP, controller=own, parameters=row_of(DIFFERENT, k)
-            )
-            assert np.array_equal(one.q[0], whole.q[k])
+        own = replace(controller, reference=goals[-1] if len(goals) == ROWS else goals)
+        last = row_of(DIFFERENT, ROWS - 1)
+        one = fa.simulate_many(ARM, Q0[-1:], QD0[-1], 3 * STEP, controller=own, parameters=last)
+        assert np.array_equal(one.q[0], whole.q[-1])
     with pytest.raises(fa.InputError, match="ambiguous: one row per arm or one per step"):
         fa.simulate_many(ARM, Q0, QD0, ROWS * STEP, controller=fa.TracedController(law, Q0, gains=[40.0]))
-
-
-@pytest.mark.slow
-def test_the_last_step_may_be_shorter() -> None:
-    given = {name: DIFFERENT[name] for name in ("payload.mass", "joint1.friction.viscous")}
-    many = fa.simulate_many(
-        LIMITED, Q0, QD0, 5.25 * STEP, torque=[9.0, -9.0, 2.0], parameters=given, effort_limits=True
-    )
-    for k in (0, 7):
-        alone = fa.simulate(
-            row_arm(LIMITED, row_of(given, k)), Q0[k], QD0[k], 5.25 * STEP, torque=[9.0, -9.0, 2.0],
-            method="rk4", step=STEP, effort_limits=True,
-        )  # fmt: skip
-        assert alone.t[-1] == pytest.approx(5.25 * STEP, rel=1e-12)
-        np.testing.assert_allclose(many.q[k], alone.q[-1], rtol=0, atol=1e-12)
-        np.testing.assert_allclose(many.qd[k], alone.qd[-1], rtol=0, atol=1e-11)
 
 
 @pytest.mark.slow
@@ -339,10 +282,3 @@ def test_a_run_is_interrupted_between_blocks(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("forearm.simulation.many.BLOCK", 4)
     with pytest.raises(KeyboardInterrupt):
         fa.simulate_many(ARM, Q0, QD0, 5 * STEP, progress=stop)
-
-
-@pytest.mark.slow
-def test_a_summary_of_ones_own() -> None:
-    product = fa.Summary("q0_at_end", lambda step, sums: [step.q_next[0]], size=1)
-    made = fa.simulate_many(ARM, Q0, QD0, 0.01, torque=np.zeros(3), summaries=["work", product])
-    assert np.array_equal(made.summaries["q0_at_end"], made.q[:, 0])

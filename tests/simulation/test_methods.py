@@ -150,15 +150,6 @@ def observed_order(step: Step, start: float = 2.3, until: float = 2.0, steps: in
     return log2(error(steps) / error(2 * steps))
 
 
-@pytest.mark.parametrize(
-    ("tableau", "steps"),
-    [(RK3, 200), (RK4, 100), (GILL, 100), (DP45, 40), (DP87, 8)],
-    ids=lambda v: getattr(v, "name", ""),
-)
-def test_convergence_to_the_pendulum(tableau: Tableau, steps: int) -> None:
-    assert observed_order(of(tableau), steps=steps) == pytest.approx(tableau.order, abs=0.25)
-
-
 @pytest.mark.parametrize("tableau", [RK3, RK4, GILL, DP45, DP87], ids=lambda t: t.name)
 def test_convergence_where_time_and_velocity_matter(tableau: Tableau) -> None:
     """q = sin(t^2) as the solution of an equation made for it."""

@@ -6,29 +6,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from simulation.making import books
 from simulation.random_drives import random_drives
 from sweeps import long
 
 import forearm as fa
 from forearm.drives.coordinates import coordinates_of
-from forearm.simulation import Accuracy, Simulation
+from forearm.simulation import Accuracy
 from forearm.simulation.machine import simulator_of
 
 FEW, MANY = (0, 2, 6), 150  # the few have every part of `random_drives`
 # Errors of single steps, each within rtol = 1e-9, add up over some thousand of them.
 ADDED_UP, OF_FIXED_STEPS = 1e-6, 1e-4
-
-
-def left_over(run: Simulation) -> float:
-    """What the books do not explain, as a part of what was exchanged."""
-    held = np.sum([run.energy[name] for name in run.energy if name != "supplied"], axis=0)
-    missing = held - held[0] - run.energy["supplied"]
-    moved = [
-        np.abs(run.energy["supplied"]).max(),
-        run.energy["kinetic"].max(),
-        np.ptp(run.energy["potential"]),
-    ]
-    return float(np.abs(missing).max() / max(moved))
 
 
 @pytest.mark.slow
@@ -43,8 +32,8 @@ def test_two_ways_to_integrate_agree(seed: int) -> None:
         run.checked()
     assert fixed.q[-1] == pytest.approx(fine.q[-1], abs=1e-7)
     assert fixed.qd[-1] == pytest.approx(fine.qd[-1], abs=1e-5)
-    assert left_over(fine) < ADDED_UP
-    assert left_over(fixed) < OF_FIXED_STEPS
+    assert books(fine) < ADDED_UP
+    assert books(fixed) < OF_FIXED_STEPS
 
 
 def is_elastic_alone(seed: int) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 
 import numpy as np
@@ -18,11 +17,8 @@ from forearm.simulation.stability import _fastest_anywhere, fastest_decay, longe
 
 def braked(viscous: float) -> fa.Arm:
     """An arm whose last joint has hardly any inertia and so much friction."""
-    arm = fa.load("puma560-akb")
-    last = dataclasses.replace(
-        arm.tree[-1], friction=fa.Friction(side="joint", viscous=viscous, coulomb=(0.1, -0.1))
-    )
-    return arm.replace(tree=(*arm.tree[:-1], last))
+    friction = fa.Friction(side="joint", viscous=viscous, coulomb=(0.1, -0.1))
+    return fa.load("puma560-akb").with_joint("joint6", friction=friction)
 
 
 def test_the_rate_is_that_of_a_small_motion() -> None:
@@ -32,16 +28,6 @@ def test_the_rate_is_that_of_a_small_motion() -> None:
     rates = np.linalg.eigvals(np.linalg.solve(fa.dynamics.inertia_matrix(arm, q), B))
     assert rate == pytest.approx(np.max(rates.real), rel=1e-9)
     assert freedom == 5
-    # the same from forward dynamics: what a velocity along the slowest-to-stop mode loses of itself
-    change = 1e-6 * np.linalg.solve(fa.dynamics.inertia_matrix(arm, q), B[:, 5])
-    free = arm.replace(
-        tree=(
-            *arm.tree[:-1],
-            dataclasses.replace(arm.tree[-1], friction=fa.Friction(side="joint", viscous=0.3)),
-        )
-    )
-    qdd = fa.dynamics.forward(free, q, change, np.zeros(6))
-    assert qdd[5] / change[5] == pytest.approx(-rate, rel=1e-4)
 
 
 @pytest.mark.parametrize("by_voltage", [False, True])
@@ -67,8 +53,8 @@ def test_limits_are_those_of_the_methods(method: str, limit: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["rk3", "rk4"])
-def test_long_steps_are_told_and_short_ones_are_right(method: str) -> None:
+def test_long_steps_are_told_and_short_ones_are_right() -> None:
+    method = "rk3"
     arm, q = braked(0.3).replace(gravity=(0.0, 0.0, 0.0)), np.full(6, 0.3)
     torque = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.4])
     most = longest_step(method, fastest_decay(coordinates_of(arm), False, q)[0])
@@ -78,19 +64,10 @@ def test_long_steps_are_told_and_short_ones_are_right(method: str) -> None:
         warnings.simplefilter("error")
         steps = fa.simulate(arm, q, np.zeros(6), 0.2, torque=torque, method=method, step=0.5 * most)
         followed = fa.simulate(
-            arm, q, np.zeros(6), 0.2, torque=torque, method="radau", accuracy=Accuracy(rtol=1e-9, atol=1e-12)
+            arm, q, np.zeros(6), 0.2, torque=torque, method="radau", accuracy=Accuracy(1e-9, 1e-12)
         )
     assert np.allclose(steps.q[-1], followed.q[-1], atol=1e-4)
     assert steps.qd[-1, 5] == pytest.approx(1.0, rel=0.01)  # (0.4 - 0.1) / 0.3
-
-
-@pytest.mark.slow
-def test_many_at_once_are_told_too() -> None:
-    with pytest.warns(
-        fa.StepWarning,
-        match="simulate_many: steps of 0.001 s .* joint6.*, or simulate one by one with 'radau'",
-    ):
-        fa.simulate_many(braked(5.0), np.full((2, 6), 0.3), np.zeros((2, 6)), 0.002)
 
 
 def boom() -> fa.Arm:
@@ -102,7 +79,6 @@ def boom() -> fa.Arm:
     return arm.with_joint("joint1", friction=fa.Friction(viscous=1500.0))
 
 
-@pytest.mark.slow
 def test_steps_that_become_too_long_on_the_way_are_told_at_the_end() -> None:
     arm, out, inwards = boom(), np.array([0.0, 1.0]), np.array([0.0, -5.0])
     assert fastest_decay(coordinates_of(arm), False, out)[0] == pytest.approx(1500.0)
@@ -138,7 +114,7 @@ def test_a_period_has_as_many_steps_as_its_drives_need(rate: float, steps: float
 @pytest.mark.slow
 def test_a_controlled_arm_is_moved_in_steps_that_its_drives_need() -> None:
     arm = braked(2.0)
-    motion = fa.control.default_motion(arm)
+    motion = fa.control.default_motion(arm, 0.5)
     law = fa.control.ComputedTorque(arm)
     alone = fa.control.run(arm, law, motion)
     fine = fa.control.run(arm, law, motion, step=1e-5)

@@ -4,18 +4,13 @@ energy, order, the way back.
 
 from __future__ import annotations
 
-from math import cos, log2, sin
 from typing import Any
 
 import numpy as np
-import pendulum
 import pytest
-from simulation.stepping_once import implicit_step
-from sweeps import long
 
 from forearm.errors import InputError
-from forearm.simulation.adaptive import integrate
-from forearm.simulation.methods import GAUSS4, MIDPOINT, RK3, RK4, Tableau, explicit_step
+from forearm.simulation.methods import GAUSS4, MIDPOINT, RK4, Tableau
 from forearm.simulation.symplectic import symplectic_step
 
 METHODS = pytest.mark.parametrize("tableau", [MIDPOINT, GAUSS4], ids=lambda t: t.name)
@@ -52,35 +47,10 @@ def energy(q: Any, p: Any) -> Any:
     return 0.5 * np.sum(p * velocity(q, p), -1) - W1 * np.cos(q[..., 0]) - W2 * np.cos(q[..., 1])
 
 
-def quick_velocity(q: Any, p: Any) -> Any:
-    """`velocity` for one stage of one state, in plain floats."""
-    (q1, q2), (p1, p2) = q[0].tolist(), p[0].tolist()
-    c = C * cos(q1 - q2)
-    D = A * B - c * c
-    return [[(B * p1 - c * p2) / D, (A * p2 - c * p1) / D]]
-
-
-def quick_force(q: Any, qd: Any) -> Any:
-    (q1, q2), (w1, w2) = q[0].tolist(), qd[0].tolist()
-    s = C * sin(q1 - q2) * w1 * w2
-    return [[-s - W1 * sin(q1), s - W2 * sin(q2)]]
-
-
-def acceleration(t: float, q: Any, qd: Any) -> Any:
-    """M qdd = p' - M' qd, by the time derivative of M written out."""
-    rate = -C * np.sin(q[..., 0] - q[..., 1]) * (qd[..., 0] - qd[..., 1])
-    right = force(q, qd) - np.stack([rate * qd[..., 1], rate * qd[..., 0]], -1)
-    return velocity(q, right)
-
-
 def test_the_fixture_is_consistent() -> None:
-    """force = d/dq of the Lagrangian and velocity = M^-1 p, by differences;
-    the quick forms are the same functions.
-    """
+    """force = d/dq of the Lagrangian and velocity = M^-1 p, by differences."""
     p = momentum(Q0, QD0)
     np.testing.assert_allclose(velocity(Q0, p), QD0, rtol=1e-14)
-    np.testing.assert_allclose(quick_velocity(Q0[None], p[None]), velocity(Q0, p)[None], rtol=1e-15)
-    np.testing.assert_allclose(quick_force(Q0[None], QD0[None]), force(Q0, QD0)[None], rtol=1e-15)
     h = 1e-6
     for k in range(2):
         e = h * np.eye(2)[k]
@@ -109,43 +79,6 @@ def test_the_step_is_symplectic(tableau: Tableau) -> None:
     np.testing.assert_allclose(D.T @ S @ D, S, atol=2e-9)
 
 
-def test_a_step_in_velocities_is_not_symplectic() -> None:
-    """What the momenta are for: the midpoint rule in (q, qd), measured in (q, p),
-    misses the identity by far.
-    """
-    S = np.block([[np.zeros((2, 2)), np.eye(2)], [-np.eye(2), np.zeros((2, 2))]])
-    z = np.concatenate([Q0, momentum(Q0, QD0)])
-
-    def step(z: Any) -> Any:
-        q, qd = implicit_step(MIDPOINT, acceleration, 0.0, z[:2], velocity(z[:2], z[2:]), 0.05)
-        return np.concatenate([q, momentum(q, qd)])
-
-    D = np.stack([(step(z + e) - step(z - e)) / 2e-5 for e in 1e-5 * np.eye(4)], -1)
-    assert np.abs(D.T @ S @ D - S).max() > 1e-5
-
-
-@pytest.mark.slow
-@METHODS
-def test_order(tableau: Tableau) -> None:
-    """Against the adaptive solution in (q, qd) with 12 digits."""
-    truth = integrate(acceleration, 0.0, 1.0, Q0, QD0, method="dp87", rtol=1e-13, atol_q=1e-13, atol_qd=1e-13)
-
-    def error(count: int) -> float:
-        q, p = Q0, momentum(Q0, QD0)
-        for _ in range(count):
-            q, p = symplectic_step(tableau, velocity, force, q, p, 1.0 / count)
-        return float(np.abs(np.concatenate([q - truth.q[-1], velocity(q, p) - truth.qd[-1]])).max())
-
-    assert log2(error(80) / error(160)) == pytest.approx(tableau.order, abs=0.1)
-
-
-def test_a_pendulum_of_unit_inertia_against_its_closed_form() -> None:
-    q, p = np.array([2.3]), np.array([0.0])
-    for _ in range(200):
-        q, p = symplectic_step(GAUSS4, lambda q, p: p, lambda q, qd: -np.sin(q), q, p, 0.01)
-    np.testing.assert_allclose([q[0], p[0]], pendulum.swing(2.3, 2.0), atol=1e-9)
-
-
 @METHODS
 def test_the_way_back(tableau: Tableau) -> None:
     """The same steps backwards, and the same steps with the momenta turned round, lead to the start."""
@@ -158,51 +91,6 @@ def test_the_way_back(tableau: Tableau) -> None:
         turned = symplectic_step(tableau, velocity, force, *turned, 0.02)
     np.testing.assert_allclose(np.concatenate(back), np.concatenate([Q0, momentum(Q0, QD0)]), atol=1e-11)
     np.testing.assert_allclose(np.concatenate(turned), np.concatenate([Q0, -momentum(Q0, QD0)]), atol=1e-11)
-
-
-def energies(count: int, h: float) -> Any:
-    q, p = Q0, momentum(Q0, QD0)
-    kept = np.empty((count, 2, 2))
-    for k in range(count):
-        q, p = symplectic_step(MIDPOINT, quick_velocity, quick_force, q, p, h)
-        kept[k] = q, p
-    return energy(kept[:, 0], kept[:, 1]) - energy(Q0, momentum(Q0, QD0))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("count", [5_000, *long([10_000, 100_000])])
-def test_energy_does_not_drift(count: int) -> None:
-    errors = energies(count, 0.002)
-    whole, tenth = W1 + W2, count // 10
-    first, last = np.abs(errors[:tenth]).max(), np.abs(errors[-tenth:]).max()
-    assert np.abs(errors).max() < 1e-3 * whole
-    assert last < 1.5 * first
-    assert abs(errors[-tenth:].mean() - errors[:tenth].mean()) < 0.2 * first
-
-
-@pytest.mark.long
-def test_energy_stays_where_an_explicit_method_of_higher_order_loses_it() -> None:
-    count, h = 4_000, 0.02
-    errors = energies(count, h)
-    assert np.abs(errors[-1000:]).max() < 1.5 * np.abs(errors[:1000]).max()
-    q, qd = Q0, QD0
-    drift = []
-    for _ in range(count):
-        q, qd = explicit_step(RK3, acceleration, 0.0, q, qd, h)
-        drift.append(energy(q, momentum(q, qd)) - energy(Q0, momentum(Q0, QD0)))
-    assert abs(np.mean(drift[-1000:])) > 5 * abs(np.mean(drift[:1000]))
-    assert abs(np.mean(drift[-1000:])) > 5 * abs(errors[-1000:].mean())
-
-
-@METHODS
-def test_a_batch_is_its_states(tableau: Tableau) -> None:
-    generator = np.random.default_rng(8)
-    q, p = generator.normal(size=(2, 5, 2))
-    together = symplectic_step(tableau, velocity, force, q, p, 0.01)
-    for k in range(5):
-        alone = symplectic_step(tableau, velocity, force, q[k], p[k], 0.01)
-        np.testing.assert_allclose(together[0][k], alone[0], rtol=1e-14, atol=1e-15)
-        np.testing.assert_allclose(together[1][k], alone[1], rtol=1e-14, atol=1e-15)
 
 
 def test_rest_stays_at_rest() -> None:

@@ -98,12 +98,12 @@ def test_one_plan_is_the_formula_on_floats_to_the_bit() -> None:
 
 def edges() -> Iterator[tuple[Four, MotionLimits]]:
     """Numbers at the ends of what is allowed, one joint, and what the fuzzer thinks of."""
-    for a, v in product([1e-30, 1.0, 1e30], repeat=2):
+    for a, v in ((1e-30, 1.0), (1.0, 1e30), (1e30, 1e-30)):
         places = (0.0, -0.0, 1e-300, 1e-30, 1.0, np.nextafter(1.0, 2.0), 1e30, -1e30)
         speeds = (0.0, v, -v, v / 3.0, -v * 1e-20, 5e-324, 2.0 * v)
         q0, qd0, q1, qd1 = np.array(list(product(places, speeds, places, speeds))).T[:, :, None]
         yield (q0, qd0, q1, qd1), MotionLimits([a], [v])
-    for block in range(6):
+    for block in range(3):
         made = make(31, block, 500)
         yield (made.q0, made.qd0, made.q1, made.qd1), made.limits
 
@@ -115,7 +115,7 @@ def test_edges_are_the_formula_to_the_bit() -> None:
         plans = bang_bang_many(*asked, limits)
         check_same(plans, reference(asked, limits))
         refused += int((plans.status != PlanStatus.PLANNED).sum())
-    assert refused > 1000
+    assert refused > 300
 
 
 def test_numbers_that_are_none_touch_their_own_row_alone() -> None:
@@ -136,29 +136,13 @@ def test_numbers_that_are_none_touch_their_own_row_alone() -> None:
     assert (bang_bang_many(still, still, still, still, LIMITS, wrong).status == PlanStatus.DURATION).all()
 
 
-def test_arrays_of_any_kind_and_order_give_the_same() -> None:
-    q0, qd0, q1, qd1 = (np.round(4.0 * x) / 4.0 for x in requests(5, 30))
-    want = bang_bang_many(q0, qd0, q1, qd1, LIMITS)
-    several = bang_bang_many(
-        np.asfortranarray(q0), qd0.astype(np.float32), q1[::-1][::-1], qd1.tolist(), LIMITS
-    )
-    assert np.array_equal(several.phases, want.phases, equal_nan=True)
-    one = np.flatnonzero(want.status == PlanStatus.PLANNED)[0]
-    pair = (
-        np.stack([q0[one], q0[one]], axis=1)[:, 0],
-        qd0[one].astype(np.float32),
-        q1[one].tolist(),
-        tuple(qd1[one]),
-    )
-    assert np.array_equal(bang_bang(*pair, LIMITS).phases, want[int(one)].phases)
-
-
 def many_joints(n: int, count: int) -> tuple[Four, MotionLimits]:
+    """Also of another type and order in memory."""
     rng = np.random.default_rng(n)
     limits = MotionLimits(rng.uniform(1.0, 5.0, n), rng.uniform(1.0, 2.0, n))
     q0, q1 = rng.uniform(-2.0, 2.0, (2, count, n))
-    qd0, qd1 = rng.uniform(-1.0, 1.0, (2, count, n))
-    return (q0, qd0, q1, qd1), limits
+    qd0, qd1 = rng.uniform(-1.0, 1.0, (2, count, n)).astype(np.float32)
+    return (np.asfortranarray(q0), qd0, q1[::-1], qd1), limits
 
 
 @pytest.mark.slow

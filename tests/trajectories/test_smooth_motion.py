@@ -20,7 +20,6 @@ from forearm.errors import InputError
 from forearm.trajectories import MotionLimits, SmoothMotion, load_motion, smooth
 
 CLOSE = 1e-11  # of the largest value: polynomials of ninth degree by powers of shares
-STEP = 1e-4  # s, of differences
 
 
 @pytest.fixture(scope="module")
@@ -63,17 +62,6 @@ def test_derivatives_are_those_of_the_polynomials_in_fractions(motion: SmoothMot
                 exact = [exact_value(c, order, x * Fraction(length)) for x in shares]
                 largest = np.abs(motion._bounds(order)).max()
                 assert np.abs(found[order][:, joint] - exact).max() <= CLOSE * largest, (k, joint, order)
-
-
-def test_every_derivative_is_the_slope_of_the_one_before(motion: SmoothMotion) -> None:
-    t = np.linspace(STEP, motion.duration - STEP, 201)
-    t = t[np.abs(t[:, None] - motion.switches).min(axis=1) > 2.0 * STEP]
-    before, here, after = (motion.derivatives(t + s) for s in (-STEP, 0.0, STEP))
-    for order in range(4):
-        slope = (after[order] - before[order]) / (2.0 * STEP)
-        assert np.abs(slope - here[order + 1]).max() <= 3e-5 * np.abs(here[order + 1]).max()
-    assert all((a == b).all() for a, b in zip(motion.at(t), here, strict=False))
-    assert all(x.shape == (3,) for x in motion.derivatives(0.4))
 
 
 def test_no_derivative_jumps_where_polynomials_meet_and_in_their_middles(motion: SmoothMotion) -> None:
@@ -161,13 +149,11 @@ def test_a_file_gives_the_same_motion_to_the_bit(motion: SmoothMotion, tmp_path:
     [
         ("snaps", lambda x: x[:-1], r"snaps: expected 4 x 3 numbers"),
         ("segments", lambda x: [0.0, *x[1:]], r"segments\[1\]: its duration is 0, but the state changes"),
-        ("segments", lambda x: [-1.0, *x[1:]], r"segments\[1\]: must be at least 0"),
         (
             "passed",
             lambda x: [0, 3, 2],
             r"passed: expected at least two whole numbers, increasing from 0 to 3",
         ),
-        ("passed", lambda x: [0, 1.5, 3], r"passed: expected whole numbers"),
         ("jerks", None, r"missing key 'jerks'"),
     ],
 )

@@ -75,7 +75,7 @@ def pendulum_energy(q: Array, begin: float, torque: float) -> Array:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("begin", "end", "share"), [(-0.5, 1.9, 1.6), (0.2, 2.8, 1.3), (-2.2, -0.4, 2.5)])
+@pytest.mark.parametrize(("begin", "end", "share"), [(0.2, 2.8, 1.3), (-2.2, -0.4, 2.5)])
 def test_pendulum_bangs_once(begin: float, end: float, share: float) -> None:
     """Full torque up to the angle at which full braking leads to rest: both by energy."""
     torque = share * MASS * GRAVITY * LENGTH

@@ -191,20 +191,6 @@ def test_limits_come_from_the_arm_and_times_lie_inside() -> None:
             motion.at(t)
 
 
-def test_plans_keep_what_they_were_asked_for() -> None:
-    """Whatever becomes of the arrays that were given: the motion is that of one plan,
-    and ends where it was sent.
-    """
-    asked = requests(7, 5)
-    plans = bang_bang_many(*asked, LIMITS)
-    i = int(np.argmin(plans.status))
-    single, target = bang_bang(*rows(asked, i), LIMITS), asked[2][i].copy()
-    for array in asked:
-        array += 0.1
-    assert np.array_equal(plans[i].at(0.3)[0], single.at(0.3)[0])
-    assert np.array_equal(plans[i].at(plans[i].duration)[0], target)
-
-
 def test_a_start_above_the_velocity_limit_brakes_first() -> None:
     """From 3 to a limit of 1 with a = 2: in 1 s, over 2, and then as a joint that starts at its limit."""
     limits, tail = MotionLimits(2.0, 1.0), bang_bang([2.0], [1.0], [5.0], [0.5], MotionLimits(2.0, 1.0))

@@ -44,7 +44,7 @@ def reference(asked: Four, limits: MotionLimits, duration: Array | None = None) 
     """The formula on arrays (B,)."""
     rows = [list(np.broadcast_to(x, asked[0].shape).T) for x in limits.arrays]
     with np.errstate(all="ignore"):
-        return synchronised([list(x.T) for x in asked], rows, duration)
+        return synchronised([list(np.asarray(x, dtype=np.float64).T) for x in asked], rows, duration)
 
 
 def check_same(plans: Plans, wanted: SynchronisedPlan) -> None:

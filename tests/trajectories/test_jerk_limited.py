@@ -217,37 +217,6 @@ def test_the_slope_of_the_farthest_way_falls_first_and_then_rises() -> None:
     assert bends > 12
 
 
-def test_the_bend_of_the_farthest_way_is_that_of_the_proof() -> None:
-    """The second derivatives listed in `duration`, by finite differences of the slope, in each of four
-    cases.
-    """
-    rng = np.random.default_rng(8)
-    count, h = 4000, 1e-6
-    v0, v1 = rng.uniform(-1.0, 1.0, (2, count))
-    a0, a1 = rng.uniform(-1.0, 1.0, (2, count))
-    ends = Ends(v0, a0, v1, a1, np.full(count, 1e9))
-    shortest, start, end = velocity_durations(ends)
-    T = shortest + rng.random(count) * np.where(end > start, start - shortest, 4.0)
-    found = farthest(ends, T)
-    rise, rest_p, sink, _, second, rest_q, _ = found.times
-    p = a0 + rise
-    z = sink + second
-    q = p - z
-    bend = (farthest(ends, T + h).slope - farthest(ends, T - h).slope) / (2.0 * h)
-    inside = (rise > 1e-3) & (a1 - q > 1e-3) & (z > 1e-2)
-    high, low = rest_p > 1e-3, rest_q > 1e-3
-    free_p, free_q = (p < 1.0 - 1e-3), (q > 1e-3 - 1.0)
-    for case, expected in (
-        (free_p & free_q, (p * p - 4.0 * p * q + q * q) / (4.0 * z)),
-        (high & free_q, (1.0 - 4.0 * q) / (4.0 * z)),
-        (free_p & low, (1.0 + 4.0 * p) / (4.0 * z)),
-        (high & low, 0.5 + 0.0 * z),
-    ):
-        rows = case & inside
-        assert rows.sum() > 20
-        assert np.allclose(bend[rows], expected[rows], rtol=1e-5, atol=1e-5)
-
-
 def test_machine_code_is_the_reference() -> None:
     rng = np.random.default_rng(7)
     states, limits = random_requests(rng, 500, 3)

@@ -77,7 +77,6 @@ def test_a_file_gives_the_same_motion_to_the_bit(motion: JerkMotion, tmp_path: P
     ("key", "change", "said"),
     [
         ("jerks", lambda x: [[[2.0 * y for y in z] for z in w] for w in x], "its phases miss the next"),
-        ("segments", lambda x: [1.01 * y for y in x], "or joints take different times"),
         ("points", lambda x: x[:1], r"points: expected 2 x 3 numbers"),
         ("phases", lambda x: [[[-y for y in z] for z in w] for w in x], "phases"),
     ],

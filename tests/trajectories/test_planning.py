@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -206,25 +207,16 @@ def test_limits_as_keywords_take_the_place_of_the_request_s() -> None:
     assert isinstance(chosen.motion, Switching)
     assert chosen.motion.extremes()[2].max() <= 0.4 * (1.0 + 1e-12)
     assert fa.plan(PANDA, way, acceleration=2.0, velocity=0.8).duration == same
+    short = [fa.Waypoint(q=0), fa.Waypoint(q=0.3, qd=np.float64(0.1)), POINTS[0].tolist()]
+    whole = [fa.Waypoint(q=np.zeros(7)), fa.Waypoint(q=[0.3] * 7, qd=[0.1] * 7), POINTS[0]]
+    wide: dict[str, Any] = {"acceleration": 2.0, "lower": -9, "upper": np.full(7, 9.0)}
+    made, other = (fa.plan(PANDA, fa.Request(x, **wide)) for x in (short, whole))
+    assert np.array_equal(made.q, other.q)
+    two = [fa.Waypoint(q=0.0), fa.Waypoint(q=0.1, qd=[0.1, 0.1])]
+    with pytest.raises(fa.InputError, match=r"waypoint\[2\], qd: expected 7 numbers for 'panda', got 2"):
+        fa.plan(PANDA, two, acceleration=1.0)
     with pytest.raises(fa.InputError, match=r"request 'request', velocity: expected one number or 7.*got 3"):
         fa.plan(PANDA, POINTS, velocity=[1.0, 1.0, 1.0])
-
-
-def test_one_number_stands_for_all_joints_and_rows_for_waypoints() -> None:
-    arm = arm_of("puma560-akb")
-    points = np.array([np.zeros(6), np.full(6, 0.3), np.linspace(0.0, 0.5, 6)])
-    whole = fa.Request([fa.Waypoint(q=points[0]), fa.Waypoint(q=points[1], qd=[0.1] * 6), points[2]])
-    short = fa.Request([fa.Waypoint(q=0), fa.Waypoint(q=0.3, qd=np.float64(0.1)), points[2].tolist()])
-    assert np.array_equal(fa.plan(arm, whole, acceleration=2).q, fa.plan(arm, short, acceleration=2.0).q)
-    rows = fa.Request(points, acceleration=2.0, lower=-1, upper=np.ones(6))
-    assert np.array_equal(fa.plan(arm, rows).q, fa.plan(arm, points, acceleration=2.0).q)
-    assert np.isnan(np.array(fa.Waypoint(q=points[1], qd=np.nan).qd)).tolist() == [True] * 6
-    with pytest.raises(
-        fa.InputError, match=r"waypoint\[2\], qd: expected 6 numbers for 'puma560-akb', got 2"
-    ):
-        fa.plan(arm, [fa.Waypoint(q=0.0), fa.Waypoint(q=0.1, qd=[0.1, 0.1])], acceleration=1.0)
-    with pytest.raises(fa.InputError, match=r"q: expected shape \(6,\), got \(3, 6\)"):
-        fa.Waypoint(q=points)
 
 
 @pytest.mark.slow

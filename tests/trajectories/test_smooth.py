@@ -172,28 +172,6 @@ def test_passing_points_is_faster_than_stopping_there() -> None:
     assert motion.duration < 0.75 * stopping.duration
 
 
-def test_backwards_in_other_units_and_in_slow_motion() -> None:
-    rng = np.random.default_rng(3)
-    points, segments = rng.normal(size=(5, 2)), rng.uniform(0.4, 1.1, 4)
-    limits = MotionLimits([5.0, 4.0])
-    there = SmoothProblem(points, rest_to_rest(points), limits).motion(segments)
-    back = SmoothProblem(points[::-1], rest_to_rest(points), limits).motion(segments[::-1])
-    signs = (-1.0) ** np.arange(5)[:, None]
-    size = np.abs(there.states).max(axis=(0, 2))[:, None]
-    assert (np.abs(back.states[::-1] * signs - there.states) < 1e-9 * size).all()
-    motion = smooth(points[:2], LIMITS_OF_TWO)
-    assert np.isclose(smooth(points[1::-1], LIMITS_OF_TWO).duration, motion.duration, rtol=1e-12)
-    for c in (0.3, 7.0):
-        a = LIMITS_OF_TWO
-        slower = MotionLimits(a.acceleration / c**2, a.velocity / c, jerk=a.jerk / c**3, snap=a.snap / c**4)
-        assert np.isclose(smooth(points[:2], slower).duration, c * motion.duration, rtol=1e-9)
-        larger = MotionLimits(a.acceleration * c, a.velocity * c, jerk=a.jerk * c, snap=a.snap * c)
-        assert np.isclose(smooth(c * points[:2], larger).duration, motion.duration, rtol=1e-9)
-
-
-LIMITS_OF_TWO = MotionLimits([5.0, 4.0], [2.0, 1.5], jerk=[60.0, 50.0], snap=[900.0, 800.0])
-
-
 @pytest.mark.slow
 @settings(max_examples=8)
 @given(st.data())

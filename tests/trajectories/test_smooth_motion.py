@@ -172,13 +172,13 @@ def test_a_file_that_is_wrong_is_refused(
 
 
 def test_segments_without_time_stand_between_the_same_states() -> None:
-    motion = smooth([[0.1, 0.2], [0.1, 0.2], [0.5, -0.3], [0.5, -0.3]], MotionLimits([2.0, 3.0]))
-    assert (motion.points == [[0.1, 0.2], [0.1, 0.2], [0.5, -0.3], [0.5, -0.3]]).all()
+    points, limits = [[0.1, 0.2], [0.1, 0.2], [0.5, -0.3], [0.5, -0.3]], MotionLimits([2.0, 3.0])
+    motion = smooth(points, limits)
+    assert (motion.points == points).all()
     assert motion.times[0] == motion.times[1] == 0.0
     assert motion.times[2] == motion.times[3] == motion.duration
-    assert (motion.at(0.0)[0] == [0.1, 0.2]).all()
-    assert (motion.at(motion.duration)[0] == [0.5, -0.3]).all()
-    still = smooth([[0.1, 0.2]] * 2, MotionLimits([2.0, 3.0]))
+    assert (motion.at([0.0, motion.duration])[0] == points[::3]).all()
+    still = smooth(points[:2], limits)
     assert still.duration == 0.0
     assert [x.tolist() for x in still.derivatives(0.0)] == [[0.1, 0.2], *[[0.0, 0.0]] * 4]
-    assert smooth([[0.1, 0.2]] * 2, MotionLimits([2.0, 3.0]), duration=1.5).peaks.max() == 0.0
+    assert smooth(points[:2], limits, duration=1.5).peaks.max() == 0.0

@@ -194,16 +194,6 @@ def test_a_part_of_the_fastest_motion_is_the_fastest_between_its_ends() -> None:
 
 
 @pytest.mark.slow
-def test_slow_ends_come_near_to_rest() -> None:
-    """A speed of a thousandth at both ends: other elements, the same motion but for a little."""
-    path = generic(2, 6)
-    s = nodes(1.0, 200)
-    still, slow = path.profile(s), path.profile(s, boundary=((1e-9, 0.0), (1e-9, 0.0)))
-    assert slow.duration == pytest.approx(still.duration, rel=2e-3)
-    assert slow.duration < still.duration
-
-
-@pytest.mark.slow
 def test_path_jerk_is_limited() -> None:
     path = generic(3, 7)
     profile = path.profile(nodes(1.0, 200), jerk=np.full(3, np.inf), path_jerk=4.0)

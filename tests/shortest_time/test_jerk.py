@@ -67,7 +67,7 @@ def test_no_jerk_but_that_of_the_path_and_seven_phases() -> None:
     assert plan.duration > free().duration
     # The block's seven phases, with top speed and acceleration reached: x / v + v / a + a / j.
     way, v, a, j = 1.9, 1.1, 2.3, 9.0
-    limits = {"velocity": v, "acceleration": a, "torque": np.inf, "jerk": j}
+    limits: dict[str, Any] = {"velocity": v, "acceleration": a, "torque": np.inf, "jerk": j}
     plan = fa.time_optimal(block(), [[-0.4], [-0.4 + way]], points=200, **limits)
     assert plan.duration == pytest.approx(way / v + v / a + a / j, rel=2e-3)
 

@@ -43,18 +43,6 @@ def test_a_file_gives_the_same_motion(tmp_path: Path, more: dict[str, Any]) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ending", [".csv", ".npz"])
-def test_tables_are_read_as_motions(plan: fa.Plan, tmp_path: Path, ending: str) -> None:
-    plan.save(tmp_path / f"plan{ending}")
-    again = fa.plan(ARM, tmp_path / f"plan{ending}")
-    assert again.duration == pytest.approx(plan.duration, rel=1e-12)
-    q, qd, qdd = again.at(plan.t)
-    assert np.abs(q - plan.q).max() < 1e-9
-    assert np.abs(qd - plan.qd).max() < 1e-9
-    assert np.abs(qdd - plan.qdd).max() < 1e-9
-
-
-@pytest.mark.slow
 def test_a_file_is_a_path_to_be_timed_anew(plan: fa.Plan, tmp_path: Path) -> None:
     slow = fa.time_optimal(ARM, WAY, duration=3.0 * plan.duration, **LIMITS)
     slow.save(tmp_path / "slow.json")

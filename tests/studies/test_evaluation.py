@@ -69,15 +69,6 @@ def test_required_figures_are_those_of_the_reference_dynamics() -> None:
 
 
 @pytest.mark.slow
-def test_rows_do_not_depend_on_how_they_are_cut() -> None:
-    found, evaluation = computed(), RowEvaluation(small_study())
-    for first, last in ((0, 1), (5, 23), (39, 40)):
-        some = evaluation.rows(first, last)
-        for name, column in found.items():
-            assert np.array_equal(some[name], column[first:last]), name
-
-
-@pytest.mark.slow
 def test_every_variable_matters() -> None:
     """Each figure of a run changes when one of the variables does."""
     study, evaluation = small_study(), RowEvaluation(small_study())

@@ -144,23 +144,6 @@ def wait_for_a_part(folder: Path) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.long
-def test_a_run_outlives_its_workers(tmp_path: Path) -> None:
-    """Workers are killed one after the other, and the same run completes all the same."""
-    process = started(tmp_path / "out", "processes", PAUSE)
-    chance = random.Random(3)
-    wait_for_a_part(tmp_path / "out")
-    for _ in range(3):
-        time.sleep(0.1)
-        workers = workers_of(process.pid)
-        if workers:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(chance.choice(workers), signal.SIGKILL)
-    _, text = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, text.decode()
-    assert_whole(tmp_path / "out")
-
-
 @pytest.mark.slow
 def test_workers_end_with_a_coordinator_that_was_killed_alone(tmp_path: Path) -> None:
     process = started(tmp_path / "out", "processes", PAUSE, workers=1)
@@ -179,13 +162,3 @@ def is_running(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
         return False
-
-
-@pytest.mark.long
-def test_several_coordinators_on_one_folder(tmp_path: Path) -> None:
-    engines = ("threads", "processes", "threads")
-    several = [started(tmp_path / "out", engine, PAUSE / 4) for engine in engines]
-    for process in several:
-        _, text = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 0, text.decode()
-    assert_whole(tmp_path / "out")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -113,23 +112,6 @@ def test_another_study_is_refused_with_what_differs(tmp_path: Path) -> None:
         ResultFolder.open(tmp_path / "longer", MANIFEST | {"study": {"x": list(range(1, 41))}})
 
 
-@pytest.mark.parametrize(
-    ("change", "text"),
-    [
-        ({"rows": 0}, "study, rows: expected a whole number of at least 1, got 0."),
-        ({"columns": {}}, "study, columns: expected a table of names and types, got"),
-        ({"columns": {"x": "float32"}}, "study, column 'x': expected one of float64, string, int64 under"),
-        ({"columns": {"row": "int64"}}, "under a name other than 'row', which every part has anyway"),
-        ({"study": {"x": float("nan")}}, "expected finite numbers, text, lists and tables, as in JSON"),
-    ],
-)
-def test_a_manifest_that_cannot_be_is_refused(tmp_path: Path, change: dict[str, Any], text: str) -> None:
-    with pytest.raises(InputError) as caught:
-        ResultFolder.open(tmp_path / "new", MANIFEST | change)
-    assert text in str(caught.value)
-    assert not (tmp_path / "new").exists()
-
-
 def test_what_is_no_folder_of_results_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     for name in ("others", "parts alone"):
         (tmp_path / name).mkdir()
@@ -154,33 +136,12 @@ def test_what_is_no_folder_of_results_is_refused_and_left_as_it_is(tmp_path: Pat
     assert [found.name for found in (tmp_path / "others").iterdir()] == ["thesis.tex"]
 
 
-def test_names_and_kinds_that_are_unknown_are_refused(tmp_path: Path) -> None:
+def test_names_that_are_unknown_are_refused(tmp_path: Path) -> None:
     folder = filled(tmp_path, range(1))
     with pytest.raises(InputError, match=r"column: expected one of row, value, .* did you mean 'value'"):
         folder.column("valu")
     with pytest.raises(InputError, match="part: expected a whole number from 0 to 8, got 9"):
         folder.missing([9])
-    for columns, got in (
-        ({"x": np.zeros((2, 2))}, "float64 of shape"),
-        ({"x": np.zeros(2), "y": np.zeros(3)}, "column 'y': expected 2 values"),
-        ({"row": np.zeros(2)}, "other than 'row'"),
-        ({"x": np.array(["a", None], dtype=object)}, "object of shape"),
-    ):
-        with pytest.raises(InputError, match=r"expected . values of float64, int64 or text") as caught:
-            part_bytes(0, columns, "digest")
-        assert got in str(caught.value)
-
-
-def test_parts_of_a_folder_whose_manifest_is_damaged_are_taken_over(tmp_path: Path) -> None:
-    damaged = filled(tmp_path / "damaged", range(5))
-    other = ToyTask(manifest_of(seed=4))
-    damaged.part_path(7).write_bytes(other(7))
-    (damaged.path / "study.json").write_text("{")
-    folder = ResultFolder.open(tmp_path / "new", MANIFEST)
-    for path in (damaged.path / "parts").iterdir():
-        path.rename(folder.path / "parts" / path.name)
-    assert run_parts(folder, TASK) == PARTS - 5
-    assert_right(folder.path, MANIFEST)
 
 
 def truncated(path: Path) -> None:
@@ -406,32 +367,6 @@ def test_a_folder_that_cannot_be_synced_for_want_of_room_is_said(
     fsync(errno.EIO)
     with pytest.raises(OSError, match="Input/output"):
         atomic_files.sync_folder(tmp_path)
-
-
-@pytest.mark.slow
-def test_a_full_file_system(tmp_path: Path) -> None:
-    """Really: a file system of 64 KiB in memory, where one may be mounted."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)]
-    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("no file system can be mounted here")
-    manifest = manifest_of(9000, 1000)
-    task = ToyTask(manifest)
-    try:
-        folder = ResultFolder.open(disk / "out", manifest)
-        with pytest.raises(
-            StudyError, match=r"No space left on device\. \d of 9 parts are complete and kept"
-        ):
-            run_parts(folder, task, workers=1)
-        assert temporaries(disk) == []
-        kept = folder.parts_done()
-        assert 0 < len(kept) < 9
-        subprocess.run(["mount", "-o", "remount,size=10m", str(disk)], check=True)
-        assert run_parts(ResultFolder.open(disk / "out", manifest), task) == 9 - len(kept)
-        assert_right(disk / "out", manifest)
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
 
 
 def test_a_folder_in_the_place_of_a_part_is_moved_aside(tmp_path: Path) -> None:

@@ -208,61 +208,26 @@ def test_a_start_above_the_velocity_limit_brakes_first() -> None:
         bang_bang([-1.5], [3.0], [1.0], [0.0], MotionLimits(2.0, 1.0, -1.0, 2.0))
 
 
-def test_starts_above_the_limit_reach_their_targets() -> None:
-    """Up to three times as fast as allowed: what is planned ends where it was sent, is never faster than its
-    start or its limit, and slower ones take the durations that are given.
-    """
-    q0, qd0, q1, qd1 = requests(9, 600)
-    qd0 *= np.random.default_rng(9).choice([1.0, 3.0], qd0.shape)
-    wide = MotionLimits(LIMITS.acceleration, LIMITS.velocity, LIMITS.lower - 3.0, LIMITS.upper + 3.0)
-    plans = bang_bang_many(q0, qd0, q1, qd1, wide)
-    longer = bang_bang_many(q0, qd0, q1, qd1, wide, 1.3 * np.nan_to_num(plans.duration))
-    fast, kept = 0, 0
-    for made in (plans, longer):
-        for i in np.flatnonzero(made.status == PlanStatus.PLANNED):
-            a, t = made.accelerations[i], made.phases[i]
-            v = qd0[i]
-            q = q0[i]
-            for k in range(3):
-                q, v = q + t[:, k] * (v + 0.5 * a[:, k] * t[:, k]), v + a[:, k] * t[:, k]
-                assert (np.abs(v) <= wide.velocity * (1.0 + ROUNDING)).all()
-            assert np.abs(q - q1[i]).max() < 1e-12
-            assert np.abs(v - qd1[i]).max() < 1e-12
-            assert np.abs(t.sum(axis=1) - made.duration[i]).max() < 1e-12
-            fast += bool((np.abs(qd0[i]) > wide.velocity).any())
-        kept += int((made.status == PlanStatus.PLANNED).sum())
-    assert fast > 300
-    assert kept > 500
-    for i in np.flatnonzero(plans.status == PlanStatus.PLANNED)[:60]:
-        assert np.array_equal(bang_bang(q0[i], qd0[i], q1[i], qd1[i], wide).phases, plans[i].phases)
-
-
 def test_limits_may_have_a_row_for_each_plan() -> None:
     """Each row is what one plan within its limits gives, to the bit, in blocks and beyond."""
-    asked, rng = requests(8, 1500), np.random.default_rng(8)
-    shares = rng.uniform(0.5, 2.0, (2, 1500, 3))
+    asked, rng = requests(8, 300), np.random.default_rng(8)
+    shares = rng.uniform(0.5, 2.0, (2, 300, 3))
     limits = MotionLimits(
         LIMITS.acceleration * shares[0],
         LIMITS.velocity * shares[1],
         LIMITS.lower,
-        LIMITS.upper + rng.uniform(0.0, 1.0, (1500, 1)),
+        LIMITS.upper + rng.uniform(0.0, 1.0, (300, 1)),
     )
     plans = bang_bang_many(*asked, limits)
-    assert limits.count == 1500
+    assert limits.count == 300
     assert {PlanStatus.PLANNED, PlanStatus.TOO_FAST, PlanStatus.NO_ROOM} <= set(plans.status.tolist())
-    for i in range(0, 1500, 7):
+    for i in range(0, 300, 7):
         own = MotionLimits(limits.acceleration[i], limits.velocity[i], limits.lower[i], limits.upper[i])
         alone = bang_bang_many(*rows(asked, slice(i, i + 1)), own)
         assert alone.status[0] == plans.status[i]
         assert np.array_equal(alone.phases[0], plans.phases[i], equal_nan=True)
         if alone.status[0] == PlanStatus.PLANNED:
             assert np.array_equal(plans[i].accelerations, alone[0].accelerations)
-    with pytest.raises(
-        InputError, match=r"bang_bang_many, limits: expected one for all, or 1 rows, got 1500"
-    ):
-        bang_bang_many(*rows(asked, slice(0, 1)), limits)
-    with pytest.raises(InputError, match=r"bang_bang, limits: expected those of one plan.*got 1500 rows"):
-        bang_bang(*rows(asked, 0), limits)
     with pytest.raises(InputError, match=r"through, limits: expected those of one plan"):
         trajectories.through(asked[0][:3], None, limits)
 

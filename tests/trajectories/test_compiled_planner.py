@@ -159,24 +159,3 @@ def test_many_joints_move_as_each_does_alone_in_the_time_of_all(n: int) -> None:
             own = MotionLimits(limits.acceleration[k], limits.velocity[k])
             alone = bang_bang(*row(asked, (i, [k])), own, duration=float(plans.duration[i]))
             assert np.array_equal(alone.phases[0, 0], made.phases[0, k])
-
-
-def test_more_joints_than_code_is_written_for_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = requests(6, 200)
-    asked[1][3, 1], asked[2][4, 0] = np.nan, 1e31
-    plans = bang_bang_many(*asked, LIMITS)
-    longer = 1.3 * np.nan_to_num(plans.duration)
-    later = bang_bang_many(*asked, LIMITS, longer)
-    i = int(np.argmin(plans.status))
-    single = bang_bang(*row(asked, i), LIMITS, duration=float(longer[i]))
-    monkeypatch.setattr(compiled_planner, "MOST_JOINTS", 2)
-    for want, got in (
-        (plans, bang_bang_many(*asked, LIMITS)),
-        (later, bang_bang_many(*asked, LIMITS, longer)),
-    ):
-        assert np.array_equal(want.status, got.status)
-        assert np.array_equal(want.phases, got.phases, equal_nan=True)
-        assert np.array_equal(want.held, got.held, equal_nan=True)
-    again = bang_bang(*row(asked, i), LIMITS, duration=float(longer[i]))
-    assert np.array_equal(again.phases, single.phases)
-    assert np.array_equal(again.accelerations, single.accelerations)

@@ -114,18 +114,6 @@ def test_random_arms_hold_every_limit_and_use_one(seed: int) -> None:
     assert most.share == pytest.approx(used[most.quantity], rel=5e-3)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("seed", range(12))
-def test_the_panda_with_stribeck_friction(seed: int) -> None:
-    arm = rubbing(fa.load("panda"), seed % 6)
-    lower, upper = np.array([j.limits for j in arm.joints]).T
-    points = np.random.default_rng(100 + seed).uniform(lower, upper, (2 + seed % 3, 7))
-    plan = fa.plan(arm, points, step=1e-2)
-    used = shares(plan, 1e-3)["torque"]
-    assert (NEARLY if len(points) == 2 else HALF) < used <= 1.0 + BEYOND
-    assert not plan.warnings
-
-
 def motored(max_current: float | None = None, max_voltage: float | None = None) -> fa.Arm:
     """Two joints, each with a motor of its own and friction, max_effort only for the first."""
     made = random_arm(4, 2, prismatic=False, fixed=False, drives=False)

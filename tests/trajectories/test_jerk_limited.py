@@ -299,7 +299,8 @@ def test_rows_are_single_plans_and_a_number_that_is_none_is_told_wherever_it_sta
     a, v, jerk = (np.tile(x, (30, 1)) for x in (limits.acceleration, limits.velocity, limits.jerk))
     plans = plans_of(states, limits)
     assert (plans.duration == plans_of(states, MotionLimits(a, v, jerk=jerk)).duration).all()
-    for k, motion in enumerate(plans):
+    for k in range(len(plans)):
+        motion = plans[k]
         alone = plan((x[k] for x in states), limits)
         assert motion.duration == pytest.approx(alone.duration, rel=1e-12)
         t = np.linspace(0.0, min(motion.duration, alone.duration), 20)

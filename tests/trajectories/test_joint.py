@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -133,26 +132,6 @@ def test_braking_as_hard_as_possible_is_not_lost_to_rounding() -> None:
     assert np.abs(shortest - (v0 - v1) / a).max() < 1e-6  # and not 2 v1 / a more
     assert (end >= start).all()
     assert durations(0.0, 1.0, 0.5, 0.0, 1.0, 1.0, 0.0, 0.5)[0] == 1.0  # stops at the end of the range
-
-
-@pytest.mark.parametrize("n", [1, 7])
-def test_floats_and_arrays_agree_to_the_bit(n: int) -> None:
-    rng = np.random.default_rng(6)
-    count, a, v, lower, upper = 3000, 2.5, 1.5, -1.5, 1.6
-    x0, v0, x1, v1 = columns = list(rng.uniform(-1.4, 1.4, (4, n, count)))
-    spans = durations(x0, v0, x1, v1, a, v, lower, upper)
-    T = common_duration(list(zip(*spans, strict=True)))
-    made = phases(x0, v0, x1, v1, a, v, np.where(T < NEVER, T, 0.0))
-
-    assert 0.05 < (T < NEVER).mean() < 1.0
-    for row in range(0, count, 50):
-        floats: list[Any] = [[float(column[i, row]) for column in columns] for i in range(n)]
-        alone = common_duration([durations(p, w, r, z, a, v, lower, upper) for p, w, r, z in floats])
-        assert alone == T[row]
-        if alone < NEVER:
-            assert [phases(p, w, r, z, a, v, alone) for p, w, r, z in floats] == [
-                tuple(m[i, row] for m in made) for i in range(n)
-            ]
 
 
 def test_common_duration_passes_gaps_that_follow_each_other() -> None:

@@ -109,16 +109,6 @@ def test_singular_all_the_way_goes_with_what_moves_the_hand() -> None:
     assert np.isfinite(q).any()
 
 
-@pytest.mark.long
-def test_far_ends_are_followed_as_far_as_the_arm_goes() -> None:
-    arm, q0 = fa.load("ur5"), np.array([0.1, -1.0, 1.7, 0.3, 0.7, 0.2])
-    near, far = (hand_line(arm, q0, [x, 0.0, 0.0], 0.1, profile="constant").problems[-1] for x in (1e3, 1e6))
-    assert near.kind == far.kind == "unreachable"
-    assert far.time > 1.0
-    assert far.time == pytest.approx(near.time, rel=1e-3)
-    assert math.dist(far.place, near.place) < 1e-2
-
-
 def test_least_solution_leaves_out_what_does_not_move() -> None:
     rng = np.random.default_rng(5)
     J = rng.normal(size=(4, 6, 6))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import forearm as fa
 from forearm.arm import from_dh
 from forearm.errors import InputError
-from forearm.kinematics import IKResult, forward, inverse
+from forearm.kinematics import forward
 from forearm.trajectories import hand_line
 from forearm.trajectories.line_joints import joints_along
 from forearm.trajectories.paths import JointPath, hand_circle, hand_lines
@@ -143,22 +143,6 @@ def test_corners_stay_where_joints_cannot_follow_the_rounded_way() -> None:
     stays = hand_lines(arm, [out, bend], to, attitude="free", blend=0.2)
     assert stays.corners == pytest.approx((0.92,))
     assert hand_lines(arm, [out, bend], to, attitude="free", blend=0.05).corners == ()
-
-
-@pytest.mark.slow
-def test_through_a_straight_wrist() -> None:
-    """The posture in the middle is singular, but what comes before it and after it has one limit."""
-    arm, straight = fa.load("puma560-akb"), np.array([0.1, -0.6, 0.4, 0.0, 0.0, 0.2])
-    start = forward(arm, straight)
-    start[0, 3] -= 0.1
-    q0 = cast(IKResult, inverse(arm, start, near=straight)).q[0]
-    path = hand_lines(arm, q0, start[:3, 3] + [0.2, 0.0, 0.0])
-    s = places(path)
-    wanted = start[:3, 3] + s[:, None] * [1.0, 0.0, 0.0]
-    assert forward(arm, path.at(s)[0])[:, :3, 3] == pytest.approx(wanted, abs=ON_THE_WAY)
-    assert abs(float(path.at(0.1)[0][4])) < 1e-8
-    assert np.abs(path.at(s)[2]).max() < 100.0
-    assert_smooth(path)
 
 
 @pytest.mark.slow

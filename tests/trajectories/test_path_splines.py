@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from forearm.errors import InputError
 from forearm.trajectories.paths import JointPath, load_path, spline
-from forearm.trajectories.paths.banded import solve_symmetric
 from forearm.trajectories.roots import roots_within
 
 Array = NDArray[np.float64]
@@ -102,14 +101,6 @@ def test_cubic_by_the_dense_system_of_second_derivatives() -> None:
     assert path.at(path.breaks)[2] == pytest.approx(natural_cubic(path.breaks, p), abs=ROUNDING)
 
 
-def test_a_cubic_by_hand() -> None:
-    """Through 0, 1, 0 at 0, 1, 2 with q'' = 0 at the ends: 4 q'' = -12 in the middle, q = 3/2 s - s^3 / 2."""
-    path = spline([[0.0], [1.0], [0.0]], 2)
-    assert path.coefficients[0, :, 0] == pytest.approx([0.0, 1.5, 0.0, -0.5], abs=1e-14)
-    assert path.reversals() == pytest.approx([1.0])
-    assert path.corners == ()
-
-
 def test_quintic_by_all_its_conditions() -> None:
     p = points(7, 2)
     path = spline(p, 4, "centripetal")
@@ -156,25 +147,6 @@ def test_two_points_are_a_line_and_repeated_ones_are_dropped() -> None:
         assert path.at(x * path.length)[0] == pytest.approx(a + x[:, None] * (b - a), abs=ROUNDING)
         assert path.marks == pytest.approx([0.0, 0.0, path.length, path.length, path.length])
         assert path.polygon is not None and len(path.polygon) == 5  # noqa: PT018
-
-
-@pytest.mark.parametrize("size", [1, 2])
-def test_block_systems_against_dense_ones(size: int) -> None:
-    rng = np.random.default_rng(size)
-    for count in (1, 2, 8, 9, 10, 37):
-        whole = rng.normal(size=(count, size, count, size))
-        for i in range(count):
-            for j in range(count):
-                if abs(i - j) > 1:
-                    whole[i, :, j] = 0.0
-        A = whole.reshape(count * size, -1)
-        A = 0.5 * (A + A.T) + 6.0 * np.eye(len(A))
-        blocks = A.reshape(count, size, count, size)
-        D = np.array([blocks[i, :, i] for i in range(count)])
-        U = np.array([blocks[i, :, i + 1] for i in range(count - 1)]).reshape(-1, size, size)
-        b = rng.normal(size=(count, size, 3))
-        wanted = np.linalg.solve(A, b.reshape(-1, 3)).reshape(b.shape)
-        assert solve_symmetric(D, U, b) == pytest.approx(wanted, abs=ROUNDING)
 
 
 def test_roots_against_those_of_matrices() -> None:

@@ -49,7 +49,8 @@ def test_it_goes_through_its_samples_and_near_the_motion_between() -> None:
     wanted = {"wanted_q": swing(T), "wanted_qd": swing(T, 1), "wanted_qdd": swing(T, 2)}
     late = recorded(log_of(T + 100.0, q=swing(T) + 1.0, **wanted))
     assert np.array_equal(late.q, swing(T))
-    assert (late.t[0], late.duration) == (0.0, pytest.approx(2.0))
+    assert late.t[0] == 0.0
+    assert late.duration == pytest.approx(2.0)
 
 
 def test_what_the_table_does_not_have_is_taken_from_differences() -> None:
@@ -125,11 +126,12 @@ def test_units_that_fit_are_not_asked_about_and_what_is_no_motion_is_refused() -
     t = np.linspace(0.0, 400.0, 401)
     slow = log_of(t, q=swing(t / 400.0), qd=swing(t / 400.0, 1) / 400.0, qdd=None)
     assert read_motion(ARM, slow).t is slow.t
-    for log, given, said in (
+    wrong: list[tuple[Any, dict[str, Any], str]] = [
         (log_of(), {"units": "degrees"}, r"units: unknown unit 'degrees'; did you mean 'deg'"),
         (log_of(), {"units": "s,ms"}, "units: times have two units in 's,ms'; give one"),
         (3, {}, "motion: expected the path of a file, arrays by name, or a plan"),
-    ):
+    ]
+    for log, given, said in wrong:
         with pytest.raises(fa.ForearmError, match=said):
             read_motion(ARM, log, **given)
     with pytest.raises(fa.InputError, match="it has 6 joints, 'panda' has 7"):

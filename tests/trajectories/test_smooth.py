@@ -20,7 +20,8 @@ from forearm.trajectories.continuous_snap.problem import SmoothProblem
 
 REACHED = 1e-9  # of a limit: how near the joint that is bounded comes to it, and how little beyond
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(9)
-# The largest derivatives of the polynomial from rest at 0 to rest at 1, as `test_smooth_motion` has them.
+# The largest derivatives of the polynomial from rest at 0 to rest at 1: of w^4, w^3 (1 - 2u), w^2 (3 - 14 w)
+# and w (1 - 7w) (1 - 2u) with w = u (1 - u).
 W3, W4 = 3.0 / 14.0, (2.0 + np.sqrt(1.2)) / 14.0
 PEAKS = (
     315.0 / 128.0,

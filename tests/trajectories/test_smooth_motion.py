@@ -86,28 +86,6 @@ def test_extremes_are_exact(motion: SmoothMotion) -> None:
         assert np.allclose(bound, sampled, rtol=1e-5)
 
 
-def test_from_rest_to_rest_it_is_the_polynomial_of_the_books() -> None:
-    """s' = 630 w^4, s'' = 2520 w^3 (1 - 2u), s''' = 2520 w^2 (3 - 14 w), s'''' = 15120 w (1 - 7w) (1 - 2u)
-    with w = u (1 - u).
-    """
-    q0, q1, T = np.array([0.3, -1.2]), np.array([1.7, -0.9]), 1.9
-    motion = smooth([q0, q1], duration=T)
-    assert len(motion.segments) == 1
-    u = np.linspace(0.0, 1.0, 23)[:, None]
-    w = u * (1.0 - u)
-    s = u**5 * (126.0 - 420.0 * u + 540.0 * u**2 - 315.0 * u**3 + 70.0 * u**4)
-    forms = [s, 630.0 * w**4, 2520.0 * w**3 * (1.0 - 2.0 * u), 2520.0 * w**2 * (3.0 - 14.0 * w)]
-    forms.append(15120.0 * w * (1.0 - 7.0 * w) * (1.0 - 2.0 * u))
-    for order, (form, found) in enumerate(zip(forms, motion.derivatives(u[:, 0] * T), strict=True)):
-        expected = (q0 if order == 0 else 0.0) + (q1 - q0) * form / T**order
-        assert np.allclose(found, expected, rtol=0.0, atol=1e-12 * np.abs(expected).max())
-    w3, w4 = 3.0 / 14.0, (2.0 + np.sqrt(1.2)) / 14.0  # where w^3 (1 - 2u) and w (1 - 7w) (1 - 2u) are largest
-    peaks = [315.0 / 128.0, 2520.0 * w3**3 * np.sqrt(1.0 - 4.0 * w3), 315.0 / 4.0]
-    peaks.append(15120.0 * w4 * (7.0 * w4 - 1.0) * np.sqrt(1.0 - 4.0 * w4))
-    powers = np.arange(1.0, 5.0)[:, None]
-    assert np.allclose(motion.peaks, np.abs(q1 - q0) * np.array(peaks)[:, None] / T**powers, rtol=1e-12)
-
-
 def test_times_at_which_joints_have_a_velocity(motion: SmoothMotion) -> None:
     wanted = np.array([[0.0, 0.1, np.nan], [0.7, np.nan, -0.004]])
     found = np.sort(motion.passages(wanted))

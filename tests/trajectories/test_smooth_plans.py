@@ -184,8 +184,12 @@ def test_what_a_plan_refuses(puma: fa.Arm) -> None:
         InputError, match=r"^plan, duration: not allowed for a motion that is already planned"
     ):
         fa.plan(puma, motion, duration=2.0)
-    with pytest.raises(InputError, match=r"request 'request', snap: expected one number or 6 .* got 2"):
-        fa.plan(puma, POINTS, acceleration=1.0, snap=[1.0, 2.0])
+    limits: list[dict[str, Any]] = [{"snap": [1.0, 2.0]}, {"jerk": [1.0, 2.0]}]
+    for given in limits:
+        with pytest.raises(InputError, match=r"expected one number or 6 .* got 2"):
+            fa.plan(puma, POINTS, acceleration=1.0, **given)
+    with pytest.raises(InputError, match=r"^plan, jerk: not allowed for a motion that is already planned"):
+        fa.plan(puma, motion, jerk=3.0)
     with pytest.raises(InputError, match=r"snap: a time-optimal motion has no continuous snap"):
         fa.plan(puma, Request(POINTS, time_optimal=PathOptions()), snap=True)
     with pytest.raises(InputError, match=r"duration: only for motions of continuous snap"):

@@ -14,7 +14,7 @@ from forearm.errors import InputError
 from forearm.trajectories.smooth_speed import interior_point
 from forearm.trajectories.smooth_speed.band_solver import BandSolver
 from forearm.trajectories.smooth_speed.rest_grid import rest_grid
-from forearm.trajectories.smooth_speed.smooth_profile import SmoothProfile, smooth_profile
+from forearm.trajectories.smooth_speed.smooth_profile import SmoothProfile
 
 Array = NDArray[np.float64]
 HELD = 1e-3  # what a limit may be exceeded by between nodes
@@ -60,7 +60,8 @@ def test_band_solver_is_the_dense_one(n: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_a_straight_line_takes_seven_phases(case: str) -> None:
-    length, *limits, v0, v1 = CASES[case]
+    length, velocity, acceleration, jerk, v0, v1 = CASES[case]
+    limits = velocity, acceleration, jerk
     path = straight(*limits)
     profile = path.profile(np.linspace(0, length, 401), boundary=((v0**2, 0.0), (v1**2, 0.0)))
     assert profile.duration == pytest.approx(seven_phases(length, *limits, v0, v1), rel=4e-4)
@@ -114,8 +115,8 @@ def test_without_jerk_it_is_bang_bang() -> None:
 @pytest.mark.slow
 def test_a_curved_path_holds_its_limits_between_nodes_and_is_near_that_of_a_finer_grid() -> None:
     path = generic(3, 1)
-    profile, finer = path.profile(nodes(1.0, 150)), path.profile(nodes(1.0, 450))
-    assert max(path.uses(profile)) < 1 + 3 * HELD
+    profile, finer = path.profile(nodes(1.0, 120)), path.profile(nodes(1.0, 360))
+    assert max(path.uses(profile)) < 1 + 4 * HELD
     assert max(path.uses(finer)) < 1 + HELD
     assert 0.99 < finer.duration / profile.duration < 1 + 1e-6
     check_continuous(profile)
@@ -193,49 +194,6 @@ def test_a_part_of_the_fastest_motion_is_the_fastest_between_its_ends() -> None:
     np.testing.assert_allclose(part.u[[0, -1]], whole.u[[a, b]], rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.slow
-def test_path_jerk_is_limited() -> None:
-    path = generic(3, 7)
-    profile = path.profile(nodes(1.0, 200), jerk=np.full(3, np.inf), path_jerk=4.0)
-    c3, c4 = profile.coefficients[:, 3], profile.coefficients[:, 4] * np.diff(profile.times)
-    largest = np.maximum(np.abs(6 * c3), np.abs(6 * c3 + 24 * c4)).max()
-    assert 4.0 * 0.999 < largest < 4.0 * (1 + HELD)
-
-
-@pytest.mark.slow
-def test_limits_that_are_not_linear_are_asked_again() -> None:
-    """Torque with viscous friction, which goes by the root of x."""
-    path = generic(2, 8)
-    s = np.linspace(0, 1, 201)
-    ends = [np.stack([d[:-1], d[1:]], axis=1) for d in path.derivatives(s)[1:]]
-    viscous, torque = np.array([1.5, 0.8]), np.array([3.5, 4.5])
-    asked = []
-
-    def rows(x: Array, u: Array) -> tuple[Array, Array, Array]:
-        at = np.stack([x[:-1], x[1:]], axis=1)[..., None]
-        v = np.sqrt(np.maximum(at, 1e-9))
-        slope = viscous * ends[0] / (2 * v)
-        rest = viscous * ends[0] * v - slope * at
-        gx = ends[1] + slope
-        asked.append(u.shape)
-        return (
-            np.concatenate([ends[0], -ends[0]], axis=2),
-            np.concatenate([gx, -gx], axis=2),
-            np.concatenate([torque - rest, torque + rest], axis=2),
-        )
-
-    told: list[tuple[float, float, str]] = []
-    profile = path.profile(s, rows=rows, report=lambda done, total, what: told.append((done, total, what)))
-    t = np.linspace(0, profile.duration, 8000)
-    place, v, a, _ = (x[:, None] for x in profile.at(t))
-    _, q1, q2, _ = path.derivatives(place[:, 0])
-    used = np.abs(q1 * a + q2 * v**2 + viscous * q1 * v) / torque
-    assert 0.99 < used.max() < 1 + 3 * HELD
-    assert len(asked) == profile.iterations + 1 == len(told) + 1
-    assert asked[0] == (200, 2)
-    assert told[-1] == (profile.iterations, 12, f"{profile.duration:.6g} s")
-
-
 def test_rest_grid_keeps_rests_and_is_finer_there() -> None:
     base = np.linspace(0, 1, 21)
     s = rest_grid(base, (0, 10, 20), intervals=3, parts=5)
@@ -258,16 +216,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"boundary": ((0.0, 0.0), (2.0, 0.0))},
         r"x is 2 at node 20, expected at most top, 1",
     ),
-    "negative from rest": ({"boundary": ((0.0, -1.0), (0.0, 0.0))}, "from rest u must be at least 0"),
-    "brakes to less than rest": (
-        {"boundary": ((1e-3, -1.0), (0.0, 0.0))},
-        "the given acceleration at node 0 leads to a negative speed",
-    ),
     "stops too near": ({"stops": (2,)}, "at least 3 intervals between nodes of given speed, got 2 between"),
-    "rows that are no numbers": (
-        {"rows": lambda x, u: (u[..., None], u[..., None], np.full((20, 2, 1), np.nan))},
-        "rows: expected numbers, with h = inf where unlimited",
-    ),
     "static": (
         {"rows": lambda x, u: (np.ones((20, 2, 1)), np.zeros((20, 2, 1)), np.full((20, 2, 1), -0.5))},
         "no speed profile satisfies all limits; a limit given by rows",
@@ -281,21 +230,3 @@ def test_what_cannot_be_is_refused(case: str) -> None:
     path: WavyPath = straight(1.0, 2.0, 10.0)
     with pytest.raises(InputError, match=message):
         path.profile(np.linspace(0, 0.2, 21), **changes)
-
-
-def test_accelerations_that_jump_are_refused_but_at_stops() -> None:
-    path = straight(1.0, 2.0, 10.0)
-    bent = np.zeros((20, 2, 1))
-    bent[10:] = 0.5
-    ends = (np.ones((20, 2, 1)), bent, np.zeros((20, 2, 1)))
-    s = np.linspace(0, 0.2, 21)
-    given: dict[str, Any] = {
-        "path_jerk": np.inf,
-        "top": np.ones(21),
-        "rows": lambda x, u: (ends[0], bent, 2 * ends[0]),
-        "start": np.ones(21),
-    }
-    with pytest.raises(InputError, match=r"q'' of joint 1 jumps by 0.5 at s = 0.1, .* or stop there"):
-        smooth_profile(s, *ends, jerk=path.jerk, **given)
-    assert smooth_profile(s, *ends, jerk=path.jerk, stops=(10,), **given).x[10] == 0
-    assert smooth_profile(s, *ends, jerk=np.full(1, np.inf), **given).x[10] > 0

@@ -25,9 +25,9 @@ from forearm.studies.engines.runner import run_parts
 from forearm.studies.storage.result_folder import ResultFolder, StudyError
 
 TOY = Path(__file__).with_name("toy_campaign.py")
-MANIFEST = manifest_of(200, 5)
+MANIFEST = manifest_of(150, 5)
 TASK = ToyTask(MANIFEST)
-PARTS = 40
+PARTS = 30
 PATIENCE = 120.0  # s
 
 pytestmark = pytest.mark.slow
@@ -181,7 +181,7 @@ def mpi_command(folder: Path, processes: int, *options: str) -> list[str]:
     if not mpiexec.exists():
         pytest.skip("no mpiexec beside Python: pip install mpich")
     words = [mpiexec, "-n", processes, sys.executable, "-m", "mpi4py.futures", TOY, folder]
-    return [*map(str, words), "--engine", "mpi", "--rows", "200", "--rows-per-part", "5", *options]
+    return [*map(str, words), "--engine", "mpi", "--rows", "150", "--rows-per-part", "5", *options]
 
 
 def test_mpi(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ from forearm.studies.engines.runner import run_parts
 from forearm.studies.storage.result_folder import ResultFolder
 
 TOY = Path(__file__).with_name("toy_campaign.py")
-ROWS, SIZE = 1000, 5
-PAUSE = 0.01  # s on average for a part: a study takes longer than it is let live
+ROWS, SIZE = 500, 5
+PAUSE = 0.02  # s on average for a part: a study takes longer than it is let live
 PATIENCE = 120.0  # s until a run that should end counts as hanging
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="finds processes in /proc")

@@ -174,7 +174,7 @@ def test_passing_points_is_faster_than_stopping_there() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=8)
+@settings(max_examples=6)
 @given(st.data())
 def test_any_points_are_passed_within_limits(data: st.DataObject) -> None:
     n, k = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 4))

@@ -201,12 +201,12 @@ def test_torques_alone_bring_a_rigid_arm_there() -> None:
     arm = random_arm(6, 3).rigid()
     plan = fa.plan(arm, [[0.1, -0.1, 0.1], [0.3, 0.3, 0.2], [0.2, 0.1, 0.0]], snap=True, acceleration=3.0)
     missed = []
-    for step in (1e-3, 5e-4):  # between which torques go straight: the error falls with their square
+    for step in (2e-3, 1e-3):  # between which torques go straight: the error falls with their square
         run = fa.simulate(
             arm, plan.q[0], plan.qd[0], plan.duration, torque=plan.torque, method="rk4", step=step
         )
         missed.append(np.abs(run.q[-1] - plan.q[-1]).max())
-    assert missed[0] < 1e-4
+    assert missed[0] < 4e-4
     assert 3.5 < missed[0] / missed[1] < 4.5
 
 

@@ -29,7 +29,7 @@ ARMS = {
     "panda": lambda: fa.load("panda"),
     "friction and motors": lambda: fa.load("puma560"),
     "sliding joint": lambda: fa.load("stanford"),
-    "tree, followers, a base that stands askew": lambda: _askew(random_arm(5, 3, tree=True, mimic=True)),
+    "tree, followers, a base that stands askew": lambda: _askew(random_arm(5, 2, tree=True, mimic=True)),
     "gears and Stribeck": lambda: fa.load(Path(__file__).parents[1] / "data" / "geared.toml"),
 }
 

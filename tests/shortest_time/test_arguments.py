@@ -12,7 +12,6 @@ from timed_paths import timed
 
 import forearm as fa
 from forearm.trajectories.paths import from_function
-from forearm.trajectories.shortest_time.path_motion import PathMotion
 
 Array = NDArray[np.float64]
 ARM = random_arm(3, 2, prismatic=False, fixed=False, drives=False)
@@ -34,42 +33,23 @@ def parabola(s: float) -> tuple[Array, Array, Array]:
     ("given", "message"),
     [
         ({"velocity": -1.0}, r"time_optimal, velocity: must be above 0, got -1\.0"),
-        ({"torque": [3.0, 0.0]}, r"time_optimal, torque: must be above 0, got 0\.0"),
-        ({"acceleration": NAN}, "time_optimal, acceleration: must be above 0, got nan"),
         ({"hand_speed": [1.0, 2.0]}, r"time_optimal, hand_speed: expected one number for 'random3'"),
-        ({"hand_acceleration": 0.0}, r"time_optimal, hand_acceleration: must be above 0, got 0\.0"),
         ({"velocity": [1.0, 2.0, 3.0]}, r"expected one number or 2 for 'random3', .* got \[1\.0"),
-        ({"velocity": "fast"}, "time_optimal, velocity: expected numbers, got 'fast'"),
         ({"current": 1.0}, "voltages need torque_constant and resistance of every motor"),
-        ({"jerk": -5.0}, r"time_optimal, jerk: must be above 0, got -5\.0"),
         ({"path_jerk": lambda s: 1.0 + s}, "time_optimal, path_jerk: expected one number for the whole path"),
         ({"velocity": lambda s: 1.0 - s}, r"velocity: limits must be above 0, got -.* at s = .*, entry 1"),
-        ({"velocity": lambda s: np.full((len(s), 2), NAN)}, "must be above 0, got nan at s = 0, entry 1"),
         ({"velocity": lambda s: np.ones((len(s), 3))},
          r"the function of s must return \((\d+), 2\) numbers for \1 places, got shape \(\1, 3\)"),
         ({"velocity": ([0.0, 1.0], [[1.0, 2.0], [1.0, -2.0]])},
          r"velocity: limits must be above 0, got -2\.0 at s = 1, entry 2"),
         ({"velocity": ([1.0, 0.0], [1.0, 1.0])}, "expected at least two increasing places"),
-        ({"velocity": ([0.0], [1.0])}, "expected at least two increasing places"),
-        ({"velocity": ([0.0, 1.0], [1.0, 2.0, 3.0])}, "expected at least two increasing places"),
         ({"velocity": ([0.0, 1.0], [[1.0, 2.0, 3.0]] * 2)}, "expected rows of 1 or 2 values, got 3"),
-        ({"velocity": ([0.0, 1.0], 3.0)}, r"expected a row of values for each place, got shape \(\)"),
         ({"acceleration": INF}, r"the motion is unbounded: joint1, joint2 of 'random3' have no acceleration"),
         ({"points": 9}, "time_optimal, points: expected a whole number from 10 to 100000, got 9"),
-        ({"points": 50.0}, r"time_optimal, points: expected a whole number from 10 to 100000, got 50\.0"),
         ({"continuity": 3}, "continuity: expected 0, 1, 2 or 4, got 3"),
-        ({"tolerance": -0.1}, r"time_optimal, tolerance: must be above 0, got -0\.1"),
-        ({"tolerance": "narrow"}, "time_optimal, tolerance: expected a number, got 'narrow'"),
-        ({"payload": 1.0}, r"payload: expected two masses in kg, 0 <= least <= most, got 1\.0"),
-        ({"payload": (-1.0, 1.0)}, r"expected two masses in kg, 0 <= least <= most, got \(-1\.0, 1\.0\)"),
         ({"payload": (2.0, 1.0)}, r"expected two masses in kg, 0 <= least <= most, got \(2\.0, 1\.0\)"),
-        ({"payload": (0.0, NAN)}, "payload: expected two masses in kg, 0 <= least <= most"),
         ({"payload": (0.0, 1.0), "payload_com": (1.0, 2.0)}, r"payload_com: expected shape \(3,\)"),
         ({"start_speed": -1.0}, "time_optimal, start_speed: must be at least 0, got -1"),
-        ({"end_speed": INF}, "time_optimal, end_speed: the number must be finite, got inf"),
-        ({"duration": 0.0}, "time_optimal, duration: must be above 0, got 0"),
-        ({"step": NAN}, "time_optimal, step: the number must be finite, got nan"),
-        ({"dac": 10.0}, r"time_optimal, dac: expected DAC, got 10\.0"),
     ],
 )  # fmt: skip
 def test_arguments_that_are_refused(given: dict[str, Any], message: str) -> None:
@@ -83,10 +63,7 @@ def test_arguments_that_are_refused(given: dict[str, Any], message: str) -> None
         (None, r"path: expected waypoints \(m, 2\), a JointPath, a plan, .* file, got None"),
         ({"q": WAY}, r"path: expected waypoints \(m, 2\), .* got \{'q'"),
         ([0.0, 1.0], r"path: expected points \(m, n\), one row per point, got shape \(2,\)"),
-        ([[0.0, 1.0]], "path: expected 2 to 100000 points, got 1"),
         ([[0.0, 1.0, 2.0], [1.0, 2.0, 3.0]], "path: its points have 3 joints, 'random3' has 2"),
-        ([[0.0, 1.0], [0.0, NAN]], "path: row 1 has nan for joint 2; all numbers must be finite"),
-        ([[0.0, 1.0], [0.0, 1.0]], "all are equal; a path needs two different points"),
         (parabola, r"the length of a function is unknown, .* with from_function\(f, length\)"),
         ("missing.json", r"missing\.json: no such file"),
         (from_function(lambda s: tuple(x[:1] for x in parabola(s)), 1.0),
@@ -96,9 +73,6 @@ def test_arguments_that_are_refused(given: dict[str, Any], message: str) -> None
 def test_paths_that_are_refused(path: Any, message: str) -> None:
     with pytest.raises(fa.InputError, match=message):
         fa.time_optimal(ARM, path, **LIMITS)
-
-
-def test_an_envelope_needs_a_polygon() -> None:
     with pytest.raises(fa.InputError, match=r"tolerance: .* 'function' has none\. Pass waypoints \(m, 2\)"):
         fa.time_optimal(ARM, from_function(parabola, 1.0), tolerance=0.1, **LIMITS)
 
@@ -120,34 +94,3 @@ def test_a_function_and_a_pair_are_one_limit() -> None:
     assert function.duration == pytest.approx(pair.duration, rel=1e-9)
     assert np.abs(pair.at(t)[0] - function.at(np.minimum(t, function.duration))[0]).max() < 1e-8
     assert pair.duration > timed(ARM, WAY, **LIMITS).duration
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["velocity", "torque"])
-def test_a_lower_limit_on_one_stretch_is_kept_there(kind: str) -> None:
-    """A step down and up again, of joint 1; without it more is used there, and beyond it more is used now."""
-    stretch, limits = (0.8, 1.2), LIMITS | {"torque": [60.0, 40.0], "points": 200}
-    usual = limits[kind]
-    free = fa.time_optimal(ARM, WAY, **limits)
-
-    def used(plan: fa.Plan) -> tuple[float, float]:
-        """The largest |qd| or |tau| of joint 1, on the stretch and beyond."""
-        assert isinstance(plan.motion, PathMotion)
-        t = np.linspace(0.0, plan.duration, 2000)
-        s = plan.motion.along(t)[0]
-        values = np.abs(plan.at(t)[1] if kind == "velocity" else plan.torque(t))[:, 0]
-        inside = (s > stretch[0]) & (s < stretch[1])
-        return float(values[inside].max()), float(values[~inside].max())
-
-    low = 0.8 * used(free)[0]
-
-    def step(s: Array) -> Array:
-        made = np.tile(usual, (len(s), 1))
-        made[(s >= stretch[0]) & (s <= stretch[1]), 0] = low
-        return np.asarray(made)
-
-    plan = fa.time_optimal(ARM, WAY, **(limits | {kind: step}))
-    inside, beyond = used(plan)
-    assert inside <= 1.001 * low < beyond <= 1.001 * usual[0]
-    assert inside > 0.97 * low
-    assert plan.duration > free.duration

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from timed_paths import timed
 
 from forearm import Arm, Frame, Joint, Link
-from forearm.trajectories.paths import from_function, spline
+from forearm.trajectories.paths import spline
 from forearm.trajectories.shortest_time.path_motion import PathMotion
 
 Array = NDArray[np.float64]
@@ -75,7 +74,7 @@ def pendulum_energy(q: Array, begin: float, torque: float) -> Array:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("begin", "end", "share"), [(-0.5, 1.9, 1.6), (0.2, 2.8, 1.3), (-2.2, -0.4, 2.5)])
+@pytest.mark.parametrize(("begin", "end", "share"), [(0.2, 2.8, 1.3), (-2.2, -0.4, 2.5)])
 def test_pendulum_bangs_once(begin: float, end: float, share: float) -> None:
     """Full torque up to the angle at which full braking leads to rest: both by energy."""
     torque = share * MASS * GRAVITY * LENGTH
@@ -116,46 +115,6 @@ def test_symmetric_path_has_a_symmetric_profile() -> None:
     t = np.linspace(0.0, plan.duration, 301)
     s = plan.motion.along(t)[0]
     assert np.abs(s + s[::-1] - path.length).max() < 2.0 * PLANNED * path.length
-
-
-@pytest.mark.slow
-def test_acceleration_limits_alone_by_integration() -> None:
-    """q = (s, 0.1 sin 2 s): x' = 2 u with the largest u of both joints, forwards and backwards."""
-
-    def u_bounds(s: Array, x: Array) -> tuple[Array, Array]:
-        d, dd = 0.2 * np.cos(2.0 * s), -0.4 * np.sin(2.0 * s)
-        size = np.maximum(np.abs(d), 1e-9)
-        middle = -dd * x / np.where(d < 0.0, -size, size)
-        return np.maximum(-a1, middle - a2 / size), np.minimum(a1, middle + a2 / size)
-
-    a1, a2, length = 4.0, 3.0, 2.0
-    arm = planar(2, GRAVITY)
-    path = from_function(
-        lambda s: (
-            np.array([s, 0.1 * np.sin(2.0 * s)]),
-            np.array([1.0, 0.2 * np.cos(2.0 * s)]),
-            np.array([0.0, -0.4 * np.sin(2.0 * s)]),
-        ),
-        length,
-    )
-    s = np.linspace(0.0, length, 4001)
-    step = s[1] - s[0]
-    profiles = []
-    for way in (s, s[::-1]):
-        x = [0.0]
-        sign, side = (1.0, 1) if way is s else (-1.0, 0)
-        for at, then in pairwise(way.tolist()):
-            # the mean of both ends: beside s = pi / 4, where q2 turns, the slope of one end is far off
-            u = sign * float(u_bounds(np.array([at]), np.array([x[-1]]))[side][0])
-            after = sign * float(u_bounds(np.array([then]), np.array([x[-1] + 2.0 * step * u]))[side][0])
-            x.append(x[-1] + step * (u + after))
-        profiles.append(np.array(x) if way is s else np.array(x)[::-1])
-    x_best = np.minimum(*profiles)
-    low, high = u_bounds(s, x_best)
-    assert (low <= high + 1e-9).all()  # or integrating both ways would not be enough
-    duration = float((2.0 * step / (np.sqrt(x_best[1:]) + np.sqrt(x_best[:-1]))).sum())
-    plan = timed(arm, path, acceleration=[a1, a2], torque=np.inf, velocity=np.inf)
-    assert plan.duration == pytest.approx(duration, rel=PLANNED)
 
 
 @pytest.mark.slow

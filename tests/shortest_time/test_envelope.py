@@ -36,7 +36,7 @@ def from_polygon(q: Array) -> float:
     return float(np.min(apart, axis=0).max())
 
 
-@pytest.mark.parametrize(("tolerance", "continuity"), [(0.02, 2), (0.02, 4), (0.002, 2)])
+@pytest.mark.parametrize(("tolerance", "continuity"), [(0.02, 4), (0.002, 2)])
 def test_an_envelope_is_kept(tolerance: float, continuity: int) -> None:
     plan = timed(ARM, WAY, tolerance=tolerance, continuity=continuity, **LIMITS)
     free = timed(ARM, WAY, continuity=continuity, **LIMITS)
@@ -69,10 +69,7 @@ def test_an_envelope_and_a_duration() -> None:
     assert from_polygon(plan.q) <= 0.02 * (1.0 + 1e-9)
 
 
-@pytest.mark.parametrize(
-    "limits",
-    [{"hand_speed": 0.3}, {"hand_acceleration": 1.2}, {"hand_speed": 0.35, "hand_acceleration": 1.5}],
-)
+@pytest.mark.parametrize("limits", [{"hand_speed": 0.3}, {"hand_speed": 0.35, "hand_acceleration": 1.5}])
 def test_limits_of_the_hand_are_kept(limits: dict[str, float]) -> None:
     """`timed` looks at them by differences of forward kinematics as well."""
     free, plan = timed(ARM, WAY, **LIMITS), timed(ARM, WAY, **LIMITS, **limits)

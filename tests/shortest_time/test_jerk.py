@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,12 @@ KEPT = 1.0 + 1e-3
 pytestmark = pytest.mark.slow
 
 
+@cache
+def free() -> fa.Plan:
+    """Without limits of jerk."""
+    return planned()
+
+
 def planned(path: Any = WAY, arm: fa.Arm = ARM, points: int = 100, **given: Any) -> fa.Plan:
     """A plan whose limits but those of jerk are looked at."""
     plan = fa.time_optimal(arm, path, points=points, **(LIMITS | given))
@@ -40,37 +47,28 @@ def rates(plan: fa.Plan) -> tuple[Array, Array, Array]:
 
 
 def test_jerks_of_joints_are_kept() -> None:
-    free, limit = planned(), np.array([150.0, 300.0])
+    limit = np.array([150.0, 300.0])
     plan = planned(jerk=limit)
     _, jerk, _ = rates(plan)
     assert (jerk.max(axis=0) <= KEPT * limit).all()
     assert (jerk > 0.99 * limit).any()
-    assert (rates(free)[1].max(axis=0) > 10.0 * limit).all()
-    assert free.duration < plan.duration < 1.3 * free.duration
+    assert (rates(free())[1].max(axis=0) > 10.0 * limit).all()
+    assert free().duration < plan.duration < 1.3 * free().duration
+    assert planned(jerk=1e5).duration == pytest.approx(free().duration, rel=3e-3)  # no limit
     assert plan.at([0.0, plan.duration])[2] == pytest.approx(0.0, abs=1e-9)
     assert plan.limit is not None
     assert "joint1 jerk" in set(plan.limit.tolist())
 
 
-def test_no_jerk_but_that_of_the_path() -> None:
+def test_no_jerk_but_that_of_the_path_and_seven_phases() -> None:
     plan = planned(path_jerk=80.0)
     _, _, along = rates(plan)
     assert 0.99 * 80.0 < along.max() <= KEPT * 80.0
-    assert plan.duration > planned().duration
-
-
-def test_much_jerk_is_no_limit_and_more_of_it_is_faster() -> None:
-    durations = [planned(jerk=jerk).duration for jerk in (100.0, 300.0, 1e5)]
-    assert durations == sorted(durations, reverse=True)
-    assert durations[-1] == pytest.approx(planned().duration, rel=3e-3)
-
-
-def test_a_double_integrator_with_jerk() -> None:
-    """The block's seven phases, with top speed and acceleration reached: x / v + v / a + a / j."""
+    assert plan.duration > free().duration
+    # The block's seven phases, with top speed and acceleration reached: x / v + v / a + a / j.
     way, v, a, j = 1.9, 1.1, 2.3, 9.0
-    plan = fa.time_optimal(
-        block(), [[-0.4], [-0.4 + way]], velocity=v, acceleration=a, torque=np.inf, jerk=j, points=200
-    )
+    limits: dict[str, Any] = {"velocity": v, "acceleration": a, "torque": np.inf, "jerk": j}
+    plan = fa.time_optimal(block(), [[-0.4], [-0.4 + way]], points=200, **limits)
     assert plan.duration == pytest.approx(way / v + v / a + a / j, rel=2e-3)
 
 

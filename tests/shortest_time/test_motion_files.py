@@ -23,6 +23,11 @@ LIMITS: dict[str, Any] = {
 }
 
 
+@pytest.fixture(scope="module")
+def plan() -> fa.Plan:
+    return fa.time_optimal(ARM, WAY, **LIMITS)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "more", [{}, {"continuity": 0}, {"jerk": 200.0}, {"duration": 3.0, "start_speed": 0.2}]
@@ -38,21 +43,7 @@ def test_a_file_gives_the_same_motion(tmp_path: Path, more: dict[str, Any]) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ending", [".csv", ".npz"])
-def test_tables_are_read_as_motions(tmp_path: Path, ending: str) -> None:
-    plan = fa.time_optimal(ARM, WAY, **LIMITS)
-    plan.save(tmp_path / f"plan{ending}")
-    again = fa.plan(ARM, tmp_path / f"plan{ending}")
-    assert again.duration == pytest.approx(plan.duration, rel=1e-12)
-    q, qd, qdd = again.at(plan.t)
-    assert np.abs(q - plan.q).max() < 1e-9
-    assert np.abs(qd - plan.qd).max() < 1e-9
-    assert np.abs(qdd - plan.qdd).max() < 1e-9
-
-
-@pytest.mark.slow
-def test_a_file_is_a_path_to_be_timed_anew(tmp_path: Path) -> None:
-    plan = fa.time_optimal(ARM, WAY, **LIMITS)
+def test_a_file_is_a_path_to_be_timed_anew(plan: fa.Plan, tmp_path: Path) -> None:
     slow = fa.time_optimal(ARM, WAY, duration=3.0 * plan.duration, **LIMITS)
     slow.save(tmp_path / "slow.json")
     for given in (tmp_path / "slow.json", str(tmp_path / "slow.json"), slow, slow.motion):
@@ -82,26 +73,22 @@ def faster(document: dict[str, Any]) -> None:
     [
         (changed("knots", lambda x: x[:-1]), r"plan\.json: expected knots from 0 to the path's length"),
         (changed("times", lambda x: [0.1, *x[1:]]), "as many times from 0"),
-        (changed("coefficients", lambda x: x[1:]), "one fewer rows of coefficients and pieces"),
         (changed("coefficients", lambda x: [[*x[0], 0.0], *x[1:]]), "rows must have equal lengths"),
         (changed("coefficients", late), "interval 4: it misses the next knot"),
         (faster, "interval \\d+: the speed jumps at its start"),
         (changed("times", lambda x: [x[0], x[2], x[1], *x[3:]]), "knots and times must be non-decreasing"),
         (changed("pieces", lambda x: [7, *x[1:]]), r"pieces: expected whole numbers from 0 to 1"),
-        (changed("pieces", lambda x: [0.5, *x[1:]]), r"pieces: expected whole numbers from 0 to 1"),
-        (changed("times", lambda x: [*x[:-1], "late"]), r"times.*expected a number"),
         (changed("times", lambda x: [*x[:-1], float("nan")]), "NaN|nan|finite"),
         (changed("format", lambda x: "forearm-path-motion/9"), "forearm-path-motion/9"),
         (lambda document: document.update(document["path"]), "it holds a path without timing; use"),
-        (lambda document: document.pop("knots"), "knots"),
         (lambda document: document.pop("path"), "path"),
     ],
 )  # fmt: skip
 def test_a_damaged_file_is_refused(
-    tmp_path: Path, damage: Callable[[dict[str, Any]], None], message: str
+    plan: fa.Plan, tmp_path: Path, damage: Callable[[dict[str, Any]], None], message: str
 ) -> None:
     file = tmp_path / "plan.json"
-    fa.time_optimal(ARM, WAY, **LIMITS).save(file)
+    plan.save(file)
     document = json.loads(file.read_text())
     damage(document)
     file.write_text(json.dumps(document))
@@ -109,9 +96,9 @@ def test_a_damaged_file_is_refused(
         fa.plan(ARM, file)
 
 
-def test_a_file_of_another_arm_is_refused(tmp_path: Path) -> None:
+def test_a_file_of_another_arm_is_refused(plan: fa.Plan, tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
-    fa.time_optimal(ARM, WAY, **LIMITS).save(file)
+    plan.save(file)
     with pytest.raises(fa.InputError, match="2 joints"):
         fa.plan(fa.load("puma560"), file)
     with pytest.raises(fa.InputError, match=r"plan\.json: the motion has 2 joints, 'puma560' has 6|2 joints"):

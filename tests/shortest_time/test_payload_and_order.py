@@ -40,10 +40,13 @@ def test_every_payload_of_an_interval_obeys(seed: int, by_load: bool) -> None:
     arm = arm if by_load else without_load_friction(arm)
     com, least, most = (0.4, 0.1, -0.2), 0.1, 0.1 + 0.15 * sum(link.mass for link in arm.links)
     given = {kind: 1.3 * value for kind, value in given.items()}
-    plan = fa.time_optimal(arm, path, payload=(least, most), payload_com=com, **given)
-    for mass in np.linspace(least, most, 7):
+    plan = fa.time_optimal(arm, path, payload=(least, most), payload_com=com, points=250, **given)
+    for mass in np.linspace(least, most, 3):
         check_kept(plan, arm=arm.with_payload(mass, com), **given)
-    alone = [fa.time_optimal(arm.with_payload(mass, com), path, **given).duration for mass in (least, most)]
+    alone = [
+        fa.time_optimal(arm.with_payload(mass, com), path, points=250, **given).duration
+        for mass in (least, most)
+    ]
     assert plan.duration >= max(alone) * (1.0 - 2e-3)
     if not by_load:  # either mass bounds somewhere
         assert plan.duration > 1.003 * max(alone)
@@ -67,11 +70,11 @@ WAY = np.array([[0.0, 0.1], [0.9, 0.6], [0.3, 1.2]])
 
 
 def test_tighter_limits_of_the_hand_and_of_accelerations_never_save_time() -> None:
-    given = {"velocity": 1.2, "acceleration": 4.0, "hand_speed": 0.3, "hand_acceleration": 1.5}
+    given = {"velocity": 1.2, "acceleration": 4.0, "hand_speed": 0.3, "hand_acceleration": 1.5, "points": 150}
     known = timed(FREE, WAY, torque=np.inf, **given).duration
     changed = {}
-    for kind, value in given.items():
-        changed[kind] = timed(FREE, WAY, torque=np.inf, **given | {kind: 0.8 * value}).duration / known
+    for kind in ("velocity", "acceleration", "hand_speed", "hand_acceleration"):
+        changed[kind] = timed(FREE, WAY, torque=np.inf, **given | {kind: 0.8 * given[kind]}).duration / known
     assert min(changed.values()) > 1.0 + SLOWER  # each binds somewhere
 
 
@@ -84,15 +87,6 @@ def test_the_way_back_takes_as_long_without_friction(seed: int) -> None:
     torque = 2.0 * np.abs(fa.dynamics.inverse(arm, q, 0.0 * q, 0.0 * q)).max(axis=0)
     there, back = (timed(arm, points, torque=torque).duration for points in (way, way[::-1]))
     assert back == pytest.approx(there, rel=SLOWER)
-
-
-@pytest.mark.parametrize("seed", [1, *long(range(20, 26))])
-def test_the_unit_of_the_path_parameter_does_not_matter(seed: int) -> None:
-    arm, path, given = driven(seed)
-    powers = 1e3 ** np.arange(path.coefficients.shape[1])
-    other = JointPath(1e3 * path.breaks, path.coefficients / powers[:, None])
-    known = fa.time_optimal(arm, path, **given).duration
-    assert fa.time_optimal(arm, other, **given).duration == pytest.approx(known, rel=1e-3)
 
 
 @pytest.mark.long

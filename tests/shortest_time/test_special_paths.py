@@ -9,7 +9,6 @@ import pytest
 from arms import random_arm
 from timed_paths import moments, timed
 
-from forearm.errors import InputError
 from forearm.trajectories.paths import JointPath, from_function, spline
 from forearm.trajectories.shortest_time.path_motion import PathMotion
 
@@ -21,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 def test_many_waypoints_are_passed() -> None:
     """More of them than intervals were asked for: each interval has one piece of the path."""
-    u = np.linspace(0.0, 6.0, 2000)
+    u = np.linspace(0.0, 6.0, 800)
     plan = timed(ARM, np.stack([np.sin(u), np.cos(1.5 * u)], axis=1), **LIMITS)
     assert isinstance(plan.motion, PathMotion)
     t, s = moments(plan.motion)
@@ -29,7 +28,7 @@ def test_many_waypoints_are_passed() -> None:
 
 
 def test_stops_between_many_corners() -> None:
-    way = np.cumsum(np.random.default_rng(0).normal(0.0, 0.02, (600, 2)), axis=0)
+    way = np.cumsum(np.random.default_rng(0).normal(0.0, 0.02, (200, 2)), axis=0)
     plan = timed(ARM, way, continuity=0, **LIMITS)
     chords = np.abs(np.diff(way, axis=0)) / np.array(LIMITS["acceleration"])
     assert plan.duration == pytest.approx(2.0 * np.sqrt(chords.max(axis=1)).sum(), rel=1e-3)
@@ -66,18 +65,7 @@ def test_tiny_paths_and_speeds_at_both_ends() -> None:
     assert moving.duration < timed(ARM, path, **LIMITS).duration
 
 
-def test_a_duration_is_met_and_one_too_short_refused() -> None:
-    shortest = timed(ARM, WAY, **LIMITS)
-    slower = timed(ARM, WAY, duration=1.7 * shortest.duration, **LIMITS)
-    assert slower.duration == pytest.approx(1.7 * shortest.duration, rel=1e-9)
-    with pytest.raises(
-        InputError, match=r"0\.5 s is too short: along 'waypoints' the shortest within the limits is 1\."
-    ):
-        timed(ARM, WAY, duration=0.5, **LIMITS)
-
-
-@pytest.mark.parametrize("length", [1.0, 1e-5])
-@pytest.mark.parametrize("apart", [2.0**-52, 1e-12])
+@pytest.mark.parametrize(("length", "apart"), [(1.0, 2.0**-52), (1e-5, 1e-12)])
 def test_corners_that_rounding_hardly_separates(length: float, apart: float) -> None:
     """Two stops with a piece of nearly nothing between: the motion is that along the two long pieces."""
     breaks = length * np.array([0.0, 1.0, 1.0 + apart, 2.0])

@@ -16,7 +16,7 @@ from forearm.errors import InputError
 from forearm.spatial import Floats
 from forearm.studies.sampling.correlation import Correlation
 from forearm.studies.sampling.designs import Design
-from forearm.studies.sampling.distributions import LogNormal, Normal, Uniform
+from forearm.studies.sampling.distributions import Normal
 
 stats: Any = import_module("scipy.stats")
 
@@ -54,9 +54,13 @@ def test_each_column_keeps_its_distribution(kind: str) -> None:
     u = Correlation(NAMES, PAIRS).correlated(drawn(kind))
     for column in u.T:
         assert stats.kstest(column, "uniform").pvalue > 1e-4
-    lengths = LogNormal(0.7, 0.2).quantile(u[:, 2])
-    assert abs(np.median(lengths) - 0.7) < 0.01
-    assert Uniform(1.0, 2.0).quantile(u[:, 3]).max() <= 2.0
+    ends = [2.0**-53, 1.0 - 2.0**-53]
+    made = Correlation(("a", "b"), {("a", "b"): 0.7}).correlated(
+        np.array([[a, b] for a in ends for b in ends])
+    )
+    assert ((made > 0.0) & (made < 1.0)).all(), "points stay inside the cube"
+    made = Correlation(("a", "b"), {("a", "b"): 0.999999}).correlated(drawn(kind, 1000)[:, :2])
+    assert np.abs(made[:, 0] - made[:, 1]).max() < 0.01
 
 
 def test_columns_without_a_pair_keep_their_bits() -> None:
@@ -80,33 +84,17 @@ def test_rows_do_not_depend_on_the_block(cut: int) -> None:
     assert parts.tobytes() == correlation.correlated(u).tobytes()
 
 
-def test_points_stay_inside_the_cube() -> None:
-    ends = np.array([2.0**-53, 1.0 - 2.0**-53])
-    u = np.array([[a, b] for a in ends for b in ends])
-    made = Correlation(("a", "b"), {("a", "b"): 0.7}).correlated(u)
-    assert ((made > 0.0) & (made < 1.0)).all()
-
-
-def test_nearly_full_correlation() -> None:
-    u = drawn(rows=1000)[:, :2]
-    made = Correlation(("a", "b"), {("a", "b"): 0.999999}).correlated(u)
-    assert np.abs(made[:, 0] - made[:, 1]).max() < 0.01
-
-
 REPEATED = {("mass", "ratio"): 0.5, ("ratio", "mass"): 0.5}
 BAD: list[tuple[Any, Any, str]] = [
     (NAMES, {("mass", "frictoin"): 0.5}, "correlation: expected one of mass, .*; did you mean 'friction'"),
     (NAMES, {("mass", "mass"): 0.5}, "correlation: expected a pair of two different names, got ('mass', 'm"),
-    (NAMES, {("mass",): 0.5}, "correlation: expected a pair of two different names, got ('mass',)"),
     (NAMES, REPEATED, "correlation of ratio and mass: given twice; remove one"),
     (
         NAMES,
         {("mass", "ratio"): 1.0},
         "correlation of mass and ratio: expected .* ends excluded, got 1; for ",
     ),
-    (NAMES, {("mass", "ratio"): -1.5}, "correlation of mass and ratio: expected a number between -1 and 1, "),
     (NAMES, {("mass", "ratio"): math.nan}, "correlation of mass and ratio: the number must be finite, got "),
-    (NAMES, {("mass", "ratio"): "1"}, "correlation of mass and ratio: expected a number, got '1'"),
     (("a", "a"), {}, "correlation, names: expected each name once, got ('a', 'a')"),
 ]
 
@@ -128,8 +116,3 @@ def test_what_is_not_positive_definite_is_refused_with_the_likely_pair() -> None
     Correlation(("x", "a", "b", "c"), almost)
     with pytest.raises(InputError, match=r"Check p and q \(-0\.95\) first"):
         Correlation(("o", "p", "q"), {("o", "p"): 0.6, ("o", "q"): 0.6, ("p", "q"): -0.95})
-
-
-def test_refused_points() -> None:
-    with pytest.raises(InputError, match=r"correlation: expected points of shape \(B, 5\), got \(3, 2\)"):
-        Correlation(NAMES, PAIRS).correlated(np.full((3, 2), 0.5))

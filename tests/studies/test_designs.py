@@ -57,16 +57,14 @@ def test_rows_do_not_depend_on_the_block(
 
 
 @pytest.mark.parametrize("kind", SEEDED)
-def test_rows_far_out_cost_no_more_than_their_block(kind: str) -> None:
+def test_rows_far_out_and_seeds(kind: str) -> None:
+    """Rows far out cost no more than their block; other seeds and neighbours give other points."""
     rows = MAX_ROWS - MAX_ROWS % 5
     design = Design(kind, rows, 3, 11)
     last = design.points(rows - 7, rows)
     assert last[3:].tobytes() == design.points(rows - 4, rows).tobytes()
     assert ((last > 0.0) & (last < 1.0)).all()
-
-
-@pytest.mark.parametrize("kind", SEEDED)
-def test_seeds_and_neighbours_give_other_points(kind: str) -> None:
+    assert design.points(5, 5).shape == (0, 3)
     seeds = (0, 1, 2**32, 2**32 + 1, 2**33, MAX_SEED)
     firsts = [design_of(kind, 4, 3, seed).points(0, 1).tobytes() for seed in seeds]
     assert len(set(firsts)) == len(seeds)
@@ -103,17 +101,14 @@ def test_points_are_uniform_and_uncorrelated(kind: str) -> None:
         assert np.abs(neighbours).max() < 5.0 / np.sqrt(4096)
 
 
-@pytest.mark.parametrize("dimensions", [1, 2, 3, 7, 40, 111, SOBOL_DIMENSIONS])
+@pytest.mark.parametrize("dimensions", [1, 9, SOBOL_DIMENSIONS])
 def test_the_plain_sobol_sequence_is_that_of_scipy(dimensions: int) -> None:
     expected = qmc.Sobol(dimensions, scramble=False, bits=40).random(1024)[:1000]
     points = whole(Design("sobol", 1000, dimensions, None))
     # half of the last of 52 bits is added
     np.testing.assert_allclose(points, expected, rtol=0.0, atol=2.0**-52)
-
-
-def test_sobol_points_far_out_are_those_of_scipy() -> None:
-    engine = qmc.Sobol(9, scramble=False).fast_forward(123_456)
-    points = Design("sobol", 200_000, 9, None).points(123_456, 123_476)
+    engine = qmc.Sobol(dimensions, scramble=False).fast_forward(123_456)
+    points = Design("sobol", 200_000, dimensions, None).points(123_456, 123_476)
     np.testing.assert_allclose(points, engine.random(20), rtol=0.0, atol=2.0**-52)
 
 
@@ -122,15 +117,6 @@ def test_a_shifted_sobol_sequence_keeps_its_balance() -> None:
     points = whole(Design("sobol", 256, 64, 9))
     for column in points.T:
         assert (np.bincount((column * 256).astype(int), minlength=256) == 1).all()
-
-
-def test_sobol_points_fill_the_cube_better_than_random_ones() -> None:
-    discrepancy = {
-        kind: qmc.discrepancy(whole(Design(kind, 512, 4, 1)))
-        for kind in ("random", "latin-hypercube", "sobol")
-    }
-    assert discrepancy["sobol"] < 0.2 * discrepancy["random"]
-    assert discrepancy["latin-hypercube"] < discrepancy["random"]
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 1000, 4097])
@@ -175,33 +161,16 @@ def test_a_grid_counts_like_nested_loops() -> None:
     np.testing.assert_allclose(whole(design), (np.array(expected) + 0.5) / levels, rtol=1e-15)
 
 
-@pytest.mark.parametrize("kind", DESIGNS)
-def test_no_rows_are_no_points(kind: str) -> None:
-    design = design_of(kind, 4, 3)
-    assert design.points(5, 5).shape == (0, 3)
-    assert design.points(0, 0).shape == (0, 3)
-
-
-def test_designs_are_values() -> None:
-    assert Design("random", np.int64(5), 2, 3) == Design("random", 5, 2, 3)  # type: ignore[arg-type]
-    assert len({Design("random", 5, 2, 3), Design("random", 5, 2, 3)}) == 1
-
-
 BAD: list[tuple[tuple[Any, ...], str]] = [
     (("sobl", 5, 2, 3), "design, kind: expected one of grid, .*, got 'sobl'; did you mean 'sobol'"),
     (("random", 0, 2, 3), "design, rows: expected a whole number from 1 to 4294967296, got 0"),
-    (("random", 5.0, 2, 3), "design, rows: expected a whole number from 1 to 4294967296, got 5.0"),
-    (("random", 5, 0, 3), "design, dimensions: expected a whole number from 1 to 100000, got 0"),
     (("random", 5, 2, -1), "design, seed: expected a whole number from 0 to 18446744073709551615, got -1"),
     (("random", 5, 2, None), "design, seed: random expects a whole number, got None; give one, such as 0"),
-    (("latin-hypercube", 5, 2, None), "design, seed: latin-hypercube expects a whole number"),
     (("sobol", 5, 257, 3), "design, dimensions: sobol expects at most 256, got 257; use random or lat"),
     (("sobol-indices", 131, 129, 3), "design, dimensions: sobol-indices expects at most 128, got 129; "),
     (("sobol-indices", 23, 4, 3), "design, rows: sobol-indices .* a multiple of 6, got 23; use 18 or 24"),
-    (("sobol-indices", 5, 4, 3), "design, rows: sobol-indices of 4 .* a multiple of 6, got 5; use 6"),
     (("grid", 5, 2, 3, (2,)), "design, levels: expected one count per dimension, 2, got 1"),
     (("grid", 5, 2, 3, (2, 3)), r"design, rows: a grid of \[2, 3\] levels expects their product, 6, got 5; "),
-    (("grid", 5, 2, 3, (2, 0)), "design, levels: expected a whole number from 1 to 4294967296, got 0"),
     (("random", 5, 2, 3, (5, 1)), "design, levels: only a grid has levels, this is random; omit them"),
 ]  # fmt: skip
 
@@ -214,11 +183,12 @@ def test_refused_designs(arguments: tuple[Any, ...], text: str) -> None:
 
 def test_refused_rows() -> None:
     design = Design("random", 10, 2, 3)
-    with pytest.raises(InputError, match="design, first row: expected a whole number from 0 to 10, got -1"):
-        design.points(-1, 3)
-    with pytest.raises(InputError, match="design, last row: expected a whole number from 4 to 10, got 3"):
-        design.points(4, 3)
-    with pytest.raises(InputError, match="design, last row: expected a whole number from 4 to 10, got 11"):
-        design.points(4, 11)
+    for first, last, said in (
+        (-1, 3, "first row: expected a whole number from 0 to 10, got -1"),
+        (4, 3, "last row: expected a whole number from 4 to 10, got 3"),
+        (4, 11, "last row: expected a whole number from 4 to 10, got 11"),
+    ):
+        with pytest.raises(InputError, match=f"design, {said}"):
+            design.points(first, last)
     with pytest.raises(InputError, match="design: only a grid has levels, this is random; use points"):
         design.level_indices(0, 1)

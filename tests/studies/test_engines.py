@@ -25,9 +25,9 @@ from forearm.studies.engines.runner import run_parts
 from forearm.studies.storage.result_folder import ResultFolder, StudyError
 
 TOY = Path(__file__).with_name("toy_campaign.py")
-MANIFEST = manifest_of(200, 5)
+MANIFEST = manifest_of(150, 5)
 TASK = ToyTask(MANIFEST)
-PARTS = 40
+PARTS = 30
 PATIENCE = 120.0  # s
 
 pytestmark = pytest.mark.slow
@@ -43,7 +43,7 @@ def dask_client(tmp_path: Path) -> Any:
     distributed = pytest.importorskip("distributed")
     with (
         distributed.LocalCluster(
-            n_workers=2,
+            n_workers=1,
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
@@ -57,30 +57,23 @@ def dask_client(tmp_path: Path) -> Any:
         yield client
 
 
-def test_dask(folder: ResultFolder, dask_client: Any, tmp_path: Path) -> None:
-    """Its client and its executor; on the same cluster a part fails and is then computed, and a worker is
-    killed.
-    """
-    with pytest.raises(StudyError, match=r"1 part failed:\n  part 7 \(rows 35 to 39\): row 7: no such arm\."):
-        run_parts(folder, ToyTask(MANIFEST, failing=(7,)), dask_client)
-    assert folder.missing() == [7]
-    assert run_parts(folder, TASK, dask_client) == 1
-    assert_right(folder.path, MANIFEST)
-    other = ResultFolder.open(tmp_path / "other", MANIFEST)
-    assert run_parts(other, TASK, dask_client.get_executor(pure=False)) == PARTS
-    assert_right(other.path, MANIFEST)
-    pids = list(dask_client.run(os.getpid).values())
+def test_dask(folder: ResultFolder, dask_client: Any) -> None:
+    """By its client a part fails and a worker is killed; its executor computes what is missing."""
+    (pid,) = dask_client.run(os.getpid).values()
     struck = threading.Event()
 
     def progress(done: float, total: float, what: str) -> None:
         if done >= 50 and not struck.is_set():
             struck.set()
-            os.kill(pids[0], signal.SIGKILL)
+            os.kill(pid, signal.SIGKILL)
 
-    third = ResultFolder.open(tmp_path / "third", MANIFEST)
-    run_parts(third, ToyTask(MANIFEST, pause=0.02), dask_client, progress=progress)
+    task = ToyTask(MANIFEST, pause=0.02, failing=(7,))
+    with pytest.raises(StudyError, match=r"1 part failed:\n  part 7 \(rows 35 to 39\): row 7: no such arm\."):
+        run_parts(folder, task, dask_client, wanted=range(25), progress=progress)
     assert struck.is_set()
-    assert_right(third.path, MANIFEST)
+    assert folder.missing() == [7, *range(25, PARTS)]
+    assert run_parts(folder, TASK, dask_client.get_executor(pure=False)) == PARTS - 24
+    assert_right(folder.path, MANIFEST)
 
 
 class DaskProcesses:
@@ -187,17 +180,8 @@ def mpi_command(folder: Path, processes: int, *options: str) -> list[str]:
     mpiexec = Path(sys.executable).with_name("mpiexec")
     if not mpiexec.exists():
         pytest.skip("no mpiexec beside Python: pip install mpich")
-    words = [
-        str(mpiexec),
-        "-n",
-        str(processes),
-        sys.executable,
-        "-m",
-        "mpi4py.futures",
-        str(TOY),
-        str(folder),
-    ]
-    return [*words, "--engine", "mpi", "--rows", "200", "--rows-per-part", "5", *options]
+    words = [mpiexec, "-n", processes, sys.executable, "-m", "mpi4py.futures", TOY, folder]
+    return [*map(str, words), "--engine", "mpi", "--rows", "150", "--rows-per-part", "5", *options]
 
 
 def test_mpi(tmp_path: Path) -> None:
@@ -284,19 +268,16 @@ def ray_executor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_ray(folder: ResultFolder, ray_executor: Any, tmp_path: Path) -> None:
-    task = ToyTask(MANIFEST, deadly=(20,), deadly_once=tmp_path)
-    assert run_parts(folder, task, ray_executor) == PARTS
-    assert_right(folder.path, MANIFEST)
-
-
-def test_ray_with_parts_that_fail(folder: ResultFolder, ray_executor: Any) -> None:
     with pytest.raises(
         StudyError, match=r"1 part failed:\n  part 7 \(rows 35 to 39\): .*row 7: no such arm\."
     ):
-        run_parts(folder, ToyTask(MANIFEST, failing=(7,)), ray_executor)
-    assert folder.missing() == [7]
+        run_parts(folder, ToyTask(MANIFEST, failing=(7,)), ray_executor, wanted=range(20))
     with pytest.raises(StudyError, match=r"part 7 \(rows 35 to 39\): given up after 2 tries: "):
-        run_parts(folder, ToyTask(MANIFEST, deadly=(7,)), ray_executor, retries=1)
+        run_parts(folder, ToyTask(MANIFEST, deadly=(7,)), ray_executor, retries=1, wanted=[7])
+    assert folder.missing() == [7, *range(20, PARTS)]
+    task = ToyTask(MANIFEST, deadly=(20,), deadly_once=tmp_path)
+    assert run_parts(folder, task, ray_executor) == PARTS - 19
+    assert_right(folder.path, MANIFEST)
 
 
 class FakeRay(ModuleType):
@@ -329,18 +310,17 @@ class FakeRay(ModuleType):
         )
 
 
-@pytest.mark.parametrize("options", [{}, {"num_cpus": 2}])
-def test_what_is_asked_of_ray(
-    folder: ResultFolder, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
-) -> None:
+def test_what_is_asked_of_ray(folder: ResultFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = FakeRay()
     monkeypatch.setitem(sys.modules, "ray", fake)
-    executor = RayExecutor(**options)
-    assert executor.max_workers == 2
-    assert RayExecutor(5).max_workers == 5
+    RayExecutor().submit(TASK, 0).result()
+    assert fake.options == {}
+    executor = RayExecutor(num_cpus=2)
+    assert (executor.max_workers, RayExecutor(5).max_workers) == (2, 5)
+    fake.kept.clear()
     with fake.pool:
         assert run_parts(folder, TASK, executor) == PARTS
-    assert fake.options == options
+    assert fake.options == {"num_cpus": 2}
     assert len(fake.kept) == 1, "the task is sent once"
     assert_right(folder.path, MANIFEST)
 

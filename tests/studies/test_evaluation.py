@@ -32,7 +32,7 @@ def joint_figures(found: dict[str, NDArray[Any]], name: str, row: int) -> NDArra
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("row", [0, 7, 38])
+@pytest.mark.parametrize("row", [0, 38])
 def test_a_row_is_a_simulation_of_its_own_arm(row: int) -> None:
     found, run = computed(), simulate_row(small_study(), row)
     tau, qd = run.tau[:-1], run.qd[:-1]
@@ -49,17 +49,9 @@ def test_a_row_is_a_simulation_of_its_own_arm(row: int) -> None:
     assert np.isclose(found["voltage_margin"][row], 1.0 - volts.max() / VOLTS, rtol=SAME_RUN)
     assert np.isclose(found["current_margin"][row], 1.0 - np.abs(tau / K).max() / AMPS, rtol=SAME_RUN)
     assert np.isclose(found["speed_margin"][row], 1.0 - np.abs(run.qd).max() / 5.0, rtol=SAME_RUN)
-
-
-@pytest.mark.slow
-def test_work_is_that_of_the_energy_books() -> None:
-    """Torques are held over each step, so that the work of a step is exact."""
-    found = computed()
-    for row in (2, 9):
-        run = simulate_row(small_study(), row)
-        held = (run.tau[:-1] * np.diff(run.q, axis=0)).sum()
-        assert np.isclose(found["work"][row], held, rtol=SAME_RUN)
-        assert np.isclose(found["work"][row], run.energy["supplied"][-1], rtol=1e-3)
+    # Torques are held over each step, so that the work of a step is exact.
+    assert np.isclose(found["work"][row], (tau * np.diff(run.q, axis=0)).sum(), rtol=SAME_RUN)
+    assert np.isclose(found["work"][row], run.energy["supplied"][-1], rtol=1e-3)
 
 
 @pytest.mark.slow
@@ -74,15 +66,6 @@ def test_required_figures_are_those_of_the_reference_dynamics() -> None:
         assert np.allclose(joint_figures(found, "required_rms_torque", row), rms, rtol=ROUNDING)
         volts = np.abs(R * tau / K + K * qd)[:, 2].max()
         assert np.isclose(found["required_peak_voltage.joint3"][row], volts, rtol=ROUNDING)
-
-
-@pytest.mark.slow
-def test_rows_do_not_depend_on_how_they_are_cut() -> None:
-    found, evaluation = computed(), RowEvaluation(small_study())
-    for first, last in ((0, 1), (5, 23), (39, 40)):
-        some = evaluation.rows(first, last)
-        for name, column in found.items():
-            assert np.array_equal(some[name], column[first:last]), name
 
 
 @pytest.mark.slow
@@ -123,11 +106,12 @@ def test_motors_of_a_catalogue_take_the_place_of_the_joints() -> None:
         "peak_current",
     ]
     study = fa.Study(
-        "motors", ARM, vary, figures, motors=motors, motion=MOTION, law="computed_torque", step=STEP, rows=6
+        "motors", ARM, vary, figures, motors=motors, motion=MOTION, law="computed_torque", step=STEP, rows=3
     )
-    found = RowEvaluation(study).rows(0, 6)
+    found = RowEvaluation(study).rows(0, 3)
+    assert {*found["joint1.motor"], *found["joint2.motor"]} == set(motors)
     chosen = {name: m if isinstance(m, CatalogueMotor) else CatalogueMotor(**m) for name, m in motors.items()}
-    for row in range(6):
+    for row in range(3):
         arm = arm_of_row(study, row)
         picked = [chosen[found["joint1.motor"][row]], chosen[found["joint2.motor"][row]]]
         for joint, motor in zip(arm.joints, picked, strict=False):
@@ -193,17 +177,17 @@ def test_figures_of_the_design() -> None:
         {f"{name}.a": Uniform(0.3, 0.5), "payload.mass": Uniform(0.0, 3.0)},
         ["manipulability", "time_optimal_duration"],
         motion=ends,
-        rows=3,
+        rows=2,
     )
-    found = RowEvaluation(study).rows(0, 3)
+    found = RowEvaluation(study).rows(0, 2)
     motion = study.motions["motion"][plain.name]
-    for row in range(3):
+    for row in range(2):
         arm = arm_of_row(study, row)
         least = min(float(fa.kinematics.manipulability(arm, q)) for q in motion.q)
         assert np.isclose(found["manipulability"][row], least, rtol=2e-3)
         shortest = fa.time_optimal(arm, path_points(motion)).duration
         assert np.isclose(found["time_optimal_duration"][row], shortest, rtol=1e-12)
-    assert len(set(found["time_optimal_duration"].tolist())) == 3
+    assert len(set(found["time_optimal_duration"].tolist())) == 2
 
 
 @pytest.mark.slow
@@ -222,14 +206,13 @@ def test_held_torques_and_voltages() -> None:
             **drive,
         )
         found = RowEvaluation(study).rows(0, 5)
-        for row in (0, 4):
-            run = simulate_row(study, row)
-            peaks = np.abs(run.qd).max(axis=0)
-            assert np.allclose(joint_figures(found, "peak_speed", row), peaks, rtol=SAME_RUN)
-            lower = np.array([joint.limits.lower for joint in ARM.joints])
-            upper = np.array([joint.limits.upper for joint in ARM.joints])
-            margin = np.minimum(upper - run.q, run.q - lower).min()
-            assert np.isclose(found["limit_margin"][row], margin, rtol=1e-9)
+        run = simulate_row(study, 4)
+        peaks = np.abs(run.qd).max(axis=0)
+        assert np.allclose(joint_figures(found, "peak_speed", 4), peaks, rtol=SAME_RUN)
+        lower = np.array([joint.limits.lower for joint in ARM.joints])
+        upper = np.array([joint.limits.upper for joint in ARM.joints])
+        margin = np.minimum(upper - run.q, run.q - lower).min()
+        assert np.isclose(found["limit_margin"][4], margin, rtol=1e-9)
         assert np.ptp(found["peak_speed.joint1"]) > 0.0
 
 

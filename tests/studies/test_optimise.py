@@ -29,7 +29,6 @@ ROTOR = 0.0023
 MOTOR = Motor(gear_ratio=-9.0, rotor_inertia=ROTOR, torque_constant=0.31, resistance=1.7)
 MATCHED = math.sqrt(MASS / ROTOR)  # where half of the effort moves the rotor
 SHARP = 1e-5  # a minimum is flat: a figure to 1e-10 says where it is to its root
-NEARLY = 2e-3  # two motors of the catalogue are that near, and a search may end at either
 EXACT = 1e-9  # what the last steps leave of bounds
 CATALOGUE: dict[str, Any] = {
     "small": {"torque_constant": 0.11, "resistance": 1.9, "rotor_inertia": 4.1e-5, "mass": 0.3},
@@ -147,35 +146,6 @@ def test_choices_are_those_of_an_exhaustive_grid() -> None:
         assert found.values["way.motor.gear_ratio"] == every["way.motor.gear_ratio"][best]
 
 
-@pytest.mark.long
-def test_motors_of_a_puma_are_those_of_grids_by_joint() -> None:
-    """Rotors act on their own joints alone: the best of each joint by itself is the best of all."""
-    arm = fa.load("puma560")
-    limits = {"max_voltage": 60.0, "max_current": 60.0, "continuous_current": 9.0}
-    motors = {name: motor | limits for name, motor in CATALOGUE.items()}
-    ends = [[0.0, 0.6, -2.2, 0.1, 0.5, 0.2], [1.1, 0.2, -1.5, 0.8, -0.6, 1.0]]
-    ranges = {"joint1": (-200.0, -20.0), "joint2": (20.0, 200.0), "joint3": (-200.0, -20.0)}
-    vary: dict[str, Any] = {f"{joint}.motor": [*motors] for joint in ranges}
-    vary |= {f"{joint}.motor.gear_ratio": Uniform(*ends) for joint, ends in ranges.items()}
-    figures = ["required_energy", "required_heat_margin", "required_rms_current"]
-    motion = fa.plan(arm, ends, snap=True, duration=1.0).motion
-    study = Study("puma", arm, vary, figures, motion=motion, motors=motors, step=0.01)
-    found = optimise(study, "required_energy", subject_to={"required_heat_margin": (0.1, None)})
-    assert found.feasible
-    evaluation, ratios = RowEvaluation(study, None), np.linspace(0.0, 1.0, 2001)
-    for joint, (low, high) in ranges.items():
-        best: dict[str, float] = {}
-        for motor in motors:
-            row = {name: np.full(len(ratios), x) for name, x in found.values.items()}
-            row[f"{joint}.motor"] = np.full(len(ratios), motor, dtype=object)
-            row[f"{joint}.motor.gear_ratio"] = low + (high - low) * ratios
-            made = evaluation.figures(row)
-            within = made[f"required_rms_current.{joint}"] <= 0.9 * 9.0
-            best[motor] = float(np.where(within, made["required_energy"], np.inf).min())
-        assert found.value <= min(best.values()) * (1.0 + NEARLY)
-        assert found.value <= best[str(found.values[f"{joint}.motor"])] * (1.0 + 1e-5)
-
-
 @pytest.mark.slow
 def test_arm_of_an_optimum_has_what_was_chosen() -> None:
     """Its currents along the motion, from its own inverse dynamics, are the figures."""
@@ -200,18 +170,6 @@ def test_arm_of_an_optimum_has_what_was_chosen() -> None:
     rms = float(np.sqrt(np.mean(current * current)))
     assert found.value == pytest.approx(rms, rel=EXACT)
     assert found.figures["required_heat_margin"] == pytest.approx(1.0 - rms / 3.0, rel=EXACT)
-
-
-@pytest.mark.slow
-def test_link_length_changes_the_load_along_the_same_joint_motion() -> None:
-    arm = fa.load("puma560")
-    motion = tuple(np.tile([0.3, 0.2, -0.4, 0.5, 0.1, 0.2], (3, 1)) * x for x in (1.0, 0.0, 0.0))
-    study = Study("reach", arm, {"joint2.a": Uniform(0.35, 0.6)}, "required_rms_torque", motion=motion)
-    found = optimise(study, "required_rms_torque.joint2", evaluations=200)
-    assert found.values["joint2.a"] == pytest.approx(0.35, rel=EXACT)
-    tau = fa.dynamics.inverse(found.arm, motion[0][0], motion[1][0], motion[2][0])
-    assert found.value == pytest.approx(abs(tau[1]), rel=EXACT)
-    assert abs(tau[1]) < 0.9 * abs(fa.dynamics.inverse(arm, motion[0][0], motion[1][0], motion[2][0])[1])
 
 
 @pytest.mark.slow
@@ -275,15 +233,6 @@ def test_what_cannot_be_met_says_by_how_much() -> None:
     assert json.loads(json.dumps(found.to_json()))["feasible"] is False
 
 
-def test_choices_that_all_miss_a_constraint_say_so() -> None:
-    study = driven({"way.motor": list(CATALOGUE)}, ["required_peak_current"], motors=CATALOGUE)
-    found = optimise(
-        study, "required_peak_current", subject_to={"required_peak_current": (None, 1e-6)}, evaluations=100
-    )
-    assert not found.feasible
-    assert found.message.startswith("No row met every constraint; widen")
-
-
 def test_rows_that_are_no_numbers_are_not_feasible(monkeypatch: pytest.MonkeyPatch) -> None:
     figures = RowEvaluation.figures
 
@@ -323,13 +272,8 @@ def test_report_names_variables_figures_and_bounds() -> None:
         ({"minimise": "copper"}, "optimise, minimise: the study has no figure 'copper'"),
         ({"subject_to": {"energy": (0, 1)}}, "optimise, subject_to, 'energy': the study has no figure"),
         ({"subject_to": {"required_copper_loss": 3}}, "expected (low, high), None for no bound"),
-        ({"subject_to": {"required_copper_loss": (None, None)}}, "expected (low, high), None for no bound"),
         ({"subject_to": {"required_copper_loss": (2, 1)}}, "expected low below high, got 2 and 1."),
-        ({"subject_to": [1]}, "optimise, subject_to: expected Mapping, got [1]."),
         ({"evaluations": 3}, "optimise, evaluations: expected a whole number from 50 to 1000000, got 3."),
-        ({"seed": -1}, "optimise, seed: expected a whole number of at least 0, got -1."),
-        ({"tolerance": -1.0}, "optimise, tolerance: must be at least 0, got -1."),
-        ({"polish": 1}, "optimise, polish: expected bool, got 1."),
         ({"start": {}}, "optimise, start: expected all variables, way.motor.gear_ratio is missing."),
         ({"start": {"gear": 3}}, "optimise, start: the study does not vary 'gear'"),
         (

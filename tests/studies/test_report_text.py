@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from studies.made_up_study import HOSTILE, MOST_BYTES, FakeStudy, Outline, document_in, study
 
 from forearm.errors import InputError
-from forearm.studies.report.columns import StudyColumns
-from forearm.studies.report.embedded import embedded_rows, script_json
+from forearm.studies.report.embedded import script_json
 from forearm.studies.report.index_bars import index_bars
 from forearm.studies.report.page import report_page
-from forearm.studies.report.source import ReportFigure, ReportSource, ReportVariable
+from forearm.studies.report.source import ReportFigure, ReportVariable
 from forearm.studies.sensitivity import SobolIndices
 
 
@@ -200,22 +199,3 @@ def test_progress_reaches_its_end() -> None:
 def test_the_number_of_worst_rows_is_checked() -> None:
     with pytest.raises(InputError, match="report, worst"):
         report_page(study(), worst=-1)
-
-
-def test_the_scripts_and_styles_are_files_of_the_package() -> None:
-    import forearm.studies.report.page as module
-
-    for name in (*module.SCRIPT_FILES, "page.css"):
-        assert (module.FOLDER / name).stat().st_size > 0
-
-
-def takes_sources(results: ReportSource) -> ReportSource:
-    return results
-
-
-def test_the_stand_in_is_what_the_report_asks_for() -> None:
-    made = takes_sources(study())
-    columns = StudyColumns(made)
-    assert columns.floats("mass") is columns.floats("mass"), "read once"
-    document = embedded_rows(columns, {}, 3)
-    assert document["done"] == columns.done == 300

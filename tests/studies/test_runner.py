@@ -17,7 +17,6 @@ from concurrent.futures import BrokenExecutor, CancelledError, Future, ProcessPo
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import pytest
 from studies.toy_campaign import ToyTask, assert_right, large, manifest_of
@@ -25,7 +24,7 @@ from studies.toy_campaign import ToyTask, assert_right, large, manifest_of
 from forearm.errors import InputError, NameNotFound
 from forearm.studies.engines import runner
 from forearm.studies.engines.process_workers import InProcesses
-from forearm.studies.engines.runner import is_lost_worker, run_parts
+from forearm.studies.engines.runner import run_parts
 from forearm.studies.storage.result_folder import ResultFolder, StudyError
 
 MANIFEST = manifest_of()
@@ -36,13 +35,6 @@ PARTS = 9
 @pytest.fixture
 def folder(tmp_path: Path) -> ResultFolder:
     return ResultFolder.open(tmp_path / "out", MANIFEST)
-
-
-@pytest.mark.slow
-def test_every_row_is_computed_once(folder: ResultFolder) -> None:
-    assert run_parts(folder, TASK, workers=2, engine="threads") == PARTS
-    assert_right(folder.path, MANIFEST)
-    assert run_parts(folder, TASK, workers=2, engine="threads") == 0
 
 
 def test_only_what_is_wanted_and_missing_is_computed(folder: ResultFolder) -> None:
@@ -93,61 +85,37 @@ def test_a_bounded_number_is_in_flight(folder: ResultFolder) -> None:
 @pytest.mark.slow
 def test_what_the_task_raises_is_said_after_all_others_are_done(folder: ResultFolder) -> None:
     with pytest.raises(StudyError) as caught:
-        run_parts(folder, ToyTask(MANIFEST, failing=(1, 4)), workers=2, engine="threads")
+        run_parts(folder, ToyTask(MANIFEST, failing=(1,), wrong=(4,)), workers=2, engine="threads")
     assert str(caught.value) == (
         f"{folder.path}: 2 parts failed:\n"
         "  part 1 (rows 7 to 13): row 1: no such arm.\n"
-        "  part 4 (rows 28 to 34): row 4: no such arm.\n"
+        "  part 4 (rows 28 to 34): task: expected bytes, got 'part 4'.\n"
         "7 of 9 parts are complete and kept; fix the cause, then run the same command "
         "again: it computes only what is missing."
     )
     assert isinstance(caught.value.__cause__, InputError)
     assert folder.missing() == [1, 4]
-    assert run_parts(folder, TASK) == 2
+    assert [run_parts(folder, TASK, workers=2, engine="threads") for _ in range(2)] == [2, 0]
     assert_right(folder.path, MANIFEST)
 
 
 @pytest.mark.slow
 def test_whatever_fails_in_processes_is_said_after_all_others_are_done(folder: ResultFolder) -> None:
-    """An error of ours, one that cannot be sent and comes as text, and a task that gives no bytes."""
-    task = ToyTask(MANIFEST, failing=(1,), odd=(5,), wrong=(7,))
+    """An error of ours, a part that kills its process each time, an error that cannot be sent and comes as
+    text, and a task that gives no bytes.
+    """
+    task = ToyTask(MANIFEST, failing=(1,), deadly=(3,), odd=(5,), wrong=(7,))
     with pytest.raises(StudyError) as caught:
-        run_parts(folder, task, workers=2, engine="processes")
+        run_parts(folder, task, workers=1, engine="processes", retries=1)
     assert str(caught.value).startswith(
-        f"{folder.path}: 3 parts failed:\n"
+        f"{folder.path}: 4 parts failed:\n"
         "  part 1 (rows 7 to 13): row 1: no such arm.\n"
+        "  part 3 (rows 21 to 27): given up after 2 tries: the process ended by signal 9 (out of memory?)\n"
         "  part 5 (rows 35 to 41): OddError: 5 and 2\n"
         "  part 7 (rows 49 to 55): task: expected bytes, got 'part 7'.\n"
-        "6 of 9 parts are complete and kept"
+        "5 of 9 parts are complete and kept"
     )
-    assert folder.missing() == [1, 5, 7]
-    assert run_parts(folder, TASK) == 3
-    assert_right(folder.path, MANIFEST)
-
-
-def test_many_failures_are_counted(folder: ResultFolder) -> None:
-    with pytest.raises(StudyError, match=r"8 parts failed:\n(  part .*\n){5}  and 3 more\n1 of 9 parts are"):
-        run_parts(folder, ToyTask(MANIFEST, failing=tuple(range(8))))
-
-
-@pytest.mark.slow
-def test_a_part_that_kills_its_process_is_named(folder: ResultFolder) -> None:
-    retries = 1
-    task = ToyTask(MANIFEST, deadly=(3,))
-    with pytest.raises(StudyError) as caught:
-        run_parts(folder, task, workers=1, engine="processes", retries=retries)
-    assert (
-        f"1 part failed:\n  part 3 (rows 21 to 27): given up after {retries + 1} tries: the process ended by "
-        "signal 9 (out of memory?)\n8 of 9 parts are complete"
-    ) in str(caught.value)
-    assert folder.missing() == [3]
-
-
-@pytest.mark.slow
-def test_parts_whose_processes_die_once_are_computed_again(folder: ResultFolder, tmp_path: Path) -> None:
-    task = ToyTask(MANIFEST, deadly=(0, 8), deadly_once=tmp_path)
-    assert run_parts(folder, task, workers=2, engine="processes", retries=1) == PARTS
-    assert_right(folder.path, MANIFEST)
+    assert folder.missing() == [1, 3, 5, 7]
 
 
 @pytest.mark.slow
@@ -155,24 +123,16 @@ def test_a_process_killed_while_it_sends_its_result_blocks_nobody() -> None:
     """With ProcessPoolExecutor this hangs: the reader waits for the rest of the result."""
     called = InProcesses(large)
     try:
-        with ThreadPoolExecutor(2) as pool:
-            for delay in (0.0, 0.05):
-                first, second = pool.submit(called, 1), pool.submit(called, 2)
-                while not called._processes:
-                    time.sleep(0.001)
-                time.sleep(delay)
-                os.kill(called._processes[0][0].pid or 0, signal.SIGKILL)
-                lost = [future for future in (first, second) if future.exception() is not None]
-                assert len(lost) <= 1
-                assert all(isinstance(future.exception(), BrokenExecutor) for future in lost)
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(called, 0).result() == b""
+            sent = [pool.submit(called, part) for part in (1, 1, 0)]
+            time.sleep(0.02)
+            os.kill(called._processes[0][0].pid or 0, signal.SIGKILL)
+            lost = [future for future in sent if future.exception() is not None]
+            assert len(lost) <= 1
+            assert all(isinstance(future.exception(), BrokenExecutor) for future in lost)
     finally:
         called.close()
-
-
-@pytest.mark.slow
-def test_a_task_must_give_bytes(folder: ResultFolder) -> None:
-    with pytest.raises(StudyError, match="task: expected bytes, got 'part 0'"):
-        run_parts(folder, ToyTask(MANIFEST, wrong=(0,)), engine="threads", workers=1, wanted=[0])
 
 
 UNGUARDED = """
@@ -201,24 +161,6 @@ def test_a_script_without_a_guard_is_told_once(tmp_path: Path) -> None:
     assert ran.returncode == 1
     assert ran.stderr.count("study on import. Put the call under if __name__ ==") == 1
     assert "the process ended with code 1; see its output on stderr. Scripts must" in ran.stderr
-
-
-@pytest.mark.slow
-def test_errors_are_not_kept_with_all_that_their_frames_hold(folder: ResultFolder) -> None:
-    class Large:
-        pass
-
-    alive: weakref.WeakSet[Large] = weakref.WeakSet()
-
-    def task(part: int) -> bytes:
-        large = Large()
-        alive.add(large)
-        raise InputError(f"row {part}")
-
-    with pytest.raises(StudyError, match="9 parts failed"):
-        run_parts(folder, task, workers=1)
-    gc.collect()
-    assert len(alive) <= 1, "of the first, which is the cause"
 
 
 @pytest.mark.slow
@@ -253,27 +195,19 @@ def test_bad_arguments_are_refused(folder: ResultFolder) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [ThreadPoolExecutor, ProcessPoolExecutor])
-def test_pools_of_others_stay_open(folder: ResultFolder, kind: Any) -> None:
-    options = {} if kind is ThreadPoolExecutor else {"mp_context": get_context("spawn")}
-    with kind(1, **options) as pool:
-        run_parts(folder, TASK, pool)
-        assert pool.submit(abs, -1).result() == 1
-    assert_right(folder.path, MANIFEST)
-
-
-@pytest.mark.slow
-def test_a_pool_of_others_that_breaks_ends_the_run_and_keeps_what_was_done(
+def test_pools_of_others_stay_open_until_they_break_and_what_was_done_is_kept(
     folder: ResultFolder, tmp_path: Path
 ) -> None:
     task = ToyTask(MANIFEST, deadly=(6,), deadly_once=tmp_path)
-    with (
-        ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool,
-        pytest.raises(StudyError, match=r"the executor accepts no more parts: .*; create a new one"),
-    ):
-        run_parts(folder, task, pool)
-    assert 0 < len(folder.parts_done()) < PARTS
-    run_parts(folder, TASK)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        assert run_parts(folder, task, pool, wanted=range(3)) == 3
+        assert pool.submit(abs, -1).result() == 1
+        with pytest.raises(StudyError, match=r"the executor accepts no more parts: .*; create a new one"):
+            run_parts(folder, task, pool)
+    assert 3 <= len(folder.parts_done()) < PARTS
+    with ThreadPoolExecutor(1) as other:
+        run_parts(folder, TASK, other)
+        assert other.submit(abs, -1).result() == 1
     assert_right(folder.path, MANIFEST)
 
 
@@ -341,10 +275,16 @@ class TaskError(Exception):
         self.cause = cause
 
 
-def test_the_error_of_the_task_itself_is_said(folder: ResultFolder) -> None:
-    error = TaskError(InputError("row 2: no such arm."))
-    with pytest.raises(StudyError, match=r"  part 2 \(rows 14 to 20\): row 2: no such arm\.\n"):
-        run_parts(folder, TASK, Losing(error, losses=1), wanted=[2])
+@pytest.mark.parametrize(
+    "make", [lambda text: TaskError(InputError(text)), InputError, ValueError, MemoryError]
+)
+def test_what_the_task_raises_is_said_itself_and_no_lost_worker(
+    folder: ResultFolder, make: Callable[[str], Exception]
+) -> None:
+    losing = Losing(make("no such arm"), losses=1)
+    with pytest.raises(StudyError, match=r"  part 2 \(rows 14 to 20\): .*no such arm"):
+        run_parts(folder, TASK, losing, wanted=[2], retries=2)
+    assert losing.tries[2] == 1
 
 
 @dataclass
@@ -407,44 +347,51 @@ LOSSES = [BrokenExecutor("gone"), CancelledError(), OSError("closed"), KilledWor
 @pytest.mark.parametrize("error", LOSSES, ids=lambda error: type(error).__name__)
 def test_a_lost_worker_is_forgiven_some_times(folder: ResultFolder, error: BaseException) -> None:
     losing = Losing(error, losses=3)
+    with pytest.raises(
+        StudyError, match=r"1 part failed:\n  part 0 \(rows 0 to 6\): given up after 3 tries: "
+    ):
+        run_parts(folder, TASK, Losing(error, losses=3), retries=2, wanted=[0])
     run_parts(folder, TASK, losing, retries=3)
     assert set(losing.tries.values()) == {4}
     assert_right(folder.path, MANIFEST)
 
 
-def test_a_lost_worker_is_not_forgiven_for_ever(folder: ResultFolder) -> None:
-    with pytest.raises(
-        StudyError, match=r"9 parts failed:\n  part 0 \(rows 0 to 6\): given up after 3 tries: "
-    ):
-        run_parts(folder, TASK, Losing(BrokenExecutor("gone"), 9), retries=2)
+@pytest.mark.parametrize("always", [False, True])
+def test_parts_that_go_meanwhile_are_computed_again_unless_they_always_go(
+    folder: ResultFolder, always: bool
+) -> None:
+    gone: list[int] = []
 
-
-def test_what_the_task_raises_is_no_lost_worker() -> None:
-    assert not is_lost_worker(InputError("x"))
-    assert not is_lost_worker(ValueError("x"))
-    assert not is_lost_worker(MemoryError())
-
-
-def test_parts_that_go_meanwhile_are_computed_again(folder: ResultFolder) -> None:
     def progress(done: float, total: float, what: str) -> None:
-        if done == total and not gone:
+        if done == total and (always or not gone):
             gone.append(1)
             folder.part_path(2).unlink()
 
-    gone: list[int] = []
+    if always:
+        said = "but 1 are missing again: another process removes or changes files there"
+        with pytest.raises(StudyError, match=said):
+            run_parts(folder, TASK, workers=1, progress=progress)
+        return
     assert run_parts(folder, TASK, workers=1, progress=progress) == PARTS + 1
     assert_right(folder.path, MANIFEST)
 
 
-def test_parts_that_go_always_are_said(folder: ResultFolder) -> None:
-    def progress(done: float, total: float, what: str) -> None:
-        if done == total:
-            folder.part_path(2).unlink()
+@pytest.mark.slow
+def test_many_failures_are_counted_and_not_kept_with_all_that_their_frames_hold(folder: ResultFolder) -> None:
+    class Large:
+        pass
 
-    with pytest.raises(
-        StudyError, match="but 1 are missing again: another process removes or changes files there"
-    ):
-        run_parts(folder, TASK, workers=1, progress=progress)
+    alive: weakref.WeakSet[Large] = weakref.WeakSet()
+
+    def task(part: int) -> bytes:
+        large = Large()
+        alive.add(large)
+        raise InputError(f"row {part}")
+
+    with pytest.raises(StudyError, match=r"9 parts failed:\n(  part .*\n){5}  and 4 more\n0 of 9 parts are"):
+        run_parts(folder, task, workers=1)
+    gc.collect()
+    assert len(alive) <= 1, "of the first, which is the cause"
 
 
 def test_another_run_on_the_folder_is_taken_into_account(folder: ResultFolder) -> None:
@@ -461,30 +408,24 @@ def test_another_run_on_the_folder_is_taken_into_account(folder: ResultFolder) -
     assert_right(folder.path, MANIFEST)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("engine", ["threads", "processes"])
-def test_an_interrupt_keeps_what_was_committed(folder: ResultFolder, engine: str) -> None:
-    def progress(done: float, total: float, what: str) -> None:
-        if done >= 14:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run_parts(folder, ToyTask(MANIFEST, pause=0.01), workers=1, engine=engine, progress=progress)
-    assert len(folder.parts_done()) == 2
-    run_parts(folder, TASK)
-    assert_right(folder.path, MANIFEST)
-
-
-def test_a_request_to_end_is_an_interrupt(folder: ResultFolder) -> None:
+@pytest.mark.parametrize("by_signal", [False, True])
+def test_an_interrupt_or_a_request_to_end_keeps_what_was_committed(
+    folder: ResultFolder, by_signal: bool
+) -> None:
     before = signal.getsignal(signal.SIGTERM)
 
     def progress(done: float, total: float, what: str) -> None:
         if done >= 14:
+            if not by_signal:
+                raise KeyboardInterrupt
             os.kill(os.getpid(), signal.SIGTERM)
 
     with pytest.raises(KeyboardInterrupt):
-        run_parts(folder, TASK, workers=1, progress=progress)
+        run_parts(folder, ToyTask(MANIFEST, pause=0.01), workers=1, progress=progress)
     assert signal.getsignal(signal.SIGTERM) is before
+    assert len(folder.parts_done()) == 2
+    run_parts(folder, TASK)
+    assert_right(folder.path, MANIFEST)
 
 
 def test_a_handler_of_others_for_requests_to_end_stays(folder: ResultFolder) -> None:

@@ -14,7 +14,7 @@ from studies.campaign import ARM, MOTION, STEP, VARY, small_study
 
 import forearm as fa
 from forearm.reading.textfile import read_toml
-from forearm.studies import Choice, LogNormal, Normal, Triangular, Uniform, Variable
+from forearm.studies import Choice, LogNormal, Normal, Uniform, Variable
 from forearm.studies.description import manifest_of, study_of
 from forearm.studies.rows.row_numbers import row_numbers
 from forearm.studies.storage.manifest import digest_of
@@ -155,27 +155,6 @@ def test_a_grid_has_its_levels() -> None:
     assert len(set(zip(*(x.tolist() for x in study.values().values()), strict=True))) == 30
 
 
-def test_correlated_variables() -> None:
-    study = fa.Study(
-        "pair",
-        ARM,
-        {"payload.mass": Uniform(0.0, 1.0), "payload.com.z": Triangular(0.0, 0.1, 0.3)},
-        "energy",
-        design="latin-hypercube",
-        rows=4000,
-        correlation={("payload.com.z", "payload.mass"): 0.8},
-        motion=MOTION,
-        law="pd",
-        step=STEP,
-    )
-    x, y = study.values().values()
-    ranks = [np.argsort(np.argsort(v)) for v in (x, y)]
-    x_rank, y_rank = ranks[0] - ranks[0].mean(), ranks[1] - ranks[1].mean()
-    spearman = float(x_rank @ y_rank) / float(x_rank @ x_rank)
-    assert abs(spearman - 6.0 / np.pi * np.arcsin(0.4)) < 0.03  # three deviations of 4000 samples
-    assert 0.0 <= x.min() < x.max() <= 1.0
-
-
 def made(**given: Any) -> fa.Study:
     usual: dict[str, Any] = {
         "name": "s",
@@ -189,19 +168,22 @@ def made(**given: Any) -> fa.Study:
     return fa.Study(**(usual | given))
 
 
+# What is wrong in one setting alone, such as a name or a bound.
+CHOICES = {"law": "lqr", "design": "halton", "dtype": "float16", "device": "gpu7", "effort_limits": "no"}
+SETTINGS: dict[str, Any] = CHOICES | {"rows": 0, "step": 0.0, "payload": {"weight": 1.0}}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_setting_out_of_its_bounds_is_said_with_its_name(name: str) -> None:
+    with pytest.raises(fa.ForearmError, match=f"study, {name}"):
+        made(**{name: SETTINGS[name]})
+
+
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"vary": {}}, "expected at least one variable"),
     ({"vary": {"payload.mas": Uniform(0, 1)}}, r"vary, payload.mas: .*payload.mass"),
-    ({"vary": {"joint9.friction.viscous": Uniform(0, 1)}}, "has no 'joint9.friction.viscous'"),
     ({"vary": {"joint1.friction": Uniform(0, 1)}}, "is . parameters, which one value cannot replace"),
-    ({"vary": {"payload.mass": 3.0}}, "expected a distribution such as Uniform"),
-    (
-        {"vary": {"payload.mass": {"uniform": [0]}}},
-        r"'payload.mass': uniform: expected uniform = \[low, high\]",
-    ),
-    ({"vary": {"joint1.motor": ["a"]}}, "vary, joint1.motor"),
     ({"vary": {"law": ["pid", "lqr"]}}, "vary, law: expected one of .*'lqr'"),
-    ({"vary": {"arm": ["x"]}}, "vary, arm: expected one of"),
     ({"vary": {"start.joint7": Uniform(0, 1)}}, "start of a joint: expected one of"),
     ({"vary": {"row": Uniform(0, 1)}}, "reserved for the row number"),
     ({"vary": {"a": Variable("b", Uniform(0, 1), "payload.mass")}}, "expected a Variable of this name"),
@@ -216,7 +198,6 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"figures": ["peak_torqe"]}, "unknown figure 'peak_torqe'.*peak_torque"),
     ({"figures": ["peak_torque.joint9"]}, "its joints are joint1, joint2, joint3"),
     ({"figures": ["energy.joint1"]}, "energy has no joints"),
-    ({"figures": []}, "figures: expected at least one"),
     ({"figures": ["motor_mass"]}, "requires a catalogue of motors"),
     ({"law": None, "vary": {"payload.mass": Uniform(0, 1)}}, "requires a simulation"),
     ({"motion": None}, "without a motion expected a duration above 0, and neither law nor settle"),
@@ -230,32 +211,13 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         },
         "requires a law and a motion",
     ),
-    (
-        {
-            "motion": None,
-            "law": None,
-            "duration": 1.0,
-            "vary": {"payload.mass": Uniform(0, 1)},
-            "figures": ["manipulability"],
-        },
-        "requires a motion",
-    ),
     ({"torque": [0.0, 0.0, 0.0]}, "expected one of motion, torque and voltage"),
-    ({"law": "lqr"}, "study, law: expected one of"),
-    ({"design": "halton"}, "study, design: expected one of"),
-    ({"rows": 0}, "study, rows"),
     ({"levels": 3}, "only a grid has levels"),
     ({"design": "grid", "rows": 7, "levels": 2}, "the levels of this grid yield"),
-    ({"correlation": {("friction", "mass"): 0.5}}, "correlation"),
     ({"design": "sobol-indices", "correlation": {("friction", "payload.mass"): 0.5}}, "are independent"),
     ({"bandwith": 3.0}, "unknown setting 'bandwith'.*bandwidth"),
-    ({"payload": {"weight": 1.0}}, "study, payload"),
-    ({"step": 0.0}, "study, step"),
     ({"duration": 1.0}, "follows from the motion"),
     ({"settle": 0.1}, "does not end at rest, so its end cannot be held"),
-    ({"dtype": "float16"}, "study, dtype: expected one of"),
-    ({"device": "gpu7"}, "study, device: expected one of"),
-    ({"effort_limits": "no"}, "study, effort_limits"),
     ({"rows": 10_000_000, "rows_per_part": 1}, "expected at most 1000000 parts"),
     (
         {"vary": {"m": Variable("m", Uniform(1, 2), "payload.mass"), "payload.mass": [1.0]}},
@@ -270,7 +232,6 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"arm": ARM.rigid(), "vary": {"payload.mass": [1.0]}}, "has no motor with torque_constant"),
     ({"figures": ["heat_margin"]}, "heat_margin: no joint of .* has such a limit"),
     ({"design": "grid", "levels": {"law": 3}}, "law is a choice, which has its own values"),
-    ({"arm": {}}, "expected at least one arm"),
     ({"arm": {"a": ARM, "b": fa.load("ascher2")}}, "expected the joints of the first arm"),
 ]
 
@@ -281,17 +242,13 @@ def test_what_is_wrong_is_said(given: dict[str, Any], text: str) -> None:
         made(**given)
 
 
-@pytest.mark.parametrize(
-    ("line", "text"),
-    [('arm = "arm.toml"', "missing key 'arm'"), ("rows = 12", None), ("rho = 0.5", "missing key 'rho'")],
-)
-def test_what_is_missing_in_a_file(folder: Path, line: str, text: str | None) -> None:
-    (folder / "study.toml").write_text(STUDY.replace(line, ""), encoding="utf-8")
-    if text is None:
-        assert fa.Study.read(folder / "study.toml").rows == 1000
-        return
-    with pytest.raises(fa.InputError, match=text):
-        fa.Study.read(folder / "study.toml")
+def test_what_is_missing_in_a_file(folder: Path) -> None:
+    for line, name in (('arm = "arm.toml"', "arm"), ("rho = 0.5", "rho")):
+        (folder / "study.toml").write_text(STUDY.replace(line, ""), encoding="utf-8")
+        with pytest.raises(fa.InputError, match=f"missing key '{name}'"):
+            fa.Study.read(folder / "study.toml")
+    (folder / "study.toml").write_text(STUDY.replace("rows = 12", ""), encoding="utf-8")
+    assert fa.Study.read(folder / "study.toml").rows == 1000
 
 
 @pytest.mark.parametrize(
@@ -326,21 +283,15 @@ def damaged(change: Callable[[Any], object]) -> Any:
     [
         (lambda about: about["design"].pop("kind"), "expected the description of a study"),
         (lambda about: about["motions"][0].update(q_qd_qdd="AAAA"), "expected 121 samples of 3 joints"),
-        (lambda about: about["motions"][0].update(q_qd_qdd="*"), "expected the description of a study"),
         (lambda about: about["motions"][0].update(samples=363, joints=1), "finite samples of the 3 joints"),
-        (lambda about: about.update(correlation=[["a", 1.0]]), "expected the description of a study"),
         (lambda about: about["run"].update(friction="no"), "study, friction"),
-        (lambda about: about["vary"][0].pop("name"), "expected the description of a study"),
     ],
 )
 def test_a_damaged_description_is_refused(change: Callable[[Any], object], text: str) -> None:
     with pytest.raises(fa.InputError, match=text):
         study_of(damaged(change))
-
-
-def test_a_description_of_another_format_is_refused() -> None:
     with pytest.raises(fa.InputError, match="expected results of format"):
-        study_of(manifest_of(small_study()) | {"format": "other"})
+        study_of(damaged(lambda about: None) | {"format": "other"})
 
 
 def test_a_motion_is_followed_to_its_end() -> None:
@@ -401,9 +352,9 @@ UNITS = {
 }
 
 
-@pytest.mark.parametrize("name", UNITS)
-def test_units_of_variables(name: str) -> None:
+def test_units_of_variables() -> None:
     arm = fa.load("stanford").with_drives(friction=fa.Friction(viscous=0.1))
     assert [joint.kind for joint in arm.joints][:3] == ["revolute", "revolute", "prismatic"]
-    assert variable_unit(Variable(name, Uniform(0.0, 1.0)), arm) == UNITS[name]
-    assert variable_unit(Variable("x", Uniform(0.0, 1.0), (name,), factor=True), arm) == ""
+    some = Uniform(0.0, 1.0)
+    assert {name: variable_unit(Variable(name, some), arm) for name in UNITS} == UNITS
+    assert {variable_unit(Variable("x", some, (name,), factor=True), arm) for name in UNITS} == {""}

@@ -88,7 +88,7 @@ class ToyTask:
 
 
 def large(part: int) -> bytes:
-    return bytes([part]) * 100_000_000
+    return bytes(part * 100_000_000)
 
 
 def assert_right(folder: Path, manifest: dict[str, Any]) -> None:

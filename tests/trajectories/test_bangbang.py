@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -10,15 +12,7 @@ from forearm import trajectories
 from forearm.arm import Arm
 from forearm.errors import InputError
 from forearm.files.load import load
-from forearm.trajectories import (
-    MotionLimits,
-    Plans,
-    PlanStatus,
-    Switching,
-    arm_limits,
-    bang_bang,
-    bang_bang_many,
-)
+from forearm.trajectories import MotionLimits, PlanStatus, Switching, arm_limits, bang_bang, bang_bang_many
 from forearm.trajectories.joint import durations
 
 Array = NDArray[np.float64]
@@ -43,33 +37,15 @@ def motions(seed: int, count: int) -> list[Switching]:
     return [plans[int(i)] for i in np.flatnonzero(plans.status == PlanStatus.PLANNED)]
 
 
-def test_many_are_the_single_ones_to_the_bit() -> None:
-    asked = requests(1, 400)
-    plans = bang_bang_many(*asked, LIMITS)
-    assert len(plans) == 400
-    for i, status in enumerate(plans.status):
-        if status != PlanStatus.PLANNED:
-            assert np.isnan(plans.duration[i])
-            assert np.isnan(plans.phases[i]).all()
-            with pytest.raises(InputError):
-                bang_bang(*rows(asked, i), LIMITS)
-            continue
-        one, same = bang_bang(*rows(asked, i), LIMITS), plans[i]
-        assert np.array_equal(one.phases, same.phases)
-        assert np.array_equal(one.accelerations, same.accelerations)
-        assert one.duration == pytest.approx(plans.duration[i], rel=ROUNDING)
-    assert 100 < (plans.status == PlanStatus.PLANNED).sum() < 390
-
-
 def test_common_duration_is_the_smallest_one() -> None:
     """Against a search over a fine grid of durations, gaps of all joints included."""
-    q0, qd0, q1, qd1 = requests(2, 300)
+    q0, qd0, q1, qd1 = requests(2, 100)
     # short ways at speed: many gaps
     q1, qd1 = q0 + 0.15 * np.abs(q1 - q0) * np.sign(qd0), np.abs(qd1) * np.sign(qd0)
     wide = MotionLimits(LIMITS.acceleration, LIMITS.velocity)
     plans, gaps = bang_bang_many(q0, qd0, q1, qd1, wide), 0
     assert (plans.status == PlanStatus.PLANNED).all()
-    for i in range(300):
+    for i in range(100):
         shortest, start, end = durations(
             q0[i], qd0[i], q1[i], qd1[i], wide.acceleration, wide.velocity, -np.inf, np.inf
         )
@@ -78,10 +54,12 @@ def test_common_duration_is_the_smallest_one() -> None:
         first = float(grid[possible.argmax(), 0])
         assert 0.0 <= first - plans.duration[i] <= 1.2 * plans.duration[i] / 5000 * (1.0 + 1e-9)
         gaps += plans.duration[i] > shortest.max()
-    assert gaps > 20
+    assert gaps > 5
 
 
-def test_states_meet_at_switches_and_the_ends_are_the_points_to_the_bit() -> None:
+def test_states_meet_at_switches_and_are_derivatives_of_each_other() -> None:
+    """The ends are the points to the bit."""
+    h = 1e-6
     for motion in motions(3, 60):
         T = motion.duration
         q, qd, _ = motion.at([0.0, T])
@@ -93,14 +71,8 @@ def test_states_meet_at_switches_and_the_ends_are_the_points_to_the_bit() -> Non
         assert np.abs(np.diff(q, axis=0)).max() < 1e-10  # 1e-12 of the time at some 10 per second
         assert np.abs(np.diff(qd, axis=0)).max() < 1e-10
         assert np.array_equal(motion.at(t[0])[0], motion.at(t)[0][0])
-
-
-def test_velocity_and_acceleration_are_derivatives() -> None:
-    h = 1e-6
-    for motion in motions(4, 60):
-        t = np.random.default_rng(0).uniform(2 * h, motion.duration - 2 * h, 200)
-        clear = np.abs(t[:, None] - motion.switches).min(axis=1) > 2 * h
-        t = t[clear]
+        t = np.random.default_rng(0).uniform(2 * h, T - 2 * h, 200)
+        t = t[np.abs(t[:, None] - motion.switches).min(axis=1) > 2 * h]
         before, now, after = motion.at(t - h), motion.at(t), motion.at(t + h)
         # Of a quadratic the central difference is the derivative; what is left is rounding over h.
         assert np.abs((after[0] - before[0]) / (2 * h) - now[1]).max() < 1e-9
@@ -183,60 +155,40 @@ def test_what_cannot_be_planned_is_refused_with_the_reason(status: PlanStatus) -
         plans[0]
 
 
-def test_numbers_that_are_none_are_refused() -> None:
-    limits = MotionLimits(1.0, 1.0)
-    for bad in (np.nan, np.inf, -np.inf, 2e30):
-        with pytest.raises(InputError, match="q1"):
-            bang_bang([0.0], [0.0], [bad], [0.0], limits)
-        plans = bang_bang_many([[0.0], [0.0]], [[0.0], [0.0]], [[bad], [1.0]], [[0.0], [0.0]], limits)
-        assert plans.status.tolist() == [PlanStatus.NO_NUMBER, PlanStatus.PLANNED]
-        assert np.isnan(plans.duration[0])
-    none = np.empty((0, 1))
-    assert len(bang_bang_many(none, none, none, none, limits)) == 0
-    with pytest.raises(InputError, match=r"q0: expected shape \(B, 1\)"):
-        bang_bang_many([0.0], [0.0], [0.0], [0.0], limits)
-    with pytest.raises(InputError, match=r"3 s is outside|from 0 to 2"):
-        bang_bang([0.0], [0.0], [1.0], [0.0], limits).at(3.0)
-    with pytest.raises(InputError, match="outside"):
-        bang_bang([0.0], [0.0], [1.0], [0.0], limits).at([np.nan])
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ((1.0, 1.0, [0.0, 3.0], 1.0), r"joint 2: lower 3\.0 lies above upper 1\.0"),
+        (([0.0, 1.0],), "acceleration of joint 1: must be above 0"),
+        ((np.inf,), "must be finite"),
+        ((1.0, np.nan), "expected numbers, got NaN"),
+        (([1.0, 2.0, 3.0], [1.0, 2.0]), r"velocity: expected one number or 3, got shape \(2,\)"),
+        (
+            (np.ones((5, 3)), 1.0, np.zeros((4, 3))),
+            r"lower: expected one number or 3, or shape \(5, 3\), got shape \(4, 3\)",
+        ),
+        (
+            (1.0, np.where(np.arange(15).reshape(5, 3) == 10, 0.0, 1.0)),
+            r"velocity of joint 2 in row 3: must be above 0, got 0\.0",
+        ),
+    ],
+)
+def test_limits_are_checked(given: tuple[Any, ...], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        MotionLimits(*given)
 
 
-def test_limits_are_checked_and_come_from_the_arm() -> None:
-    with pytest.raises(InputError, match=r"joint 2: lower 3\.0 lies above upper 1\.0"):
-        MotionLimits(1.0, 1.0, [0.0, 3.0], 1.0)
-    with pytest.raises(InputError, match="acceleration of joint 1: must be above 0"):
-        MotionLimits([0.0, 1.0])
-    with pytest.raises(InputError, match="must be finite"):
-        MotionLimits(np.inf)
-    with pytest.raises(InputError, match="expected numbers, got NaN"):
-        MotionLimits(1.0, np.nan)
-    with pytest.raises(InputError, match=r"velocity: expected one number or 3, got shape \(2,\)"):
-        MotionLimits([1.0, 2.0, 3.0], [1.0, 2.0])
+def test_limits_come_from_the_arm_and_times_lie_inside() -> None:
     panda: Arm = load("panda")
     limits = arm_limits(panda, 5.0)
-    assert limits.n == panda.n
     assert limits.lower.tolist() == [joint.limits.lower for joint in panda.joints]
     assert arm_limits(panda, 5.0, 0.5).velocity.tolist() == [0.5] * panda.n
-
-
-def test_motions_cannot_be_changed() -> None:
-    motion = bang_bang([0.0], [0.0], [1.0], [0.0], MotionLimits(1.0))
-    with pytest.raises(ValueError, match="read-only"):
-        motion.phases[0, 0, 0] = 1.0
-
-
-def test_plans_keep_what_they_were_asked_for() -> None:
-    """Whatever becomes of the arrays that were given: the motion is that of one plan,
-    and ends where it was sent.
-    """
-    asked = requests(7, 5)
-    plans = bang_bang_many(*asked, LIMITS)
-    i = int(np.argmin(plans.status))
-    single, target = bang_bang(*rows(asked, i), LIMITS), asked[2][i].copy()
-    for array in asked:
-        array += 0.1
-    assert np.array_equal(plans[i].at(0.3)[0], single.at(0.3)[0])
-    assert np.array_equal(plans[i].at(plans[i].duration)[0], target)
+    with pytest.raises(InputError, match=r"q0: expected shape \(B, 1\)"):
+        bang_bang_many([0.0], [0.0], [0.0], [0.0], MotionLimits(1.0, 1.0))
+    motion = bang_bang([0.0], [0.0], [1.0], [0.0], MotionLimits(1.0, 1.0))
+    for t in (3.0, [np.nan]):
+        with pytest.raises(InputError, match="outside"):
+            motion.at(t)
 
 
 def test_a_start_above_the_velocity_limit_brakes_first() -> None:
@@ -256,80 +208,28 @@ def test_a_start_above_the_velocity_limit_brakes_first() -> None:
         bang_bang([-1.5], [3.0], [1.0], [0.0], MotionLimits(2.0, 1.0, -1.0, 2.0))
 
 
-def test_starts_above_the_limit_reach_their_targets() -> None:
-    """Up to three times as fast as allowed: what is planned ends where it was sent, is never faster than its
-    start or its limit, and slower ones take the durations that are given.
-    """
-    q0, qd0, q1, qd1 = requests(9, 600)
-    qd0 *= np.random.default_rng(9).choice([1.0, 3.0], qd0.shape)
-    wide = MotionLimits(LIMITS.acceleration, LIMITS.velocity, LIMITS.lower - 3.0, LIMITS.upper + 3.0)
-    plans = bang_bang_many(q0, qd0, q1, qd1, wide)
-    longer = bang_bang_many(q0, qd0, q1, qd1, wide, 1.3 * np.nan_to_num(plans.duration))
-    fast, kept = 0, 0
-    for made in (plans, longer):
-        for i in np.flatnonzero(made.status == PlanStatus.PLANNED):
-            a, t = made.accelerations[i], made.phases[i]
-            v = qd0[i]
-            q = q0[i]
-            for k in range(3):
-                q, v = q + t[:, k] * (v + 0.5 * a[:, k] * t[:, k]), v + a[:, k] * t[:, k]
-                assert (np.abs(v) <= wide.velocity * (1.0 + ROUNDING)).all()
-            assert np.abs(q - q1[i]).max() < 1e-12
-            assert np.abs(v - qd1[i]).max() < 1e-12
-            assert np.abs(t.sum(axis=1) - made.duration[i]).max() < 1e-12
-            fast += bool((np.abs(qd0[i]) > wide.velocity).any())
-        kept += int((made.status == PlanStatus.PLANNED).sum())
-    assert fast > 300
-    assert kept > 500
-    for i in np.flatnonzero(plans.status == PlanStatus.PLANNED)[:60]:
-        assert np.array_equal(bang_bang(q0[i], qd0[i], q1[i], qd1[i], wide).phases, plans[i].phases)
-
-
 def test_limits_may_have_a_row_for_each_plan() -> None:
     """Each row is what one plan within its limits gives, to the bit, in blocks and beyond."""
-    asked, rng = requests(8, 1500), np.random.default_rng(8)
-    shares = rng.uniform(0.5, 2.0, (2, 1500, 3))
+    asked, rng = requests(8, 300), np.random.default_rng(8)
+    shares = rng.uniform(0.5, 2.0, (2, 300, 3))
     limits = MotionLimits(
         LIMITS.acceleration * shares[0],
         LIMITS.velocity * shares[1],
         LIMITS.lower,
-        LIMITS.upper + rng.uniform(0.0, 1.0, (1500, 1)),
+        LIMITS.upper + rng.uniform(0.0, 1.0, (300, 1)),
     )
     plans = bang_bang_many(*asked, limits)
-    assert limits.count == 1500
+    assert limits.count == 300
     assert {PlanStatus.PLANNED, PlanStatus.TOO_FAST, PlanStatus.NO_ROOM} <= set(plans.status.tolist())
-    for i in range(0, 1500, 7):
+    for i in range(0, 300, 7):
         own = MotionLimits(limits.acceleration[i], limits.velocity[i], limits.lower[i], limits.upper[i])
         alone = bang_bang_many(*rows(asked, slice(i, i + 1)), own)
         assert alone.status[0] == plans.status[i]
         assert np.array_equal(alone.phases[0], plans.phases[i], equal_nan=True)
         if alone.status[0] == PlanStatus.PLANNED:
             assert np.array_equal(plans[i].accelerations, alone[0].accelerations)
-    with pytest.raises(
-        InputError, match=r"bang_bang_many, limits: expected one for all, or 1 rows, got 1500"
-    ):
-        bang_bang_many(*rows(asked, slice(0, 1)), limits)
-    with pytest.raises(InputError, match=r"bang_bang, limits: expected those of one plan.*got 1500 rows"):
-        bang_bang(*rows(asked, 0), limits)
     with pytest.raises(InputError, match=r"through, limits: expected those of one plan"):
         trajectories.through(asked[0][:3], None, limits)
-    with pytest.raises(
-        InputError, match=r"lower: expected one number or 3, or shape \(5, 3\), got shape \(4, 3\)"
-    ):
-        MotionLimits(np.ones((5, 3)), 1.0, np.zeros((4, 3)))
-    with pytest.raises(InputError, match=r"velocity of joint 2 in row 3: must be above 0, got 0\.0"):
-        MotionLimits(1.0, np.where(np.arange(15).reshape(5, 3) == 10, 0.0, 1.0))
-
-
-def test_results_are_the_same_from_run_to_run_and_rows_do_not_touch() -> None:
-    asked = requests(6, 3000)
-    first, second = (
-        bang_bang_many(*asked, LIMITS),
-        bang_bang_many(*rows(asked, slice(None, None, -1)), LIMITS),
-    )
-    assert isinstance(first, Plans)
-    for name in ("phases", "held", "duration", "status"):
-        assert np.array_equal(getattr(first, name), getattr(second, name)[::-1], equal_nan=True)
 
 
 def test_the_old_name_of_the_status_still_works_and_says_the_new_one() -> None:

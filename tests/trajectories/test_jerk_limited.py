@@ -66,7 +66,7 @@ def random_requests(rng: np.random.Generator, count: int, n: int) -> tuple[list[
 
 @pytest.mark.parametrize("way", [1e-6, 0.03, 0.7, 4.0, -9.0])
 def test_from_rest_to_rest_in_closed_form(way: float) -> None:
-    """Four ramps of jerk; with a rest at full acceleration; with one at full speed."""
+    """Four ramps of jerk; with a rest at full acceleration; with one at full speed; going on at speed."""
     v, a, j, d = 1.7, 2.3, 9.1, abs(way)
     jerk_only = MotionLimits(1e9, 1e9, jerk=j)
     assert one(way, 0.0, 0.0, 0.0, 0.0, jerk_only) == pytest.approx(
@@ -77,18 +77,12 @@ def test_from_rest_to_rest_in_closed_form(way: float) -> None:
         assert one(way, 0.0, 0.0, 0.0, 0.0, MotionLimits(a, 1e9, jerk=j)) == pytest.approx(
             expected, rel=1e-12
         )
+    limits = MotionLimits(2.0, 1.5, jerk=7.0)
+    assert one(0.0, 0.6, 0.4, 0.6, 0.4, limits) == 0.0  # from a state to itself
+    assert one(2.0 * d, 1.5, 0.0, 1.5, 0.0, limits) == pytest.approx(2.0 * d / 1.5, rel=1e-14)
     if d >= v * (v / a + a / j):
         expected = d / v + v / a + a / j
         assert one(way, 0.0, 0.0, 0.0, 0.0, MotionLimits(a, v, jerk=j)) == pytest.approx(expected, rel=1e-12)
-
-
-def test_from_a_state_to_itself_and_along_the_way_it_goes() -> None:
-    limits = MotionLimits(2.0, 1.5, jerk=7.0)
-    assert one(0.0, 0.6, 0.4, 0.6, 0.4, limits) == 0.0
-    assert one(3.0, 1.5, 0.0, 1.5, 0.0, limits) == pytest.approx(2.0, rel=1e-14)
-    # full jerk and nothing else: v = j t^2 / 2, x = j t^3 / 6
-    t = 0.2
-    assert one(7.0 * t**3 / 6.0, 0.0, 0.0, 7.0 * t * t / 2.0, 7.0 * t, limits) == pytest.approx(t, rel=1e-12)
 
 
 def test_a_large_jerk_comes_to_the_durations_without_a_limit() -> None:
@@ -206,7 +200,7 @@ def test_the_slope_of_the_farthest_way_falls_first_and_then_rises() -> None:
     """
     rng = np.random.default_rng(6)
     bends = 0
-    for _ in range(300):
+    for _ in range(120):
         V = 10.0 ** rng.uniform(-1.5, 1.5)
         v0, v1 = rng.uniform(-V, V, 2)
         a0, a1 = rng.uniform(-1.0, 1.0, 2) * np.minimum(1.0, np.sqrt(2.0 * (V - np.abs([v0, v1]))))
@@ -220,38 +214,7 @@ def test_the_slope_of_the_farthest_way_falls_first_and_then_rises() -> None:
             rises = change[np.abs(change) > 1e-9] > 0.0
             assert (np.diff(rises.astype(int)) >= 0).all(), ends
             bends += bool(rises.any() and not rises.all())
-    assert bends > 30
-
-
-def test_the_bend_of_the_farthest_way_is_that_of_the_proof() -> None:
-    """The second derivatives listed in `duration`, by finite differences of the slope, in each of four
-    cases.
-    """
-    rng = np.random.default_rng(8)
-    count, h = 4000, 1e-6
-    v0, v1 = rng.uniform(-1.0, 1.0, (2, count))
-    a0, a1 = rng.uniform(-1.0, 1.0, (2, count))
-    ends = Ends(v0, a0, v1, a1, np.full(count, 1e9))
-    shortest, start, end = velocity_durations(ends)
-    T = shortest + rng.random(count) * np.where(end > start, start - shortest, 4.0)
-    found = farthest(ends, T)
-    rise, rest_p, sink, _, second, rest_q, _ = found.times
-    p = a0 + rise
-    z = sink + second
-    q = p - z
-    bend = (farthest(ends, T + h).slope - farthest(ends, T - h).slope) / (2.0 * h)
-    inside = (rise > 1e-3) & (a1 - q > 1e-3) & (z > 1e-2)
-    high, low = rest_p > 1e-3, rest_q > 1e-3
-    free_p, free_q = (p < 1.0 - 1e-3), (q > 1e-3 - 1.0)
-    for case, expected in (
-        (free_p & free_q, (p * p - 4.0 * p * q + q * q) / (4.0 * z)),
-        (high & free_q, (1.0 - 4.0 * q) / (4.0 * z)),
-        (free_p & low, (1.0 + 4.0 * p) / (4.0 * z)),
-        (high & low, 0.5 + 0.0 * z),
-    ):
-        rows = case & inside
-        assert rows.sum() > 20
-        assert np.allclose(bend[rows], expected[rows], rtol=1e-5, atol=1e-5)
+    assert bends > 12
 
 
 def test_machine_code_is_the_reference() -> None:
@@ -276,22 +239,6 @@ def test_machine_code_is_the_reference() -> None:
     k = int(rng.integers(len(lanes[0])))
     single = first_possible(*(float(x[k, 0]) for x in (*lanes, nothing)))
     assert single[0] == pytest.approx(float(found[k, 0]), rel=TRACED)
-
-
-def test_many_plans_are_each_of_them() -> None:
-    rng = np.random.default_rng(11)
-    states, limits = random_requests(rng, 40, 4)
-    plans = plans_of(states, limits)
-    a, v, jerk = (np.tile(x, (40, 1)) for x in (limits.acceleration, limits.velocity, limits.jerk))
-    rows = MotionLimits(a, v, jerk=jerk)
-    again = plans_of(states, rows)
-    assert (plans.duration == again.duration).all()
-    for k in range(len(plans)):
-        motion, alone = plans[k], plan((x[k] for x in states), limits)
-        assert motion.duration == pytest.approx(alone.duration, rel=1e-12)
-        t = np.linspace(0.0, min(motion.duration, alone.duration), 20)
-        assert np.allclose(motion.at(t)[0], alone.at(t)[0], rtol=0.0, atol=1e-9)
-    assert len(plans) == 40
 
 
 def test_a_duration_that_is_blocked_is_refused_and_skipped() -> None:
@@ -331,8 +278,6 @@ def test_a_duration_that_is_blocked_is_refused_and_skipped() -> None:
             r"joint 2: the start or the end lies outside the joint's range: 0\.1 and 8\.0, allowed",
         ),
         ({"qd0": 1.9, "q0": 1.4}, r"joint 2: the joint would have to reverse outside its range: it goes "),
-        ({"q0": np.nan}, r"jerk_limited, q0: every number must be finite, got \[0\.1, nan\]"),
-        ({"q0": 1e40}, r"jerk_limited, q0: "),
     ],
 )
 def test_what_is_refused(change: dict[str, float], said: str) -> None:
@@ -348,9 +293,18 @@ def test_what_is_refused(change: dict[str, float], said: str) -> None:
         plans[0]
 
 
-def test_a_number_that_is_none_is_told_wherever_it_stands() -> None:
+def test_rows_are_single_plans_and_a_number_that_is_none_is_told_wherever_it_stands() -> None:
     rng = np.random.default_rng(13)
     states, limits = random_requests(rng, 30, 2)
+    a, v, jerk = (np.tile(x, (30, 1)) for x in (limits.acceleration, limits.velocity, limits.jerk))
+    plans = plans_of(states, limits)
+    assert (plans.duration == plans_of(states, MotionLimits(a, v, jerk=jerk)).duration).all()
+    for k in range(len(plans)):
+        motion = plans[k]
+        alone = plan((x[k] for x in states), limits)
+        assert motion.duration == pytest.approx(alone.duration, rel=1e-12)
+        t = np.linspace(0.0, min(motion.duration, alone.duration), 20)
+        assert np.allclose(motion.at(t)[0], alone.at(t)[0], rtol=0.0, atol=1e-9)
     wrong = rng.permutation(30)[:18]
     for k, row in enumerate(wrong):
         states[k % 6][row, k % 2] = (np.nan, np.inf, -1e31)[k % 3]
@@ -375,7 +329,3 @@ def test_limits_without_jerk_and_shapes_are_refused() -> None:
         jerk_limited_many(rest, rest, rest[:, :1], rest, rest, rest, good)
     with pytest.raises(InputError, match="must have the same number of rows, got 3, 3, 3, 2, 3, 3"):
         jerk_limited_many(rest, rest, rest, rest[:2], rest, rest, good)
-    with pytest.raises(InputError, match=r"^limits, jerk of joint 1: must be above 0, got -1\.0"):
-        MotionLimits([1.0, 1.0], jerk=[-1.0, 2.0])
-    assert "jerk=[30.0, 30.0]" in repr(good)
-    assert not limits.has_jerk

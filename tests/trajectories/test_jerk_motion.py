@@ -11,7 +11,7 @@ from arms import random_arm
 
 import forearm as fa
 from forearm.errors import InputError
-from forearm.trajectories import JerkMotion, MotionLimits, Request, Waypoint, jerk_limited, load_motion
+from forearm.trajectories import JerkMotion, MotionLimits, jerk_limited, load_motion
 
 STEP = 1e-5  # s, of differences
 CLOSE = 1e-12  # of a state: sums of phases from either side of the middle
@@ -77,7 +77,6 @@ def test_a_file_gives_the_same_motion_to_the_bit(motion: JerkMotion, tmp_path: P
     ("key", "change", "said"),
     [
         ("jerks", lambda x: [[[2.0 * y for y in z] for z in w] for w in x], "its phases miss the next"),
-        ("segments", lambda x: [1.01 * y for y in x], "or joints take different times"),
         ("points", lambda x: x[:1], r"points: expected 2 x 3 numbers"),
         ("phases", lambda x: [[[-y for y in z] for z in w] for w in x], "phases"),
     ],
@@ -126,18 +125,3 @@ def test_a_plan_through_points_keeps_its_jerk(tmp_path: Path) -> None:
     use = chosen.limited_by
     i = [joint.name for joint in arm.joints].index(use.joint)
     assert np.abs(chosen.torque(t)[:, i]).max() <= use.needed * (1.0 + 1e-6) or use.quantity != "torque"
-
-
-def test_what_a_plan_with_jerk_refuses(motion: JerkMotion) -> None:
-    arm = fa.load("puma560")
-    with pytest.raises(InputError, match=r"^plan, jerk: not allowed for a motion that is already planned"):
-        fa.plan(random_arm(4, 3), motion, jerk=3.0)
-    with pytest.raises(
-        InputError, match=r"request 'plan', jerk: expected one number or 6 for 'puma560', got 2"
-    ):
-        fa.plan(arm, Request([np.zeros(6), np.ones(6)], name="plan"), acceleration=1.0, jerk=[1.0, 2.0])
-    far = Request([Waypoint(q=np.zeros(6)), Waypoint(q=np.full(6, 9.0))], acceleration=1.0, jerk=5.0)
-    with pytest.raises(
-        InputError, match=r"^through, segment 1, joint 1 \(joint1\): the start or the end lies outside"
-    ):
-        fa.plan(arm, far)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,12 +21,6 @@ def states(rng: np.random.Generator, count: int) -> tuple[Array, Array, Array, A
     x0, x1 = rng.uniform(-2.0, 2.0, (2, count)) * v * v / a
     v0, v1 = rng.uniform(-1.0, 1.0, (2, count)) * v
     return x0, v0, x1, v1, a, v
-
-
-def area(curve: Array) -> Array:
-    """Trapezoids under the columns, of width 1."""
-    total: Array = curve.sum(axis=0) - 0.5 * (curve[0] + curve[-1])
-    return total
 
 
 def test_rest_to_rest_has_one_switch_or_coasts() -> None:
@@ -76,30 +69,6 @@ def test_gap_of_durations_in_closed_form() -> None:
     assert near[0] < near[1] < 1.0
 
 
-@pytest.mark.long
-def test_durations_are_those_between_the_envelopes_of_velocity() -> None:
-    """A way can be covered in T where it lies between the areas under the slowest
-    and the fastest velocity.
-    """
-    rng = np.random.default_rng(3)
-    x0, v0, x1, v1, a, v = states(rng, 1500)
-    v1 = np.where(rng.random(1500) < 0.5, np.abs(v1) * np.sign(v0), v1)  # more of those with gaps
-    x1 = np.where(rng.random(1500) < 0.5, x0 + 0.1 * (x1 - x0), x1)
-    spans = durations(x0, v0, x1, v1, a, v, *FREE)
-    assert (spans[2] > spans[1] * 1.01).sum() > 60
-    for factor in (0.5, 0.9, 0.97, 1.03, 1.1, 1.5, 2.0, 3.0, 5.0):
-        T = spans[0] * factor
-        x = np.linspace(0.0, 1.0, 4001)[:, None] * T
-        fastest = np.minimum(np.minimum(v0 + a * x, v1 + a * (T - x)), v)
-        slowest = np.maximum(np.maximum(v0 - a * x, v1 - a * (T - x)), -v)
-        most, least = (area(curve) * T / (len(x) - 1) for curve in (fastest, slowest))
-        margin = np.minimum(most - (x1 - x0), (x1 - x0) - least)
-        margin = np.where(np.abs(v1 - v0) / a > T, -np.inf, margin)
-        sure = np.abs(margin) > 1e-6 * v * T  # the grid's error at a kink
-        assert sure.mean() > 0.95
-        assert np.array_equal((margin > 0.0)[sure], is_possible(T, *spans)[sure])
-
-
 def test_nothing_that_a_lattice_of_states_reaches_is_called_impossible() -> None:
     """Steps of 1 s with x'' = -1, 0, 1 between whole velocities and half places, all ways of taking
     them, ranges included.
@@ -136,7 +105,7 @@ def test_nothing_that_a_lattice_of_states_reaches_is_called_impossible() -> None
 
 def test_phases_lead_to_the_target_at_every_possible_duration() -> None:
     rng = np.random.default_rng(4)
-    x0, v0, x1, v1, a, v = states(rng, 20_000)
+    x0, v0, x1, v1, a, v = states(rng, 5000)
     spans = durations(x0, v0, x1, v1, a, v, *FREE)
     for T in (*spans, 1.01 * spans[2], 3.0 * spans[2], 1e4 * spans[2]):
         t1, t2, t3, c = phases(x0, v0, x1, v1, a, v, T)
@@ -163,26 +132,6 @@ def test_braking_as_hard_as_possible_is_not_lost_to_rounding() -> None:
     assert np.abs(shortest - (v0 - v1) / a).max() < 1e-6  # and not 2 v1 / a more
     assert (end >= start).all()
     assert durations(0.0, 1.0, 0.5, 0.0, 1.0, 1.0, 0.0, 0.5)[0] == 1.0  # stops at the end of the range
-
-
-@pytest.mark.parametrize("n", [1, 7])
-def test_floats_and_arrays_agree_to_the_bit(n: int) -> None:
-    rng = np.random.default_rng(6)
-    count, a, v, lower, upper = 3000, 2.5, 1.5, -1.5, 1.6
-    x0, v0, x1, v1 = columns = list(rng.uniform(-1.4, 1.4, (4, n, count)))
-    spans = durations(x0, v0, x1, v1, a, v, lower, upper)
-    T = common_duration(list(zip(*spans, strict=True)))
-    made = phases(x0, v0, x1, v1, a, v, np.where(T < NEVER, T, 0.0))
-
-    assert 0.05 < (T < NEVER).mean() < 1.0
-    for row in range(0, count, 50):
-        floats: list[Any] = [[float(column[i, row]) for column in columns] for i in range(n)]
-        alone = common_duration([durations(p, w, r, z, a, v, lower, upper) for p, w, r, z in floats])
-        assert alone == T[row]
-        if alone < NEVER:
-            assert [phases(p, w, r, z, a, v, alone) for p, w, r, z in floats] == [
-                tuple(m[i, row] for m in made) for i in range(n)
-            ]
 
 
 def test_common_duration_passes_gaps_that_follow_each_other() -> None:

@@ -48,19 +48,6 @@ def test_accelerations_and_torques_go_smoothly_through_a_straight_wrist() -> Non
 
 
 @pytest.mark.slow
-def test_limits_are_the_derivatives_of_q() -> None:
-    """Against central differences of q over 2 mm, whose error is some 1e-6 times third
-    derivatives of about 10.
-    """
-    line = through_a_straight_wrist()
-    stretch, h = line.stretches[0], 2e-3
-    s = np.array([0.1 - h, 0.1, 0.1 + h])
-    q, slopes, bends = joints_along(line.task, stretch, s)
-    np.testing.assert_allclose(slopes[1], (q[2] - q[0]) / (2.0 * h), atol=1e-4)
-    np.testing.assert_allclose(bends[1], (slopes[2] - slopes[0]) / (2.0 * h), atol=1e-3)
-
-
-@pytest.mark.slow
 def test_an_end_of_reach_has_no_limit() -> None:
     """Two links straight out: dq/ds grows without bound, so it is NaN at the end and
     finite 1 mm before it.
@@ -122,34 +109,6 @@ def test_singular_all_the_way_goes_with_what_moves_the_hand() -> None:
     assert np.isfinite(q).any()
 
 
-@pytest.mark.slow
-def test_three_links_in_a_plane_hold_the_rest() -> None:
-    """No joint moves the hand out of the plane, which is no singular posture;
-    one combination of joints is held.
-    """
-    arm = from_dh(
-        "plane", [(0.5, 0.0, 0.0, 0.0), (0.4, 0.0, 0.0, 0.0), (0.3, 0.0, 0.0, 0.0)], convention="standard"
-    )
-    q0 = np.array([0.2, 0.7, 0.5])
-    line = hand_line(arm, q0, forward(arm, q0)[:3, 3] + [-0.1, 0.1, 0.0], 0.2, 1.0, attitude="free")
-    assert line.feasible, line.message
-    t = np.linspace(0.01, line.duration - 0.01, 21)
-    q, qd, _ = line.at(t)
-    assert np.abs(forward(arm, q)[:, :3, 3] - line.hand(t)[0]).max() < 1e-12
-    differences = (line.at(t + 1e-4)[0] - line.at(t - 1e-4)[0]) / 2e-4
-    assert np.abs(differences - qd).max() < 1e-6
-
-
-@pytest.mark.long
-def test_far_ends_are_followed_as_far_as_the_arm_goes() -> None:
-    arm, q0 = fa.load("ur5"), np.array([0.1, -1.0, 1.7, 0.3, 0.7, 0.2])
-    near, far = (hand_line(arm, q0, [x, 0.0, 0.0], 0.1, profile="constant").problems[-1] for x in (1e3, 1e6))
-    assert near.kind == far.kind == "unreachable"
-    assert far.time > 1.0
-    assert far.time == pytest.approx(near.time, rel=1e-3)
-    assert math.dist(far.place, near.place) < 1e-2
-
-
 def test_least_solution_leaves_out_what_does_not_move() -> None:
     rng = np.random.default_rng(5)
     J = rng.normal(size=(4, 6, 6))
@@ -162,25 +121,3 @@ def test_least_solution_leaves_out_what_does_not_move() -> None:
     flat = (U * s) @ Vt
     x = least_solution(flat[None], wanted[:1])[0]
     np.testing.assert_allclose(x, np.linalg.pinv(flat, rcond=1e-6) @ wanted[0], rtol=1e-9)
-
-
-def test_newton_leaves_rows_alone_that_nothing_helps() -> None:
-    """A batch gives what each row gives by itself; rows out of reach and NaN end
-    without spoiling the others.
-    """
-    arm = fa.load("puma560-akb")
-    rng = np.random.default_rng(2)
-    q = rng.uniform(-1.0, 1.0, (6, 6))
-    poses = forward(arm, q)
-    poses[1, :3, 3] += 9.0
-    near = q + 0.01
-    near[3] = np.nan
-    found = solve_nearby(arm, poses, near)
-    assert found.converged.tolist() == [True, False, True, False, True, True]
-    for k in (0, 1, 2, 4, 5):
-        one = solve_nearby(arm, poses[k], near[k])
-        assert bool(one.converged) == bool(found.converged[k])
-        if one.converged:
-            assert np.abs(one.q - q[k]).max() < 1e-9
-            assert np.abs(one.q - found.q[k]).max() < 1e-11
-    assert np.isnan(found.q[3]).all()

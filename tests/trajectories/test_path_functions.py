@@ -98,29 +98,29 @@ def test_wrong_derivatives_are_refused_with_joint_and_place() -> None:
         from_function(wrong(3), 2.5)
 
 
-def test_what_is_no_such_function_is_refused() -> None:
-    with pytest.raises(
-        InputError, match="expected q, q', q'' and perhaps the third derivative at s = 0, got 3"
-    ):
-        from_function(lambda _: 3.0, 1.0)
-    with pytest.raises(InputError, match=r"expected \(n,\) for each at s = 0, got \(2,\), \(1,\), \(1,\)"):
-        from_function(lambda _: ([1.0, 2.0], [1.0], [1.0]), 1.0)
-    with pytest.raises(InputError, match="function: expected 7 joints, got 3"):
-        from_function(alone, 1.0, n=7)
-    with pytest.raises(InputError, match="function, length: must be above 0, got 0"):
-        from_function(alone, 0.0)
-    with pytest.raises(InputError, match="function, breaks: each must lie between 0 and the length, 1"):
-        from_function(alone, 1.0, breaks=[1.0])
-    with pytest.raises(InputError, match="function: expected a function of s, got 'path'"):
-        from_function("path", 1.0)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"function: q'' of joint 1 at s = .* is nan"):
-        from_function(lambda s: ([s], [1.0], [math.nan]), 1.0)
+def rough(s: float) -> tuple[list[float], ...]:
+    """Right on the whole, but no smooth curve: too fast to be seen by a few differences."""
+    return [s + 1e-7 * math.sin(1e6 * s)], [1.0 + 0.1 * math.cos(1e6 * s)], [-1e5 * math.sin(1e6 * s)]
 
-    def rough(s: float) -> tuple[list[float], ...]:
-        """Right on the whole, but no smooth curve: too fast to be seen by a few differences."""
-        return [s + 1e-7 * math.sin(1e6 * s)], [1.0 + 0.1 * math.cos(1e6 * s)], [-1e5 * math.sin(1e6 * s)]
 
-    with pytest.raises(
-        InputError, match=r"does not agree with a smooth curve, even in \d+ pieces|differences of"
-    ):
-        from_function(rough, 1.0)
+@pytest.mark.parametrize(
+    ("f", "length", "given", "said"),
+    [
+        (lambda _: 3.0, 1.0, {}, "expected q, q', q'' and perhaps the third derivative at s = 0, got 3"),
+        (
+            lambda _: ([1.0, 2.0], [1.0], [1.0]),
+            1.0,
+            {},
+            r"expected \(n,\) for each at s = 0, got \(2,\), \(1,\), \(1,\)",
+        ),
+        (alone, 1.0, {"n": 7}, "function: expected 7 joints, got 3"),
+        (alone, 0.0, {}, "function, length: must be above 0, got 0"),
+        (alone, 1.0, {"breaks": [1.0]}, "function, breaks: each must lie between 0 and the length, 1"),
+        ("path", 1.0, {}, "function: expected a function of s, got 'path'"),
+        (lambda s: ([s], [1.0], [math.nan]), 1.0, {}, r"function: q'' of joint 1 at s = .* is nan"),
+        (rough, 1.0, {}, r"does not agree with a smooth curve, even in \d+ pieces|differences of"),
+    ],
+)
+def test_what_is_no_such_function_is_refused(f: Any, length: float, given: Any, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        from_function(f, length, **given)

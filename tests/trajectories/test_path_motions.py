@@ -110,7 +110,7 @@ def test_a_line_of_the_hand_goes_by_the_hands_way() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("noise", [0.0, 1e-4, 2e-3])
+@pytest.mark.parametrize("noise", [0.0, 2e-3])
 def test_a_noisy_log_is_smoothed_to_its_noise(noise: float) -> None:
     t = np.arange(0.0, 5.0, 0.008)
     x = np.clip((t - 1.0) / 3.0, 0.0, 1.0)
@@ -133,7 +133,7 @@ def test_a_noisy_log_is_smoothed_to_its_noise(noise: float) -> None:
     assert distance(rough, noisy[::4]) < 0.05
 
 
-@pytest.mark.parametrize("noise", [0.0, 1e-5])
+@pytest.mark.parametrize("noise", [1e-5])
 def test_samples_that_turn_back_have_a_corner_at_the_tip(noise: float) -> None:
     """One joint, or several on one line: a smooth curve would go beyond the last sample."""
     t = np.arange(0.0, 8.0, 0.01)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,8 @@ import pytest
 from numpy.polynomial import polynomial
 from numpy.typing import NDArray
 
-from forearm.errors import InputError, NameNotFound
+from forearm.errors import InputError
 from forearm.trajectories.paths import JointPath, load_path, spline
-from forearm.trajectories.paths.banded import solve_symmetric
 from forearm.trajectories.roots import roots_within
 
 Array = NDArray[np.float64]
@@ -73,8 +73,10 @@ def quintic_by_conditions(s: Array, p: Array) -> Array:
     return np.asarray(np.linalg.solve(A, b), dtype=np.float64).reshape(k, 6)
 
 
-@pytest.mark.parametrize("parameter", ["chord", "centripetal", "uniform"])
-@pytest.mark.parametrize(("continuity", "smooth"), [(0, 1), (1, 2), (2, 3), (4, 4)])
+@pytest.mark.parametrize(
+    ("continuity", "smooth", "parameter"),
+    [(0, 1, "chord"), (1, 2, "uniform"), (2, 3, "centripetal"), (2, 3, "chord"), (4, 4, "uniform")],
+)
 def test_it_passes_the_points_and_is_as_smooth_as_asked(continuity: int, smooth: int, parameter: str) -> None:
     p = points()
     path = spline(p, continuity, parameter)
@@ -85,31 +87,18 @@ def test_it_passes_the_points_and_is_as_smooth_as_asked(continuity: int, smooth:
     assert max(there[:smooth]) < 100.0 * ROUNDING
     assert smooth == 4 or there[smooth] > 1e-3
     assert path.corners == (tuple(path.breaks[1:-1]) if continuity == 0 else ())
-
-
-@pytest.mark.parametrize("continuity", [0, 1, 2, 4])
-def test_derivatives_are_those_of_differences(continuity: int) -> None:
-    path = spline(points(), continuity)
     s = np.linspace(0.0, path.length, 203)[1:-1]
     s = s[np.abs(s[:, None] - path.breaks).min(axis=1) > 2.0 * STEP]
-    before, after = path.at(s - STEP), path.at(s + STEP)
-    here = [*path.at(s), path.third(s)]
+    before, after, here = path.at(s - STEP), path.at(s + STEP), [*path.at(s), path.third(s)]
     for k in range(3):
-        assert here[k + 1] == pytest.approx((after[k] - before[k]) / (2.0 * STEP), abs=DIFFERENCE)
+        largest = max(float(np.abs(here[k + 1]).max()), 10.0)
+        assert here[k + 1] == pytest.approx((after[k] - before[k]) / (2.0 * STEP), abs=DIFFERENCE * largest)
 
 
 def test_cubic_by_the_dense_system_of_second_derivatives() -> None:
     p = points(12)
     path = spline(p, 2)
     assert path.at(path.breaks)[2] == pytest.approx(natural_cubic(path.breaks, p), abs=ROUNDING)
-
-
-def test_a_cubic_by_hand() -> None:
-    """Through 0, 1, 0 at 0, 1, 2 with q'' = 0 at the ends: 4 q'' = -12 in the middle, q = 3/2 s - s^3 / 2."""
-    path = spline([[0.0], [1.0], [0.0]], 2)
-    assert path.coefficients[0, :, 0] == pytest.approx([0.0, 1.5, 0.0, -0.5], abs=1e-14)
-    assert path.reversals() == pytest.approx([1.0])
-    assert path.corners == ()
 
 
 def test_quintic_by_all_its_conditions() -> None:
@@ -158,34 +147,6 @@ def test_two_points_are_a_line_and_repeated_ones_are_dropped() -> None:
         assert path.at(x * path.length)[0] == pytest.approx(a + x[:, None] * (b - a), abs=ROUNDING)
         assert path.marks == pytest.approx([0.0, 0.0, path.length, path.length, path.length])
         assert path.polygon is not None and len(path.polygon) == 5  # noqa: PT018
-
-
-@pytest.mark.parametrize("size", [1, 2])
-def test_block_systems_against_dense_ones(size: int) -> None:
-    rng = np.random.default_rng(size)
-    for count in (1, 2, 8, 9, 10, 37):
-        whole = rng.normal(size=(count, size, count, size))
-        for i in range(count):
-            for j in range(count):
-                if abs(i - j) > 1:
-                    whole[i, :, j] = 0.0
-        A = whole.reshape(count * size, -1)
-        A = 0.5 * (A + A.T) + 6.0 * np.eye(len(A))
-        blocks = A.reshape(count, size, count, size)
-        D = np.array([blocks[i, :, i] for i in range(count)])
-        U = np.array([blocks[i, :, i + 1] for i in range(count - 1)]).reshape(-1, size, size)
-        b = rng.normal(size=(count, size, 3))
-        wanted = np.linalg.solve(A, b.reshape(-1, 3)).reshape(b.shape)
-        assert solve_symmetric(D, U, b) == pytest.approx(wanted, abs=ROUNDING)
-
-
-@pytest.mark.slow
-def test_many_points() -> None:
-    p = points(20_000, 3).cumsum(axis=0)
-    for continuity in (2, 4):
-        path = spline(p, continuity)
-        assert max(jumps(path)[: 3 if continuity == 2 else 4]) < 1e-9
-        assert path.corners == ()
 
 
 def test_roots_against_those_of_matrices() -> None:
@@ -254,29 +215,29 @@ def test_it_is_kept_to_the_bit(tmp_path: Path) -> None:
         path.save(tmp_path / "path.csv")
 
 
-def test_what_is_no_path_is_refused() -> None:
-    with pytest.raises(InputError, match="points: all are equal; a path needs two different points"):
-        spline([[1.0, 2.0], [1.0, 2.0]])
-    with pytest.raises(InputError, match="points: expected 2 to 100000 points, got 1"):
-        spline([[1.0, 2.0]])
-    with pytest.raises(InputError, match="points: row 1 has nan for joint 2"):
-        spline([[1.0, 2.0], [1.0, np.nan]])
-    with pytest.raises(InputError, match=r"points: expected points \(m, n\)"):
-        spline([1.0, 2.0])
-    with pytest.raises(InputError, match="continuity: expected 0, 1, 2 or 4, got 3"):
-        spline(points(), 3)
-    with pytest.raises(NameNotFound, match="parameter"):
-        spline(points(), 2, "cord")
-    path = spline(points())
-    with pytest.raises(InputError, match=r"s: -0.1 is outside 'spline', which runs from 0 to"):
-        path.at([0.0, -0.1])
-    with pytest.raises(InputError, match="s: nan is outside"):
-        path.at(np.nan)
-    with pytest.raises(InputError, match="piece: expected whole numbers from 0 to 7"):
-        path.at([0.1], [8])
-    with pytest.raises(InputError, match="numbers, increasing from 0"):
-        JointPath(np.array([0.0, 1.0, 1.0]), np.zeros((2, 2, 1)))
-    with pytest.raises(InputError, match=r"coefficients: expected shape \(1, d\+1, n\)"):
-        JointPath(np.array([0.0, 1.0]), np.zeros((2, 2, 1)))
-    with pytest.raises(InputError, match="all numbers must be finite"):
-        JointPath(np.array([0.0, 1.0]), np.full((1, 2, 1), np.inf))
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (
+            lambda: spline([[1.0, 2.0], [1.0, 2.0]]),
+            "points: all are equal; a path needs two different points",
+        ),
+        (lambda: spline([[1.0, 2.0]]), "points: expected 2 to 100000 points, got 1"),
+        (lambda: spline([[1.0, 2.0], [1.0, np.nan]]), "points: row 1 has nan for joint 2"),
+        (lambda: spline([1.0, 2.0]), r"points: expected points \(m, n\)"),
+        (lambda: spline(points(), 3), "continuity: expected 0, 1, 2 or 4, got 3"),
+        (lambda: spline(points(), 2, "cord"), "parameter"),
+        (lambda: spline(points()).at([0.0, -0.1]), r"s: -0.1 is outside 'spline', which runs from 0 to"),
+        (lambda: spline(points()).at(np.nan), "s: nan is outside"),
+        (lambda: spline(points()).at([0.1], [8]), "piece: expected whole numbers from 0 to 7"),
+        (lambda: JointPath(np.array([0.0, 1.0, 1.0]), np.zeros((2, 2, 1))), "numbers, increasing from 0"),
+        (
+            lambda: JointPath(np.array([0.0, 1.0]), np.zeros((2, 2, 1))),
+            r"coefficients: expected shape \(1, d\+1, n\)",
+        ),
+        (lambda: JointPath(np.array([0.0, 1.0]), np.full((1, 2, 1), np.inf)), "all numbers must be finite"),
+    ],
+)
+def test_what_is_no_path_is_refused(call: Callable[[], object], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        call()

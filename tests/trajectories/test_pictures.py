@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -79,21 +81,25 @@ def test_phase_plane_of_a_joint_with_and_without_bounds(tmp_path: Path) -> None:
 def test_lines_of_the_hand_have_profiles_and_mistakes_are_said() -> None:
     arm = fa.load("ur5")
     q0 = np.array([0.1, -1.0, 1.7, 0.3, 0.7, 0.2])
-    line = hand_line(arm, q0, fa.kinematics.forward(arm, q0)[:3, 3] + [0.05, 0.02, 0.0], 0.2, 1.0)
+    line: Any = hand_line(arm, q0, fa.kinematics.forward(arm, q0)[:3, 3] + [0.05, 0.02, 0.0], 0.2, 1.0)
     figure = profile_figure(line)
     assert figure.axes[0].get_ylabel() == "position\nrad", "a line knows its arm"
     assert len(figure.axes[0].lines) == 12  # a curve and dots at the corners for each joint
     assert figure.axes[0].lines[0].get_ydata()[0] == pytest.approx(q0[0])
-    with pytest.raises(fa.InputError, match="profile_figure, names: expected 2, one per joint, got 1"):
-        profile_figure(MOTION, ["a"])
-    with pytest.raises(fa.InputError, match="phase_figure, motions: expected at least one"):
-        phase_figure([], LIMITS)
-    for joint in (5, -1, "x"):
-        with pytest.raises(fa.InputError, match="phase_figure, joint: expected a whole number from 0 to 1"):
-            phase_figure([MOTION], LIMITS, joint=joint)  # type: ignore[arg-type]
-    with pytest.raises(fa.InputError, match="phase_figure, motions"):
-        phase_figure([line], LIMITS)  # type: ignore[list-item]
-    with pytest.raises(fa.InputError, match="the limits are those of 3 joints, a motion has 2"):
-        phase_figure([MOTION], MotionLimits([1.0, 1.0, 1.0]))
-    with pytest.raises(fa.InputError, match="a Cartesian line is straight by construction"):
-        deviation(line)  # type: ignore[arg-type]
+    wrong: list[tuple[Callable[[], object], str]] = [
+        (lambda: profile_figure(MOTION, ["a"]), "profile_figure, names: expected 2, one per joint, got 1"),
+        (lambda: phase_figure([], LIMITS), "phase_figure, motions: expected at least one"),
+        (
+            lambda: phase_figure([MOTION], LIMITS, joint=5),
+            "phase_figure, joint: expected a whole number from 0 to 1",
+        ),
+        (lambda: phase_figure([line], LIMITS), "phase_figure, motions"),
+        (
+            lambda: phase_figure([MOTION], MotionLimits([1.0, 1.0, 1.0])),
+            "the limits are those of 3 joints, a motion has 2",
+        ),
+        (lambda: deviation(line), "a Cartesian line is straight by construction"),
+    ]
+    for call, said in wrong:
+        with pytest.raises(fa.InputError, match=said):
+            call()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from arms import Array
 
 import forearm as fa
 from forearm.drives import torque_of
-from forearm.trajectories import HandLine, Switching, hand_line, load_switching
+from forearm.trajectories import HandLine, Switching, hand_line
 
 CLOSE = 1e-10  # relative: the kernel's operations in another order
 
@@ -73,37 +74,39 @@ def _without_limits(joint: fa.Joint) -> fa.Joint:
 
 
 @pytest.mark.slow
-def test_open_accelerations_use_the_torque_that_there_is_and_no_more() -> None:
-    """The largest share of max_effort is 1 but for the search's 1e-3;
-    5 % more acceleration would be too much.
-    """
-    effort = np.array([j.max_effort for j in PANDA.joints])
-    plan = fa.plan(PANDA, POINTS, step=1e-4)
-    share = float((np.abs(plan.tau) / effort).max())
-    assert 0.98 < share <= 1.0 + 1e-6
-    assert plan.limits is not None
-    assert not plan.warnings
-    way = tuple(fa.Waypoint(q=q) for q in POINTS)
-    harder = fa.plan(PANDA, fa.Request(way, acceleration=1.05 * plan.limits.acceleration), step=1e-4)
-    assert float((np.abs(harder.tau) / effort).max()) > 1.0
-    assert harder.duration < plan.duration
-    assert any("of the" in text and "N m (N) available" in text for text in harder.warnings)
+def test_velocities_and_ranges_of_the_arm_hold() -> None:
+    lower, upper = np.array([j.limits for j in PANDA.joints]).T
+    way = np.random.default_rng(3).uniform(lower, upper, (4, 7))
+    plan = fa.plan(PANDA, fa.Request(tuple(fa.Waypoint(q=q) for q in way), acceleration=3.0))
+    assert isinstance(plan.motion, Switching)
+    least, most, fastest = plan.motion.extremes()
+    assert (least >= lower - 1e-12).all()
+    assert (most <= upper + 1e-12).all()
+    assert (fastest <= np.array([j.max_speed for j in PANDA.joints]) * (1.0 + 1e-12)).all()
+    still = fa.plan(PANDA, np.tile(POINTS[0], (2, 1)))
+    assert still.duration == 0.0
+    assert still.limits is not None
+    assert still.limits.acceleration.max() < 1e4
 
 
 @pytest.mark.slow
-def test_velocities_and_ranges_of_the_arm_hold() -> None:
-    rng = np.random.default_rng(3)
-    lower, upper = np.array([j.limits for j in PANDA.joints]).T
-    for _ in range(5):
-        plan = fa.plan(
-            PANDA,
-            fa.Request(tuple(fa.Waypoint(q=q) for q in rng.uniform(lower, upper, (4, 7))), acceleration=3.0),
-        )
-        assert isinstance(plan.motion, Switching)
-        least, most, fastest = plan.motion.extremes()
-        assert (least >= lower - 1e-12).all()
-        assert (most <= upper + 1e-12).all()
-        assert (fastest <= np.array([j.max_speed for j in PANDA.joints]) * (1.0 + 1e-12)).all()
+def test_velocities_that_need_hard_braking_are_had_or_refused() -> None:
+    """To the end of joint 1's range at speed: room for 0.02 rad to brake needs v^2 / 2d =
+    4 rad/s^2 at 0.4 rad/s.
+    """
+    arm, start, end = arm_of("ur5"), np.zeros(6), np.zeros(6)
+    effort = np.array([j.max_effort for j in arm.joints])
+    end[0] = arm.joints[0].limits.upper - 0.02
+
+    def way(q: Array, speed: float) -> fa.Plan:
+        middle = fa.Waypoint(q=q, qd=[speed, 0, 0, 0, 0, 0])
+        return fa.plan(arm, fa.Request((fa.Waypoint(q=start), middle, fa.Waypoint(q=start))), step=0.01)
+
+    assert (np.abs(way(end, 0.4).tau) <= effort).all()
+    with pytest.raises(fa.InputError, match="the velocities of the request need accelerations above"):
+        way(end, 3.0)
+    with pytest.raises(fa.InputError, match="outside the joint's range"):
+        way(end + 9.0, 0.4)
 
 
 @pytest.mark.slow
@@ -138,12 +141,10 @@ def test_a_request_from_a_file(tmp_path: Path) -> None:
     plan = fa.plan(PANDA, path)
     same = fa.plan(PANDA, fa.Request(tuple(fa.Waypoint(q=q) for q in POINTS), acceleration=2.0))
     assert np.array_equal(plan.tau, same.tau)
-    for name in ("plan.csv", "plan.parquet", "plan.json"):
-        plan.save(tmp_path / name)
+    plan.save(tmp_path / "plan.csv")
     rows = (tmp_path / "plan.csv").read_text(encoding="utf-8").splitlines()
     assert rows[0].split(",")[-1] == "tau7"
     assert len(rows) == len(plan.t) + 1
-    assert load_switching(tmp_path / "plan.json").duration == plan.duration
     with pytest.raises(fa.InputError, match=r"plan\.txt: a plan ends in .*\.csv"):
         plan.save(tmp_path / "plan.txt")
 
@@ -179,19 +180,12 @@ def test_what_cannot_be_planned_is_said() -> None:
     request = fa.Request((fa.Waypoint(q=np.zeros(6)), fa.Waypoint(pose=far)), acceleration=1.0)
     with pytest.raises(fa.InputError, match=r"waypoint\[2\]: the pose cannot be reached"):
         fa.plan(puma, request)
-    heavy = PANDA.with_payload(mass=60.0, com=(0.0, 0.0, 0.1))
-    with pytest.raises(fa.InputError, match=r"gravity alone takes .* of the 87 N m"):
-        fa.plan(heavy, POINTS)
     with pytest.raises(
         fa.InputError, match="acceleration and velocity: not allowed for a motion that is already planned"
     ):
         fa.plan(PANDA, fa.plan(PANDA, POINTS).motion, velocity=1.0)
-    with pytest.raises(fa.InputError, match=r"plan, dac: expected DAC, got 5\.0"):
-        fa.plan(PANDA, POINTS, dac=5.0)  # type: ignore[arg-type]
     with pytest.raises(fa.ModelError, match="voltages need torque_constant and resistance of every motor"):
         fa.plan(PANDA, POINTS, dac=fa.DAC(span=5.0))
-    with pytest.raises(fa.ForearmError, match="plan, step: must be above 0"):
-        fa.plan(PANDA, POINTS, step=0.0)
 
 
 @pytest.mark.slow
@@ -199,36 +193,22 @@ def test_limits_as_keywords_take_the_place_of_the_request_s() -> None:
     way = [fa.Waypoint(q=q) for q in POINTS]
     asked = fa.Request(way, acceleration=2.0, velocity=np.full(7, 0.8))
     same = fa.plan(PANDA, asked).duration
-    for acceleration, velocity in ((2.0, 0.8), ([2.0] * 7, (0.8,) * 7), (np.full(7, 2), np.float32(0.8))):
-        given = fa.plan(PANDA, POINTS, acceleration=acceleration, velocity=velocity)
-        assert given.duration == pytest.approx(same, rel=1e-6)
-    slower = fa.plan(PANDA, asked, velocity=0.4)
-    assert slower.limits is not None
-    assert slower.limits.velocity.tolist() == [0.4] * 7
-    assert slower.limits.acceleration.tolist() == [2.0] * 7
+    given = fa.plan(PANDA, POINTS, acceleration=[2.0] * 7, velocity=np.float32(0.8))
+    assert given.duration == pytest.approx(same, rel=1e-6)
     chosen = fa.plan(PANDA, POINTS, velocity=0.4)  # accelerations chosen, velocities given
     assert isinstance(chosen.motion, Switching)
     assert chosen.motion.extremes()[2].max() <= 0.4 * (1.0 + 1e-12)
     assert fa.plan(PANDA, way, acceleration=2.0, velocity=0.8).duration == same
+    short = [fa.Waypoint(q=0), fa.Waypoint(q=0.3, qd=np.float64(0.1)), POINTS[0].tolist()]
+    whole = [fa.Waypoint(q=np.zeros(7)), fa.Waypoint(q=[0.3] * 7, qd=[0.1] * 7), POINTS[0]]
+    wide: dict[str, Any] = {"acceleration": 2.0, "lower": -9, "upper": np.full(7, 9.0)}
+    made, other = (fa.plan(PANDA, fa.Request(x, **wide)) for x in (short, whole))
+    assert np.array_equal(made.q, other.q)
+    two = [fa.Waypoint(q=0.0), fa.Waypoint(q=0.1, qd=[0.1, 0.1])]
+    with pytest.raises(fa.InputError, match=r"waypoint\[2\], qd: expected 7 numbers for 'panda', got 2"):
+        fa.plan(PANDA, two, acceleration=1.0)
     with pytest.raises(fa.InputError, match=r"request 'request', velocity: expected one number or 7.*got 3"):
         fa.plan(PANDA, POINTS, velocity=[1.0, 1.0, 1.0])
-
-
-def test_one_number_stands_for_all_joints_and_rows_for_waypoints() -> None:
-    arm = arm_of("puma560-akb")
-    points = np.array([np.zeros(6), np.full(6, 0.3), np.linspace(0.0, 0.5, 6)])
-    whole = fa.Request([fa.Waypoint(q=points[0]), fa.Waypoint(q=points[1], qd=[0.1] * 6), points[2]])
-    short = fa.Request([fa.Waypoint(q=0), fa.Waypoint(q=0.3, qd=np.float64(0.1)), points[2].tolist()])
-    assert np.array_equal(fa.plan(arm, whole, acceleration=2).q, fa.plan(arm, short, acceleration=2.0).q)
-    rows = fa.Request(points, acceleration=2.0, lower=-1, upper=np.ones(6))
-    assert np.array_equal(fa.plan(arm, rows).q, fa.plan(arm, points, acceleration=2.0).q)
-    assert np.isnan(np.array(fa.Waypoint(q=points[1], qd=np.nan).qd)).tolist() == [True] * 6
-    with pytest.raises(
-        fa.InputError, match=r"waypoint\[2\], qd: expected 6 numbers for 'puma560-akb', got 2"
-    ):
-        fa.plan(arm, [fa.Waypoint(q=0.0), fa.Waypoint(q=0.1, qd=[0.1, 0.1])], acceleration=1.0)
-    with pytest.raises(fa.InputError, match=r"q: expected shape \(6,\), got \(3, 6\)"):
-        fa.Waypoint(q=points)
 
 
 @pytest.mark.slow

@@ -42,13 +42,15 @@ def test_it_goes_through_its_samples_and_near_the_motion_between() -> None:
     assert q.shape == qd.shape == qdd.shape == (6,)
     with pytest.raises(fa.InputError, match=r"at: 2\.5 s is outside the motion"):
         motion.at(2.5)
-
-
-def test_its_velocity_is_the_derivative_of_its_position() -> None:
-    motion, h = recorded(log_of()), 1e-6
-    t = np.linspace(0.01, 1.98, 77)
+    t, h = np.linspace(0.01, 1.98, 77), 1e-6
     rise = (motion.at(t + h)[0] - motion.at(t - h)[0]) / (2.0 * h)
     np.testing.assert_allclose(motion.at(t)[1], rise, rtol=0.0, atol=1e-8)
+    # What was wanted goes before what was reached; a log that begins late is a motion from 0 on.
+    wanted = {"wanted_q": swing(T), "wanted_qd": swing(T, 1), "wanted_qdd": swing(T, 2)}
+    late = recorded(log_of(T + 100.0, q=swing(T) + 1.0, **wanted))
+    assert np.array_equal(late.q, swing(T))
+    assert late.t[0] == 0.0
+    assert late.duration == pytest.approx(2.0)
 
 
 def test_what_the_table_does_not_have_is_taken_from_differences() -> None:
@@ -60,19 +62,6 @@ def test_what_the_table_does_not_have_is_taken_from_differences() -> None:
         recorded(log_of(q=None, qdd=None))
     with pytest.raises(fa.InputError, match="a motion needs at least two rows, got 1"):
         recorded(log_of(T[:1]))
-
-
-def test_what_was_wanted_goes_before_what_was_reached() -> None:
-    motion = recorded(
-        log_of(q=swing(T) + 1.0, wanted_q=swing(T), wanted_qd=swing(T, 1), wanted_qdd=swing(T, 2))
-    )
-    assert np.array_equal(motion.q, swing(T))
-
-
-def test_a_log_that_begins_late_is_a_motion_from_0_on() -> None:
-    motion = recorded(log_of(T + 100.0))
-    assert motion.t[0] == 0.0
-    assert motion.duration == pytest.approx(2.0)
 
 
 # --- units --------------------------------------------------------------------------------------------
@@ -102,8 +91,9 @@ def test_sliding_joints_are_in_metres_whatever_angles_are_in() -> None:
     np.testing.assert_allclose(found[0], np.where(slides, 0.1, np.radians(0.1)))
 
 
-@pytest.mark.parametrize(("unit", "factor"), [("ms", 1e3), ("us", 1e6), ("ns", 1e9)])
-@pytest.mark.parametrize("rates", [True, False])
+@pytest.mark.parametrize(
+    ("unit", "factor", "rates"), [("ms", 1e3, True), ("us", 1e6, False), ("ns", 1e9, True)]
+)
 def test_times_in_other_units_are_asked_about(unit: str, factor: float, rates: bool) -> None:
     log = log_of(T * factor, q=swing(T), qd=swing(T, 1) if rates else None, qdd=None)
     said = "positions change .* times more slowly than the velocities" if rates else r"rows are 1.* s apart"
@@ -132,22 +122,18 @@ def test_a_period_is_in_seconds_whatever_unit_times_have() -> None:
     np.testing.assert_allclose(read_motion(ARM, timed, units="ms").t, T, rtol=1e-14)
 
 
-def test_slow_logs_whose_velocities_fit_are_not_asked_about() -> None:
+def test_units_that_fit_are_not_asked_about_and_what_is_no_motion_is_refused() -> None:
     t = np.linspace(0.0, 400.0, 401)
     slow = log_of(t, q=swing(t / 400.0), qd=swing(t / 400.0, 1) / 400.0, qdd=None)
     assert read_motion(ARM, slow).t is slow.t
-
-
-def test_words_for_units_are_checked() -> None:
-    with pytest.raises(fa.ForearmError, match=r"units: unknown unit 'degrees'; did you mean 'deg'"):
-        read_motion(ARM, log_of(), units="degrees")
-    with pytest.raises(fa.InputError, match="units: times have two units in 's,ms'; give one"):
-        read_motion(ARM, log_of(), units="s,ms")
-
-
-def test_what_is_no_motion_is_refused() -> None:
-    with pytest.raises(fa.InputError, match="motion: expected the path of a file, arrays by name, or a plan"):
-        read_motion(ARM, 3)
+    wrong: list[tuple[Any, dict[str, Any], str]] = [
+        (log_of(), {"units": "degrees"}, r"units: unknown unit 'degrees'; did you mean 'deg'"),
+        (log_of(), {"units": "s,ms"}, "units: times have two units in 's,ms'; give one"),
+        (3, {}, "motion: expected the path of a file, arrays by name, or a plan"),
+    ]
+    for log, given, said in wrong:
+        with pytest.raises(fa.ForearmError, match=said):
+            read_motion(ARM, log, **given)
     with pytest.raises(fa.InputError, match="it has 6 joints, 'panda' has 7"):
         read_motion(fa.load("panda"), log_of())
 

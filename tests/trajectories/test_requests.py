@@ -4,6 +4,7 @@ and errors that name the place.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,6 @@ def test_the_schema_takes_the_file() -> None:
             r"reach\.toml, limits: unknown key 'velocty'; did you mean 'velocity'",
         ),
         ("velocity = 1.2", "velocity = 0.0", r"reach\.toml, limits, velocity: must be above 0"),
-        ("velocity = 1.2", "velocity = nan", r"reach\.toml, limits, velocity: the number must be finite"),
         ('"pi/4"', '"pie"', r"reach\.toml, waypoint\[1\], q\[4\]: 'pie' is not an angle"),
         (
             "qd = [0, 0, 0, 0, 0, 0]",
@@ -119,11 +119,6 @@ def test_the_schema_takes_the_file() -> None:
             'rpy = ["180 deg", 0.0, "90 deg"]',
             "",
             r"waypoint 'over the bin': expected q, or xyz and rpy, or matrix, got xyz\.",
-        ),
-        (
-            "[0.4, 0.1, 0.3]",
-            "[0.4, 0.1]",
-            r"reach\.toml, waypoint 'over the bin', xyz: expected a list of 3 values",
         ),
         (
             "[[1, 0, 0, 0.5]",
@@ -143,22 +138,30 @@ def test_what_is_wrong_in_a_file_is_said_with_its_place(before: str, after: str,
         read(TEXT.replace(before, after, 1))
 
 
-def test_what_is_wrong_in_a_request_is_said() -> None:
-    point = Waypoint(q=np.zeros(2))
-    with pytest.raises(InputError, match="expected 2 to 10000 waypoints, got 1"):
-        Request(waypoints=(point,))
-    with pytest.raises(InputError, match="expected Waypoint"):
-        Request(waypoints=(point, "there"))
-    with pytest.raises(
-        InputError, match=r"waypoints: expected the same number of joints in all.* got 2 and 3"
-    ):
-        Request(waypoints=(point, np.zeros(3)))
-    with pytest.raises(InputError, match=r"either q .* or pose"):
-        Waypoint()
-    with pytest.raises(InputError, match="q: every number must be finite"):
-        Waypoint(q=np.array([0.0, np.nan]))
-    with pytest.raises(InputError, match=r"waypoint\[1\], q: expected 6 numbers for 'puma560', got 2"):
-        Request(waypoints=(point, point), acceleration=np.array(1.0)).limits(load("puma560"))
-    six = Waypoint(q=np.zeros(6))
-    with pytest.raises(InputError, match=r"acceleration: expected one number or 6 for 'puma560', got 2"):
-        Request(waypoints=(six, six), acceleration=np.ones(2)).limits(load("puma560"))
+POINT, SIX = Waypoint(q=np.zeros(2)), Waypoint(q=np.zeros(6))
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: Request(waypoints=(POINT,)), "expected 2 to 10000 waypoints, got 1"),
+        (lambda: Request(waypoints=(POINT, "there")), "expected Waypoint"),
+        (
+            lambda: Request(waypoints=(POINT, np.zeros(3))),
+            r"waypoints: expected the same number of joints in all.* got 2 and 3",
+        ),
+        (Waypoint, r"either q .* or pose"),
+        (lambda: Waypoint(q=np.array([0.0, np.nan])), "q: every number must be finite"),
+        (
+            lambda: Request(waypoints=(POINT, POINT), acceleration=1.0).limits(load("puma560")),
+            r"waypoint\[1\], q: expected 6 numbers for 'puma560', got 2",
+        ),
+        (
+            lambda: Request(waypoints=(SIX, SIX), acceleration=np.ones(2)).limits(load("puma560")),
+            r"acceleration: expected one number or 6 for 'puma560', got 2",
+        ),
+    ],
+)
+def test_what_is_wrong_in_a_request_is_said(call: Callable[[], object], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        call()

@@ -20,7 +20,6 @@ from forearm.errors import InputError
 from forearm.trajectories import MotionLimits, SmoothMotion, load_motion, smooth
 
 CLOSE = 1e-11  # of the largest value: polynomials of ninth degree by powers of shares
-STEP = 1e-4  # s, of differences
 
 
 @pytest.fixture(scope="module")
@@ -65,17 +64,6 @@ def test_derivatives_are_those_of_the_polynomials_in_fractions(motion: SmoothMot
                 assert np.abs(found[order][:, joint] - exact).max() <= CLOSE * largest, (k, joint, order)
 
 
-def test_every_derivative_is_the_slope_of_the_one_before(motion: SmoothMotion) -> None:
-    t = np.linspace(STEP, motion.duration - STEP, 201)
-    t = t[np.abs(t[:, None] - motion.switches).min(axis=1) > 2.0 * STEP]
-    before, here, after = (motion.derivatives(t + s) for s in (-STEP, 0.0, STEP))
-    for order in range(4):
-        slope = (after[order] - before[order]) / (2.0 * STEP)
-        assert np.abs(slope - here[order + 1]).max() <= 3e-5 * np.abs(here[order + 1]).max()
-    assert all((a == b).all() for a, b in zip(motion.at(t), here, strict=False))
-    assert all(x.shape == (3,) for x in motion.derivatives(0.4))
-
-
 def test_no_derivative_jumps_where_polynomials_meet_and_in_their_middles(motion: SmoothMotion) -> None:
     for order, states in enumerate(np.moveaxis(motion.states, 1, 0)):
         assert (motion.derivatives(motion.switches)[order] == states).all()  # to the bit, the ends included
@@ -96,28 +84,6 @@ def test_extremes_are_exact(motion: SmoothMotion) -> None:
     for bound, sampled in pairs:
         assert (bound >= sampled * (1.0 - 1e-12)).all()
         assert np.allclose(bound, sampled, rtol=1e-5)
-
-
-def test_from_rest_to_rest_it_is_the_polynomial_of_the_books() -> None:
-    """s' = 630 w^4, s'' = 2520 w^3 (1 - 2u), s''' = 2520 w^2 (3 - 14 w), s'''' = 15120 w (1 - 7w) (1 - 2u)
-    with w = u (1 - u).
-    """
-    q0, q1, T = np.array([0.3, -1.2]), np.array([1.7, -0.9]), 1.9
-    motion = smooth([q0, q1], duration=T)
-    assert len(motion.segments) == 1
-    u = np.linspace(0.0, 1.0, 23)[:, None]
-    w = u * (1.0 - u)
-    s = u**5 * (126.0 - 420.0 * u + 540.0 * u**2 - 315.0 * u**3 + 70.0 * u**4)
-    forms = [s, 630.0 * w**4, 2520.0 * w**3 * (1.0 - 2.0 * u), 2520.0 * w**2 * (3.0 - 14.0 * w)]
-    forms.append(15120.0 * w * (1.0 - 7.0 * w) * (1.0 - 2.0 * u))
-    for order, (form, found) in enumerate(zip(forms, motion.derivatives(u[:, 0] * T), strict=True)):
-        expected = (q0 if order == 0 else 0.0) + (q1 - q0) * form / T**order
-        assert np.allclose(found, expected, rtol=0.0, atol=1e-12 * np.abs(expected).max())
-    w3, w4 = 3.0 / 14.0, (2.0 + np.sqrt(1.2)) / 14.0  # where w^3 (1 - 2u) and w (1 - 7w) (1 - 2u) are largest
-    peaks = [315.0 / 128.0, 2520.0 * w3**3 * np.sqrt(1.0 - 4.0 * w3), 315.0 / 4.0]
-    peaks.append(15120.0 * w4 * (7.0 * w4 - 1.0) * np.sqrt(1.0 - 4.0 * w4))
-    powers = np.arange(1.0, 5.0)[:, None]
-    assert np.allclose(motion.peaks, np.abs(q1 - q0) * np.array(peaks)[:, None] / T**powers, rtol=1e-12)
 
 
 def test_times_at_which_joints_have_a_velocity(motion: SmoothMotion) -> None:
@@ -161,13 +127,11 @@ def test_a_file_gives_the_same_motion_to_the_bit(motion: SmoothMotion, tmp_path:
     [
         ("snaps", lambda x: x[:-1], r"snaps: expected 4 x 3 numbers"),
         ("segments", lambda x: [0.0, *x[1:]], r"segments\[1\]: its duration is 0, but the state changes"),
-        ("segments", lambda x: [-1.0, *x[1:]], r"segments\[1\]: must be at least 0"),
         (
             "passed",
             lambda x: [0, 3, 2],
             r"passed: expected at least two whole numbers, increasing from 0 to 3",
         ),
-        ("passed", lambda x: [0, 1.5, 3], r"passed: expected whole numbers"),
         ("jerks", None, r"missing key 'jerks'"),
     ],
 )
@@ -186,13 +150,13 @@ def test_a_file_that_is_wrong_is_refused(
 
 
 def test_segments_without_time_stand_between_the_same_states() -> None:
-    motion = smooth([[0.1, 0.2], [0.1, 0.2], [0.5, -0.3], [0.5, -0.3]], MotionLimits([2.0, 3.0]))
-    assert (motion.points == [[0.1, 0.2], [0.1, 0.2], [0.5, -0.3], [0.5, -0.3]]).all()
+    points, limits = [[0.1, 0.2], [0.1, 0.2], [0.5, -0.3], [0.5, -0.3]], MotionLimits([2.0, 3.0])
+    motion = smooth(points, limits)
+    assert (motion.points == points).all()
     assert motion.times[0] == motion.times[1] == 0.0
     assert motion.times[2] == motion.times[3] == motion.duration
-    assert (motion.at(0.0)[0] == [0.1, 0.2]).all()
-    assert (motion.at(motion.duration)[0] == [0.5, -0.3]).all()
-    still = smooth([[0.1, 0.2]] * 2, MotionLimits([2.0, 3.0]))
+    assert (motion.at([0.0, motion.duration])[0] == points[::3]).all()
+    still = smooth(points[:2], limits)
     assert still.duration == 0.0
     assert [x.tolist() for x in still.derivatives(0.0)] == [[0.1, 0.2], *[[0.0, 0.0]] * 4]
-    assert smooth([[0.1, 0.2]] * 2, MotionLimits([2.0, 3.0]), duration=1.5).peaks.max() == 0.0
+    assert smooth(points[:2], limits, duration=1.5).peaks.max() == 0.0

@@ -14,7 +14,6 @@ import pytest
 from arms import random_arm
 
 import forearm as fa
-from forearm import control
 from forearm.errors import InputError
 from forearm.reading.textfile import parse_toml
 from forearm.trajectories import (
@@ -50,19 +49,24 @@ def puma() -> fa.Arm:
         return fa.load("puma560")
 
 
+@pytest.fixture(scope="module")
+def fastest(puma: fa.Arm) -> fa.Plan:
+    return fa.plan(puma, POINTS, snap=True)
+
+
 def read(limits: str, top: str = "") -> Request:
     return request_from_document(parse_toml(TEXT.format(limits=limits, top=top).encode(), "a.toml"), "a.toml")
 
 
 @pytest.mark.slow
-def test_drives_bound_what_a_request_leaves_open(puma: fa.Arm) -> None:
-    plan = fa.plan(puma, POINTS, snap=True)
+def test_drives_bound_what_a_request_leaves_open(puma: fa.Arm, fastest: fa.Plan) -> None:
+    plan = fastest
     assert isinstance(plan.motion, SmoothMotion)
     assert plan.limited_by is not None
     assert 0.99 < plan.limited_by.share <= 1.0
     assert not plan.warnings
     effort = np.array([joint.max_effort for joint in puma.joints])
-    t = np.linspace(0.0, plan.duration, 4001)
+    t = np.linspace(0.0, plan.duration, 1001)
     share = np.abs(fa.dynamics.inverse(puma, *plan.at(t))) / effort
     assert 0.98 < share.max() <= 1.0
     assert plan.deviation is None
@@ -98,16 +102,14 @@ def test_velocities_currents_and_a_converter_bound_it_too() -> None:
 
 
 @pytest.mark.slow
-def test_durations_given_and_too_short(puma: fa.Arm) -> None:
-    least = fa.plan(puma, POINTS, snap=True).duration
+def test_durations_given_and_too_short(puma: fa.Arm, fastest: fa.Plan) -> None:
+    least = fastest.duration
     plan = fa.plan(puma, POINTS, snap=True, duration=2.0)
     assert np.isclose(plan.duration, 2.0, rtol=1e-12)
     assert plan.limited_by is not None
     assert plan.limited_by.share < 0.9
     with pytest.raises(InputError, match=rf"^smooth, duration: .* feasible from {least:.6g} s"):
         fa.plan(puma, POINTS, snap=True, duration=0.9 * least)
-    with pytest.raises(InputError, match="feasible from"):
-        fa.plan(puma, POINTS, snap=True, acceleration=3.0, duration=0.5)
     bare = fa.load("chain3")
     with pytest.raises(InputError, match="there is no default because joint1, joint2, joint3"):
         fa.plan(bare, POINTS[:, :3], snap=True)
@@ -116,10 +118,9 @@ def test_durations_given_and_too_short(puma: fa.Arm) -> None:
 
 @pytest.mark.slow
 def test_velocities_at_waypoints(puma: fa.Arm) -> None:
-    moving = [fa.Waypoint(q=POINTS[0], qd=[0.2, 0, 0, 0, 0.1, 0]), fa.Waypoint(q=POINTS[1])]
+    moving = [fa.Waypoint(q=POINTS[0], qd=[0.2, 0, 0, 0, 0.1, 0]), fa.Waypoint(q=POINTS[1], qd=0.0)]
     for acceleration in (None, 4.0):
-        way = [*moving, fa.Waypoint(q=POINTS[2], qd=0.0)]
-        plan = fa.plan(puma, way, snap=True, acceleration=acceleration)
+        plan = fa.plan(puma, moving, snap=True, acceleration=acceleration)
         assert plan.qd[0].tolist() == [0.2, 0.0, 0.0, 0.0, 0.1, 0.0]
         assert not plan.qd[-1].any()
         assert not plan.warnings
@@ -136,13 +137,11 @@ def test_velocities_at_waypoints(puma: fa.Arm) -> None:
         fa.plan(puma, too_fast, snap=True)
 
 
-@pytest.mark.slow
-def test_gravity_that_is_too_much_is_said(puma: fa.Arm) -> None:
-    with pytest.raises(InputError, match=r"^plan: gravity alone takes"):
-        fa.plan(puma.with_payload(mass=300.0, com=[0.0, 0.0, 0.1]), POINTS, snap=True)
-
-
 def test_requests_and_files(puma: fa.Arm, tmp_path: Path) -> None:
+    validator: Any = jsonschema.Draft202012Validator(request_schema())
+    document = parse_toml(TEXT.format(limits="snap = true", top="duration = 1.0").encode(), "a.toml")
+    for snap, good in ((True, True), ([1.0, 2.0], True), (-1.0, False), ("yes", False), ([True], False)):
+        assert validator.is_valid(document | {"limits": {"snap": snap}}) is good
     limited = read("acceleration = 4.0\nsnap = [900.0, 800.0, 700.0, 600.0, 500.0, 400.0]")
     plan = fa.plan(puma, limited)
     assert isinstance(plan.motion, SmoothMotion)
@@ -161,23 +160,11 @@ def test_requests_and_files(puma: fa.Arm, tmp_path: Path) -> None:
     assert (derivatives_of(loaded, plan.t)[4] == derivatives_of(plan, plan.t)[4]).all()
 
 
-def test_the_schema_takes_limits_of_snap() -> None:
-    validator: Any = jsonschema.Draft202012Validator(request_schema())
-    document = parse_toml(TEXT.format(limits="snap = true", top="duration = 1.0").encode(), "a.toml")
-    validator.validate(document)
-    for good in (False, 3.0, [1.0, 2.0]):
-        assert validator.is_valid(document | {"limits": {"snap": good}})
-    for bad in (-1.0, "yes", [True]):
-        assert not validator.is_valid(document | {"limits": {"snap": bad}})
-
-
 @pytest.mark.parametrize(
     ("limits", "top", "said"),
     [
         ("snap = -2.0", "", r"^a\.toml, limits, snap: must be above 0"),
-        ("snap = 'much'", "", r"^a\.toml, limits, snap: expected a number"),
         ("acceleration = 1.0", "duration = 2.0", r"duration: only for motions of continuous snap; set snap"),
-        ("snap = true", "duration = 0", r"^a\.toml, duration: must be above 0"),
         ("snap = true", "time_optimal = true", r"snap: a time-optimal motion has no continuous snap"),
         ("velocity = 1.0", "time_optimal = true\nduration = 2.0", r"set PathOptions\(duration=\.\.\.\)"),
     ],
@@ -188,6 +175,8 @@ def test_what_is_wrong_in_a_request_is_said(limits: str, top: str, said: str) ->
 
 
 def test_what_a_plan_refuses(puma: fa.Arm) -> None:
+    with pytest.raises(InputError, match=r"^plan: gravity alone takes"):
+        fa.plan(puma.with_payload(mass=300.0, com=[0.0, 0.0, 0.1]), POINTS, snap=True)
     motion = smooth(POINTS, duration=2.0)
     with pytest.raises(InputError, match=r"^plan, snap: not allowed for a motion that is already planned"):
         fa.plan(puma, motion, snap=True)
@@ -195,8 +184,12 @@ def test_what_a_plan_refuses(puma: fa.Arm) -> None:
         InputError, match=r"^plan, duration: not allowed for a motion that is already planned"
     ):
         fa.plan(puma, motion, duration=2.0)
-    with pytest.raises(InputError, match=r"request 'request', snap: expected one number or 6 .* got 2"):
-        fa.plan(puma, POINTS, acceleration=1.0, snap=[1.0, 2.0])
+    limits: list[dict[str, Any]] = [{"snap": [1.0, 2.0]}, {"jerk": [1.0, 2.0]}]
+    for given in limits:
+        with pytest.raises(InputError, match=r"expected one number or 6 .* got 2"):
+            fa.plan(puma, POINTS, acceleration=1.0, **given)
+    with pytest.raises(InputError, match=r"^plan, jerk: not allowed for a motion that is already planned"):
+        fa.plan(puma, motion, jerk=3.0)
     with pytest.raises(InputError, match=r"snap: a time-optimal motion has no continuous snap"):
         fa.plan(puma, Request(POINTS, time_optimal=PathOptions()), snap=True)
     with pytest.raises(InputError, match=r"duration: only for motions of continuous snap"):
@@ -204,25 +197,16 @@ def test_what_a_plan_refuses(puma: fa.Arm) -> None:
 
 
 @pytest.mark.slow
-def test_the_arm_follows_in_simulation(puma: fa.Arm) -> None:
-    plan = fa.plan(puma, POINTS, snap=True, velocity=1.5)
-    run = control.run(puma, control.FeedForwardPD(puma), plan, period=5e-4)
-    assert run.ok
-    assert not run.saturated.any()
-    assert run.largest < 2e-4  # rad
-
-
-@pytest.mark.slow
 def test_torques_alone_bring_a_rigid_arm_there() -> None:
     arm = random_arm(6, 3).rigid()
     plan = fa.plan(arm, [[0.1, -0.1, 0.1], [0.3, 0.3, 0.2], [0.2, 0.1, 0.0]], snap=True, acceleration=3.0)
     missed = []
-    for step in (1e-3, 5e-4):  # between which torques go straight: the error falls with their square
+    for step in (2e-3, 1e-3):  # between which torques go straight: the error falls with their square
         run = fa.simulate(
             arm, plan.q[0], plan.qd[0], plan.duration, torque=plan.torque, method="rk4", step=step
         )
         missed.append(np.abs(run.q[-1] - plan.q[-1]).max())
-    assert missed[0] < 1e-4
+    assert missed[0] < 4e-4
     assert 3.5 < missed[0] / missed[1] < 4.5
 
 
@@ -251,7 +235,7 @@ def test_motions_without_four_derivatives_are_refused_with_the_remedy(puma: fa.A
     plans = {
         "Switching has .* its accelerations jump": fa.plan(puma, POINTS, acceleration=3.0),
         "JerkMotion has .* its jerks jump": fa.plan(puma, POINTS, acceleration=3.0, jerk=20.0),
-        "PathMotion has .* its accelerations or jerks jump": fa.time_optimal(puma, POINTS, points=50),
+        "PathMotion has .* its accelerations or jerks jump": fa.time_optimal(puma, POINTS, points=20),
         "RecordedMotion has .* between samples": fa.plan(puma, fa.plan(puma, POINTS, acceleration=3.0).log),
         "HandLine has .* its jerks jump": fa.plan(
             puma, fa.trajectories.hand_line(puma, POINTS[0], [0.55, -0.1, 1.2], 0.1, profile="quintic")
@@ -269,14 +253,3 @@ def test_motions_without_four_derivatives_are_refused_with_the_remedy(puma: fa.A
 
     with pytest.raises(InputError, match=r"expected q, qd, qdd, qddd, qdddd of derivatives\(t\), got 3"):
         derivatives_of(Short(), 0.0)
-
-
-@pytest.mark.slow
-def test_pictures_and_pages(puma: fa.Arm, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    plan = fa.plan(puma, POINTS, snap=True, acceleration=4.0, step=0.01)
-    figure = plan.plot(tmp_path / "plan.png")
-    assert (tmp_path / "plan.png").stat().st_size > 10_000
-    assert np.array_equal(figure.axes[2].lines[1].get_ydata(), plan.qdd[:, 1])
-    plan.to_html(tmp_path / "plan.html")
-    assert "3 points, snap continuous" in (tmp_path / "plan.html").read_text(encoding="utf-8")

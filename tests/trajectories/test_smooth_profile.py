@@ -14,15 +14,14 @@ from forearm.errors import InputError
 from forearm.trajectories.smooth_speed import interior_point
 from forearm.trajectories.smooth_speed.band_solver import BandSolver
 from forearm.trajectories.smooth_speed.rest_grid import rest_grid
-from forearm.trajectories.smooth_speed.smooth_profile import SmoothProfile, smooth_profile
+from forearm.trajectories.smooth_speed.smooth_profile import SmoothProfile
 
 Array = NDArray[np.float64]
 HELD = 1e-3  # what a limit may be exceeded by between nodes
-CASES = {
-    "all limits reached": (1.3, 1.0, 2.0, 10.0),
-    "no full acceleration": (1.3, 0.3, 2.0, 10.0),
-    "no full velocity": (1.3, 5.0, 2.0, 10.0),
-    "jerk alone": (1.3, 5.0, 200.0, 10.0),
+CASES = {  # length, limits of velocity, acceleration and jerk, velocities at both ends
+    "all limits reached": (1.3, 1.0, 2.0, 10.0, 0.0, 0.0),
+    "jerk alone": (1.3, 5.0, 200.0, 10.0, 0.0, 0.0),
+    "between speeds": (0.6, 1.0, 2.0, 10.0, 0.3, 0.5),
 }
 
 
@@ -43,7 +42,7 @@ def check_continuous(profile: SmoothProfile) -> None:
         np.testing.assert_allclose(end[:-1], start[1:], rtol=1e-7, atol=1e-9 * np.abs(start).max())
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 24, 25, 49, 130])
+@pytest.mark.parametrize("n", [1, 2, 24, 25, 130])
 def test_band_solver_is_the_dense_one(n: int) -> None:
     rng = np.random.default_rng(n)
     factor = np.zeros((n, n + 2))
@@ -61,13 +60,29 @@ def test_band_solver_is_the_dense_one(n: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_a_straight_line_takes_seven_phases(case: str) -> None:
-    length, *limits = CASES[case]
+    length, velocity, acceleration, jerk, v0, v1 = CASES[case]
+    limits = velocity, acceleration, jerk
     path = straight(*limits)
-    profile = path.profile(np.linspace(0, length, 1001))
-    assert profile.duration == pytest.approx(seven_phases(length, *limits), rel=1e-4)
-    assert max(path.uses(profile)) < 1 + 1e-5
+    profile = path.profile(np.linspace(0, length, 401), boundary=((v0**2, 0.0), (v1**2, 0.0)))
+    assert profile.duration == pytest.approx(seven_phases(length, *limits, v0, v1), rel=4e-4)
+    assert max(path.uses(profile)) < 1 + HELD
     assert profile.gap < 1e-5
     check_continuous(profile)
+
+
+@pytest.mark.slow
+def test_one_joint_takes_seven_phases_by_any_parameter() -> None:
+    """What q'' and q''' contribute: a joint does not know by which parameter its path is described.
+
+    A path jerk that is constant in an interval is no constant jerk of the joint: an error of first order.
+    """
+    _, *limits, _, _ = CASES["all limits reached"]
+    path = warped(straight(*limits), 0.7)
+    s = nodes(3.0, 200)
+    profile = path.profile(s)
+    q = path.derivatives(s[[0, -1]])[0][:, 0]
+    assert profile.duration == pytest.approx(seven_phases(q[1] - q[0], *limits), rel=1e-3)
+    assert max(path.uses(profile)) < 1 + HELD
 
 
 def test_a_step_that_rounding_spoils_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,37 +97,11 @@ def test_a_step_that_rounding_spoils_is_the_last(monkeypatch: pytest.MonkeyPatch
             raise np.linalg.LinAlgError("Singular matrix")
         return made(*given)
 
-    length, *limits = CASES["all limits reached"]
+    length, *limits, _, _ = CASES["all limits reached"]
     monkeypatch.setattr(interior_point, "_matrix", seldom_singular)
     profile = straight(*limits).profile(np.linspace(0, length, 101))
     assert calls > 25
     assert profile.duration == pytest.approx(seven_phases(length, *limits), rel=1e-3)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("limits", "rel"), [((1.0, 2.0, 10.0), 5e-4), ((5.0, 200.0, 10.0), 3e-3)])
-def test_one_joint_takes_seven_phases_by_any_parameter(
-    limits: tuple[float, float, float], rel: float
-) -> None:
-    """What q'' and q''' contribute: a joint does not know by which parameter its path is described.
-
-    A path jerk that is constant in an interval is no constant jerk of the joint: an error of first order.
-    """
-    path = warped(straight(*limits), 0.7)
-    s = nodes(3.0, 400)
-    profile = path.profile(s)
-    q = path.derivatives(s[[0, -1]])[0][:, 0]
-    assert profile.duration == pytest.approx(seven_phases(q[1] - q[0], *limits), rel=rel)
-    assert max(path.uses(profile)) < 1 + HELD
-
-
-@pytest.mark.slow
-def test_a_straight_line_between_speeds_takes_seven_phases() -> None:
-    limits = (1.0, 2.0, 10.0)
-    path = straight(*limits)
-    profile = path.profile(np.linspace(0, 0.6, 301), boundary=((0.3**2, 0.0), (0.5**2, 0.0)))
-    assert profile.duration == pytest.approx(seven_phases(0.6, *limits, 0.3, 0.5), rel=1e-4)
-    assert max(path.uses(profile)) < 1 + HELD
 
 
 def test_without_jerk_it_is_bang_bang() -> None:
@@ -126,16 +115,16 @@ def test_without_jerk_it_is_bang_bang() -> None:
 @pytest.mark.slow
 def test_a_curved_path_holds_its_limits_between_nodes_and_is_near_that_of_a_finer_grid() -> None:
     path = generic(3, 1)
-    profile, finer = path.profile(nodes(1.0, 300)), path.profile(nodes(1.0, 1200))
-    assert max(path.uses(profile)) < 1 + HELD
-    assert max(path.uses(finer)) < 1 + 1e-4
-    assert 0.995 < finer.duration / profile.duration < 1 + 1e-6
+    profile, finer = path.profile(nodes(1.0, 120)), path.profile(nodes(1.0, 360))
+    assert max(path.uses(profile)) < 1 + 4 * HELD
+    assert max(path.uses(finer)) < 1 + HELD
+    assert 0.99 < finer.duration / profile.duration < 1 + 1e-6
     check_continuous(profile)
     h = 1e-4
-    t = np.linspace(2 * h, profile.duration - 2 * h, 3000)
+    t = np.linspace(2 * h, profile.duration - 2 * h, 1500)
     q = [path.joints(profile, t + k * h) for k in (-2, -1, 1, 2)]
     differences = (q[3] - 2 * q[2] + 2 * q[1] - q[0]) / (2 * h**3)
-    assert (np.abs(differences) < path.jerk * (1 + HELD)).all()
+    assert (np.abs(differences) < path.jerk * (1 + 3 * HELD)).all()
 
 
 @pytest.mark.slow
@@ -143,8 +132,8 @@ def test_the_parameter_of_a_curve_does_not_matter() -> None:
     path = generic(3, 2)
     other = warped(path, 0.6)
     end = 1.0 + 0.6 * np.sin(1.0)
-    durations = [path.profile(nodes(end, 400)).duration, other.profile(nodes(1.0, 400)).duration]
-    assert durations[1] == pytest.approx(durations[0], rel=5e-4)
+    durations = [path.profile(nodes(end, 150)).duration, other.profile(nodes(1.0, 150)).duration]
+    assert durations[1] == pytest.approx(durations[0], rel=3e-3)
 
 
 @pytest.mark.slow
@@ -181,81 +170,28 @@ def test_no_bump_of_the_speed_holds_the_limits() -> None:
 @pytest.mark.slow
 def test_stops_divide_a_path_into_its_parts() -> None:
     path = generic(3, 4)
-    base = np.linspace(0, 1, 201)
-    s = rest_grid(base, (0, 60, 150, 200))
-    stops = [int(np.searchsorted(s, base[k])) for k in (60, 150)]
+    base = np.linspace(0, 1, 121)
+    s = rest_grid(base, (0, 40, 90, 120))
+    stops = [int(np.searchsorted(s, base[k])) for k in (40, 90)]
     profile = path.profile(s, stops=stops)
     assert (profile.x[stops] == 0).all()
     parts = [path.profile(s[a : b + 1]) for a, b in pairwise([0, *stops, len(s) - 1])]
-    assert profile.duration == pytest.approx(sum(part.duration for part in parts), rel=3e-5)
-    assert max(path.uses(profile)) < 1 + HELD
+    assert profile.duration == pytest.approx(sum(part.duration for part in parts), rel=1e-4)
+    assert max(path.uses(profile)) < 1 + 3 * HELD
 
 
 @pytest.mark.slow
 def test_a_part_of_the_fastest_motion_is_the_fastest_between_its_ends() -> None:
     path = generic(3, 5)
-    s = np.linspace(0, 1, 301)
+    s = np.linspace(0, 1, 151)
     whole = path.profile(s)
-    a, b = 40, 260
+    a, b = 20, 130
     ends = tuple((float(whole.x[k]), float(whole.u[k])) for k in (a, b))
     part = path.profile(s[a : b + 1], boundary=ends)
-    assert part.duration == pytest.approx(whole.times[b] - whole.times[a], rel=1e-4)
-    np.testing.assert_allclose(part.x, whole.x[a : b + 1], rtol=2e-2)
+    assert part.duration == pytest.approx(whole.times[b] - whole.times[a], rel=1e-3)
+    np.testing.assert_allclose(part.x, whole.x[a : b + 1], rtol=4e-2)
     np.testing.assert_allclose(part.x[[0, -1]], whole.x[[a, b]], rtol=1e-9)
     np.testing.assert_allclose(part.u[[0, -1]], whole.u[[a, b]], rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.slow
-def test_slow_ends_come_near_to_rest() -> None:
-    """A speed of a thousandth at both ends: other elements, the same motion but for a little."""
-    path = generic(2, 6)
-    s = nodes(1.0, 200)
-    still, slow = path.profile(s), path.profile(s, boundary=((1e-9, 0.0), (1e-9, 0.0)))
-    assert slow.duration == pytest.approx(still.duration, rel=2e-3)
-    assert slow.duration < still.duration
-
-
-@pytest.mark.slow
-def test_path_jerk_is_limited() -> None:
-    path = generic(3, 7)
-    profile = path.profile(nodes(1.0, 200), jerk=np.full(3, np.inf), path_jerk=4.0)
-    c3, c4 = profile.coefficients[:, 3], profile.coefficients[:, 4] * np.diff(profile.times)
-    largest = np.maximum(np.abs(6 * c3), np.abs(6 * c3 + 24 * c4)).max()
-    assert 4.0 * 0.999 < largest < 4.0 * (1 + HELD)
-
-
-@pytest.mark.slow
-def test_limits_that_are_not_linear_are_asked_again() -> None:
-    """Torque with viscous friction, which goes by the root of x."""
-    path = generic(2, 8)
-    s = np.linspace(0, 1, 401)
-    ends = [np.stack([d[:-1], d[1:]], axis=1) for d in path.derivatives(s)[1:]]
-    viscous, torque = np.array([1.5, 0.8]), np.array([3.5, 4.5])
-    asked = []
-
-    def rows(x: Array, u: Array) -> tuple[Array, Array, Array]:
-        at = np.stack([x[:-1], x[1:]], axis=1)[..., None]
-        v = np.sqrt(np.maximum(at, 1e-9))
-        slope = viscous * ends[0] / (2 * v)
-        rest = viscous * ends[0] * v - slope * at
-        gx = ends[1] + slope
-        asked.append(u.shape)
-        return (
-            np.concatenate([ends[0], -ends[0]], axis=2),
-            np.concatenate([gx, -gx], axis=2),
-            np.concatenate([torque - rest, torque + rest], axis=2),
-        )
-
-    told: list[tuple[float, float, str]] = []
-    profile = path.profile(s, rows=rows, report=lambda done, total, what: told.append((done, total, what)))
-    t = np.linspace(0, profile.duration, 8000)
-    place, v, a, _ = (x[:, None] for x in profile.at(t))
-    _, q1, q2, _ = path.derivatives(place[:, 0])
-    used = np.abs(q1 * a + q2 * v**2 + viscous * q1 * v) / torque
-    assert 0.99 < used.max() < 1 + HELD
-    assert len(asked) == profile.iterations + 1 == len(told) + 1
-    assert asked[0] == (400, 2)
-    assert told[-1] == (profile.iterations, 12, f"{profile.duration:.6g} s")
 
 
 def test_rest_grid_keeps_rests_and_is_finer_there() -> None:
@@ -280,24 +216,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"boundary": ((0.0, 0.0), (2.0, 0.0))},
         r"x is 2 at node 20, expected at most top, 1",
     ),
-    "negative from rest": ({"boundary": ((0.0, -1.0), (0.0, 0.0))}, "from rest u must be at least 0"),
-    "brakes to less than rest": (
-        {"boundary": ((1e-3, -1.0), (0.0, 0.0))},
-        "the given acceleration at node 0 leads to a negative speed",
-    ),
     "stops too near": ({"stops": (2,)}, "at least 3 intervals between nodes of given speed, got 2 between"),
-    "stop outside": ({"stops": (20,)}, "stops: expected a whole number from 1 to 19, got 20"),
-    "jerk": ({"jerk": np.array([0.0])}, "jerk: limits must be positive"),
-    "jerk of two joints": ({"jerk": np.ones(2)}, r"jerk: expected shape \(20, 2, 1\), got \(2,\)"),
-    "start": ({"start": np.zeros(21)}, "start: expected squares of speeds, at least 0 and not all 0"),
-    "rows of another shape": (
-        {"rows": lambda x, u: (x, x, x)},
-        r"rows: expected gu, gx and h of shape \(20, 2, R\), got",
-    ),
-    "rows that are no numbers": (
-        {"rows": lambda x, u: (u[..., None], u[..., None], np.full((20, 2, 1), np.nan))},
-        "rows: expected numbers, with h = inf where unlimited",
-    ),
     "static": (
         {"rows": lambda x, u: (np.ones((20, 2, 1)), np.zeros((20, 2, 1)), np.full((20, 2, 1), -0.5))},
         "no speed profile satisfies all limits; a limit given by rows",
@@ -311,29 +230,3 @@ def test_what_cannot_be_is_refused(case: str) -> None:
     path: WavyPath = straight(1.0, 2.0, 10.0)
     with pytest.raises(InputError, match=message):
         path.profile(np.linspace(0, 0.2, 21), **changes)
-
-
-def test_accelerations_that_jump_are_refused_but_at_stops() -> None:
-    path = straight(1.0, 2.0, 10.0)
-    bent = np.zeros((20, 2, 1))
-    bent[10:] = 0.5
-    ends = (np.ones((20, 2, 1)), bent, np.zeros((20, 2, 1)))
-    s = np.linspace(0, 0.2, 21)
-    given: dict[str, Any] = {
-        "path_jerk": np.inf,
-        "top": np.ones(21),
-        "rows": lambda x, u: (ends[0], bent, 2 * ends[0]),
-        "start": np.ones(21),
-    }
-    with pytest.raises(InputError, match=r"q'' of joint 1 jumps by 0.5 at s = 0.1, .* or stop there"):
-        smooth_profile(s, *ends, jerk=path.jerk, **given)
-    assert smooth_profile(s, *ends, jerk=path.jerk, stops=(10,), **given).x[10] == 0
-    assert smooth_profile(s, *ends, jerk=np.full(1, np.inf), **given).x[10] > 0
-
-
-def test_nodes_must_increase() -> None:
-    flat = np.zeros((3, 2, 1))
-    with pytest.raises(InputError, match="smooth_profile, s: expected at least 4 increasing numbers"):
-        smooth_profile(
-            [0, 1, 1, 2], flat, flat, flat, np.ones(1), 1.0, np.ones(4), lambda x, u: (x, x, x), np.ones(4)
-        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -58,71 +59,50 @@ def test_other_endings_and_too_many_rows_are_refused(motion: Switching, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def spoilt(document: dict[str, Any], name: str) -> dict[str, Any]:
-    return {
-        "phase": document | {"phases": [[[1.0, 2.0, 3.0]] * 3] * 4},
-        "point": document
-        | {"points": [[x + 1e-6 for x in row] for row in document["points"]]}
-        | {"points": [[9.0] * 3] * 5},
-        "shape": document | {"points": document["points"][:-1]},
-        "ragged": document | {"velocities": [[0.0], [0.0, 1.0]]},
-        "format": document | {"format": "forearm-switching/9"},
-        "negative": document | {"phases": [[[-1.0, 0.0, 0.0]] * 3] * 4},
-        "text": document | {"points": "none"},
-        "key": document | {"point": 1},
-        "empty": {
-            "format": document["format"],
-            "points": [],
-            "velocities": [],
-            "phases": [],
-            "accelerations": [],
-        },
-        "missing": {"format": document["format"]},
-    }[name]
+SPOILT: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] = {
+    "phases": (
+        lambda d: {"phases": [[[1.0, 2.0, 3.0]] * 3] * 4},
+        r"segment 1: its phases miss the next point",
+    ),
+    "shape": (lambda d: {"points": d["points"][:-1]}, r"points: expected 5 x 3 numbers"),
+    "ragged": (lambda d: {"velocities": [[0.0], [0.0, 1.0]]}, r"velocities: expected 5 x 3 numbers"),
+    "format": (lambda d: {"format": "forearm-switching/9"}, r"format: expected one of forearm-switching/1"),
+    "negative": (
+        lambda d: {"phases": [[[-1.0, 0.0, 0.0]] * 3] * 4},
+        r"phases\[1\]\[1\]\[1\]: must be at least 0",
+    ),
+    "text": (lambda d: {"points": "none"}, r"points: expected a list of values"),
+    "key": (lambda d: {"point": 1}, r"unknown key 'point'; did you mean 'points'"),
+    "empty": (lambda d: {key: [] for key in FIELDS}, r"points: expected 1 x 0 numbers"),
+}
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("phase", r"segment 1: its phases miss the next point"),
-        ("point", r"segment 1: its phases miss the next point"),
-        ("shape", r"points: expected 5 x 3 numbers"),
-        ("ragged", r"velocities: expected 5 x 3 numbers"),
-        ("format", r"format: expected one of forearm-switching/1"),
-        ("negative", r"phases\[1\]\[1\]\[1\]: must be at least 0"),
-        ("text", r"points: expected a list of values"),
-        ("key", r"unknown key 'point'; did you mean 'points'"),
-        ("empty", r"points: expected 1 x 0 numbers"),
-        ("missing", r"missing key 'points'"),
-    ],
-)
-def test_damaged_files_are_refused_with_the_place(
-    motion: Switching, tmp_path: Path, name: str, message: str
-) -> None:
-    path = tmp_path / "motion.json"
+@pytest.mark.parametrize("name", SPOILT)
+def test_damaged_files_are_refused_with_the_place(motion: Switching, tmp_path: Path, name: str) -> None:
+    path, (change, message) = tmp_path / "motion.json", SPOILT[name]
     motion.save(path)
-    path.write_text(json.dumps(spoilt(json.loads(path.read_text(encoding="utf-8")), name)), encoding="utf-8")
+    document = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(document | change(document)), encoding="utf-8")
     with pytest.raises(ForearmError, match=rf"motion\.json.*{message}"):
         load_switching(path)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "[]", "NaN", '{"format": NaN}'])
+@pytest.mark.parametrize("text", ["", "[" * 100_000, "[]", '{"format": NaN}'])
 def test_what_is_no_such_file_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "motion.json").write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=r"motion\.json"):
         load_switching(tmp_path / "motion.json")
 
 
-@pytest.mark.parametrize("more", [{}, {"t": [0.0, 1.0], "q": [[0.0] * 3] * 2}])
-@pytest.mark.parametrize("name", ["forearm-spline/1", "bang-bang", 3, None])
-def test_a_format_that_is_none_of_ours_is_refused_by_name(
-    name: object, more: dict[str, Any], tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("name", ["forearm-spline/1", 3, None])
+def test_a_format_that_is_none_of_ours_is_refused_by_name(name: object, tmp_path: Path) -> None:
     file = tmp_path / "motion.json"
-    file.write_text(json.dumps({"format": name} | more), encoding="utf-8")
     said = r"motion\.json, format: expected one of forearm-hand-line, .*, forearm-switching, got {}\. A table"
-    with pytest.raises(InputError, match=said.format(re.escape(repr(name)))):
-        load_motion(random_arm(4, 3), file)
+    more: dict[str, Any]
+    for more in ({}, {"t": [0.0, 1.0], "q": [[0.0] * 3] * 2}):
+        file.write_text(json.dumps({"format": name} | more), encoding="utf-8")
+        with pytest.raises(InputError, match=said.format(re.escape(repr(name)))):
+            load_motion(random_arm(4, 3), file)
 
 
 def test_a_table_needs_no_format(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import jsonschema
@@ -64,17 +63,6 @@ def test_a_file_asks_for_what_the_function_is_given() -> None:
     # the limit itself: 1 rad/s at the start, a third of 1.5 more at s = 0.5, and so on
     s, _, _ = made.timing.motion.along(made.t)
     assert (np.abs(made.qd[:, 0]) <= (1.0 + np.minimum(s, 1.5) / 1.5) * 1.001).all()
-
-
-@pytest.mark.slow
-def test_an_envelope_is_kept() -> None:
-    text = TEXT.replace("continuity = 4", "tolerance = 0.01")
-    made = fa.plan(fa.load("ascher2"), read(text))
-    u = np.linspace(0.0, 1.0, 900)[:, None]
-    ends = np.concatenate([a + u * (b - a) for a, b in pairwise(POINTS)])
-    apart = np.linalg.norm(made.q[:, None] - ends[None], axis=2).min(axis=1)
-    assert apart.max() <= 0.0101
-    assert "stays within 0.01 rad (m) of the straight lines" in made.notes[0]
 
 
 def test_the_schema_takes_what_is_read() -> None:

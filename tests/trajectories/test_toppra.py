@@ -36,23 +36,3 @@ def test_durations_are_those_of_toppra() -> None:
     assert (limit < FROM_LIMIT).all()
     assert len(apart) == 8
     assert any(case["acceleration"] for case in RECORDED["cases"])
-
-
-@pytest.mark.slow
-def test_torques_hold_between_nodes_where_collocation_exceeds_them() -> None:
-    """toppra's default enforces limits at nodes alone; both of its schemes tend to the same duration."""
-    grids = {(row["scheme"], row["intervals"]): row for row in RECORDED["grids"]}
-    finest = max(count for _, count in grids)
-    ends = [grids[scheme, finest]["duration"] for scheme in ("collocation", "interpolation")]
-    assert ends[0] == pytest.approx(ends[1], rel=1e-5)
-    assert grids["collocation", 1000]["excess"] > 0.1
-    from forearm.benchmarks.time_optimal import waypoints
-
-    arm = fa.load("panda")
-    effort = np.array([joint.max_effort for joint in arm.joints])
-    for count in (250, 1000):
-        plan = fa.time_optimal(arm, waypoints(arm), points=count)
-        t = np.linspace(0.0, plan.duration, 10 * count + 1)
-        torque = fa.compile(arm).inverse_dynamics(*plan.motion.at(t))
-        assert (np.abs(torque) / effort).max() < 1.0
-        assert plan.duration == pytest.approx(ends[1], rel=AGREEMENT)

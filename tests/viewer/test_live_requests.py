@@ -71,14 +71,10 @@ def test_joints_come_back(studio: LiveStudio) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        [], None, 5, {}, {"arm": 0}, {"arm": 0, "q": [1, 2]}, {"arm": 0, "q": [1, 2, 3, 4]},
-        {"arm": 2, "q": [1, 2, 3]}, {"arm": -1, "q": [1, 2, 3, 4]}, {"arm": True, "q": [1, 2, 3, 4]},
-        {"arm": "0", "q": [1, 2, 3]}, {"arm": 0, "q": [1, 2, None]}, {"arm": 0, "q": [1, 2, True]},
-        {"arm": 0, "q": [1, 2, "3"]}, {"arm": 0, "q": [1, 2, [3]]}, {"arm": 0, "q": "123"},
-        {"arm": 0, "q": [1, 2, 1e31]}, {"arm": 0, "q": [1, 2, 10**400]},
-        b'{"arm": 0, "q": [1, 2, NaN]}', b'{"arm": 0, "q": [1, 2, -Infinity]}',
-        b'{"arm": 0, "q": [1, 2, 1e999]}',
-        b"", b"{", b"\xff\xfe{", b"[" * 60_000, b'{"arm": 0, "q": [1, 2, ' + b"9" * 60_000 + b"]}",
+        [], None, {"arm": 0}, {"arm": 0, "q": [1, 2]}, {"arm": 2, "q": [1, 2, 3]}, {"arm": -1, "q": [1, 2, 3, 4]},
+        {"arm": True, "q": [1, 2, 3, 4]}, {"arm": "0", "q": [1, 2, 3]}, {"arm": 0, "q": [1, 2, True]},
+        {"arm": 0, "q": [1, 2, "3"]}, {"arm": 0, "q": "123"}, {"arm": 0, "q": [1, 2, 10**400]},
+        b'{"arm": 0, "q": [1, 2, NaN]}', b'{"arm": 0, "q": [1, 2, 1e999]}', b"\xff\xfe{", b"[" * 60_000,
     ],
 )  # fmt: skip
 def test_joints_that_are_none_are_refused(shared: LiveStudio, content: object) -> None:
@@ -106,8 +102,8 @@ def test_content_is_of_one_kind_and_of_bounded_size(shared: LiveStudio) -> None:
 
 @pytest.mark.parametrize(
     "host",
-    ["attacker.example", "127.0.0.1.attacker.example", "localhost.attacker.example", "192.168.0.1", "[::2]",
-     "127.0.0.2", "0.0.0.0", "", "localhost:", "localhost:99999999", "user@localhost", "localhost/", "[::1"],
+    ["attacker.example", "localhost.attacker.example", "192.168.0.1", "[::2]", "0.0.0.0", "", "localhost:",
+     "localhost:99999999", "user@localhost", "[::1"],
 )  # fmt: skip
 def test_another_name_is_refused(shared: LiveStudio, host: str) -> None:
     """DNS rebinding: a stranger's name that leads to this machine."""
@@ -134,13 +130,11 @@ def test_a_request_has_one_host(shared: LiveStudio) -> None:
 @pytest.mark.parametrize(
     "headers",
     [
+        {},  # of nobody
         {"Origin": "http://attacker.example"},
-        {"Origin": "null"},
         {"Origin": "https://localhost:5000"},
-        {"Origin": "http://localhost:5001"},
         {"Origin": "http://127.0.0.1:5000"},
         {"Sec_Fetch_Site": "cross-site"},
-        {"Sec_Fetch_Site": "same-site"},
         {"Sec_Fetch_Site": "none"},
         {"Origin": "http://localhost:5000", "Sec_Fetch_Site": "cross-site"},
         {"Origin": "http://attacker.example", "Sec_Fetch_Site": "same-origin"},
@@ -150,13 +144,7 @@ def test_other_pages_neither_listen_nor_set_joints(shared: LiveStudio, headers: 
     body = json.dumps(JOINTS).encode()
     asked = {"Host": "localhost:5000", "Content_Type": "application/json"} | headers
     assert ask(shared, "POST", "/joints", body, **asked)[0] == 403
-    assert ask(shared, "GET", "/events", None, **asked)[0] == 403
-    assert shared.joints() is None
-
-
-def test_joints_of_nobody_are_refused(shared: LiveStudio) -> None:
-    body = json.dumps(JOINTS).encode()
-    assert ask(shared, "POST", "/joints", body, Content_Type="application/json")[0] == 403
+    assert not headers or ask(shared, "GET", "/events", None, **asked)[0] == 403
     assert shared.joints() is None
 
 
@@ -217,25 +205,18 @@ def test_who_listens_everywhere_is_reached_by_any_address_but_not_by_any_name() 
     ("data", "status"),
     [
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400),  # a browser that was told https
-        (b"\0" * 50 + b"\r\n\r\n", 400),
         (b"GET /\r\n\r\n", 400),
         (b"GET / HTTP/0.9\r\n\r\n", 400),
-        (b"GET / HTTP/2.0\r\n\r\n", 400),
         (b"get / HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
         (b"GET http://localhost/ HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
         (b"GET /\xff HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
-        (b"GET /?" + b"a=1&" * 20 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
         (b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 200 + b"Host: localhost\r\n\r\n", 400),
-        (b"GET /" + b"a" * 2 * MOST_HEAD, 431),
         (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 2 * MOST_HEAD, 431),
         (b"GET //localhost/ HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
         (b"GET /../page HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
-        (b"GET /events/ HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
         (b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n", 405),
-        (b"HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n", 405),
         (b"OPTIONS /joints HTTP/1.1\r\nHost: localhost\r\nOrigin: http://attacker.example\r\n\r\n", 405),
         (b"GET /joints HTTP/1.1\r\nHost: localhost\r\n\r\n", 405),
-        (b"CONNECT / HTTP/1.1\r\nHost: localhost\r\n\r\n", 405),
     ],
 )
 def test_what_is_no_request_gets_a_short_answer(
@@ -304,11 +285,8 @@ def test_an_error_inside_ends_one_connection_in_silence(
     ("arguments", "why"),
     [
         ({"port": -1}, r"studio, port: expected a whole number from 0 to 65535, got -1\."),
-        ({"port": "80"}, r"studio, port: expected a whole number from 0 to 65535, got '80'\."),
         ({"host": ""}, r"studio, host: expected an address or a name, got ''\."),
-        ({"host": 5}, r"studio, host: expected an address or a name, got 5\."),
         ({"host": "192.0.2.1"}, r"studio: cannot listen on '192\.0\.2\.1', port 0: .*\. Choose another"),
-        ({"host": "a b"}, r"studio: cannot listen on 'a b', port 0: .*\."),
     ],
 )
 def test_where_nobody_can_listen(arguments: dict[str, object], why: str) -> None:

@@ -36,7 +36,7 @@ from forearm.symbols import evaluate
 
 # The pose of the hand that a solution has; iterations stop below 1e-9.
 POSE, SOLVED = 1e-10, 1e-9
-STEPS = 12
+STEPS = 6
 SMALL = random_arm(6, 3, prismatic=False, drives=False)
 GEARED = fa.load(Path(__file__).parents[1] / "data" / "geared.toml")
 
@@ -179,9 +179,7 @@ def test_laws_of_the_hand(language: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "laws", [["pid_gravity", "computed_torque"], *long([list(LAWS)])], ids=["two", "all"]
-)
+@pytest.mark.parametrize("laws", [["pid_gravity"], *long([list(LAWS)])], ids=["one", "all"])
 @EVERY_OTHER
 def test_controllers(language: str, laws: list[str], tmp_path: Path) -> None:
     """Sample by sample what the controller of the same name gives; those with a state go on from it."""

@@ -13,7 +13,7 @@ from arms import random_arm
 from counting.counted import values
 
 import forearm as fa
-from forearm.counting.cost import FARTHEST, general, general_matrices, per_joint
+from forearm.counting.cost import FARTHEST, curves, general, general_matrices, per_joint
 from forearm.counting.counts import METHODS, Convention, conventional, count, full_cross, run
 from forearm.counting.models import GenericChain, chain
 from forearm.counting.polynomial import Polynomial, fit
@@ -236,6 +236,18 @@ def test_by_quantity_splits_the_whole_without_rest() -> None:
 def test_bias_drops_what_multiplies_accelerations() -> None:
     by = [count(chain(n), "gibbs-appell", convention=Convention(no_acceleration=True)) for n in (5, 6)]
     assert by[1] - by[0] == Counts(96, 83, trig=2)  # Mata Table 3: 96n, 83n
+
+
+@pytest.mark.long
+@pytest.mark.slow
+def test_curves_are_exact_and_end_where_they_must() -> None:
+    drawn = {
+        name: curve for name, curve in curves(general).items() if name in ("newton-euler", "lagrange-stored")
+    }
+    assert drawn["newton-euler"][0][-1] == 100
+    assert drawn["lagrange-stored"][0][-1] == 30
+    exact = count(chain(100), "newton-euler")
+    assert drawn["newton-euler"][1][-1] == exact.mul + exact.add
 
 
 NO_MEANING = {

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from forearm.cli import reproduce as command
+from forearm.cli.main import main
 from forearm.reproduce import DOCUMENTS, catalogue, reproduce
 from forearm.reproduce.catalogue import judge, pictures
 
@@ -70,3 +71,11 @@ def test_all_numbered_figures_are_listed() -> None:
                 named |= set(range(int(first), int(end or first) + 1))
         assert named == set(range(1, count + 1)), document
     assert set(DOCUMENTS) >= set(LISTED)
+
+
+@pytest.mark.slow
+def test_the_command_says_what_is_not_drawn(capsys: pytest.CaptureFixture[str], tmp_path: object) -> None:
+    assert main(["reproduce", "silver", "--figures", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    assert "no figure of silver is drawn" in text
+    assert "not drawn: Silver, Fig. 3.1" in text

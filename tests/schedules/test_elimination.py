@@ -111,7 +111,7 @@ def numbers(chain: SubtaskChain, states: list[State]) -> tuple[list[Array], dict
 def test_left_out_subtasks_make_nothing_new_and_the_others_do(arm: Arm) -> None:
     """By numbers alone: over random states what they make is constant, or known already up to a sign."""
     chain = chain_of(arm)
-    known, made = numbers(chain, [state_of(arm, seed) for seed in range(3)])
+    known, made = numbers(chain, [state_of(arm, seed) for seed in range(2)])
     empty = remaining(chain).left_out()
     for place in plain_order(chain):
         scale = [max(1.0, float(np.abs(v).max())) for v in made[place]]

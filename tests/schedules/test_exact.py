@@ -47,7 +47,7 @@ def test_search_lies_between_the_shortest_and_the_first_list(
 
 
 def test_search_gives_the_same_from_run_to_run() -> None:
-    graph = random_graph(4, 30, 0.1, (1.0, 3.0))
+    graph = random_graph(4, 16, 0.1, (1.0, 3.0))
     first, second = (schedule_by_search(graph, 3, 2.0) for _ in range(2))
     assert (first.start, first.processor) == (second.start, second.processor)
 
@@ -93,12 +93,12 @@ def test_where_the_solver_has_no_model_the_answer_is_the_searchs(monkeypatch: py
     """Thirds are no thousandths, waits are not in it, and there may be too many tasks."""
     monkeypatch.setattr(exact, "has_solver", lambda: True)
     monkeypatch.setattr(exact, "_solved", lambda *_: pytest.fail("the solver was asked"))
-    graph = random_graph(6, 16, 0.1, (1.0, 3.0))
+    graph = random_graph(6, 9, 0.1, (1.0, 3.0))
     for communication, synchronisation in ((1.0 / 3.0, 0.0), (1e-7, 0.0), (4.0, 1.0), (1e13, 0.0)):
         searched = schedule_by_search(graph, 3, communication, synchronisation)
         made = schedule_exact(graph, 3, communication, synchronisation)
         assert (made.start, made.bound) == (searched.start, searched.bound)
-    monkeypatch.setattr(exact, "MOST_TASKS", 10)
+    monkeypatch.setattr(exact, "MOST_TASKS", 5)
     assert schedule_exact(graph, 3, 4.0).start == schedule_by_search(graph, 3, 4.0).start
     for effort in (0.0, float("nan")):
         with pytest.raises(ForearmError, match="effort"):

@@ -75,7 +75,7 @@ def expected(arm: Arm, function: str, given: list[np.ndarray]) -> dict[str, np.n
 
 @pytest.mark.slow
 @pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.sweep(first=3)
+@pytest.mark.sweep(first=2)
 def test_results_have_the_bits_of_the_kernel(function: str) -> None:
     arm = arm_of("puma560")
     given = states(arm, function)

@@ -78,7 +78,7 @@ def test_shaken_schedules_that_lose_a_wait_are_found() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("processors", "synchronisation"), [(2, 2.0), (5, 0.0)])
 def test_waits_are_counted_as_threads_wait(processors: int, synchronisation: float) -> None:
-    division = grouped(operations(traced_function(random_arm(4, n=3), "inverse_dynamics")), 4.0)
+    division = grouped(operations(traced_function(random_arm(4, n=3), "inverse_dynamics")), 12.0)
     schedule = schedule_by_search(division.graph, processors, 1.0, synchronisation)
     assert schedule.waits == planned_threads(division, schedule).waits > 0
 

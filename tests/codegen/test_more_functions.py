@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import random_arm
-from codegen.batch_running import EVERY_LANGUAGE, EVERY_OTHER, MORE, Job, checked, needs, run_jobs, write_all
+from codegen.batch_running import EVERY_LANGUAGE, EVERY_OTHER, MORE, Job, checked, run_jobs, write_all
 from codegen.programs import loops
-from codegen.running import runner
+from codegen.running import needs, runner
 from codegen.test_functions import ARMS, LOADED
 from codegen.test_parameters import other_values, with_values
 from codegen.test_simulation_step import ARMS as STEPPED

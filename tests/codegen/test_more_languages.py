@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from codegen.batch_running import EVERY_OTHER, MORE, checked, needs, rust_without_std, write_all
+from codegen.batch_running import EVERY_OTHER, MORE, checked, rust_without_std, write_all
 from codegen.programs import CASES, parameters
-from codegen.running import Case, by_hand, random_state
+from codegen.running import Case, by_hand, needs, random_state
 from codegen.structured_text import units
 from codegen.structured_text_grammar import NotStructuredText
 from codegen.test_languages import ROUGH

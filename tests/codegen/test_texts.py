@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from codegen.batch_running import EVERY_LANGUAGE, checked, needs, write_all
+from codegen.batch_running import EVERY_LANGUAGE, checked, write_all
 from codegen.programs import awkward_names, parameters
-from codegen.running import COMPILERS, EVERY, LANGUAGES, Case, by_hand, imported, write
+from codegen.running import COMPILERS, EVERY, LANGUAGES, Case, by_hand, imported, needs, write
 from codegen.structured_text import units
 
 from forearm.codegen.program import Op, Ref

@@ -160,7 +160,8 @@ def test_what_cannot_be_scheduled_is_said() -> None:
         (lambda: Costs(trig=-1.0), "costs, trig: must be at least 0 and at most"),
         (lambda: traced_function(fixed, "inverse_dynamics"), "no movable joint"),
     ]
-    for size in (0.0, float("nan"), float("inf"), True, "4"):
+    sizes: tuple[Any, ...] = (0.0, float("nan"), float("inf"), True, "4")
+    for size in sizes:
         ask: Any = partial(grouped, made, size)
         refusals.append((ask, "size: expected a number above 0, the largest cost of a task"))
     for refused, said in refusals:

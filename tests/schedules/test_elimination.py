@@ -80,9 +80,9 @@ def test_wrong_orders_states_and_numbers_of_links_are_refused() -> None:
         (([1.0],) * 3, None, "shape"),
         ((np.ones((2, 3)),) * 3, None, "one state"),
     ]
-    for given, order, said in refused:
+    for (q, qd, qdd), order, said in refused:
         with pytest.raises(fa.InputError, match=said):
-            run_tasks(work, *given, order=order and list(order))
+            run_tasks(work, q, qd, qdd, order and list(order))
     assert np.isnan(run_tasks(work, [np.nan, 0.0, 0.0], ones, ones)).all()
     for links in (0, 201, 2.0, True, "6"):
         with pytest.raises(fa.InputError, match="from 1 to 200"):

@@ -256,7 +256,8 @@ def test_what_cannot_be_run_is_said() -> None:
         (lambda: planned_threads(division, broken), "threads: invalid schedule"),
         (lambda: compiled_threads(wide), "threads: expected at most 64"),
     ]
-    for patience in (0, 1.5, True, "9", 2**63):
+    looks: tuple[Any, ...] = (0, 1.5, True, "9", 2**63)
+    for patience in looks:
         ask: Any = partial(made, q, q, q, patience=patience)
         refusals.append((ask, "patience: expected a whole number from 1 to"))
     for refused, said in refusals:

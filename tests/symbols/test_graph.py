@@ -8,6 +8,7 @@ import itertools
 import math
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -166,15 +167,15 @@ def test_what_cannot_be_is_refused(graph: Graph) -> None:
     ]
     for value in (math.nan, math.inf, -math.inf):
         refused += [
-            (constant, lambda value=value: graph.constant(value)),
-            (constant, lambda value=value: (2.0 * x) * value),
-            (constant, lambda value=value: value - x),
-            (constant, lambda value=value: value / x),
+            (constant, partial(graph.constant, value)),
+            (constant, partial(operator.mul, 2.0 * x, value)),
+            (constant, partial(operator.sub, value, x)),
+            (constant, partial(operator.truediv, value, x)),
         ]
     for operation in (operator.add, operator.sub, operator.mul, operator.truediv):
-        refused.append(("expected expressions of one graph", lambda f=operation: f(x, other)))
+        refused.append(("expected expressions of one graph", partial(operation, x, other)))
     for make in (graph.input, graph.parameter):
-        refused.append(("there is already an input or parameter 'x' in this graph", lambda f=make: f("x")))
+        refused.append(("there is already an input or parameter 'x' in this graph", partial(make, "x")))
     for text, ask in refused:
         with pytest.raises(InputError, match=text):
             ask()

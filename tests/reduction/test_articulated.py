@@ -121,12 +121,11 @@ def test_rotors_and_torques_each_matter() -> None:
 def test_symbols_give_the_same() -> None:
     """The same functions over expressions, as kernels trace them."""
     arm, graph = ARMS["frames tree, 4"], Graph()
-    state: Any = [x.tolist() for x in random_state(arm, 6)]
-    symbols: Any = [[graph.input(f"{name}{k}") for k in range(arm.n)] for name in State._fields]
+    state = [x.tolist() for x in random_state(arm, 6)]
+    symbols = [[graph.input(f"{name}{k}") for k in range(arm.n)] for name in State._fields]
     values = {
         f"{name}{k}": x for name, row in zip(State._fields, state, strict=True) for k, x in enumerate(row)
     }
     chain, rotor = planned(chain_of(model_of(arm))), rotor_inertia(arm).tolist()
-    symbolic: Any = articulated.forward(chain, *symbols, rotor=rotor)
-    found = np.array(evaluate(graph, symbolic, values), dtype=float)
-    assert_close(found, articulated.forward(chain, *state, rotor=rotor), 1e-11)
+    symbolic, numeric = (articulated.forward(chain, q, qd, tau, rotor) for q, qd, tau in (symbols, state))
+    assert_close(evaluate(graph, symbolic, values), numeric, 1e-11)

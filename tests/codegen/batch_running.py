@@ -1,4 +1,4 @@
-"""Generated programs in Rust, CUDA C, MATLAB and Structured Text: many written, compiled and called at once.
+"""Generated programs in every language: many written, compiled and called at once.
 
 CUDA C is compiled as C++ with its own words defined away, and called through its kernel, row by row;
 MATLAB runs in Octave; Structured Text in the interpreter of `structured_text`.
@@ -14,16 +14,26 @@ from typing import Any
 
 import numpy as np
 import pytest
-from codegen.running import STRICT, Floats, State, caller
+from codegen.running import (
+    LANGUAGES,
+    STRICT,
+    Floats,
+    State,
+    caller,
+    compiled,
+    fortran_symbol,
+    needs,
+    runner,
+    shim,
+)
 from codegen.structured_text import units
-from tools import starts
 
 from forearm.codegen.languages import cuda, describing, matlab, rust, st
 from forearm.codegen.languages.language import Language
 from forearm.codegen.program import Argument, Program
 
 MORE: dict[str, Language] = {m.LANGUAGE.name: m.LANGUAGE for m in (rust, cuda, matlab, st)}
-TOOLS = {"rust": "rustc", "cuda": "g++", "matlab": "octave"}
+ALL = LANGUAGES | MORE
 RUSTC = ["rustc", "--edition", "2021", "-D", "warnings"]
 FEATURES = ["--check-cfg", 'cfg(feature, values("libm"))']
 # What CUDA C has beside C++; blocks of three threads.
@@ -37,7 +47,10 @@ static Index blockIdx, blockDim = {3}, threadIdx;
 """
 # The functions that generated code asks of the crate libm, from the library of C.
 LIBM = ("sin", "cos", "sqrt", "fabs", "exp", "atan2", "rint")
+EVERY_LANGUAGE = pytest.mark.parametrize("language", ALL)
 EVERY_OTHER = pytest.mark.parametrize("language", MORE)
+# No double where there should be none.
+ONLY_FLOATS = ("-Wdouble-promotion", "-Wfloat-conversion", "-Wunsuffixed-float-constants")
 
 
 @dataclass
@@ -52,16 +65,9 @@ class Job:
 Results = list[list[dict[str, Floats]]]
 
 
-def needs(language: str) -> None:
-    """Skip where there is no tool for the language."""
-    tool = TOOLS.get(language)
-    if tool is not None and not starts(tool):
-        pytest.skip(f"{tool} is not installed")
-
-
 def write_all(language: str, program: Program, folder: Path) -> str:
     """The program as files in a folder; the text of all of them."""
-    wanted = MORE[language]
+    wanted = ALL[language]
     text, header = wanted.write(program)
     files = {f"{program.name}.{wanted.ending}": text, **wanted.others(program)}
     files |= {f"{program.name}.{wanted.header_ending}": header} if header else {}
@@ -73,15 +79,64 @@ def write_all(language: str, program: Program, folder: Path) -> str:
 def run_jobs(language: str, jobs: Sequence[Job], folder: Path) -> Results:
     """For each job and each of its states the outputs; what a program leaves unset is NaN."""
     needs(language)
-    for job in jobs:
-        write_all(language, job.program, folder)
-    runners: dict[str, Callable[[Sequence[Job], Path], Results]] = {
+    if language in ("python", "javascript"):
+        with np.errstate(all="ignore"):
+            calls = [runner(job.program, language, folder) for job in jobs]
+            return [[call(s, job.p) for s in job.states] for call, job in zip(calls, jobs, strict=True)]
+    texts = [write_all(language, job.program, folder) for job in jobs]
+    if language == "c":
+        more = ONLY_FLOATS if all(job.program.single for job in jobs) else ()
+        sources = [f"{job.program.name}.c" for job in jobs]
+        return _called(jobs, compiled("c", sources[0], folder, *more, *sources[1:]), str)
+    if language == "fortran":
+        sources = [f"{job.program.name}.f90" for job in jobs]
+        library = compiled("fortran", sources[0], folder, *sources[1:])
+        return _called(jobs, library, fortran_symbol, "F")
+    if language == "cpp":
+        return _cpp(jobs, texts, folder)
+    ways: dict[str, Callable[[Sequence[Job], Path], Results]] = {
         "rust": _rust,
         "cuda": _cuda,
         "matlab": _matlab,
         "st": _st,
     }
-    return runners[language](jobs, folder)
+    return ways[language](jobs, folder)
+
+
+def _cpp(jobs: Sequence[Job], texts: Sequence[str], folder: Path) -> Results:
+    """All headers in one source, each of them more than once, which adds nothing."""
+    scalar = jobs[0].program.scalar
+    headers = [f"{job.program.name}.hpp" for job in jobs]
+    shims = [shim(job.program.name, text, scalar, folder) for job, text in zip(jobs, texts, strict=True)]
+    lines = [f'#include "{name}"' for name in (*headers, *headers, *shims)]
+    (folder / "all_headers.cpp").write_text("\n".join(lines) + "\n", encoding="ascii")
+    library = compiled("cpp", "all_headers.cpp", folder, "-Wdouble-promotion")
+    return _called(jobs, library, lambda name: f"{name}_{scalar}")
+
+
+def _called(
+    jobs: Sequence[Job],
+    library: Path,
+    symbol: Callable[[str], str] = lambda name: f"{name}_c",
+    order: Any = "C",
+) -> Results:
+    """By functions of a library, which take pointers."""
+    call = caller(library, symbol)
+    found: Results = []
+    for job in jobs:
+        program, dtype, before = job.program, dtype_of(job.program), list[Any]()
+        if program.parameters:
+            before = [np.full(max(program.kept, 1), np.nan, dtype)]
+            p = np.array(program.defaults if job.p is None else job.p, dtype)
+            call(f"{program.name}_prepare", [p, *before])
+        rows = []
+        for state in job.states:
+            given = [np.array(state[a.name], dtype, order=order) for a in program.inputs]
+            made: list[Any] = [np.full(a.shape, np.nan, dtype, order=order) for a in program.outputs]
+            call(program.name, [*given, *before, *made])
+            rows.append({a.name: array for a, array in zip(program.outputs, made, strict=True)})
+        found.append(rows)
+    return found
 
 
 def checked(command: list[str], folder: Path) -> str:
@@ -103,26 +158,6 @@ def _signatures(program: Program) -> list[tuple[str, tuple[Argument, ...], tuple
         p, k = describing.parameters(program), describing.kept(program)
         made.insert(0, (f"{program.name}_prepare", (p,), (k,)))
     return made
-
-
-def _called(jobs: Sequence[Job], library: Path) -> Results:
-    """By functions NAME_c of a library, which take pointers."""
-    call = caller(library, lambda name: f"{name}_c")
-    found: Results = []
-    for job in jobs:
-        program, dtype, before = job.program, dtype_of(job.program), list[Any]()
-        if program.parameters:
-            before = [np.full(max(program.kept, 1), np.nan, dtype)]
-            p = np.array(program.defaults if job.p is None else job.p, dtype)
-            call(f"{program.name}_prepare", [p, *before])
-        rows = []
-        for state in job.states:
-            given = [np.array(state[a.name], dtype) for a in program.inputs]
-            made: list[Any] = [np.full(a.shape, np.nan, dtype) for a in program.outputs]
-            call(program.name, [*given, *before, *made])
-            rows.append({a.name: array for a, array in zip(program.outputs, made, strict=True)})
-        found.append(rows)
-    return found
 
 
 def rust_crate(programs: Sequence[Program]) -> str:

@@ -43,6 +43,8 @@ COMPILERS = {
         "-fPIC",
     ],
 }
+TOOLS = {"c": "gcc", "cpp": "g++", "fortran": "gfortran", "javascript": "node"}
+TOOLS |= {"rust": "rustc", "cuda": "g++", "matlab": "octave"}
 # The same operations in the same order; what is left is the last digit of sin and cos,
 # which libraries round differently.
 TOLERANCE = 1e-14
@@ -116,8 +118,8 @@ def write(program: Program, language: str, folder: Path) -> str:
 
 def needs(language: str) -> None:
     """Skip where there is no compiler for the language, or nothing that runs it."""
-    tool = {"javascript": "node"}.get(language) or COMPILERS.get(language, [""])[0]
-    if tool and not starts(tool):
+    tool = TOOLS.get(language)
+    if tool is not None and not starts(tool):
         pytest.skip(f"{tool} is not installed")
 
 
@@ -137,9 +139,7 @@ def run(
     return runner(program, language, folder)(state, p)
 
 
-def runner(
-    program: Program, language: str, folder: Path
-) -> Callable[[State, Floats | None], dict[str, Floats]]:
+def runner(program: Program, language: str, folder: Path) -> Callable[..., dict[str, Floats]]:
     """The same for many states: the program is written, and compiled, once."""
     needs(language)
     if language == "python":
@@ -189,14 +189,17 @@ def _c(program: Program, folder: Path, _text: str) -> Call:
 
 
 def _cpp(program: Program, folder: Path, text: str) -> Call:
-    return caller(
-        compiled("cpp", shim(program.name, text, "double", folder), folder), lambda name: f"{name}_double"
-    )
+    source = shim(program.name, text, "double", folder)
+    return caller(compiled("cpp", source, folder), lambda name: f"{name}_double")
 
 
 def _fortran(program: Program, folder: Path, _text: str) -> Call:
-    library = compiled("fortran", f"{program.name}.f90", folder)
-    return caller(library, lambda name: f"__{program.name.lower()}_module_MOD_{name.lower()}")
+    return caller(compiled("fortran", f"{program.name}.f90", folder), fortran_symbol)
+
+
+def fortran_symbol(name: str) -> str:
+    """Of a program, or of what prepares it."""
+    return f"__{name.removesuffix('_prepare')}_module_MOD_{name}".lower().replace("_mod_", "_MOD_")
 
 
 def _javascript(program: Program, folder: Path, _text: str) -> Call:
@@ -209,12 +212,12 @@ def _javascript(program: Program, folder: Path, _text: str) -> Call:
 
 def shim(name: str, text: str, scalar: str, folder: Path) -> str:
     """A source that instantiates the templates of a header for a scalar, as name_scalar with C linkage."""
-    lines = [f'#include "{name}.hpp"', f"typedef {scalar} S;"]
+    lines = [f'#include "{name}.hpp"']
     for function, arguments in re.findall(r"^void (\w+)\(([^)]*)\)", text, flags=re.M):
         sizes = re.findall(r"(const )?\w+ \w+\[\d+\]", arguments)
-        declared = ", ".join(f"{const}S* a{i}" for i, const in enumerate(sizes))
+        declared = ", ".join(f"{const}{scalar}* a{i}" for i, const in enumerate(sizes))
         names = ", ".join(f"a{i}" for i in range(len(sizes)))
-        call = f"{function}({names})" if sizes else f"{function}<S>()"
+        call = f"{function}({names})" if sizes else f"{function}<{scalar}>()"
         lines.append(f'extern "C" void {function}_{scalar}({declared}) {{ {call}; }}')
     source = f"{name}_{scalar}.cpp"
     (folder / source).write_text("\n".join(lines) + "\n", encoding="utf-8")

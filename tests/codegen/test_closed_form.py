@@ -143,36 +143,10 @@ def test_coefficients_are_those_of_the_closed_form_by_lagrange(arm: Arm) -> None
         np.testing.assert_allclose(c, truth.c[i], atol=TOLERANCE * size, rtol=0)
 
 
-def test_planar_arm_comes_out_as_in_the_books() -> None:
+def test_planar_arm_is_typeset_as_in_the_books() -> None:
     graph, results, program = planar_by_lagrange()
     assert_equal_to_graph(graph, results, program)
-    tau_1, tau_2 = (told(entry, program) for entry in closed_form(program).outputs["tau"])
-    m1, m2, a, r1, r2, I1, I2, g = program.parameters
-    M_11 = [f"1 {I1}", f"1 {I2}", f"1 {r1}^2 {m1}", f"1 {a}^2 {m2}", f"1 {r2}^2 {m2}", f"2 c2 {a} {r2} {m2}"]
-    M_12 = [f"1 {I2}", f"1 {r2}^2 {m2}", f"1 c2 {a} {r2} {m2}"]
-    M_22 = [f"1 {I2}", f"1 {r2}^2 {m2}"]
-
-    def times(terms: list[str], rate: str) -> set[str]:
-        return {" ".join([t.split()[0], *sorted([*t.split()[1:], rate])]) for t in terms}
-
-    def term(coefficient: int, *factors: str) -> str:
-        return " ".join([str(coefficient), *sorted(factors)])
-
-    assert tau_1 == times(M_11, "qdd1") | times(M_12, "qdd2") | {
-        term(-2, m2, a, r2, "s2", "qd1", "qd2"),
-        term(-1, m2, a, r2, "s2", "qd2^2"),
-        term(-1, m1, r1, g, "c1"),
-        term(-1, m2, a, g, "c1"),
-        term(-1, m2, r2, g, "c12"),
-    }
-    assert tau_2 == times(M_12, "qdd1") | times(M_22, "qdd2") | {
-        term(1, m2, a, r2, "s2", "qd1^2"),
-        term(-1, m2, r2, g, "c12"),
-    }
-
-
-def test_planar_arm_is_typeset_as_in_the_books() -> None:
-    text = document(planar_by_lagrange()[2])
+    text = document(program)
     lines = [
         (
             r"\tau_{1} &= \bigl[m_{1} r_{1x}^{2} + m_{2} (a_{1}^{2} + 2 a_{1} r_{2x} c_{2} + r_{2x}^{2}) + "
@@ -236,7 +210,7 @@ def test_a_short_writing_is_found_again(shorter: Writing) -> None:
     assert shortest(back(shorter), 1e-13) == pytest.approx({tuple(sorted(p)): c for p, c in shorter.items()})
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_shortening_changes_nothing_and_never_lengthens(seed: int) -> None:
     """Waves of different angles are independent: equal coefficients prove equality."""
     rng = np.random.default_rng(seed)
@@ -334,10 +308,7 @@ def test_angles_with_offsets_and_multipliers() -> None:
     text = document(program)
     assert r"$\theta_{1} = q_{1} + 0.3$" in text
     assert r"\cos^{2}(0.4 \theta_{3})" in text
-
-
-def test_an_offset_beyond_a_quarter_turn_is_what_is_beyond_it() -> None:
-    graph = Graph()
+    graph = Graph()  # an offset beyond a quarter of a turn is what is beyond it
     results = {"x": [(graph.input("q[0]") + (0.3 + RIGHT)).cos()]}
     program = made_of(results, graph, q=1)
     assert closed_form(program).offsets == pytest.approx({Ref("q", 0): 0.3})

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import random_arm
-from codegen.batch_running import EVERY_OTHER, Job, run_jobs
-from codegen.running import EVERY, run
+from codegen.batch_running import EVERY_LANGUAGE, Job, run_jobs
 from codegen.truths import assert_close
 from drives.making import loaded_arm
 from dynamics.cases import Array, simple_drives
@@ -40,7 +39,7 @@ CASES = [
     for function in ELASTIC
     if function == FORWARD or name not in ("gaps", "spinning")
 ]
-WRITTEN = [("damped", INVERSE), ("rigid first", INVERSE), ("gaps", FORWARD), ("spinning", FORWARD)]
+WRITTEN = [("damped", INVERSE), ("gaps", FORWARD)]
 
 
 def given_for(arm: Arm, seed: int) -> dict[str, Array]:
@@ -89,9 +88,8 @@ def by_graph(arm: Arm, function: str, g: dict[str, Array], **values: Any) -> dic
 @pytest.mark.parametrize(("name", "function"), CASES)
 def test_by_the_graph(name: str, function: str) -> None:
     arm = ARMS[name]
-    for seed in (1, 2):
-        g = given_for(arm, seed)
-        assert_true(by_graph(arm, function, g), arm, function, g)
+    g = given_for(arm, 1)
+    assert_true(by_graph(arm, function, g), arm, function, g)
 
 
 @cache
@@ -101,18 +99,8 @@ def written(name: str, function: str) -> Program:
 
 
 @pytest.mark.slow
-@EVERY
-@pytest.mark.parametrize(("name", "function"), WRITTEN)
-@pytest.mark.sweep(first=8)
-def test_in_every_language(name: str, function: str, language: str, tmp_path: Path) -> None:
-    arm = ARMS[name]
-    g = given_for(arm, 3)
-    assert_true(run(written(name, function), language, tmp_path, g), arm, function, g)
-
-
-@pytest.mark.slow
-@EVERY_OTHER
-def test_in_other_languages(language: str, tmp_path: Path) -> None:
+@EVERY_LANGUAGE
+def test_in_every_language(language: str, tmp_path: Path) -> None:
     checks = [(ARMS[name], function, given_for(ARMS[name], 4)) for name, function in WRITTEN]
     jobs = [Job(written(*case), [g]) for case, (_, _, g) in zip(WRITTEN, checks, strict=True)]
     for (arm, function, g), (found,) in zip(checks, run_jobs(language, jobs, tmp_path), strict=True):
@@ -172,26 +160,20 @@ def test_springs_change_nothing_else() -> None:
         assert generate(elastic, function).text == generate(arm, function).text
 
 
-def test_what_cannot_be_is_refused() -> None:
-    with pytest.raises(InputError, match="elastic_forward_dynamics: 'ur5' has no elastic joint"):
-        generate(fa.load("ur5"), FORWARD)
-    with pytest.raises(InputError, match="elastic_inverse_dynamics: 'ur5' has no elastic joint"):
-        generate(fa.load("ur5"), INVERSE)
-    with pytest.raises(ModelError, match="derivatives of the motion up to order 8"):
-        generate(ARMS["spinning"], INVERSE)
-    with pytest.raises(ModelError, match="with the backlash of joint2, joint3"):
-        generate(ARMS["gaps"], INVERSE)
-    with pytest.raises(InputError, match="does not support open parameters if rotors' spin"):
-        generate(ARMS["spinning"], FORWARD, parameters=["gravity"])
-    with pytest.raises(InputError, match="both return tau; generate them separately"):
-        generate(ARMS["damped"], [INVERSE, "inverse_dynamics"])
-    with pytest.raises(InputError, match="both return qdd; generate them separately"):
-        generate(ARMS["damped"], ["forward_dynamics", FORWARD])
-
-
-def test_both_as_one_function() -> None:
-    arm = ARMS["damped"]
-    program, g = program_for(arm, ELASTIC, name="both"), given_for(arm, 6)
+def test_what_cannot_be_is_refused_and_both_are_one_function() -> None:
+    damped, spinning, rigid = ARMS["damped"], ARMS["spinning"], fa.load("ur5")
+    refused: list[tuple[Arm, Any, dict[str, Any], str]] = [
+        (rigid, FORWARD, {}, "elastic_forward_dynamics: 'ur5' has no elastic joint"),
+        (rigid, INVERSE, {}, "elastic_inverse_dynamics: 'ur5' has no elastic joint"),
+        (spinning, INVERSE, {}, "derivatives of the motion up to order 8"),
+        (ARMS["gaps"], INVERSE, {}, "with the backlash of joint2, joint3"),
+        (spinning, FORWARD, {"parameters": ["gravity"]}, "does not support open parameters if rotors' spin"),
+        (damped, [INVERSE, "inverse_dynamics"], {}, "both return tau; generate them separately"),
+        (damped, ["forward_dynamics", FORWARD], {}, "both return qdd; generate them separately"),
+    ]
+    for arm, function, options, said in refused:
+        with pytest.raises((InputError, ModelError), match=said):
+            generate(arm, function, **options)
+    program = program_for(damped, ELASTIC, name="both")
     assert [a.name for a in program.outputs] == ["qdd_out", "thetadd", "tau_out", "theta_out", "thetad_out"]
     assert [a.name for a in program.inputs][:5] == ["q", "qd", "qdd", "qddd", "qdddd"]
-    assert g["deflection"].shape == (3,)

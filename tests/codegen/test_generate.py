@@ -4,19 +4,20 @@ and that they never vary.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from arms import random_arm
-from codegen.running import imported
-from codegen.truths import GENERAL, assert_close, given
+from codegen.truths import GENERAL
 from drives.making import loaded_arm
 from dynamics.cases import simple_drives
 
@@ -30,72 +31,59 @@ ARM = fa.load("ascher2")
 STILL = Arm(name="still", links=(Link(name="base", mass=1.0),), tree=())
 
 
-@pytest.mark.parametrize(
-    ("wrong", "kind", "pieces"),
-    [
-        ({"function": "gravty"}, NameNotFound, ("got 'gravty'", "did you mean 'gravity'")),
-        ({"function": ("gravity", "mass")}, NameNotFound, ("got 'mass'",)),
-        ({"function": ""}, NameNotFound, ("generate, function: expected one of inverse_dynamics,", "got ''")),
-        ({"function": []}, InputError, ("expected a function",)),
-        ({"function": 5}, InputError, ("function", "5")),
-        ({"function": None}, InputError, ("function", "None")),
-        ({"function": ["gravity", 3]}, InputError, ("function", "3")),
-        (
-            {"language": "basic"},
-            NameNotFound,
-            (f"generate, language: expected one of {', '.join(LANGUAGES)}, got 'basic'.",),
-        ),
-        ({"language": "pyhton"}, NameNotFound, ("did you mean 'python'",)),
-        ({"language": None}, NameNotFound, ("got None",)),
-        ({"formulation": "kan"}, NameNotFound, ("got 'kan'", "did you mean 'kane'")),
-        ({"formulation": "composite-body"}, NameNotFound, ("got 'composite-body'",)),
-        ({"formulation": 3}, InputError, ("formulation must be a name, such as gibbs-appell, got 3",)),
-        ({"function": "forward_dynamics", "formulation": "kane"}, NameNotFound, ("got 'kane'",)),
-        ({"function": "gravity", "formulation": "kane"}, InputError, ("has no formulations",)),
-        ({"name": ""}, InputError, ("name",)),
-        ({"name": 3}, InputError, ("name",)),
-        ({"name": "int"}, InputError, ("cannot be called 'int'", "Choose another name")),
-        ({"name": "x" * 201}, InputError, ("name",)),
-        ({"arm": "puma560"}, InputError, ("expected an Arm, such as fa.load('puma560'), got 'puma560'",)),
-        ({"arm": STILL}, InputError, ("'still' has no movable joint",)),
-    ],
-)
-def test_mistakes_are_told(wrong: dict[str, Any], kind: type[Exception], pieces: tuple[str, ...]) -> None:
+WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
+    ({"function": "gravty"}, NameNotFound, "got 'gravty'; did you mean 'gravity'"),
+    ({"function": ("gravity", "mass")}, NameNotFound, "got 'mass'"),
+    ({"function": ""}, NameNotFound, "generate, function: expected one of inverse_dynamics,.* got ''"),
+    ({"function": []}, InputError, "expected a function"),
+    ({"function": ["gravity", 3]}, InputError, "function.*3"),
+    ({"language": "pyhton"}, NameNotFound, rf"{', '.join(LANGUAGES)}, got 'pyhton'; did you mean 'python'"),
+    ({"language": None}, NameNotFound, "got None"),
+    ({"formulation": "kan"}, NameNotFound, "got 'kan'; did you mean 'kane'"),
+    ({"formulation": "composite-body"}, NameNotFound, "got 'composite-body'"),
+    ({"formulation": 3}, InputError, "formulation must be a name, such as gibbs-appell, got 3"),
+    ({"function": "forward_dynamics", "formulation": "kane"}, NameNotFound, "got 'kane'"),
+    ({"function": "gravity", "formulation": "kane"}, InputError, "has no formulations"),
+    # It stops where the residual is small: at rest without load code without loops would divide 0 by 0.
+    (
+        {"function": "forward_dynamics", "formulation": "conjugate-gradient"},
+        InputError,
+        "loop-free code cannot",
+    ),
+    *(({"name": name}, InputError, "name") for name in ("", 3, "x" * 201)),
+    *(
+        ({"name": name}, InputError, f"cannot be called '{name}'.*Choose another")
+        for name in ("int", "hypot")
+    ),
+    ({"arm": "puma560"}, InputError, r"expected an Arm, such as fa.load\('puma560'\), got 'puma560'"),
+    ({"arm": STILL}, InputError, "'still' has no movable joint"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "kind", "said"), WRONG)
+def test_mistakes_are_told(wrong: dict[str, Any], kind: type[Exception], said: str) -> None:
     asked: dict[str, Any] = {"arm": ARM, "function": "inverse_dynamics", "language": "c"}
-    with pytest.raises(kind) as error:
+    with pytest.raises(kind, match=said):
         generate(**(asked | wrong))
-    for piece in pieces:
-        assert piece in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("given_name", "made"),
-    [
-        ("Torque", "torque"),
-        ("my arm, v2", "my_arm_v2"),
-        ("2dof", "arm_2dof"),
-        ("_a_", "a"),
-        ("a--b", "a_b"),
-        ("tau\u00e9", "tau"),
-    ],
-)
-def test_names_become_identifiers(given_name: str, made: str) -> None:
-    assert identifier(given_name) == made
-    assert generate(ARM, "gravity", name=given_name).name == made
 
 
 @pytest.mark.slow
-def test_the_default_name_is_arm_and_functions_while_it_fits() -> None:
-    assert generate(fa.load("puma560-akb"), "gravity").name == "puma560_akb_gravity"
-    assert generate(ARM, ("gravity", "inertia_matrix")).name == "ascher2_gravity_inertia_matrix"
-    for language in LANGUAGES:  # Fortran ends names at 63
-        everything = generate(ARM, GENERAL, language)
-        assert len(everything.name) < 55
-        assert everything.name.startswith("ascher2")
-
-
-def test_a_function_asked_for_twice_is_there_once() -> None:
+def test_names_become_identifiers_and_are_arm_and_functions_while_that_fits() -> None:
+    names = {"Torque": "torque", "my arm, v2": "my_arm_v2", "2dof": "arm_2dof", "_a_": "a", "a--b": "a_b"}
+    for given_name, made in (names | {"tau\u00e9": "tau"}).items():
+        assert identifier(given_name) == made
+        assert generate(ARM, "gravity", name=given_name).name == made
     assert generate(ARM, ("gravity", "gravity")) == generate(ARM, ("gravity",)) == generate(ARM, "gravity")
+    assert generate(ARM, ("gravity", "inertia_matrix")).name == "ascher2_gravity_inertia_matrix"
+    everything = generate(ARM, GENERAL, "fortran").name  # which ends names at 63
+    assert len(everything) < 55
+    assert everything.startswith("ascher2")
+    long = ARM.replace(name="a_very_long_manipulator_name_of_a_company")
+    asked = ("inverse_dynamics", "forward_dynamics", ["bias", "gravity"], ["bias", "coriolis_matrix"])
+    made_names = [generate(long, functions).name for functions in asked]
+    assert len(set(made_names)) == 4
+    assert made_names[0].endswith("_inverse_dynamics")
+    assert max(map(len, made_names)) <= 50
 
 
 @pytest.mark.parametrize(
@@ -105,6 +93,7 @@ def test_a_function_asked_for_twice_is_there_once() -> None:
         ("cpp", (".hpp",)),
         ("fortran", (".f90",)),
         ("python", (".py",)),
+        ("javascript", (".mjs",)),
         ("latex", (".tex",)),
         ("rust", (".rs",)),
         ("cuda", (".cu", ".cuh")),
@@ -113,7 +102,10 @@ def test_a_function_asked_for_twice_is_there_once() -> None:
     ],
 )
 def test_files(language: str, endings: tuple[str, ...], tmp_path: Path) -> None:
+    """What other tests find of programs holds of the files."""
     source = generate(ARM, "inverse_dynamics", language)
+    program = program_for(ARM, "inverse_dynamics", readable=language == "latex")
+    assert (source.text, source.header) == language_of(language).write(program)
     paths = source.save(tmp_path / "new" / "folder")
     assert [path.name for path in paths] == [f"ascher2_inverse_dynamics{ending}" for ending in endings]
     assert list(source.files()) == [path.name for path in paths]
@@ -124,14 +116,6 @@ def test_files(language: str, endings: tuple[str, ...], tmp_path: Path) -> None:
         assert text.isascii() or language == "latex"
     assert source.language == language
     assert bool(source.header) == (language in ("c", "cuda"))
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_generate_writes_the_program(language: str) -> None:
-    """What other tests find of programs holds of the files."""
-    text, header = language_of(language).write(program_for(ARM, "bias", readable=language == "latex"))
-    source = generate(ARM, "bias", language)
-    assert (source.text, source.header) == (text, header)
 
 
 @pytest.mark.slow
@@ -154,22 +138,6 @@ def test_the_head_says_what_a_caller_must_know(language: str) -> None:
     for piece in pieces:
         assert piece in whole, piece
     assert "friction" not in generate(arm.rigid(), "inverse_dynamics", language).text.split("inertia")[0]
-
-
-def test_reactions_are_of_the_arm_as_it_is() -> None:
-    assert "regrouped" not in generate(ARM, "reactions").header
-    assert "regrouped" in generate(ARM, "gravity").header
-
-
-def test_python_takes_batches(tmp_path: Path) -> None:
-    arm = fa.load("stanford")
-    source = generate(arm, ("inverse_dynamics", "inertia_matrix"), "python", name="both")
-    source.save(tmp_path)
-    states = [given(arm, seed) for seed in range(4)]
-    q, qd, qdd = (np.array([s[k] for s in states]) for k in range(3))
-    tau, M = imported("both", tmp_path).both(q, qd, qdd)
-    assert_close(tau, fa.dynamics.inverse(arm, q, qd, qdd))
-    assert_close(M, fa.dynamics.inertia_matrix(arm, q))
 
 
 def walk(tree: Tree) -> Iterator[Tree]:
@@ -218,22 +186,15 @@ def assert_sound(program: Program) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("function", GENERAL)
 def test_programs_are_sound(function: str) -> None:
-    for arm in (
-        fa.load("puma560"),
-        simple_drives(random_arm(21, 3, "frames", tree=True, mimic=True)),
-        fa.load("ascher2"),
-    ):
+    for arm in (simple_drives(random_arm(21, 3, "frames", tree=True, mimic=True)), ARM):
         assert_sound(legal(program_for(arm, function)))
 
 
 @pytest.mark.slow
-def test_programs_of_many_functions_parameters_and_joints_are_sound() -> None:
+def test_programs_of_many_functions_and_parameters_are_sound() -> None:
     # which refuses symbols of joints
     functions = [function for function in GENERAL if function != "base_regressor"]
     assert_sound(legal(program_for(fa.load("puma560-dhanaraj3"), functions, "all")))
-    assert_sound(
-        legal(program_for(fa.load("chain13"), ("inverse_dynamics", "inertia_matrix", "jacobian_derivative")))
-    )
     assert_sound(
         legal(program_for(fa.load("chain3"), ("inverse_dynamics", "inertia_matrix"), "all", "gibbs-appell"))
     )
@@ -298,55 +259,28 @@ for label in fa.load("panda").base_parameters().labels:
 
 @pytest.mark.slow
 def test_the_text_is_the_same_in_every_process() -> None:
-    outputs = []
-    for seed in ("0", "4242"):
-        chance = os.environ | {"PYTHONHASHSEED": seed}
-        done = subprocess.run(
-            [sys.executable, "-c", DETERMINED], env=chance, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        outputs.append(done.stdout)
-    assert outputs[0].count("\n") == 5 + 43
-    assert outputs[0] == outputs[1]
-
-
-def test_conjugate_gradients_are_not_generated() -> None:
-    """They stop where the residual is small: at rest without load code without loops would divide 0 by 0."""
-    with pytest.raises(InputError, match="loop-free code cannot"):
-        generate(fa.load("ascher2"), "forward_dynamics", formulation="conjugate-gradient")
-
-
-def test_long_names_of_arms_do_not_collide() -> None:
-    arm = fa.load("ascher2").replace(name="a_very_long_manipulator_name_of_a_company")
-    names = [generate(arm, f).name for f in ("inverse_dynamics", "forward_dynamics")]
-    names += [
-        generate(arm, s).name
-        for s in (["bias", "gravity", "inertia_matrix"], ["bias", "gravity", "coriolis_matrix"])
-    ]
-    assert len(set(names)) == 4
-    assert names[0].endswith("_inverse_dynamics")
-    assert max(map(len, names)) <= 50
+    here = io.StringIO()
+    with contextlib.redirect_stdout(here), warnings.catch_warnings():
+        exec(DETERMINED, {})
+    command, chance = [sys.executable, "-c", DETERMINED], os.environ | {"PYTHONHASHSEED": "4242"}
+    done = subprocess.run(command, env=chance, capture_output=True, text=True, check=True)
+    assert done.stdout.count("\n") == 5 + 43
+    assert done.stdout == here.getvalue()
 
 
 @pytest.mark.slow
 def test_headers_say_what_columns_are_and_of_drives_only_what_is_in_them() -> None:
     arm = fa.load("puma560")
-    base = " ".join(generate(arm, "base_regressor").header.split())
-    assert "0: link1.Iyy + link2.Iyy" in base.replace(" * ", " ")
+
+    def header(arm: Arm, function: str) -> str:
+        return " ".join(generate(arm, function).header.replace(" * ", " ").split())
+
+    base = header(arm, "base_regressor")
+    assert "0: link1.Iyy + link2.Iyy" in base
     assert "gear ratio" not in base
-    assert "link6.Izz" in generate(arm, "regressor").header
-    assert "ratio; viscous and Coulomb friction included" in generate(arm, "bias").header.replace(
-        "\n *    ", ""
-    )
-    assert "ratio; rotors' inertia included" in generate(arm, "inertia_matrix").header.replace("\n *    ", "")
-    loaded = generate(loaded_arm("chain", 6, 3), "bias").header.replace("\n *    ", "")
-    assert (
-        "ratio; viscous, Coulomb and Stribeck friction, friction of bearings and losses of gears included"
-        in loaded
-    )
-
-
-@pytest.mark.parametrize("name", ["exp", "printf", "malloc", "Hypot", "int"])
-def test_names_of_the_c_library_are_refused(name: str) -> None:
-    with pytest.raises(InputError, match="Choose another name"):
-        generate(fa.load("ascher2"), "gravity", name=name)
+    assert "link6.Izz" in header(arm, "regressor")
+    assert "ratio; viscous and Coulomb friction included" in header(arm, "bias")
+    assert "ratio; rotors' inertia included" in header(arm, "inertia_matrix")
+    assert "friction of bearings and losses of gears included" in header(loaded_arm("chain", 6, 3), "bias")
+    assert "regrouped" in header(ARM, "gravity")
+    assert "regrouped" not in header(ARM, "reactions"), "they are of the arm as it is"

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from arms import Array, random_arm
-from codegen.running import run, runner
+from arms import Array
+from codegen.running import run
 from kinematics.closed_form.wrist_arms import many
 
 import forearm as fa
@@ -27,7 +28,7 @@ PUMA_ROWS = [
     (0.0, math.pi / 2, 0.67, 0.0), (0.43, 0.0, 0.0, 0.0), (0.02, -math.pi / 2, 0.15, 0.0),
     (0.0, math.pi / 2, 0.43, 0.0), (0.0, -math.pi / 2, 0.0, 0.0), (0.0, 0.0, 0.1, 0.0),
 ]  # fmt: skip
-ARMS = ("puma560", "puma560-akb", "stanford", "ur5", "ur10")
+ARMS = ("puma560-akb", "stanford", "ur5")
 
 
 def arm_of(name: str) -> fa.Arm:
@@ -57,13 +58,15 @@ def assert_same_branches(found: Array, truth: Array) -> None:
 @pytest.mark.sweep(first=2)
 def test_the_kernel_finds_the_branches_of_the_reference(name: str) -> None:
     arm = arm_of(name)
-    T = poses(arm, 200, 1)
+    T = poses(arm, 60, 1)
     T[7] = np.nan
     T[11, :3, 3] += 9.0  # out of reach
     found = fa.compile(arm).inverse_kinematics(T)
-    assert found.shape == (200, 8, arm.n)
+    assert found.shape == (60, 8, arm.n)
+    assert np.array_equal(found, fa.compile(arm).inverse_kinematics(T, threads=2), equal_nan=True)
+    np.testing.assert_allclose(fa.compile(arm).inverse_kinematics(T[5]), found[5], atol=1e-12)
     assert np.isnan(found[[7, 11]]).all()
-    there = sorted(set(range(200)) - {7, 11})
+    there = sorted(set(range(60)) - {7, 11})
     truth = many(arm, T[there])
     assert truth.reachable.all()
     for k, q in zip(there, truth.q, strict=True):
@@ -81,24 +84,15 @@ def test_the_kernel_finds_the_branches_of_the_reference(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "ends",
-    [
-        (0.0, math.inf),
-        (-math.inf, 0.0),
-        (-1.0, math.inf),
-        (-900.0, math.inf),
-        (20.0, 30.0),
-        (100.0, 106.0),
-        (-40.0, -31.0),
-    ],
+    "ends", [(0.0, math.inf), (-math.inf, 0.0), (-900.0, math.inf), (100.0, 106.0), (-40.0, -31.0)]
 )
 @pytest.mark.sweep(first=2)
 def test_limits_that_are_open_or_turns_away(ends: tuple[float, float]) -> None:
     """Joints 1 and 6 within any range: the reference's branches, with the reference's whole turns."""
     arm = fa.from_dh("turned", PUMA_ROWS, convention="standard", limits=[ends, *[(-3.0, 3.0)] * 4, ends])
-    T = poses(fa.from_dh("free", PUMA_ROWS, convention="standard", limits=[(-3.0, 3.0)] * 6), 60, 5)
+    T = poses(fa.from_dh("free", PUMA_ROWS, convention="standard", limits=[(-3.0, 3.0)] * 6), 30, 5)
     found, truth = fa.compile(arm).inverse_kinematics(T), many(arm, T)
-    assert truth.valid.sum() > 60
+    assert truth.valid.sum() > 30
     for made, q in zip(found, truth.q, strict=True):
         assert_same_branches(made, q)
         kept, q = (rows[~np.isnan(rows).any(axis=1)] for rows in (made, q))
@@ -112,10 +106,10 @@ def test_limits_that_are_open_or_turns_away(ends: tuple[float, float]) -> None:
 def test_poses_with_few_digits(name: str, digits: int) -> None:
     """What the reference takes as a rotation the kernel does too; what is none has no branch."""
     arm = arm_of(name)
-    T = np.round(poses(arm, 100, 6), digits)
+    T = np.round(poses(arm, 50, 6), digits)
     found = fa.compile(arm).inverse_kinematics(T)
     truth = many(arm, T)
-    assert truth.reachable.sum() >= 98  # rounding may put a pose at the edge out of reach
+    assert truth.reachable.sum() >= 48  # rounding may put a pose at the edge out of reach
     for made, q in zip(found, truth.q, strict=True):
         assert_same_branches(made, q)
     mirrored, stretched = T.copy(), T.copy()
@@ -126,45 +120,16 @@ def test_poses_with_few_digits(name: str, digits: int) -> None:
 
 
 @pytest.mark.slow
-def test_one_pose_has_the_bits_of_a_batch_and_threads_change_nothing() -> None:
-    arm = arm_of("puma560")
-    T, kernel = poses(arm, 300, 2), fa.compile(arm)
-    many = kernel.inverse_kinematics(T)
-    assert np.array_equal(many, kernel.inverse_kinematics(T, threads=2), equal_nan=True)
-    for k in (0, 5, 299):
-        np.testing.assert_allclose(kernel.inverse_kinematics(T[k]), many[k], atol=1e-12)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("language", ["c", "python"])
-def test_generated_code(language: str, tmp_path: Path) -> None:
-    arm = arm_of("stanford")
-    T = poses(arm, 5, 3)
-    made = runner(program_for(arm, "inverse_kinematics"), language, tmp_path)
-    for pose in T:
-        with np.errstate(invalid="ignore"):  # the root of a negative number says that a branch does not exist
-            (found,) = made({"T": pose}, None).values()
-        assert_same_branches(np.asarray(found).reshape(8, 6), fa.kinematics.inverse(arm, pose).q)
-
-
-@pytest.mark.slow
 def test_at_singular_poses_branches_meet_and_are_all_there() -> None:
-    """The wrist straight, and the arm stretched to its last bit:
-    what exists is found, though several times.
-    """
+    """The wrist straight, the arm stretched to its last bit: what exists is found, though several times."""
     arm = arm_of("puma560-akb")
-    kernel = fa.compile(arm)
-    for q in (
-        [0.3, -0.4, 0.5, 0.6, 0.0, 0.7],
-        [0.1, 0.2, float(np.arctan2(-0.0203, 0.4331)) + np.pi / 2, 0.3, 0.4, 0.5],
-    ):
+    stretched = float(np.arctan2(-0.0203, 0.4331)) + np.pi / 2
+    for q in ([0.3, -0.4, 0.5, 0.6, 0.0, 0.7], [0.1, 0.2, stretched, 0.3, 0.4, 0.5]):
         T = fa.kinematics.forward(arm, np.array(q))
-        found = kernel.inverse_kinematics(T)
+        found = fa.compile(arm).inverse_kinematics(T)
         kept = found[~np.isnan(found).any(axis=1)]
         assert len(kept) >= 4
-        np.testing.assert_allclose(
-            fa.kinematics.forward(arm, kept), np.broadcast_to(T, (len(kept), 4, 4)), atol=CLOSE
-        )
+        assert np.abs(fa.kinematics.forward(arm, kept) - T).max() < CLOSE
 
 
 def test_the_graph_by_itself() -> None:
@@ -181,28 +146,28 @@ def test_the_graph_by_itself() -> None:
 
 def test_what_cannot_be_written_is_refused() -> None:
     arm = arm_of("puma560")
-    with pytest.raises(
-        fa.ModelError, match=r"'panda': there is no closed form, as it has 7 joints.*inverse_numeric"
-    ):
-        fa.generate(arm_of("panda"), "inverse_kinematics")
-    with pytest.raises(fa.InputError, match="does not support open parameters"):
-        fa.generate(arm, "inverse_kinematics", parameters="all")
-    with pytest.raises(fa.InputError, match="which needs float64"):
-        fa.compile(arm, dtype="float32").inverse_kinematics(np.eye(4))
-    with pytest.raises(fa.InputError, match="which needs float64"):
-        fa.compile(arm, dtype="float32").fused(["inverse_kinematics"])
-    for wrong in (np.eye(3), np.zeros((2, 16)), np.zeros(16)):
-        with pytest.raises(fa.InputError, match=r"T: expected poses of shape \(4, 4\) or \(B, 4, 4\), got"):
-            fa.compile(arm).inverse_kinematics(wrong)
-
-
-@pytest.mark.slow
-def test_counts_go_over_what_the_arm_has() -> None:
+    kernel, single = fa.compile(arm), fa.compile(arm, dtype="float32")
+    no_form = r"'panda': there is no closed form, as it has 7 joints.*inverse_numeric"
+    shape = r"T: expected poses of shape \(4, 4\) or \(B, 4, 4\), got"
+    refused: list[tuple[Callable[[], object], str]] = [
+        (lambda: fa.generate(arm_of("panda"), "inverse_kinematics"), no_form),
+        (
+            lambda: fa.generate(arm, "inverse_kinematics", parameters="all"),
+            "does not support open parameters",
+        ),
+        (lambda: single.inverse_kinematics(np.eye(4)), "which needs float64"),
+        (lambda: single.fused(["inverse_kinematics"]), "which needs float64"),
+        (lambda: single.counts["numeric_inverse_kinematics"], "needs float64"),
+        (lambda: kernel.inverse_kinematics(np.eye(3)), shape),
+        (lambda: kernel.inverse_kinematics(np.zeros((2, 16))), shape),
+    ]
+    for ask, said in refused:
+        with pytest.raises((fa.ModelError, fa.InputError), match=said):
+            ask()
     for name, there in (("panda", False), ("puma560", True)):
         counts = fa.compile(arm_of(name)).counts
         assert ("inverse_kinematics" in list(counts)) is there
         assert len(counts) == len(list(counts))
-    assert fa.compile(arm_of("puma560")).counts["inverse_kinematics"].trig > 0
 
 
 def near(arm: fa.Arm, count: int, seed: int) -> tuple[Array, Array]:
@@ -211,24 +176,6 @@ def near(arm: fa.Arm, count: int, seed: int) -> tuple[Array, Array]:
     low, high = np.array([(max(j.limits.lower, -3.0), min(j.limits.upper, 3.0)) for j in arm.joints]).T
     q = rng.uniform(0.9 * low + 0.1 * high, 0.1 * low + 0.9 * high, (count, arm.n))
     return q, fa.kinematics.forward(arm, q + 0.05 * (high - low) * rng.uniform(-1.0, 1.0, q.shape))
-
-
-@pytest.mark.sweep(first=2)
-@pytest.mark.slow
-@pytest.mark.parametrize("language", ["c", "cpp", "fortran", "python"])
-def test_generated_steps_lead_where_numeric_inverse_kinematics_does(language: str, tmp_path: Path) -> None:
-    """A sliding joint, a redundant arm, and one with a joint that is bounded on one side alone."""
-    half = random_arm(6, 5)
-    half = half.with_joint(half.joints[1].name, limits=(-1.5, math.inf))
-    for arm in (arm_of("stanford"), arm_of("panda"), half):
-        (folder := tmp_path / arm.name).mkdir()
-        made = runner(program_for(arm, "numeric_inverse_kinematics"), language, folder)
-        for q, T in zip(*near(arm, 3, 5), strict=True):
-            found, error = made({"q": q, "T": T}, None).values()
-            truth = fa.kinematics.inverse_numeric(arm, T, start=q, starts=1)
-            assert truth.solved
-            assert np.max(error) < 1e-9
-            assert np.abs(np.asarray(found) - truth.q).max() < CLOSE
 
 
 def test_the_kernel_of_the_steps_leads_there_too() -> None:
@@ -256,11 +203,6 @@ def test_steps_that_lead_nowhere_say_what_is_left() -> None:
     assert made["error"][0] > 1.0
 
 
-def test_steps_in_single_precision_are_refused() -> None:
-    with pytest.raises(fa.InputError, match="needs float64"):
-        _ = fa.compile(arm_of("ur5"), dtype="float32").counts["numeric_inverse_kinematics"]
-
-
 def test_steps_from_or_to_what_is_not_known_are_nan(tmp_path: Path) -> None:
     arm = arm_of("ur5")
     program = program_for(arm, "numeric_inverse_kinematics")
@@ -274,13 +216,6 @@ def test_steps_from_or_to_what_is_not_known_are_nan(tmp_path: Path) -> None:
         with np.errstate(invalid="ignore"):
             made = run(program, "python", folder, given)
         assert all(np.isnan(array).all() for array in made.values())
-
-
-@pytest.mark.slow
-def test_steps_beside_branches_in_one_function() -> None:
-    both = fa.generate(arm_of("puma560"), ["inverse_kinematics", "numeric_inverse_kinematics"], "python")
-    assert "q_branches" in both.text
-    assert "q_found" in both.text
 
 
 def test_steps_of_an_arm_whose_geometry_is_given_with_each_call(tmp_path: Path) -> None:

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import math
 import operator
-import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from codegen.programs import CASES, bends, matrices, numbers, operators, parameters, partly, random_graph
+from codegen.batch_running import ALL, EVERY_LANGUAGE, Job, run_jobs
+from codegen.programs import (
+    CASES,
+    bends,
+    decisions,
+    loops,
+    matrices,
+    numbers,
+    operators,
+    parameters,
+    partly,
+    random_graph,
+)
 from codegen.running import (
-    EVERY,
-    LANGUAGES,
     Case,
     Floats,
     assert_close,
@@ -23,44 +33,21 @@ from codegen.running import (
     imported,
     needs,
     random_state,
-    run,
     run_python,
     shim,
     write,
 )
+from codegen.test_texts import hostile, wide
 
-from forearm.codegen.program import Argument, Op, Ref, Statement, Tree
+from forearm.codegen.generate import SINGLE as SINGLE_LANGUAGES
+from forearm.codegen.program import Argument, Op, Program, Ref, Statement, Tree
 from forearm.errors import InputError
 from forearm.symbols import derivative, evaluate
 
-
-@pytest.mark.slow
-@EVERY
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-@pytest.mark.sweep
-def test_generated_code_gives_what_the_graph_gives(language: str, case: Case, tmp_path: Path) -> None:
-    program = case.program()
-    state = random_state(program)
-    for p in (np.array(program.defaults), 1.1 + np.array(program.defaults))[: 1 + bool(program.parameters)]:
-        assert_close(run(program, language, tmp_path, state, p), case.expected(state, p))
-
-
-SIZES = {"c": "fabs(", "cpp": "abs(", "fortran": "abs(", "python": "np.abs(", "javascript": "Math.abs("}
-
-
-@EVERY
-def test_sizes_and_exponentials_as_the_language_has_them(language: str, tmp_path: Path) -> None:
-    """C's own abs is for whole numbers; none is defined where none is used."""
-    text = write(bends().program(), language, tmp_path)
-    assert SIZES[language] in text
-    assert ("np.exp(" if language == "python" else "exp(") in text
-    if language == "c":
-        assert " abs(" not in text
-    plain = write(matrices().program(), language, tmp_path)
-    assert "abs" not in plain.replace("ABOUT", "")
-    assert "exp(" not in plain
-
-
+TREES, DIGITS, SIGNS = "trees", "digits", "signs"
+# Of numbers near 1, after some tens of operations in single precision.
+SINGLE = 2e-5
+ROUGH = (operators, bends, decisions, loops, matrices, parameters, partly)
 MEANING: dict[str, Any] = {
     "*": operator.mul,
     "+": operator.add,
@@ -107,64 +94,83 @@ def random_tree(rng: np.random.Generator, depth: int) -> Tree:
     return Op(kind, tuple(random_tree(rng, depth - 1) for _ in range(2 if kind in "*+-" else 1)))
 
 
-@pytest.mark.slow
-@EVERY
-def test_parentheses_of_any_tree(language: str, tmp_path: Path) -> None:
-    """Minus signs and negative numbers inside, where no graph puts them.
-    Without sin and cos, every bit is the same.
-    """
+def trees() -> tuple[Program, list[Any]]:
+    """Minus signs and negative numbers where no graph puts them."""
     rng = np.random.default_rng(5)
-    trees = [random_tree(rng, 1 + i % 4) for i in range(200)]
-    q, tau = Argument("q", (4,), "rad"), Argument("tau", (len(trees),), "N m")
-    program = by_hand(
-        "trees", (Statement(Ref("tau", i), tree, "") for i, tree in enumerate(trees)), (q,), (tau,)
-    )
-    state = random_state(program, seed=3)
-    made = run(program, language, tmp_path, state)["tau"]
-    np.testing.assert_array_equal(made, [value_of(tree, state) for tree in trees])
+    made = [random_tree(rng, 1 + i % 4) for i in range(200)]
+    tau = Argument("tau", (len(made),), "N m")
+    statements = (Statement(Ref("tau", i), tree, "") for i, tree in enumerate(made))
+    return by_hand(TREES, statements, (Argument("q", (4,), "rad"),), (tau,)), made
 
 
-@pytest.mark.slow
-@EVERY
-def test_numbers_read_back_bit_for_bit(language: str, tmp_path: Path) -> None:
+def digits() -> tuple[Program, list[float]]:
+    """Numbers that must read back bit for bit."""
     rng = np.random.default_rng(1)
-    values = [
-        0.1,
-        1.0 / 3.0,
-        math.pi,
-        5e-324,
-        sys.float_info.max,
-        sys.float_info.min,
-        1e16,
-        1e22,
-        123456789.0,
-        -0.0,
-        -1e-300,
-    ]
-    values += [np.float64(0.3), *(rng.normal(size=50) * 10.0 ** rng.integers(-200, 200, size=50))]
-    outputs = (Argument("tau", (len(values),), "N m"),)
-    program = by_hand("digits", (Statement(Ref("tau", i), v, "") for i, v in enumerate(values)), (), outputs)
-    assert run(program, language, tmp_path, {})["tau"].tobytes() == np.array(values).tobytes()
+    values = [0.1, 1.0 / 3.0, math.pi, 5e-324, 1.7976931348623157e308, 2.2250738585072014e-308, 1e16, 1e22]
+    values += [123456789.0, -0.0, -1e-300, *(rng.normal(size=50) * 10.0 ** rng.integers(-200, 200, size=50))]
+    statements = (Statement(Ref("tau", i), v, "") for i, v in enumerate(values))
+    return by_hand(DIGITS, statements, (), (Argument("tau", (len(values),), "N m"),)), values
 
 
-@EVERY
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_what_is_no_number_is_refused(language: str, value: float) -> None:
-    program = by_hand("digits", [Statement(Ref("tau", 0), value, "")], (), (Argument("tau", (1,), "N m"),))
-    with pytest.raises(
-        InputError,
-        match=rf"codegen: {value} cannot be written as a number in a program; expected a finite number\.",
-    ):
-        LANGUAGES[language].write(program)
+def signs() -> Case:
+    """Signs at zero, and of what is no number; the root of what is negative."""
+    case = Case(SIGNS, {"q": (5,)})
+    q = case.input("q")
+    case.results = {"tau": [x.sign() for x in q], "roots": [x.sqrt() for x in q]}
+    return case
 
 
 @pytest.mark.slow
-@EVERY
-def test_sign_at_zero_and_of_nan(language: str, tmp_path: Path) -> None:
-    case = Case("signs", {"q": (5,)})
-    case.results = {"tau": [x.sign() for x in case.input("q")]}
-    made = run(case.program(), language, tmp_path, {"q": np.array([0.0, -0.0, math.nan, -1e-300, math.inf])})
-    np.testing.assert_array_equal(made["tau"], [0.0, 0.0, math.nan, -1.0, 1.0])
+@EVERY_LANGUAGE
+def test_generated_code_gives_what_the_graph_gives(language: str, tmp_path: Path) -> None:
+    """Every case with its own parameters and others; trees without sin and cos to the last bit."""
+    cases = [*CASES, hostile(), wide()]
+    jobs = []
+    for case in cases:
+        program = case.program()
+        p = np.array(program.defaults)
+        jobs.append(Job(program, [random_state(program, seed) for seed in (0, 1)], p))
+        if program.parameters and case.name != "hostile":
+            other = replace(program, name=f"{program.name}_other")
+            jobs.append(Job(other, [random_state(program, 2)], 1.1 + p))
+    (forest, made), (numbers, values), edges = trees(), digits(), signs().program()
+    state = random_state(forest, seed=3)
+    odd = {"q": np.array([0.0, -0.0, math.nan, -1e-300, math.inf])}
+    jobs += [Job(forest, [state]), Job(numbers, [{}]), Job(edges, [odd])]
+    found = {
+        job.program.name: rows for job, rows in zip(jobs, run_jobs(language, jobs, tmp_path), strict=True)
+    }
+    named = {case.name: case for case in cases}
+    for job in jobs[:-3]:
+        case = named[job.program.name.removesuffix("_other")]
+        assert job.p is not None
+        for state_of, outputs in zip(job.states, found[job.program.name], strict=True):
+            assert_close(outputs, case.expected(state_of, job.p))
+    np.testing.assert_array_equal(found[TREES][0]["tau"], [value_of(tree, state) for tree in made])
+    assert found[DIGITS][0]["tau"].tobytes() == np.array(values).tobytes()
+    np.testing.assert_array_equal(found[SIGNS][0]["tau"], [0.0, 0.0, math.nan, -1.0, 1.0])
+    np.testing.assert_array_equal(found[SIGNS][0]["roots"], [0.0, 0.0, math.nan, math.nan, math.inf])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", [name for name in SINGLE_LANGUAGES if name in ALL])
+def test_single_precision(language: str, tmp_path: Path) -> None:
+    cases = [make() for make in ROUGH]
+    programs = [replace(case.program(), single=True) for case in cases]
+    jobs = [Job(program, [random_state(program)]) for program in programs]
+    for case, job, (made,) in zip(cases, jobs, run_jobs(language, jobs, tmp_path), strict=True):
+        assert all(array.dtype == np.float32 for array in made.values())
+        expected = case.expected(job.states[0], np.array(job.program.defaults))
+        assert_close({name: array.astype(float) for name, array in made.items()}, expected, SINGLE)
+
+
+@EVERY_LANGUAGE
+def test_what_is_no_number_is_refused(language: str) -> None:
+    for value in (math.nan, math.inf, -math.inf):
+        tau = Argument("tau", (1,), "N m")
+        program = by_hand(DIGITS, [Statement(Ref("tau", 0), value, "")], (), (tau,))
+        with pytest.raises(InputError, match=f"codegen: {value} cannot be written as a number in a program"):
+            ALL[language].write(program)
 
 
 def test_c_header_serves_cpp(tmp_path: Path) -> None:
@@ -179,28 +185,6 @@ def test_c_header_serves_cpp(tmp_path: Path) -> None:
     library = compiled("cpp", "user.cpp", tmp_path, "-Wl,--unresolved-symbols=ignore-all")
     assert b"parameters_prepare" in library.read_bytes()
     assert b"_Z18parameters_prepare" not in library.read_bytes(), "the names are those of C"
-
-
-@pytest.mark.slow
-def test_cpp_headers_stand_together_and_serve_float(tmp_path: Path) -> None:
-    """Both define a sign of their own; the second time a header is included it adds nothing."""
-    needs("cpp")
-    cases = [operators(), parameters(), bends()]
-    sources = [shim(case.name, write(case.program(), "cpp", tmp_path), "float", tmp_path) for case in cases]
-    (tmp_path / "both.cpp").write_text(
-        "".join(f'#include "{s}"\n'.replace("_float.cpp", ".hpp") for s in sources) * 2, encoding="utf-8"
-    )
-    both = "".join(
-        (tmp_path / s).read_text(encoding="utf-8").replace("typedef float S;", "") for s in sources
-    )
-    (tmp_path / "both.cpp").write_text(
-        f"{(tmp_path / 'both.cpp').read_text(encoding='utf-8')}typedef float S;\n{both}", encoding="utf-8"
-    )
-    call = caller(compiled("cpp", "both.cpp", tmp_path, "-Wdouble-promotion"), lambda name: f"{name}_float")
-    case, program = cases[0], cases[0].program()
-    state, tau = random_state(program), np.full(program.outputs[0].size, np.nan, dtype=np.float32)
-    call("operators", [*(state[a.name].astype(np.float32) for a in program.inputs), tau])  # type: ignore[list-item]
-    assert_close({"tau": tau.astype(float)}, case.expected(state, np.array([])), tolerance=1e-6)
 
 
 DUAL = """
@@ -249,9 +233,7 @@ def test_cpp_serves_automatic_differentiation(tmp_path: Path) -> None:
         assert_close({"tau": tau[:, 1]}, {"tau": np.array(changes, dtype=float)}, tolerance=1e-13)
 
 
-@pytest.mark.parametrize(
-    "make", [operators, bends, matrices, parameters, numbers, partly, lambda: random_graph(9)]
-)
+@pytest.mark.parametrize("make", [operators, matrices, parameters, numbers, partly, lambda: random_graph(9)])
 def test_python_takes_batches(make: Any, tmp_path: Path) -> None:
     """A batch gives what its states give one by one, results that are numbers included;
     one state serves a whole batch.
@@ -278,16 +260,6 @@ def test_python_takes_batches(make: Any, tmp_path: Path) -> None:
                 for a in program.outputs
             }
             assert_close(made, expected, tolerance=1e-15)
-
-
-def test_python_takes_a_batch_of_parameters(tmp_path: Path) -> None:
-    case = parameters()
-    program, p = case.program(), np.random.default_rng(2).uniform(0.5, 2.0, (3, 4))
-    write(program, "python", tmp_path)
-    state = random_state(program)
-    made = run_python(imported(program.name, tmp_path), program, state, p)
-    single = [case.expected(state, row) for row in p]
-    assert_close(made, {name: np.stack([s[name] for s in single]) for name in single[0]})
 
 
 def test_python_returns_new_arrays_and_refuses_wrong_shapes(tmp_path: Path) -> None:

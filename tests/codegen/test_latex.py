@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 import shutil
 import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
@@ -183,7 +181,7 @@ def told(words: str) -> str:
     graph.section = words
     q = [graph.input(f"q[{i}]") for i in range(size)]
     mass = graph.parameter(f"{words}1.mass")
-    long = math.prod((x.sin() + mass * i for i, x in enumerate(q * 7, 1)), start=mass)
+    long = math.prod((x.sin() + mass * i for i, x in enumerate(q * 4, 1)), start=mass)
     inputs, outputs = (
         (Argument("q", (size,), words),),
         (Argument("tau", (), words), Argument("h", (), words)),
@@ -253,27 +251,6 @@ def test_abbreviations_give_way_to_arguments_of_their_name() -> None:
     q = graph.input("q[0]")
     assert "c_{1} &= C_{1}" in document(made_of({"c": [q.cos()]}, graph, q=1))
     assert r"C_{1} &= \cos(q_{1})" in document(made_of({"c": [q.sin()], "C": [q.cos()]}, graph, q=1))
-
-
-@pytest.mark.long
-def test_the_text_does_not_depend_on_the_order_of_hashing() -> None:
-    code = (
-        "import hashlib, sys; sys.path[:0] = sys.argv[1:]; from codegen.test_latex import ARMS, traced, "
-        "document;texts = [document(traced(arm, symbolic)[2]) for arm in ARMS[1:4] for symbolic in (False, "
-        "True)];print(hashlib.sha256(''.join(texts).encode()).hexdigest())"
-    )
-    tests = str(Path(__file__).parent.parent)
-    made = {
-        subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", code, tests],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
-    assert len(made) == 1
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
 import subprocess
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import posture
-from codegen.running import COMPILERS, compiled, needs, shim
+from codegen.batch_running import ALL, ONLY_FLOATS, Job, run_jobs
+from codegen.running import COMPILERS, needs
 
 import forearm as fa
 from forearm.codegen.generate import SINGLE as SINGLE_LANGUAGES
-from forearm.codegen.generate import generate
-from forearm.codegen.source import Source
-from forearm.control.code import controller_code
+from forearm.codegen.generate import generate, program_for
+from forearm.codegen.program import Program
+from forearm.control.code import controller_code, traced_controller
 
 SINGLE = 1e-5  # relative to the largest entry
-ONLY_FLOATS = ("-Wdouble-promotion", "-Wfloat-conversion", "-Wunsuffixed-float-constants")
 GEARED = fa.Transmission(
     efficiency=((0.01, 0.35), (0.09, 0.56), (0.5, 0.8)), rated_torque=90.0, breakaway=0.4
 )
@@ -36,88 +36,53 @@ def arm_of(name: str) -> fa.Arm:
     return arm.with_drives(transmission=GEARED) if name == "geared" else arm
 
 
-def states(arm: fa.Arm) -> list[Any]:
-    rng = np.random.default_rng(4)
-    given = [posture(arm, 4), rng.uniform(-1.0, 1.0, arm.n), rng.uniform(-2.0, 2.0, arm.n)]
-    return [np.array(x, dtype=np.float32) for x in given]
-
-
-def called(source: Source, folder: Path, arrays: list[Any], name: str | None = None) -> None:
-    """The function of a source, compiled with warnings as errors, on arrays of floats."""
-    needs(source.language)
-    source.save(folder)
-    symbol = name or source.name
-    if source.language == "c":
-        library = compiled("c", f"{source.name}.c", folder, *ONLY_FLOATS)
-    elif source.language == "cpp":
-        text = shim(source.name, source.text, "float", folder)
-        library, symbol = compiled("cpp", text, folder), f"{symbol}_float"
-    else:
-        library = compiled("fortran", f"{source.name}.f90", folder)
-        symbol = f"__{source.name}_module_MOD_{symbol}"
-    function = getattr(ctypes.CDLL(str(library)), symbol)
-    function.restype = None
-    function(*(a.ctypes.data_as(ctypes.POINTER(ctypes.c_float)) for a in arrays))
-
-
-def assert_close(got: Any, want: Any) -> None:
-    assert got.dtype == np.float32
-    assert np.abs(got - want).max() <= SINGLE * np.abs(want).max()
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("language", ["c", "cpp", "fortran"])
-@pytest.mark.parametrize("name", ["stanford", "driven", "geared"])
-@pytest.mark.sweep
-def test_torques(name: str, language: str, tmp_path: Path) -> None:
-    arm = arm_of(name)
-    q, qd, qdd = states(arm)
-    tau = np.full(arm.n, np.nan, dtype=np.float32)
-    called(generate(arm, "inverse_dynamics", language, dtype="float32"), tmp_path, [q, qd, qdd, tau])
-    assert_close(tau, fa.dynamics.inverse(arm, *(x.astype(float) for x in (q, qd, qdd))))
+@pytest.mark.parametrize("language", [name for name in SINGLE_LANGUAGES if name in ALL])
+def test_torques_accelerations_open_parameters_and_a_controller(language: str, tmp_path: Path) -> None:
+    jobs, truths, parts = zip(*cases(), strict=True)
+    for truth, part, (made,) in zip(truths, parts, run_jobs(language, jobs, tmp_path), strict=True):
+        (found,) = (made[name] for name in ("tau", "qdd") if name in made)
+        assert found.dtype == np.float32
+        assert np.abs(found - truth).max() <= part * np.abs(truth).max()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("language", ["c", "fortran"])
-def test_accelerations_under_load_are_solved_as_far_as_floats_go(language: str, tmp_path: Path) -> None:
-    arm = arm_of("geared")
-    q, qd, qdd = states(arm)
-    tau = fa.dynamics.inverse(arm, *(x.astype(float) for x in (q, qd, qdd))).astype(np.float32)
-    found = np.full(arm.n, np.nan, dtype=np.float32)
-    called(generate(arm, "forward_dynamics", language, dtype="float32"), tmp_path, [q, qd, tau, found])
-    condition = np.linalg.cond(fa.dynamics.inertia_matrix(arm, q))
-    assert np.abs(found - qdd).max() <= 1e-6 * condition * np.abs(qdd).max()
+@cache
+def cases() -> list[tuple[Job, Any, float]]:
+    """With their truths, for all languages; accelerations under load are solved as far as floats go."""
+    rng, made = np.random.default_rng(4), list[tuple[Job, Any, float]]()
 
+    def asked(
+        program: Program, given: dict[str, Any], truth: Any, part: float = SINGLE, p: Any = None
+    ) -> None:
+        job = Job(replace(program, single=True, name=f"f{len(made)}"), [given], p)
+        made.append((job, truth, part))
 
-@pytest.mark.slow
-def test_open_parameters(tmp_path: Path) -> None:
-    arm = arm_of("stanford")
-    q, qd, qdd = states(arm)
-    source = generate(arm, "inverse_dynamics", "c", ["link6.mass"], dtype="float32")
-    size = re.search(r"_prepare\(const float p\[1\], float k\[(\d+)\]\)", source.header)
-    assert size is not None
-    k, tau = (np.full(m, np.nan, dtype=np.float32) for m in (int(size[1]), arm.n))
-    called(source, tmp_path, [np.array([2.5], dtype=np.float32), k], f"{source.name}_prepare")
-    called(source, tmp_path, [q, qd, qdd, k, tau])
-    link = arm.link("link6")
-    heavy = arm.with_link(fa.Link(name="link6", mass=2.5, com=link.com, inertia=link.inertia))
-    assert_close(tau, fa.dynamics.inverse(heavy, *(x.astype(float) for x in (q, qd, qdd))))
-
-
-@pytest.mark.slow
-def test_a_controller(tmp_path: Path) -> None:
-    arm = arm_of("stanford")
-    q, qd, wanted = states(arm)
-    rest, state, tau = (np.zeros(arm.n, dtype=np.float32) for _ in range(3))
-    source = controller_code(arm, "computed_torque", bandwidth=20.0, dtype="float32")
-    assert "double" not in source.text + source.header
-    called(source, tmp_path, [q, qd, wanted, rest, rest, state, tau], f"{source.name}_step")
-    q0, qd0, goal = (x.astype(float) for x in (q, qd, wanted))
-    assert_close(tau, fa.dynamics.inverse(arm, q0, qd0, 400.0 * (goal - q0) - 40.0 * qd0))
+    for name in ("stanford", "driven", "geared"):
+        arm = arm_of(name)
+        rows = posture(arm, 4), rng.uniform(-1.0, 1.0, arm.n), rng.uniform(-2.0, 2.0, arm.n)
+        q, qd, qdd = (np.array(x, dtype=np.float32).astype(float) for x in rows)
+        tau = fa.dynamics.inverse(arm, q, qd, qdd)
+        state = {"q": q, "qd": qd, "qdd": qdd, "tau": tau}
+        asked(program_for(arm, "inverse_dynamics"), state, tau)
+        if name == "geared":
+            condition = float(np.linalg.cond(fa.dynamics.inertia_matrix(arm, q)))
+            asked(program_for(arm, "forward_dynamics"), state, qdd, 1e-6 * condition)
+        if name == "stanford":
+            link = arm.link("link6")
+            heavy = arm.with_link(fa.Link(name="link6", mass=2.5, com=link.com, inertia=link.inertia))
+            opened = program_for(arm, "inverse_dynamics", ["link6.mass"])
+            asked(opened, state, fa.dynamics.inverse(heavy, q, qd, qdd), p=np.array([2.5]))
+            servo = traced_controller(arm, "computed_torque", bandwidth=20.0)[1].program()
+            rest = dict.fromkeys((a.name for a in servo.inputs), np.zeros(arm.n))
+            wanted = fa.dynamics.inverse(arm, q, qd, 400.0 * (qdd - q) - 40.0 * qd)
+            asked(servo, rest | {"q": q, "qd": qd, "q_wanted": qdd}, wanted)
+    return made
 
 
 def test_texts_have_one_precision() -> None:
     arm = arm_of("driven")
+    servo = controller_code(arm, "computed_torque", bandwidth=20.0, dtype="float32")
+    assert "double" not in servo.text + servo.header
     single = generate(arm, "inverse_dynamics", "c", dtype="float32")
     assert "double" not in single.text + single.header
     assert "all float, float32 arithmetic throughout" in single.header

@@ -4,7 +4,6 @@ ones: graph, Python, C.
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from arms import OFFSETS, SEVEN_POINTS, Array
-from codegen.running import caller, needs, run, write
+from codegen.running import run, runner
 from dynamics.cases import random_state
 
 from forearm import Arm, dynamics, kinematics
@@ -30,7 +29,6 @@ from forearm.symbols import evaluate, refined
 EXACT = 1e-12
 # Slopes by seven points: truncation and rounding near 1e-13, which grows with torques and rates of some 100.
 DIFFERENCE = 1e-9
-COMPILE = "gcc -std=c99 -Wall -Wextra -Wpedantic -Werror -shared -fPIC".split()  # noqa: SIM905
 
 
 class Given(NamedTuple):
@@ -154,24 +152,11 @@ def by_python(program: Program, g: Given, p: Any = None) -> list[Array]:
 
 
 @cache
-def library(arm: Arm) -> tuple[dict[str, Program], Callable[[str, list[Array]], None]]:
-    """Every function of an arm in one library of C."""
-    needs("c")
-    programs = {function: program_for(arm, function, name=function) for function in GENERAL}
-    with TemporaryDirectory() as name:  # what is loaded stays when the file goes
-        folder = Path(name)
-        for program in programs.values():
-            write(program, "c", folder)
-        command = [*COMPILE, *(f"{function}.c" for function in GENERAL), "-o", "all.so", "-lm"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return programs, caller(folder / "all.so", str)
+def in_c(arm: Arm, function: str) -> Callable[..., dict[str, Array]]:
+    with TemporaryDirectory() as folder:  # what is loaded stays when the file goes
+        return runner(program_for(arm, function), "c", Path(folder))
 
 
 def by_c(arm: Arm, function: str, g: Given) -> list[Array]:
     """The outputs by compiled C; what it leaves unset is NaN."""
-    programs, call = library(arm)
-    program = programs[function]
-    made = [np.full(a.shape, np.nan) for a in program.outputs]
-    call(function, [*(np.array(g._asdict()[a.name]) for a in program.inputs), *made])
-    return made
+    return list(in_c(arm, function)(g._asdict()).values())

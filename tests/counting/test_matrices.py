@@ -94,15 +94,6 @@ def test_what_the_reasons_say_of_his_other_figures() -> None:
     assert locked.m + locked.a == 19 + 34
 
 
-def test_seven_points_tell_six_of_the_slopes() -> None:
-    """18 pairs of seven points at 18 parameters hold six independent differences; 19 points hold all."""
-    for points, rank in ((7, 6), (19, 18)):
-        values = np.random.default_rng(7).standard_normal((points, 18))
-        pairs = [values[i] - values[k] for i in range(points) for k in range(i)]
-        assert len(pairs) >= 18
-        assert np.linalg.matrix_rank(np.array(pairs)) == rank
-
-
 def test_shares_add_up_and_give_his_percentages() -> None:
     whole = waters.final(6)
     gravity, velocity = whole - waters.without_gravity(6), whole - waters.without_velocity(6)
@@ -118,7 +109,3 @@ def test_by_quantity_splits_the_whole() -> None:
     table = result.by_quantity()
     assert sum(table.values(), MatrixCounts()) == result.counts()
     assert table["P", 3] == MatrixCounts(1, 2)
-
-
-def test_text() -> None:
-    assert str(MatrixCounts(45, 77)) == "45m+77a"

@@ -69,15 +69,6 @@ def test_hessians_agree_with_differences(name: str) -> None:
     np.testing.assert_allclose(hessian(at).full() / scale, np.array(columns).T / scale, atol=1e-7)
 
 
-def test_a_jacobian_can_be_differentiated_in_an_expression() -> None:
-    f, (q,) = fa.compile(SMOOTH).casadi("gravity"), states(1)
-    x = casadi.MX.sym("x", ARM.n)
-    once = casadi.vec(casadi.jacobian(f(x), x))
-    first, second = casadi.Function("a", [x], [once]), casadi.Function("b", [x], [casadi.jacobian(once, x)])
-    columns = [(first(q + STEP * e) - first(q - STEP * e)).full()[:, 0] / (2 * STEP) for e in np.eye(ARM.n)]
-    np.testing.assert_allclose(second(q).full(), np.array(columns).T, atol=1e-6 * np.abs(columns).max())
-
-
 def test_sensitivities_of_an_integrator() -> None:
     """How the end of a motion depends on the start, by CVODES with derivatives of forward dynamics, against
     forearm's simulation.
@@ -98,21 +89,6 @@ def test_sensitivities_of_an_integrator() -> None:
     expected = (simulated(1e-4) - simulated(-1e-4)) / 2e-4
     made = along(np.concatenate([q, qd])).full()[:, 0]
     np.testing.assert_allclose(made, expected, atol=1e-6 * np.abs(expected).max())
-
-
-def test_masses_can_be_variables() -> None:
-    """The mass that makes a torque, by IPOPT with exact derivatives."""
-    last = SMOOTH.links[-1].name
-    k, (q, qd, qdd) = fa.compile(SMOOTH, parameters=[f"{last}.mass"]), states(3)
-    (mass,) = k.parameters.values()
-    f = k.casadi("inverse_dynamics")
-    opti = casadi.Opti()
-    x = opti.variable()
-    opti.minimize(casadi.sumsqr(f(q, qd, qdd, x) - k.inverse_dynamics(q, qd, qdd, parameters=[1.3 * mass])))
-    opti.set_initial(x, mass)
-    opti.solver("ipopt", {"print_time": False}, {"print_level": 0, "sb": "yes"})
-    assert opti.solve().value(x) == pytest.approx(1.3 * mass, rel=1e-8)
-    assert np.isnan(f(q=q, qd=qd, qdd=qdd)["tau"].full()).all(), "parameters that are missing"
 
 
 def test_threads_share_a_function() -> None:

@@ -103,18 +103,6 @@ def test_many_steps_of_one_program_are_those_of_the_cpu() -> None:
         assert np.array_equal(here(q, qd, tau), first)
 
 
-def test_vmap_and_hessian() -> None:
-    kernel, (q, qd, qdd) = fa.compile(random_arm(4, 3, drives=False)), states(3, 6, 3)
-
-    def power(q: Any, qd: Any, qdd: Any) -> Any:
-        return kernel.jax.inverse_dynamics(q, qd, qdd) @ qd
-
-    made = jax.vmap(jax.hessian(power))(q, qd, qdd)
-    with jax.default_device(jax.devices("cpu")[0]):
-        expected = jax.vmap(jax.hessian(power))(q, qd, qdd)
-    np.testing.assert_allclose(made, expected, rtol=1e-12, atol=1e-12)
-
-
 def test_every_device_has_its_own() -> None:
     if len(devices()) < 2:
         pytest.skip("there is one GPU")

@@ -131,15 +131,6 @@ def test_derivatives_of_a_batch_and_of_friction_that_depends_on_the_load() -> No
         check_grads(function, given, order=1, modes=("fwd", "rev"), eps=1e-5, rtol=1e-4)
 
 
-def test_jacobians_are_those_of_the_kernel(kernel: Kernel) -> None:
-    given = states(3, 3)
-    expected = kernel.inverse_dynamics_derivatives(*given)
-    for way in (jax.jacfwd, jax.jacrev):
-        made = way(kernel.jax.inverse_dynamics, argnums=(0, 1, 2))(*given)
-        for one, other in zip(made, expected, strict=True):
-            np.testing.assert_allclose(one, other, rtol=ROUNDING, atol=ROUNDING)
-
-
 def test_hessian_four_ways_against_differences_of_gradients(kernel: Kernel) -> None:
     q, qd, qdd = states(3, 3)
 
@@ -265,26 +256,6 @@ def test_nothing_known_comes_of_what_is_not(kernel: Kernel) -> None:
     q[2, 1] = np.nan
     made = jax.jit(kernel.jax.inverse_dynamics)(q, qd, qdd)
     assert np.isnan(made).all(axis=1).tolist() == [False, False, True, False]
-
-
-def test_parameters_are_learnt(opened: Kernel) -> None:
-    """Gradient descent finds a mass and gravity again from torques of an arm that has them."""
-    given = states(3, 32, 3, seed=9)
-    own = np.array(list(opened.parameters.values()))
-    measured = opened.inverse_dynamics(*given)
-
-    def curved(values: Any) -> Any:
-        def loss(values: Any) -> Any:
-            return ((opened.jax.inverse_dynamics(*given, parameters=values) - measured) ** 2).mean()
-
-        return jnp.linalg.lstsq(jax.hessian(loss)(values), jax.grad(loss)(values))[0]
-
-    values = own * 1.2 + 0.1
-    for _ in range(8):
-        values = values - jax.jit(curved)(values)
-    np.testing.assert_allclose(
-        opened.inverse_dynamics(*given, parameters=np.asarray(values)), measured, rtol=1e-8, atol=1e-8
-    )
 
 
 def test_jit_may_be_switched_off(kernel: Kernel) -> None:

@@ -73,37 +73,6 @@ def test_gradients_by_jaxs_check(kernel: Kernel, record: int | None, drive: tupl
     check_grads(jax.jit(end), many, order=1, modes=("rev",), eps=1e-5, rtol=1e-6)
 
 
-def test_the_gradient_is_that_of_a_scan(kernel: Kernel) -> None:
-    """The same method step by step, through which JAX finds the gradient itself."""
-    h = RUN["step"]
-
-    def scanned(q: Any, qd: Any, torque: Any) -> Any:
-        def move(state: Any, tau: Any) -> Any:
-            q, qd = state
-
-            def slope(q: Any, qd: Any) -> Any:
-                return qd, kernel.jax.forward_dynamics(q, qd, tau)
-
-            k1 = slope(q, qd)
-            k2 = slope(q + h / 2 * k1[0], qd + h / 2 * k1[1])
-            k3 = slope(q + h / 2 * k2[0], qd + h / 2 * k2[1])
-            k4 = slope(q + h * k3[0], qd + h * k3[1])
-            return tuple(
-                x + h / 6 * (a + 2 * b + 2 * c + d)
-                for x, a, b, c, d in zip((q, qd), k1, k2, k3, k4, strict=True)
-            ), None
-
-        return (jax.lax.scan(move, (q, qd), torque)[0][0] ** 2).sum()
-
-    def direct(q: Any, qd: Any, torque: Any) -> Any:
-        return (kernel.jax.simulate(q, qd, **RUN, torque=torque).q ** 2).sum()
-
-    given = (states(3), states(3, seed=1), states(12, 3, seed=2))
-    ours, theirs = (jax.jit(jax.grad(f, argnums=(0, 1, 2)))(*given) for f in (direct, scanned))
-    for one, other in zip(ours, theirs, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
-
-
 def test_open_parameters_and_vmap() -> None:
     arm = driven_arm()
     kernel = fa.compile(arm, parameters=[f"{arm.links[-1].name}.mass", "gravity"])

@@ -9,7 +9,6 @@ import pickle
 import warnings
 from typing import Any
 
-import numpy as np
 import pytest
 from arms import random_arm
 from frameworks.torch_states import states, torch, variables
@@ -302,12 +301,6 @@ def test_parameters_that_do_not_fit_are_said() -> None:
             k.torch.inverse_dynamics(*given, parameters=wrong)
 
 
-def test_branches_in_float32_are_refused() -> None:
-    k = fa.compile(fa.load("puma560"), dtype="float32")
-    with pytest.raises(fa.InputError, match=r"branches are distinguished by .* which needs float64"):
-        k.torch.inverse_kinematics(torch.eye(4))
-
-
 def test_names_that_are_not_there(k: fa.Kernel) -> None:
     with pytest.raises(
         AttributeError, match=r"k\.torch: expected one of .*; did you mean 'inverse_dynamics'"
@@ -402,14 +395,3 @@ def test_a_launcher_gets_stream_addresses_and_count(k: fa.Kernel, monkeypatch: p
     launch([t.data_ptr() for t in (*given, made)], 5)
     assert torch.equal(made, evaluation(given)[0])
     assert seen == [(42, False)]
-
-
-def test_arrays_of_numpy_and_of_the_kernel_agree_on_memory(k: fa.Kernel) -> None:
-    """A tensor that shares an array's memory is not copied on the way."""
-    memory = np.zeros((4, ARM.n))
-    out = torch.from_numpy(memory)
-    given = states(ARM, 4)
-    for _ in range(4):
-        memory[:] = 0.0
-        k.torch.inverse_dynamics(*given, out=out)
-        assert np.array_equal(memory, expected(k, *given).numpy())

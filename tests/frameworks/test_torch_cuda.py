@@ -54,12 +54,6 @@ def test_gradients_have_the_bits_of_the_cpu(k: fa.Kernel) -> None:
     assert all(torch.equal(one.cpu(), other) for one, other in zip(made, wanted, strict=True))
 
 
-def test_gradcheck(k: fa.Kernel) -> None:
-    given = variables(*there(*states(ARM, 2)))
-    assert torch.autograd.gradcheck(k.torch.inverse_dynamics, given, check_forward_ad=True)
-    assert torch.autograd.gradgradcheck(k.torch.inverse_dynamics, given)
-
-
 @pytest.mark.parametrize("each", [False, True], ids=["shared", "each"])
 def test_open_parameters(each: bool) -> None:
     k = fa.compile(ARM, parameters=[f"{ARM.links[-1].name}.mass", "gravity"])

@@ -135,23 +135,3 @@ def test_the_kernel_may_be_gone_when_derivatives_are_taken() -> None:
     kept = fa.compile(arm)
     again = torch.autograd.grad(kept.torch.inverse_dynamics(*given).square().sum(), given)
     assert all(torch.equal(a, b) for a, b in zip(once, again, strict=True))
-
-
-def test_a_mass_is_found_by_descent() -> None:
-    """Torques of a heavier last link: its mass comes out of gradients with respect to an open parameter."""
-    arm = fa.load("puma560")
-    name = f"{arm.links[-1].name}.mass"
-    k = fa.compile(arm, parameters=[name])
-    given, true = states(arm, 64), 2.5 * k.parameters[name]
-    wanted = k.torch.inverse_dynamics(*given, parameters={name: true})
-    mass = torch.tensor(k.parameters[name], dtype=torch.float64, requires_grad=True)
-    descent = torch.optim.LBFGS([mass], line_search_fn="strong_wolfe")
-
-    def loss() -> Any:
-        descent.zero_grad()
-        value = (k.torch.inverse_dynamics(*given, parameters={name: mass}) - wanted).square().mean()
-        value.backward()
-        return value
-
-    descent.step(loss)
-    assert mass.item() == pytest.approx(true, rel=1e-6)

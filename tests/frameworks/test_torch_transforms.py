@@ -98,17 +98,6 @@ def test_gradients_of_each_sample(loaded: fa.Kernel) -> None:
 # forward mode, and derivatives of derivatives
 
 
-def test_rates_against_differences(k: fa.Kernel) -> None:
-    given, rates = states(ARM, 4), states(ARM, 4, seed=1)
-    made = jvp(k.torch.inverse_dynamics, tuple(given), tuple(rates))[1]
-    step = 1e-6
-    ahead, back = (
-        k.torch.inverse_dynamics(*(x + s * step * v for x, v in zip(given, rates, strict=True)))
-        for s in (1, -1)
-    )
-    torch.testing.assert_close(made, (ahead - back) / (2 * step), rtol=1e-6, atol=1e-6)
-
-
 def test_second_derivatives_in_four_ways(k: fa.Kernel) -> None:
     q, qd, qdd = states(ARM, count=3)
     forwards, backwards = torch.func.jacfwd, torch.func.jacrev

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import every_kind, random_arm
-from dynamics.cases import awkward_states, random_state, simple_drives, with_kinds
-from reduction.cases import assert_close, special_geometry
+from codegen.truths import assert_close
+from dynamics.cases import State, awkward_states, random_state, simple_drives, with_kinds
+from reduction.cases import special_geometry
 
 import forearm as fa
 from forearm import Arm, dynamics
@@ -33,7 +34,7 @@ KINDS = {
     "frames tree": 5,
     "turning": -1,
 }
-ARMS = {f"{kind}, {n}": every_kind(8 + n, n)[k] for n in (1, 2, 5) for kind, k in KINDS.items()}
+ARMS = {f"{kind}, {n}": every_kind(8 + n, n)[k] for n in (1, 4) for kind, k in KINDS.items()}
 ARMS |= {
     f"{kinds}": with_kinds(random_arm(60 + k, len(kinds)), kinds)
     for k, kinds in enumerate(("P", "PPP", "RPPR", "PRRP"))
@@ -69,11 +70,9 @@ def assert_solved(arm: Arm, q: Any, qd: Any, tau: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("bare", [False, True], ids=["driven", "rigid"])
 @pytest.mark.parametrize("name", ARMS)
-def test_what_matrix_and_bias_give(name: str, bare: bool) -> None:
-    arm = ARMS[name].rigid() if bare else ARMS[name]
-    for seed in (1, 2):
+def test_what_matrix_and_bias_give(name: str) -> None:
+    for seed, arm in ((1, ARMS[name]), (2, ARMS[name].rigid())):
         q, qd, tau = random_state(arm, seed)
         assert_solved(arm, q, qd, 5.0 * tau)
 
@@ -88,7 +87,7 @@ def test_the_arms_are_what_they_are_meant_to_be() -> None:
     assert not any(model_of(arm).has_followers for arm in ARMS.values())
 
 
-@pytest.mark.parametrize("name", ["puma560", "panda", "stanford"])
+@pytest.mark.parametrize("name", ["panda", "stanford"])
 def test_built_in_arms_wherever_things_break(name: str) -> None:
     arm = fa.load(name)
     for q, qd, tau in awkward_states(arm).values():
@@ -107,34 +106,26 @@ def test_fifty_joints_give_back_their_torques() -> None:
 
 
 def test_rotors_and_torques_each_matter() -> None:
-    arm = ARMS["frames tree, 5"]
+    arm = ARMS["frames tree, 4"]
     q, qd, tau = random_state(arm, 5)
     chain, rotor = planned(chain_of(model_of(arm))), rotor_inertia(arm)
     own = np.array(articulated.forward(chain, q.tolist(), qd.tolist(), tau.tolist(), rotor.tolist()))
     for k in range(arm.n):
         for given in (tau, rotor):
             before, given[k] = given[k], 1.01 * given[k]
-            found = np.array(
-                articulated.forward(chain, q.tolist(), qd.tolist(), tau.tolist(), rotor.tolist())
-            )
+            found = articulated.forward(chain, q.tolist(), qd.tolist(), tau.tolist(), rotor.tolist())
             given[k] = before
             assert abs(found[k] - own[k]) > 1e-9 * np.abs(own).max()
 
 
 def test_symbols_give_the_same() -> None:
     """The same functions over expressions, as kernels trace them."""
-    arm = ARMS["frames tree, 5"]
-    state = random_state(arm, 6)
-    graph = Graph()
-    names = [[f"{letter}{k}" for k in range(arm.n)] for letter in ("q", "qd", "tau")]
-    q, qd, tau = ([graph.input(name) for name in row] for row in names)
-    chain = planned(chain_of(model_of(arm)))
-    qdd = articulated.forward(chain, q, qd, tau, rotor_inertia(arm).tolist())
+    arm, graph = ARMS["frames tree, 4"], Graph()
+    state = [x.tolist() for x in random_state(arm, 6)]
+    symbols = [[graph.input(f"{name}{k}") for k in range(arm.n)] for name in State._fields]
     values = {
-        name: float(x) for row, xs in zip(names, state, strict=True) for name, x in zip(row, xs, strict=True)
+        f"{name}{k}": x for name, row in zip(State._fields, state, strict=True) for k, x in enumerate(row)
     }
-    found = np.array(evaluate(graph, qdd, values), dtype=float)
-    want = articulated.forward(
-        chain, state.q.tolist(), state.qd.tolist(), state.qdd.tolist(), rotor_inertia(arm).tolist()
-    )
-    assert_close(found, want, 1e-11)
+    chain, rotor = planned(chain_of(model_of(arm))), rotor_inertia(arm).tolist()
+    symbolic, numeric = (articulated.forward(chain, q, qd, tau, rotor) for q, qd, tau in (symbols, state))
+    assert_close(evaluate(graph, symbolic, values), numeric, 1e-11)

@@ -11,18 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from arms import STYLES, Array, every_kind, random_arm
+from arms import STYLES, Array, random_arm
+from codegen.truths import assert_close
 from dynamics.cases import random_state, simple_drives
-from reduction.cases import (
-    GRAVITIES,
-    all_arms,
-    assert_close,
-    dh_arm,
-    nearly_parallel,
-    parallelogram,
-    special_geometry,
-    with_gravity,
-)
+from reduction.cases import GRAVITIES, dh_arm, nearly_parallel, parallelogram, special_geometry, with_gravity
 from sweeps import long
 
 import forearm as fa
@@ -88,17 +80,6 @@ def test_numbers_of_the_literature(name: str) -> None:
     assert_right(arm)
 
 
-EVERY = {name: arm for n in (1, 2, 3) for name, arm in all_arms(n).items()} | {
-    name: arm for name, arm in all_arms(5).items() if "modified" in name
-}
-
-
-@pytest.mark.parametrize("name", EVERY)
-@pytest.mark.sweep(first=20)
-def test_every_kind_of_arm(name: str) -> None:
-    assert_right(EVERY[name])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("block", [0, *long(range(1, 12))])
 def test_many_random_arms(block: int) -> None:
@@ -122,26 +103,26 @@ def test_many_random_arms(block: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in SPECIAL if "mass" not in name])
-def test_special_geometry(name: str) -> None:
-    assert_right(SPECIAL[name])
+def test_special_geometry(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing follows anything the closed form is whole: without the numerical rank as many are found.
+    What no torque shows moves neither a torque nor a base parameter.
+    """
+    arm = SPECIAL[name]
+    assert_right(arm)
+    made, Y = base_parameters(arm), dynamics.regressor(arm, *samples(arm, 6))
+    for vector in silent_changes(model_of(arm)):
+        assert np.abs(Y @ vector).max() <= SILENT * np.abs(vector).max() * np.abs(Y).max()
+        assert_close(made.of(made.standard + 0.7 * vector), made.values)
+    monkeypatch.setattr(base, "MOST_CHECKED", 0)
+    closed = base_parameters.__wrapped__(arm)
+    assert (closed.rank, closed.completed, len(closed)) == (None, 0, made.rank)
 
 
 # where the rank is in doubt
 @pytest.mark.slow
 @pytest.mark.parametrize("gravity", [name for name in GRAVITIES if name != "nearly down"])
 def test_every_gravity(gravity: str) -> None:
-    for name in (
-        "parallel",
-        "all parallel",
-        "first two vertical",
-        "cylinder",
-        "gantry and wrist",
-        "R",
-        "P",
-        "PR",
-        "RP",
-        "PRP",
-    ):
+    for name in ("first two vertical", "cylinder", "gantry and wrist", "R", "PRP"):
         assert_right(with_gravity(SPECIAL[name], GRAVITIES[gravity]))
     assert_right(with_gravity(random_arm(31, 3, "frames", tree=True).rigid(), GRAVITIES[gravity]))
 
@@ -166,20 +147,7 @@ def test_numbers_that_can_be_counted_by_hand(name: str, gravity: str, expected: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*SPECIAL, "puma560", "stanford"])
-def test_the_closed_form_needs_no_completion(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the numerical rank as many are found: where nothing follows anything
-    the closed form is whole.
-    """
-    arm = SPECIAL.get(name) or fa.load(name)
-    monkeypatch.setattr(base, "MOST_CHECKED", 0)
-    made = base_parameters.__wrapped__(arm)
-    assert (made.rank, made.completed) == (None, 0)
-    assert len(made) == rank_of(arm.rigid())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("off", [1e-2, 1e-3, 3e-4, 1e-4, 6e-5, 3e-5, 1e-5, 3e-6, 1e-6, 1e-7, 1e-9, 1e-12])
+@pytest.mark.parametrize("off", [1e-2, 3e-4, 6e-5, 3e-6, 1e-9])
 def test_twists_that_are_nearly_right_angles(off: float) -> None:
     """The first axis lies along y of link 1 but for a little:
     Izz shows, but so little that it must not be what is kept.
@@ -208,7 +176,7 @@ def nearly_special(off: float) -> dict[str, Arm]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("off", [10.0**-k for k in range(2, 15)])
+@pytest.mark.parametrize("off", [1e-2, 1e-4, 1e-5, 1e-6, 1e-8, 1e-11, 1e-14])
 def test_nearly_special_geometry_loses_no_torque(off: float) -> None:
     """Whether such an arm counts as special is a matter of taste; that its torques are right is not."""
     for arm in nearly_special(off).values():
@@ -228,45 +196,6 @@ def test_what_only_the_rank_shows_is_found(axis: tuple[float, float, float]) -> 
     assert made.completed > 0
     assert not [name for name in made.names if name.startswith("link2.")]
     assert_right(arm)
-
-
-@pytest.mark.slow
-def test_followers_show_less_than_the_closed_form_expects() -> None:
-    arms = [random_arm(seed, 2, "frames", mimic=True).rigid() for seed in range(6)]
-    assert any(base_parameters(arm).completed for arm in arms)
-    for arm in arms:
-        assert_right(arm)
-
-
-@pytest.mark.parametrize("k", range(10))
-def test_silent_changes_are_silent(k: int) -> None:
-    arm = every_kind(2, 3)[k].rigid()
-    Y = dynamics.regressor(arm, *samples(arm, 6))
-    for vector in silent_changes(model_of(arm)):
-        assert np.abs(vector).max() > 0.0
-        assert np.abs(Y @ vector).max() <= SILENT * np.abs(vector).max() * np.abs(Y).max()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SPECIAL)
-def test_silent_changes_of_special_geometry_are_silent(name: str) -> None:
-    arm = SPECIAL[name]
-    for gravity in (arm.gravity, np.zeros(3), np.array([0.0, 0.0, -9.81])):
-        turned = arm.replace(gravity=gravity)
-        Y = dynamics.regressor(turned, *samples(turned, 6))
-        for vector in silent_changes(model_of(turned)):
-            assert np.abs(Y @ vector).max() <= SILENT * np.abs(vector).max() * np.abs(Y).max()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["puma560", "stanford", "parallel", "gantry and wrist", "PRP", "as URDF"])
-def test_base_parameters_do_not_see_silent_changes(name: str) -> None:
-    arm = SPECIAL.get(name) or fa.load(name).rigid()
-    made = base_parameters(arm)
-    rng = np.random.default_rng(1)
-    for vector in silent_changes(model_of(arm)):
-        changed = made.standard + float(rng.normal()) * vector
-        assert_close(made.of(changed), made.values)
 
 
 def test_base_parameters_of_other_bodies_on_the_same_geometry() -> None:
@@ -295,9 +224,7 @@ def parsed(label: str) -> dict[str, float]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["puma560", "panda", "stanford", "opposite", "PPRPR", "in one line, opposite"]
-)
+@pytest.mark.parametrize("name", ["panda", "stanford", "PPRPR", "in one line, opposite"])
 def test_labels_say_what_the_matrix_says(name: str) -> None:
     arm = SPECIAL.get(name) or fa.load(name)
     made = base_parameters(arm)
@@ -339,27 +266,13 @@ def test_drives_are_left_out() -> None:
     made, bare = base_parameters(arm), base_parameters(arm.rigid())
     assert made.labels == bare.labels
     assert np.array_equal(made.values, bare.values)
-    state = random_state(arm, 1)
-    assert_close(made.regressor(*state) @ made.values, dynamics.inverse(arm.rigid(), *state))
-
-
-def test_shapes_and_nan() -> None:
-    arm = SPECIAL["parallel"]
-    made = base_parameters(arm)
     q, qd, qdd = samples(arm, 3)
-    assert made.regressor(q[0], qd[0], qdd[0]).shape == (arm.n, len(made))
-    assert made.regressor(q, qd, qdd).shape == (3, arm.n, len(made))
+    truth = dynamics.inverse(arm.rigid(), q, qd, qdd)
+    assert_close(made.regressor(q[0], qd[0], qdd[0]) @ made.values, truth[0])
     q[1, 0] = np.nan
-    Y = made.regressor(q, qd, qdd)
-    assert np.isnan(Y[1]).all()
-    assert np.isfinite(Y[[0, 2]]).all()
-
-
-def test_an_arm_without_joints_has_none() -> None:
-    made = base_parameters(Arm(name="still", links=(Link(name="base", mass=1.0),), tree=()))
-    assert len(made) == 0
-    assert made.values.shape == (0,)
-    assert made.rank is None
+    torques = made.regressor(q, qd, qdd) @ made.values
+    assert np.isnan(torques[1]).all()
+    assert_close(torques[[0, 2]], truth[[0, 2]])
 
 
 @pytest.mark.slow
@@ -382,3 +295,5 @@ def test_what_is_kept_cannot_be_changed() -> None:
             array[0] = 99.0
     with pytest.raises(fa.InputError, match="expected 70 numbers"):
         made.of([1.0, 2.0])
+    none = base_parameters(Arm(name="still", links=(Link(name="base", mass=1.0),), tree=()))
+    assert (len(none), none.values.shape, none.rank) == (0, (0,), None)

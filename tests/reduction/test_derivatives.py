@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import every_kind, random_arm
-from codegen.truths import rows, slopes
+from codegen.truths import assert_close, rows, slopes
 from dynamics.cases import random_state
-from reduction.cases import assert_close, parallelogram, special_geometry
+from reduction.cases import parallelogram, special_geometry
 
 import forearm as fa
 from forearm import Arm, dynamics
@@ -32,7 +32,7 @@ from forearm.symbols.ordering import grouped_order
 SLOPE = 1e-9  # seven points, steps of 2e-3
 RATE = 1e-6  # a difference of two points, steps of 1e-5
 SPECIAL = special_geometry() | {"parallelogram": parallelogram((0.0, 0.0, 1.0))}
-ARMS = {f"kind {k}, {n}": arm.rigid() for n in (1, 3, 5) for k, arm in enumerate(every_kind(30 + n, n))}
+ARMS = {f"kind {k}, {n}": arm.rigid() for n in (1, 4) for k, arm in enumerate(every_kind(30 + n, n))}
 ARMS |= {"followers": random_arm(3, 3, mimic=True).rigid()} | {k: arm.rigid() for k, arm in SPECIAL.items()}
 
 
@@ -84,8 +84,7 @@ def test_they_are_slopes_of_the_reference(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["stanford", "ur5", "panda", "puma560"])
-@pytest.mark.sweep(first=2)
+@pytest.mark.parametrize("name", ["stanford", "ur5"])
 def test_they_are_what_the_graph_finds_itself(name: str) -> None:
     arm = fa.load(name)  # with its drives
     t = Tracing(arm, {})
@@ -119,7 +118,7 @@ def test_identities_of_mechanics() -> None:
     """d tau / d qd and its transpose are 2 dM/dt together; half the rate of their difference is that of
     d tau / d q and its transpose (Helmholtz).
     """
-    for name in ("kind 2, 5", "RPPR", "followers"):
+    for name in ("kind 2, 4", "RPPR", "followers"):
         arm = ARMS[name]
         chain, (q, qd, qdd) = chains(arm)[1], random_state(arm, 3)
         step = 1e-5
@@ -133,8 +132,8 @@ def test_identities_of_mechanics() -> None:
 
 
 # Multiplications and additions, drives included; before, the graph's own derivatives took in all
-# 4,991, 1,425, 1,021 and 1,161.
-COUNTS = {"panda": (1112, 1013), "puma560": (569, 472), "ur5": (412, 349), "stanford": (442, 328)}
+# 4,991 and 1,161.
+COUNTS = {"panda": (1112, 1013), "stanford": (442, 328)}
 
 
 @pytest.mark.slow
@@ -146,15 +145,13 @@ def test_operations(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "as_made", "by_groups"), [("panda", 145, 136), ("puma560", 105, 96)])
-@pytest.mark.sweep(first=1)
-def test_columns_one_after_the_other_keep_few_values(name: str, as_made: int, by_groups: int) -> None:
-    traced = trace(Tracing(fa.load(name).rigid(), {}), [FUNCTIONS["inverse_dynamics_derivatives"]])
+def test_columns_one_after_the_other_keep_few_values() -> None:
+    traced = trace(Tracing(fa.load("puma560").rigid(), {}), [FUNCTIONS["inverse_dynamics_derivatives"]])
     graph, results = traced.graph, traced.results
     made = [place for place in graph.needed(results) if graph.kinds[place] >= MUL]
     places = grouped_order(graph, column_groups(traced))
     assert sorted(places) == made
-    assert (most_live(graph, made, results), most_live(graph, places, results)) == (as_made, by_groups)
+    assert (most_live(graph, made, results), most_live(graph, places, results)) == (105, 96)
 
 
 def test_long_arms_are_not_searched() -> None:

@@ -9,11 +9,11 @@ import math
 import numpy as np
 import pytest
 from arms import STYLES, every_kind, random_arm
+from codegen.truths import assert_close
 from dynamics.cases import awkward_states, random_state
 from reduction.cases import (
     GRAVITIES,
-    all_arms,
-    assert_close,
+    assert_same_dynamics,
     chain_for,
     dynamics_of,
     hand_of,
@@ -32,7 +32,7 @@ from forearm.spatial import rotation_rpy, rotation_x, rotation_z
 SPECIAL = special_geometry()
 EVERY = {
     f"seed {seed}, n{n}, {k}": arm
-    for seed, n in enumerate(range(1, 7))
+    for seed, n in enumerate((1, 2, 5))
     for k, arm in enumerate(every_kind(seed, n))
 }
 BUILT_IN = [name for name in fa.arms() if not name.startswith("chain")]
@@ -55,13 +55,6 @@ def assert_is(arm: Arm, tolerance: float = 1e-12) -> None:
 @pytest.mark.parametrize("name", EVERY)
 def test_every_kind_of_arm(name: str) -> None:
     assert_is(EVERY[name].rigid())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [2, 5])
-def test_arms_under_any_gravity(n: int) -> None:
-    for arm in all_arms(n).values():
-        assert_is(arm)
 
 
 @pytest.mark.parametrize("name", SPECIAL)
@@ -87,26 +80,18 @@ def test_built_in_arms_where_things_break(name: str) -> None:
             assert_close(value, truth[what])
 
 
-@pytest.mark.parametrize("angle", [0.3, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-14])
-def test_nearly_parallel_axes(angle: float) -> None:
-    assert_is(nearly_parallel(angle, skewed=False))
-
-
-@pytest.mark.parametrize("angle", [0.3, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-14])
-def test_nearly_parallel_axes_whose_common_normal_is_far_away(angle: float) -> None:
+@pytest.mark.parametrize("angle", [0.3, 1e-2, 1e-4, 1e-6, 1e-8, 1e-11, 1e-14])
+def test_nearly_parallel_axes_and_those_whose_common_normal_is_far_away(angle: float) -> None:
     """A URDF that writes 1.570796 for a right angle has such axes:
     the origins must not go to where the normals are.
     """
+    assert_is(nearly_parallel(angle, skewed=False))
     arm = nearly_parallel(angle, skewed=True)
     assert_is(arm)
-    chain = planned(chain_for(arm))
-    state = random_state(arm, 3)
-    truth = reference(arm, state)
-    for name, value in dynamics_of(chain, state).items():
-        assert_close(value, truth[name])
+    assert_same_dynamics(planned(chain_for(arm)), arm, seeds=(3,))
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("style", STYLES)
 def test_steps_of_a_chain_of_turning_joints_have_two_entries(style: str, seed: int) -> None:
     arm = random_arm(seed, 6, style, prismatic=False, fixed=seed % 2 == 0).rigid()  # type: ignore[arg-type]
@@ -145,20 +130,18 @@ def test_axes_of_turning_segments_are_their_z_and_sliding_ones_keep_their_parent
                 assert np.linalg.norm(s.axis) == pytest.approx(1.0, abs=1e-14)
 
 
-@pytest.mark.parametrize("quarter", range(-5, 6))
-def test_quarters_of_a_turn_only_exchange_cosine_and_sine(quarter: int) -> None:
+@pytest.mark.parametrize("quarter", [-5, -1, 0, 1, 2, 3])
+def test_turns_are_rotations_and_quarters_only_exchange_cosine_and_sine(quarter: int) -> None:
     c, s = math.cos(0.7), math.sin(0.7)
     (turned_c, turned_s), (c0, s0) = cos_sin_of(0.7, quarter * math.pi / 2.0), QUARTERS[quarter % 4]
     assert (turned_c, turned_s) == (c * c0 - s * s0, s * c0 + c * s0)
     assert {abs(turned_c), abs(turned_s)} == {abs(c), abs(s)}
     assert turned_c == pytest.approx(math.cos(0.7 + quarter * math.pi / 2.0), abs=1e-15)
     assert turned_s == pytest.approx(math.sin(0.7 + quarter * math.pi / 2.0), abs=1e-15)
-
-
-def test_turns_are_rotations() -> None:
-    v, pair = np.array([0.3, -0.7, 1.1]), (math.cos(0.8), math.sin(0.8))
-    np.testing.assert_allclose(about_z(pair, v), rotation_z(0.8) @ v, atol=1e-15)
-    np.testing.assert_allclose(about_x(pair, v), rotation_x(0.8) @ v, atol=1e-15)
+    v, pair = np.array([0.3, -0.7, 1.1]), (turned_c, turned_s)
+    angle = 0.7 + quarter * math.pi / 2.0
+    np.testing.assert_allclose(about_z(pair, v), rotation_z(angle) @ v, atol=1e-14)
+    np.testing.assert_allclose(about_x(pair, v), rotation_x(angle) @ v, atol=1e-14)
     np.testing.assert_allclose(about_z(back(pair), about_z(pair, v)), v, atol=1e-15)
 
 

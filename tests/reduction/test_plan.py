@@ -10,11 +10,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from arms import every_kind, random_arm, real_tensor
+from codegen.truths import EXACT, assert_close
 from reduction.cases import (
-    EXACT,
     GRAVITIES,
     all_arms,
-    assert_close,
     assert_same_dynamics,
     chain_for,
     changed_link,
@@ -22,18 +21,17 @@ from reduction.cases import (
     with_gravity,
 )
 
-import forearm as fa
 from forearm import Arm, ModelError
 from forearm.reduction.chain import Chain
 from forearm.reduction.plan import PLAIN_PLAN, ReductionPlan, in_units, planned, rolled, slid
 from forearm.reduction.recursion import inverse
-from forearm.reduction.regroup import PLAIN, SMALLEST, Choice, direction, regrouped, solve_three
+from forearm.reduction.regroup import PLAIN, SMALLEST, Choice, regrouped, solve_three
 from forearm.reduction.search import SLOTS, SQUARES
 from forearm.symbols import Graph, evaluate
 
 SPECIAL = special_geometry()
 ARMS: dict[str, Arm] = SPECIAL | {
-    f"n{n}, kind {k}": arm.rigid() for n in (1, 3, 6) for k, arm in enumerate(every_kind(n, n))
+    f"n{n}, kind {k}": arm.rigid() for n in (1, 3) for k, arm in enumerate(every_kind(n, n))
 }
 SHORT = (
     "parallel",
@@ -77,8 +75,20 @@ def fitting(arm: Arm, plans: list[ReductionPlan]) -> list[ReductionPlan]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ARMS)
-def test_the_plain_plan(name: str) -> None:
-    assert_plan_fits(ARMS[name], PLAIN_PLAN)
+def test_the_plain_plan_and_frames_that_roll(name: str) -> None:
+    """Last frames may be rolled, and angles need not be added along parallel axes."""
+    arm = ARMS[name]
+    chain = chain_for(arm)
+    assert_plan_fits(arm, PLAIN_PLAN)
+    for i, s in enumerate(chain.segments):
+        if not chain.children()[i] and s.revolute and s.h[1] != 0.0:
+            assert rolled(chain, i).segments[i].h[1] == 0.0
+            assert_same_dynamics(rolled(chain, i), arm)
+            assert_plan_fits(arm, ReductionPlan(rolled=frozenset({i})))
+    apart = replace(chain, summed=False)
+    assert apart.runs() == list(range(len(chain.segments)))
+    assert_same_dynamics(apart, arm)
+    assert_same_dynamics(planned(apart), arm)
 
 
 @pytest.mark.parametrize("gravity", GRAVITIES)
@@ -107,21 +117,8 @@ def choices_of(chain: Chain) -> Iterator[tuple[int, Choice]]:
                     yield i, (choice[0], choice[1], choice[2])
 
 
-@pytest.mark.long
-def test_every_single_choice_where_it_fits() -> None:
-    seen = set()
-    for name in SHORT:
-        for i, choice in choices_of(chain_for(ARMS[name])):
-            seen |= {
-                what
-                for plan in fitting(ARMS[name], [ReductionPlan(choices={i: choice})])
-                for what in plan.choices[i]
-            }
-    assert seen == NAMES
-
-
 def test_what_is_chosen_to_vanish_vanishes() -> None:
-    chain, tried = chain_for(SPECIAL["right angles"]), set()
+    tried = set()
     for arm in (SPECIAL["right angles"], SPECIAL["crossing"], SPECIAL["parallel"]):
         chain = chain_for(arm)
         for i, choice in choices_of(chain):
@@ -130,18 +127,10 @@ def test_what_is_chosen_to_vanish_vanishes() -> None:
             except ModelError:
                 continue
             s, before = made[i], made[i - 1]
-            values = {
-                "m": s.m,
-                "hz": s.h[2],
-                "Jzz": s.J[2, 2],
-                "Ixx": s.J[1, 1] + s.J[2, 2],
-                "Iyy": s.J[0, 0] + s.J[2, 2],
-                "before.hx": before.h[0],
-                "before.hy": before.h[1],
-                "before.Jxz": before.J[0, 2],
-                "before.Jyz": before.J[1, 2],
-                "before.Jyy": before.J[1, 1],
-            }
+            values = {"m": s.m, "hz": s.h[2], "Jzz": s.J[2, 2]}
+            values |= {"Ixx": s.J[1, 1] + s.J[2, 2], "Iyy": s.J[0, 0] + s.J[2, 2]}
+            values |= {"before.hx": before.h[0], "before.hy": before.h[1], "before.Jxz": before.J[0, 2]}
+            values |= {"before.Jyz": before.J[1, 2], "before.Jyy": before.J[1, 1]}
             for what in set(choice) & set(values):  # before.hz goes on to the body before that one
                 assert values[what] == 0.0, (i, choice, what)
                 tried.add(what)
@@ -174,21 +163,20 @@ def random_plan(chain: Chain, rng: np.random.Generator) -> ReductionPlan:
 def test_random_plans(name: str) -> None:
     rng = np.random.default_rng(len(name))
     chain = chain_for(ARMS[name])
-    taken = fitting(ARMS[name], [random_plan(chain, rng) for _ in range(60)])
+    taken = fitting(ARMS[name], [random_plan(chain, rng) for _ in range(40)])
     assert len(taken) >= 5, "hardly any plan fits: the test says little"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ARMS)
-@pytest.mark.sweep(first=20)
+@pytest.mark.parametrize("name", [*SHORT, "RPPR", "n1, kind 0"])
 def test_origins_slide(name: str) -> None:
     arm = ARMS[name]
     chain = chain_for(arm)
     for i, s in enumerate(chain.segments):
         v = np.array([0.0, 0.0, 0.17]) if s.revolute else np.array([0.11, -0.23, 0.31])
         made = slid(chain, i, v)
-        assert_same_dynamics(made, arm, seeds=(i,))
-        assert_same_dynamics(regrouped(made, {}), arm, seeds=(i,))
+        assert_same_dynamics(made, arm)
+        assert_same_dynamics(regrouped(made, {}), arm)
         fitting(arm, [ReductionPlan(origins={i: how}) for how in ("next", "centre")])
 
 
@@ -204,24 +192,7 @@ def test_origins_slide_where_the_plan_says() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ARMS)
-def test_last_frames_roll(name: str) -> None:
-    arm = ARMS[name]
-    chain = chain_for(arm)
-    tips = [
-        i for i, s in enumerate(chain.segments) if not chain.children()[i] and s.revolute and s.h[1] != 0.0
-    ]
-    for i in tips:
-        made = rolled(chain, i)
-        assert made.segments[i].h[1] == 0.0
-        assert_same_dynamics(made, arm)
-        assert_plan_fits(arm, ReductionPlan(rolled=frozenset({i})))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["parallel", "right angles", "as URDF", "crossing", "hand on the base", "in one point"]
-)
+@pytest.mark.parametrize("name", ["parallel", "as URDF", "crossing", "hand on the base"])
 def test_other_units_of_length(name: str) -> None:
     arm = SPECIAL[name]
     chain = chain_for(arm)
@@ -235,15 +206,12 @@ def test_other_units_of_length(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("squares", SQUARES)
-@pytest.mark.parametrize(
-    "name", ["right angles", "right angles, standard", "parallel", "slides across", "n3, kind 4"]
-)
-def test_ways_to_squares(name: str, squares: str) -> None:
-    arm = ARMS[name]
-    for i in range(len(arm.moving.bodies)):
-        assert_plan_fits(arm, ReductionPlan(squares={i: squares}))
-    assert_plan_fits(arm, ReductionPlan(squares=dict.fromkeys(range(len(arm.moving.bodies)), squares)))
+@pytest.mark.parametrize("name", ["right angles", "parallel", "slides across", "n3, kind 4"])
+def test_ways_to_squares(name: str) -> None:
+    places = range(len(ARMS[name].moving.bodies))
+    for squares in SQUARES:
+        for some in (*([i] for i in places), places):
+            assert_plan_fits(ARMS[name], ReductionPlan(squares=dict.fromkeys(some, squares)))
 
 
 @pytest.mark.parametrize("name", ["parallel", "all parallel", "in one line", "first two vertical"])
@@ -256,15 +224,6 @@ def test_moments_go_straight_through_runs(name: str) -> None:
         made = planned(chain, ReductionPlan(straight=frozenset(some)))
         assert {i for i, s in enumerate(made.segments) if s.straight} == some & set(inner)
         assert_same_dynamics(made, arm)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ARMS)
-def test_angles_need_not_be_added_along_parallel_axes(name: str) -> None:
-    chain = replace(chain_for(ARMS[name]), summed=False)
-    assert chain.runs() == list(range(len(chain.segments)))
-    assert_same_dynamics(chain, ARMS[name])
-    assert_same_dynamics(planned(chain), ARMS[name])
 
 
 def test_angles_are_added_along_parallel_axes_of_trees() -> None:
@@ -379,44 +338,18 @@ def test_plans_are_followed_by_symbols_too() -> None:
             assert_close(found[name], getattr(number, name), 1e-13)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_three_equations(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    # with zeros in it, so that rows must be exchanged
-    A = rng.normal(size=(3, 3)) * (rng.random((3, 3)) < 0.7)
-    b = rng.normal(size=3)
-    if abs(np.linalg.det(A)) < 0.05:
-        A = A + np.eye(3)
-    found = solve_three(A.tolist(), b.tolist())
-    assert_close(found, np.linalg.solve(A, b), 1e-12 * np.linalg.cond(A))
-
-
-def test_three_equations_over_symbols() -> None:
-    rng = np.random.default_rng(4)
-    A, b = rng.normal(size=(3, 3)), rng.normal(size=3)
-    graph = Graph()
+def test_three_equations() -> None:
+    """Rows with zeros, which must be exchanged; over symbols; and rows that cannot be solved well."""
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        A, b = rng.normal(size=(3, 3)) * (rng.random((3, 3)) < 0.7), rng.normal(size=3)
+        A = A + np.eye(3) if abs(np.linalg.det(A)) < 0.05 else A
+        assert_close(solve_three(A.tolist(), b.tolist()), np.linalg.solve(A, b), 1e-12 * np.linalg.cond(A))
+    A, graph = rng.normal(size=(3, 3)), Graph()
     rows = [[graph.parameter(f"a{i}{j}") for j in range(3)] for i in range(3)]
-    right = [graph.parameter(f"b{i}") for i in range(3)]
-    given = {f"a{i}{j}": A[i, j] for i in range(3) for j in range(3)} | {f"b{i}": b[i] for i in range(3)}
-    found = evaluate(graph, solve_three([list(row) for row in rows], list(right)), given)
+    given = {f"a{i}{j}": A[i, j] for i in range(3) for j in range(3)}
+    found = evaluate(graph, solve_three([[*row] for row in rows], b.tolist()), given)
     assert_close(found, np.linalg.solve(A, b), 1e-12 * np.linalg.cond(A))
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [
-        [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]],
-        [[0.0, 1.0, 2.0], [0.0, 3.0, 4.0], [0.0, 5.0, 6.0]],
-        [[1.0, 0.0, 0.0], [0.0, 0.9 * SMALLEST, 0.0], [0.0, 0.0, 1.0]],
-    ],
-)
-def test_three_equations_that_cannot_be_solved_well_are_refused(rows: list[list[float]]) -> None:
-    with pytest.raises(ModelError, match="does not depend"):
-        solve_three(rows, [1.0, 2.0, 3.0])
-
-
-def test_direction_is_the_joints_axis_in_the_parents_axes() -> None:
-    arm = fa.load("chain4")
-    chain = chain_for(arm)
-    for s in chain.segments[1:]:
-        assert_close(direction(s), [0.0, -s.alpha[1], s.alpha[0]], 1e-15)
+    for singular in (A[[0, 0, 2]], A * [0.0, 1.0, 1.0], np.diag([1.0, 0.9 * SMALLEST, 1.0])):
+        with pytest.raises(ModelError, match="does not depend"):
+            solve_three(singular.tolist(), [1.0, 2.0, 3.0])

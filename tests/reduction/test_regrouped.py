@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import every_kind, random_arm
+from codegen.truths import assert_close
 from dynamics.cases import awkward_states, random_state, simple_drives
-from reduction.cases import assert_close, special_geometry
+from reduction.cases import special_geometry
 
 import forearm as fa
 from forearm import Arm, InputError, Link, ModelError, dynamics
 
 SPECIAL = special_geometry()
-ARMS: dict[str, Arm] = {name: fa.load(name) for name in ("puma560", "puma560-akb", "panda", "stanford")}
+ARMS: dict[str, Arm] = {name: fa.load(name) for name in ("puma560", "puma560-akb", "stanford")}
 ARMS |= {
     name: SPECIAL[name] for name in ("parallel", "PPP", "R", "PPRPR", "a point mass", "inertia without mass")
 }
@@ -28,85 +29,57 @@ FORWARD = 1e-14
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ARMS)
-@pytest.mark.sweep(first=10)
+@pytest.mark.sweep(first=9)
 def test_torques_matrices_and_accelerations_are_those_of_the_arm(name: str) -> None:
     arm = ARMS[name]
     made = arm.regrouped()
-    for seed in (1, 2):
-        q, qd, qdd = random_state(arm, seed)
-        M = dynamics.inertia_matrix(arm, q)
-        assert_close(made.inverse(q, qd, qdd), dynamics.inverse(arm, q, qd, qdd))
-        assert_close(made.inertia_matrix(q), M)
-        tau = 3.0 * qdd
-        accelerations = dynamics.forward(arm, q, qd, tau)
-        found = made.forward(q, qd, tau)
-        assert_close(found, accelerations, FORWARD * max(100.0, float(np.linalg.cond(M))))
-        assert_close(dynamics.inverse(arm, q, qd, found), tau, 1e-11)
+    q, qd, qdd = random_state(arm, 1)
+    M = dynamics.inertia_matrix(arm, q)
+    assert_close(made.inverse(q, qd, qdd), dynamics.inverse(arm, q, qd, qdd))
+    assert_close(made.inertia_matrix(q), M)
+    tau = 3.0 * qdd
+    accelerations = dynamics.forward(arm, q, qd, tau)
+    found = made.forward(q, qd, tau)
+    assert_close(found, accelerations, FORWARD * max(100.0, float(np.linalg.cond(M))))
+    assert_close(dynamics.inverse(arm, q, qd, found), tau, 1e-11)
 
 
 @pytest.mark.slow
-def test_drives_are_in_it() -> None:
-    arm = ARMS["puma560"]
-    q, qd, qdd = random_state(arm, 3)
-    made, bare = arm.regrouped(), arm.rigid().regrouped()
-    motors = made.inverse(q, qd, qdd) - bare.inverse(q, qd, qdd)
-    assert_close(motors, dynamics.inverse(arm, q, qd, qdd) - dynamics.inverse(arm.rigid(), q, qd, qdd))
-    assert np.abs(motors).min() > 0.1
-    assert np.diag(made.inertia_matrix(q) - bare.inertia_matrix(q)).min() > 0.1
-
-
-@pytest.mark.slow
-def test_states_where_things_break() -> None:
+def test_states_where_things_break_are_rows_of_a_batch() -> None:
     arm = ARMS["puma560"]
     made = arm.regrouped()
-    for state in awkward_states(arm).values():
-        assert_close(made.inverse(*state), dynamics.inverse(arm, *state))
-        assert_close(made.forward(*state), dynamics.forward(arm, *state), 1e-11)
-
-
-def test_batches_are_rows() -> None:
-    arm = ARMS["kind 7"]
-    made = arm.regrouped()
-    states = [random_state(arm, seed) for seed in range(3)]
+    states = [*awkward_states(arm).values()]
     q, qd, qdd = (np.array(x) for x in zip(*states, strict=True))
-    assert made.inverse(q, qd, qdd).shape == made.forward(q, qd, qdd).shape == (3, arm.n)
-    assert made.inertia_matrix(q).shape == (3, arm.n, arm.n)
+    q[3, 5] = np.nan  # on which torques hardly depend
+    results = made.inverse(q, qd, qdd), made.forward(q, qd, qdd), made.inertia_matrix(q)
     for k, state in enumerate(states):
-        assert np.array_equal(made.inverse(q, qd, qdd)[k], made.inverse(*state))
-        assert np.array_equal(made.forward(q, qd, qdd)[k], made.forward(*state))
-        assert np.array_equal(made.inertia_matrix(q)[k], made.inertia_matrix(state.q))
+        if k == 3:
+            assert all(np.isnan(found[k]).all() for found in results)
+            continue
+        truths = dynamics.inverse(arm, *state), dynamics.forward(arm, *state)
+        own = made.inverse(*state), made.forward(*state), made.inertia_matrix(state.q)
+        for found, alone in zip(results, own, strict=True):
+            assert np.array_equal(found[k], alone)
+        for found, truth, tolerance in zip(results, truths, (1e-12, 1e-11), strict=False):
+            assert_close(found[k], truth, tolerance)
     assert made.inverse(q[:0], qd[:0], qdd[:0]).shape == (0, arm.n)
-
-
-def test_nan_stays_in_its_row() -> None:
-    arm = ARMS["puma560"]
-    made = arm.regrouped()
-    q, qd, qdd = (np.tile(x, (3, 1)) for x in random_state(arm, 1))
-    q[1, 5] = np.nan  # on which torques hardly depend
-    for found in (made.inverse(q, qd, qdd), made.forward(q, qd, qdd), made.inertia_matrix(q)):
-        assert np.isnan(found[1]).all()
-        assert np.isfinite(found[[0, 2]]).all()
-
-
-def test_wrong_shapes_are_refused() -> None:
-    made = ARMS["puma560"].regrouped()
     with pytest.raises(InputError, match=r"qdd: expected a number, .* beside qd \(2, 6\)"):
         made.inverse(np.zeros(6), np.zeros((2, 6)), np.zeros((3, 6)))
     with pytest.raises(InputError, match=r"expected shape \(6,\) or \(B, 6\)"):
         made.inertia_matrix(np.zeros(5))
 
 
+def test_an_arm_without_joints() -> None:
+    none = np.zeros(0)
+    made = Arm(name="still", links=(Link(name="base", mass=1.0),), tree=()).regrouped()
+    assert (made.inverse(none, none, none).shape, made.inertia_matrix(none).shape) == ((0,), (0, 0))
+    assert made.forward(none, none, none).shape == (0,)
+
+
 def test_reactions_are_refused_and_the_remedy_is_named() -> None:
     made = ARMS["puma560"].regrouped()
-    with pytest.raises(ModelError) as refusal:
+    with pytest.raises(ModelError, match=r"^'puma560' is regrouped here.*fa\.dynamics\.trace.*fa\.generate"):
         made.reactions(np.zeros(6), np.zeros(6), np.zeros(6))
-    text = str(refusal.value)
-    assert text.startswith(
-        "'puma560' is regrouped here: its joint torques are right, but forces and "
-        "moments in its joints are not"
-    )
-    assert "fa.dynamics.trace(arm, q, qd, qdd) returns them as f and n" in text
-    assert 'fa.generate(arm, "reactions") as code' in text
 
 
 @pytest.mark.slow
@@ -125,10 +98,7 @@ def test_friction_that_depends_on_the_load_is_refused(what: str) -> None:
     arm = random_arm(2, 3, "frames")
     without: dict[str, Any] = {"bearings": {"transmission": None}, "transmission": {"bearings": ()}}
     some = arm.replace(tree=tuple(dataclasses.replace(j, **without[what]) for j in arm.tree))
-    said = (
-        r"^'random2': the friction of its bearings or gears depends on forces that regrouping does not "
-        r"preserve; use arm\.rigid\(\)\.regrouped\(\), or fa\.compile\(arm\), which supports such friction\.$"
-    )
+    said = r"^'random2': the friction of its bearings or gears depends on forces.*arm\.rigid\(\).*fa\.compile"
     with pytest.raises(ModelError, match=said):
         some.regrouped()
     some.rigid().regrouped()
@@ -139,20 +109,3 @@ def test_friction_that_depends_on_the_load_is_refused(what: str) -> None:
     tau = dynamics.inverse(none, q, qd, qdd)
     np.testing.assert_allclose(none.regrouped().inverse(q, qd, qdd), tau, rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(none.regrouped().forward(q, qd, tau), qdd, rtol=1e-8)
-
-
-def test_an_arm_without_joints() -> None:
-    still = Arm(name="still", links=(Link(name="base", mass=1.0),), tree=())
-    made = still.regrouped()
-    none = np.zeros(0)
-    assert made.inverse(none, none, none).shape == (0,)
-    assert made.inertia_matrix(none).shape == (0, 0)
-    assert made.forward(none, none, none).shape == (0,)
-
-
-def test_the_equivalent_arm_is_a_record() -> None:
-    made = ARMS["puma560"].regrouped()
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        made.plan = None  # type: ignore[misc, assignment]
-    assert made.arm is ARMS["puma560"]
-    assert len(made.chain.segments) == 6

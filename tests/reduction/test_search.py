@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from arms import random_arm
+from codegen.truths import EXACT
 from dynamics.cases import random_state
 from reduction.cases import (
-    EXACT,
     assert_same_dynamics,
     chain_for,
     dh_arm,
     dynamics_of,
-    reference,
+    known,
     scaled,
     special_geometry,
 )
@@ -40,13 +40,19 @@ ARMS |= {
 }
 
 
+PAYS = ("puma560", "panda", "stanford", "gantry and wrist", "tree")  # whose best plan is cheaper
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ARMS)
 def test_the_arm_stays_what_it_is_and_is_not_dearer(name: str) -> None:
     chain = chain_for(ARMS[name])
     made = planned(chain, best_plan(chain))
-    assert_same_dynamics(made, ARMS[name], seeds=(1, 2, 3))
-    assert cost(made) <= cost(planned(chain)) <= cost(chain)
+    assert_same_dynamics(made, ARMS[name])
+    costs = [cost(made), cost(planned(chain)), cost(chain)]
+    assert costs == sorted(costs)
+    if name in PAYS:
+        assert len(set(costs)) == 3
 
 
 @pytest.mark.slow
@@ -58,21 +64,13 @@ def test_arms_of_any_size(length: float, mass: float) -> None:
     """From a tenth of a millimetre to a hundred metres: nothing is 0 only because it is small
     in kilograms and metres.
     """
-    for name in ("parallel", "crossing", "as URDF", "right angles", "puma560-akb"):
+    for name in ("crossing", "as URDF", "puma560-akb"):
         arm = scaled(SPECIAL.get(name) or fa.load(name), length, mass)
         chain = chain_for(arm)
         for made in (planned(chain), planned(chain, best_plan(chain))):
-            state = random_state(arm, 1)
-            truth = reference(arm, state)
-            for what, value in dynamics_of(made, state).items():
+            truth = known(arm, 1)
+            for what, value in dynamics_of(made, random_state(arm, 1)).items():
                 assert np.abs(value - truth[what]).max() <= EXACT * np.abs(truth[what]).max(), (name, what)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["puma560", "panda", "stanford", "gantry and wrist", "tree"])
-def test_the_search_pays(name: str) -> None:
-    chain = chain_for(ARMS[name])
-    assert cost(planned(chain, best_plan(chain))) < cost(planned(chain)) < cost(chain)
 
 
 def test_cost_is_that_of_the_traced_inverse_dynamics() -> None:
@@ -86,11 +84,12 @@ def test_cost_is_that_of_the_traced_inverse_dynamics() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["parallel", "tree, followers", "gantry and wrist"])
+@pytest.mark.parametrize("name", ["parallel", "tree, followers"])
 def test_the_search_finds_the_same_again(name: str) -> None:
     chain = chain_for(ARMS[name])
     assert search_plan(chain) == search_plan(chain) == best_plan(chain)
     assert best_plan(chain_for(ARMS[name])) is best_plan(chain), "kept for every chain with its numbers"
+    assert ChainContent.of(chain) == ChainContent.of(chain_for(ARMS[name])), "counting leaves the chain alone"
 
 
 def test_chains_are_told_apart_by_every_number() -> None:
@@ -149,18 +148,6 @@ def test_frames_of_symbols_are_not_turned_or_moved_by_their_numbers() -> None:
 
 
 @pytest.mark.slow
-def test_counting_leaves_the_chain_alone() -> None:
-    chain = chain_for(SPECIAL["parallel"])
-    before = [(s.m, s.h.copy(), s.J.copy(), s.l.copy()) for s in chain.segments]
-    search_plan(chain)
-    for s, (m, h, J, l) in zip(chain.segments, before, strict=True):  # noqa: E741
-        assert s.m == m
-        assert np.array_equal(s.h, h)
-        assert np.array_equal(s.J, J)
-        assert np.array_equal(s.l, l)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, *long(range(1, 4))])
 def test_a_calibrated_arm_loses_no_digits(seed: int) -> None:
     """Lengths and twists a little off 0: dividing by them would make moments of a million times the arm's."""
@@ -182,7 +169,6 @@ def test_a_calibrated_arm_loses_no_digits(seed: int) -> None:
     chain = chain_for(arm)
     made = planned(chain, best_plan(chain))
     for number in range(3):
-        state = random_state(arm, number)
-        truth = reference(arm, state)
-        for what, value in dynamics_of(made, state).items():
+        truth = known(arm, number)
+        for what, value in dynamics_of(made, random_state(arm, number)).items():
             assert np.abs(value - truth[what]).max() <= EXACT * np.abs(truth[what]).max(), what

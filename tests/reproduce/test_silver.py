@@ -52,13 +52,6 @@ def test_components_of_the_cross_product() -> None:
     assert silver.freedoms() == {"independent": 3.0}
 
 
-def test_ratios_of_published_counts_by_hand() -> None:
-    found = silver.published()
-    assert found["operations"] == 66271 + 51548
-    assert found["direct over 4x4"] == pytest.approx(117819 / 7974)
-    assert found["3x3 over Newton-Euler"] == pytest.approx((2195 + 1719) / (852 + 738))
-
-
 def test_the_link_is_the_one_of_the_chain() -> None:
     """Jacobian times rates against a difference quotient of the pose."""
     arm, q, qd, _ = silver.state()

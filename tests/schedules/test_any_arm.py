@@ -5,14 +5,13 @@ and rotors; against the reference dynamics, in any order and on threads.
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pytest
 from arms import STYLES, Style, random_arm
-from schedules.square_arms import random_order, square_arm
+from schedules.square_arms import quietly, random_order, square_arm
 
 import forearm as fa
 from forearm import DH, Arm, Bearing, Friction, Joint, Motor, Transmission
@@ -28,18 +27,12 @@ from forearm.schedules.threaded import compiled_threads, cores
 from forearm.schedules.threaded_plan import planned_threads
 
 AGREEMENT = 1e-12  # relative to the largest torque: the same sums in another order, some with differences
-BUILT_IN = ("panda", "ur5", "ur10", "puma560", "puma560-akb", "stanford", "cmu-dd", "ascher2", "chain7")
+BUILT_IN = ("panda", "puma560", "stanford", "cmu-dd", "ascher2")
 GEAR: dict[str, Any] = {
     "efficiency": ((0.01, 0.35), (0.1, 0.55), (0.5, 0.8)),
     "rated_torque": 40.0,
     "breakaway": 1.5,
 }
-
-
-def load(name: str) -> Arm:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", fa.ForearmWarning)
-        return fa.load(name)
 
 
 def turning(n: int) -> Arm:
@@ -69,7 +62,7 @@ def assert_right(work: SubtaskProgram, seed: int = 1, orders: int = 3) -> None:
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_built_in_arms(name: str) -> None:
-    arm = load(name)
+    arm = quietly(name)
     assert_right(subtask_work(arm))
     assert_right(subtask_work(arm.rigid()), orders=1)
 
@@ -77,7 +70,7 @@ def test_built_in_arms(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("style", STYLES)
 def test_random_arms_with_their_drives(style: Style) -> None:
-    for seed, n in ((1, 1), (2, 2), (3, 3), (4, 5), (5, 7), (6, 7), (7, 4)):
+    for seed, n in ((1, 1), (3, 3), (5, 6)):
         assert_right(subtask_work(random_arm(seed, n, style)), seed, orders=1)
 
 
@@ -90,13 +83,10 @@ def test_prismatic_joints_at_odd_angles() -> None:
         assert_right(subtask_work(arm.replace(tree=tuple(tree))))
 
 
-def test_arms_of_the_document_have_no_further_subtasks() -> None:
+def test_a_general_link_has_seventeen_further_subtasks_and_arms_of_the_document_none() -> None:
     chain = chain_of(square_arm(3, 5))
     assert all(further_subtasks(chain, i) == [] for i in range(1, 6))
     assert max(number for _, number in subtask_work(square_arm(3, 5)).layered.places) <= len(SUBTASKS)
-
-
-def test_a_general_link_has_seventeen_further_subtasks() -> None:
     chain = chain_of(random_arm(2, 6, "frames", prismatic=False, fixed=False).rigid())
     assert [task.number for task in further_subtasks(chain, 3)] == list(range(44, 61))
     work = subtask_work(random_arm(2, 6, "frames", prismatic=False, fixed=False).rigid())
@@ -145,25 +135,20 @@ def test_drives_wait_for_the_reaction_in_their_joint() -> None:
     everything["bearings"] = tuple(LAWS[kind]["bearings"][0] for kind in ("journal", "thrust"))
     arm = with_drives(turning(3), [everything] * 3)
     layered = subtask_work(arm).layered
-    place = dict(enumerate(layered.places))
+    taken = set()
     for k, earlier in enumerate(layered.graph.before):
-        i, number = place[k]
+        i, number = layered.places[k]
         if number >= FIRST_DRIVE:
-            assert all(place[e][0] == i for e in earlier)
+            assert all(layered.places[e][0] == i for e in earlier)
             assert all(layered.layers[e] < layered.layers[k] for e in earlier)
-    taken = {
-        place[e][1]
-        for k, before in enumerate(layered.graph.before)
-        if place[k][1] >= FIRST_DRIVE
-        for e in before
-    }
-    assert {43} <= taken
+            taken |= {layered.places[e][1] for e in earlier}
+    assert 43 in taken
     assert violations(schedule_by_rule(layered, 3)) == ()
 
 
 def test_no_part_of_a_drive_is_dropped() -> None:
     """Every number of every drive moves some torque."""
-    arm = load("puma560")
+    arm = quietly("puma560")
     assert any(drive.friction for drive in drives_of(arm))
     q, qd, qdd = np.full((3, arm.n), 0.7)
     driven, rigid = run_tasks(subtask_work(arm), q, qd, qdd), run_tasks(subtask_work(arm.rigid()), q, qd, qdd)
@@ -184,9 +169,9 @@ def test_a_drive_of_many_bearings_has_clear_names() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(cores() < 2, reason="threads that wait for each other need a core each")
-@pytest.mark.parametrize("name", ["puma560", "stanford", "panda", "random"])
+@pytest.mark.parametrize("name", ["stanford", "random"])
 def test_schedules_of_subtasks_run_on_threads(name: str) -> None:
-    arm = random_arm(3, 5, "frames") if name == "random" else load(name)
+    arm = random_arm(3, 5, "frames") if name == "random" else quietly(name)
     work = subtask_work(arm)
     division = subtask_division(work)
     assert all(division.places)

@@ -4,18 +4,20 @@ the function has them.
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Callable
 from dataclasses import astuple, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
 from arms import random_arm
 from schedules.brute import faults
+from schedules.square_arms import quietly
 
 import forearm as fa
-from forearm.arm.arm import Arm
 from forearm.codegen.functions import Traced
-from forearm.errors import InputError, NameNotFound
+from forearm.errors import InputError
 from forearm.schedules.automatic import (
     Costs,
     Division,
@@ -42,12 +44,6 @@ FUNCTIONS = (
 SIZES = (1.0, 3.0, 10.0, 40.0, 1e6)
 
 
-def arm_of(name: str) -> Arm:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return fa.load(name)
-
-
 def state(traced: Traced, seed: int) -> dict[str, float]:
     rng = np.random.default_rng(seed)
     return {f"{a.name}[{i}]": float(rng.uniform(-3.0, 3.0)) for a in traced.inputs for i in range(a.size)}
@@ -62,7 +58,7 @@ def covered(division: Division) -> list[int]:
 @pytest.mark.parametrize("fused", [False, True])
 @pytest.mark.sweep
 def test_every_operation_is_in_one_task(function: str, fused: bool) -> None:
-    traced = traced_function(arm_of("puma560").rigid(), function)
+    traced = traced_function(quietly("puma560").rigid(), function)
     made = operations(traced, costs=ONE_EACH, fused=fused)
     needed = [place for place in traced.graph.needed(traced.results) if traced.graph.kinds[place] >= MUL]
     assert covered(made) == needed
@@ -88,9 +84,9 @@ def test_tasks_of_a_schedule_in_its_order_give_the_function(function: str) -> No
     given = state(traced, 1)
     expected = evaluate(traced.graph, traced.results, given)
     for fused in (False, True):
-        for size in SIZES[:-1]:
+        for size in (1.0, 10.0):
             made = grouped(operations(traced, fused=fused), size)
-            for processors, communication in ((1, 0.0), (3, 0.0), (2, 25.0)):
+            for processors, communication in ((3, 0.0), (2, 25.0)):
                 schedule = schedule_by_priority(made.graph, processors, communication)
                 assert not faults(schedule)
                 for name, values in evaluated(made, schedule, given).items():
@@ -109,30 +105,8 @@ def test_torques_are_those_of_the_reference() -> None:
 
 
 @pytest.mark.slow
-def test_a_task_done_too_early_is_refused() -> None:
-    traced = traced_function(arm_of("stanford"), "inverse_dynamics")
-    made = operations(traced)
-    schedule = schedule_by_priority(made.graph, 2)
-    late = max(range(len(made.graph)), key=lambda k: schedule.start[k])
-    early = replace(schedule, start=tuple(0.0 if k == late else s for k, s in enumerate(schedule.start)))
-    with pytest.raises(InputError, match="evaluated: invalid schedule"):
-        evaluated(made, early, state(traced, 3))
-    with pytest.raises(InputError, match=r"evaluated: expected a schedule of division\.graph, got"):
-        evaluated(made, schedule_by_priority(operations(traced).graph, 2), state(traced, 3))
-
-
-@pytest.mark.slow
-def test_inputs_that_are_missing_are_named() -> None:
-    traced = traced_function(arm_of("stanford"), "inverse_dynamics")
-    made = operations(traced)
-    given = {name: value for name, value in state(traced, 3).items() if name not in ("q[1]", "qd[3]")}
-    with pytest.raises(InputError, match=r"expected a number for every input; missing: 'q\[1\]', 'qd\[3\]'"):
-        evaluated(made, schedule_by_priority(made.graph, 2), given)
-
-
-@pytest.mark.slow
 def test_friction_and_motors_are_more_tasks() -> None:
-    arm = arm_of("puma560")
+    arm = quietly("puma560")
     driven, rigid = (operations(traced_function(a, "inverse_dynamics")).graph for a in (arm, arm.rigid()))
     assert len(driven) > len(rigid)
     bearing = fa.Bearing(kind="journal", mu=0.05, radius=0.03, distance=0.1)
@@ -159,7 +133,7 @@ def test_levels_and_chains_by_another_way() -> None:
 
 
 def test_costs_decide_what_is_long() -> None:
-    traced = traced_function(arm_of("puma560").rigid(), "forward_dynamics")
+    traced = traced_function(quietly("puma560").rigid(), "forward_dynamics")
     usual, slow = operations(traced), operations(traced, costs=Costs(div=100.0))
     divisions = traced.graph.counts(traced.results).div
     assert divisions > 0
@@ -167,34 +141,40 @@ def test_costs_decide_what_is_long() -> None:
     assert slow.graph.critical_path > usual.graph.critical_path
 
 
-def test_groups_in_a_circle_are_refused() -> None:
-    traced = traced_function(arm_of("stanford"), "inverse_dynamics")
-    fine = operations(traced)
-    depth = len(profile(fine.graph))
-    chain = [max(range(len(fine.graph)), key=lambda k: fine.graph.heads[k])]
-    while len(chain) < depth and fine.graph.before[chain[-1]]:
-        chain.append(max(fine.graph.before[chain[-1]], key=lambda e: fine.graph.heads[e]))
-    last, middle, first = (fine.places[k][0] for k in chain[:3])
-    rest = [group for group in fine.places if group[0] not in (last, middle, first)]
-    with pytest.raises(AssertionError, match="in a cycle"):
-        divided(traced, [(first, last), (middle,), *rest], "wrong", Costs())
-
-
-@pytest.mark.parametrize("size", [0.0, -2.0, float("nan"), float("inf"), True, "4"])
-def test_a_size_is_a_number_above_nothing(size: object) -> None:
-    division = operations(traced_function(arm_of("stanford"), "gravity"))
-    with pytest.raises(InputError, match="size: expected a number above 0, the largest cost of a task"):
-        grouped(division, size)  # type: ignore[arg-type]
-
-
+@pytest.mark.slow
 def test_what_cannot_be_scheduled_is_said() -> None:
-    with pytest.raises(
-        NameNotFound,
-        match=r"function: expected one of .*, got 'inverse_dynamic'; did you mean 'inverse_dynamics'",
-    ):
-        traced_function(arm_of("stanford"), "inverse_dynamic")
-    with pytest.raises(InputError, match="costs, trig: must be at least 0 and at most"):
-        Costs(trig=-1.0)
-    fixed = arm_of("stanford").lock({f"joint{i}": 0.4 for i in range(1, 7)})
-    with pytest.raises(InputError, match="no movable joint"):
-        traced_function(fixed, "inverse_dynamics")
+    arm = quietly("stanford")
+    traced = traced_function(arm, "inverse_dynamics")
+    made, given = operations(traced), state(traced, 3)
+    schedule = schedule_by_priority(made.graph, 2)
+    late = max(range(len(made.graph)), key=lambda k: schedule.start[k])
+    early = replace(schedule, start=tuple(0.0 if k == late else s for k, s in enumerate(schedule.start)))
+    other = schedule_by_priority(operations(traced).graph, 2)
+    fewer = {name: value for name, value in given.items() if name not in ("q[1]", "qd[3]")}
+    fixed = arm.lock({f"joint{i}": 0.4 for i in range(1, 7)})
+    refusals: list[tuple[Callable[[], object], str]] = [
+        (lambda: evaluated(made, early, given), "evaluated: invalid schedule"),
+        (lambda: evaluated(made, other, given), r"evaluated: expected a schedule of division\.graph, got"),
+        (lambda: evaluated(made, schedule, fewer), r"every input; missing: 'q\[1\]', 'qd\[3\]'"),
+        (lambda: traced_function(arm, "inverse_dynamic"), "function: .*did you mean 'inverse_dynamics'"),
+        (lambda: Costs(trig=-1.0), "costs, trig: must be at least 0 and at most"),
+        (lambda: traced_function(fixed, "inverse_dynamics"), "no movable joint"),
+    ]
+    sizes: tuple[Any, ...] = (0.0, float("nan"), float("inf"), True, "4")
+    for size in sizes:
+        ask: Any = partial(grouped, made, size)
+        refusals.append((ask, "size: expected a number above 0, the largest cost of a task"))
+    for refused, said in refusals:
+        with pytest.raises(InputError, match=said):
+            refused()
+
+
+def test_groups_in_a_circle_are_refused() -> None:
+    traced = traced_function(quietly("stanford"), "inverse_dynamics")
+    places, before = operations(traced).places, operations(traced).graph.before
+    last = max(k for k, earlier in enumerate(before) if any(before[e] for e in earlier))
+    middle = max(before[last], key=lambda e: len(before[e]))
+    chosen = [places[k] for k in (before[middle][0], last, middle)]
+    rest = [group for group in places if group not in chosen]
+    with pytest.raises(AssertionError, match="in a cycle"):
+        divided(traced, [(*chosen[0], *chosen[1]), chosen[2], *rest], "wrong", Costs())

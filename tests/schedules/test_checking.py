@@ -49,21 +49,15 @@ def entries_of(schedule: TaskSchedule) -> list[ScheduleEntry]:
     ]
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("communication", [0.0, 0.7])
-def test_good_schedules_pass(seed: int, communication: float) -> None:
-    schedule = good(seed, communication)
-    assert violations(schedule) == ()
-    assert violations_of_entries(schedule.graph, entries_of(schedule), 3, communication) == ()
-
-
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(2))
 def test_it_agrees_with_another_check_on_schedules_shaken_at_random(seed: int) -> None:
     """Shaken a little, half of them stay schedules: both answers occur."""
     rng = np.random.default_rng(seed)
     seen = set()
     for trial in range(40):
         schedule = good(trial, 0.3 * (trial % 2))
+        assert violations(schedule) == ()
+        assert violations_of_entries(schedule.graph, entries_of(schedule), 3, schedule.communication) == ()
         stretched = dataclasses.replace(schedule, start=tuple(1.2 * s for s in schedule.start))
         k = int(rng.integers(len(schedule.graph)))
         shaken = moved(stretched, k, max(0.0, stretched.start[k] + float(rng.normal())), int(rng.integers(3)))
@@ -84,29 +78,24 @@ def test_each_kind_of_fault_is_named() -> None:
     (overlap,) = violations(moved(schedule, 2, 2.0, 0))
     assert (overlap.kind, overlap.task, overlap.other) == ("overlap", "c", "b")
     assert overlap.message == "c starts at 2, but b runs until 3"
-    assert kinds(moved(schedule, 2, processor=2)) == {"processor"}
-    assert kinds(moved(schedule, 2, processor=-1)) == {"processor"}
-    assert kinds(moved(schedule, 0, -1.0)) == {"time"}
-    assert kinds(moved(schedule, 2, math.nan)) == {"time"}
-    assert kinds(moved(schedule, 2, math.inf)) == {"time"}
+    for processor in (2, -1, 0.5):
+        assert kinds(moved(schedule, 2, processor=processor)) == {"processor"}  # type: ignore[arg-type]
+    for start in (-1.0, -1e-6, math.nan, math.inf, "soon"):
+        assert kinds(moved(schedule, 0, start)) == {"time"}  # type: ignore[arg-type]
+    late = dataclasses.replace(schedule, communication=0.5)  # of c, which is on another processor than a
+    assert [(v.kind, v.task) for v in violations(late)] == [("precedence", "c")]
+    assert violations(moved(late, 2, 1.5)) == ()
+    long = TaskSchedule(
+        TaskGraph((Task("long", 9.0), *tasks[::2]), ((),) * 3), 1, (0.0, 1.0, 5.0), (0,) * 3, ""
+    )
+    assert [(v.kind, v.task, v.other) for v in violations(long)] == [
+        ("overlap", "a", "long"),
+        ("overlap", "c", "long"),
+    ]
     assert kinds(dataclasses.replace(schedule, start=(0.0, 1.0), processor=(0, 0))) == {"missing"}
     assert kinds(dataclasses.replace(schedule, start=(0.0, 1.0, 1.0, 5.0), processor=(0, 0, 1, 1))) == {
         "unknown"
     }
-
-
-def test_results_take_time_to_reach_another_processor_only() -> None:
-    graph = TaskGraph((Task("a"), Task("b")), ((), (0,)))
-    assert violations(TaskSchedule(graph, 2, (0.0, 1.0), (0, 0), "by hand", 0.5)) == ()
-    (late,) = violations(TaskSchedule(graph, 2, (0.0, 1.2), (0, 1), "by hand", 0.5))
-    assert late.kind == "precedence"
-    assert violations(TaskSchedule(graph, 2, (0.0, 1.5), (0, 1), "by hand", 0.5)) == ()
-
-
-def test_a_long_task_overlaps_with_every_later_one() -> None:
-    graph = TaskGraph((Task("long", 9.0), Task("x"), Task("y")), ((), (), ()))
-    found = violations(TaskSchedule(graph, 1, (0.0, 1.0, 5.0), (0, 0, 0), "by hand"))
-    assert [(v.kind, v.task, v.other) for v in found] == [("overlap", "x", "long"), ("overlap", "y", "long")]
 
 
 def test_lists_may_lack_repeat_and_invent_tasks() -> None:
@@ -144,35 +133,24 @@ def test_rounding_is_no_fault() -> None:
     starts[10] = 1.0
     chain = TaskGraph(tasks, ((), *((k,) for k in range(10))))
     assert violations(TaskSchedule(chain, 1, tuple(starts), (0,) * 11, "by hand")) == ()
-    starts[10] = 1.0 - 1e-6
+    starts[0] = -3.6e-15  # rounded below nothing
+    assert violations(TaskSchedule(chain, 1, tuple(starts), (0,) * 11, "by hand")) == ()
+    starts[10] = 1e10  # a task far away gives the others no more slack
+    starts[1] = 0.1 - 1e-6
+    assert kinds(TaskSchedule(chain, 1, tuple(starts), (0,) * 11, "by hand")) == {"overlap", "precedence"}
+    starts[1], starts[10] = 0.1, 1.0 - 1e-6
     assert kinds(TaskSchedule(chain, 1, tuple(starts), (0,) * 11, "by hand")) == {"overlap", "precedence"}
 
 
-def test_slack_is_that_of_the_times_compared() -> None:
-    """A task far away makes no other one right: both of the first two start at 0,
-    and one waits for the other.
-    """
-    graph = TaskGraph(tuple(Task(f"t{k}") for k in range(3)), ((), (0,), ()))
-    assert kinds(TaskSchedule(graph, 1, (0.0, 0.0, 1e10), (0, 0, 0), "by hand")) == {"overlap", "precedence"}
-
-
-def test_a_start_may_be_rounded_below_nothing() -> None:
-    graph = TaskGraph((Task("a", 8.0),), ((),))
-    assert violations(TaskSchedule(graph, 1, (-3.6e-15,), (0,), "by hand")) == ()
-    assert kinds(TaskSchedule(graph, 1, (-1e-6,), (0,), "by hand")) == {"time"}
-
-
-def test_what_is_no_processor_and_no_time_is_a_fault() -> None:
+def test_what_is_no_time_of_communication_is_a_fault() -> None:
     graph = TaskGraph((Task("a"), Task("b")), ((), (0,)))
     right = TaskSchedule(graph, 2, (0.0, 1.0), (0, 1), "by hand")
-    assert kinds(moved(right, 1, processor=0.5)) == {"processor"}  # type: ignore[arg-type]
-    assert kinds(moved(right, 1, "soon")) == {"time"}  # type: ignore[arg-type]
     for communication in (math.nan, -1.0, math.inf):
         early = moved(dataclasses.replace(right, communication=communication), 1, 0.5)
         assert [v.kind for v in violations(early)] == ["time", "precedence"]
 
 
-@pytest.mark.parametrize("cost", [math.nan, math.inf, -1.0, "1", None, True])
+@pytest.mark.parametrize("cost", [math.nan, -1.0, "1", True])
 def test_costs_are_times(cost: object) -> None:
     with pytest.raises(InputError, match=r"task 'a', cost: .*, got"):
         Task("a", cost)  # type: ignore[arg-type]

@@ -4,23 +4,15 @@ and beside the document's tables.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-from schedules.square_arms import (
-    BUILT_IN,
-    Array,
-    State,
-    agree,
-    built_in,
-    random_order,
-    square_arm,
-    state_of,
-    truth,
-)
+from schedules.square_arms import Array, State, agree, built_in, random_order, square_arm, state_of, truth
 
 import forearm as fa
 from forearm import Arm
-from forearm.schedules.assembly import layers_of, run_tasks, subtask_work, table_graph
+from forearm.schedules.assembly import Layered, layers_of, run_tasks, subtask_work, table_graph
 from forearm.schedules.cases import (
     derived_sparse,
     derived_special,
@@ -41,13 +33,8 @@ SAME = 1e-12  # relative: values that are equal by renaming come from the same b
 
 
 def arms() -> list[Arm]:
-    made = [built_in(name) for name in BUILT_IN] + [
-        general_arm(),
-        stanford_pattern(),
-        general_arm(1),
-        general_arm(2),
-    ]
-    return made + [
+    made = [built_in(name) for name in ("puma560-dhanaraj6", "puma560", "stanford")]
+    return [*made, general_arm(), stanford_pattern(), general_arm(1), general_arm(2)] + [
         square_arm(seed, n, style=style)
         for seed, n, style in ((1, 1, "frames"), (2, 4, "standard"), (3, 6, "modified"))
     ]
@@ -63,42 +50,43 @@ def test_what_is_left_gives_the_torques_in_any_order(arm: Arm, all_made: bool) -
     rng = np.random.default_rng(2)
     for seed in (1, 2):
         state = state_of(arm, seed)
-        orders = [None, *(random_order(work.graph, rng) for _ in range(4))]
+        orders = [None, *(random_order(work.graph, rng) for _ in range(2))]
         found = [run_tasks(work, *state, order=order) for order in orders]
         assert agree(found[0], truth(arm, state))
         assert all((tau == found[0]).all() for tau in found)
 
 
-def test_a_wrong_order_and_a_wrong_state_are_refused() -> None:
-    arm = general_arm(3)
-    work = subtask_work(arm)
-    with pytest.raises(fa.InputError, match=f"{work.graph.tasks[-1].name} comes before"):
-        run_tasks(work, *state_of(arm), order=list(reversed(range(len(work.graph)))))
-    with pytest.raises(fa.InputError):
-        run_tasks(work, [1.0], [1.0], [1.0])
-    with pytest.raises(fa.InputError, match="one state"):
-        run_tasks(work, np.ones((2, 3)), np.ones((2, 3)), np.ones((2, 3)))
-    assert np.isnan(run_tasks(work, [np.nan, 0.0, 0.0], [1.0] * 3, [1.0] * 3)).all()
-
-
-def test_an_order_has_every_task_once() -> None:
-    work = subtask_work(square_arm(1, 3))
-    state, n = state_of(work.arm), len(work.graph)
-    name = work.graph.tasks[-1].name
-    with pytest.raises(fa.InputError, match=f"order: expected every task once; {name} is missing"):
-        run_tasks(work, *state, order=range(n - 1))
-    with pytest.raises(fa.InputError, match=f"order: expected every task once; {name} is repeated"):
-        run_tasks(work, *state, order=[*range(n), n - 1])
-    with pytest.raises(fa.InputError, match=f"order: expected tasks from 0 to {n - 1}, got {n + 5}"):
-        run_tasks(work, *state, order=[*range(n), n + 5])
-
-
-@pytest.mark.parametrize("n", [2, 3, 6])
-def test_all_subtasks_are_two_layers_deeper_than_those_without_what_the_first_link_leaves_out(n: int) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [2, 3, 6, 11])
+def test_layers_are_4n_plus_3_and_two_more_with_what_the_first_link_leaves_out(n: int) -> None:
     first = {(1, number) for number in derived_special()["first"]}
     whole, less = table_graph(n), table_graph(n, first)
     assert max(whole.layers) == whole.graph.critical_path == 4 * n + 5
-    assert max(less.layers) == less.graph.critical_path == 4 * n + 3 == layers_of(n)
+    for some in (less, subtask_work(general_arm(n), all_made=True).layered):
+        assert max(some.layers) == some.graph.critical_path == 4 * n + 3 == layers_of(n)
+        for k, earlier in enumerate(some.graph.before):
+            assert all(some.layers[e] < some.layers[k] for e in earlier)
+
+
+def test_wrong_orders_states_and_numbers_of_links_are_refused() -> None:
+    work = subtask_work(general_arm(3))
+    state, n, ones = state_of(work.arm), len(work.graph), [1.0] * 3
+    name = work.graph.tasks[-1].name
+    refused: list[tuple[tuple[Any, ...], Any, str]] = [
+        (state, reversed(range(n)), f"{name} comes before"),
+        (state, range(n - 1), f"order: expected every task once; {name} is missing"),
+        (state, [*range(n), n - 1], f"order: expected every task once; {name} is repeated"),
+        (state, [*range(n), n + 5], f"order: expected tasks from 0 to {n - 1}, got {n + 5}"),
+        (([1.0],) * 3, None, "shape"),
+        ((np.ones((2, 3)),) * 3, None, "one state"),
+    ]
+    for (q, qd, qdd), order, said in refused:
+        with pytest.raises(fa.InputError, match=said):
+            run_tasks(work, q, qd, qdd, order and list(order))
+    assert np.isnan(run_tasks(work, [np.nan, 0.0, 0.0], ones, ones)).all()
+    for links in (0, 201, 2.0, True, "6"):
+        with pytest.raises(fa.InputError, match="from 1 to 200"):
+            table_graph(links)  # type: ignore[arg-type]
 
 
 def numbers(chain: SubtaskChain, states: list[State]) -> tuple[list[Array], dict[Place, list[Array]]]:
@@ -119,14 +107,11 @@ def numbers(chain: SubtaskChain, states: list[State]) -> tuple[list[Array], dict
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "arm", [general_arm(), stanford_pattern(), built_in("puma560-dhanaraj6")], ids=lambda a: a.name
-)
-@pytest.mark.sweep(first=2)
+@pytest.mark.parametrize("arm", [general_arm(4), stanford_pattern()], ids=lambda a: a.name)
 def test_left_out_subtasks_make_nothing_new_and_the_others_do(arm: Arm) -> None:
     """By numbers alone: over random states what they make is constant, or known already up to a sign."""
     chain = chain_of(arm)
-    known, made = numbers(chain, [state_of(arm, seed) for seed in range(5)])
+    known, made = numbers(chain, [state_of(arm, seed) for seed in range(2)])
     empty = remaining(chain).left_out()
     for place in plain_order(chain):
         scale = [max(1.0, float(np.abs(v).max())) for v in made[place]]
@@ -170,7 +155,7 @@ def test_zeros_in_vectors_beside_tables_4_5_and_4_6() -> None:
     assert len(places & {(3, k) for k in range(12, 18)}) == 2
 
 
-@pytest.mark.parametrize("pattern", ["", "x", "y", "z", "xy", "xz", "yz", "xyz"])
+@pytest.mark.parametrize("pattern", ["", "x", "z", "xy", "yz", "xyz"])
 def test_which_element_is_zero_does_not_matter(pattern: str) -> None:
     arm = patterned_arm("R" * 6, ["xyz"] * 4 + [pattern, "xyz"], ["xyz"] * 3 + [pattern, "xyz"])
     work = subtask_work(arm, all_made=True)
@@ -182,15 +167,6 @@ def test_which_element_is_zero_does_not_matter(pattern: str) -> None:
         == (6, 4, 2, 0)[zeros]
     )
     assert sum(36 <= n <= 38 for n in numbers_of) == (3, 2, 1, 0)[zeros]
-
-
-@pytest.mark.slow
-def test_layers_are_4n_plus_3() -> None:
-    for n in range(2, 13):
-        work = subtask_work(general_arm(n), all_made=True)
-        assert max(work.layered.layers) == work.graph.critical_path == layers_of(n) == 4 * n + 3
-        for k, earlier in enumerate(work.graph.before):
-            assert all(work.layered.layers[e] < work.layered.layers[k] for e in earlier)
 
 
 @pytest.mark.slow
@@ -224,21 +200,13 @@ def test_what_is_left_out_hands_on_what_it_waits_for() -> None:
     part = table_graph(3, dropped)
     assert set(part.places) == set(whole.places) - dropped
 
-    def ancestors(layered: object, place: Place) -> set[Place]:
-        found: set[Place] = set()
-        waiting = [layered.places.index(place)]  # type: ignore[attr-defined]
-        while waiting:
-            for e in layered.graph.before[waiting.pop()]:  # type: ignore[attr-defined]
-                if layered.places[e] not in found:  # type: ignore[attr-defined]
-                    found.add(layered.places[e])  # type: ignore[attr-defined]
-                    waiting.append(e)
+    def ancestors(layered: Layered) -> dict[Place, set[Place]]:
+        """Of every task, in an order that keeps precedence."""
+        found: dict[Place, set[Place]] = {}
+        for k in sorted(range(len(layered.places)), key=lambda k: layered.layers[k]):
+            earlier = [layered.places[e] for e in layered.graph.before[k]]
+            found[layered.places[k]] = {*earlier}.union(*(found[place] for place in earlier))
         return found
 
-    for place in part.places:
-        assert ancestors(part, place) == ancestors(whole, place) - dropped
-
-
-@pytest.mark.parametrize("n", [0, -1, 201, 2.0, True, "6"])
-def test_a_number_of_links_that_is_none(n: object) -> None:
-    with pytest.raises(fa.InputError, match="from 1 to 200"):
-        table_graph(n)  # type: ignore[arg-type]
+    of_whole = ancestors(whole)
+    assert ancestors(part) == {place: of_whole[place] - dropped for place in part.places}

@@ -67,7 +67,7 @@ def many_groups(links: int) -> TaskGraph:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("links", [3, 6, 13, 20])
+@pytest.mark.parametrize("links", [3, 20])
 def test_every_group_has_a_look_of_its_own_and_a_line_in_the_legend(links: int) -> None:
     schedule = schedule_by_rule(many_groups(links), 4)
     (legend,) = gantt_figure(schedule).legends
@@ -78,10 +78,7 @@ def test_every_group_has_a_look_of_its_own_and_a_line_in_the_legend(links: int) 
     assert len(looks) == len(lines)
     first, second = legend.get_patches()[:2]
     assert first.get_facecolor() == second.get_facecolor(), "a link has one colour"
-
-
-def test_groups_that_cannot_be_told_apart_have_no_legend() -> None:
-    assert gantt_figure(schedule_by_rule(many_groups(40), 2)).legends == []
+    assert gantt_figure(schedule_by_rule(many_groups(2 * 20), 2)).legends == [], "they cannot be told apart"
 
 
 @pytest.mark.long
@@ -111,8 +108,8 @@ def test_names_that_do_not_fit_stay_away() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tasks", [0, 1])
-def test_charts_and_layers_of_almost_nothing(tasks: int, tmp_path: Path) -> None:
+def test_charts_and_layers_of_nothing(tmp_path: Path) -> None:
+    tasks = 0
     graph = TaskGraph(tuple(Task(str(k)) for k in range(tasks)), ((),) * tasks)
     schedule = TaskSchedule(graph, 1, (0.0,) * tasks, (0,) * tasks, "by hand")
     save_figure(gantt_figure(schedule), tmp_path / "chart.png")

@@ -10,14 +10,13 @@ from schedules.square_arms import agree, built_in, square_arm, state_of, truth
 import forearm as fa
 from forearm.schedules.assembly import run_tasks, subtask_work
 from forearm.schedules.bounds import lower_bound
-from forearm.schedules.cases import general_arm
 from forearm.schedules.checking import violations
 from forearm.schedules.printed import as_printed, load
 from forearm.schedules.rule import by_layers, schedule_by_rule
 from forearm.schedules.tasks import Task, TaskGraph
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(5))
 def test_small_graphs_against_trying_everything(seed: int) -> None:
     """Valid, not shorter than the shortest, and within Graham's 2 - 1/p of it,
     as no processor idles beside a ready task.
@@ -44,11 +43,8 @@ def test_layer_first_then_what_can_be_done_of_the_next() -> None:
     put_off = by_layers(graph, [1, 2, 2, 1, 1], 2)  # the same tasks in other layers: the chain goes first
     assert put_off.start == (0.0, 0.0, 1.0, 1.0, 2.0)
     assert by_layers(graph, [1, 9, 9, 2, 3], 1).start == (0.0, 3.0, 4.0, 1.0, 2.0)
-
-
-def test_processors_idle_where_nothing_is_ready() -> None:
-    chain = TaskGraph(tuple(Task(str(k)) for k in range(4)), ((), (0,), (1,), (2,)))
-    assert schedule_by_rule(chain, 3).length == 4.0
+    with pytest.raises(fa.InputError, match="expected one layer per task, 5, got 2"):
+        by_layers(graph, [1, 2], 2)
 
 
 @pytest.mark.slow
@@ -56,7 +52,7 @@ def test_processors_idle_where_nothing_is_ready() -> None:
 def test_schedules_of_the_document_are_valid_and_between_the_bounds(table: str) -> None:
     layered = load(table)
     lengths = []
-    for processors in range(1, 14):
+    for processors in (1, 2, 5, 9, 13):
         schedule = schedule_by_rule(layered, processors)
         assert violations(schedule) == ()
         assert schedule.length >= lower_bound(layered.graph, processors)
@@ -90,26 +86,9 @@ def test_tasks_done_as_scheduled_give_the_torques(arm: fa.Arm) -> None:
     work = subtask_work(arm)
     rng = np.random.default_rng(5)
     state = state_of(arm, 5)
-    for processors in (1, 2, 5, 8):
+    for processors in (1, 5):
         schedule = schedule_by_rule(work.layered, processors)
         assert violations(schedule) == ()
         shuffled = rng.permutation(len(work.graph))
         order = sorted(shuffled.tolist(), key=lambda k: schedule.start[k])
         assert agree(run_tasks(work, *state, order=order), truth(arm, state))
-
-
-def test_one_processor_does_all_and_many_need_the_longest_chain() -> None:
-    work = subtask_work(general_arm(4), all_made=True)
-    assert schedule_by_rule(work.layered, 1).length == len(work.graph)
-    assert schedule_by_rule(work.layered, 100).length == 4 * 4 + 3
-
-
-@pytest.mark.parametrize("processors", [0, -1, 1.5, True, "2", 10**9])
-def test_a_number_of_processors_that_is_none(processors: object) -> None:
-    with pytest.raises(fa.InputError, match="processors"):
-        schedule_by_rule(random_graph(1, 3), processors)  # type: ignore[arg-type]
-
-
-def test_layers_must_be_those_of_the_graph() -> None:
-    with pytest.raises(fa.InputError, match="expected one layer per task, 3, got 2"):
-        by_layers(random_graph(1, 3), [1, 2], 2)

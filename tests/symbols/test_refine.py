@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,11 @@ from forearm.symbols.scalars import same
 
 SAME = 1e-13  # relative to the largest value: another order of the same few hundred operations
 AGREEMENT = 1e-10  # between formulations
-ARMS = ("puma560-akb", "panda", "chain4")
+ARMS = ("puma560-akb", "chain4")
 METHODS = (*INVERSE, "forward")
+# Shares of the operations that are saved at least.
+SAVED = {("chain4", "newton-euler"): 0.04, ("chain4", "modified-newton-euler"): 0.08}
+SAVED |= {("puma560-akb", "gibbs-appell"): 0.035, ("chain4", "forward"): 0.05}
 
 
 def work(counts: Counts) -> int:
@@ -40,7 +42,7 @@ def text(graph: Graph) -> tuple[Any, ...]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("operations", [EXACT, EVERY], ids=["polynomials", "every operation"])
-@pytest.mark.parametrize("seeds", [range(130), *long([range(130, 400)])])
+@pytest.mark.parametrize("seeds", [range(60), *long([range(60, 400)])])
 def test_random_graphs_keep_their_values_and_never_cost_more(operations: str, seeds: range) -> None:
     fewer = 0
     for seed in seeds:
@@ -74,7 +76,8 @@ def test_formulations_keep_their_values_and_never_cost_more(name: str, method: s
     assert np.abs(after - before).max() <= SAME * condition * np.abs(before).max()
     assert np.abs(after.T - answers).max() <= AGREEMENT * np.abs(answers).max()
     old_counts, counts = graph.counts(results), new.counts(found)
-    assert counts.mul + counts.add <= old_counts.mul + old_counts.add
+    least = SAVED.get((name, method), 0.0)
+    assert counts.mul + counts.add <= (1.0 - least) * (old_counts.mul + old_counts.add)
     assert (counts.div, counts.trig) == (old_counts.div, old_counts.trig)
     again, found_again = refined(new, found)
     assert work(again.counts(found_again)) <= work(counts)
@@ -82,25 +85,8 @@ def test_formulations_keep_their_values_and_never_cost_more(name: str, method: s
         assert again.counts(found_again) == counts, "nothing is left to be found"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "method", "share"),
-    [
-        ("chain4", "newton-euler", 0.04),
-        ("chain4", "modified-newton-euler", 0.08),
-        ("panda", "modified-newton-euler", 0.08),
-        ("puma560-akb", "gibbs-appell", 0.035),
-        ("chain4", "forward", 0.05),
-    ],
-)
-def test_a_share_of_the_operations_is_saved(name: str, method: str, share: float) -> None:
-    graph, results = traced(name, method)
-    new, found = refined(graph, results)
-    assert work(new.counts(found)) < (1.0 - share) * work(graph.counts(results))
-
-
 def test_the_same_graph_is_refined_the_same_way() -> None:
-    for seed in range(20):
+    for seed in range(8):
         first, second = (refined(*random_results(seed)[:2]) for _ in range(2))
         assert text(first[0]) == text(second[0])
         assert repr(first[1]) == repr(second[1])
@@ -109,60 +95,42 @@ def test_the_same_graph_is_refined_the_same_way() -> None:
 
 
 # Formulas of x, y, z, u, v and a parameter p, with the operations that are left of them.
-FOUND: dict[str, tuple[Callable[..., list[Any]], Counts]] = {
-    "a common factor": (lambda x, y, z, **_: [x * y + x * z], Counts(mul=1, add=1)),
-    "a common factor of differences": (lambda x, y, z, **_: [x * y - z * x], Counts(mul=1, add=1)),
-    "a common factor of three": (lambda x, y, z, u, **_: [x * y - x * z + u * x], Counts(mul=1, add=2)),
-    "a factor that stands alone too": (lambda x, y, z, **_: [x + x * y + x * z], Counts(mul=1, add=2)),
-    "a factor that stands alone with a constant": (lambda x, y, **_: [3.0 * x + x * y], Counts(mul=1, add=1)),
-    "a common constant": (lambda x, y, **_: [3.0 * x + 3.0 * y], Counts(mul=1, add=1)),
-    "a common constant with signs": (lambda x, y, z, **_: [3.0 * x - 3.0 * y - z], Counts(mul=1, add=2)),
-    "a factor and a constant": (lambda x, y, z, **_: [3.0 * (x * y) + 3.0 * (x * z)], Counts(mul=2, add=1)),
-    "a factor behind constants": (
-        lambda x, y, z, u, v, **_: [((2.0 * x) * y) * z + ((3.0 * x) * u) * v],
-        Counts(mul=5, add=1),
-    ),
-    "a parameter as factor": (lambda x, y, p, **_: [p * x + p * y], Counts(mul=1, add=1)),
-    "parameters gathered": (lambda x, p, **_: [p * x + 3.0 * x + (2.0 * p) * x], Counts(mul=1)),
-    "parameters added beforehand": (lambda x, y, p, **_: [(x + p) + y + p * p + 2.0], Counts(add=2)),
-    "parameters multiplied beforehand": (lambda x, p, **_: [(x * p) * (p + 1.0)], Counts(mul=1)),
-    "a shared sum": (lambda x, y, z, u, **_: [(x + y) + z, x + (y + u)], Counts(add=3)),
-    "a shared sum that is a result": (
-        lambda x, y, z, u, **_: [x + y, (x + z) + y, (u + x) + y],
-        Counts(add=3),
-    ),
-    "a shared sum up to sign": (lambda x, y, z, u, **_: [(x - y) + z, y + (u - x)], Counts(add=3)),
-    "a shared sum in one ratio": (
-        lambda x, y, z, u, **_: [(2.0 * x + 6.0 * y) + z, (x + u) + 3.0 * y],
-        Counts(mul=2, add=3),
-    ),
+FOUND = {
+    "a common factor": ("[x * y + x * z]", Counts(mul=1, add=1)),
+    "a common factor of differences": ("[x * y - z * x]", Counts(mul=1, add=1)),
+    "a common factor of three": ("[x * y - x * z + u * x]", Counts(mul=1, add=2)),
+    "a factor that stands alone too": ("[x + x * y + x * z]", Counts(mul=1, add=2)),
+    "a factor that stands alone with a constant": ("[3.0 * x + x * y]", Counts(mul=1, add=1)),
+    "a common constant": ("[3.0 * x + 3.0 * y]", Counts(mul=1, add=1)),
+    "a common constant with signs": ("[3.0 * x - 3.0 * y - z]", Counts(mul=1, add=2)),
+    "a factor and a constant": ("[3.0 * (x * y) + 3.0 * (x * z)]", Counts(mul=2, add=1)),
+    "a factor behind constants": ("[2.0 * x * y * z + 3.0 * x * u * v]", Counts(mul=5, add=1)),
+    "a parameter as factor": ("[p * x + p * y]", Counts(mul=1, add=1)),
+    "parameters gathered": ("[p * x + 3.0 * x + 2.0 * p * x]", Counts(mul=1)),
+    "parameters added beforehand": ("[x + p + y + p * p + 2.0]", Counts(add=2)),
+    "parameters multiplied beforehand": ("[x * p * (p + 1.0)]", Counts(mul=1)),
+    "a shared sum": ("[x + y + z, x + (y + u)]", Counts(add=3)),
+    "a shared sum that is a result": ("[x + y, x + z + y, u + x + y]", Counts(add=3)),
+    "a shared sum up to sign": ("[x - y + z, y + (u - x)]", Counts(add=3)),
+    "a shared sum in one ratio": ("[2.0 * x + 6.0 * y + z, x + u + 3.0 * y]", Counts(mul=2, add=3)),
     "a shared sum in one ratio, the plainer first": (
-        lambda x, y, z, u, **_: [(0.5 * x + 1.5 * y) + z, (x + u) + 3.0 * y],
+        "[0.5 * x + 1.5 * y + z, x + u + 3.0 * y]",
         Counts(mul=2, add=3),
     ),
-    "a shared sum with coefficients": (
-        lambda x, y, z, u, **_: [(49.0 * x + z) + y, (49.0 * x + u) + y],
-        Counts(mul=1, add=3),
-    ),
-    "a shared sum with a number": (lambda x, y, z, **_: [(x + y) + 2.0, (x + 2.0) + z], Counts(add=3)),
-    "a shared product": (lambda x, y, z, u, **_: [(x * y) * z, x * (y * u)], Counts(mul=3)),
-    "a shared product at the end": (lambda x, y, z, u, **_: [(x * z) * u, (u * y) * z], Counts(mul=3)),
-    "a shared product that is a result": (
-        lambda x, y, z, u, **_: [x * y, (x * z) * y, (u * x) * y],
-        Counts(mul=3),
-    ),
-    "a shared square": (lambda x, y, z, **_: [(x * y) * x, x * (z * x)], Counts(mul=3)),
-    "the same in another order": (
-        lambda x, y, z, **_: [(x + y) + z, x + (y + z), (x + z) + y],
-        Counts(add=2),
-    ),
-    "constants of a product": (lambda x, y, **_: [(2.0 * x) * (3.0 * y)], Counts(mul=2)),
-    "constants of a product that cancel": (lambda x, y, z, **_: [((2.0 * x) * (0.5 * y)) * z], Counts(mul=2)),
-    "numbers of a sum": (lambda x, y, **_: [(x + 2.0) + (y + 3.0)], Counts(add=2)),
-    "multiples of one value": (lambda x, y, **_: [(x + y) + 2.0 * x], Counts(mul=1, add=1)),
-    "what cancels": (lambda x, y, z, **_: [(x + y) - ((x + z) - z)], Counts()),
-    "two steps": (lambda x, y, z, u, v, **_: [x * y * u + x * z * u + x * v * u], Counts(mul=2, add=2)),
-    "nothing": (lambda x, y, z, u, **_: [x * y + z * u], Counts(mul=2, add=1)),
+    "a shared sum with coefficients": ("[49.0 * x + z + y, 49.0 * x + u + y]", Counts(mul=1, add=3)),
+    "a shared sum with a number": ("[x + y + 2.0, x + 2.0 + z]", Counts(add=3)),
+    "a shared product": ("[x * y * z, x * (y * u)]", Counts(mul=3)),
+    "a shared product at the end": ("[x * z * u, u * y * z]", Counts(mul=3)),
+    "a shared product that is a result": ("[x * y, x * z * y, u * x * y]", Counts(mul=3)),
+    "a shared square": ("[x * y * x, x * (z * x)]", Counts(mul=3)),
+    "the same in another order": ("[x + y + z, x + (y + z), x + z + y]", Counts(add=2)),
+    "constants of a product": ("[2.0 * x * (3.0 * y)]", Counts(mul=2)),
+    "constants of a product that cancel": ("[2.0 * x * (0.5 * y) * z]", Counts(mul=2)),
+    "numbers of a sum": ("[x + 2.0 + (y + 3.0)]", Counts(add=2)),
+    "multiples of one value": ("[x + y + 2.0 * x]", Counts(mul=1, add=1)),
+    "what cancels": ("[x + y - (x + z - z)]", Counts()),
+    "two steps": ("[x * y * u + x * z * u + x * v * u]", Counts(mul=2, add=2)),
+    "nothing": ("[x * y + z * u]", Counts(mul=2, add=1)),
 }
 
 
@@ -170,8 +138,8 @@ FOUND: dict[str, tuple[Callable[..., list[Any]], Counts]] = {
 def test_found(name: str) -> None:
     formula, counts = FOUND[name]
     graph = Graph()
-    leaves = {leaf: graph.input(leaf) for leaf in "xyzuv"} | {"p": graph.parameter("p")}
-    results = formula(**leaves)
+    leaves: dict[str, Any] = {leaf: graph.input(leaf) for leaf in "xyzuv"} | {"p": graph.parameter("p")}
+    results: list[Any] = eval(formula, leaves)
     new, found = refined(graph, results)
     assert new.counts(found) == counts, f"before: {graph.counts(results)}"
     at = dict(zip("xyzuvp", (1.5, -2.25, 3.5, 0.75, -1.25, 2.5), strict=True))

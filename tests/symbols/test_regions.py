@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forearm.symbols import (
@@ -60,6 +60,7 @@ def two() -> tuple[Graph, Expr, Expr]:
 
 
 @pytest.mark.slow
+@settings(max_examples=20)
 @given(numbers, numbers)
 def test_numbers_expressions_and_arrays_give_the_same(a: float, b: float) -> None:
     graph, x, y = two()
@@ -121,6 +122,7 @@ def test_what_does_not_change_is_computed_outside() -> None:
 
 
 @pytest.mark.slow
+@settings(max_examples=20)
 @given(numbers, numbers)
 def test_derivatives_at_the_fixed_point(a: float, b: float) -> None:
     graph, x, y = two()

@@ -104,7 +104,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "torques of the Puma": lambda: _inverse(fa.load("puma560")),
     "torques by tables": lambda: _inverse(geared(loaded_arm("chain", 6, 3))),
     "accelerations by iteration": lambda: _forward(loaded_arm("chain", 6, 3)),
-    "accelerations of the Panda": lambda: _forward(fa.load("panda")),
+    "accelerations of the Stanford arm": lambda: _forward(fa.load("stanford").rigid()),
     "pose of a tree": _kinematics,
     "inertia of a tree": _inertia,
 }

@@ -4,6 +4,7 @@ state.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -63,11 +64,7 @@ def test_numeric_inverse_kinematics_reaches_a_pose(target: str) -> None:
 def test_open_parameters_are_prepared_once(target: str, dtype: str) -> None:
     arm, names = fa.load("puma560-dhanaraj3"), ["link3.mass", "link3.com.x", "gravity.z"]
     source = fa.generate(arm, "inverse_dynamics", target=target, dtype=dtype, parameters=names)
-    size = int(
-        source.header.partition("const double k[" if dtype == "float64" else "const float k[")[2].split("]")[
-            0
-        ]
-    )
+    size = int(re.findall(r"const \w+ k\[(\d+)\]", source.header)[0])
     emulator = Emulator(source)
     q, qd, qdd = (x.astype(dtype) for x in state(arm.n, 6))
     p, k, tau = np.array([2.5, 0.11, -3.7], dtype), np.zeros(size + 1, dtype), np.zeros(arm.n, dtype)
@@ -105,7 +102,7 @@ def test_what_is_not_finite_gives_nan(bad: float) -> None:
 @pytest.mark.sweep
 def test_a_step_of_a_simulation(target: str, dtype: str) -> None:
     """Functions called at every stage are functions of the object file, too."""
-    arm, h = fa.load("panda"), 1e-3
+    arm, h = fa.load("puma560-dhanaraj3"), 1e-3
     q, qd, tau = state(arm.n, 8)
     source = fa.generate(arm, "integration_step", target=target, dtype=dtype, method="rk4")
     made, used = evaluated(Emulator(source), [q, qd, tau, np.array([h])], [(arm.n,), (arm.n,)])

@@ -17,7 +17,6 @@ from targets.in_node import Array, needs_node, run
 
 import forearm as fa
 from forearm.codegen.source import Source
-from forearm.errors import InputError
 from forearm.targets.wasm_link import leb, linked, signed_leb
 from forearm.targets.wasm_object import WasmReader, read_object
 
@@ -91,11 +90,6 @@ def test_steps_and_open_parameters_use_the_stack_and_a_second_function() -> None
     truth = kernel.simulate(q, qd, steps=1, step=h, method="rk4", torque=tau, parameters=p)
     for found, expected in ((arrays["q_next"], truth.q), (arrays["qd_next"], truth.qd)):
         assert np.abs(found - np.ravel(expected)[-arm.n :]).max() < 1e-12 * np.abs(expected).max()
-
-
-def test_a_name_of_the_module_itself_is_refused() -> None:
-    with pytest.raises(InputError, match="'memory' is the name of another export"):
-        fa.generate(fa.load("ascher2"), "gravity", target="wasm32", name="memory")
 
 
 @pytest.mark.parametrize("value", [0, 1, 63, 64, 127, 128, 8191, 8192, 65535, 2**31 - 1])

@@ -31,7 +31,6 @@ LAWS = {
     "flat": fa.Friction(coulomb=(0.7, -0.4), bristle_stiffness=90.0),
 }
 each_law = pytest.mark.parametrize("name", LAWS)
-speeds = st.floats(-20.0, 20.0)
 
 
 def bristle(law: fa.Friction) -> Bristle:
@@ -67,26 +66,19 @@ def test_in_steady_motion_it_is_stribecks_curve(name: str) -> None:
 
 
 @each_law
-@given(v=speeds)
-def test_a_bristle_never_bends_further_than_breaks_it_loose(name: str, v: float) -> None:
-    """z' points inwards at the ends of [Fs- / sigma0, Fs+ / sigma0], so that z stays between them."""
+def test_a_bristle_never_bends_further_than_breaks_it_loose_and_bending_never_gives_power(name: str) -> None:
+    """z' points inwards at the ends of [Fs- / sigma0, Fs+ / sigma0], so that z stays between them; between
+    them sigma0 z v = d(sigma0 z^2 / 2)/dt + sigma0 z (v - z'), whose last part is never below 0.
+    """
     law, made = LAWS[name], bristle(LAWS[name])
     high, low = (level / made.stiffness for level in law.static or law.coulomb)
-    rounding = 1e-12 * abs(v)
-    assert made.rate(v, high) <= rounding
-    assert made.rate(v, low) >= -rounding
-    assert low * (1.0 + 1e-12) <= made.speed_of_slip(v)[1] <= high * (1.0 + 1e-12)
-
-
-@each_law
-@given(v=speeds, share=st.floats(-1.0, 1.0))
-def test_bending_takes_power_or_keeps_it(name: str, v: float, share: float) -> None:
-    """sigma0 z v = d(sigma0 z^2 / 2)/dt + sigma0 z (v - z'), whose last part is never below 0."""
-    law, made = LAWS[name], bristle(LAWS[name])
-    static = law.static or law.coulomb
-    z = share * (static[0] if share > 0.0 else -static[1]) / made.stiffness
-    lost = made.stiffness * z * (v - made.rate(v, z))
-    assert lost >= 0.0
+    for v in np.concatenate([[0.0], *(way * np.geomspace(1e-9, 20.0, 40) for way in (1.0, -1.0))]).tolist():
+        rounding = 1e-12 * abs(v)
+        assert made.rate(v, high) <= rounding
+        assert made.rate(v, low) >= -rounding
+        assert low * (1.0 + 1e-12) <= made.speed_of_slip(v)[1] <= high * (1.0 + 1e-12)
+        for z in np.linspace(low, high, 9).tolist():
+            assert made.stiffness * z * (v - made.rate(v, z)) >= 0.0
 
 
 def test_suddenly_dragged_it_pushes() -> None:

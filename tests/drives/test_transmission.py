@@ -152,8 +152,8 @@ ETA_DIGIT = 0.5e-4
 def test_printed_rows_add_up_and_lie_on_one_curve() -> None:
     """Case 1, 2 and 4 of Table 3.2: joint friction adds with the sign of the velocity, what the transmission
     adds is the difference across it; eta is known to half a unit of its fourth digit, which moves y / eta by
-    y / eta^2. Sorted by load the three efficiencies rise, about 0.916 r^0.2, and `through` on that curve gives
-    the printed torques.
+    y / eta^2. Sorted by load the three efficiencies rise, about 0.916 r^0.2, and `through` on that curve
+    gives the printed torques.
     """
     etas = sorted(row[2] for row in TABLE)
     curve = tuple(zip(RATIOS, etas, strict=True))

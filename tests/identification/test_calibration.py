@@ -43,7 +43,7 @@ def arm_of(name: str) -> fa.Arm:
 
 @pytest.mark.parametrize(("name", "group", "kind"), ARMS)
 def test_exact_measurements_give_the_arm_that_was_measured(name: str, group: str, kind: str) -> None:
-    truth = truth_of(arm_of(name), group, 60, hand=group == "all" and kind == "poses")
+    truth = truth_of(arm_of(name), group, 40, hand=group == "all" and kind == "poses")
     given: dict[str, Any] = {"poses": truth.poses} if kind == "poses" else {"points": truth.poses[:, :3, 3]}
     found = calibrate(truth.file, truth.q, **given, unknowns=group)
     assert found.rms < 1e-9
@@ -82,8 +82,8 @@ def scatter(
 @pytest.mark.parametrize(
     ("group", "kind", "noise", "seeds"),
     [
-        ("offsets", "points", None, 80),
-        ("dh", "poses", None, 30),
+        ("offsets", "points", None, 40),
+        ("dh", "poses", None, 12),
         *long(
             [
                 ("offsets", "points", 2e-4, 400),
@@ -161,7 +161,7 @@ def test_several_rows_of_other_postures_are_found(kind: str) -> None:
 def test_good_rows_stay() -> None:
     truth = truth_of(small_arm(), "offsets", 15)
     found = [
-        calibrate(truth.file, truth.q, poses=noisy(truth.poses, k), unknowns="offsets") for k in range(20)
+        calibrate(truth.file, truth.q, poses=noisy(truth.poses, k), unknowns="offsets") for k in range(8)
     ]
     assert sum(len(each.left_out) for each in found) == 0
 

@@ -170,9 +170,7 @@ def sines(arm: Arm, hertz: float, rate: float, duration: float, noise: float = 0
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("hertz", "noise", "least"), [(5.0, 0.0, 0.999), (5.0, 1e-4, 0.99), (5.0, 1e-3, 0.9), (10.0, 0.0, 0.99)]
-)
+@pytest.mark.parametrize(("hertz", "noise", "least"), [(5.0, 1e-4, 0.99), (10.0, 0.0, 0.99)])
 def test_a_window_never_spans_whole_cycles(arm: Arm, hertz: float, noise: float, least: float) -> None:
     found = compare_log(arm.rigid(), sines(arm.rigid(), hertz, 100.0, 8.0, noise))
     # over a cycle or more, polynomials of degree 4 and 6 are both flat, and agree
@@ -316,11 +314,3 @@ def test_windows_and_periods_are_checked(arm: Arm, run: dict[str, Floats]) -> No
     even = compare_log(arm, without, period=STEP, window=0.04)
     timed = compare_log(arm, run, window=0.04)
     assert np.abs(even.model - timed.model).max() < 1e-6 * np.abs(timed.model).max()
-
-
-@pytest.mark.slow
-def test_the_picture_is_written(arm: Arm, run: dict[str, Floats], tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    log = {name: column[np.r_[0:300, 400:1001]] for name, column in run.items()}
-    compare_log(arm, log, window=0.04).plot(tmp_path / "log.png")
-    assert (tmp_path / "log.png").stat().st_size > 10_000

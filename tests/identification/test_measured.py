@@ -76,9 +76,12 @@ def test_efforts_and_sides_of_the_gear() -> None:
 
 @pytest.mark.slow
 def test_the_dense_fit_finds_what_made_an_exact_log() -> None:
-    for side, prismatic in (("joint", False), ("motor", False), ("joint", True)):
-        arm = small_true(3, prismatic=prismatic, side=side)
-        log = {k: x[::19] for k, x in measured(arm, excited_motion(arm, 4.0, 4), derivatives=True).items()}
+    for side, prismatic in (("motor", False), ("joint", True)):
+        arm = small_true(2, prismatic=prismatic, side=side)
+        log = {
+            k: x[::19]
+            for k, x in measured(arm, excited_motion(arm, 4.0, 4), rate=500.0, derivatives=True).items()
+        }
         true = true_values(arm)
         unknown = [x for x in true if not x.endswith((".offset", ".gain", ".torque_constant", ".resistance"))]
         A = dense_columns(arm, log, unknown)
@@ -118,10 +121,8 @@ def test_a_closed_loop_sticks_and_obeys_the_model_where_it_moves() -> None:
 def test_files_read_back(tmp_path: Path) -> None:
     arm = ur10_true()
     log = measured(arm, excited_motion(arm, 1.0, 6), rate=100.0, q_noise=1e-4, effort_noise=0.1)
-    for spelling in ("ours", "ros", "brackets"):
+    for spelling, ending in (("ours", "csv"), ("ros", "parquet"), ("brackets", "csv")):
         assert len(as_columns(arm, log, spelling)) == 13
-        for ending in ("csv", "parquet"):
-            path = write_log(tmp_path / f"{spelling}.{ending}", arm, log, spelling)
-            back = measured_log(arm, path)
-            np.testing.assert_array_equal(back.q, log["q"])
-            np.testing.assert_array_equal(back.tau, log["tau"])
+        back = measured_log(arm, write_log(tmp_path / f"{spelling}.{ending}", arm, log, spelling))
+        np.testing.assert_array_equal(back.q, log["q"])
+        np.testing.assert_array_equal(back.tau, log["tau"])

@@ -76,7 +76,7 @@ def assert_alike(one: dict[str, Floats], other: dict[str, Floats], rounding: flo
 def test_stated_errors_are_those_of_many_draws(cutoff: float | None, jitter: float) -> None:
     """Hundreds of logs as pieces of one, each with its own noise: against the motion in closed form."""
     rng = np.random.default_rng(5)
-    draws, rows, noise = 200, 300, 3e-5
+    draws, rows, noise = 60, 300, 3e-5
     t = STEP * np.arange(float(draws * rows)) + np.repeat(np.arange(draws), rows)
     t += jitter * STEP * rng.uniform(-1.0, 1.0, len(t))
     q = motion(t)[0] + noise * rng.normal(size=(len(t), N))

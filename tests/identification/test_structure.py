@@ -46,6 +46,7 @@ def test_stribecks_friction_is_missed_and_found() -> None:
     assert "try friction='stribeck'" in said.message
     assert said.p_value < 1e-6
     found = identified(true, friction="stribeck")
+    assert [stage.name for stage in found.stages] == ["linear", "friction", "consistent"]
     assert not alarms(found)
     for joint in true.joints:
         assert joint.friction is not None
@@ -67,6 +68,9 @@ def test_gears_that_lose_are_missed_and_found() -> None:
     found = identified(true, load=True)
     assert not alarms(found)
     assert (found.rms < 0.5 * without.rms).any()
+    for joint in found.arm.joints:
+        assert joint.transmission is not None
+        assert joint.transmission.efficiency[0][1] == pytest.approx(0.75, abs=0.02)
 
 
 @pytest.mark.slow

@@ -51,11 +51,7 @@ def test_nothing_is_wrong_with_the_log_that_they_are_made_of_and_a_delay_is_foun
     assert abs(used.shift - 0.012) < 4.0 * used.shift_std < 0.012
 
 
-# what reading alone finds is tested there too
-EVERY = [pytest.param(b, marks=() if b.is_refused else pytest.mark.long, id=b.name) for b in BAD_LOGS]
-
-
-@pytest.mark.parametrize("bad", EVERY)
+@pytest.mark.parametrize("bad", BAD_LOGS, ids=lambda bad: bad.name)
 @pytest.mark.slow
 def test_what_is_wrong_is_said_of_the_column(bad: BadLog) -> None:
     names = {"t": "t"} | {f"{x}{k}": f"{x}, joint{k}" for x in ("q", "tau") for k in (1, 2, 3)}

@@ -39,15 +39,6 @@ def check(found: Coverage, seeds: int) -> None:
     assert found.spread.max() < 1.1 + chance
 
 
-def test_bounds_are_those_of_the_binomial_distribution() -> None:
-    rng = np.random.default_rng(1)
-    drawn = rng.binomial(40, 0.95, 200_000)
-    low, high = fewest_covered(40, 0.95, 1e-3), most_covered(40, 0.8, 1e-3)
-    assert np.mean(drawn < low) <= 1e-3 < np.mean(drawn <= low)
-    eight = rng.binomial(40, 0.8, 200_000)
-    assert np.mean(eight > high) <= 1.2e-3 < np.mean(eight >= high)
-
-
 @pytest.mark.slow
 def test_intervals_of_realistic_logs() -> None:
     """Unequal noise of joints, noise and steps of positions, a delay of the efforts."""

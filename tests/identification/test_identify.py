@@ -42,6 +42,7 @@ def driven(**parts: Any) -> fa.Arm:
 
 
 TRUE = driven()
+GEAR = fa.Transmission(efficiency=((0.0, 0.8),), rated_torque=1.0)
 MOTION = excited_motion(TRUE, 20.0, seed=2, period=10.0)
 NOISE: dict[str, Any] = {"rate": 125.0, "q_noise": 1e-5, "effort_noise": 0.1, "seed": 5}
 
@@ -77,6 +78,16 @@ def test_delay_rotors_and_friction() -> None:
     again = fa.compile(found.arm).inverse_dynamics(*MOTION.at(np.linspace(0.0, 10.0, 200)))
     there = fa.compile(TRUE).inverse_dynamics(*MOTION.at(np.linspace(0.0, 10.0, 200)))
     np.testing.assert_allclose(again, there, atol=0.02 * np.abs(there).max())
+
+
+@pytest.mark.slow
+def test_losses_by_load() -> None:
+    true = driven(transmission=GEAR)
+    found = fa.identify(guess(), measured(true, MOTION, **NOISE), torque_side="motor", load=True)
+    for joint in found.arm.joints:
+        assert joint.transmission is not None
+        assert joint.transmission.efficiency[0][1] == pytest.approx(0.8, abs=0.02)
+    assert (found.rms < 1.2 * found.noise).all()
 
 
 @pytest.mark.slow

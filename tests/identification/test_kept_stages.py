@@ -125,14 +125,3 @@ def test_residual_and_explained_are_of_the_same_rows() -> None:
     measured_rms, residual, explained = float(row[3]), float(row[5]), float(row[-2])
     # variance is at most the mean square, and a mean residual explains nothing
     assert 100.0 * (1.0 - (residual / measured_rms) ** 2) >= explained - 0.01
-
-
-@pytest.mark.slow
-def test_a_gear_of_the_file_that_loses_nothing_is_found_out() -> None:
-    log = measured(ARM, MOTION, seed=2, **NOISE)
-    found = fa.identify(with_lossy_gears(believed(ARM), 0.75), log, torque_side="motor", shift=0.0)
-    for joint in found.arm.joints:
-        assert joint.transmission is not None
-        assert joint.transmission.efficiency[0][1] > 0.97
-    left = residual_of(found.arm, found, log)
-    np.testing.assert_allclose(left, found.residual, atol=SAME * float(np.abs(log["tau"]).max()))

@@ -17,11 +17,11 @@ import forearm as fa
 from forearm.errors import InputError
 from forearm.identification.convolution import filtered
 from forearm.identification.log_derivatives import smoothed, taps
-from forearm.identification.samples import LogSignals, PreparedLog
+from forearm.identification.samples import PreparedLog
 from forearm.identification.signals import prepare, scan, windows
 from forearm.identification.signals import table as tables
 from forearm.identification.signals.cutoff import cutoff_of
-from forearm.identification.signals.prepare import PreparedSignals, prepare_log
+from forearm.identification.signals.prepare import prepare_log
 from forearm.identification.signals.shifting import Shifter
 from forearm.logs.motion import MotionLog
 from forearm.logs.table import write_table
@@ -129,18 +129,6 @@ def test_fits_at_uneven_times_are_least_squares() -> None:
             c = np.polynomial.polynomial.polyfit(x, q[k : k + 2 * half + 1], degree)
             for found, expected in ((fit.q, c[0]), (fit.qd, c[1]), (fit.qdd, 2.0 * c[2])):
                 np.testing.assert_allclose(found[k], expected, rtol=1e-8, atol=1e-8)
-
-
-def test_uneven_windows_beside_even_ones_are_fitted_on_their_own() -> None:
-    log = made()
-    keep = np.delete(np.arange(3000), [500, 1333, 1335])
-    thinned = {x: values[keep] for x, values in log.items()}
-    prepared = prepare_log(ARM, thinned, cutoff=15.0)
-    found = joined(prepared)
-    half = round(prepared.signals.window / STEP / 2)
-    fit = smoothed(thinned["t"], thinned["q"], half)
-    assert prepared.signals.pieces == 1
-    assert_alike({"q": fit.q, "qd": fit.qd, "qdd": fit.qdd}, found, 1e-8)
 
 
 def test_an_effort_is_that_of_the_motion_before() -> None:
@@ -322,40 +310,31 @@ def test_of_a_simulation_the_torque_is_fitted(tmp_path: Path) -> None:
 
 def test_which_effort_is_meant() -> None:
     log = made()
-    with pytest.raises(InputError, match=r"found tau and current; choose which .* effort='tau' or 'current'"):
-        prepare_log(ARM, {**log, "current": log["tau"]})
-    chosen = prepare_log(ARM, {**log, "current": log["tau"]}, effort="current")
-    assert chosen.signals.effort == "current"
-    voltage = {"t": log["t"], "q": log["q"], "voltage": log["tau"], "current": 2.0 * log["tau"]}
-    prepared = prepare_log(ARM, voltage)
+    t, q, tau = log["t"], log["q"], log["tau"]
+    wrong: list[tuple[dict[str, Floats], str]] = [
+        ({**log, "current": tau}, r"found tau and current; choose which .* effort='tau' or 'current'"),
+        ({"t": t, "q": q}, r"the log has q. Map the columns"),
+        ({"t": t, "tau": q}, "no joint positions q"),
+        ({"q": q, "tau": tau}, "no time column; give the sampling period"),
+    ]
+    for given, said in wrong:
+        with pytest.raises(InputError, match=said):
+            prepare_log(ARM, given)
+    with pytest.raises(
+        InputError, match="expected the path of a file, arrays by name, or a plan or simulation"
+    ):
+        prepare_log(ARM, 3)
+    assert prepare_log(ARM, wrong[0][0], effort="current").signals.effort == "current"
+    prepared = prepare_log(ARM, {"t": t, "q": q, "voltage": tau, "current": 2.0 * tau})
     assert prepared.signals.effort == "voltage"
     block = next(iter(prepared.blocks()))
     assert block.current is not None
     np.testing.assert_allclose(block.current, 2.0 * block.effort)
-    with pytest.raises(InputError, match=r"the log has q. Map the columns"):
-        prepare_log(ARM, {"t": log["t"], "q": log["q"]})
-    with pytest.raises(InputError, match="no joint positions q"):
-        prepare_log(ARM, {"t": log["t"], "tau": log["q"]})
-    with pytest.raises(InputError, match="no time column; give the sampling period"):
-        prepare_log(ARM, {"q": log["q"], "tau": log["tau"]})
-    named = {"t": log["t"], "angle": log["q"], "load": log["tau"]}
-    assert prepare_log(ARM, named, columns={"angle": "q", "load": "tau"}).signals.used > 0
-    frame = prepare_log(ARM, columns(log))
-    assert_alike(joined(prepare_log(ARM, log)), joined(frame))
-
-
-def test_what_has_a_log_is_a_log() -> None:
-    log = made()
-    table = MotionLog(
-        tuple(j.name for j in ARM.joints), log["t"], log["q"] + 0.1, tau=log["tau"], measured_q=log["q"]
-    )
     expected = joined(prepare_log(ARM, log))
-    assert_alike(expected, joined(prepare_log(ARM, table)))
-    assert_alike(expected, joined(prepare_log(ARM, SimpleNamespace(log=table))))
-    with pytest.raises(
-        InputError, match="expected the path of a file, arrays by name, or a plan or simulation result, got 3"
-    ):
-        prepare_log(ARM, 3)
+    named = prepare_log(ARM, {"t": t, "angle": q, "load": tau}, columns={"angle": "q", "load": "tau"})
+    table = MotionLog(tuple(j.name for j in ARM.joints), t, q + 0.1, tau=tau, measured_q=q)
+    for other in (named, prepare_log(ARM, columns(log)), prepare_log(ARM, SimpleNamespace(log=table))):
+        assert_alike(expected, joined(other))
 
 
 def test_a_joint_at_rest_has_no_velocity_at_all() -> None:
@@ -367,12 +346,3 @@ def test_a_joint_at_rest_has_no_velocity_at_all() -> None:
         assert (found["qd"][:, 1] == 0.0).all()
         assert (found["qdd"][:, 1] == 0.0).all()
         assert (found["q"][:, 1] == 0.123456789).all()
-
-
-def test_signals_are_read_through_once_and_given_again() -> None:
-    prepared = prepare_log(ARM, made(), name="morning")
-    assert isinstance(prepared, PreparedSignals)
-    assert isinstance(prepared.signals, LogSignals)
-    assert prepared.signals.name == "morning"
-    assert prepared.signals.duration == pytest.approx(2999 * STEP)
-    assert_alike(joined(prepared), joined(prepared), 1e-15)

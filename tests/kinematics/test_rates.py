@@ -144,19 +144,6 @@ def test_a_step_out_of_reach_is_said() -> None:
     assert np.isfinite(found.finite[1]).all()
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3, 4])
-def test_newton_finds_the_posture_nearby(seed: int) -> None:
-    arm = random_arm(seed, n=6, convention="standard", prismatic=False) if seed < 4 else fa.load("stanford")
-    q = regular(arm, seed)
-    near = q + np.random.default_rng(seed).uniform(-0.02, 0.02, 6)
-    found = solve_nearby(arm, forward(arm, q), near)
-    assert found.converged
-    assert found.error < 1e-12
-    assert np.abs(found.q - q).max() < 1e-11
-    rows = solve_nearby(arm, np.stack([forward(arm, q)] * 2), np.stack([near, q]))
-    assert np.abs(rows.q - q).max() < 1e-11
-
-
 def test_newton_stays_nearby_from_a_straight_wrist() -> None:
     """Undamped, the first step from a singular posture leads anywhere."""
     arm, rng = fa.load("puma560"), np.random.default_rng(0)

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from kinematics.closed_form.wrist_arms import RIGHT, Array, apart, dh_arm, many, misses, one
+from kinematics.closed_form.wrist_arms import ELBOW_ROWS, RIGHT, Array, apart, dh_arm, many, misses, one
 
 import forearm as fa
 from forearm.kinematics import forward
@@ -18,14 +18,6 @@ EXACT = 1e-10
 # At singular postures joints are known to the root of what forward kinematics leaves,
 # near two singularities to more.
 ROOT = 1e-3
-ELBOW_ROWS = [
-    (RIGHT, 0.0, 0.4),
-    (0.0, 0.5, 0.0),
-    (RIGHT, 0.0, 0.0),
-    (-RIGHT, 0.0, 0.45),
-    (RIGHT, 0.0, 0.0),
-    (0.0, 0.0, 0.1),
-]
 
 
 def closest_pair(arm: fa.Arm, q: Array) -> float:

@@ -127,6 +127,10 @@ def test_bearings_that_wedge_leave_several_motions_for_one_torque() -> None:
     assert others
 
 
+def rail(mu: float) -> Bearing:
+    return Bearing(kind="linear", mu=mu, distance=0.04)
+
+
 def test_a_drawer_that_jams() -> None:
     """One sliding joint pushed across its axis: tau = (m - s 2 mu m l / d) a beyond the
     point where it wedges.
@@ -136,27 +140,22 @@ def test_a_drawer_that_jams() -> None:
     forward push makes it faster.
     """
     arm = random_arm(9, 1, drives=False, fixed=False).rigid()
-    last = dataclasses.replace(
-        arm.joints[0], kind="prismatic", bearings=(Bearing(kind="linear", mu=0.3, distance=0.04),)
-    )
-    moved = Link(name=last.child, mass=2.0, com=arm.joints[0].after[:3, :3].T @ np.array([0.5, 0.0, 0.0]))
+    last = dataclasses.replace(arm.joints[0], kind="prismatic")
+    moved = Link(name=last.child, mass=2.0, com=last.after[:3, :3].T @ np.array([0.5, 0.0, 0.0]))
     arm = arm.replace(tree=(last,), links=(arm.links[0], moved), gravity=(0.0, 0.0, 0.0))
+    jams, mild = (arm.with_drives(bearings=(rail(mu),)) for mu in (0.3, 0.03))
     q, qd = np.array([0.1]), np.array([1.0])
-    torques = [float(dynamics.inverse(arm, q, qd, np.array([a]))[0]) for a in (-1.0, 0.0, 1.0)]
-    assert torques[1] == pytest.approx(0.0, abs=1e-12)
-    assert torques[0] > 0.0  # it takes a push forwards to slow down no more than this
-    assert torques[2] > 0.0
-    found = float(dynamics.forward(arm, q, qd, np.array([torques[2]]))[0])
-    assert float(dynamics.inverse(arm, q, qd, np.array([found]))[0]) == pytest.approx(torques[2], rel=1e-10)
-    reports = [dynamics.forward_report(arm, q, qd, np.array([t])) for t in torques[::2]]
-    assert [bool(report.is_wedged) for report in reports] == [
-        float(report.qdd[0]) < 0.0 for report in reports
-    ]
-    # 2 mu l / d = 0.75
-    mild = dataclasses.replace(last, bearings=(Bearing(kind="linear", mu=0.03, distance=0.04),))
-    assert not dynamics.forward_report(arm.replace(tree=(mild,)), q, qd, np.array([-1.0])).is_wedged
+    slower, none, faster = dynamics.inverse(jams, q, qd, np.array([[-1.0], [0.0], [1.0]]))
+    assert none[0] == pytest.approx(0.0, abs=1e-12)
+    assert slower[0] > 0.0  # it takes a push forwards to slow down no more than this
+    assert faster[0] > 0.0
+    for tau in (slower, faster):
+        report = dynamics.forward_report(jams, q, qd, tau)
+        assert report.is_wedged == (report.qdd[0] < 0.0)
+        assert dynamics.inverse(jams, q, qd, report.qdd) == pytest.approx(tau, rel=1e-10)
+    assert not dynamics.forward_report(mild, q, qd, np.array([-1.0])).is_wedged  # 2 mu l / d = 0.75
     with pytest.raises(ModelError, match=r"left .* of the torque unsolved after 6. steps.*implausible coeff"):
-        dynamics.forward(arm, q, qd, np.array([-5.0]))  # nothing needs a pull
+        dynamics.forward(jams, q, qd, np.array([-5.0]))  # nothing needs a pull
 
 
 def test_every_method_solves_the_same_equation() -> None:

@@ -43,26 +43,6 @@ def test_on_the_motor_side_it_is_seen_through_the_gear(ratio: float) -> None:
         assert friction_torque(seen, v, math.copysign(1.0, v)) == pytest.approx(truth, rel=1e-13)
 
 
-@pytest.mark.parametrize("side", ["joint", "motor"])
-def test_the_order_of_things(side: str) -> None:
-    """Joint-side friction and bearings are behind the gear and pay its losses,
-    motor-side friction is before it.
-    """
-    friction = Friction(side="joint" if side == "joint" else "motor", viscous=0.3, coulomb=(0.5, -0.4))
-    gear = Transmission(efficiency=((0.5, 0.6),), rated_torque=10.0, breakaway=0.9)
-    bearings = (Bearing(kind="thrust", mu=0.1, radius=0.2), Bearing(kind="thrust", mu=0.3, radius=0.05))
-    drive = Drive(0, 1.0, 1.0, friction, bearings, gear)
-    reaction = (np.array([1.0, 2.0, -10.0]), np.array([3.0, 4.0, 5.0]))
-    rubbed, rate = 0.02 * 10.0 + 0.015 * 10.0, 0.7
-    moved = 0.3 * rate + 0.5
-    behind, before = (moved, 0.0) if side == "joint" else (0.0, moved)
-    truth = (4.0 + rubbed + behind) / 0.6 + 0.9 + before
-    assert drive.torque(4.0, reaction, rate, 1.0) == pytest.approx(truth, rel=1e-14)
-    truth = (-4.0 + rubbed + behind) * 0.6 + 0.9 + before
-    assert drive.torque(-4.0, reaction, rate, 1.0) == pytest.approx(truth, rel=1e-14)
-    assert drive.torque(4.0, reaction, 0.0, 0.0) == 4.0
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_drive_takes_power_whatever_its_load(kind: str) -> None:
     """Between rigid torque and motor every term is a loss: (tau - rigid) qd >= 0 for any

@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from arms import OFFSETS, SEVEN_POINTS, Style, random_arm
+from arms import OFFSETS, SEVEN_POINTS, random_arm
 from dynamics.cases import (
     AGREEMENT,
     FORWARD,
@@ -30,10 +30,7 @@ from dynamics.cases import (
 
 import forearm as fa
 from forearm import Arm, Hand, InputError, Link, ModelError, dynamics
-from forearm.dynamics.gibbs_appell import gibbs_appell_sum, gibbs_function, inertia_sum
-from forearm.dynamics.lagrange import chain_of, kept_derivatives, trace_of_product
 from forearm.dynamics.silver import angular_velocity, rotation_rate
-from forearm.model import model_of
 from forearm.spatial import inertia_from_pseudo, pose, pseudo_from_inertia, rotation_rpy
 
 # seven-point differences of M: truncation near 1e-13, rounding 1e-16 / 2e-3, entries of 1e3 cancel
@@ -205,33 +202,6 @@ def test_coriolis_matrix_is_that_of_the_rigid_arm() -> None:
     assert np.array_equal(dynamics.coriolis_matrix(arm, q, qd), dynamics.coriolis_matrix(arm.rigid(), q, qd))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", [kind for kind in SMALL if "followers" not in kind])
-def test_gibbs_function_has_torque_as_gradient_and_inertia_as_hessian(kind: str) -> None:
-    """G is quadratic in qdd, so that central differences with steps of 1 are exact to
-    rounding. Mata (2)-(4).
-    """
-    arm, load = SMALL[kind], random_load(2)
-    model, base = model_of(arm), dynamics.reference.as_base(load.base_motion)
-    state = random_state(arm, 5)
-    q, qd, qdd = (values.tolist() for values in state)
-
-    def G(change: Array) -> float:
-        return float(gibbs_function(model, q, qd, (state.qdd + change).tolist(), base))
-
-    unit = np.eye(arm.n)
-    tau = dynamics.inverse(arm, *state, TRUTH, None, None, load.base_motion)
-    M = dynamics.inertia_matrix(arm, state.q)
-    # G itself is large against the smallest torques: its rounding is that of G.
-    rounding = 1e-14 * abs(G(np.zeros(arm.n)))
-    gradient = [0.5 * (G(e) - G(-e)) for e in unit]
-    hessian = [[0.25 * (G(a + b) - G(a - b) - G(b - a) + G(-a - b)) for b in unit] for a in unit]
-    for found, truth in ((gradient, tau), (hessian, M)):
-        np.testing.assert_allclose(found, truth, rtol=0, atol=AGREEMENT * np.abs(truth).max() + rounding)
-    assert_agree(gibbs_appell_sum(model, q, qd, qdd, base), tau)
-    assert_agree(inertia_sum(model, q), M)
-
-
 def test_silver_angular_velocity_and_rotation_rate_are_inverse() -> None:
     """2.5 and 2.6, and both against a rotation turned by differences."""
     rng = np.random.default_rng(1)
@@ -257,24 +227,3 @@ def test_silver_inertia_and_pseudo_inertia_are_inverse() -> None:
     )
     np.testing.assert_allclose(pseudo_from_inertia(inertia), J, rtol=0, atol=1e-14)
     np.testing.assert_allclose(inertia_from_pseudo(J), inertia, rtol=0, atol=1e-14)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("style", "kinds"), [("standard", "RRRR"), ("modified", "PRRP"), ("frames", "RPRR")])
-def test_silver_form_in_rotation_matrices(style: Style, kinds: str) -> None:
-    """tau_j = sum of m (cdd - g) . dc/dq_j + tr(dW/dq_j J Wdd^T), W the links' rotations. Silver 1.2."""
-    arm = with_kinds(random_arm(71, 4, style), kinds)
-    state = random_state(arm, 6)
-    q, qd, qdd = (values.tolist() for values in state)
-    model = model_of(arm)
-    U, UU = kept_derivatives(chain_of(model, q, qd, qdd, "this form"))
-    tau = np.zeros(arm.n)
-    for i, body in enumerate(model.bodies):
-        r, J, members = np.append(body.r, 1.0), pseudo_from_inertia(body.I), range(i + 1)
-        Tdd = sum(U[i][k] * qdd[k] for k in members) + sum(
-            UU(i, k, m) * qd[k] * qd[m] for k in members for m in members
-        )
-        for j in members:
-            turn = trace_of_product(U[i][j][:3, :3] @ J, Tdd[:3, :3])
-            tau[j] += body.m * ((Tdd @ r)[:3] - model.g) @ (U[i][j] @ r)[:3] + turn
-    assert_agree(tau, dynamics.inverse(arm, *state))

@@ -27,7 +27,7 @@ from dynamics.cases import (
 )
 
 import forearm as fa
-from forearm import Arm, Frame, Friction, Joint, Link, Motor, dynamics, from_dh
+from forearm import Arm, Frame, Joint, Link, dynamics, from_dh
 from forearm.dynamics.reference import INERTIA as MATRICES
 from forearm.dynamics.reference import INVERSE as METHODS
 from forearm.kinematics import forward as hand_pose
@@ -163,14 +163,6 @@ def test_spong_gravity(formulation: str) -> None:
         assert_near(dynamics.inverse(arm, case["q"], rest, rest, formulation) / 9.81, case["tau"], 1e-15)
 
 
-def test_spong_closed_form() -> None:
-    arm = spong_arm().replace(gravity=(0.0, 0.0, 0.0))
-    q, qd, _ = random_state(arm, 1)
-    d12, h = 0.25 + 0.5 * math.cos(q[1]), -0.5 * math.sin(q[1])
-    assert_agree(dynamics.inertia_matrix(arm, q), [[1.5 + math.cos(q[1]), d12], [d12, 0.25]], EXACT)
-    assert_agree(dynamics.bias(arm, q, qd), [h * (2 * qd[0] * qd[1] + qd[1] ** 2), -h * qd[0] ** 2], EXACT)
-
-
 # ---- PUMA 560 of the Robotics Toolboxes
 
 RTB = vectors("rtb_puma560")
@@ -207,18 +199,6 @@ def test_rtb_puma(case: Any) -> None:
     assert case["decimals"] == 4
     for found in rtb_answers(case):
         assert_near(found, case["expected"], HALF_OF_4_DIGITS)
-
-
-def test_rtb_friction() -> None:
-    given = RTB["friction_unit"]
-    motor = Motor(gear_ratio=given["G"])
-    friction = Friction(side="motor", viscous=given["B"], coulomb=tuple(given["Tc"]))
-    arm = from_dh("one", [(0, 0, 0, 0)], convention="standard")
-    arm = arm.replace(tree=tuple(dataclasses.replace(j, motor=motor, friction=friction) for j in arm.tree))
-    speeds = np.array(given["qd"], dtype=float)[:, None]
-    assert_near(
-        dynamics.bias(arm, np.zeros_like(speeds), speeds)[:, 0], given["friction_torque_magnitude"], 1e-14
-    )
 
 
 def rtb_two_link(gravity: float) -> Arm:

@@ -18,7 +18,7 @@ from forearm import Arm, Elasticity, Frame, InputError, Joint, Link, Motor
 from forearm.arm.elastic import elastic_freedoms
 from forearm.drives.elasticity import spring_torque
 from forearm.dynamics import elastic_forward, elastic_inverse, elastic_inverse_along
-from forearm.dynamics.damped_springs import deflection_along, deflections, settled
+from forearm.dynamics.damped_springs import deflection_along, settled
 
 COEFFICIENTS = (0.3, -2.0, 7.0, 5.0, -31.0, 22.0)
 LOAD = Polynomial(COEFFICIENTS)  # N m over s
@@ -88,28 +88,6 @@ def test_curves_follow_fine_steps(kind: str, D: float) -> None:
             truth.append(e)
     load = tuple(20.0 * x for x in load_at(t))
     assert_agree(deflection_along(elastic, t, load, 0.002), truth, 2e-3 if kind == "lines" else 2e-4)
-
-
-@pytest.mark.parametrize("kind", ["linear", "lines", "spline"])
-def test_little_damping_gives_what_none_gives(kind: str) -> None:
-    """e and both derivatives, though the relaxation takes a thousandth of a step."""
-    rng = np.random.default_rng(6)
-    t = np.linspace(0.1, 0.9, 81)
-    load = tuple(20.0 * x for x in load_at(t))
-    damped = spring(rng, kind, damping=1e-2)
-    bare = replace(damped, damping=0.0)
-    truth = deflections(bare, load, 0.0)
-    first = settled(damped, tuple(x[0] for x in load))
-    found = deflections(damped, load, deflection_along(damped, t, load, float(first)))
-    # where lines meet, theta has a kink, which damping rounds off
-    smooth = np.ones(len(t), dtype=bool)
-    if kind == "lines":
-        place = np.searchsorted([x for x, _ in damped.curve], np.abs(truth[0]))
-        smooth[1:] = (np.diff(place) == 0) & (np.diff(np.sign(truth[0])) == 0)
-        smooth[:-1] &= smooth[1:]
-    assert smooth.sum() > 50
-    for a, b, tolerance in zip(found, truth, (1e-3, 1e-3, 2e-2), strict=True):
-        assert_agree(a[smooth], b[smooth], tolerance)
 
 
 def test_the_settled_deflection_is_right_to_the_second_order() -> None:

@@ -149,15 +149,6 @@ def test_mujoco_with_rotors_as_bodies(model: str, seed: int, tree: bool) -> None
         )
 
 
-def test_spinning_rotors_turn_the_links() -> None:
-    """The two models differ, by what a rotor does to the link that carries it."""
-    arm = simple_drives(random_arm(81, 4, prismatic=False))
-    reduced, full = (with_springs(arm, 1, "linear", rotor_axis=axis) for axis in (None, (0.0, 0.0, 1.0)))
-    state = elastic_state(arm, 1)
-    apart = np.abs(elastic_forward(reduced, *state)[0] - elastic_forward(full, *state)[0])
-    assert apart.max() > 1e-3
-
-
 def test_friction_of_motors_with_spinning_rotors_is_counted_once() -> None:
     """Joints that do not turn in space: then the full model is the reduced one, but for N J thetadd on the
     link, which here is the base.

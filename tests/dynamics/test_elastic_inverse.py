@@ -173,23 +173,6 @@ def spring_by_differences(spring: Elasticity, e: float) -> tuple[float, float, f
     return f, slope, (16.0 * (d + b) - (e + a) - 30.0 * f) / (12.0 * h * h)
 
 
-@pytest.mark.slow
-def test_linear_springs_to_the_last_digits() -> None:
-    """e = y / K in all derivatives: what differences of forty digits say of theta and tau."""
-    arm = ARMS["bare springs"]
-    states = motion(arm, 6)
-    made = elastic_inverse(arm, *states)
-    y, yd, ydd = (np.array(x) for x in loads_of(arm, states))
-    K = np.array([joint.elasticity.stiffness for joint in arm.joints if joint.elasticity])
-    assert_agree(made.deflection, y / K, EXACT)
-    assert_agree(made.deflection_rate, yd / K, EXACT)
-    assert_agree(made.thetadd, states[2] + ydd / K, EXACT)
-    bare = arm.with_drives(friction=None)
-    found, (y, _, ydd) = elastic_inverse(bare, *states), (np.array(x) for x in loads_of(bare, states))
-    B = np.array([joint.motor.reflected_inertia for joint in arm.joints if joint.motor])
-    assert_agree(found.tau, y + B * (states[2] + ydd / K), EXACT)
-
-
 @pytest.mark.parametrize("kind", ["chain", "turning", "tree"])
 def test_stiff_springs_give_the_rigid_arm_back_as_1_over_K(kind: str) -> None:
     """With friction, bearings and gears; at speeds where theta turns as q does."""

@@ -4,6 +4,8 @@ and against each other.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from arms import OFFSETS, SEVEN_POINTS, random_arm
@@ -183,23 +185,14 @@ def test_trace_takes_one_state_at_a_time_and_the_inertia_matrix_no_surroundings(
 
 @pytest.mark.parametrize("formulation", ["newton-euler", "gibbs-appell", "lagrange-hollerbach"])
 def test_the_trace_takes_the_surroundings(formulation: str) -> None:
-    arm = random_arm(21, 3, "standard", drives=False)
-    state = random_state(arm, 21)
-    force = np.array([1.0, -2.0, 3.0])
-    traced = dynamics.trace(arm, *state, formulation, hand_force=force)
-    tau = dynamics.inverse(arm, *state, formulation, hand_force=force)
-    found = [traced[body.joint.child]["tau"] for body in arm.moving.bodies]
-    np.testing.assert_allclose(found, tau, rtol=1e-12)
-
-
-def test_linear_velocities_on_a_turning_base() -> None:
-    """Those on a fixed base and those of a body that turns with the base add up."""
-    q, qd, qdd = random_state(TRACED, 5)
-    spin = np.array([0.3, -0.7, 0.4])
-    base = (spin, np.zeros(3), np.zeros(3))
-    turned, still = (dynamics.trace(TRACED, q, qd, qdd, base_motion=motion) for motion in (base, None))
-    for link, row in turned.items():
-        T = link_poses(TRACED, q)[link]
+    """Linear velocities on a fixed base and those of a body that turns with the base add up."""
+    state, spin = random_state(TRACED, 5), np.array([0.3, -0.7, 0.4])
+    load: dict[str, Any] = {"hand_force": [1.0, -2.0, 3.0], "base_motion": (spin, np.zeros(3), np.zeros(3))}
+    turned, still = (dynamics.trace(TRACED, *state, formulation, **given) for given in (load, {}))
+    tau = [row["tau"] if "tau" in row else row["F"] for row in turned.values()]
+    assert_agree(tau, dynamics.inverse(TRACED, *state, formulation, **load), 1e-12)
+    for link, row in turned.items() if formulation == "newton-euler" else ():
+        T = link_poses(TRACED, state.q)[link]
         truth = still[link]["v"] + T[:3, :3].T @ np.cross(spin, T[:3, 3])
         np.testing.assert_allclose(row["v"], truth, rtol=0, atol=1e-13)
 

@@ -11,7 +11,7 @@ import pytest
 from cli.lines import Capture, called
 from identification.bad_logs import BAD_LOGS, BadLog, Log
 from identification.measured import ROS, SPELLINGS, as_columns, excited_motion, measured, write_log
-from identification.true_arms import believed, panda_true, small_true
+from identification.true_arms import believed, small_true
 from numpy.typing import NDArray
 
 import forearm as fa
@@ -97,21 +97,3 @@ def test_the_command_says_it_of_the_columns_of_a_file(
     said = " ".join((err if bad.is_refused else out).split())
     assert all(words in said for words in bad.expected(columns)), said
     assert (code != 0) == bad.is_refused
-
-
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.long
-def test_columns_of_seven_joints_are_told_apart(seed: int) -> None:
-    true = panda_true()
-    motion = excited_motion(true, 8.0, seed)
-    log = measured(true, motion, rate=150.0, effort_noise=0.03, is_share=True, q_noise=1e-5, seed=seed)
-    nominal = believed(true, seed=seed)
-    assert fa.identify(nominal, log, torque_side="motor").findings == ()
-    i, j = np.random.default_rng(seed).choice(7, 2, replace=False).tolist()
-    order = [j if k == i else i if k == j else k for k in range(7)]
-    a, b = sorted((i + 1, j + 1))
-    with pytest.raises(InputError, match=f"'tau, joint{a}' and 'tau, joint{b}' are swapped"):
-        fa.identify(nominal, {**log, "tau": log["tau"][:, order]}, torque_side="motor")
-    turned = log["tau"] * np.where(np.arange(7) == i, -1.0, 1.0)
-    with pytest.raises(InputError, match=f"column 'tau, joint{i + 1}' has the wrong sign"):
-        fa.identify(nominal, {**log, "tau": turned}, torque_side="motor")

@@ -222,20 +222,6 @@ def test_decisions_do_not_depend_on_where_chunks_end(monkeypatch: pytest.MonkeyP
         assert_alike(joined(whole, 0.4 * STEP), joined(parts, 0.4 * STEP))
 
 
-def test_a_piece_that_begins_with_an_outlier_is_parted_wherever_chunks_end(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """One joint goes on from another place in the row in which a second jumps away and back."""
-    log = made(120)
-    log["q"][60:, 0] += 0.5
-    log["q"][60, 1] += 0.5
-    for rows in (1, 7, 61, 62, 63, 8192):
-        monkeypatch.setattr(tables, "ROWS", rows)
-        signals = prepare_log(ARM, log, cutoff=60.0).signals
-        assert signals.pieces == 2
-        assert signals.used == 119 - 4 * round(signals.window / STEP / 2)
-
-
 @pytest.mark.slow
 def test_a_long_stream_holds_few_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks whose memory is in use at once, while a log of a hundred is read twice."""

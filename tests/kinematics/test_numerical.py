@@ -107,37 +107,6 @@ def test_every_link_of_a_tree_and_joints_that_do_not_move_it() -> None:
         assert (inverse_numeric(arm, T[0], link=link.name, start=start).q[still] == start[still]).all()
 
 
-def newton(arm: fa.Arm, T: Floats, q: Floats) -> Floats:
-    """Newton's steps with the rotation vector of R_T R^T, in NumPy, no damping and no limits."""
-    for _ in range(30):
-        at = forward(arm, q)
-        D = T[:3, :3] @ at[:3, :3].T
-        v = 0.5 * np.array([D[2, 1] - D[1, 2], D[0, 2] - D[2, 0], D[1, 0] - D[0, 1]])
-        q = q + np.linalg.lstsq(jacobian(arm, q), np.concatenate([T[:3, 3] - at[:3, 3], v]), rcond=None)[0]
-    return q
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["puma560", "ur5", "stanford", "tree"])
-@pytest.mark.sweep(first=2)
-def test_agrees_with_newton_where_the_solution_is_near(name: str) -> None:
-    arm = random_arm(7, 6, prismatic=False) if name == "tree" else loaded(name)
-    lower, upper = bounds(arm)
-    rng, compared = np.random.default_rng(3), 0
-    for q in 0.5 * (lower + upper) + 0.3 * (upper - lower) * rng.uniform(-1.0, 1.0, (20, arm.n)):
-        if np.linalg.cond(jacobian(arm, q)) > 100.0:
-            continue  # there another solution is near
-        T, start = forward(arm, q), q + rng.uniform(-0.02, 0.02, arm.n)
-        found = inverse_numeric(arm, T, start=start, tolerance=1e-12)
-        assert found.solved
-        assert found.starts == 1
-        # the tolerance times the condition, and rounding
-        assert np.abs(found.q - newton(arm, T, start)).max() < 1e-9
-        assert np.abs(found.q - q).max() < 1e-9
-        compared += 1
-    assert compared >= 5
-
-
 @pytest.mark.slow
 def test_a_pose_has_the_same_bits_alone_in_a_batch_and_in_any_order() -> None:
     arm = loaded("panda")
@@ -345,8 +314,6 @@ def test_a_rotation_with_few_digits_is_made_one() -> None:
     for solver in (inverse_numeric, fa.kinematics.inverse):
         with pytest.raises(fa.InputError, match=r"T\[0\]: the upper left 3x3 must be a rotation"):
             solver(arm, np.round(T, 4))
-
-
 
 
 @pytest.mark.parametrize(

@@ -166,18 +166,6 @@ def test_newton_says_when_there_is_no_posture() -> None:
     assert np.isnan(spoilt.error)
 
 
-def test_manipulability_and_condition_of_two_links_on_paper() -> None:
-    """sqrt(det J J^T) of a planar arm is a b |sin(elbow)|; of equal singular values the condition is 1."""
-    arm = planar((0.5, 0.3))
-    q = np.random.default_rng(7).uniform(-3.0, 3.0, (20, 2))
-    assert np.abs(manipulability(arm, q, "linear") - 0.15 * np.abs(np.sin(q[:, 1]))).max() < 1e-15
-    assert condition_number(planar((math.sqrt(2.0), 1.0)), [0.2, 0.75 * math.pi], "linear") == pytest.approx(
-        1.0, abs=1e-12
-    )
-    assert manipulability(arm, [0.4, 0.0], "linear") < 1e-16
-    assert condition_number(arm, [0.4, 0.0], "linear") > 1e15
-
-
 def test_manipulability_is_the_determinant_of_the_gram_matrix() -> None:
     arm = random_arm(8, n=8, convention="frames", prismatic=False)
     q = np.random.default_rng(8).uniform(-1.0, 1.0, (10, 8))

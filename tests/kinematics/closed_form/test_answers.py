@@ -54,26 +54,8 @@ def test_every_branch_within_the_limits_and_no_other() -> None:
     allowed = ((turned >= lower) & (turned <= upper)).any(axis=1).all(axis=1)
     assert len(inside.q) == allowed.sum() == 4
     assert "4 more outside the limits" in inside.message
-
-
-def test_whole_turns_are_chosen_nearest_to_the_middle_or_to_a_posture() -> None:
-    wide = (
-        [(-2.0 * math.pi, 2.0 * math.pi)] * 3
-        + [(1.0, 1.0 + 4.0 * math.pi)]
-        + [(-2.0 * math.pi, 2.0 * math.pi)] * 2
-    )
-    arm = elbow_arm(wide)
-    q = np.array([0.3, 0.4, 0.7, 0.5, 0.8, -0.4])
-    T = forward(arm, q)
-    plain = one(arm, T)
-    assert (np.abs(plain.q[:, [0, 1, 2, 4, 5]]) <= math.pi).all()
-    assert (np.abs(plain.q[:, 3] - (1.0 + 2.0 * math.pi)) <= math.pi).all()
-    wanted = q + 2.0 * math.pi * np.array([-1.0, 0.0, 0.0, 1.0, 0.0, 1.0])
-    near = one(arm, T, near=wanted)
-    assert np.abs(near.q[0] - wanted).max() < 1e-9
-    assert (np.diff(((near.q - wanted) ** 2).sum(axis=1)) >= 0.0).all()
-    # Without limits any whole turn is allowed.
-    far = q + 2.0 * math.pi * np.array([5.0, -3.0, 0.0, 7.0, 2.0, -9.0])
+    # Whole turns nearest to a posture; without limits any is allowed.
+    far = every.q[3] + 2.0 * math.pi * np.array([5.0, -3.0, 0.0, 7.0, 2.0, -9.0])
     assert np.abs(one(arm, T, limits=False, near=far).q[0] - far).max() < 1e-9
 
 
@@ -116,47 +98,6 @@ def test_wrist_axes_in_line(name: str, turned: float) -> None:
     kept = one(arm, T, limits=False, near=q)
     assert len(kept.q) == len(found.q)
     assert np.abs(kept.q[0] - q).max() < ROOT
-
-
-@pytest.mark.slow
-def test_wrist_centre_on_the_first_axis() -> None:
-    arm = elbow_arm()
-    q3 = 0.9
-    # of the wrist's centre in the plane of the arm
-    reach = np.array([0.5 + 0.45 * math.sin(q3), -0.45 * math.cos(q3)])
-    q2 = RIGHT - math.atan2(reach[1], reach[0])
-    q = np.array([0.7, q2, q3, 0.4, 0.5, 0.6])
-    T = forward(arm, q)
-    assert np.abs((T @ [0.0, 0.0, -0.1, 1.0])[:2]).max() < 1e-15
-    found = one(arm, T)
-    assert found.singular
-    assert "joint1" in found.undetermined
-    assert set(found.undetermined) >= {"joint4", "joint6"}
-    assert misses(arm, found.q, T) < EXACT
-    assert np.abs(one(arm, T, near=q).q[0] - q).max() < ROOT
-    # Within limits that leave out the solution of the family that comes first.
-    narrow = elbow_arm([(0.6, 0.8)] + [(-math.pi, math.pi)] * 5)
-    tight = one(narrow, T)
-    assert tight.reachable
-    assert tight.singular
-    assert misses(narrow, tight.q, T) < EXACT
-    assert ((tight.q[:, 0] >= 0.6) & (tight.q[:, 0] <= 0.8)).all()
-
-
-def test_elbow_stretched_and_folded() -> None:
-    arm = elbow_arm()
-    for bend in (RIGHT, -RIGHT + 1e-3):
-        q = np.array([0.3, 0.4, bend, 0.5, 0.8, -0.4])
-        T = forward(arm, q)
-        found = one(arm, T)
-        assert misses(arm, found.q, T) < EXACT
-        assert apart(arm, found.q, q).min() < ROOT
-        stretched = bend == RIGHT
-        assert found.singular == stretched
-        assert len(found.q) == (4 if stretched else 8)  # the two elbows are one
-        if stretched:
-            assert found.undetermined == ()
-            assert "two branches meet" in found.message
 
 
 @pytest.mark.slow

@@ -82,6 +82,7 @@ def test_their_number_does_not_depend_on_what_is_near(case: int) -> None:
     for limits in (True, False):
         plain = one(arm, T, limits=limits)
         assert plain.singular
+        assert ("two branches meet" in plain.message) == (not plain.undetermined)
         nears = np.random.default_rng(case).uniform(-1.5, 1.5, (6, arm.n)) * 0.4 + q
         for near in [q, *nears]:
             found = one(arm, T, limits=limits, near=near)

@@ -199,7 +199,7 @@ def test_a_joint_that_moves_nothing_is_told() -> None:
         with pytest.raises(
             ModelError, match=r"^forward dynamics of 'random30': .* singular .*\. Give the links"
         ):
-            ask(arm, *random_state(arm, 1))  # type: ignore[operator]
+            ask(arm, *random_state(arm, 1))
 
 
 def test_directions_of_joints_that_are_about_to_move() -> None:

@@ -9,12 +9,11 @@ import math
 
 import numpy as np
 import pytest
-from arms import random_arm
 from drives.making import KINDS, loaded_arm
 
 from forearm import Bearing, Friction, Transmission
 from forearm.drives.friction import friction_torque
-from forearm.drives.joint import Drive, depends_on_load, drives_of, is_simple, needs_reactions, rotor_inertia
+from forearm.drives.joint import Drive, drives_of
 
 STRIBECK = Friction(viscous=0.23, coulomb=(0.8, -1.1), static=(1.7, -2.6), stribeck_speed=0.09)
 
@@ -72,20 +71,3 @@ def test_what_holds_a_joint() -> None:
     assert dry(friction=Friction(static=(0.2, -0.2), stribeck_speed=0.1))
     assert dry(bearings=(Bearing(kind="thrust", mu=0.1, radius=0.1),))
     assert dry(transmission=Transmission(efficiency=((0.1, 0.8),), rated_torque=1.0))
-
-
-def test_what_an_arm_asks_for() -> None:
-    arm = random_arm(3, 3)
-    assert needs_reactions(arm)
-    assert depends_on_load(arm)
-    assert not is_simple(arm)
-    geared = arm.replace(tree=tuple(dataclasses.replace(j, bearings=()) for j in arm.tree))
-    assert not needs_reactions(geared)
-    assert depends_on_load(geared)
-    dragged = arm.replace(
-        tree=tuple(dataclasses.replace(j, bearings=(), transmission=None) for j in arm.tree)
-    )
-    assert not depends_on_load(dragged)
-    assert not is_simple(dragged)  # Stribeck
-    assert is_simple(arm.rigid())
-    assert np.array_equal(rotor_inertia(arm.rigid()), np.zeros(3))

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import Array, random_arm
-from drives.making import KINDS, loaded_arm, resistance, with_efficiency
-from dynamics.cases import INVERSE, LONGEST, SERIAL_ONLY, Load, State, assert_agree, random_load, random_state
+from drives.making import KINDS, loaded_arm, resistance
+from dynamics.cases import Load, State, assert_agree, random_load, random_state
 
 from forearm import Arm, Friction, Joint, ModelError, Transmission, dynamics
 
@@ -122,17 +122,6 @@ def test_rails_point_along_the_axes_of_the_convention(convention: Any) -> None:
         (bearing,) = body.joint.bearings
         truth[body.freedom] = np.sign(state.qd[body.freedom]) * resistance(bearing, f, n)
     np.testing.assert_allclose(added, truth, rtol=1e-10, atol=1e-12 * np.abs(truth).max())
-
-
-@pytest.mark.parametrize("kind", ["chain", "tree", "followers"])
-def test_every_formulation_gives_the_same(kind: str) -> None:
-    arm = with_efficiency(loaded_arm(kind, 21, 4), 3)
-    state, load = random_state(arm, 1), random_load(1)
-    truth = dynamics.inverse(arm, *state, "newton-euler", *load)
-    for formulation in INVERSE:
-        if (formulation in SERIAL_ONLY and kind != "chain") or arm.n > LONGEST.get(formulation, 99):
-            continue
-        assert_agree(dynamics.inverse(arm, *state, formulation, *load), truth, FORMULATIONS)
 
 
 def test_at_rest_only_the_rigid_arm_is_felt() -> None:

@@ -177,7 +177,8 @@ def test_forward_holds_when_the_matrix_is_nearly_singular(method: str) -> None:
 
 def slope_of_inertia(arm: Arm, q: Array, way: Array) -> Array:
     """How M changes along a way, by seven points."""
-    return np.einsum("t,tij->ij", SEVEN_POINTS, dynamics.inertia_matrix(arm, q + OFFSETS[:, None] * way))
+    M = dynamics.inertia_matrix(arm, q + OFFSETS[:, None] * way)
+    return np.asarray(np.einsum("t,tij->ij", SEVEN_POINTS, M))
 
 
 @pytest.mark.slow

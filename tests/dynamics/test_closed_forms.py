@@ -201,28 +201,6 @@ def test_rtb_puma(case: Any) -> None:
         assert_near(found, case["expected"], HALF_OF_4_DIGITS)
 
 
-def rtb_two_link(gravity: float) -> Arm:
-    return from_dh(
-        "twolink",
-        [(1, 0, 0, 0), (1, 0, 0, 0)],
-        convention="standard",
-        mass=[1, 1],
-        com=[(-0.5, 0, 0)] * 2,
-        gravity=(0, -gravity, 0),
-    )
-
-
-def test_rtb_two_link() -> None:
-    for case in RTB["matlab_twolink"]["rne_static"]:
-        assert_near(dynamics.gravity(rtb_two_link(9.81), case["q"]) / 9.81, case["tau_over_g"], 1e-15)
-    rest = np.zeros(2)
-    for case in RTB["matlab_twolink"]["tip_force_on_environment_gravity_zero"]:
-        tau = dynamics.inverse(
-            rtb_two_link(0.0), case["q"], rest, rest, "newton-euler", -np.array(case["f"], dtype=float)
-        )
-        assert_near(tau, case["tau"], 1e-15)
-
-
 # ---- Motoman SIA10 of Orocos KDL
 
 KDL = vectors("orocos_kdl_motoman_sia10")

@@ -184,5 +184,6 @@ def test_times_are_looked_at() -> None:
     for t, text in BAD:
         with pytest.raises(InputError, match=text):
             elastic_inverse_along(slider(1.0), t, *np.zeros((5, 3, 1)))
-    one = elastic_inverse_along(slider(1.0), [0.3], *np.zeros((5, 1, 1)), deflection=[0.02])
+    still: Motion = (np.zeros((1, 1)),) * 5
+    one = elastic_inverse_along(slider(1.0), [0.3], *still, deflection=[0.02])
     assert one.deflection.tolist() == [[0.02]]

@@ -82,17 +82,6 @@ def test_rotor_inertia_stands_in_matrix_and_torque() -> None:
     assert np.array_equal(dynamics.bias(arm, q, qd), dynamics.bias(arm.rigid(), q, qd))
 
 
-def test_rigid_takes_every_drive_away() -> None:
-    arm = random_arm(4, 4, mimic=True)
-    none: dict[str, Any] = {"motor": None, "friction": None, "bearings": (), "transmission": None}
-    rigid, bare = arm.rigid(), arm.replace(tree=tuple(replace(j, **none) for j in arm.tree))
-    assert any(j.bearings for j in arm.tree)
-    assert not any(j.has_drive for j in rigid.tree)
-    state = random_state(arm, 1)
-    assert np.array_equal(dynamics.inverse(rigid, *state), dynamics.inverse(bare, *state))
-    assert np.array_equal(dynamics.inertia_matrix(rigid, state.q), dynamics.inertia_matrix(bare, state.q))
-
-
 @pytest.mark.slow
 def test_many_light_links_behind_gears_are_not_wedged() -> None:
     """The determinant of such a matrix is below every float;

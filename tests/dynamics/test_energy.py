@@ -87,20 +87,6 @@ def test_energies_are_those_of_the_links_and_gravity_is_a_slope(arm: Arm) -> Non
 
 
 @each_driven
-def test_rotors_add_to_the_kinetic_energy(arm: Arm) -> None:
-    """Half N^2 J qd^2 for every joint that has a motor, followers at their own speed."""
-    q, qd, _ = random_state(arm, 1)
-    spin = 0.0
-    for body in arm.moving.bodies:
-        if body.joint.motor is not None:
-            speed = body.joint.motor.gear_ratio * body.multiplier * qd[body.freedom]
-            spin += 0.5 * body.joint.motor.rotor_inertia * speed**2
-    assert spin > 0.0
-    assert_agree(dynamics.kinetic_energy(arm, q, qd), kinetic_energy(arm, q, qd) + spin, DIFFERENCE)
-    assert_agree(0.5 * qd @ dynamics.inertia_matrix(arm, q) @ qd, dynamics.kinetic_energy(arm, q, qd))
-
-
-@each_driven
 def test_power_balance_with_rotors_and_friction(arm: Arm) -> None:
     """What tau . qd does not put into K + P, friction takes, and it never gives any back."""
     motion = Motion(arm, 2)

@@ -146,7 +146,8 @@ def test_shapes(function: Callable[..., Array], names: tuple[str, ...], shape: t
     for rows, made in ((states, (4, *shape)), (states[:, 0], shape), (states[:, :0], (0, *shape))):
         found = function(ARM, *rows)
         assert isinstance(found, np.ndarray)
-        assert (found.shape, found.dtype) == (made, np.float64)
+        assert found.shape == made
+        assert found.dtype == np.float64
 
 
 @each_function
@@ -176,7 +177,8 @@ def test_states_are_broadcast_as_numpy_does(
 def test_what_is_no_state_is_refused(
     function: Callable[..., Array], names: tuple[str, ...], shape: tuple[int, ...]
 ) -> None:
-    for wrong in (0.0, np.zeros(2), np.zeros((2, 4)), np.zeros((2, 2, 3)), []):
+    shapes: tuple[Any, ...] = (0.0, np.zeros(2), np.zeros((2, 4)), np.zeros((2, 2, 3)), [])
+    for wrong in shapes:
         said = f"q: 'random25' has 3 joints, expected shape (3,) or (B, 3), got {np.shape(wrong)}."
         with pytest.raises(InputError, match=f"^{re.escape(said)}$"):
             function(ARM, wrong, *(none for _ in names[1:]))

@@ -216,10 +216,8 @@ def one_larger(vector: Array, index: int) -> Array:
 
 
 def torques(arm: Arm, load: Load) -> Array:
-    states = (
-        np.array(rows) for rows in zip(*(random_state(arm, seed) for seed in range(STATES)), strict=True)
-    )
-    return dynamics.inverse(arm, *states, "newton-euler", *load)
+    states = [random_state(arm, seed) for seed in range(STATES)]
+    return np.array([dynamics.inverse(arm, *state, "newton-euler", *load) for state in states])
 
 
 def moved_by(arm: Arm, loads: tuple[Load, ...]) -> Iterator[tuple[str, list[float]]]:

@@ -180,7 +180,7 @@ def test_trace_takes_one_state_at_a_time_and_the_inertia_matrix_no_surroundings(
     with pytest.raises(
         InputError, match=r"^trace: composite-body gives the inertia matrix, .* got hand_force"
     ):
-        dynamics.trace(TRACED, *np.zeros((3, 4)), "composite-body", hand_force=[1.0, 0.0, 0.0])
+        dynamics.trace(TRACED, *random_state(TRACED, 6), "composite-body", hand_force=[1.0, 0.0, 0.0])
 
 
 @pytest.mark.parametrize("formulation", ["newton-euler", "gibbs-appell", "lagrange-hollerbach"])

@@ -9,7 +9,7 @@ import pytest
 from arms import random_arm
 from identification.dense_fit import DenseFit, dense_columns, dense_fit
 from identification.measured import excited_motion, measured
-from identification.true_arms import believed, panda_true, small_true
+from identification.true_arms import believed, small_true
 from numpy.typing import NDArray
 
 import forearm as fa
@@ -91,14 +91,3 @@ def test_dry_friction_leaves_out_what_is_near_a_reversal() -> None:
     A = dense_columns(found.before, inner, names)
     x = np.linalg.lstsq(A[moving], y[moving], rcond=None)[0]
     np.testing.assert_allclose([found.parameters[name] for name in names], x, rtol=1e-7, atol=1e-9)
-
-
-@pytest.mark.long
-def test_seven_joints_too() -> None:
-    true = panda_true()
-    log = measured(true, excited_motion(true, 8.0, 3), rate=60.0, effort_noise=0.05, derivatives=True)
-    found = fa.identify(
-        believed(true), log, torque_side="motor", friction="viscous", weighting="ordinary", shift=0.0
-    )
-    values = [found.parameters[x] for x in told_apart(found)]
-    np.testing.assert_allclose(values, dense_beside(found, log).values, rtol=1e-7, atol=1e-8)

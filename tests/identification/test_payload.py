@@ -346,6 +346,7 @@ def test_inputs_are_checked() -> None:
     q, tau, qdd, qd = observed(arm, 1, 1)
     spoilt = qdd.copy()
     spoilt[2, 1] = np.nan
+    given: dict[str, Any] = {"arm": arm, "q": q, "tau": tau, "qdd": qdd, "qd": qd}
     refused: list[tuple[dict[str, Any], str]] = [
         ({"qdd": spoilt}, "qdd: test 2, joint joint2 is nan"),
         ({"qd": np.full_like(qd, 1e100)}, r"qd: test 0, joint joint1 is 1e\+100; .* up to 1e\+06"),
@@ -357,7 +358,7 @@ def test_inputs_are_checked() -> None:
     ]
     for changed, match in refused:
         with pytest.raises(fa.ForearmError, match=match):
-            estimate_payload(**({"arm": arm, "q": q, "tau": tau, "qdd": qdd, "qd": qd} | changed))
+            estimate_payload(**(given | changed))
     puma, rest = fa.load("puma560"), np.zeros(6)
     with pytest.raises(fa.InputError, match="all are held by friction"):
         estimate_payload(puma, rest, fa.dynamics.gravity(puma, rest), rest)

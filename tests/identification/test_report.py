@@ -275,7 +275,7 @@ def test_two_that_hang_together_are_named() -> None:
 
 
 def spectrum_of(x: Array, period: float, *ends: int) -> Spectrum:
-    made = welch(x, period * np.arange(len(x)), np.array([0, *ends, len(x)]))
+    made = welch(x, period * np.arange(float(len(x))), np.array([0, *ends, len(x)]))
     assert made is not None
     return made
 

@@ -115,20 +115,6 @@ def test_limits_force_another_branch_or_a_whole_turn() -> None:
     assert follow(arm, forward(arm, q), q[0], limits=False).complete
 
 
-def test_dhanaraj_path() -> None:
-    """The straight path of Dhanaraj D.1.3: x = 0.3, y = z, followed on the first
-    branch as the program does.
-    """
-    arm = fa.load("stanford-dhanaraj3")
-    t = np.linspace(0.2, 0.5, 101)
-    T = np.tile(np.eye(4), (101, 1, 1))
-    T[:, 0, 3], T[:, 1, 3], T[:, 2, 3] = 0.3, t, t
-    path = follow(arm, T, np.array([0.5, 0.8, 0.5]))
-    assert path.complete
-    assert np.abs(np.diff(path.q, axis=0)).max() < 0.05
-    assert np.abs(forward(arm, path.q)[:, :3, 3] - T[:, :3, 3]).max() < EXACT
-
-
 def test_arguments_that_are_refused() -> None:
     arm, T, rest = fa.load("puma560"), np.eye(4)[None], np.zeros(6)
     wrong: list[tuple[Any, Any, dict[str, Any], str]] = [

@@ -192,8 +192,5 @@ def test_what_is_not_known_is_nan_and_what_is_ignored_does_not_matter() -> None:
 
 
 def test_rigid_arms_are_refused_with_what_to_do() -> None:
-    arm = fa.load("puma560")
     with pytest.raises(InputError, match=r"elastic_forward: 'puma560' has no elastic joint\. Give joints"):
-        elastic_forward(arm, *np.zeros((5, 6)))
-    with pytest.raises(InputError, match=r"expected shape \(1,\)"):
-        elastic_forward(ARMS["one joint"], *np.zeros((5, 2)))
+        elastic_forward(fa.load("puma560"), *np.zeros((5, 6)))

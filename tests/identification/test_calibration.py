@@ -82,8 +82,8 @@ def scatter(
 @pytest.mark.parametrize(
     ("group", "kind", "noise", "seeds"),
     [
-        ("offsets", "points", None, 40),
-        ("dh", "poses", None, 12),
+        ("offsets", "points", None, 30),
+        ("dh", "poses", None, 8),
         *long(
             [
                 ("offsets", "points", 2e-4, 400),

@@ -267,8 +267,8 @@ def test_no_branch_hides_behind_what_axes_miss(name: str, size: float) -> None:
     exact = fa.load("puma560") if name == "puma" else dh_arm([*ur, (0.0, 0.0, 0.08)], "RRRRRR")
     arm = nearly_meeting(exact, size)
     rng = np.random.default_rng(17)
-    q = stretched(arm, rng.uniform(-1.5, 1.5, (60, 6)))
-    q[:, 2] += 10.0 ** rng.uniform(-3.0, -2.0, 60) * rng.choice([-1.0, 1.0], 60)
+    q = stretched(arm, rng.uniform(-1.5, 1.5, (40, 6)))
+    q[:, 2] += 10.0 ** rng.uniform(-3.0, -2.0, 40) * rng.choice([-1.0, 1.0], 40)
     T = forward(arm, q)
     found = many(arm, T, limits=False)
     for posture, pose_, branches, valid in zip(q, T, found.q, found.valid, strict=True):
@@ -281,11 +281,10 @@ def test_no_branch_hides_behind_what_axes_miss(name: str, size: float) -> None:
     here = one(arm, T[np.argmin(found.certain)], limits=False)
     assert here.certain == found.certain.min() < len(here.q)
     assert f"; {here.certain} of them certain, {len(here.q) - here.certain} found beside" in here.message
-    bent = one(arm, forward(arm, [0.1, -1.0, 1.2, 0.4, 0.8, 0.6]), limits=False)
-    assert bent.certain == len(bent.q)
-    assert "certain" not in bent.message
-    plain = one(exact, forward(exact, q[0]), limits=False)
-    assert plain.certain == len(plain.q)
+    for who, posture in ((arm, np.array([0.1, -1.0, 1.2, 0.4, 0.8, 0.6])), (exact, q[0])):
+        plain = one(who, forward(who, posture), limits=False)
+        assert plain.certain == len(plain.q)
+        assert "certain" not in plain.message
 
 
 @pytest.mark.slow

@@ -182,7 +182,10 @@ def test_manipulability_is_the_determinant_of_the_gram_matrix() -> None:
 
 WRONG: list[tuple[Callable[[fa.Arm], object], str]] = [
     (lambda a: joint_rates(a, np.zeros(3), np.zeros(2)), r"velocity: expected shape \(3,\), got \(2,\)"),
-    (lambda a: joint_rates(a, *np.zeros((2, 2, 3)), np.zeros(3)), "angular_velocity: expected shape"),
+    (
+        lambda a: joint_rates(a, np.zeros((2, 3)), np.zeros((2, 3)), np.zeros(3)),
+        "angular_velocity: expected shape",
+    ),
     (lambda a: finite_step_rates(a, *np.zeros((2, 2, 3))), "finite_step_rates: expected one state of shape"),
     (lambda a: finite_step_rates(a, np.zeros(3), np.zeros(3), steps=0.0), "a nonzero time in s"),
     (lambda a: solve_nearby(a, np.eye(4), np.zeros((2, 3))), r"poses: expected shape \(2, 4, 4\)"),

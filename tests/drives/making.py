@@ -88,6 +88,25 @@ def supports(bearing: Bearing, f: Array, n: Array) -> tuple[Array, Array]:
     return carried[:2], carried[2:]
 
 
+def natural_spline(points: Any, at: Array) -> Array:
+    """The natural cubic spline by truncated powers: a + b x + sum of c_i (x - x_i)+^3,
+    with no curvature at either end.
+
+    Sum c_i = 0 and sum c_i x_i = 0 make it straight beyond the last point;
+    held constant there, as a gear's is.
+    """
+    x, y = np.array(points).T
+    m = len(x)
+    A, right = np.zeros((m + 2, m + 2)), np.array([*y, 0.0, 0.0])
+    A[:m, 0], A[:m, 1] = 1.0, x
+    A[:m, 2:] = np.maximum(x[:, None] - x[None, :], 0.0) ** 3
+    A[m, 2:], A[m + 1, 2:] = 1.0, x
+    c = np.linalg.solve(A, right)
+    inside = np.clip(at, x[0], x[-1])
+    powers = np.maximum(inside[:, None] - x[None, :], 0.0) ** 3
+    return np.asarray(c[0] + c[1] * inside + powers @ c[2:])
+
+
 def resistance(bearing: Bearing, f: Array, n: Array) -> float:
     """The friction torque (force) of a bearing by what its supports carry, each rubbing by itself."""
     if bearing.kind == "thrust":

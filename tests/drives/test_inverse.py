@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import Array, random_arm
-from drives.making import KINDS, loaded_arm, resistance, with_efficiency
-from dynamics.cases import INVERSE, LONGEST, SERIAL_ONLY, Load, State, assert_agree, random_load, random_state
+from drives.making import KINDS, loaded_arm, resistance
+from dynamics.cases import Load, State, assert_agree, random_load, random_state
 
 from forearm import Arm, Friction, Joint, ModelError, Transmission, dynamics
 
@@ -87,17 +87,14 @@ def without_rails(arm: Arm) -> Arm:
     )
 
 
-@pytest.mark.parametrize("n", [1, 3, 6])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "n"), [*zip(KINDS, (6, 1, 3, 6, 3, 3, 6), strict=True), ("turning", 1)])
 def test_torques_are_those_of_the_parts(kind: str, n: int) -> None:
     arm = without_rails(loaded_arm(kind, 40 + n, n))
     assert n < 6 or any(len(j.bearings) == 2 for j in arm.tree)
     for seed in range(3):
-        state = random_state(arm, seed)
-        for load in (Load(), random_load(seed)):
-            assert_agree(
-                dynamics.inverse(arm, *state, "newton-euler", *load), put_together(arm, state, load), EXACT
-            )
+        state, load = random_state(arm, seed), random_load(seed) if seed else Load()
+        found = dynamics.inverse(arm, *state, "newton-euler", *load)
+        assert_agree(found, put_together(arm, state, load), EXACT)
 
 
 @pytest.mark.parametrize("convention", ["standard", "modified"])
@@ -127,17 +124,6 @@ def test_rails_point_along_the_axes_of_the_convention(convention: Any) -> None:
     np.testing.assert_allclose(added, truth, rtol=1e-10, atol=1e-12 * np.abs(truth).max())
 
 
-@pytest.mark.parametrize("kind", ["chain", "tree", "followers"])
-def test_every_formulation_gives_the_same(kind: str) -> None:
-    arm = with_efficiency(loaded_arm(kind, 21, 4), 3)
-    state, load = random_state(arm, 1), random_load(1)
-    truth = dynamics.inverse(arm, *state, "newton-euler", *load)
-    for formulation in INVERSE:
-        if (formulation in SERIAL_ONLY and kind != "chain") or arm.n > LONGEST.get(formulation, 99):
-            continue
-        assert_agree(dynamics.inverse(arm, *state, formulation, *load), truth, FORMULATIONS)
-
-
 def test_at_rest_only_the_rigid_arm_is_felt() -> None:
     """sgn(0) = 0: no friction has a direction, and the gear passes what it must hold."""
     arm = loaded_arm("tree, followers", 5, 4)
@@ -147,53 +133,6 @@ def test_at_rest_only_the_rigid_arm_is_felt() -> None:
     rotor = np.diag(dynamics.inertia_matrix(arm, q) - dynamics.inertia_matrix(arm.rigid(), q))
     assert_agree(dynamics.inverse(arm, q, rest, qdd), rigid + rotor * qdd, EXACT)
     assert np.array_equal(dynamics.gravity(arm, q), dynamics.gravity(arm.rigid(), q))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_drives_never_give_power(kind: str) -> None:
-    arm = with_efficiency(loaded_arm(kind, 13, 5), 2)
-    for seed in range(10):
-        q, qd, qdd = random_state(arm, seed)
-        M = dynamics.inertia_matrix(arm, q) - dynamics.inertia_matrix(arm.rigid(), q)
-        lost = dynamics.inverse(arm, q, qd, qdd) - M @ qdd - dynamics.inverse(arm.rigid(), q, qd, qdd)
-        assert lost @ qd >= 0.0
-        if not any(b.multiplier != 1.0 for b in arm.moving.bodies):
-            assert (lost * qd >= 0.0).all()
-
-
-def test_any_parameter_of_a_drive_moves_the_torque() -> None:
-    """By 1 %, each of them; but for the points that the load does not reach."""
-    arm = loaded_arm("turning", 7, 2)
-    q, _, qdd = random_state(arm, 1)
-    qd = np.array([0.03, -0.02])  # where Stribeck's curve is not yet flat
-    last = arm.joints[-1]
-    gear, friction, bearing = last.transmission, last.friction, last.bearings[0]
-    assert gear is not None
-    assert friction is not None
-    assert friction.static is not None
-    base = dynamics.inverse(arm, q, qd, qdd)
-    side = friction.static[0] * 1.01, friction.static[1] * 1.01
-    lower = friction.coulomb[0] * 0.99, friction.coulomb[1] * 0.99
-    replaced = dataclasses.replace
-    changes: dict[str, Joint] = {
-        "breakaway": replaced(last, transmission=replaced(gear, breakaway=gear.breakaway * 1.01)),
-        "efficiency": replaced(
-            last, transmission=replaced(gear, efficiency=tuple((x, 0.99 * e) for x, e in gear.efficiency))
-        ),
-        "static": replaced(last, friction=replaced(friction, static=side)),
-        "coulomb": replaced(last, friction=replaced(friction, coulomb=lower)),
-        "stribeck_speed": replaced(
-            last, friction=replaced(friction, stribeck_speed=1.01 * (friction.stribeck_speed or 0.0))
-        ),
-        "viscous": replaced(last, friction=replaced(friction, viscous=1.01 * friction.viscous)),
-        "thrust": replaced(last, bearings=(bearing, replaced(last.bearings[1], mu=0.0131))),
-    }
-    for name in ("mu", "radius", "distance", "offset"):
-        moved = replaced(bearing, **{name: 1.01 * getattr(bearing, name)})
-        changes[name] = replaced(last, bearings=(moved, last.bearings[1]))
-    for name, joint in changes.items():
-        other = arm.replace(tree=tuple(joint if j.name == joint.name else j for j in arm.tree))
-        assert np.abs(dynamics.inverse(other, q, qd, qdd) - base).max() > 1e-9, name
 
 
 def test_a_curve_of_no_gear_is_refused_where_it_is_used() -> None:

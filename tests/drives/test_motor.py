@@ -35,8 +35,11 @@ def test_voltages_and_torques_both_ways() -> None:
     tau, qd = rng.normal(size=(2, 30, 2)) * 5.0
     V = voltage_of(GENERIC, tau, qd)
     np.testing.assert_allclose(torque_of(GENERIC, V, qd), tau, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(voltage_of(GENERIC, torque_of(GENERIC, V, qd), qd), V, rtol=1e-9, atol=1e-9)
     np.testing.assert_array_equal(voltage_of(GENERIC, tau[3], qd[3]), V[3])
+    np.testing.assert_array_equal(
+        voltage_of(GENERIC, tau, 0.5), voltage_of(GENERIC, tau, np.full((30, 2), 0.5))
+    )
+    assert np.isnan(torque_of(GENERIC, [np.nan, 1.0], [0.0, 0.0])).tolist() == [True, False]
 
 
 def test_by_the_motor_itself() -> None:
@@ -46,20 +49,6 @@ def test_by_the_motor_itself() -> None:
     for k, (N, Kt, R) in enumerate(((-62.0, 0.21, 1.7), (0.8, 0.05, 0.4))):
         assert i[k] == pytest.approx(tau[k] / N / Kt, rel=1e-12)
         assert V[k] == pytest.approx(R * i[k] + Kt * (N * qd[k]), rel=1e-12)
-
-
-def test_power_in_is_power_out_and_heat() -> None:
-    rng = np.random.default_rng(1)
-    V, qd = rng.normal(size=(2, 50, 2)) * 10.0
-    i, tau = current_of(GENERIC, V, qd), torque_of(GENERIC, V, qd)
-    R = np.array([1.7, 0.4])
-    np.testing.assert_allclose(V * i, tau * qd + R * i**2, rtol=1e-10, atol=1e-9)
-
-
-def test_a_coasting_motor_brakes() -> None:
-    """Without voltage its torque opposes the motion, whichever way the gear turns it."""
-    qd = np.array([[1.0, 1.0], [-2.0, -3.0]])
-    assert (torque_of(GENERIC, np.zeros((2, 2)), qd) * qd < 0.0).all()
 
 
 def test_limits() -> None:
@@ -77,45 +66,28 @@ def test_limits() -> None:
     )
 
 
-def test_nan_stays_nan() -> None:
-    assert np.isnan(torque_of(GENERIC, [np.nan, 1.0], [0.0, 0.0])).tolist() == [True, False]
-
-
 def test_motors_that_are_not_known_are_named() -> None:
     arm = motored(Motor(torque_constant=0.1, resistance=1.0), Motor(torque_constant=0.1), None)
     said = (
-        r"^arm 'random5': voltages need torque_constant and resistance of every motor; joint2, joint3 have "
-        r"none\. Give them in the arm file, or compute with torques\.$"
+        "voltages need torque_constant and resistance of every motor; joint2, joint3 have none. Give them in"
     )
     for ask in (voltage_of, torque_of, current_of):
         with pytest.raises(ModelError, match=said):
             ask(arm, np.zeros(3), np.zeros(3))
-    with pytest.raises(ModelError, match="joint1 has none"):
-        voltage_of(motored(None), [0.0], [0.0])
-    with pytest.raises(ModelError, match="joint1, joint2, joint3, joint4, joint5, joint6, joint7 have none"):
-        voltage_of(fa.load("panda"), np.zeros(7), np.zeros(7))
 
 
 def test_steps_of_the_dac() -> None:
     """Every voltage within half a step of what was asked for up to the last of 2^bits
-    levels, one of which is 0.
+    levels, one of which is 0; beyond, a bound, and said to be one.
     """
-    dac = DAC(bits=5, span=10.0)
-    asked = np.linspace(-10.0, 10.0, 5001)
+    dac, step = DAC(bits=5, span=10.0), 20.0 / 32.0
+    asked = np.linspace(-12.0, 12.0, 6001)
     made, over = dac.out(asked)
-    step = 20.0 / 32.0
-    assert np.array_equal(over, asked > 10.0 - 0.5 * step)
-    inside = asked <= 10.0 - step
+    assert np.array_equal(over, (asked > 10.0 - 0.5 * step) | (asked < -10.0))
+    inside = (asked <= 10.0 - step) & (asked >= -10.0)
     assert np.abs(made - asked)[inside].max() <= 0.5 * step * (1.0 + 1e-12)
-    assert dac.out([0.0, 0.1, -0.1])[0].tolist() == [0.0, 0.0, 0.0]
-    levels = np.unique(np.round(made, 9))
-    assert len(levels) == 32
-    np.testing.assert_allclose(np.diff(levels), step, rtol=1e-8)
-    assert (made[0], made[-1]) == (-10.0, 10.0 - step)
+    np.testing.assert_allclose(np.unique(np.round(made, 9)), np.arange(-10.0, 10.0, step), atol=1e-9)
     np.testing.assert_allclose(dac.out(made)[0], made, rtol=0, atol=1e-12)  # what is a step already stays
-
-
-def test_saturation_is_reported() -> None:
     made, over = DAC(span=5.0).out([[4.9, 5.0, 5.1], [-4.9, -5.0, -70.0]])
     assert made.tolist() == [[4.9, 5.0, 5.0], [-4.9, -5.0, -5.0]]
     assert over.tolist() == [[False, False, True], [False, False, True]]
@@ -135,78 +107,46 @@ def test_the_amplifier_stands_behind_it(gain: float) -> None:
     assert np.isnan(dac.out([np.nan])[0]).all()
 
 
-WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "no period": ({"period": 0.0}, "DAC, period: must be above 0, got 0"),
-    "NaN": ({"period": float("nan")}, "DAC, period"),
-    "complex": ({"gain": np.complex128(1.0 + 1.0j)}, "DAC, gain: expected a number, got"),
-    "no gain": ({"gain": 0.0}, "DAC, gain: expected a nonzero number"),
-    "bits without a span": ({"bits": 12}, "DAC, bits: 12 bits need a span to divide"),
-    "too many bits": ({"bits": 60, "span": 1.0}, "DAC, bits"),
-    "no span": ({"span": 0.0}, "DAC, span: must be above 0, got 0"),
-    "endless": ({"span": float("inf"), "bits": 8}, "DAC, span"),
-}
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"period": 0.0}, "period: must be above 0, got 0"),
+    ({"period": np.nan}, "period"),
+    ({"period": "a"}, "period: expected a number"),
+    ({"gain": np.complex128(1.0 + 1.0j)}, "gain: expected a number, got"),
+    ({"gain": 0.0}, "gain: expected a nonzero number"),
+    ({"bits": 12}, "bits: 12 bits need a span to divide"),
+    ({"bits": 60, "span": 1.0}, "bits"),
+    ({"bits": 8.5, "span": 10.0}, "bits: expected a whole number from 1 to 52"),
+    ({"span": 0.0}, "span: must be above 0, got 0"),
+    ({"span": float("inf"), "bits": 8}, "span"),
+]
 
 
-@pytest.mark.parametrize(("given", "words"), WRONG.values(), ids=WRONG.keys())
+@pytest.mark.parametrize(("given", "words"), WRONG)
 def test_a_dac_of_no_kind_is_refused(given: dict[str, Any], words: str) -> None:
-    with pytest.raises(InputError, match=words):
+    with pytest.raises(InputError, match=f"DAC, {words}"):
         DAC(**given)
-
-
-def test_the_uppermost_level_is_a_step_below_the_span_and_said_to_be_a_bound() -> None:
-    out, over = DAC(bits=4, span=10.0).out([10.0, 9.9, 8.9, 8.0, -10.0, -10.1])
-    assert out.tolist() == [8.75, 8.75, 8.75, 7.5, -10.0, -10.0]
-    assert over.tolist() == [True, True, False, False, False, True]
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"bits": 8.5, "span": 10.0}, "bits: expected a whole number from 1 to 52"),
-        ({"bits": True, "span": 1.0}, "bits: expected a whole number"),
-        ({"period": "a"}, "period: expected a number"),
-        ({"period": np.nan}, "period"),
-        ({"span": "a"}, "span: expected a number"),
-        ({"gain": None}, "gain: expected a number, got None"),
-        ({"gain": 0.0}, "gain"),
-    ],
-)
-def test_converters_that_cannot_be(given: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=f"DAC, {said}"):
-        DAC(**given)
-
-
-def test_arrays_are_broadcast_as_numpy_does() -> None:
-    arm, tau = fa.load("cmu-dd"), np.random.default_rng(2).uniform(-1.0, 1.0, (3, 6))
-    assert np.array_equal(voltage_of(arm, tau, 0.5), voltage_of(arm, tau, np.full((3, 6), 0.5)))
-    assert np.array_equal(torque_of(arm, tau[0], tau), torque_of(arm, np.tile(tau[0], (3, 1)), tau))
 
 
 def test_arrays_that_do_not_go_together() -> None:
-    arm = fa.load("cmu-dd")
     for value, qd, said in (
-        ([1.0] * 6, [1.0] * 5, r"qd: expected shape \(6,\) or \(B, 6\), got \(5,\)"),
-        (np.zeros((3, 6)), np.zeros((2, 6)), r"qd: expected a number, \(6,\) or \(3, 6\) beside tau"),
-        ([1.0], [1.0], r"tau: expected shape \(6,\) or \(B, 6\), got \(1,\)"),
-        (np.zeros((1, 1, 6)), np.zeros((1, 1, 6)), r"tau: expected shape .*, got \(1, 1, 6\)"),
+        ([1.0] * 2, [1.0], r"qd: expected shape \(2,\) or \(B, 2\), got \(1,\)"),
+        (np.zeros((3, 2)), np.zeros((2, 2)), r"qd: expected a number, \(2,\) or \(3, 2\) beside tau"),
+        (np.zeros((1, 1, 2)), np.zeros(2), r"tau: expected shape .*, got \(1, 1, 2\)"),
+        ("x", np.zeros(2), "tau: expected numbers"),
     ):
         with pytest.raises(InputError, match=said):
-            voltage_of(arm, value, qd)
-    with pytest.raises(InputError, match="voltage: expected numbers"):
-        torque_of(arm, "x", np.zeros(6))
+            voltage_of(GENERIC, value, qd)
 
 
 @pytest.mark.slow
 def test_a_voltage_beyond_all_measure_is_the_limit() -> None:
     """Also in machine code, where nothing may cancel."""
-    arm = fa.load("cmu-dd")
-    most = arm.joints[0].motor.max_voltage  # type: ignore[union-attr]
-    assert most is not None
-    rest = np.zeros(6)
-    ends = [
-        fa.simulate(arm, rest, rest, 0.01, voltage=[V, 0, 0, 0, 0, 0], method="rk4").qd[-1]
-        for V in (most, 1e9, 1e20, 1e30)
-    ]
-    assert ends[0][0] > 0.0
-    for end in ends[1:]:
-        assert np.array_equal(end, ends[0])
+    arm, rest = fa.load("cmu-dd"), np.zeros(6)
+    limit: Any = arm.joints[0].motor.max_voltage  # type: ignore[union-attr]
+    most, *beyond = (
+        fa.simulate(arm, rest, rest, 0.005, voltage=[V, 0, 0, 0, 0, 0], method="rk4").qd[-1]
+        for V in (limit, 1e9, 1e30)
+    )
+    assert most[0] > 0.0
+    for end in beyond:
+        assert np.array_equal(end, most)

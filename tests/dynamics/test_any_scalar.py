@@ -26,10 +26,10 @@ FLOATS = 1e-13  # what some hundred operations on floats lose, against the large
 EXACT = 1e-30  # what is left of forty digits when methods are compared with each other
 
 ARMS: dict[str, Arm] = {
-    "standard": with_kinds(random_arm(1, 4, "standard"), "RPRR"),
-    "modified": with_kinds(random_arm(2, 4, "modified"), "RRPR"),
-    "frames": with_kinds(random_arm(3, 4, "frames"), "PRRR"),
-    "tree": with_kinds(random_arm(4, 5, "standard", tree=True), "RRPRR"),
+    "standard": with_kinds(random_arm(1, 3, "standard"), "RPR"),
+    "modified": with_kinds(random_arm(2, 3, "modified"), "RRP"),
+    "frames": with_kinds(random_arm(3, 3, "frames"), "PRR"),
+    "tree": with_kinds(random_arm(4, 4, "standard", tree=True), "RRPR"),
     "puma560": fa.load("puma560").rigid(),
     "stanford": fa.load("stanford").rigid(),
 }

@@ -42,9 +42,8 @@ def arm_of(kind: str, **last: object) -> fa.Arm:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("kind", ["prismatic", "revolute"])
-def test_forward_dynamics_names_the_joint_and_the_cure(kind: str, way: str) -> None:
+@pytest.mark.parametrize(("way", "kind"), list(zip(WAYS, 3 * ("prismatic", "revolute"), strict=True)))
+def test_forward_dynamics_names_the_joint_and_the_cure(way: str, kind: str) -> None:
     with pytest.raises(fa.ModelError) as caught:
         WAYS[way](arm_of(kind))
     assert str(caught.value) == (

@@ -88,29 +88,19 @@ def test_the_recording_is_of_the_arms_of_the_recorder() -> None:
 
 
 @each_case
-def test_inverse_dynamics(said: Any, state: Any) -> None:
+def test_inverse_dynamics_and_inertia(said: Any, state: Any) -> None:
     case = Case(said, state)
-    rest = np.zeros(case.arm.n)
+    arm, motion = case.arm, (case.q, case.qd, case.qdd)
     for name in case.formulations():
-        assert_agree(dynamics.inverse(case.arm, case.q, case.qd, case.qdd, name), case["rnea"], PINOCCHIO)
-        assert_agree(
-            dynamics.inverse(case.arm, case.q, case.qd, rest, name), case["nonlinear_effects"], PINOCCHIO
-        )
-        assert_agree(dynamics.inverse(case.arm, case.q, rest, rest, name), case["gravity"], PINOCCHIO)
-    assert_agree(dynamics.bias(case.arm, case.q, case.qd), case["nonlinear_effects"], PINOCCHIO)
-    assert_agree(dynamics.gravity(case.arm, case.q), case["gravity"], PINOCCHIO)
-
-
-@each_case
-def test_inertia_matrix(said: Any, state: Any) -> None:
-    case = Case(said, state)
-    truth = case["crba"][case.order]
+        assert_agree(dynamics.inverse(arm, *motion, name), case["rnea"], PINOCCHIO)
     for method in INERTIA:
-        assert_agree(dynamics.inertia_matrix(case.arm, case.q, method), truth, PINOCCHIO)
+        assert_agree(dynamics.inertia_matrix(arm, case.q, method), case["crba"][case.order], PINOCCHIO)
+    assert_agree(dynamics.bias(arm, case.q, case.qd), case["nonlinear_effects"], PINOCCHIO)
+    assert_agree(dynamics.gravity(arm, case.q), case["gravity"], PINOCCHIO)
 
 
 @each_case
-def test_forward_dynamics(said: Any, state: Any) -> None:
+def test_forward_dynamics_and_poses_of_links(said: Any, state: Any) -> None:
     """By articulated bodies there; with followers, which that does not take,
     the torques of the inverse dynamics.
     """
@@ -119,14 +109,8 @@ def test_forward_dynamics(said: Any, state: Any) -> None:
     condition = float(np.linalg.cond(case["crba"]))
     for method in FORWARD:
         if method != "articulated-body" or not case.has_followers:
-            assert_agree(
-                dynamics.forward(case.arm, case.q, case.qd, tau, method), truth, PINOCCHIO * condition
-            )
-
-
-@each_case
-def test_poses_of_links(said: Any, state: Any) -> None:
-    case = Case(said, state)
+            found = dynamics.forward(case.arm, case.q, case.qd, tau, method)
+            assert_agree(found, truth, PINOCCHIO * condition)
     poses = link_poses(case.arm, case.q)
     assert set(poses) == set(state["placements"])
     for name, placement in state["placements"].items():
@@ -137,16 +121,12 @@ def test_poses_of_links(said: Any, state: Any) -> None:
 def test_jacobian_of_the_hand(said: Any, state: Any) -> None:
     """As poses give it, and as a load on the hand shows it: tau(load) - tau = -J^T (R force, R moment)."""
     case = Case(said, state)
-    J = case["jacobian"]
+    J, motion = case["jacobian"], (case.q, case.qd, case.qdd)
     if not case.has_followers:
         assert_agree(geometric_jacobian(case.arm, case.q), J, PINOCCHIO)
     R = np.array(state["placements"][said["hand"]])[:, :3]
     force, moment = random_wrench(1)
+    free = dynamics.inverse(case.arm, *motion)
+    found = dynamics.inverse(case.arm, *motion, "newton-euler", force, moment) - free
     truth = -J.T @ np.concatenate([R @ force, R @ moment])
-    motion = case.q, case.qd, case.qdd
-    for name in case.formulations():
-        loaded, free = (
-            dynamics.inverse(case.arm, *motion, name, force, moment),
-            dynamics.inverse(case.arm, *motion, name),
-        )
-        np.testing.assert_allclose(loaded - free, truth, rtol=0, atol=PINOCCHIO * np.abs(free).max())
+    np.testing.assert_allclose(found, truth, rtol=0, atol=PINOCCHIO * np.abs(free).max())

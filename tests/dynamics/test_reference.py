@@ -13,21 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import random_arm
-from dynamics.cases import (
-    FORWARD,
-    INERTIA,
-    INVERSE,
-    Array,
-    random_load,
-    random_state,
-    simple_drives,
-    with_kinds,
-)
+from dynamics.cases import FORWARD, INERTIA, INVERSE, Array, random_load, random_state, simple_drives
 
 import forearm as fa
 from forearm import Arm, ForearmError, InputError, Link, NameNotFound, dynamics
 
 ARM = simple_drives(random_arm(25, 3, "standard"))  # turning, sliding, turning
+OTHER = simple_drives(random_arm(30, 3))
 N = ARM.n
 none = np.zeros(N)
 
@@ -41,6 +33,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Array], tuple[str, ...], tuple[int, ...
     "coriolis_matrix": (dynamics.coriolis_matrix, ("q", "qd"), (N, N)),
     "kinetic_energy": (dynamics.kinetic_energy, ("q", "qd"), ()),
     "potential_energy": (dynamics.potential_energy, ("q",), ()),
+    "regressor": (dynamics.regressor, ("q", "qd", "qdd"), (N, 10 * N)),
 }
 # Every way to ask for one thing: a function with a formulation or method.
 WAYS: dict[str, tuple[Callable[..., Array], int]] = {
@@ -112,62 +105,36 @@ def test_the_reference_is_reached_from_the_package() -> None:
     assert [j.kind for j in ARM.joints] == ["revolute", "prismatic", "revolute"]
 
 
-WRONG_NAMES: dict[str, tuple[Callable[[str], Any], str, str]] = {
+WRONG_NAMES: dict[str, tuple[Callable[[Any], Any], Any, str]] = {
     "inverse": (
         lambda name: dynamics.inverse(ARM, none, none, none, name),
         "newton-eular",
         "^formulation: expected one of .*, got 'newton-eular'; did you mean 'newton-euler'",
     ),
-    "inertia_matrix": (
-        lambda name: dynamics.inertia_matrix(ARM, none, name),
-        "composite",
-        "^method: expected one of .*, got 'composite'; did you mean 'composite-body'",
-    ),
     "forward": (
         lambda name: dynamics.forward(ARM, none, none, none, name),
-        "articulated body",
-        r"^forward, method: expected one of .*, got 'articulated body'; did you mean 'articulated-body'\?$",
+        "kane",
+        "expected one of .*, got 'kane'",
     ),
-    "trace": (
-        lambda name: dynamics.trace(ARM, none, none, none, name),
-        "Kane",
-        "formulation: expected one of .*, got 'Kane'; did you mean",
-    ),
-    "far off": (
-        lambda name: dynamics.inertia_matrix(ARM, none, name),
-        "zzz",
-        "expected one of unit-acceleration, composite-body, gibbs-appell, orthogonal-complement, got 'zzz'.$",
-    ),
-    "of another table": (
+    "inertia matrix": (
         lambda name: dynamics.inertia_matrix(ARM, none, name),
         "articulated-body",
-        "got 'articulated-body'",
+        "got 'articulated",
     ),
+    "trace": (lambda name: dynamics.trace(ARM, none, none, none, name), "kanes", "did you mean 'kane'"),
+    "no text": (
+        lambda name: dynamics.inverse(ARM, none, none, none, name),
+        ("kane",),
+        "formulation: expected one of",
+    ),
+    "no hash": (lambda name: dynamics.trace(ARM, none, none, none, name), ["kane"], "expected one of"),
 }
 
 
 @pytest.mark.parametrize(("call", "name", "said"), WRONG_NAMES.values(), ids=WRONG_NAMES.keys())
-def test_unknown_name(call: Callable[[str], Any], name: str, said: str) -> None:
+def test_unknown_name(call: Callable[[Any], Any], name: Any, said: str) -> None:
     with pytest.raises(NameNotFound, match=said):
         call(name)
-
-
-@pytest.mark.parametrize("name", [None, 3, ("kane",)], ids=str)
-def test_a_name_that_is_no_text(name: Any) -> None:
-    with pytest.raises(NameNotFound, match="formulation: expected one of"):
-        dynamics.inverse(ARM, none, none, none, name)
-
-
-@pytest.mark.parametrize("call", [0, 1, 2], ids=["inverse", "inertia_matrix", "trace"])
-def test_a_name_that_cannot_be_hashed(call: int) -> None:
-    name: Any = ["kane"]
-    calls = (
-        lambda: dynamics.inverse(ARM, none, none, none, name),
-        lambda: dynamics.inertia_matrix(ARM, none, name),
-        lambda: dynamics.trace(ARM, none, none, none, name),
-    )
-    with pytest.raises(NameNotFound, match="expected one of"):
-        calls[call]()
 
 
 # ---- shapes
@@ -176,34 +143,11 @@ def test_a_name_that_cannot_be_hashed(call: int) -> None:
 @each_function
 def test_shapes(function: Callable[..., Array], names: tuple[str, ...], shape: tuple[int, ...]) -> None:
     states = batch()[: len(names)]
-    for count in (1, 4):
-        many = function(ARM, *states[:, :count])
-        assert many.shape == (count, *shape)
-        assert many.dtype == np.float64
-    one = function(ARM, *states[:, 0])
-    assert isinstance(one, np.ndarray)
-    assert one.shape == shape
-    assert one.dtype == np.float64
-    empty = function(ARM, *states[:, :0])
-    assert empty.shape == (0, *shape)
-    assert empty.dtype == np.float64
-
-
-@each_way
-def test_a_batch_is_its_rows_bit_for_bit(way: Callable[..., Array], count: int) -> None:
-    states = batch()[:count]
-    assert np.array_equal(way(ARM, *states), np.array([way(ARM, *row) for row in states.transpose(1, 0, 2)]))
-
-
-@each_function
-def test_a_wrong_shape_is_refused(
-    function: Callable[..., Array], names: tuple[str, ...], shape: tuple[int, ...]
-) -> None:
-    values: tuple[Any, ...] = (0.0, np.zeros(2), np.zeros(4), np.zeros((2, 4)), np.zeros((2, 2, 3)), [])
-    for wrong in values:
-        said = f"q: 'random25' has 3 joints, expected shape (3,) or (B, 3), got {np.shape(wrong)}."
-        with pytest.raises(InputError, match=f"^{re.escape(said)}$"):
-            function(ARM, wrong, *(none for _ in names[1:]))
+    for rows, made in ((states, (4, *shape)), (states[:, 0], shape), (states[:, :0], (0, *shape))):
+        found = function(ARM, *rows)
+        assert isinstance(found, np.ndarray)
+        assert found.shape == made
+        assert found.dtype == np.float64
 
 
 @each_function
@@ -212,28 +156,36 @@ def test_states_are_broadcast_as_numpy_does(
 ) -> None:
     """One state for every row, a row for every row, a number for every joint."""
     states = batch()[: len(names)]
-    count = states.shape[1]
     for at in range(1, len(names)):
         for short, whole in (
             (states[at, 0], states[at, :1]),
-            (states[at, :1], states[at, :1]),
+            (states[at, :1],) * 2,
             (0.3, np.full((1, N), 0.3)),
-            (np.array(0.3), np.full((1, N), 0.3)),
         ):
             given, wanted = list(states), list(states)
-            given[at], wanted[at] = short, np.repeat(whole, count, axis=0)
+            given[at], wanted[at] = short, np.repeat(whole, 4, axis=0)
             assert np.array_equal(function(ARM, *given), function(ARM, *wanted))
-        alone, repeated = [states[0, 0], *states[1:]], [states[0, :1].repeat(count, axis=0), *states[1:]]
+        alone, repeated = [states[0, 0], *states[1:]], [states[0, :1].repeat(4, axis=0), *states[1:]]
         assert np.array_equal(function(ARM, *alone), function(ARM, *repeated))
-        one = [state[0] for state in states]
+        one: list[Any] = [state[0] for state in states]
         one[at] = 0.3
         assert function(ARM, *one).shape == shape
 
 
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
 @each_function
-def test_shapes_that_do_not_broadcast_are_told(
+def test_what_is_no_state_is_refused(
     function: Callable[..., Array], names: tuple[str, ...], shape: tuple[int, ...]
 ) -> None:
+    shapes: tuple[Any, ...] = (0.0, np.zeros(2), np.zeros((2, 4)), np.zeros((2, 2, 3)), [])
+    for wrong in shapes:
+        said = f"q: 'random25' has 3 joints, expected shape (3,) or (B, 3), got {np.shape(wrong)}."
+        with pytest.raises(InputError, match=f"^{re.escape(said)}$"):
+            function(ARM, wrong, *(none for _ in names[1:]))
+    nothing: tuple[Any, ...] = ("abc", ["a", "b", "c"], [[1.0], [1.0, 2.0]], {"q": 1.0}, object(), none + 1j)
+    for wrong in nothing:
+        with pytest.raises(InputError, match=r"^q: expected (numbers|rows of equal length), got "):
+            function(ARM, wrong, *(none for _ in names[1:]))
     for at in range(1, len(names)):
         arguments = [np.zeros((2, N))] * len(names)
         arguments[at] = np.zeros((4, N))
@@ -245,6 +197,8 @@ def test_shapes_that_do_not_broadcast_are_told(
 def test_arms_of_no_joint() -> None:
     """A pedestal alone: empty in, empty out."""
     stone = Arm(name="stone", links=(Link(name="stone", mass=3.0),), tree=())
+    for name in INVERSE:
+        assert dynamics.inverse(stone, [], [], [], name).shape == (0,)
     for name in INERTIA:
         assert dynamics.inertia_matrix(stone, [], name).shape == (0, 0)
     for name in FORWARD:
@@ -256,189 +210,78 @@ def test_arms_of_no_joint() -> None:
     assert dynamics.gibbs(stone, [], [], []).hessian.shape == (0, 0)
     assert [e.rms.shape for e in dynamics.drop_errors(stone, *np.zeros((3, 2, 0)))] == [(0,), (0,)]
     assert np.isnan(dynamics.precision_study(stone, np.zeros((2, 0))).condition).tolist() == [True, True]
-
-
-@pytest.mark.parametrize("formulation", list(INVERSE))
-def test_inverse_of_an_arm_of_no_joint(formulation: str) -> None:
-    stone = Arm(name="stone", links=(Link(name="stone", mass=3.0),), tree=())
-    assert dynamics.inverse(stone, [], [], [], formulation).shape == (0,)
+    assert dynamics.regressor(stone, [], [], []).shape == (0, 0)
+    assert dynamics.inertial_parameters(stone).shape == (0,)
+    assert dynamics.parameter_names(stone) == []
 
 
 # ---- what comes in
 
 
-@pytest.mark.parametrize(
-    "made",
-    [
+def test_anything_like_an_array_will_do() -> None:
+    states = batch(1)[:, 0]
+    truth = dynamics.inverse(ARM, *states)
+    kinds: tuple[Callable[[Array], Any], ...] = (
         lambda x: x.tolist(),
         lambda x: tuple(map(float, x)),
         lambda x: x.astype(np.longdouble),
         lambda x: np.repeat(x, 2)[::2],
         lambda x: np.frombuffer(x.tobytes()),
-    ],
-    ids=["list", "tuple", "longdouble", "strided", "read-only"],
-)
-def test_anything_like_an_array_will_do(made: Callable[[Array], Any]) -> None:
-    states = batch(1)[:, 0]
-    assert np.array_equal(dynamics.inverse(ARM, *(made(s) for s in states)), dynamics.inverse(ARM, *states))
-
-
-def test_whole_numbers_and_short_floats_are_numbers() -> None:
-    whole = np.array([1, -2, 3])
-    floats = whole.astype(float)
-    assert np.array_equal(
-        dynamics.inverse(ARM, whole, whole, whole), dynamics.inverse(ARM, floats, floats, floats)
     )
-    short = batch(1)[:, 0].astype(np.float32)
-    assert np.array_equal(dynamics.inverse(ARM, *short), dynamics.inverse(ARM, *short.astype(float)))
+    for kind in kinds:
+        assert np.array_equal(dynamics.inverse(ARM, *map(kind, states)), truth)
+    for short in (np.array([[1, -2, 3]] * 3), states.astype(np.float32)):
+        assert np.array_equal(dynamics.inverse(ARM, *short), dynamics.inverse(ARM, *short.astype(float)))
 
 
-NO_NUMBERS: dict[str, Any] = {
-    "text": "abc",
-    "words": ["a", "b", "c"],
-    "ragged": [[1.0], [1.0, 2.0]],
-    "dict": {"q": 1.0},
-    "object": object(),
-}
+WRONG_LOADS: list[tuple[str, Any, str]] = [
+    *((what, value, rf"^{what}: expected shape \(3,\), got \(") for what in ("hand_force", "hand_moment")
+      for value in (1.0, [1.0, 2.0], np.zeros((1, 3)), [])),
+    *((what, value, f"^{what}: ") for what in ("hand_force", "hand_moment")
+      for value in ("abc", ["a", "b", "c"], [[1.0], [1.0, 2.0]], object())),
+    *(("base_motion", value, "^base_motion: expected three vectors: angular velocity")
+      for value in (3, [np.zeros(3)] * 2, [np.zeros(3)] * 4)),
+    ("base_motion", [np.zeros(3), "abc", np.zeros(3)], r"^base_motion\[1\]: "),
+    ("base_motion", [np.zeros(3), [1, 2], np.zeros(3)], r"^base_motion\[1\]: expected shape"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", [f"{f}-{what}" for f in FUNCTIONS for what in NO_NUMBERS])
-def test_what_is_no_number_is_refused(case: str) -> None:
-    name, what = case.split("-")
-    function, names, _ = FUNCTIONS[name]
-    with pytest.raises(InputError, match=r"^q: expected (numbers|rows of equal length), got "):
-        function(ARM, NO_NUMBERS[what], *(none for _ in names[1:]))
-
-
-@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
-@each_function
-def test_complex_numbers_are_refused(
-    function: Callable[..., Array], names: tuple[str, ...], shape: tuple[int, ...]
-) -> None:
-    with pytest.raises(InputError, match="expected numbers"):
-        function(ARM, none + 1j, *(none for _ in names[1:]))
-
-
-@pytest.mark.parametrize("what", ["hand_force", "hand_moment"])
-@pytest.mark.parametrize("value", [1.0, [1.0, 2.0], np.zeros((1, 3)), np.zeros((3, 3)), []], ids=str)
-def test_a_load_of_the_wrong_shape_is_refused(what: str, value: Any) -> None:
-    load = {what: value}
-    with pytest.raises(InputError, match=rf"^{what}: expected shape \(3,\), got \("):
-        dynamics.inverse(ARM, none, none, none, **load)
-    with pytest.raises(InputError, match=rf"^{what}: expected shape \(3,\), got \("):
-        dynamics.forward(ARM, none, none, none, **load)
-
-
-@pytest.mark.parametrize("what", ["hand_force", "hand_moment"])
-@pytest.mark.parametrize(
-    "value",
-    ["abc", ["a", "b", "c"], [[1.0], [1.0, 2.0]], object()],
-    ids=["text", "words", "ragged", "object"],
-)
-def test_a_load_that_is_no_number_is_refused(what: str, value: Any) -> None:
-    load = {what: value}
-    with pytest.raises(InputError, match=f"^{what}: "):
-        dynamics.inverse(ARM, none, none, none, **load)
-
-
-@pytest.mark.parametrize(
-    "value",
-    [3, [np.zeros(3)] * 2, [np.zeros(3)] * 4, "abc", [np.zeros(3), "abc", np.zeros(3)]],
-    ids=["number", "two", "four", "text", "text inside"],
-)
-def test_a_base_motion_that_is_none_is_refused(value: Any) -> None:
-    said = r"^base_motion: expected three vectors: angular velocity|^base_motion\[\d\]: "
-    with pytest.raises(InputError, match=said):
-        dynamics.inverse(ARM, none, none, none, base_motion=value)
-
-
-def test_a_base_motion_of_the_wrong_shape_is_refused() -> None:
-    v = np.zeros(3)
-    with pytest.raises(InputError, match=r"^base_motion\[1\]: expected shape \(3,\), got \(2,\)\.$"):
-        dynamics.inverse(ARM, none, none, none, base_motion=(v, np.zeros(2), v))
+@pytest.mark.parametrize("function", [dynamics.inverse, dynamics.forward])
+def test_surroundings_that_are_none_are_refused(function: Callable[..., Array]) -> None:
+    for what, value, said in WRONG_LOADS:
+        with pytest.raises(InputError, match=said):
+            function(ARM, none, none, none, **{what: value})
 
 
 # ---- NaN and infinity: an error, or NaN, never a figure
 
-NAN_CASES = [f"{way} / {a} / {j}" for way, (_, count) in WAYS.items() for a in range(count) for j in range(N)]
+
+@each_function
+def test_what_is_not_finite_gives_nan_in_its_row_alone(
+    function: Callable[..., Array], names: tuple[str, ...], shape: tuple[int, ...]
+) -> None:
+    """At any place of any argument: a state with it has no answer, however little of it depends on that
+    number; other rows have theirs.
+    """
+    count = len(names) * N
+    states = np.repeat(batch(1)[: len(names)], 3 * count + 1, axis=1)
+    for k, (at, joint) in enumerate(np.ndindex(len(names), N)):
+        states[at, 3 * k : 3 * k + 3, joint] = np.nan, np.inf, -np.inf
+    found = function(ARM, *states)
+    assert np.isnan(found[:-1]).all()
+    assert np.array_equal(found[-1], function(ARM, *states[:, -1]))
 
 
-@pytest.mark.parametrize("case", list(NAN_CASES))
-def test_nan_in_gives_nan_out(case: str) -> None:
-    """NaN at any place of any argument: an error, or NaN wherever the true answer depends on that number."""
-    name, at, joint = case.split(" / ")
-    way, count = WAYS[name]
-    states = [*batch(1)[:count, 0]]
-    bumped = [s.copy() for s in states]
-    bumped[int(at)][int(joint)] += 0.37
-    truth, other = way(ARM, *states), way(ARM, *bumped)
-    depends = np.abs(truth - other) > 1e-9 * np.abs(truth).max()
-    states[int(at)][int(joint)] = np.nan
-    try:
-        found = way(ARM, *states)
-    except ForearmError:
-        return
-    assert np.isnan(found[depends]).all()
-    assert np.isnan(found).any()
-
-
-@pytest.mark.parametrize("formulation", INVERSE)
 @pytest.mark.parametrize("which", range(5))
-def test_nan_in_the_surroundings_gives_nan_out(which: int, formulation: str) -> None:
+def test_nan_in_the_surroundings_gives_nan_out(which: int) -> None:
     force, moment, base = random_load(1)
     assert base is not None
     given = [v.copy() for v in (force, moment, *base) if v is not None]
     given[which][1] = np.nan
-    state = random_state(ARM, 1)
-    tau = dynamics.inverse(ARM, *state, formulation, given[0], given[1], given[2:])
-    assert np.isnan(tau).any()
-    qdd = dynamics.forward(ARM, *state, "articulated-body", given[0], given[1], given[2:])
-    assert np.isnan(qdd).all()
-
-
-def test_nan_in_one_row_stays_in_that_row() -> None:
-    states = batch()
-    clean = dynamics.inverse(ARM, *states)
-    states[1, 2, 0] = np.nan
-    found = dynamics.inverse(ARM, *states)
-    assert np.isnan(found[2]).any()
-    assert np.array_equal(found[[0, 1, 3]], clean[[0, 1, 3]])
-
-
-def test_nan_anywhere_is_nan_everywhere_in_that_row() -> None:
-    """A state with a NaN in it has no answer, however little of it depends on that number;
-    other rows have theirs.
-    """
-    arm = with_kinds(random_arm(3, 2, "frames", tree=True), "RR")
-    assert [b.parent for b in arm.moving.bodies] == [-1, -1]
-    state = random_state(arm, 1)
-    tau = dynamics.inverse(arm, *state)
-    rows = [np.vstack([values, values]) for values in state]
-    rows[1][1, 1] = np.nan
-    found = dynamics.inverse(arm, rows[0], rows[1], rows[2])
-    assert np.array_equal(found[0], tau)
-    assert np.isnan(found[1]).all()
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize("value", [np.inf, -np.inf])
-def test_infinite_angles_are_an_error_of_ours_or_nan(value: float, name: str) -> None:
-    arm = with_kinds(random_arm(4, N, "modified"), "RRR")
-    function, names, _ = FUNCTIONS[name]
-    q = np.array([0.3, 0.4, value])
-    try:
-        assert not np.isfinite(function(arm, q, *(none for _ in names[1:]))).all()
-    except ForearmError:
-        return
-
-
-@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
-@pytest.mark.parametrize("method", list(FORWARD))
-def test_infinite_torques_are_no_plausible_acceleration(method: str) -> None:
-    try:
-        assert not np.isfinite(dynamics.forward(ARM, none, none, [1.0, 2.0, np.inf], method)).all()
-    except ForearmError:
-        return
+    state, load = random_state(ARM, 1), (given[0], given[1], given[2:])
+    for formulation in INVERSE:
+        assert np.isnan(dynamics.inverse(ARM, *state, formulation, *load)).any()
+    assert np.isnan(dynamics.forward(ARM, *state, "articulated-body", *load)).all()
 
 
 @pytest.mark.parametrize("method", FORWARD)
@@ -459,17 +302,23 @@ def test_a_joint_that_moves_nothing_gives_no_plausible_acceleration(method: str)
 
 
 @each_way
-def test_inputs_are_not_modified(way: Callable[..., Array], count: int) -> None:
-    for states in ([*batch()[:count]], [*batch(1)[:count, 0]]):
-        before = copy.deepcopy(states)
-        arm, bits = ARM, pickle.dumps(ARM)
-        answer = way(arm, *states)
-        for state, kept in zip(states, before, strict=True):
-            assert np.array_equal(state, kept)
-            assert not np.shares_memory(answer, state)
-        assert pickle.dumps(arm) == bits
-        answer[...] = np.nan  # a new array, that the caller may write on
-        assert np.isfinite(way(arm, *states)).all()
+def test_a_batch_is_its_rows_bit_for_bit_and_nothing_is_modified(
+    way: Callable[..., Array], count: int
+) -> None:
+    """Also for an equal arm that is another object, and after another arm was computed with."""
+    states = batch(2)[:count]
+    before, bits = copy.deepcopy(states), pickle.dumps(ARM)
+    first = way(ARM, *states)
+    assert np.array_equal(first, np.array([way(ARM, *row) for row in states.transpose(1, 0, 2)]))
+    assert np.array_equal(states, before)
+    assert pickle.dumps(ARM) == bits
+    kept = first.copy()
+    assert not np.shares_memory(first, states)
+    first[...] = np.nan  # a new array, that the caller may write on
+    way(OTHER, *states)
+    again = pickle.loads(bits)
+    assert again == ARM
+    assert way(again, *states).tobytes() == kept.tobytes()
 
 
 def test_the_load_is_not_modified() -> None:
@@ -478,30 +327,13 @@ def test_the_load_is_not_modified() -> None:
     for formulation in INVERSE:
         dynamics.inverse(ARM, *random_state(ARM, 1), formulation, *load)
     dynamics.forward(ARM, *random_state(ARM, 1), "articulated-body", *load)
-    assert np.array_equal(np.array(load[:2]), np.array(kept[:2]))
-    assert load.base_motion is not None
-    assert kept.base_motion is not None
-    assert np.array_equal(np.array(load.base_motion), np.array(kept.base_motion))
-
-
-@each_way
-def test_the_same_again_bit_for_bit(way: Callable[..., Array], count: int) -> None:
-    """Also for an equal arm that is another object, and after other arms were computed with."""
-    states = batch()[:count]
-    first = way(ARM, *states)
-    for seed in range(3):
-        way(simple_drives(random_arm(30 + seed, N)), *states)
-    assert way(ARM, *states).tobytes() == first.tobytes()
-    again = pickle.loads(pickle.dumps(ARM))
-    assert again == ARM
-    assert way(again, *states).tobytes() == first.tobytes()
+    assert repr(load) == repr(kept)
 
 
 def test_more_arms_than_are_remembered() -> None:
     """Models are kept for some arms only; the answers of the others are right as well."""
-    q, qd, qdd = batch(1)[:, 0]
-    arms = [ARM.replace(gravity=(0.0, 0.1 * k, -9.81)) for k in range(80)]
-    once = [dynamics.inverse(arm, q, qd, qdd) for arm in arms]
-    for arm, tau in zip(arms, once, strict=True):
-        assert np.array_equal(dynamics.inverse(arm, q, qd, qdd), tau)
-    assert len({tau.tobytes() for tau in once}) == 80
+    small = simple_drives(random_arm(25, 1, fixed=False))
+    arms = [small.replace(gravity=(0.3 * k, 0.1 * k, -9.81)) for k in range(80)]
+    once = [dynamics.inverse(arm, [0.3], [0.4], [0.5]).tobytes() for arm in arms]
+    assert [dynamics.inverse(arm, [0.3], [0.4], [0.5]).tobytes() for arm in arms] == once
+    assert len(set(once)) == 80

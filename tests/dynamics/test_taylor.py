@@ -75,21 +75,20 @@ def test_every_operation_has_its_derivatives(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in OPERATIONS if name not in ("choice", "table")])
 def test_arrays_are_taken_entry_by_entry(name: str) -> None:
-    """What decides by a value takes one state at a time."""
-    rng = np.random.default_rng(1)
-    values, rates, seconds = rng.uniform(0.4, 1.5, (3, 2, 5))
+    """What decides by a value takes one state at a time. Arrays of them go element by element."""
+    values, rates, seconds = np.random.default_rng(1).uniform(0.4, 1.5, (3, 2, 5))
+    pairs = [[Taylor(values[i, k], rates[i, k], seconds[i, k]) for k in range(5)] for i in range(2)]
     found = OPERATIONS[name](*(Taylor(*given) for given in zip(values, rates, seconds, strict=True)))
-    for k in range(5):
-        x, y = (Taylor(values[i, k], rates[i, k], seconds[i, k]) for i in range(2))
-        one = OPERATIONS[name](x, y)
-        for part in ("value", "rate", "second"):
-            assert_agree(np.broadcast_to(getattr(found, part), 5)[k], getattr(one, part), 1e-14)
-
-
-def test_arrays_of_them_go_element_by_element() -> None:
-    x = Taylor(0.9, 0.7, -0.8)
-    for made in (np.array([2.0, 3.0]) * x, x * np.array([2.0, 3.0])):
-        assert [entry.rate for entry in made] == [1.4, pytest.approx(2.1)]
-    for made in (np.array([2.0]) - x, x - np.array([2.0]), x + np.array([1.0]), x / np.array([2.0])):
-        assert isinstance(made[0], Taylor)
-    assert (np.array([2.0]) / x)[0].value == pytest.approx(2.0 / 0.9)
+    ones = [OPERATIONS[name](x, y) for x, y in zip(*pairs, strict=True)]
+    for part in ("value", "rate", "second"):
+        assert_agree(np.broadcast_to(getattr(found, part), 5), [getattr(one, part) for one in ones], 1e-14)
+    x, two = pairs[0][0], np.array([2.0, 3.0])
+    for made, rate in (
+        (two * x, two),
+        (x * two, two),
+        (two - x, [-1.0] * 2),
+        (x - two, [1.0] * 2),
+        (x / two, 1.0 / two),
+    ):
+        assert_agree([entry.rate for entry in made], np.array(rate) * x.rate, 1e-14)
+    assert (two / x)[0].value == pytest.approx(2.0 / x.value)

@@ -29,55 +29,42 @@ from forearm.spatial import tilde
 TRACED = with_kinds(random_arm(6, 4, "standard"), "RPRR")
 BRANCHED = with_kinds(random_arm(7, 5, "frames", tree=True), "RRPRR")
 
-
-def torque_of(row: dict[str, Any]) -> float:
-    return float(row["tau"] if "tau" in row else row["F"])
+each_arm = pytest.mark.parametrize("arm", [TRACED, BRANCHED], ids=["chain", "tree"])
 
 
-@pytest.mark.parametrize("arm", [TRACED, BRANCHED], ids=["chain", "tree"])
+@each_arm
 @pytest.mark.parametrize("formulation", INVERSE)
 def test_every_formulation_can_be_traced(formulation: str, arm: Arm) -> None:
+    state = random_state(arm, 1)
     if formulation in SERIAL_ONLY and not arm.is_serial:
         with pytest.raises(fa.ModelError, match="serial chains"):
-            dynamics.trace(arm, *random_state(arm, 1), formulation)
+            dynamics.trace(arm, *state, formulation)
         return
-    state = random_state(arm, 1)
     table = dynamics.trace(arm, *state, formulation)
     assert list(table) == [joint.child for joint in arm.joints]
-    assert_agree(
-        [torque_of(row) for row in table.values()], dynamics.inverse(arm, *state, formulation), 1e-14
-    )
+    tau = [row["tau"] if "tau" in row else row["F"] for row in table.values()]
+    assert_agree(tau, dynamics.inverse(arm, *state, formulation), 1e-14)
+    # What is passed in from the next link the last one does not have.
+    if arm is TRACED:
+        assert len({tuple(sorted(set(row) - {"f_in"})) for row in table.values()}) == 1
     for row in table.values():
-        for symbol, value in row.items():
-            assert isinstance(symbol, str)
+        assert len(row) > 1
+        for value in row.values():
             assert type(value) is float or (isinstance(value, np.ndarray) and value.dtype == np.float64)
             assert np.isfinite(value).all()
 
 
-@pytest.mark.parametrize("formulation", list(INVERSE))
-def test_every_link_is_traced_alike(formulation: str) -> None:
-    table = dynamics.trace(TRACED, *random_state(TRACED, 1), formulation)
-    # What is passed in from the next link the last one does not have.
-    assert len({tuple(sorted(set(row) - {"f_in"})) for row in table.values()}) == 1
-
-
-@pytest.mark.parametrize("formulation", list(INVERSE))
-def test_the_trace_holds_more_than_the_torque(formulation: str) -> None:
-    table = dynamics.trace(TRACED, *random_state(TRACED, 1), formulation)
-    assert len(list(table.values())[-1]) > 1
-
-
-@pytest.mark.parametrize("arm", [TRACED, BRANCHED], ids=["chain", "tree"])
+@each_arm
 def test_trace_of_newton_euler_is_the_motion_of_the_links(arm: Arm) -> None:
-    """w, wd and the accelerations, gravity included, by differences of poses along q(t);
+    """w, v, wd and the accelerations, gravity included, by differences of poses along q(t), Swartz (3);
     F and N from them; then sums.
     """
     q, qd, qdd = random_state(arm, 2)
     t = OFFSETS[:, None]
     path = link_poses(arm, q + t * qd + 0.5 * t * t * qdd)
-    table = dynamics.trace(arm, q, qd, qdd)
-    pushes: dict[str, tuple[Array, Array, Array]] = {}  # where, force, moment about there, in base axes
-    for body in arm.moving.bodies:
+    table, bodies = dynamics.trace(arm, q, qd, qdd), arm.moving.bodies
+    pushes: list[tuple[Array, Array, Array]] = []  # where, force, moment about there, in base axes
+    for body in bodies:
         row, poses = table[body.joint.child], path[body.joint.child]
         R = poses[3, :3, :3]
         first, second = (
@@ -85,11 +72,11 @@ def test_trace_of_newton_euler_is_the_motion_of_the_links(arm: Arm) -> None:
         )
         w = np.array([first[2, 1], first[0, 2], first[1, 0]])
         turn = second - tilde(w) @ tilde(w)
-        wd = np.array([turn[2, 1], turn[0, 2], turn[1, 0]])
         centre = poses[:, :3, :3] @ body.com + poses[:, :3, 3]
         truths = {
             "w": R.T @ w,
-            "wd": R.T @ wd,
+            "v": R.T @ (SEVEN_POINTS @ poses[:, :3, 3]),
+            "wd": R.T @ np.array([turn[2, 1], turn[0, 2], turn[1, 0]]),
             "vd": R.T @ (SECOND_POINTS @ poses[:, :3, 3] - arm.gravity),
             "vd*": R.T @ (SECOND_POINTS @ centre - arm.gravity),
         }
@@ -98,23 +85,20 @@ def test_trace_of_newton_euler_is_the_motion_of_the_links(arm: Arm) -> None:
         for symbol, truth in truths.items():
             size = max(float(np.abs(truth).max()), 1e-3 * float(np.abs(qd).max() ** 2))
             np.testing.assert_allclose(row[symbol], truth, rtol=0, atol=SECOND * 10 * size, err_msg=symbol)
-        pushes[body.joint.child] = (centre[3], R @ row["F"], R @ row["N"])
-    for i, body in enumerate(arm.moving.bodies):
+        pushes.append((centre[3], R @ row["F"], R @ row["N"]))
+    for i, body in enumerate(bodies):
         joint, row = body.joint, table[body.joint.child]
         R = path[joint.child][3, :3, :3]
         at = path[joint.parent][3] @ joint.before
         z = at[:3, :3] @ joint.axis
         origin = at[:3, 3] + (z * q[i] if joint.kind == "prismatic" else 0.0)
-        borne = [
-            pushes[other.joint.child] for k, other in enumerate(arm.moving.bodies) if is_behind(arm, k, i)
-        ]
+        borne = [pushes[k] for k in range(len(bodies)) if is_behind(arm, k, i)]
         force = np.sum([F for _, F, _ in borne], axis=0)
         moment = np.sum([turn + np.cross(where - origin, F) for where, F, turn in borne], axis=0)
         assert_agree(R @ row["f"], force, 1e-13)
         assert_agree(R @ row["n"], moment, 1e-12)
-        assert row["tau"] == pytest.approx(
-            z @ (force if joint.kind == "prismatic" else moment), rel=1e-11, abs=1e-12
-        )
+        tau = z @ (force if joint.kind == "prismatic" else moment)
+        assert row["tau"] == pytest.approx(tau, rel=1e-11, abs=1e-12)
 
 
 def is_behind(arm: Arm, body: int, joint: int) -> bool:
@@ -175,9 +159,7 @@ def test_trace_is_of_the_rigid_arm() -> None:
     state = random_state(arm, 1)
     for formulation in INVERSE:
         driven, rigid = (dynamics.trace(some, *state, formulation) for some in (arm, arm.rigid()))
-        assert list(driven) == list(rigid)
-        for link, row in driven.items():
-            assert all(np.array_equal(value, rigid[link][symbol]) for symbol, value in row.items())
+        assert repr(driven) == repr(rigid)
 
 
 def test_trace_of_followers_has_a_row_for_each_of_them() -> None:
@@ -192,47 +174,30 @@ def test_trace_of_followers_has_a_row_for_each_of_them() -> None:
     assert_agree(tau, dynamics.inverse(arm, *state), 1e-13)
 
 
-def test_trace_takes_one_state_at_a_time() -> None:
+def test_trace_takes_one_state_at_a_time_and_the_inertia_matrix_no_surroundings() -> None:
     with pytest.raises(InputError, match=r"^trace: expected one state of shape \(4,\), got \(3, 4\)\.$"):
         dynamics.trace(TRACED, *np.zeros((3, 3, 4)))
-    with pytest.raises(InputError, match=r"^trace: expected one state of shape \(4,\), got \(1, 4\)\.$"):
-        dynamics.trace(TRACED, np.zeros(4), np.zeros((1, 4)), np.zeros(4))
+    with pytest.raises(
+        InputError, match=r"^trace: composite-body gives the inertia matrix, .* got hand_force"
+    ):
+        dynamics.trace(TRACED, *random_state(TRACED, 6), "composite-body", hand_force=[1.0, 0.0, 0.0])
 
 
 @pytest.mark.parametrize("formulation", ["newton-euler", "gibbs-appell", "lagrange-hollerbach"])
 def test_the_trace_takes_the_surroundings(formulation: str) -> None:
-    arm = random_arm(21, 3, "standard", drives=False)
-    state = random_state(arm, 21)
-    force = np.array([1.0, -2.0, 3.0])
-    traced = dynamics.trace(arm, *state, formulation, hand_force=force)
-    tau = dynamics.inverse(arm, *state, formulation, hand_force=force)
-    found = [traced[body.joint.child]["tau"] for body in arm.moving.bodies]
-    np.testing.assert_allclose(found, tau, rtol=1e-12)
-
-
-@pytest.mark.parametrize("arm", [TRACED, BRANCHED], ids=["chain", "tree"])
-def test_trace_of_newton_euler_has_the_linear_velocities(arm: Arm) -> None:
-    """Swartz (3) against the derivative of the poses."""
-    q, qd, qdd = random_state(arm, 4)
-    path = link_poses(arm, q + OFFSETS[:, None] * qd)
-    for link, row in dynamics.trace(arm, q, qd, qdd).items():
-        R, truth = path[link][3, :3, :3], SEVEN_POINTS @ path[link][:, :3, 3]
-        np.testing.assert_allclose(row["v"], R.T @ truth, rtol=0, atol=SECOND * np.abs(qd).max())
-
-
-def test_linear_velocities_on_a_turning_base() -> None:
-    """Those on a fixed base and those of a body that turns with the base add up."""
-    q, qd, qdd = random_state(TRACED, 5)
-    spin = np.array([0.3, -0.7, 0.4])
-    base = (spin, np.zeros(3), np.zeros(3))
-    turned, still = (dynamics.trace(TRACED, q, qd, qdd, base_motion=motion) for motion in (base, None))
-    for link, row in turned.items():
-        T = link_poses(TRACED, q)[link]
+    """Linear velocities on a fixed base and those of a body that turns with the base add up."""
+    state, spin = random_state(TRACED, 5), np.array([0.3, -0.7, 0.4])
+    load: dict[str, Any] = {"hand_force": [1.0, -2.0, 3.0], "base_motion": (spin, np.zeros(3), np.zeros(3))}
+    turned, still = (dynamics.trace(TRACED, *state, formulation, **given) for given in (load, {}))
+    tau = [row["tau"] if "tau" in row else row["F"] for row in turned.values()]
+    assert_agree(tau, dynamics.inverse(TRACED, *state, formulation, **load), 1e-12)
+    for link, row in turned.items() if formulation == "newton-euler" else ():
+        T = link_poses(TRACED, state.q)[link]
         truth = still[link]["v"] + T[:3, :3].T @ np.cross(spin, T[:3, 3])
         np.testing.assert_allclose(row["v"], truth, rtol=0, atol=1e-13)
 
 
-@pytest.mark.parametrize("arm", [TRACED, BRANCHED], ids=["chain", "tree"])
+@each_arm
 def test_trace_of_composite_bodies(arm: Arm) -> None:
     """Swartz (16)-(18) against sums over the links' bodies in base axes."""
     state = random_state(arm, 6)
@@ -252,14 +217,6 @@ def test_trace_of_composite_bodies(arm: Arm) -> None:
         assert_agree(row["c*"], R.T @ (centre - at), 1e-13)
         assert_agree(row["E*"], R.T @ inertia @ R, 1e-13)
         assert_agree(row["H"], dynamics.inertia_matrix(arm.rigid(), state.q)[: i + 1, i], 1e-13)
-
-
-def test_a_trace_of_the_inertia_matrix_takes_no_surroundings() -> None:
-    state = random_state(TRACED, 6)
-    with pytest.raises(
-        InputError, match=r"^trace: composite-body gives the inertia matrix, .* got hand_force"
-    ):
-        dynamics.trace(TRACED, *state, "composite-body", hand_force=[1.0, 0.0, 0.0])
 
 
 @pytest.mark.parametrize(("method", "symbol"), [("unit-acceleration", "H"), ("orthogonal-complement", "D")])

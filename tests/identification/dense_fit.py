@@ -76,17 +76,3 @@ def dense_fit(
     inverse = (Vt.T / s) @ U.T / size[:, None]
     covariance = (inverse * np.tile(variance, len(residual))) @ inverse.T
     return DenseFit(tuple(names), x / size, covariance, residual, leverages, rank)
-
-
-def independent(A: Floats, names: Sequence[str]) -> list[str]:
-    """The names of columns (T, n, p), in their order, without those that follow from the ones before."""
-    kept: list[str] = []
-    Q = np.zeros((A.shape[0] * A.shape[1], 0))
-    for name, column in zip(names, A.reshape(-1, len(names)).T, strict=True):
-        size = float(np.linalg.norm(column))
-        rest = column - Q @ (Q.T @ column)
-        rest = rest - Q @ (Q.T @ rest)
-        if size > 0.0 and float(np.linalg.norm(rest)) > 1e-7 * size:
-            Q = np.column_stack([Q, rest / np.linalg.norm(rest)])
-            kept.append(name)
-    return kept

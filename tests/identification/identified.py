@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from forearm import DH, Arm, Friction, Joint, Limits, Link, Motor, load
+from forearm import DH, Arm, Friction, Joint, Limits, Link, Motor
 from forearm.dynamics.reference import inverse
 from forearm.identification.agreement import agreement_of
 from forearm.identification.parameter_set import ParameterSet
@@ -162,31 +162,3 @@ def two_joints(effort: EffortKind = "tau") -> Identification:
         ),
         ("Both logs were taken at one temperature.",),
     )
-
-
-@cache
-def seven_joints(rows: int = 10_000) -> Identification:
-    """The Panda with efforts that nobody measured: for size, and for names."""
-    arm = load("panda")
-    t, q, qd, qdd = motion(7, rows, 3)
-    rng = np.random.default_rng(6)
-    predicted = 30.0 * np.sin(q) + 4.0 * qdd
-    measured = predicted + 0.3 * rng.standard_normal(predicted.shape)
-    measured[100:140, 3] = np.nan  # clipped
-    base = base_parameters(arm)
-    friction = [
-        f"{j.name}.friction.{key}"
-        for j in arm.joints
-        for key in ("viscous", "coulomb.positive", "coulomb.negative")
-    ]
-    names = (*base.names, *friction)
-    values = np.array([*base.values, *rng.uniform(0.1, 0.5, len(friction))])
-    std = 0.05 * np.abs(values) + 1e-3
-    parameters, deviations = ParameterSet(names, values), ParameterSet(names, std)
-    left = np.full(7, 0.3)
-    agreement = agreement_of(np.isfinite(measured), measured, (predicted, 1.1 * predicted, 1.05 * predicted))
-    log = UsedLog(signals("panda.parquet", 100_000, q, qd), 0.0, 0.0, agreement)
-    return Identification(
-        arm, arm, parameters, deviations, np.diag(std**2), (*base.labels, *friction), 0.99, (), "link",
-        t, np.zeros(rows), qd, measured, predicted, 1.1 * predicted, left, (log,), (), (), (),
-    )  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 from arms import random_arm
 from identification.dense_fit import DenseFit, dense_columns, dense_fit
 from identification.measured import excited_motion, measured
-from identification.true_arms import believed, panda_true, small_true
+from identification.true_arms import believed, small_true
 from numpy.typing import NDArray
 
 import forearm as fa
@@ -30,10 +30,9 @@ def simple_drives(arm: Arm) -> Arm:
 
 
 CASES: dict[str, tuple[Arm, Literal["motor", "link"]]] = {
-    "small": (small_true(2), "motor"),
     "friction of motors": (small_true(3, side="motor"), "motor"),
     "sliding joints, behind the gear": (small_true(3, prismatic=True), "link"),
-    "tree": (simple_drives(random_arm(6, 4, tree=True, drives=False)), "motor"),
+    "tree": (simple_drives(random_arm(6, 3, tree=True, drives=False)), "motor"),
 }
 
 
@@ -59,7 +58,7 @@ def dense_beside(found: Identification, log: dict[str, Floats]) -> DenseFit:
 def test_values_and_deviations_are_those_of_all_rows_at_once(case: str) -> None:
     true, side = CASES[case]
     motion = excited_motion(true, 6.0, 2)
-    log = measured(true, motion, side=side, rate=50.0, effort_noise=0.05, derivatives=True, seed=4)
+    log = measured(true, motion, side=side, rate=25.0, effort_noise=0.05, derivatives=True, seed=4)
     nominal = believed(true, friction="simple")
     found = fa.identify(
         nominal, log, torque_side=side, friction="viscous", weighting="ordinary", shift=0.0, check=False
@@ -92,14 +91,3 @@ def test_dry_friction_leaves_out_what_is_near_a_reversal() -> None:
     A = dense_columns(found.before, inner, names)
     x = np.linalg.lstsq(A[moving], y[moving], rcond=None)[0]
     np.testing.assert_allclose([found.parameters[name] for name in names], x, rtol=1e-7, atol=1e-9)
-
-
-@pytest.mark.long
-def test_seven_joints_too() -> None:
-    true = panda_true()
-    log = measured(true, excited_motion(true, 8.0, 3), rate=60.0, effort_noise=0.05, derivatives=True)
-    found = fa.identify(
-        believed(true), log, torque_side="motor", friction="viscous", weighting="ordinary", shift=0.0
-    )
-    values = [found.parameters[x] for x in told_apart(found)]
-    np.testing.assert_allclose(values, dense_beside(found, log).values, rtol=1e-7, atol=1e-8)

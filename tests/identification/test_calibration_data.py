@@ -103,17 +103,16 @@ def test_what_is_wrong_with_a_table_is_said_by_its_column(
 
 
 def test_other_mistakes_are_said(tmp_path: Path) -> None:
-    arm = small_arm()
-    (tmp_path / "a.json").write_text("[1", encoding="utf-8")
-    write_table(tmp_path / "b.csv", table(None))
-    asked: list[tuple[tuple[Any, dict[str, Any]], str]] = [
-        ((tmp_path / "a.json", {}), "not valid JSON"),
-        ((tmp_path / "b.csv", {"units": "inch"}), "units: unknown unit 'inch'"),
-        ((tmp_path / "b.csv", {"units": "m,mm"}), "lengths have two units"),
-        (({"poses": TRUTH.poses}, {}), "no q"),
-        (({"q": TRUTH.q, "points": TRUTH.q}, {}), "points: expected shape (9, 3)"),
+    bad, good = tmp_path / "a.json", tmp_path / "b.csv"
+    bad.write_text("[1", encoding="utf-8")
+    write_table(good, table(None))
+    asked: list[tuple[Any, dict[str, Any], str]] = [
+        (bad, {}, "not valid JSON"),
+        (good, {"units": "inch"}, "units: unknown unit 'inch'"),
+        (good, {"units": "m,mm"}, "lengths have two units"),
+        ({"poses": TRUTH.poses}, {}, "no q"),
+        ({"q": TRUTH.q, "points": TRUTH.q}, {}, r"points: expected shape \(9, 3\)"),
     ]
-    for (source, more), text in asked:
-        with pytest.raises(InputError) as caught:
-            read_measurements(arm, source, **more)
-        assert text in str(caught.value)
+    for source, more, text in asked:
+        with pytest.raises(InputError, match=text):
+            read_measurements(small_arm(), source, **more)

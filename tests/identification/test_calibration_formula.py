@@ -20,7 +20,6 @@ from forearm.identification.calibration.alignment import (
 from forearm.identification.calibration.hand_formula import flat_poses, hand_frame, residual_function
 from forearm.identification.calibration.observability import random_postures
 from forearm.identification.calibration.unknowns import SIX, unknowns_of, with_values
-from forearm.kinematics.jacobian import jacobian
 from forearm.spatial import pose, pose_xyz_rpy, rotation_rpy
 
 pytestmark = pytest.mark.filterwarnings("ignore::forearm.errors.ModelWarning")
@@ -41,17 +40,6 @@ def test_the_formula_is_the_arm_that_has_the_values() -> None:
         axes = np.array([[np.broadcast_to(v, 3) for v in axis] for axis in frame.axes])
         assert np.abs(np.moveaxis(axes, 2, 0).swapaxes(1, 2) - expected[:, :3, :3]).max() < 1e-12
         assert np.abs(np.array(frame.origin).T - expected[:, :3, 3]).max() < 1e-12
-
-
-def test_offsets_of_frames_and_welds_are_named() -> None:
-    arm = random_arm(4, 3, "frames", mimic=True)
-    found = unknowns_of(arm, ["offsets", "weld1"], {})
-    assert "joint3.offset" in found.names
-    assert "weld1.yaw" in found.names
-    values = {name: 0.01 * (k + 1) for k, name in enumerate(found.names)}
-    q = np.array([0.1, -0.2, 0.3])
-    frame = hand_frame(arm, q.tolist(), values)
-    assert frame.origin == pytest.approx(fa.kinematics.forward(with_values(arm, values), q)[:3, 3])
 
 
 def test_beta_stays_beside_the_table() -> None:
@@ -104,19 +92,6 @@ def test_slopes_are_those_of_differences(is_pose: bool) -> None:
         measured = flat_poses(noisy(T[None], 1, 0.05, 0.3))[0] if is_pose else T[:3, 3]
         slopes = function(q, values, measured)[1]
         assert np.abs(slopes - differences(arm, found.names, values, q, measured, is_pose)).max() < 1e-8
-
-
-@pytest.mark.slow
-def test_offsets_have_the_columns_of_the_geometric_jacobian() -> None:
-    arm = small_arm()
-    found = unknowns_of(arm, "offsets", {})
-    q = random_postures(arm, 4)
-    T = fa.kinematics.forward(arm, q)
-    left, slopes = residual_function(arm, found.names, True)(q, np.tile(found.start, (4, 1)), flat_poses(T))
-    J = jacobian(arm, q)
-    assert np.abs(left).max() < 1e-12
-    assert np.abs(slopes[:, :3] + J[:, :3]).max() < 1e-12
-    assert np.abs(slopes[:, 3:] + np.swapaxes(T[:, :3, :3], 1, 2) @ J[:, 3:]).max() < 1e-12
 
 
 def test_devices_and_targets_are_found_in_closed_form() -> None:

@@ -24,20 +24,17 @@ DATA = Path(__file__).parent.parent / "data" / "consistent.json"
 CASES = json.loads(DATA.read_text(encoding="utf-8"))["cases"]
 UNITS = np.array([1.0, *[0.1] * 3, *[0.02] * 6])
 SPHERE = parameters_of_body(2.0, np.array([0.02, -0.03, 0.05]), np.diag([0.02, 0.025, 0.03]))
-LEAST = 1e-6
+
+
+def bodies_of(found: Consistent, bodies: int) -> Floats:
+    return np.asarray(found.x[: 10 * bodies].reshape(-1, 10))
 
 
 def solved(case: dict[str, Any]) -> Consistent:
-    mass = case["total_mass"]
-    return consistent(
-        case["R"],
-        case["z"],
-        case["bodies"],
-        Prior(np.array(case["mean"]), np.array(case["std"])),
-        case["lower"],
-        total_mass=tuple(mass) if isinstance(mass, list) else mass,
-        least=case["least"],
-    )
+    mass, prior = case["total_mass"], Prior(np.array(case["mean"]), np.array(case["std"]))
+    total = tuple(mass) if isinstance(mass, list) else mass
+    given = (case["R"], case["z"], case["bodies"], prior, case["lower"])
+    return consistent(*given, total_mass=total, least=case["least"])
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c['bodies']} bodies, {len(c['x'])} unknowns")
@@ -47,15 +44,7 @@ def test_solutions_are_those_of_clarabel(case: dict[str, Any]) -> None:
     assert found.gap < 1e-9
     units = np.concatenate([np.tile(UNITS, case["bodies"]), np.full(len(case["lower"]), 0.3)])
     assert np.abs((found.x - case["x"]) / units).max() < 1e-4
-    for b in range(case["bodies"]):
-        assert np.linalg.eigvalsh(pseudo_inertia(found.x[10 * b : 10 * b + 10]))[0] > 0.0
-
-
-def test_the_recorded_problems_touch_bounds_of_every_kind() -> None:
-    found = [solved(case) for case in CASES]
-    assert {len(f.at_bound) for f in found} >= {0, 1, 3}
-    assert any(f.at_lower for f in found)
-    assert {type(case["total_mass"]) for case in CASES} == {type(None), float, list}
+    assert all(np.linalg.eigvalsh(pseudo_inertia(ten))[0] > 0.0 for ten in bodies_of(found, case["bodies"]))
 
 
 def impossible(seed: int, others: int = 1) -> tuple[Floats, Floats, Prior, Floats]:
@@ -73,60 +62,6 @@ def impossible(seed: int, others: int = 1) -> tuple[Floats, Floats, Prior, Float
 def rows_of(R: Floats, z: Floats, prior: Prior) -> tuple[Floats, Floats]:
     """Data and prior as one set of rows."""
     return np.vstack([R, np.diag(1.0 / prior.std)]), np.concatenate([z, prior.mean / prior.std])
-
-
-def log_cholesky(theta: Floats, scale: Floats) -> Floats:
-    """Ten parameters from log-Cholesky coordinates (Rucker and Wensing 2022): P = U U^T with exponentials on
-    the diagonal of U, beyond the least that eigenvalues may have.
-    """
-    alpha, d1, d2, d3, s12, s23, s13, t1, t2, t3 = theta
-    e1, e2, e3 = math.exp(d1), math.exp(d2), math.exp(d3)
-    U = np.array([[e1, s12, s13, t1], [0.0, e2, s23, t2], [0.0, 0.0, e3, t3], [0.0, 0.0, 0.0, 1.0]])
-    P = (math.exp(2.0 * alpha) * U @ U.T + LEAST * np.eye(4)) * np.outer(scale, scale)
-    tensor = np.trace(P[:3, :3]) * np.eye(3) - P[:3, :3]
-    entries = tensor[[0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]]
-    return np.array([P[3, 3], *P[:3, 3], *entries])
-
-
-def least_squares(A: Floats, b: Floats, scale: Floats) -> tuple[float, Floats]:
-    """The same problem over log-Cholesky coordinates, without bounds: Levenberg and Marquardt's method.
-
-    Where several eigenvalues go to their bound at once the exponentials flatten, and it stalls.
-    """
-    theta, damping = np.zeros(10), 1e-2
-    x = log_cholesky(theta, scale)
-    cost = 0.5 * float(np.sum((A @ x - b) ** 2))
-    for _ in range(400):
-        ends = [(log_cholesky(theta + h, scale), log_cholesky(theta - h, scale)) for h in 1e-6 * np.eye(10)]
-        J = A @ np.array([(up - down) / 2e-6 for up, down in ends]).T
-        step = np.linalg.solve(J.T @ J + damping * np.diag(np.sum(J * J, axis=0) + 1e-9), -J.T @ (A @ x - b))
-        step *= min(1.0, 1.0 / np.abs(step).max())
-        tried = log_cholesky(theta + step, scale)
-        lower = 0.5 * float(np.sum((A @ tried - b) ** 2))
-        if lower < cost:
-            theta, x, cost, damping = theta + step, tried, lower, max(damping / 5.0, 1e-12)
-        else:
-            damping *= 4.0
-    return cost, x
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2, 10, 12])
-def test_log_cholesky_coordinates_lead_to_the_same_body(seed: int) -> None:
-    R, z, prior, lower = impossible(seed, others=0)
-    found = consistent(R, z, 1, prior, lower, least=LEAST)
-    assert found.at_bound == (0,)
-    m, L = (
-        prior.mean[0],
-        max(
-            math.sqrt(0.5 * prior.mean[[4, 6, 9]].sum() / prior.mean[0]),
-            math.sqrt(prior.std[9] / prior.std[0]),
-        ),
-    )
-    cost, x = least_squares(*rows_of(R, z, prior), math.sqrt(m) * np.array([L, L, L, 1.0]))
-    assert found.objective <= cost * (1.0 + 1e-9)
-    assert cost == pytest.approx(found.objective, rel=1e-7)
-    assert np.abs((found.x - x) / UNITS).max() < 1e-3
 
 
 def test_where_nothing_binds_it_is_least_squares() -> None:
@@ -212,55 +147,40 @@ def test_what_nothing_tells_stays_near_the_mean_and_is_infinitely_wide() -> None
     assert found.x[4] + 0.5 * found.x[9] == pytest.approx(truth[4] + 0.5 * truth[9], rel=1e-6)
 
 
-def measured(arm: fa.Arm, seed: int, noise: float) -> tuple[Floats, Floats, Floats]:
-    """Rows of random states, divided by the noise, what is measured, and the truth."""
-    rng = np.random.default_rng(seed)
-    states = [s * rng.normal(size=(60, arm.n)) for s in (1.0, 1.0, 3.0)]
-    truth = inertial_parameters(arm)
-    Y = regressor(arm, *states).reshape(-1, len(truth)) / noise
-    return Y, Y @ truth + rng.normal(size=len(Y)), truth
-
-
 @pytest.mark.slow
 def test_a_whole_arm_is_fitted_better_than_by_its_true_parameters() -> None:
-    arm = fa.load("panda").rigid()
-    Y, z, truth = measured(arm, 1, 0.3)
-    drawn = cad_prior(arm)
+    arm, rng = fa.load("panda").rigid(), np.random.default_rng(1)
+    truth, drawn = inertial_parameters(arm), cad_prior(arm)
+    states = [s * rng.normal(size=(40, arm.n)) for s in (1.0, 1.0, 3.0)]
+    Y = regressor(arm, *states).reshape(-1, len(truth)) / 0.3  # divided by the noise
+    z = Y @ truth + rng.normal(size=len(Y))
     prior = Prior(truth + 0.8 * drawn.std * np.random.default_rng(2).normal(size=len(truth)), drawn.std)
-    for mass in (None, float(truth[::10].sum()), (float(truth[::10].sum()), 0.1)):
+    A, b = rows_of(Y, z, prior)
+    for mass in (float(truth[::10].sum()), (float(truth[::10].sum()), 0.1)):
         found = consistent(Y, z, 7, prior, [], total_mass=mass)
-        A, b = rows_of(Y, z, prior)
         assert found.gap < 1e-9
         assert found.at_bound  # the prior itself is no body
         assert found.objective < 0.5 * np.sum((A @ truth - b) ** 2)
-        assert np.sqrt(np.mean((Y @ (found.x - truth)) ** 2)) < 0.5  # of the noise
+        assert np.sqrt(np.mean((Y @ (found.x - truth)) ** 2)) < 0.6  # of the noise
         if isinstance(mass, float):
             assert found.x[::10].sum() == pytest.approx(mass, rel=1e-12)
-        for b_ in range(7):
-            assert np.linalg.eigvalsh(pseudo_inertia(found.x[10 * b_ : 10 * b_ + 10]))[0] > 0.0
+        assert all(np.linalg.eigvalsh(pseudo_inertia(ten))[0] > 0.0 for ten in bodies_of(found, 7))
 
 
-@pytest.mark.slow
-def test_rounding_of_the_data_hardly_moves_the_answer() -> None:
-    arm = fa.load("ur10").rigid()
-    Y, z, truth = measured(arm, 3, 0.3)
-    drawn, rng = cad_prior(arm), np.random.default_rng(4)
-    prior = Prior(truth + 0.8 * drawn.std * rng.normal(size=len(truth)), drawn.std)
-    found = consistent(Y, z, 6, prior, [])
-    again = consistent(Y * (1.0 + 1e-15 * rng.normal(size=Y.shape)), z, 6, prior, [])
-    assert np.abs((found.x - again.x) / drawn.std).max() < 1e-8
-
-
-def test_eigenvalues_stay_above_the_least() -> None:
+def test_eigenvalues_stay_above_the_least_and_progress_is_told() -> None:
     R, z, prior, lower = impossible(7, others=0)
-    smallest = []
+    L, free, heard = (
+        math.sqrt(0.5 * prior.mean[[4, 6, 9]].sum() / 2.0),
+        Prior(prior.mean, np.full(10, np.inf)),
+        [],
+    )
+    scale = math.sqrt(2.0) * np.array([L, L, L, 1.0])
     for least in (1e-6, 1e-3, 1e-2):
-        x = consistent(R, z, 1, Prior(prior.mean, np.tile(np.inf, 10)), lower, least=least).x
-        second = 0.5 * prior.mean[[4, 6, 9]].sum()
-        L = math.sqrt(second / prior.mean[0])
-        scale = math.sqrt(prior.mean[0]) * np.array([L, L, L, 1.0])
-        smallest.append(np.linalg.eigvalsh(pseudo_inertia(x) / np.outer(scale, scale))[0])
-    assert smallest == pytest.approx([1e-6, 1e-3, 1e-2], rel=1e-3)
+        x = consistent(R, z, 1, free, lower, least=least, progress=lambda *said: heard.append(said[2])).x
+        smallest = np.linalg.eigvalsh(pseudo_inertia(x) / np.outer(scale, scale))[0]
+        assert smallest == pytest.approx(least, rel=1e-3)
+    assert len(heard) > 5
+    assert "gap" in heard[-1]
 
 
 def test_the_prior_of_drawings_is_a_share_of_each_body() -> None:
@@ -300,11 +220,3 @@ def test_what_cannot_be_solved_is_refused(changes: dict[str, Any], text: str) ->
     given: dict[str, Any] = {"R": R, "z": z, "bodies": 1, "prior": prior, "lower": lower} | changes
     with pytest.raises(InputError, match=text):
         consistent(**given)
-
-
-def test_progress_is_told() -> None:
-    heard: list[str] = []
-    R, z, prior, lower = impossible(2)
-    consistent(R, z, 1, prior, lower, progress=lambda done, total, what: heard.append(what))
-    assert len(heard) > 5
-    assert "gap" in heard[-1]

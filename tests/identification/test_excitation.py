@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -110,48 +109,38 @@ def test_criteria_are_what_their_names_say() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [{}, {"basis": "spline", "box": BOX}])
-def test_it_rests_at_both_ends_in_one_posture(options: dict[str, Any]) -> None:
-    motion = excited(**options).motion
+@pytest.mark.parametrize("options", [{}, {"basis": "spline", "box": BOX, "torque": (60.0, 70.0, 20.0)}])
+def test_it_rests_at_both_ends_and_limits_hold_at_every_moment(options: dict[str, Any]) -> None:
+    """Looked at by the reference's torques, on another grid than the search's."""
+    arm, plan = driven_arm(), excited(**options)
+    motion = plan.motion
     q, qd, qdd = motion.at([0.0, motion.duration])
     assert np.abs(q[0] - q[1]).max() < REST
     assert np.abs(qd).max() < REST
     assert np.abs(qdd).max() < 100.0 * REST
-    t = np.linspace(0.05, 2.95, 40)
-    h = 1e-5
+    t, h = np.linspace(0.05, 2.95, 40), 1e-5
     before, here, after = motion.at(t - h), motion.at(t), motion.at(t + h)
     for k in range(2):
         assert (after[k] - before[k]) / (2.0 * h) == pytest.approx(here[k + 1], abs=1e-6)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("options", [{}, {"basis": "spline", "box": BOX}, {"torque": (60.0, 70.0, 20.0)}])
-def test_limits_hold_at_every_moment(options: dict[str, Any]) -> None:
-    """Looked at by the reference's torques, on another grid than the search's."""
-    arm, plan = driven_arm(), excited(**options)
-    t = np.linspace(0.0, 3.0, 2221)
-    q, qd, qdd = plan.at(t)
+    q, qd, qdd = plan.at(np.linspace(0.0, 3.0, 741))
     lower, upper = limits_of(arm)
     margin = 0.02 * (upper - lower)
-    assert (q >= lower + margin).all()
-    assert (q <= upper - margin).all()
+    assert ((q >= lower + margin) & (q <= upper - margin)).all()
     assert (np.abs(qd) <= [joint.max_speed for joint in arm.joints]).all()
     tau = fa.dynamics.inverse(arm, q, qd, qdd)
     assert (np.abs(tau) <= options.get("torque", np.inf)).all()
-    volts = fa.drives.voltage_of(arm, tau, qd)
-    assert np.abs(volts).max() <= 48.0
+    assert np.abs(fa.drives.voltage_of(arm, tau, qd)).max() <= 48.0
     if "box" in options:
         p = fa.kinematics.forward(arm, q)[:, :3, 3]
-        assert (p >= BOX[0]).all()
-        assert (p <= BOX[1]).all()
+        assert ((p >= BOX[0]) & (p <= BOX[1])).all()
     shares = [use.share for use in excitation(plan).uses]
     assert 0.98 < max(shares) <= 1.0  # and it is a limit that bounds it
     assert plan.warnings == ()
 
 
 @pytest.mark.slow
-def test_it_tells_more_than_random_motions_within_the_same_limits() -> None:
-    plan = excited()
+def test_it_tells_more_than_random_motions_and_each_criterion_is_better_by_its_own_measure() -> None:
+    plan, condition = excited(), excitation(excited(criterion="condition"))
     made = excitation(plan)
     assert made.gain > 1.3
     problem, rng = problem_of("d", "fourier"), np.random.default_rng(4)
@@ -159,14 +148,8 @@ def test_it_tells_more_than_random_motions_within_the_same_limits() -> None:
         motion = problem.motion(random_motion(problem, posture, rng))
         other = information_of(problem.columns, motion, plan.step, made.noise)
         assert np.linalg.slogdet(other)[1] < np.linalg.slogdet(made.information)[1]
-
-
-@pytest.mark.slow
-def test_criteria_compared() -> None:
-    """Each is better by its own measure."""
-    d, condition = excitation(excited()), excitation(excited(criterion="condition"))
-    assert condition.condition < d.condition
-    assert d.log_det > condition.log_det
+    assert condition.condition < made.condition
+    assert made.log_det > condition.log_det
 
 
 @pytest.mark.slow
@@ -186,25 +169,21 @@ def test_the_next_motion_complements_those_before() -> None:
 def test_expected_deviations_are_those_of_fits() -> None:
     """Of torques by the reference dynamics with noise, and columns by the reference regressor."""
     arm, plan = driven_arm(), excited()
-    made = excitation(plan)
-    q, qd, qdd = plan.at(plan.t)
+    made, rows = excitation(plan), slice(None, None, 4)
+    q, qd, qdd = (x[rows] for x in plan.at(plan.t))
     blocks = [base_parameters(arm).regressor(q, qd, qdd)]
-    N = [1.0, 45.0, 1.0]
-    for i in range(3):
-        columns = [N[i] ** 2 * qd[:, i], N[i] * (qd[:, i] > 0.0), N[i] * (qd[:, i] < 0.0)]
-        block = np.zeros((len(q), 3, 3))
+    for i, (joint, N) in enumerate(zip(arm.joints, (1.0, 45.0, 1.0), strict=True)):
+        columns = [N**2 * qd[:, i], N * (qd[:, i] > 0.0), N * (qd[:, i] < 0.0)]
+        if f"{joint.name}.motor.rotor_inertia" in made.names:
+            columns.append(joint.motor.gear_ratio**2 * qdd[:, i])  # type: ignore[union-attr]
+        block = np.zeros((len(q), 3, len(columns)))
         block[:, i] = np.array(columns).T
         blocks.append(block)
-        name = f"joint{i + 1}.motor.rotor_inertia"
-        if name in made.names:
-            rotor = np.zeros((len(q), 3, 1))
-            rotor[:, i, 0] = arm.joints[i].motor.gear_ratio ** 2 * qdd[:, i]  # type: ignore[union-attr]
-            blocks.append(rotor)
     W = np.concatenate(blocks, axis=2) / np.array(NOISE)[:, None]
     A = W.reshape(-1, W.shape[-1])
-    noise = np.random.default_rng(7).normal(size=(len(A), 600))
-    found = np.linalg.lstsq(A, noise, rcond=None)[0]
-    assert made.std == pytest.approx(found.std(axis=1), rel=0.15)  # five deviations of such a deviation
+    # of a quarter of the rows, as sure as half of what all of them say
+    std = 0.5 * np.sqrt(np.diag(np.linalg.inv(A.T @ A)))
+    assert made.std == pytest.approx(std, rel=0.03)
     simple = arm.with_drives({"joint3": {"friction": Friction(viscous=0.9, coulomb=(2.1, -1.7))}})
     tau = (fa.dynamics.inverse(simple, q, qd, qdd) / np.array(NOISE)).ravel()
     inside = (np.abs(qd) > 1e-9).all(axis=1).repeat(3)
@@ -230,35 +209,38 @@ def test_what_each_side_of_the_gear_shows() -> None:
 
 @pytest.mark.slow
 def test_files_hold_it(tmp_path: Path) -> None:
-    plan = excited(basis="spline", box=BOX)
+    plan, path = excited(), tmp_path / "motion.json"
     for name in ("motion.json", "motion.csv"):
         plan.save(tmp_path / name)
         again = fa.plan(driven_arm(), tmp_path / name)
         for ours, theirs in zip(plan.at(plan.t), again.at(plan.t), strict=True):
             assert theirs == pytest.approx(ours, abs=1e-12)
-    loaded = fa.trajectories.load_motion(driven_arm(), tmp_path / "motion.json")
+    loaded = fa.trajectories.load_motion(driven_arm(), path)
     assert isinstance(loaded, SeriesMotion)
     assert loaded.slowed(2.0).at(6.0)[0] == pytest.approx(loaded.start, abs=1e-12)
-    assert len(loaded.switches) == len(loaded.coefficients) + 2
-    after = fa.excite(
-        driven_arm(), 2.0, harmonics=2, starts=1, noise=NOISE, step=0.01, after=[tmp_path / "motion.json"]
-    )
+    after = fa.excite(driven_arm(), 2.0, harmonics=2, starts=1, noise=NOISE, step=0.01, after=[path])
     assert excitation(after).earlier == 1
+    for change, said in (
+        ('"coefficients": [[1.0], [2.0], [0.5]]', "as many cosines as sines, got 3 rows"),
+        ('"coefficients": [[1.0, 1.0], [2.0, 2.0]]', "expected rows of 1 numbers"),
+        ('"coefficients": [[1.0], [0.0], [0.0], [0.0]]', "not at rest at its ends"),
+    ):
+        text = f'"format": "forearm-series-motion/1", "basis": "fourier", "start": [0.0], {change}'
+        path.write_text(f'{{{text}, "duration": 1.0}}', encoding="utf-8")
+        with pytest.raises(fa.InputError, match=said):
+            fa.trajectories.load_motion(driven_arm(), path)
 
 
 @pytest.mark.slow
 def test_the_same_request_gives_the_same_motion() -> None:
-    options: dict[str, Any] = {"harmonics": 2, "starts": 1, "step": 0.01}
-    one, other = (fa.excite(driven_arm(), 1.0, **options) for _ in range(2))
+    start, told = excited().motion.at(0.0)[0] + 0.01, []
+    options: dict[str, Any] = {"harmonics": 2, "starts": 1, "step": 0.01, "start": start}
+    one = fa.excite(driven_arm(), 1.0, progress=lambda done, total, _: told.append(done / total), **options)
+    other = fa.excite(driven_arm(), 1.0, **options)
     assert isinstance(one.motion, SeriesMotion)
     assert isinstance(other.motion, SeriesMotion)
     assert (one.motion.coefficients == other.motion.coefficients).all()
-    start = one.motion.start + 0.01
-    told: list[float] = []
-    given = fa.excite(
-        driven_arm(), 1.0, start=start, progress=lambda done, total, _: told.append(done / total), **options
-    )
-    assert given.q[0] == pytest.approx(start, abs=1e-12)
+    assert one.q[0] == pytest.approx(start, abs=1e-12)
     assert told == sorted(told)
     assert 0.9 < told[-1] <= 1.0
 
@@ -289,20 +271,6 @@ def test_the_report_says_how_good_it_is() -> None:
         "b is not excited by this motion.",
     )
     assert "unobservable" in blind.report().text()
-
-
-def test_no_share_is_told_of_a_value_that_is_rounding() -> None:
-    made = Excitation(
-        ("a", "b"), ("a", "b"), np.array([3e-36, 0.04]), np.diag([4.0, 4.0]), np.eye(2), np.ones(2),
-        np.ones(1), "", 10, 0, "d", "motor", (), (),
-    )  # fmt: skip
-    assert made.poor == (
-        "a has an expected deviation of +-0.5, far more than the arm's 3e-36.",
-        "b has an expected deviation of +-0.5, far more than the arm's 0.04.",
-    )
-    text = made.report().text()
-    assert text.count("> 1000 %") == 2
-    assert max(len(digits) for digits in re.findall(r"\d+", text)) < 6
 
 
 @pytest.mark.slow
@@ -359,31 +327,6 @@ def test_joints_that_cannot_move_are_named() -> None:
     ):
         with pytest.raises(fa.InputError, match=rf"joint2 of 'random5' has {said} and cannot move; .*lock"):
             fa.excite(arm.with_joint("joint2", **change), 2.0)
-
-
-def test_wrong_files_are_refused(tmp_path: Path) -> None:
-    file = tmp_path / "motion.json"
-    for change, said in (
-        ('"coefficients": [[1.0], [2.0], [0.5]]', "as many cosines as sines, got 3 rows"),
-        ('"coefficients": [[1.0, 1.0], [2.0, 2.0]]', "expected rows of 1 numbers"),
-        ('"coefficients": [[1.0], [0.0], [0.0], [0.0]]', "not at rest at its ends"),
-    ):
-        text = f'"format": "forearm-series-motion/1", "basis": "fourier", "start": [0.0], {change}'
-        file.write_text(f'{{{text}, "duration": 1.0}}', encoding="utf-8")
-        with pytest.raises(fa.InputError, match=said):
-            fa.trajectories.load_motion(driven_arm(), file)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("seed", [2, 4, 7, 9])
-def test_gears_and_bearings_too(seed: int) -> None:
-    """Friction that depends on the load: limits hold with it."""
-    arm = random_arm(seed, 3, tree=seed % 4 == 0)
-    plan = fa.excite(arm, 4.0, starts=2)
-    limits = excitation_limits(arm, 0.02, None, None, None, None, None)
-    assert isinstance(plan.motion, SeriesMotion)
-    assert largest_share(limits, plan.motion) <= 1.0
-    assert excitation(plan).gain > 1.1
 
 
 @pytest.mark.slow

@@ -8,17 +8,8 @@ from identification.measured import closed_loop, excited_motion, measured
 from identification.true_arms import believed, small_true, true_values
 
 import forearm as fa
-from forearm.identification.signals.jumps import around, jumping_joints
+from forearm.identification.signals.jumps import jumping_joints
 from forearm.identification.signals.prepare import prepare_log
-
-
-def test_what_is_around_marks() -> None:
-    marked = np.zeros((12, 2), dtype=bool)
-    marked[3, 0] = marked[0, 1] = marked[11, 1] = True
-    found = around(marked, 2)
-    assert np.flatnonzero(found[:, 0]).tolist() == [1, 2, 3, 4, 5]
-    assert np.flatnonzero(found[:, 1]).tolist() == [0, 1, 2, 9, 10, 11]
-    np.testing.assert_array_equal(around(marked, 0), marked)
 
 
 def test_a_jump_at_reversals_is_told_from_none() -> None:

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 ARM = small_true(2)
 MOTION = excited_motion(ARM, 8.0, 1)
 SAME = 1e-9  # N m: one law evaluated twice
-NOISE: dict[str, Any] = {"rate": 100.0, "effort_noise": 0.02, "is_share": True, "derivatives": True}
+NOISE: dict[str, Any] = {"rate": 50.0, "effort_noise": 0.02, "is_share": True, "derivatives": True}
 
 
 def rising(log: dict[str, Floats]) -> dict[str, Floats]:
@@ -50,18 +50,16 @@ def residual_of(arm: Arm, found: Identification, log: dict[str, Floats]) -> Floa
     [
         (ARM, {"friction": "stribeck"}),
         (with_lossy_gears(ARM, 0.75), {"friction": "stribeck", "load": True}),
-        (with_lossy_gears(ARM, 0.75), {"friction": "coulomb", "load": True}),
         (ARM, {"friction": "viscous"}),
-        (ARM, {"friction": "none"}),
     ],
-    ids=["friction", "gears and friction", "gears", "viscous friction", "no friction"],
+    ids=["friction", "gears and friction", "viscous friction"],
 )
 def test_residuals_are_those_of_the_arm_that_is_returned(true: Arm, options: dict[str, Any]) -> None:
     log = rising(measured(true, MOTION, seed=2, **NOISE))
     found = identified(log, **options, check=False)
     left = residual_of(found.arm, found, log)
     np.testing.assert_allclose(found.residual, left, atol=SAME * float(np.abs(log["tau"]).max()))
-    if options["friction"] in ("viscous", "none"):  # all rows, also those at rest
+    if options["friction"] == "viscous":  # all rows, also those at rest
         assert found.rms == pytest.approx(np.sqrt(np.mean(left**2, axis=0)))
         return
     said = found.validate(log, shift=0.0)
@@ -91,7 +89,7 @@ def test_a_stage_that_predicts_held_out_data_worse_is_not_kept() -> None:
     drag = np.array([2.0, -1.5, 2.5, -2.0, 1.0])[block][:, None] * np.array([1.0, 0.5])
     log["tau"] = log["tau"] + drag * np.exp(-((log["qd"] / 0.2) ** 2)) * np.sign(log["qd"])
     plain = identified(log)
-    for options in ({"friction": "stribeck"}, {"load": True}, {"friction": "stribeck", "load": True}):
+    for options in ({"friction": "stribeck"}, {"friction": "stribeck", "load": True}):
         found = identified(log, **options)
         ratios = found.rms_left_out / plain.rms_left_out
         assert np.sum(ratios**2) <= 2.0 * (1.0 + 1e-9), (options, ratios)
@@ -127,14 +125,3 @@ def test_residual_and_explained_are_of_the_same_rows() -> None:
     measured_rms, residual, explained = float(row[3]), float(row[5]), float(row[-2])
     # variance is at most the mean square, and a mean residual explains nothing
     assert 100.0 * (1.0 - (residual / measured_rms) ** 2) >= explained - 0.01
-
-
-@pytest.mark.slow
-def test_a_gear_of_the_file_that_loses_nothing_is_found_out() -> None:
-    log = measured(ARM, MOTION, seed=2, **NOISE)
-    found = fa.identify(with_lossy_gears(believed(ARM), 0.75), log, torque_side="motor", shift=0.0)
-    for joint in found.arm.joints:
-        assert joint.transmission is not None
-        assert joint.transmission.efficiency[0][1] > 0.97
-    left = residual_of(found.arm, found, log)
-    np.testing.assert_allclose(left, found.residual, atol=SAME * float(np.abs(log["tau"]).max()))

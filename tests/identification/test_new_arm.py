@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,26 +63,18 @@ def test_an_arm_gives_back_what_it_was_made_of(seed: int) -> None:
     assert shrunk  # links on fixed joints were in the way of some
 
 
-def plain(arm: fa.Arm) -> fa.Arm:
-    """The arm with viscous and Coulomb friction alone, on the sides where it was."""
-    tree = tuple(
-        dataclasses.replace(
-            joint,
-            bearings=(),
-            transmission=None,
-            friction=dataclasses.replace(joint.friction, static=None, stribeck_speed=None)
-            if joint.friction
-            else None,
-        )
-        for joint in arm.tree
-    )
-    return arm.replace(tree=tree)
+def simple(friction: fa.Friction | None) -> fa.Friction | None:
+    """Viscous and Coulomb friction alone, on the side where it was."""
+    return friction and dataclasses.replace(friction, static=None, stribeck_speed=None)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [3, 6, 9])
 def test_torques_are_those_of_regressor_and_drives(kind: int) -> None:
-    arm = plain(every_kind(4)[kind])
+    arm = every_kind(4, 3)[kind]
+    plain = {"bearings": (), "transmission": None}
+    tree = [dataclasses.replace(j, friction=simple(j.friction), **plain) for j in arm.tree]  # type: ignore[arg-type]
+    arm = arm.replace(tree=tuple(tree))
     pi, drives = bodies(arm, kind), figures(arm, kind)
     made, _ = arm_with(arm, pi, drives)
     q, qd, qdd = posture(arm, 1), speed(arm, 2), speed(arm, 3)
@@ -99,8 +90,7 @@ def test_torques_are_those_of_regressor_and_drives(kind: int) -> None:
         torque = ratio * (drives[f"{name}.friction.viscous"] * ratio * rate + dry)
         torque += N * N * drives[f"{name}.motor.rotor_inertia"] * rise
         expected[body.freedom] += body.multiplier * torque
-    for computed in (fa.compile(made).inverse_dynamics, partial(fa.dynamics.inverse, made)):
-        assert computed(q, qd, qdd) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert fa.dynamics.inverse(made, q, qd, qdd) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 def test_what_stays_changes_by_no_bit() -> None:
@@ -205,30 +195,28 @@ def test_what_no_arm_can_have_is_refused(change: Any, drives: dict[str, float], 
 
 @pytest.mark.slow
 def test_deviations_are_those_of_many_arms() -> None:
-    arm = random_arm(2, 3)
-    pi, rng = inertial_parameters(arm), np.random.default_rng(1)
-    units = np.concatenate(
-        [body.mass * np.array([1.0, *[0.1] * 3, *[0.01] * 6]) for body in arm.moving.bodies]
-    )
-    P = len(pi) + 1
-    root = 1e-5 * np.append(units, 0.1)[:, None] * rng.normal(size=(P, P))
-    predicted = deviations_of(arm, root @ root.T, ["joint1.friction.viscous"])
-    count = 500
-    draws = pi + (root @ rng.normal(size=(P, count)))[:-1].T
-    values: dict[str, list[float]] = {name: [] for name in predicted}
-    for draw in draws:
+    arm, rng, count = random_arm(2, 3), np.random.default_rng(1), 300
+    pi = inertial_parameters(arm)
+    units = [body.mass * np.array([1.0, *[0.1] * 3, *[0.01] * 6]) for body in arm.moving.bodies]
+    sizes = np.append(np.concatenate(units), 0.1)
+    root = 1e-5 * sizes[:, None] * rng.normal(size=(len(sizes), len(sizes)))
+    covariance = root @ root.T
+    predicted = deviations_of(arm, covariance, ["joint1.friction.viscous"])
+    assert predicted.pop("joint1.friction.viscous") == pytest.approx(np.sqrt(covariance[-1, -1]))
+    names = [main_link(arm, index).name for index in range(len(arm.moving.bodies))]
+    drawn = []
+    for draw in pi + (root @ rng.normal(size=(len(sizes), count)))[:-1].T:
         made, notes = arm_with(arm, draw)
         assert notes == ()
-        for index in range(len(arm.moving.bodies)):
-            link = made.link(main_link(arm, index).name)
-            values[f"{link.name}.mass"].append(link.mass)
-            for k, axis in enumerate("xyz"):
-                values[f"{link.name}.com.{axis}"].append(link.com[k])
-            for entry, place in TENSOR.items():
-                values[f"{link.name}.inertia.{entry}"].append(link.inertia[place])
-    assert predicted.pop("joint1.friction.viscous") == pytest.approx(np.sqrt((root @ root.T)[-1, -1]))
-    del values["joint1.friction.viscous"]
-    found = {name: float(np.std(drawn)) for name, drawn in values.items()}
+        links = [made.link(name) for name in names]
+        drawn.append([(x.mass, *x.com, *(x.inertia[place] for place in TENSOR.values())) for x in links])
+    keys = ("mass", *(f"com.{axis}" for axis in "xyz"), *(f"inertia.{entry}" for entry in TENSOR))
+    std = np.std(drawn, axis=0)
+    found = {
+        f"{name}.{key}": x
+        for name, row in zip(names, std, strict=True)
+        for key, x in zip(keys, row, strict=True)
+    }
     assert found == pytest.approx(predicted, rel=5.0 / np.sqrt(2.0 * count))
 
 

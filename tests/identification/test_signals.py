@@ -17,11 +17,11 @@ import forearm as fa
 from forearm.errors import InputError
 from forearm.identification.convolution import filtered
 from forearm.identification.log_derivatives import smoothed, taps
-from forearm.identification.samples import LogSignals, PreparedLog
+from forearm.identification.samples import PreparedLog
 from forearm.identification.signals import prepare, scan, windows
 from forearm.identification.signals import table as tables
 from forearm.identification.signals.cutoff import cutoff_of
-from forearm.identification.signals.prepare import PreparedSignals, prepare_log
+from forearm.identification.signals.prepare import prepare_log
 from forearm.identification.signals.shifting import Shifter
 from forearm.logs.motion import MotionLog
 from forearm.logs.table import write_table
@@ -76,7 +76,7 @@ def assert_alike(one: dict[str, Floats], other: dict[str, Floats], rounding: flo
 def test_stated_errors_are_those_of_many_draws(cutoff: float | None, jitter: float) -> None:
     """Hundreds of logs as pieces of one, each with its own noise: against the motion in closed form."""
     rng = np.random.default_rng(5)
-    draws, rows, noise = 200, 300, 3e-5
+    draws, rows, noise = 60, 300, 3e-5
     t = STEP * np.arange(float(draws * rows)) + np.repeat(np.arange(draws), rows)
     t += jitter * STEP * rng.uniform(-1.0, 1.0, len(t))
     q = motion(t)[0] + noise * rng.normal(size=(len(t), N))
@@ -129,18 +129,6 @@ def test_fits_at_uneven_times_are_least_squares() -> None:
             c = np.polynomial.polynomial.polyfit(x, q[k : k + 2 * half + 1], degree)
             for found, expected in ((fit.q, c[0]), (fit.qd, c[1]), (fit.qdd, 2.0 * c[2])):
                 np.testing.assert_allclose(found[k], expected, rtol=1e-8, atol=1e-8)
-
-
-def test_uneven_windows_beside_even_ones_are_fitted_on_their_own() -> None:
-    log = made()
-    keep = np.delete(np.arange(3000), [500, 1333, 1335])
-    thinned = {x: values[keep] for x, values in log.items()}
-    prepared = prepare_log(ARM, thinned, cutoff=15.0)
-    found = joined(prepared)
-    half = round(prepared.signals.window / STEP / 2)
-    fit = smoothed(thinned["t"], thinned["q"], half)
-    assert prepared.signals.pieces == 1
-    assert_alike({"q": fit.q, "qd": fit.qd, "qdd": fit.qdd}, found, 1e-8)
 
 
 def test_an_effort_is_that_of_the_motion_before() -> None:
@@ -234,20 +222,6 @@ def test_decisions_do_not_depend_on_where_chunks_end(monkeypatch: pytest.MonkeyP
         assert_alike(joined(whole, 0.4 * STEP), joined(parts, 0.4 * STEP))
 
 
-def test_a_piece_that_begins_with_an_outlier_is_parted_wherever_chunks_end(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """One joint goes on from another place in the row in which a second jumps away and back."""
-    log = made(120)
-    log["q"][60:, 0] += 0.5
-    log["q"][60, 1] += 0.5
-    for rows in (1, 7, 61, 62, 63, 8192):
-        monkeypatch.setattr(tables, "ROWS", rows)
-        signals = prepare_log(ARM, log, cutoff=60.0).signals
-        assert signals.pieces == 2
-        assert signals.used == 119 - 4 * round(signals.window / STEP / 2)
-
-
 @pytest.mark.slow
 def test_a_long_stream_holds_few_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks whose memory is in use at once, while a log of a hundred is read twice."""
@@ -322,40 +296,31 @@ def test_of_a_simulation_the_torque_is_fitted(tmp_path: Path) -> None:
 
 def test_which_effort_is_meant() -> None:
     log = made()
-    with pytest.raises(InputError, match=r"found tau and current; choose which .* effort='tau' or 'current'"):
-        prepare_log(ARM, {**log, "current": log["tau"]})
-    chosen = prepare_log(ARM, {**log, "current": log["tau"]}, effort="current")
-    assert chosen.signals.effort == "current"
-    voltage = {"t": log["t"], "q": log["q"], "voltage": log["tau"], "current": 2.0 * log["tau"]}
-    prepared = prepare_log(ARM, voltage)
+    t, q, tau = log["t"], log["q"], log["tau"]
+    wrong: list[tuple[dict[str, Floats], str]] = [
+        ({**log, "current": tau}, r"found tau and current; choose which .* effort='tau' or 'current'"),
+        ({"t": t, "q": q}, r"the log has q. Map the columns"),
+        ({"t": t, "tau": q}, "no joint positions q"),
+        ({"q": q, "tau": tau}, "no time column; give the sampling period"),
+    ]
+    for given, said in wrong:
+        with pytest.raises(InputError, match=said):
+            prepare_log(ARM, given)
+    with pytest.raises(
+        InputError, match="expected the path of a file, arrays by name, or a plan or simulation"
+    ):
+        prepare_log(ARM, 3)
+    assert prepare_log(ARM, wrong[0][0], effort="current").signals.effort == "current"
+    prepared = prepare_log(ARM, {"t": t, "q": q, "voltage": tau, "current": 2.0 * tau})
     assert prepared.signals.effort == "voltage"
     block = next(iter(prepared.blocks()))
     assert block.current is not None
     np.testing.assert_allclose(block.current, 2.0 * block.effort)
-    with pytest.raises(InputError, match=r"the log has q. Map the columns"):
-        prepare_log(ARM, {"t": log["t"], "q": log["q"]})
-    with pytest.raises(InputError, match="no joint positions q"):
-        prepare_log(ARM, {"t": log["t"], "tau": log["q"]})
-    with pytest.raises(InputError, match="no time column; give the sampling period"):
-        prepare_log(ARM, {"q": log["q"], "tau": log["tau"]})
-    named = {"t": log["t"], "angle": log["q"], "load": log["tau"]}
-    assert prepare_log(ARM, named, columns={"angle": "q", "load": "tau"}).signals.used > 0
-    frame = prepare_log(ARM, columns(log))
-    assert_alike(joined(prepare_log(ARM, log)), joined(frame))
-
-
-def test_what_has_a_log_is_a_log() -> None:
-    log = made()
-    table = MotionLog(
-        tuple(j.name for j in ARM.joints), log["t"], log["q"] + 0.1, tau=log["tau"], measured_q=log["q"]
-    )
     expected = joined(prepare_log(ARM, log))
-    assert_alike(expected, joined(prepare_log(ARM, table)))
-    assert_alike(expected, joined(prepare_log(ARM, SimpleNamespace(log=table))))
-    with pytest.raises(
-        InputError, match="expected the path of a file, arrays by name, or a plan or simulation result, got 3"
-    ):
-        prepare_log(ARM, 3)
+    named = prepare_log(ARM, {"t": t, "angle": q, "load": tau}, columns={"angle": "q", "load": "tau"})
+    table = MotionLog(tuple(j.name for j in ARM.joints), t, q + 0.1, tau=tau, measured_q=q)
+    for other in (named, prepare_log(ARM, columns(log)), prepare_log(ARM, SimpleNamespace(log=table))):
+        assert_alike(expected, joined(other))
 
 
 def test_a_joint_at_rest_has_no_velocity_at_all() -> None:
@@ -367,12 +332,3 @@ def test_a_joint_at_rest_has_no_velocity_at_all() -> None:
         assert (found["qd"][:, 1] == 0.0).all()
         assert (found["qdd"][:, 1] == 0.0).all()
         assert (found["q"][:, 1] == 0.123456789).all()
-
-
-def test_signals_are_read_through_once_and_given_again() -> None:
-    prepared = prepare_log(ARM, made(), name="morning")
-    assert isinstance(prepared, PreparedSignals)
-    assert isinstance(prepared.signals, LogSignals)
-    assert prepared.signals.name == "morning"
-    assert prepared.signals.duration == pytest.approx(2999 * STEP)
-    assert_alike(joined(prepared), joined(prepared), 1e-15)

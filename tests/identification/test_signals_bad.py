@@ -182,6 +182,10 @@ SAID: dict[str, tuple[Log, str]] = {
         changed(q=at(GOOD["q"], (slice(None), 1), 0.3)),
         r"'q2' is constant, 0.3 in every row, while others move; was the joint held, or is the sensor off",
     ),
+    "an effort without a number": (
+        changed(tau=at(GOOD["tau"], (slice(None), 1), np.nan)),
+        r"'tau2' has no values\. It is not used\.",
+    ),
     "constant effort": (
         changed(tau=at(GOOD["tau"], (slice(None), 1), 0.0)),
         r"'tau2' is constant, 0 in every row; is the sensor off\? It is not used\.",

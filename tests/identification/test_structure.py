@@ -46,6 +46,7 @@ def test_stribecks_friction_is_missed_and_found() -> None:
     assert "try friction='stribeck'" in said.message
     assert said.p_value < 1e-6
     found = identified(true, friction="stribeck")
+    assert [stage.name for stage in found.stages] == ["linear", "friction", "consistent"]
     assert not alarms(found)
     for joint in true.joints:
         assert joint.friction is not None

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import every_kind, posture, random_arm
+from kinematics.closed_form.wrist_arms import many
 from numpy.typing import NDArray
 from sweeps import long
 
@@ -77,17 +78,17 @@ def assert_right(arm: fa.Arm, T: Floats, found: NumericSolution, tolerance: floa
 @pytest.mark.parametrize("name", ["panda", "puma560", "ur5", "stanford", "chain12"])
 def test_hand_comes_where_it_was_asked_to(name: str) -> None:
     arm = loaded(name)
-    T = reachable(arm, 1, 500)
+    T = reachable(arm, 1, 200)
     found = inverse_numeric(arm, T)
     assert_right(arm, T, found)
     assert np.mean(found.solved) >= FOUND
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [1, 3, *long([5, 8])])
+@pytest.mark.parametrize("n", [3, *long([1, 5, 8])])
 def test_arms_of_every_kind(n: int) -> None:
     for arm in every_kind(3, n):
-        T = reachable(arm, 2, 100)
+        T = reachable(arm, 2, 40)
         found = inverse_numeric(arm, T)
         assert_right(arm, T, found)
         assert np.mean(found.solved) >= FOUND
@@ -105,49 +106,6 @@ def test_every_link_of_a_tree_and_joints_that_do_not_move_it() -> None:
         still = np.abs(jacobian(arm, posture(arm, 6), link.name)).max(axis=0) == 0.0
         start = posture(arm, 7)
         assert (inverse_numeric(arm, T[0], link=link.name, start=start).q[still] == start[still]).all()
-
-
-def newton(arm: fa.Arm, T: Floats, q: Floats) -> Floats:
-    """Newton's steps with the rotation vector of R_T R^T, in NumPy, no damping and no limits."""
-    for _ in range(30):
-        at = forward(arm, q)
-        D = T[:3, :3] @ at[:3, :3].T
-        v = 0.5 * np.array([D[2, 1] - D[1, 2], D[0, 2] - D[2, 0], D[1, 0] - D[0, 1]])
-        q = q + np.linalg.lstsq(jacobian(arm, q), np.concatenate([T[:3, 3] - at[:3, 3], v]), rcond=None)[0]
-    return q
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["puma560", "ur5", "stanford", "tree"])
-@pytest.mark.sweep(first=2)
-def test_agrees_with_newton_where_the_solution_is_near(name: str) -> None:
-    arm = random_arm(7, 6, prismatic=False) if name == "tree" else loaded(name)
-    lower, upper = bounds(arm)
-    rng, compared = np.random.default_rng(3), 0
-    for q in 0.5 * (lower + upper) + 0.3 * (upper - lower) * rng.uniform(-1.0, 1.0, (20, arm.n)):
-        if np.linalg.cond(jacobian(arm, q)) > 100.0:
-            continue  # there another solution is near
-        T, start = forward(arm, q), q + rng.uniform(-0.02, 0.02, arm.n)
-        found = inverse_numeric(arm, T, start=start, tolerance=1e-12)
-        assert found.solved
-        assert found.starts == 1
-        # the tolerance times the condition, and rounding
-        assert np.abs(found.q - newton(arm, T, start)).max() < 1e-9
-        assert np.abs(found.q - q).max() < 1e-9
-        compared += 1
-    assert compared >= 5
-
-
-@pytest.mark.slow
-def test_redundant_arm_moves_little_from_its_start() -> None:
-    arm = loaded("panda")
-    for q in posture(arm, 8, 20) * 0.9 + np.array([0.0, 0.0, 0.0, -0.15, 0.0, 0.18, 0.0]):
-        moved = q + np.random.default_rng(1).uniform(-0.01, 0.01, arm.n)
-        found = inverse_numeric(arm, forward(arm, moved), start=q)
-        assert found.solved
-        if found.starts == 1 and np.linalg.cond(jacobian(arm, q)) < 100.0:
-            # the least motion, to second order
-            assert np.linalg.norm(found.q - q) <= np.linalg.norm(moved - q) * 1.1
 
 
 @pytest.mark.slow
@@ -195,26 +153,19 @@ def planar(limits: list[tuple[float, float]] | None = None) -> fa.Arm:
 
 
 @pytest.mark.parametrize("limits", [None, [(-2.9, 2.9), (-2.9, 2.9)]])
-@pytest.mark.parametrize("radius", [1.15001, 1.3, 4.0, 40.0])
-def test_nearest_point_of_a_planar_arm_too_short(
-    limits: list[tuple[float, float]] | None, radius: float
-) -> None:
-    arm = planar(limits)
-    for angle, height in ((0.3, 0.0), (-2.0, 0.4), (2.7, -3.0)):
+def test_nearest_point_of_a_planar_arm(limits: list[tuple[float, float]] | None) -> None:
+    """Too short it is for four points, and without limits it cannot fold far enough for two."""
+    outside = [(1.15001, 0.3, 0.0), (1.3, -2.0, 0.4), (4.0, 2.7, -3.0), (40.0, 0.3, 0.4)]
+    hole = [(0.2, -1.5, 0.0), (0.05, 2.0, 0.1)] if limits is None else []
+    for radius, angle, height in outside + hole:
         T = pose(p=(radius * math.cos(angle), radius * math.sin(angle), height))
-        found = inverse_numeric(arm, T, position_only=True)
+        found = inverse_numeric(planar(limits), T, position_only=True)
+        off = max(radius - sum(LENGTHS), LENGTHS[0] - LENGTHS[1] - radius)
         assert not found.solved
-        assert abs(found.error[0] - math.hypot(radius - sum(LENGTHS), height)) < NEAREST
+        assert abs(found.error[0] - math.hypot(off, height)) < NEAREST
         assert np.isnan(found.error[1])
         assert "not solved" in found.message
         assert f"{found.error[0]:.3g} m away" in found.message
-
-
-def test_nearest_point_inside_the_hole_of_a_planar_arm() -> None:
-    arm = planar()
-    for radius in (0.2, 0.05):
-        found = inverse_numeric(arm, pose(p=(0.0, -radius, 0.0)), position_only=True)
-        assert abs(found.error[0] - (LENGTHS[0] - LENGTHS[1] - radius)) < NEAREST
 
 
 def test_fewer_joints_than_a_pose_has_freedoms() -> None:
@@ -348,67 +299,41 @@ def test_a_rotation_with_few_digits_is_made_one() -> None:
     for digits in (9, 7, 6):
         short = np.round(T, digits)
         found = inverse_numeric(arm, short)
+        closed = many(arm, short, limits=False)
         assert np.all(found.solved)
-        assert np.abs(forward(arm, found.q) - T).max() < 2.0 * 10.0**-digits
-        assert len(fa.kinematics.inverse(arm, short[0], limits=False).q) >= 2
+        assert (closed.valid == many(arm, T, limits=False).valid).all()
+        first = np.array([q[valid][0] for q, valid in zip(closed.q, closed.valid, strict=True)])
+        for q in (found.q, first):
+            made = forward(arm, q)
+            assert np.abs(made - T).max() < 2.0 * 10.0**-digits
+            square = made[:, :3, :3] @ np.swapaxes(made[:, :3, :3], 1, 2)
+            assert np.abs(square - np.eye(3)).max() < 1e-14
         assert np.array_equal(inverse_numeric(arm, short[3]).q, found.q[3])
-    mixed = T.copy()
+    mixed, kept = T.copy(), np.arange(20) != 4
     mixed[4] = short[4]
-    kept = np.arange(20) != 4
     assert np.array_equal(inverse_numeric(arm, mixed).q[kept], inverse_numeric(arm, T).q[kept])
     for solver in (inverse_numeric, fa.kinematics.inverse):
         with pytest.raises(fa.InputError, match=r"T\[0\]: the upper left 3x3 must be a rotation"):
             solver(arm, np.round(T, 4))
 
 
-BAD = np.stack([np.eye(4)] * 3)
-BAD[1, 0, 3] = np.nan
-MIRRORED = np.stack([np.eye(4), np.diag([1.0, 1.0, -1.0, 1.0])])
-
-
 @pytest.mark.parametrize(
-    ("T", "options", "message"),
+    ("options", "message"),
     [
-        (BAD, {}, r"inverse_numeric, T\[1\]: all entries must be finite"),
-        (BAD[1], {}, r"inverse_numeric, T: all entries must be finite"),
-        (MIRRORED, {}, r"inverse_numeric, T\[1\]: the upper left 3x3 is a reflection"),
-        (2.0 * np.eye(4), {}, "T: the last row of a pose must be 0 0 0 1"),
-        (
-            np.diag([1.0, 1.0, 1.1, 1.0]),
-            {},
-            "T: the upper left 3x3 must be a rotation.*off by 0.21.*orthonormalise",
-        ),
-        (
-            np.eye(3),
-            {},
-            (
-                r"inverse_numeric, T: expected a pose of shape \(4, 4\) or poses of shape \(B, 4, 4\), "
-                r"got \(3, 3\)"
-            ),
-        ),
-        (pose(p=(1e31, 0.0, 0.0)), {}, r"finite and below 1e\+30"),
-        ("pose", {}, "expected numbers"),
-        (np.eye(4), {"start": [0.0]}, "has 6 joints"),
-        (np.eye(4), {"start": [[0.0] * 6] * 2}, "one configuration"),
-        (np.eye(4), {"start": [np.nan] * 6}, "row 0 is not"),
-        (np.eye(4), {"starts": 0}, f"starts: expected a whole number from 1 to {MOST_STARTS}"),
-        (np.eye(4), {"seed": -1}, "seed: expected a whole number from 0"),
-        (np.eye(4), {"most_steps": 1.5}, "most_steps: expected a whole number"),
-        (np.eye(4), {"limits": 1}, "limits: expected bool"),
+        ({"T": pose(p=(1e31, 0.0, 0.0))}, r"finite and below 1e\+30"),
+        ({"start": [0.0]}, "has 6 joints"),
+        ({"start": [[0.0] * 6] * 2}, "one configuration"),
+        ({"start": [np.nan] * 6}, "row 0 is not"),
+        ({"starts": 0}, f"starts: expected a whole number from 1 to {MOST_STARTS}"),
+        ({"seed": -1}, "seed: expected a whole number from 0"),
+        ({"most_steps": 1.5}, "most_steps: expected a whole number"),
+        ({"limits": 1}, "limits: expected bool"),
+        ({"link": "elbow of nobody"}, "link"),
+        ({"tolerance": 1e-15}, "tolerance: must be at least 1e-12"),
+        ({"arm": "chain300"}, "at most 200 are supported"),
     ],
 )
-def test_what_cannot_be_used_is_refused(T: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(fa.InputError, match=message):
-        inverse_numeric(loaded("puma560"), T, **options)
-
-
-def test_other_refusals() -> None:
-    arm = loaded("puma560")
-    with pytest.raises(fa.NameNotFound, match="link"):
-        inverse_numeric(arm, np.eye(4), link="elbow of nobody")
-    with pytest.raises(fa.InputError, match="tolerance: must be at least 1e-12"):
-        inverse_numeric(arm, np.eye(4), tolerance=1e-15)
-    with pytest.raises(fa.InputError, match="at most 200 are supported"):
-        inverse_numeric(loaded("chain300"), np.eye(4))
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        inverse_numeric(arm, np.eye(4)).solved = True  # type: ignore[misc]
+def test_what_cannot_be_used_is_refused(options: dict[str, Any], message: str) -> None:
+    given = {"T": np.eye(4)} | options
+    with pytest.raises(fa.ForearmError, match=message):
+        inverse_numeric(loaded(given.pop("arm", "puma560")), **given)

@@ -18,7 +18,7 @@ from forearm.kinematics import (
     orientation_rates,
     rotation_from,
 )
-from forearm.spatial import rotation_about, rotation_rpy, rotation_x, rotation_z, tilde
+from forearm.spatial import rotation_about, rotation_rpy, rotation_x, rotation_z
 
 Floats = NDArray[np.float64]
 FORMS = orientation_forms()
@@ -51,24 +51,18 @@ def test_round_trip(form: str) -> None:
 
 
 def test_angles_are_the_turns_they_are_defined_by() -> None:
-    for a, b, c in np.random.default_rng(2).uniform(-3.0, 3.0, (50, 3)):
-        assert np.abs(rotation_from([a, b, c], "rpy") - rotation_rpy([a, b, c])).max() < ROUND_TRIP
-        assert (
-            np.abs(rotation_from([a, b, c], "zyz") - rotation_z(a) @ rotation_y(b) @ rotation_z(c)).max()
-            < ROUND_TRIP
-        )
-        axis = np.array([a, b, c]) / math.hypot(a, b, c)
-        turn = rotation_about(axis, math.hypot(a, b, c))
-        assert np.abs(rotation_from([a, b, c], "rotation_vector") - turn).max() < ROUND_TRIP
-        half = 0.5 * math.hypot(a, b, c)
-        assert (
-            np.abs(rotation_from([math.cos(half), *math.sin(half) * axis], "quaternion_wxyz") - turn).max()
-            < ROUND_TRIP
-        )
-        assert (
-            np.abs(rotation_from([*math.sin(half) * axis, math.cos(half)], "quaternion_xyzw") - turn).max()
-            < ROUND_TRIP
-        )
+    for a, b, c in np.random.default_rng(2).uniform(-3.0, 3.0, (20, 3)):
+        size = math.hypot(a, b, c)
+        axis, cos, sin = np.array([a, b, c]) / size, math.cos(0.5 * size), math.sin(0.5 * size)
+        turn = rotation_about(axis, size)
+        for form, values, truth in (
+            ("rpy", [a, b, c], rotation_rpy([a, b, c])),
+            ("zyz", [a, b, c], rotation_z(a) @ rotation_about(np.eye(3)[1], b) @ rotation_z(c)),
+            ("rotation_vector", [a, b, c], turn),
+            ("quaternion_wxyz", [cos, *sin * axis], turn),
+            ("quaternion_xyzw", [*sin * axis, cos], turn),
+        ):
+            assert np.abs(rotation_from(values, form) - truth).max() < ROUND_TRIP, form
 
 
 def test_waters_angles_are_those_of_projected_axes() -> None:
@@ -85,12 +79,6 @@ def test_waters_angles_are_those_of_projected_axes() -> None:
             assert math.sin(angle) == pytest.approx(np.cross(base[i], shadow) @ base[k], abs=1e-12)
 
 
-@pytest.mark.parametrize("angle", [-1.5, -0.4, 0.0, 0.7, 1.5])
-def test_a_turn_about_one_axis_is_one_angle_of_waters(angle: float) -> None:
-    for k, turn in enumerate((rotation_x, rotation_y, rotation_z)):
-        assert np.abs(orientation_of(turn(angle), "waters") - angle * np.eye(3)[k]).max() < ROUND_TRIP
-
-
 def test_three_waters_angles_belong_to_a_rotation_where_the_determinant_is_positive() -> None:
     angles = np.random.default_rng(4).uniform(-math.pi, math.pi, (2000, 3))
     D = np.cos(angles).prod(axis=1) + np.sin(angles).prod(axis=1)
@@ -105,15 +93,16 @@ def test_three_waters_angles_belong_to_a_rotation_where_the_determinant_is_posit
 @pytest.mark.parametrize("off", [0.0, 1e-16, 1e-13, 1e-11, 1e-8, 1e-4])
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
 def test_locked_angles_give_the_rotation_back(off: float, sign: float) -> None:
-    for a, c in np.random.default_rng(5).uniform(-math.pi, math.pi, (50, 2)):
-        for form, lock in (("rpy", sign * 0.5 * math.pi), ("zyz", 0.5 * math.pi * (1.0 - sign))):
-            R = rotation_from([a, lock + off, c], form)
-            angles = orientation_of(R, form)
-            assert np.abs(rotation_from(angles, form) - R).max() < LOCKED
-            if off < 1e-15:
-                assert angles[0] == 0.0
-                assert angles[1] == pytest.approx(lock, abs=1e-15)
-            assert (0.0 if form == "zyz" else -0.5 * math.pi) <= angles[1] <= math.pi
+    around = np.random.default_rng(5).uniform(-math.pi, math.pi, (50, 2))
+    for form, lock in (("rpy", sign * 0.5 * math.pi), ("zyz", 0.5 * math.pi * (1.0 - sign))):
+        R = rotation_from(np.insert(around, 1, lock + off, axis=1), form)
+        angles = orientation_of(R, form)
+        assert np.abs(rotation_from(angles, form) - R).max() < LOCKED
+        if off < 1e-15:
+            assert not angles[:, 0].any()
+            assert angles[:, 1] == pytest.approx(np.full(50, lock), abs=1e-15)
+        assert (angles[:, 1] >= (0.0 if form == "zyz" else -0.5 * math.pi)).all()
+        assert (angles[:, 1] <= math.pi).all()
 
 
 def test_waters_angle_of_a_vanished_projection_is_zero_and_leaves_the_rotation_open() -> None:
@@ -125,31 +114,18 @@ def test_waters_angle_of_a_vanished_projection_is_zero_and_leaves_the_rotation_o
 
 @pytest.mark.parametrize("off", [0.0, 1e-15, 1e-9, 1e-5])
 def test_half_turns_have_one_answer(off: float) -> None:
-    axes = np.random.default_rng(6).normal(size=(50, 3))
+    axes = np.random.default_rng(6).normal(size=(20, 3))
     axes = np.concatenate([axes / np.linalg.norm(axes, axis=1)[:, None], np.eye(3), -np.eye(3)])
-    for axis in axes:
-        R = rotation_about(axis, math.pi - off)
-        q, r = orientation_of(R, "quaternion_wxyz"), orientation_of(R, "rotation_vector")
-        assert np.abs(rotation_from(q, "quaternion_wxyz") - R).max() < LOCKED
-        assert np.abs(rotation_from(r, "rotation_vector") - R).max() < LOCKED
-        assert q[0] >= 0.0
-        assert np.linalg.norm(r) <= math.pi + 1e-15
-        if off == 0.0:
-            first = next(v for v in axis if abs(v) > 1e-12)
-            assert np.abs(r - math.pi * math.copysign(1.0, first) * axis).max() < LOCKED
-            assert np.array_equal(q[1:], orientation_of(R, "quaternion_xyzw")[:3])
-
-
-@pytest.mark.parametrize("size", [0.0, 1e-300, 1e-12, 1e-6, 1e-2, 3.1])
-def test_small_and_large_rotation_vectors(size: float) -> None:
-    axis = np.array([0.36, -0.48, 0.8])
-    r = size * axis
-    assert (
-        np.abs(orientation_of(rotation_from(r, "rotation_vector"), "rotation_vector") - r).max()
-        <= 1e-15 + 1e-13 * size
-    )
-    w = angular_velocity(r, 0.7 * axis, "rotation_vector")
-    assert np.abs(w - 0.7 * axis).max() < ROUND_TRIP  # about its own axis a vector grows as the frame turns
+    R = np.array([rotation_about(axis, math.pi - off) for axis in axes])
+    q, r = orientation_of(R, "quaternion_wxyz"), orientation_of(R, "rotation_vector")
+    assert np.abs(rotation_from(q, "quaternion_wxyz") - R).max() < LOCKED
+    assert np.abs(rotation_from(r, "rotation_vector") - R).max() < LOCKED
+    assert (q[:, 0] >= 0.0).all()
+    assert (np.linalg.norm(r, axis=1) <= math.pi + 1e-15).all()
+    if off == 0.0:
+        first = [next(v for v in axis if abs(v) > 1e-12) for axis in axes]
+        assert np.abs(r - math.pi * np.sign(first)[:, None] * axes).max() < LOCKED
+        assert np.array_equal(q[:, 1:], orientation_of(R, "quaternion_xyzw")[:, :3])
 
 
 @pytest.mark.parametrize("size", [1e-9, 1e-3, 0.03, 0.0999, 0.1001, 0.4, 1.0])
@@ -195,36 +171,16 @@ def test_rates_near_a_lock_grow_and_still_give_the_angular_velocity_back(form: s
     assert np.isnan(orientation_rates([0.4, lock, -0.9], w, form)).all()
 
 
-def test_rotating_frames_add_their_angular_velocities() -> None:
-    """d(R1 R2)/dt = tilde(w1 + R1 w2) R1 R2, each taken through another form."""
-    R1, R2 = rotations(9, 2)
-    w1, w2 = np.random.default_rng(9).normal(size=(2, 3))
-    rate = orientation_rates(R1, w1, "matrix") @ R2 + R1 @ orientation_rates(R2, w2, "matrix")
-    assert np.abs(angular_velocity(R1 @ R2, rate, "matrix") - (w1 + R1 @ w2)).max() < 1e-14
-    assert np.abs(orientation_rates(R1, w1, "matrix") - tilde(w1) @ R1).max() < 1e-15
-    for form in FORMS:
-        values = orientation_of(R1 @ R2, form)
-        assert (
-            np.abs(
-                angular_velocity(values, orientation_rates(values, w1 + R1 @ w2, form), form) - (w1 + R1 @ w2)
-            ).max()
-            < 1e-12
-        )
-
-
 @pytest.mark.parametrize("form", FORMS)
 def test_nan_in_gives_nan_in_that_row_only(form: str) -> None:
-    R = rotations(10, 3)
+    R, one = rotations(10, 3), np.ones((3, 3))
     R[1, 0, 2] = np.nan
     values = orientation_of(R, form)
-    rows = values.reshape(3, -1)
-    assert np.isnan(rows[1]).all()
-    assert np.isfinite(rows[[0, 2]]).all()
-    assert np.isnan(rotation_from(values, form)[1]).all()
-    assert np.isnan(orientation_rates(values, np.ones((3, 3)), form)[1]).all()
-    w = angular_velocity(values, np.ones_like(values), form)
-    assert np.isnan(w[1]).all()
-    assert np.isfinite(w[[0, 2]]).all()
+    rates = angular_velocity(values, np.ones_like(values), form)
+    for found in (values, rotation_from(values, form), orientation_rates(values, one, form), rates):
+        rows = found.reshape(3, -1)
+        assert np.isnan(rows[1]).all()
+        assert np.isfinite(rows[[0, 2]]).all()
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ for too many and too few joints.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -144,19 +145,6 @@ def test_a_step_out_of_reach_is_said() -> None:
     assert np.isfinite(found.finite[1]).all()
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3, 4])
-def test_newton_finds_the_posture_nearby(seed: int) -> None:
-    arm = random_arm(seed, n=6, convention="standard", prismatic=False) if seed < 4 else fa.load("stanford")
-    q = regular(arm, seed)
-    near = q + np.random.default_rng(seed).uniform(-0.02, 0.02, 6)
-    found = solve_nearby(arm, forward(arm, q), near)
-    assert found.converged
-    assert found.error < 1e-12
-    assert np.abs(found.q - q).max() < 1e-11
-    rows = solve_nearby(arm, np.stack([forward(arm, q)] * 2), np.stack([near, q]))
-    assert np.abs(rows.q - q).max() < 1e-11
-
-
 def test_newton_stays_nearby_from_a_straight_wrist() -> None:
     """Undamped, the first step from a singular posture leads anywhere."""
     arm, rng = fa.load("puma560"), np.random.default_rng(0)
@@ -179,18 +167,6 @@ def test_newton_says_when_there_is_no_posture() -> None:
     assert np.isnan(spoilt.error)
 
 
-def test_manipulability_and_condition_of_two_links_on_paper() -> None:
-    """sqrt(det J J^T) of a planar arm is a b |sin(elbow)|; of equal singular values the condition is 1."""
-    arm = planar((0.5, 0.3))
-    q = np.random.default_rng(7).uniform(-3.0, 3.0, (20, 2))
-    assert np.abs(manipulability(arm, q, "linear") - 0.15 * np.abs(np.sin(q[:, 1]))).max() < 1e-15
-    assert condition_number(planar((math.sqrt(2.0), 1.0)), [0.2, 0.75 * math.pi], "linear") == pytest.approx(
-        1.0, abs=1e-12
-    )
-    assert manipulability(arm, [0.4, 0.0], "linear") < 1e-16
-    assert condition_number(arm, [0.4, 0.0], "linear") > 1e15
-
-
 def test_manipulability_is_the_determinant_of_the_gram_matrix() -> None:
     arm = random_arm(8, n=8, convention="frames", prismatic=False)
     q = np.random.default_rng(8).uniform(-1.0, 1.0, (10, 8))
@@ -204,29 +180,23 @@ def test_manipulability_is_the_determinant_of_the_gram_matrix() -> None:
     assert np.isnan(manipulability(arm, q)).tolist() == [k == 3 for k in range(10)]
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda a: joint_rates(a, np.zeros(3), np.zeros(2)), r"velocity: expected shape \(3,\), got \(2,\)"),
-        (
-            lambda a: joint_rates(a, np.zeros((2, 3)), np.zeros((2, 3)), np.zeros(3)),
-            "angular_velocity: expected shape",
-        ),
-        (
-            lambda a: finite_step_rates(a, np.zeros((2, 3)), np.zeros((2, 3))),
-            "finite_step_rates: expected one state of shape",
-        ),
-        (lambda a: finite_step_rates(a, np.zeros(3), np.zeros(3), steps=0.0), "a nonzero time in s"),
-        (lambda a: solve_nearby(a, np.eye(4), np.zeros((2, 3))), r"poses: expected shape \(2, 4, 4\)"),
-        (
-            lambda a: manipulability(a, np.zeros(3), "lineal"),  # type: ignore[arg-type]
-            "part: expected one of all, linear, angular, got 'lineal'; did you mean 'linear'",
-        ),
-    ],
-)
-def test_what_is_wrong_is_said(call: object, message: str) -> None:
+WRONG: list[tuple[Callable[[fa.Arm], object], str]] = [
+    (lambda a: joint_rates(a, np.zeros(3), np.zeros(2)), r"velocity: expected shape \(3,\), got \(2,\)"),
+    (
+        lambda a: joint_rates(a, np.zeros((2, 3)), np.zeros((2, 3)), np.zeros(3)),
+        "angular_velocity: expected shape",
+    ),
+    (lambda a: finite_step_rates(a, *np.zeros((2, 2, 3))), "finite_step_rates: expected one state of shape"),
+    (lambda a: finite_step_rates(a, np.zeros(3), np.zeros(3), steps=0.0), "a nonzero time in s"),
+    (lambda a: solve_nearby(a, np.eye(4), np.zeros((2, 3))), r"poses: expected shape \(2, 4, 4\)"),
+    (lambda a: manipulability(a, np.zeros(3), "lineal"), "part: expected one of .*; did you mean 'linear'"),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize(("call", "message"), WRONG)
+def test_what_is_wrong_is_said(call: Callable[[fa.Arm], object], message: str) -> None:
     with pytest.raises(fa.ForearmError, match=message):
-        call(random_arm(9, n=3, convention="modified"))  # type: ignore[operator]
+        call(random_arm(9, n=3, convention="modified"))
 
 
 def test_nan_goes_through_in_its_row() -> None:

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from kinematics.closed_form.wrist_arms import RIGHT, Array, apart, dh_arm, many, misses, one
+from kinematics.closed_form.wrist_arms import ELBOW_ROWS, RIGHT, Array, apart, dh_arm, many, misses, one
 
 import forearm as fa
 from forearm.kinematics import forward
@@ -18,14 +18,6 @@ EXACT = 1e-10
 # At singular postures joints are known to the root of what forward kinematics leaves,
 # near two singularities to more.
 ROOT = 1e-3
-ELBOW_ROWS = [
-    (RIGHT, 0.0, 0.4),
-    (0.0, 0.5, 0.0),
-    (RIGHT, 0.0, 0.0),
-    (-RIGHT, 0.0, 0.45),
-    (RIGHT, 0.0, 0.0),
-    (0.0, 0.0, 0.1),
-]
 
 
 def closest_pair(arm: fa.Arm, q: Array) -> float:
@@ -90,6 +82,7 @@ def test_their_number_does_not_depend_on_what_is_near(case: int) -> None:
     for limits in (True, False):
         plain = one(arm, T, limits=limits)
         assert plain.singular
+        assert ("two branches meet" in plain.message) == (not plain.undetermined)
         nears = np.random.default_rng(case).uniform(-1.5, 1.5, (6, arm.n)) * 0.4 + q
         for near in [q, *nears]:
             found = one(arm, T, limits=limits, near=near)

@@ -5,13 +5,14 @@ rates against differences.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from kinematics.closed_form.wrist_arms import Array, dh_arm, misses, wrist_arm
 
 import forearm as fa
-from forearm.kinematics import FollowedPath, follow, forward, joint_accelerations, joint_rates, velocity
+from forearm.kinematics import FollowedPath, follow, forward
 
 EXACT = 1e-10
 # Central differences of a path sampled every STEP s: truncation STEP^2 times its third
@@ -114,55 +115,15 @@ def test_limits_force_another_branch_or_a_whole_turn() -> None:
     assert follow(arm, forward(arm, q), q[0], limits=False).complete
 
 
-def test_dhanaraj_path() -> None:
-    """The straight path of Dhanaraj D.1.3: x = 0.3, y = z, followed on the first
-    branch as the program does.
-    """
-    arm = fa.load("stanford-dhanaraj3")
-    t = np.linspace(0.2, 0.5, 101)
-    T = np.tile(np.eye(4), (101, 1, 1))
-    T[:, 0, 3], T[:, 1, 3], T[:, 2, 3] = 0.3, t, t
-    path = follow(arm, T, np.array([0.5, 0.8, 0.5]))
-    assert path.complete
-    assert np.abs(np.diff(path.q, axis=0)).max() < 0.05
-    assert np.abs(forward(arm, path.q)[:, :3, 3] - T[:, :3, 3]).max() < EXACT
-
-
-@pytest.mark.parametrize("name", ["puma560", "stanford", "ur5"])
-def test_rates_and_accelerations_are_the_differences_of_the_path(name: str) -> None:
-    """J qd = v and J qdd = a - J' qd, with the hand's motion and the joints' both by differences
-    of poses and branches.
-    """
-    arm = fa.load(name)
-    t = STEP * np.arange(-2.0, 3.0)[:, None]
-    k = np.arange(1.0, 7.0)
-    q = 0.6 + 0.2 * np.sin(k * (1.0 + t))
-    path = follow(arm, forward(arm, q), q[0], limits=False)
-    assert path.complete
-    middle = path.q[2]
-    qd = (path.q[3] - path.q[1]) / (2.0 * STEP)
-    qdd = (path.q[3] - 2.0 * path.q[2] + path.q[1]) / STEP**2
-    hand = [
-        np.concatenate(velocity(arm, path.q[i], (path.q[i + 1] - path.q[i - 1]) / (2.0 * STEP)))
-        for i in (1, 2, 3)
-    ]
-    rates = joint_rates(arm, middle, hand[1][:3], hand[1][3:])
-    assert rates.met
-    assert np.abs(rates.rates - qd).max() < RATE
-    a = (hand[2] - hand[0]) / (2.0 * STEP)
-    assert np.abs(joint_accelerations(arm, middle, qd, a[:3], a[3:]).rates - qdd).max() < ACCELERATION * max(
-        1.0, np.abs(qdd).max()
-    )
-
-
 def test_arguments_that_are_refused() -> None:
-    arm = fa.load("puma560")
-    with pytest.raises(fa.InputError, match=r"expected a path of shape \(B, 4, 4\)"):
-        follow(arm, np.eye(4), np.zeros(6))
-    with pytest.raises(fa.InputError, match="near: every number must be finite"):
-        follow(arm, np.eye(4)[None], np.full(6, np.nan))
-    with pytest.raises(fa.InputError, match="near: expected numbers, got None"):
-        follow(arm, np.eye(4)[None], None)  # type: ignore[arg-type]
-    with pytest.raises(fa.InputError, match="follow, limits: expected bool, got 'no'"):
-        follow(arm, np.eye(4)[None], np.zeros(6), limits="no")  # type: ignore[arg-type]
-    assert follow(arm, np.zeros((0, 4, 4)), np.zeros(6)).q.shape == (0, 6)
+    arm, T, rest = fa.load("puma560"), np.eye(4)[None], np.zeros(6)
+    wrong: list[tuple[Any, Any, dict[str, Any], str]] = [
+        (T[0], rest, {}, r"expected a path of shape \(B, 4, 4\)"),
+        (T, np.full(6, np.nan), {}, "near: every number must be finite"),
+        (T, None, {}, "near: expected numbers, got None"),
+        (T, rest, {"limits": "no"}, "follow, limits: expected bool, got 'no'"),
+    ]
+    for path, near, options, message in wrong:
+        with pytest.raises(fa.InputError, match=message):
+            follow(arm, path, near, **options)
+    assert follow(arm, np.zeros((0, 4, 4)), rest).q.shape == (0, 6)

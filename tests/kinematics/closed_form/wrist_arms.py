@@ -18,6 +18,15 @@ from forearm.spatial import pose, rotation_rpy
 
 Array = NDArray[np.float64]
 RIGHT = math.pi / 2
+# Shoulder, elbow and wrist without offsets, so that the wrist's centre can be on axis 1.
+ELBOW_ROWS = [
+    (RIGHT, 0.0, 0.4),
+    (0.0, 0.5, 0.0),
+    (RIGHT, 0.0, 0.0),
+    (-RIGHT, 0.0, 0.45),
+    (RIGHT, 0.0, 0.0),
+    (0.0, 0.0, 0.1),
+]
 KINDS = {"R": "revolute", "P": "prismatic"}
 
 

@@ -68,23 +68,26 @@ want = first.gravity(ONE).tobytes()
 """
 
 
-def python(code: str, timeout: float = 400.0) -> str:
+def python(code: str, timeout: float = 400.0) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", HEAD + code],
         cwd=TESTS,
-        env=os.environ,
+        env={**os.environ, "FOREARM_COMPILE": "quick"},
         capture_output=True,
         text=True,
         timeout=timeout,
         check=False,
     )
     assert done.returncode == 0, f"{done.returncode} {done.stdout[-1000:]} {done.stderr[-3000:]}"
-    return done.stdout
 
 
 @needs_loader
-def test_small_kernels_share_a_few_mappings() -> None:
+def test_small_kernels_share_a_few_mappings_and_give_their_memory_back() -> None:
+    """They are in a cycle with the functions that Python calls: the collector finds it, on any thread. A
+    finaliser in the same garbage may still call the kernel.
+    """
     code = """
+from forearm.kernels import memory
 def both():  # that Python's own callbacks may have
     return [line for line in mappings() if "rwx" in line]
 before, had = len(mappings()), both()
@@ -92,6 +95,43 @@ kernels = [kernel() for _ in range(200)]
 assert len(mappings()) - before < 40, len(mappings()) - before
 assert all(k.gravity(ONE).tobytes() == want for k in kernels)
 assert both() == had
+del kernels
+gc.collect()
+blocks = len(memory._here.taken)
+for _ in range(2):
+    some = [kernel() for _ in range(30)]
+    gone = [weakref.ref(k) for k in some]
+    assert len(memory._here.taken) == blocks + 60
+    del some
+    gc.collect()
+    assert not any(ref() for ref in gone)
+    assert len(memory._here.taken) == blocks
+    assert len(memory._here.arenas) == 1
+assert first.gravity(ONE).tobytes() == want
+
+answers = []
+class Last:
+    def __del__(self):
+        answers.append(self.kernel.gravity(ONE).tobytes())
+for _ in range(5):
+    last = Last()
+    last.kernel, last.itself = kernel(), last
+    del last
+    gc.collect()
+assert answers == [want] * 5
+
+def work():
+    for k in range(15):
+        some = [kernel() for _ in range(3)]
+        assert all(k.gravity(ONE).tobytes() == want for k in some)
+        if k % 7 == 0:
+            gc.collect()
+    ended.append(1)
+ended = []
+threads = [threading.Thread(target=work) for _ in range(3)]
+for t in threads: t.start()
+for t in threads: t.join()
+assert len(ended) == 3
 """
     python(code)
 
@@ -144,63 +184,6 @@ for attempt in (kernel, lambda: native.loaded_by_llvm(object_code, ["gravity"]))
     else:
         raise AssertionError("it went on")
 assert held[0].gravity(ONE).tobytes() == want
-"""
-    python(code)
-
-
-@needs_loader
-def test_kernels_that_nobody_holds_give_their_memory_back() -> None:
-    """They are in a cycle with the functions that Python calls: the collector finds it."""
-    code = """
-from forearm.kernels import memory
-gc.collect()
-blocks = len(memory._here.taken)
-for _ in range(3):
-    some = [kernel() for _ in range(30)]
-    gone = [weakref.ref(k) for k in some]
-    assert len(memory._here.taken) == blocks + 60
-    del some
-    gc.collect()
-    assert not any(ref() for ref in gone)
-    assert len(memory._here.taken) == blocks
-    assert len(memory._here.arenas) == 1
-assert first.gravity(ONE).tobytes() == want
-"""
-    python(code)
-
-
-@needs_loader
-def test_a_finaliser_in_the_same_garbage_may_still_call_the_kernel() -> None:
-    code = """
-answers = []
-class Last:
-    def __del__(self):
-        answers.append(self.kernel.gravity(ONE).tobytes())
-for _ in range(20):
-    last = Last()
-    last.kernel, last.itself = kernel(), last
-    del last
-    gc.collect()
-assert answers == [want] * 20
-"""
-    python(code)
-
-
-@needs_loader
-def test_kernels_come_and_go_on_several_threads() -> None:
-    code = """
-def work():
-    for k in range(15):
-        some = [kernel() for _ in range(3)]
-        assert all(k.gravity(ONE).tobytes() == want for k in some)
-        if k % 7 == 0:
-            gc.collect()
-    ended.append(1)
-ended = []
-threads = [threading.Thread(target=work) for _ in range(3)]
-for t in threads: t.start()
-for t in threads: t.join()
-assert len(ended) == 3
 """
     python(code)
 

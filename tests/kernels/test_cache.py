@@ -55,11 +55,6 @@ WITHOUT_LLVM = "assert 'llvmlite' not in sys.modules, 'LLVM was loaded'\n" if el
 BY_LLVM = "import forearm.kernels.elf as elf\nelf.is_possible = lambda: False\n"
 
 
-def torques() -> str:
-    """What WORK prints."""
-    return f"{one_torque()} {fa.compile(ARM).inverse_dynamics(*STATES).tobytes().hex()}"
-
-
 def one_torque() -> str:
     """One state by a kernel that knows nothing yet: one file of the cache."""
     return fa.compile(ARM).inverse_dynamics(*STATES[:, 0]).tobytes().hex()
@@ -167,14 +162,6 @@ def test_llvm_s_own_loader_takes_the_same_files(filled: Path, right: str) -> Non
     assert run(NOTHING_MADE + BY_LLVM + WORK, filled) == right
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("place")
-def test_kernels_of_one_process_share_it(right: str, makings: list[str]) -> None:
-    for _ in range(2):
-        assert torques() == right
-        assert makings == ["single", "batch"]
-
-
 def test_what_is_told_about_a_function_comes_back_whole(place: Path, makings: list[str]) -> None:
     request = CompileRequest(random_arm(3, 3).rigid(), ("bias", "inertia_matrix"), "float32")
     made, found = Compiled(request), Compiled(request)
@@ -216,8 +203,8 @@ def test_rollouts_and_numeric_kinematics_are_kept_too(
 def test_a_file_cut_short_or_with_one_bit_flipped_anywhere_is_not_read(kept: Path) -> None:
     content, rng = kept.read_bytes(), random.Random(0)
     size = len(content)
-    cut = [content[:k] for k in [*range(0, 700, 7), *range(700, size, 61), size - 1]]
-    places = [*range(0, 600, 3), *(rng.randrange(size) for _ in range(200))]
+    cut = [content[:k] for k in [*range(0, 700, 21), *range(700, size, 199), size - 1]]
+    places = [*range(0, 600, 9), *(rng.randrange(size) for _ in range(50))]
     for damaged in [*cut, *(flipped(content, k, rng.randrange(8)) for k in places), content + b"\0"]:
         kept.write_bytes(damaged)
         assert cache.read(kept.stem) is None
@@ -458,14 +445,13 @@ def test_errors_of_the_disk_are_not_the_user_s(
 
 
 @pytest.mark.usefixtures("kept")
-def test_a_folder_that_cannot_be_written_is_still_read(place: Path, makings: list[str], right: str) -> None:
+def test_a_folder_that_cannot_be_written_is_still_read(place: Path, makings: list[str], truth: str) -> None:
     place.chmod(0o500)
     if os.access(place, os.W_OK):
         pytest.skip("nothing is read-only to this user")
     try:
-        assert torques() == right
-        assert makings == ["batch"]
-        assert len(names(place)) == 1
+        assert one_torque() == truth
+        assert makings == []
     finally:
         place.chmod(0o700)
 

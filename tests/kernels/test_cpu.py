@@ -14,8 +14,6 @@ import forearm as fa
 from forearm.errors import InputError
 from forearm.kernels import cpu
 from forearm.kernels.cache_key import surroundings
-from forearm.kernels.compile_request import made
-from forearm.kernels.compiled import CompileRequest
 
 ARM = fa.load("chain4")
 RNG = np.random.default_rng(7)
@@ -66,15 +64,6 @@ def test_code_is_kept_under_the_level_that_it_is_for_and_not_under_this_machine(
     assert len({tuple(key) for key in keys.values()}) == len(keys)
     assert all(key[0] == name for name, key in keys.items())
     assert surroundings("host")[0] not in keys
-
-
-@pytest.mark.skipif("x86-64-v3" not in here(), reason="needs AVX2 and fused multiply-add")
-def test_levels_are_other_instructions() -> None:
-    requests = [
-        CompileRequest(ARM, ("gravity",), "float64", cpu=name) for name in ("x86-64", "generic", "x86-64-v3")
-    ]
-    first, same, other = (made(request, "batch", False)[1] for request in requests)
-    assert first == same != other
 
 
 @pytest.mark.slow

@@ -192,71 +192,61 @@ def test_shapes_are_broadcast_as_numpy_does(shapes: Any) -> None:
         assert np.array_equal(KERNEL.inverse_dynamics(*numbers), want)
 
 
+OUT = "out: expected a writeable C-contiguous array"
+
+
 def test_as_many_states_as_joints() -> None:
     """(n, n) is a batch of n states, and as `out` of the inertia matrix the matrix of one."""
-    q, qd, x = states(ARM, N)
-    for k in range(N):
-        assert np.array_equal(
-            KERNEL.inverse_dynamics(q, qd, x)[k], KERNEL.inverse_dynamics(q[k], qd[k], x[k])
-        )
-    M = np.zeros((N, N))
+    given = q, *_ = states(ARM, N)
+    alone = [KERNEL.inverse_dynamics(*(x[k] for x in given)) for k in range(N)]
+    assert np.array_equal(KERNEL.inverse_dynamics(*given), alone)
+    M, many = np.zeros((N, N)), np.zeros((N, N, N))
     assert KERNEL.inertia_matrix(q[0], out=M) is M
-    many = np.zeros((N, N, N))
     assert KERNEL.inertia_matrix(q, out=many) is many
-    assert np.array_equal(many[0], M)
     assert np.array_equal(many, ordinary("inertia_matrix")(q, threads=1))
-    for given, out in ((q, M), (q[0], many), (q[0], np.zeros(N)), (q, np.zeros((N, N, N, 1))), (q[:1], M)):
+    for one in (M, KERNEL.inertia_matrix(q[:1])[0], KERNEL.inertia_matrix(q[0])):
+        assert np.array_equal(one, many[0])
+    for some, out in ((q, M), (q[0], many), (q[0], np.zeros(N)), (q, np.zeros((N, N, N, 1))), (q[:1], M)):
         before = out.copy()
-        with pytest.raises(fa.InputError, match="out: expected a writeable C-contiguous array"):
-            KERNEL.inertia_matrix(given, out=out)
+        with pytest.raises(fa.InputError, match=OUT):
+            KERNEL.inertia_matrix(some, out=out)
         assert np.array_equal(out, before)
-    one, alone = KERNEL.inertia_matrix(q[:1]), KERNEL.inertia_matrix(q[0])
-    assert (one.shape, alone.shape) == ((1, N, N), (N, N))
-    assert np.array_equal(one[0], alone)
 
 
 @pytest.mark.slow
-def test_one_joint_and_one_state() -> None:
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_one_joint_and_one_state(dtype: str) -> None:
     """Where (1,), (1, 1) and (1, 1, 1) are hardest to tell apart."""
     arm = random_arm(2, 1, drives=False, prismatic=False).rigid()
-    kernel = warmed(arm)
-    q = np.full((1, 1), 0.3)
-    want = fa.dynamics.inertia_matrix(arm, q)
-    for given, shape in ((q, (1, 1, 1)), (q[0], (1, 1))):
+    kernel, q = warmed(arm, dtype), np.full((1, 1), 0.3, dtype)
+    want = fa.dynamics.inertia_matrix(arm, q).item()
+    for given, shape in ((q, (1, 1, 1)), (q[0], (1, 1)), (q.astype(float), (1, 1, 1))):
         found = kernel.inertia_matrix(given)
-        assert found.shape == shape
-        assert abs(found.item() - want.item()) <= 1e-12 * want.item()
+        assert (found.dtype, found.shape) == (dtype, shape)
+        assert abs(found.item() - want) <= (1e-12 if dtype == "float64" else 1e-6) * want
         assert kernel.inertia_matrix(given, out=found) is found
-        with pytest.raises(fa.InputError, match="out: expected a writeable"):
-            kernel.inertia_matrix(given, out=np.zeros((*shape, 1)))
+        with pytest.raises(fa.InputError, match=OUT):
+            kernel.inertia_matrix(given, out=np.zeros((*shape, 1), dtype))
     assert np.array_equal(kernel.bias(q, q[0]), kernel.bias(q, q))
 
 
 def test_out_is_filled_and_returned_or_refused() -> None:
-    given = states(ARM, 9)
-    want = KERNEL.inverse_dynamics(*given)
-    memory = np.full((11, N), 7.0)
-    out = memory[1:10]
-    assert KERNEL.inverse_dynamics(*given, out=out) is out
-    assert np.array_equal(out, want)
+    given, memory = states(ARM, 9), np.full((11, N), 7.0)
+    assert KERNEL.inverse_dynamics(*given, out=memory[1:10]).base is memory
+    assert np.array_equal(memory[1:10], KERNEL.inverse_dynamics(*given))
     assert (memory[[0, 10]] == 7.0).all()
     frozen = np.zeros((9, N))
     frozen.flags.writeable = False
-    wrong = [
-        np.zeros((8, N)), np.zeros((9, N + 1)), np.zeros(N), np.zeros((9, N, 1)),
-        np.zeros((9, N), np.float32), frozen, np.zeros((9, 2 * N))[:, ::2], np.zeros((N, 9)).T,
-        np.zeros((9, N), ">f8"), [[0.0] * N] * 9,
-    ]  # fmt: skip
+    wrong: list[Any] = [np.zeros(shape) for shape in ((8, N), (9, N + 1), N, (9, N, 1))]
+    wrong += [np.zeros((9, 2 * N))[:, ::2], np.zeros((N, 9)).T, frozen, [[0.0] * N] * 9]
+    wrong += [np.zeros((9, N), kind) for kind in (np.float32, ">f8")]
     for other in wrong:
-        before = np.array(other)
-        with pytest.raises(
-            fa.InputError, match=r"out: expected a writeable C-contiguous array \(9, 4\) of float64"
-        ):
+        with pytest.raises(fa.InputError, match=rf"{OUT} \(9, 4\) of float64"):
             KERNEL.inverse_dynamics(*given, out=other)
-        assert np.array_equal(np.array(other), before), "nothing was written"
+        assert not np.any(other), "nothing was written"
 
 
-@pytest.mark.parametrize("count", [1, 5, 8, 30, 600])
+@pytest.mark.parametrize("count", [1, 8, 30, 600])
 def test_out_may_lie_on_the_arguments(count: int) -> None:
     """In the place of one of them, or across: the answer is that of arrays apart."""
     want = KERNEL.inverse_dynamics(*states(ARM, count))
@@ -264,22 +254,15 @@ def test_out_may_lie_on_the_arguments(count: int) -> None:
         given = states(ARM, count)
         assert KERNEL.inverse_dynamics(*given, out=given[k]) is given[k]
         assert np.array_equal(given[k], want)
-    for shift in (1, -1, 3):
-        memory = np.zeros((count + 3, N))
-        first, second = (
-            (memory[: len(memory) - shift], memory[shift:]) if shift > 0 else (memory[1:], memory[:-1])
-        )
-        first, second = first[:count], second[:count]
-        given = states(ARM, count)
-        first[...] = given[0]
-        given[0] = first
-        assert np.array_equal(KERNEL.inverse_dynamics(*given, out=second), want)
-    flat = np.zeros(count * N * N + N)
-    q = states(ARM, count)[0]
-    M = KERNEL.inertia_matrix(q)
+    for first, second in ((0, 1), (1, 0), (0, 3)):
+        given, memory = states(ARM, count), np.zeros((count + 3, N))
+        memory[first : first + count] = given[0]
+        given[0] = memory[first : first + count]
+        assert np.array_equal(KERNEL.inverse_dynamics(*given, out=memory[second : second + count]), want)
+    q, flat = states(ARM, count)[0], np.zeros(count * N * N)
     flat[: q.size] = q.ravel()
-    out = flat[: count * N * N].reshape(count, N, N)
-    assert np.array_equal(KERNEL.inertia_matrix(flat[: q.size].reshape(q.shape), out=out), M)
+    found = KERNEL.inertia_matrix(flat[: q.size].reshape(q.shape), out=flat.reshape(count, N, N))
+    assert np.array_equal(found, KERNEL.inertia_matrix(q))
 
 
 def test_objects_are_counted_right() -> None:
@@ -288,20 +271,18 @@ def test_objects_are_counted_right() -> None:
         given, out = states(ARM, count), np.zeros((count, N))
         held = [*given, out, np.dtype(np.float64), np.ndarray]
         before = [sys.getrefcount(o) for o in held]
+        bad = {"out": given[0][:2]}, {"wrong": out}
         for _ in range(300):
             KERNEL.inverse_dynamics(*given)
             KERNEL.inverse_dynamics(*given, out=out)
             for wrong in ((given[0][:2], *given[1:]), (*given[:2], given[2][:2])):
                 with pytest.raises(fa.InputError):
                     KERNEL.inverse_dynamics(*wrong)
-            with pytest.raises(fa.InputError):
-                KERNEL.inverse_dynamics(*given, out=given[0][:2])
-            with pytest.raises(TypeError):
-                KERNEL.inverse_dynamics(*given, wrong=out)
+            for options in bad:
+                with pytest.raises((fa.InputError, TypeError)):
+                    KERNEL.inverse_dynamics(*given, **options)
         assert all(abs(sys.getrefcount(o) - b) < 20 for o, b in zip(held, before, strict=True))
-        made = KERNEL.inverse_dynamics(*given)
-        other = np.zeros(3)
-        assert sys.getrefcount(made) == sys.getrefcount(other)
+        assert sys.getrefcount(KERNEL.inverse_dynamics(*given)) <= sys.getrefcount(out)
 
 
 def test_the_lock_is_released_while_a_batch_runs() -> None:
@@ -357,18 +338,6 @@ def test_many_threads_at_once() -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(work, range(8)))
-
-
-@pytest.mark.slow
-def test_single_precision() -> None:
-    kernel = warmed(dtype="float32")
-    given = [x.astype(np.float32) for x in states(ARM, 600)]
-    found = kernel.inverse_dynamics(*given)
-    assert found.dtype == np.float32
-    assert np.array_equal(found, Kernel.inverse_dynamics(kernel, given[0], given[1], given[2], threads=1))
-    assert np.array_equal(kernel.inverse_dynamics(*given, out=given[0]), found)
-    q = given[1]
-    assert kernel.gravity(q.astype(float)).dtype == np.float32
 
 
 def python(code: str, **more: str) -> int:

@@ -32,8 +32,6 @@ KINDS = every_kind(5, 3)
 ARMS = {name: fa.load(name) for name in ("puma560", "panda", "stanford")}
 ARMS |= {f"{arm.name}-{i}": arm.rigid() for i, arm in enumerate(KINDS)}
 ARMS |= {f"one-{i}": arm.rigid() for i, arm in enumerate(every_kind(3, 1)[:4])}
-ARMS |= {f"{arm.name}-{i}": arm.rigid() for i, arm in enumerate(every_kind(5, 3))}
-ARMS |= {f"one-{i}": arm.rigid() for i, arm in enumerate(every_kind(3, 1)[:4])}
 
 
 @pytest.fixture(scope="module")

@@ -4,15 +4,14 @@ reaches its place, whatever library it is of.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 from arms import random_arm
-from kernels.cuda.fake_arrays import FakeTorch, forget, memory_view
-from kernels.cuda.fake_driver import FakeLibrary, using
+from kernels.cuda.fake_arrays import FakeTorch, memory_view
+from kernels.cuda.fake_driver import FakeLibrary
 
 import forearm as fa
 from forearm.errors import InputError
@@ -21,17 +20,6 @@ ARM = random_arm(5, 2, prismatic=False)
 N = ARM.n
 random = np.random.default_rng(23)
 Q, QD, QDD = random.normal(size=(3, 30, N))
-
-
-@pytest.fixture
-def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeLibrary]:
-    monkeypatch.setenv("FOREARM_CACHE", str(tmp_path))  # no GPU may find this code
-    forget()
-    library = FakeLibrary()
-    with using(library):
-        yield library
-    forget()
-    assert library.faults == []
 
 
 def emulate(library: FakeLibrary, kernel: Any, name: str, each: bool = False) -> Any:

@@ -66,8 +66,9 @@ def test_bits_are_those_of_simulations_one_by_one(name: str, method: str) -> Non
     arm = arm_of(name)
     q, qd, u = starts(arm, 5)
     drive, u = ("voltage", 6.0 * u) if name == "motors" else ("torque", u)
+    kernel: Any = fa.compile(arm)
     told: dict[str, Any] = {"step": H, "method": method}
-    made = fa.compile(arm).simulate(q, qd, steps=60, record=20, **{drive: u}, **told)
+    made = kernel.simulate(q, qd, steps=60, record=20, **{drive: u}, **told)
     assert name != "sticks" or (made.qd[:, 1:] == 0.0).any()
     for k in range(len(q)):
         sampling = fa.simulation.Sampling(record=20)
@@ -318,7 +319,8 @@ NO_INDUCTANCE = fa.Motor(gear_ratio=20.0, torque_constant=0.1, resistance=1.0, i
     ],
 )
 def test_errors_say_what_is_wrong(changed: dict[str, Any], message: str) -> None:
-    given = {"q0": np.zeros((3, 1)), "qd0": np.zeros((3, 1)), "steps": 5, "step": H, "arm": beam()} | changed
+    given: dict[str, Any] = {"q0": np.zeros((3, 1)), "qd0": np.zeros((3, 1)), "steps": 5, "step": H}
+    given |= {"arm": beam()} | changed
     with pytest.raises(fa.ForearmError, match=message):
         fa.compile(given.pop("arm")).simulate(given.pop("q0"), given.pop("qd0"), **given)
 

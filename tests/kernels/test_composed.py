@@ -124,7 +124,8 @@ def test_kernels_of_long_arms(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compile_request, "LONGEST_FORWARD", 5)
     monkeypatch.setattr(compile_request, "LONGEST_TRACED", 5)
     arm = ARMS["long"]
-    k, given = fa.compile(arm), states(arm, 3)
+    k: Any = fa.compile(arm)
+    given = states(arm, 3)
     assert k.counts[FORWARD].mul > k.counts[INVERSE].mul + counts_of_solving(arm.n, 2).mul
     found = k.forward_dynamics_derivatives(*given, threads=1)
     assert same(found, function("long", FORWARD, "float64", True)(*given))

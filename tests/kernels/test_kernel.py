@@ -56,7 +56,7 @@ def test_every_function_is_the_reference(name: str) -> None:
 def test_single_precision(name: str) -> None:
     arm = ARMS[name]
     given = [v.astype(np.float32) for v in states(arm, 37)]
-    kernel = fa.compile(arm, dtype="float32")
+    kernel: Any = fa.compile(arm, dtype="float32")
     for function, count in FUNCTIONS.items():
         value = getattr(kernel, function)(*given[:count])
         assert value.dtype == np.float32

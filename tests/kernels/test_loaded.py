@@ -22,7 +22,6 @@ from forearm.codegen.functions import FUNCTIONS as FORMULAS
 from forearm.codegen.functions import trace
 from forearm.codegen.tracing import Tracing
 from forearm.kernels.ir import function_text
-from forearm.kernels.kernel import Kernel
 from forearm.kernels.native import host
 
 SOLVED = 1e-10  # of the largest torque
@@ -39,7 +38,7 @@ EVERY = pytest.mark.parametrize("name", ARMS)
 
 
 @cache
-def kernel(name: str, dtype: str = "float64") -> Kernel:
+def kernel(name: str, dtype: str = "float64") -> Any:
     return fa.compile(ARMS[name], dtype=dtype)
 
 

@@ -230,7 +230,8 @@ def test_names_that_are_not_there() -> None:
         fa.compile(arm, parameters=["gravty"])
     closed = fa.compile(arm)
     assert closed.parameters == {}
-    for given in ({}, np.zeros(3)):
+    some: list[Any] = [{}, np.zeros(3)]
+    for given in some:
         with pytest.raises(
             fa.InputError, match=r"this kernel has no open parameters; compile it with fa\.compile"
         ):

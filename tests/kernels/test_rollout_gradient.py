@@ -119,7 +119,8 @@ def test_a_block_has_the_gradient_of_its_closed_form() -> None:
 
 @pytest.mark.slow
 def test_neither_lanes_nor_threads_nor_records_change_gradients() -> None:
-    k, count = kernel(), 19
+    k: Any = kernel()
+    count = 19
     q, qd, u = (numbers(4, count, 3)[j] for j in range(3))
     told: dict[str, Any] = {"steps": STEPS, "step": H}
     weights = numbers(count, 3), numbers(2, count, 3)[0]
@@ -140,7 +141,7 @@ def test_neither_lanes_nor_threads_nor_records_change_gradients() -> None:
 
 
 def test_no_steps_no_arms_and_records_beyond_the_end() -> None:
-    k = fa.compile(beam())
+    k: Any = fa.compile(beam())
     start, weights = ([[0.1], [0.2]], [[0.3], [0.4]]), ([[1.0], [2.0]], [[3.0], [4.0]])
     made = k.simulate(*start, steps=0, step=H, record=1)
     found = k.simulate_gradient(made, weights, steps=0, step=H, record=1)

@@ -121,7 +121,7 @@ def test_iterations_functions_and_choices_are_those_of_the_graph(backwards: bool
     rows = {"left": data[:-1], "right": data[1:] + 0.2, "unused": np.full((30, 1), np.nan)}
     given: Any = {"x": np.array([0.3, -0.4])}, rows, {"limits": np.array([0.4, 1.7])}
     end, made = compiled(step)(*given, backwards=backwards)
-    true_end, true = interpreted_scan(step, *given, backwards)
+    true_end, true = interpreted_scan(step, *given, backwards=backwards)
     for x, y in ((end["x"], true_end["x"]), (made["low"], true["low"])):
         assert np.abs(x - y).max() < 1e-10
     assert np.abs(made["found"] - true["found"])[:, [0, 2, 3]].max() < 1e-10

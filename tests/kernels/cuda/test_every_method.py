@@ -43,7 +43,7 @@ def gradient(k: Kernel, a: Given) -> Any:
 
 
 # By method: a call with arrays that `a(*shape)` makes, and the shapes of what comes.
-CALLS: dict[str, tuple[Callable[[Any, Given, int], Any], Callable[[int], Any]]] = {
+CALLS: dict[str, tuple[Any, Any]] = {
     "inverse_dynamics": (lambda k, a, n: k.inverse_dynamics(a(B, n), a(B, n), a(B, n)), lambda n: [(B, n)]),
     "forward_dynamics": (lambda k, a, n: k.forward_dynamics(a(B, n), a(n), a(B, n)), lambda n: [(B, n)]),
     "inertia_matrix": (lambda k, a, n: k.inertia_matrix(a(B, n)), lambda n: [(B, n, n)]),
@@ -123,11 +123,12 @@ def test_a_motion_that_sticks_and_kernels_of_float32_are_refused(
 
     loaded = fa.compile(loaded_arm("turning", 3, 1), device="cuda")
     single: Any = fa.compile(fa.load("ascher2"), "float32", device="cuda")
-    for call, message in (
+    calls: list[tuple[Any, str]] = [
         (lambda: gradient(loaded, zeros), ".*stick-slip motion has no gradient"),
         (lambda: single.inverse_kinematics(zeros(B, 4, 4)), "inverse_kinematics: .* which needs float64"),
         (lambda: single.inverse_numeric(zeros(B, 4, 4)), "inverse_numeric: expected a kernel for float64"),
         (lambda: single.casadi("inverse_dynamics"), "casadi: CasADi computes in float64"),
-    ):
+    ]
+    for call, message in calls:
         with pytest.raises(InputError, match=f"^{message}"):
             call()

@@ -197,21 +197,6 @@ def no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FOREARM_CACHE", "off")  # which knows nothing of what is patched below
 
 
-@pytest.mark.usefixtures("no_cache")
-@pytest.mark.long
-def test_a_chain_of_sixty_through_the_public_door() -> None:
-    arm = chain(60)
-    kernel, given = fa.compile(arm), states(arm, 11)
-    for function, count in FUNCTIONS.items():
-        call, last = getattr(kernel, function), [x[10] for x in given[:count]]
-        found = call(*given[:count])
-        assert_true(found, arm, function, given)
-        for _ in range(2):  # the second time called directly
-            assert np.array_equal(call(*last), found[10])
-        if compile_request.LONG.get(function, 61) <= 60:
-            assert np.array_equal(found, Loop(arm, function)(given)), "this is the loop"
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_cache")
 @pytest.mark.parametrize("function", LOOPS)

@@ -19,9 +19,9 @@ from forearm.simulation.methods import explicit_step, tableau_of
 Floats = NDArray[np.float64]
 SAME = 1e-10  # of the largest value: roundings of 40 steps in another order of operations
 RIGID = {
-    "tree": random_arm(3, 4, tree=True, drives=False),
+    "tree": random_arm(3, 3, tree=True, drives=False),
     "slides": random_arm(5, 3, "modified", drives=False),
-    "followers": random_arm(2, 3, mimic=True, drives=False),
+    "followers": random_arm(2, 2, mimic=True, drives=False),
 }
 STEPS, H = 40, 2e-3
 

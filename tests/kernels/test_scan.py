@@ -119,9 +119,9 @@ def test_sums_and_powers_have_their_closed_forms(backwards: bool) -> None:
 def test_iterations_functions_and_choices_are_those_of_the_graph(backwards: bool) -> None:
     step, data = everything(), np.random.default_rng(2).uniform(-1.0, 1.0, (31, 2))
     rows = {"left": data[:-1], "right": data[1:] + 0.2, "unused": np.full((30, 1), np.nan)}
-    given: Any = {"x": np.array([0.3, -0.4])}, rows, {"limits": np.array([0.4, 1.7])}
-    end, made = compiled(step)(*given, backwards=backwards)
-    true_end, true = interpreted_scan(step, *given, backwards=backwards)
+    carry, shared = {"x": np.array([0.3, -0.4])}, {"limits": np.array([0.4, 1.7])}
+    end, made = compiled(step)(carry, rows, shared, backwards=backwards)
+    true_end, true = interpreted_scan(step, carry, rows, shared, backwards)
     for x, y in ((end["x"], true_end["x"]), (made["low"], true["low"])):
         assert np.abs(x - y).max() < 1e-10
     assert np.abs(made["found"] - true["found"])[:, [0, 2, 3]].max() < 1e-10

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kernels.cuda.fake_arrays import forget
+from kernels.cuda.fake_arrays import FakeCupy, FakeTorch, forget
 from kernels.cuda.fake_driver import FakeLibrary, using
 from kernels.cuda.fake_function import FakeFunction
 
@@ -38,3 +38,13 @@ def not_assembled(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def function(fake: FakeLibrary) -> FakeFunction:
     return FakeFunction(fake)
+
+
+@pytest.fixture
+def torch(fake: FakeLibrary, monkeypatch: pytest.MonkeyPatch) -> FakeTorch:
+    return FakeTorch(fake, monkeypatch)
+
+
+@pytest.fixture
+def cupy(fake: FakeLibrary, monkeypatch: pytest.MonkeyPatch) -> FakeCupy:
+    return FakeCupy(fake, monkeypatch)

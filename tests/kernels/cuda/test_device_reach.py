@@ -68,8 +68,9 @@ def test_arrays_of_the_host_go_there_and_back(fake: FakeLibrary) -> None:
 
 
 @pytest.mark.slow
-def test_poses_on_a_device_stay_there(fake: FakeLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
-    torch = FakeTorch(fake, monkeypatch)
+def test_poses_on_a_device_stay_there(
+    fake: FakeLibrary, torch: FakeTorch, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tensor: Any = torch.Tensor
     tensor.reshape = lambda self, shape: tensor(self.view.reshape(shape), self.where, self.base)
     tensor.__eq__ = lambda self, other: (self, other)  # not before the stream is through

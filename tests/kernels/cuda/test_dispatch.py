@@ -62,16 +62,6 @@ def function_for(arrays: Any, dtype: str = "float64", parameters: int = 0) -> An
     return RealFunction(dtype, bool(parameters), dtype == "float32")
 
 
-@pytest.fixture
-def torch(fake: FakeLibrary, monkeypatch: pytest.MonkeyPatch) -> FakeTorch:
-    return FakeTorch(fake, monkeypatch)
-
-
-@pytest.fixture
-def cupy(fake: FakeLibrary, monkeypatch: pytest.MonkeyPatch) -> FakeCupy:
-    return FakeCupy(fake, monkeypatch)
-
-
 def check(arrays: Any, results: list[Any], *wanted: Any) -> None:
     for result, value in zip(results, wanted, strict=True):
         got, close = arrays.values(result), 1e-12 if value.itemsize == 8 else 1e-5

@@ -55,7 +55,7 @@ def test_every_function_is_assembled(name: str) -> None:
 def test_every_function_is_assembled_in_single_precision() -> None:
     """All in one kernel."""
     names = [name for name in RIGID if name != "numeric_inverse_kinematics"]  # which needs double
-    check_assembled(CompileRequest(SMALL, tuple(names), "float32"))
+    check_assembled(CompileRequest(simple_drives(SMALL), tuple(names), "float32"))
 
 
 @pytest.mark.slow

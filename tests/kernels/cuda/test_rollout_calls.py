@@ -121,9 +121,9 @@ def check(arrays: Any, found: Any, wanted: Any, close: float = 0.0) -> None:
 @pytest.mark.slow
 @EVERY
 def test_rollouts_of_arrays_on_the_device_and_of_numpy(
-    fake: FakeLibrary, monkeypatch: pytest.MonkeyPatch, name: str
+    fake: FakeLibrary, torch: FakeTorch, name: str
 ) -> None:
-    torch, kernel = FakeTorch(fake, monkeypatch), on_cpu().to("cuda")
+    kernel = on_cpu().to("cuda")
     emulate(fake, kernel, ROLLOUT)
     states, given = call_of(name)
     for record in (None, RECORD, 4):
@@ -172,9 +172,9 @@ def test_pieces_of_as_many_arms_as_there_are_steps(
 @pytest.mark.slow
 @EVERY
 def test_gradients_of_arrays_on_the_device_and_of_numpy(
-    fake: FakeLibrary, monkeypatch: pytest.MonkeyPatch, name: str
+    fake: FakeLibrary, torch: FakeTorch, name: str
 ) -> None:
-    torch, kernel = FakeTorch(fake, monkeypatch), on_cpu().to("cuda")
+    kernel = on_cpu().to("cuda")
     emulate(fake, kernel, ROLLOUT_GRADIENT)
     states, given = call_of(name)
     told = {"record": RECORD, **TOLD}
@@ -212,10 +212,8 @@ def test_every_library_has_gradients_beside_its_states(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", [(4,), (B, 4), (1, STEPS, 4), (B, STEPS, 4)])
-def test_controllers_read_references(
-    fake: FakeLibrary, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...]
-) -> None:
-    torch, kernel, asked = FakeTorch(fake, monkeypatch), on_cpu().to("cuda"), controller(*shape)
+def test_controllers_read_references(fake: FakeLibrary, torch: FakeTorch, shape: tuple[int, ...]) -> None:
+    kernel, asked = on_cpu().to("cuda"), controller(*shape)
     here: dict[str, Any] = {"controller": asked, "record": RECORD, **TOLD}
     there = here | {"controller": replace(asked, reference=torch.array(asked.reference))}
     emulate(fake, kernel, ROLLOUT, asked)
@@ -232,10 +230,8 @@ def test_controllers_read_references(
 
 
 @pytest.mark.slow
-def test_voltages_single_precision_and_arrays_for_results(
-    fake: FakeLibrary, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    torch, here = FakeTorch(fake, monkeypatch), on_cpu("float32")
+def test_voltages_single_precision_and_arrays_for_results(fake: FakeLibrary, torch: FakeTorch) -> None:
+    here = on_cpu("float32")
     kernel: Any = here.to("cuda:0")
     emulate(fake, kernel, ROLLOUT, "voltage")
     q, qd, u = (x.astype("float32") for x in (Q, QD, 3.0 * QD))
@@ -265,8 +261,8 @@ def refused(call: Any, said: str, *states: Any, **others: Any) -> None:
         call(*states, **TOLD | others)
 
 
-def test_what_does_not_fit_is_refused(fake: FakeLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
-    torch, call = FakeTorch(fake, monkeypatch), on_cpu().to("cuda").simulate
+def test_what_does_not_fit_is_refused(torch: FakeTorch) -> None:
+    call = on_cpu().to("cuda").simulate
     q, qd = torch.array(Q), torch.array(QD)
     for second, said in (
         (QD.astype("f4"), "qd0: expected float64 on the device, got float32"),
@@ -292,8 +288,8 @@ def test_what_does_not_fit_is_refused(fake: FakeLibrary, monkeypatch: pytest.Mon
         refused(call, f"{name}: the states are in host memory", Q, QD, **{name: value})
 
 
-def test_gradients_that_do_not_fit_are_refused(fake: FakeLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
-    torch, call = FakeTorch(fake, monkeypatch), on_cpu().to("cuda").simulate_gradient
+def test_gradients_that_do_not_fit_are_refused(torch: FakeTorch) -> None:
+    call = on_cpu().to("cuda").simulate_gradient
     kept = np.zeros((B, STEPS // RECORD + 1, N))
     there: Any = torch.array(kept), torch.array(kept)
     last = torch.array(Q)

@@ -172,11 +172,6 @@ def test_a_second_process_compiles_nothing_and_has_the_same_bits(filled: Path, r
     assert_whole(filled)
 
 
-@pytest.mark.slow
-def test_llvm_s_own_loader_takes_the_same_files(filled: Path, right: str) -> None:
-    assert run(NOTHING_MADE + BY_LLVM + WORK, filled) == right
-
-
 def test_what_is_told_about_a_function_comes_back_whole(place: Path, makings: list[str]) -> None:
     request = CompileRequest(random_arm(3, 3).rigid(), ("bias", "inertia_matrix"), "float32")
     made, found = Compiled(request), Compiled(request)
@@ -299,11 +294,17 @@ def test_garbage_under_a_right_digest_does_not_end_the_process_and_a_pipe_is_not
 
 
 @pytest.mark.slow
-def test_noise_does_not_end_the_process_where_only_llvm_loads(filled: Path, right: str) -> None:
-    for path in filled.iterdir():
-        path.write_bytes(sealed(cache._opened(path.read_bytes())[0], GARBAGE["noise"](b"")))
-    assert run(BY_LLVM + WORK, filled) == right
-    assert_whole(filled)
+def test_llvm_s_own_loader_takes_the_same_files_and_noise_does_not_end_the_process(
+    kept: Path, work: tuple[str, Path], right: str
+) -> None:
+    (name,) = {*names(work[1])} - {kept.name}
+    noise = sealed(cache._opened((work[1] / name).read_bytes())[0], GARBAGE["noise"](b""))
+    (kept.parent / name).write_bytes(noise)
+    (kept.parent / name).chmod(0o600)
+    before = kept.stat().st_ino
+    assert run(BY_LLVM + WORK, kept.parent) == right
+    assert kept.stat().st_ino == before, "not written again"
+    assert_whole(kept.parent)
 
 
 @pytest.mark.parametrize("is_link", [True, False], ids=["link", "folder"])

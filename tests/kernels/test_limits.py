@@ -217,9 +217,9 @@ assert kernel().gravity(ONE).tobytes() == want
 
 
 @needs_limits
-def test_llvm_is_not_asked_to_compile_without_memory() -> None:
-    """It would end the process."""
+def test_without_memory_to_compile_for_threads_or_stacks_there_is_an_error_or_an_answer() -> None:
     code = """
+# LLVM is not asked to compile: it would end the process.
 os.environ["FOREARM_CACHE"] = "off"
 fa.compile(ARM).bias(ONE, ONE)  # LLVM is loaded
 def work():
@@ -227,14 +227,9 @@ def work():
 for more in (0, 1 << 18, 1 << 20, 1 << 21, 1 << 22):
     assert limited(more, work) == 3, more
 assert limited(1 << 28, work) == 0
-"""
-    python(code)
 
-
-@needs_limits
-def test_a_batch_without_memory_for_threads_is_computed_by_fewer() -> None:
-    """Between the sizes of one stack and two a thread begins and finds no memory to go on with."""
-    code = """
+# A batch without memory for threads is computed by fewer: between the sizes of one stack and two a thread
+# begins and finds no memory to go on with.
 q = np.linspace(-1.0, 1.0, 80_000).reshape(-1, 2)
 all_of_it, out, same = first.bias(q, q, threads=1), np.empty_like(q), np.empty(q.shape, dtype=bool)
 def work():
@@ -244,14 +239,8 @@ steps = [k << 12 for k in range(0, 24, 4)]
 for more in [base + step for base in (0, 8 << 20, 16 << 20) for step in steps]:
     assert limited(more, work) == 0, more
 assert limited(1 << 28, work) == 0
-"""
-    python(code)
 
-
-@needs_limits
-def test_a_stack_that_cannot_grow_is_an_error_and_no_crash() -> None:
-    """Loops over the joints of long arms keep their arrays there."""
-    code = """
+# Loops over the joints of long arms keep their arrays on a stack, which cannot grow.
 long = fa.compile(fa.load("chain60"))
 q = np.linspace(-1.0, 1.0, 240).reshape(4, 60)
 def other():

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from arms import random_arm
 
 from forearm.benchmarks.peers import figaroh
 from forearm.benchmarks.peers.figaroh import PinocchioFit, samples_of
 from forearm.dynamics.reference import regressor
-from forearm.files.builtin import load_builtin
 from forearm.reduction.base import base_parameters
 
 SAMPLES = 60
@@ -32,7 +32,7 @@ def stand_in(arm: Any) -> Any:
 def test_predicts_what_least_squares_in_base_parameters_predicts(
     monkeypatch: pytest.MonkeyPatch, extras: tuple[str, ...]
 ) -> None:
-    arm = load_builtin("ur5").rigid()
+    arm = random_arm(3, 3, "standard", fixed=False, drives=False)
     monkeypatch.setattr(figaroh, "import_module", lambda name: stand_in(arm))
     measured = samples_of(arm, SAMPLES, noise=0.5)
     found = PinocchioFit(arm, measured, extras).work()

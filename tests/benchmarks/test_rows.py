@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
-import warnings
+from dataclasses import fields
 
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
+from arms import random_arm
 
 import forearm as fa
 from forearm.benchmarks import peers
@@ -18,19 +19,9 @@ from forearm.benchmarks.kernels import AT_LEAST, STAY_UNDER
 from forearm.benchmarks.peers.casadi import FUNCTIONS
 from forearm.benchmarks.peers.pinocchio import with_limits
 from forearm.benchmarks.roofline import CHAINS, loop_text, operations, peak_share
-from forearm.benchmarks.timing import APART, BenchmarkRow, Work, apart_by, beside, medians
+from forearm.benchmarks.timing import APART, BenchmarkRow, Work, beside, medians
 from forearm.benchmarks.work import NEAR, KernelWork, calls
 from forearm.symbols import Counts
-
-TWENTY_ROUNDINGS = 20 * 2.0**-52  # of the largest torque: two orders of the same few hundred operations
-# above that of the inertia matrices met here (PUMA: 1.04e5), by which rounding grows in accelerations
-CONDITION = 2e5
-
-
-def arm(name: str) -> fa.Arm:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return fa.load(name).rigid()
 
 
 def work(who: str, values: list[float], done: list[str] | None = None) -> Work:
@@ -50,44 +41,19 @@ def test_ratio_and_bars() -> None:
 
 
 def test_document_of_a_row_has_every_field_and_what_follows() -> None:
-    document = BenchmarkRow(
-        "x", 2e-9, peer="other", peer_seconds=1e-8, at_least=6.0, agreement=1e-3, group="g"
-    ).document()
-    expected = {
-        "name",
-        "seconds",
-        "bar",
-        "peer",
-        "peer_seconds",
-        "group",
-        "at_least",
-        "agreement",
-        "operations",
-        "peak_share",
-        "tolerance",
-    }
-    assert set(document) == expected | {"ratio", "met", "disagrees"}
+    row = BenchmarkRow("x", 2e-9, peer="other", peer_seconds=1e-8, at_least=6.0, agreement=1e-3, group="g")
+    document = row.document()
+    assert set(document) == {field.name for field in fields(row)} | {"ratio", "met", "disagrees"}
     assert (document["ratio"], document["met"], document["disagrees"]) == (pytest.approx(5.0), False, True)
 
 
 def test_beside_takes_turns_and_divides_by_the_states() -> None:
     done: list[str] = []
-    row = beside(
-        "x",
-        work("forearm", [1.0, -2.0], done),
-        work("other", [1.0, -2.0], done),
-        repeats=3,
-        group="g",
-        at_least=2.0,
-    )
+    ours, theirs = (work(who, [1.0, -2.0], done) for who in ("forearm", "other"))
+    row = beside("x", ours, theirs, repeats=3, group="g", at_least=2.0)
     assert done == ["forearm", "other"] * 4, "once each to warm up, then in turns"
-    assert (row.peer, row.agreement, row.disagrees, row.group, row.at_least) == (
-        "other",
-        0.0,
-        False,
-        "g",
-        2.0,
-    )
+    found = (row.peer, row.agreement, row.disagrees, row.group, row.at_least)
+    assert found == ("other", 0.0, False, "g", 2.0)
     alone = beside("x", work("forearm", [1.0]))
     assert (alone.peer, alone.peer_seconds, alone.agreement) == (None, None, None)
 
@@ -99,10 +65,6 @@ def test_a_fake_peer_that_computes_something_else_is_told() -> None:
     assert beside("x", work("forearm", [np.nan]), work("fake", [1.0])).disagrees, (
         "no number agrees with nothing"
     )
-
-
-def test_apart_is_relative_to_the_largest_value() -> None:
-    assert apart_by(np.array([[3.0, -8.0]]), np.array([[3.5, -4.0]])) == 1.0
 
 
 def test_medians_do_not_follow_one_slow_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,14 +87,10 @@ def test_calls_runs_the_statements_and_answers_with_the_last() -> None:
     assert len(seen) == made.states, "the answer alone does not begin anew"
 
 
-def test_operations_leave_sines_out() -> None:
-    counts = Counts(mul=5, add=7, div=2, sqrt=1, trig=40)
-    assert operations(counts) == 15
-
-
-def test_share_of_the_peak(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_share_of_the_peak_leaves_sines_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("forearm.benchmarks.roofline.peak", {"float64": 3e9}.__getitem__)
-    assert peak_share(Counts(mul=5, add=7), 8e-9, "float64") == pytest.approx(0.5)
+    assert operations(Counts(mul=5, add=7, div=2, sqrt=1, trig=40)) == 15
+    assert peak_share(Counts(mul=5, add=7, trig=40), 8e-9, "float64") == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(("scalar", "bits", "lanes"), [("double", 64, 8), ("float", 32, 4)])
@@ -144,8 +102,8 @@ def test_the_loop_for_the_peak_has_all_its_multiply_adds(scalar: str, bits: int,
 
 @pytest.mark.slow
 def test_our_kernel_answers_the_same_in_every_way() -> None:
-    states = np.random.default_rng(5).uniform(-1.0, 1.0, (3, NEAR, 6))
-    ours = KernelWork(fa.compile(arm("puma560-akb")), states)
+    arm = random_arm(3, 2, drives=False).rigid()
+    ours = KernelWork(fa.compile(arm), np.random.default_rng(5).uniform(-1.0, 1.0, (3, NEAR, 2)))
     for function in FUNCTIONS:
         batch, level = ours.batch(function), ours.at_c_level(function)
         for each in (batch, level):
@@ -157,11 +115,11 @@ def test_our_kernel_answers_the_same_in_every_way() -> None:
 
 @pytest.mark.slow
 def test_limits_for_pinocchio_change_no_dynamics() -> None:
-    subject = arm("puma560-akb")
-    limited = with_limits(subject)
+    arm = fa.load("puma560-akb").rigid()
+    limited = with_limits(arm)
     assert all(np.isfinite(joint.limits).all() for joint in limited.joints)
     q = np.linspace(-2.0, 2.0, 6)
-    np.testing.assert_array_equal(fa.compile(subject).bias(q, q), fa.compile(limited).bias(q, q))
+    np.testing.assert_array_equal(fa.dynamics.bias(arm, q, q), fa.dynamics.bias(limited, q, q))
 
 
 def test_a_peer_that_is_not_installed_is_said_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

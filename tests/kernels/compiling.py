@@ -32,3 +32,11 @@ def evaluated(graph: Graph, results: list[Expr], x: Any, target: Target) -> Any:
         given.ctypes.data, made.ctypes.data, len(given)
     )
     return made
+
+
+def errors_in_ulp(found: Any, truth: Any, least: float = 0.0) -> Any:
+    """How far results are from a truth of more digits, in units in the last place: of numbers of at least
+    some size.
+    """
+    size = np.maximum(np.abs(truth), least).astype(found.dtype)
+    return np.abs(found - truth) / np.spacing(size).astype(np.longdouble)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -24,17 +25,12 @@ from forearm.kernels.compiled import Compiled, CompileRequest
 
 def key_of(request: CompileRequest, part: str = "single") -> str:
     """The key under which a request is looked for."""
-    asked: list[str] = []
-
-    def read(key: str) -> None:
-        asked.append(key)
-        raise LookupError
-
+    read = Mock(side_effect=LookupError)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cache, "read", read)
         with pytest.raises(LookupError):
             Compiled(request).part(part)
-    return asked[0]
+    return str(read.call_args.args[0])
 
 
 GENERIC = random_arm(7, 3)
@@ -80,30 +76,16 @@ def test_any_parameter_changed_in_the_last_bit_is_another_key(change: str) -> No
     assert key_of(replace(GENERIC_REQUEST, arm=other)) != key_of(GENERIC_REQUEST)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"dtype": "float32"},
-        {"functions": ("gravity",)},
-        {"functions": ("bias", "gravity")},
-        {"functions": ("gravity", "bias")},
-        {"parameters": ("gravity.z",)},
-        {"parameters": ("gravity.x",)},
-    ],
-    ids=str,
-)
-def test_any_other_request_is_another_key(changes: dict[str, Any]) -> None:
-    others: list[dict[str, Any]] = [
-        {},
-        {"functions": ("bias", "gravity")},
-        {"parameters": ("gravity.z", "gravity.x")},
+def test_any_other_request_is_another_key() -> None:
+    """Every part has its own too."""
+    requests: list[dict[str, Any]] = [{"dtype": "float32"}]
+    requests += [{"functions": names} for names in (("gravity",), ("bias", "gravity"), ("gravity", "bias"))]
+    requests += [
+        {"parameters": names} for names in (("gravity.z",), ("gravity.x",), ("gravity.z", "gravity.x"))
     ]
-    keys = {key_of(replace(GENERIC_REQUEST, **other)) for other in others if other != changes}
-    assert key_of(replace(GENERIC_REQUEST, **changes)) not in keys
-
-
-def test_every_part_has_its_own_key() -> None:
-    assert len({key_of(GENERIC_REQUEST, part) for part in ("single", "batch", "each")}) == 3
+    keys = {key_of(replace(GENERIC_REQUEST, **changes)) for changes in requests}
+    keys |= {key_of(GENERIC_REQUEST, part) for part in ("single", "batch", "each")}
+    assert len(keys) == len(requests) + 3
 
 
 @pytest.fixture
@@ -140,25 +122,16 @@ def test_another_machine_or_version_is_another_key(
 def test_the_same_arm_has_the_same_key_in_any_process() -> None:
     keys = {key_of(CompileRequest(fa.load("panda"), ("bias",), "float64")) for _ in range(2)}
     assert len(keys) == 1
-    told = (
-        "from forearm.kernels.cache_key import told, surroundings; from "
-        "forearm.kernels.compiled import CompileRequest"
-    )
-    code = (
-        f"import forearm as fa; {told}; print([told(CompileRequest(fa.load('panda'), ('bias',), "
-        "'float64')), surroundings()])"
-    )
-    said = [
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env=os.environ | {"PYTHONHASHSEED": seed},
-            check=True,
-            capture_output=True,
-        )
-        for seed in ("1", "2")
-    ]
-    assert said[0].stdout == said[1].stdout
-    assert len(said[0].stdout) > 1000
+    code = """
+import forearm as fa
+from forearm.kernels.cache_key import told, surroundings
+from forearm.kernels.compiled import CompileRequest
+print([told(CompileRequest(fa.load("panda"), ("bias",), "float64")), surroundings()])
+"""
+    there = subprocess.check_output([sys.executable, "-c", code], text=True)
+    request = CompileRequest(fa.load("panda"), ("bias",), "float64")
+    assert there.strip() == str([cache_key.told(request), cache_key.surroundings()])
+    assert len(there) > 1000
 
 
 def test_sources_are_known_by_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,19 +149,6 @@ def test_sources_are_known_by_content(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_values_are_told_apart_bit_for_bit() -> None:
-    values = [
-        0.0,
-        -0.0,
-        0,
-        False,
-        None,
-        "",
-        [],
-        [0.0],
-        np.zeros(1),
-        np.zeros((1, 1)),
-        np.zeros(1, np.float32),
-        5e-324,
-        np.nan,
-    ]
+    arrays = [np.zeros(1), np.zeros((1, 1)), np.zeros(1, np.float32)]
+    values = [0.0, -0.0, 0, False, None, "", [], [0.0], *arrays, 5e-324, np.nan]
     assert len({json.dumps(cache_key.told(value)) for value in values}) == len(values)

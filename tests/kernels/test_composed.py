@@ -14,6 +14,7 @@ from arms import posture, random_arm
 from drives.making import loaded_arm
 from dynamics.cases import simple_drives
 from kernels.compiling import compiled
+from kernels.truths import same
 
 import forearm as fa
 from forearm.kernels import compile_request
@@ -26,15 +27,10 @@ DTYPES = ("float64", "float32")
 TOLERANCES = {"float64": 1e-11, "float32": 2e-3}  # of the largest entry, times what M amplifies
 INVERSE, FORWARD = compile_request.SLOPES
 ARMS: dict[str, fa.Arm] = {
-    "long": simple_drives(random_arm(32, 41, tree=True)),
-    "short": simple_drives(random_arm(33, 4)),  # in the form of long ones
+    "long": simple_drives(random_arm(32, 6, tree=True)),
+    "short": simple_drives(random_arm(33, 3)),  # in the form of long ones
     "load": loaded_arm("turning", 7, 2),
 }
-
-
-@cache
-def kernel() -> Any:
-    return fa.compile(ARMS["long"])
 
 
 @cache
@@ -86,8 +82,11 @@ def solved(matrices: list[Any], lanes: int, fused: bool = True) -> list[Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", [1, 6, 37])
+@pytest.mark.sweep
 def test_solving_is_numpys_inverse(n: int, dtype: str) -> None:
-    """Rows must change places: the largest entries are not on the diagonal."""
+    """Rows must change places: the largest entries are not on the diagonal. What has no inverse is not finite
+    and spoils no other.
+    """
     rng = np.random.default_rng(n)
     M, B = rng.uniform(-1.0, 1.0, (2, 5, n, n)).astype(dtype)
     M += 3.0 * np.eye(n, dtype=dtype)[rng.permutation(n)]
@@ -96,25 +95,14 @@ def test_solving_is_numpys_inverse(n: int, dtype: str) -> None:
     assert relative(found[1], truth) < TOLERANCES[dtype]
     assert relative(found[0], -truth @ B.astype(float)) < TOLERANCES[dtype]
     for lanes in (1, 2):
-        assert all(map(np.array_equal, solved([B, M], lanes), found))
-
-
-@pytest.mark.slow
-def test_what_has_no_inverse_is_not_finite_and_spoils_no_other() -> None:
-    M, B = np.random.default_rng(1).uniform(0.5, 1.0, (2, 4, 6, 6)) + 4.0 * np.eye(6)
-    M[1] = 0.0
-    M[2, 3, 4] = np.nan
+        assert same(solved([B, M], lanes), found)
+    M[1], M[2, n // 2, n - 1] = 0.0, np.nan
     with np.errstate(all="ignore"):
-        by, inverse = solved([B, M], 4)
-    assert not np.isfinite(inverse[1]).any()
-    assert not np.isfinite(by[1]).any()
-    assert np.isnan(inverse[2]).all()
-    assert np.isnan(by[2]).all()
-    assert relative(inverse[[0, 3]], np.linalg.inv(M[[0, 3]])) < 1e-13
-
-
-def are_same(one: Any, other: Any) -> bool:
-    return all(np.array_equal(a, b, equal_nan=True) for a, b in zip(one, other, strict=True))
+        spoilt = solved([B, M], 4)
+    for right, x in zip(found, spoilt, strict=True):
+        assert not np.isfinite(x[1]).any()
+        assert np.isnan(x[2]).all()
+        assert np.array_equal(x[[0, 3, 4]], right[[0, 3, 4]])
 
 
 @pytest.mark.slow
@@ -126,24 +114,29 @@ def test_one_state_in_one_lane_has_the_bits_of_a_batch(name: str, what: str, dty
     given = states(ARMS[name], 21, dtype)
     given[1][3, -1] = np.nan
     wide, alone = (function(name, what, dtype, on_gpu)(*given) for on_gpu in (False, True))
-    assert are_same(wide, alone)
+    assert same(wide, alone)
     assert all(np.isnan(a[3]).all() and np.isfinite(np.delete(a, 3, axis=0)).all() for a in wide)
 
 
 @pytest.mark.slow
-def test_kernels_of_long_arms() -> None:
+def test_kernels_of_long_arms(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bits of one lane, by one thread or two, for one state or many; NumPy's inverse, and differences."""
-    arm, k = ARMS["long"], kernel()
+    monkeypatch.setattr(compile_request, "LONGEST_FORWARD", 5)
+    monkeypatch.setattr(compile_request, "LONGEST_TRACED", 5)
+    arm = ARMS["long"]
+    k: Any = fa.compile(arm)
     given = states(arm, 3)
+    assert k.counts[FORWARD].mul > k.counts[INVERSE].mul + counts_of_solving(arm.n, 2).mul
     found = k.forward_dynamics_derivatives(*given, threads=1)
-    assert are_same(found, function("long", FORWARD, "float64", True)(*given))
-    assert are_same(found, k.forward_dynamics_derivatives(*given, threads=2))
-    assert are_same([a[1] for a in found], k.forward_dynamics_derivatives(*(x[1] for x in given)))
-    slopes = k.inverse_dynamics_derivatives(*given[:2], k.forward_dynamics(*given))
+    assert same(found, function("long", FORWARD, "float64", True)(*given))
+    assert same(found, k.forward_dynamics_derivatives(*given, threads=2))
+    assert same([a[1] for a in found], k.forward_dynamics_derivatives(*(x[1] for x in given)))
+    given[2] = k.forward_dynamics(given[0], given[1], given[2])
+    slopes = k.inverse_dynamics_derivatives(*given)
     inverse = np.linalg.inv(slopes[2])
     for a, b in zip(found, (-inverse @ slopes[0], -inverse @ slopes[1], inverse), strict=True):
         assert relative(a, b) < 1e-9
-    check_differences(k.inverse_dynamics, slopes, [*given[:2], k.forward_dynamics(*given)], 11)
+    check_differences(k.inverse_dynamics, slopes, given, 2)
 
 
 def check_differences(f: Any, slopes: Any, given: list[Any], every: int) -> None:
@@ -167,11 +160,11 @@ def test_slopes_under_load() -> None:
 
 
 LONG_KINDS = {
-    "friction at rest": simple_drives(random_arm(35, 3)).with_drives(
+    "friction at rest": simple_drives(random_arm(35, 2)).with_drives(
         friction=fa.Friction(viscous=0.4, coulomb=1.3, static=1.9, stribeck_speed=0.5)
     ),
-    "followers": random_arm(36, 3, mimic=True, drives=False),
-    "open parameters": random_arm(37, 3, drives=False),
+    "followers": random_arm(36, 2, mimic=True, drives=False),
+    "open parameters": random_arm(37, 2, drives=False),
 }
 
 
@@ -179,32 +172,27 @@ LONG_KINDS = {
 @pytest.mark.parametrize("kind", LONG_KINDS)
 def test_long_arms_whose_joints_are_no_loop(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Short ones in their form: central differences of the reference's accelerations."""
-    monkeypatch.setattr(compile_request, "LONGEST_FORWARD", 2)
+    monkeypatch.setattr(compile_request, "LONGEST_FORWARD", 1)
     arm = LONG_KINDS[kind]
     left_open = [f"{arm.links[-1].name}.mass"] if kind == "open parameters" else []
+    assert is_composed(CompileRequest(arm, (FORWARD,), "float64", tuple(left_open)))
     k, given = fa.compile(arm, parameters=left_open), states(arm, 4)
     made = k.forward_dynamics_derivatives(*given)
     check_differences(lambda *x: fa.dynamics.forward(arm, *x), made, given, 1)
-    assert are_same([a[1] for a in made], k.forward_dynamics_derivatives(*(x[1] for x in given)))
-
-
-@pytest.mark.parametrize(("n", "is_one"), [(13, True), (14, False)])
-def test_unrolled_derivatives_have_a_limit(n: int, is_one: bool) -> None:
-    """Also of arms that cannot be a loop: beyond it they took 6 s and more to compile."""
-    rigid = random_arm(38, n, fixed=False, drives=False)
-    arm = rigid.with_drives(friction=LONG_KINDS["friction at rest"].joints[0].friction)
-    assert is_composed(CompileRequest(arm, (FORWARD,), "float64")) is not is_one
-    assert not is_composed(CompileRequest(arm, (INVERSE,), "float64"))
+    assert same([a[1] for a in made], k.forward_dynamics_derivatives(*(x[1] for x in given)))
 
 
 @pytest.mark.slow
 def test_columns_are_those_of_the_traced_form() -> None:
-    """An arm in both forms, its joints turning and sliding."""
+    """An arm in both forms, its joints turning and sliding; both are slopes of the reference."""
     arm, given = ARMS["short"], states(ARMS["short"], 7)
-    made = fa.compile(arm).inverse_dynamics_derivatives(*given)
-    assert not is_composed(CompileRequest(arm, (INVERSE,), "float64"))
-    for a, b in zip(made, function("short", INVERSE, "float64", False)(*given), strict=True):
-        assert relative(a, b) < 1e-12
+    kernel = fa.compile(arm)
+    for what, reference in ((INVERSE, fa.dynamics.inverse), (FORWARD, fa.dynamics.forward)):
+        assert not is_composed(CompileRequest(arm, (what,), "float64"))
+        made: Any = getattr(kernel, what)(*given)
+        check_differences(lambda *x, reference=reference: reference(arm, *x), made, given, 1)
+        for a, b in zip(made, function("short", what, "float64", False)(*given), strict=True):
+            assert relative(a, b) < 1e-11
 
 
 @pytest.mark.long
@@ -218,10 +206,5 @@ def test_open_parameters_under_load() -> None:
         function("load", FORWARD, "float64", False, name, each)(*given, np.repeat(own, 5 if each else 1, 0))
         for each in (False, True)
     )
-    assert are_same(shared, rows)
+    assert same(shared, rows)
     assert all(relative(a, b) < 1e-9 for a, b in zip(shared, truth, strict=True))
-
-
-def test_operations_are_counted() -> None:
-    inverse, forward = (kernel().counts[name] for name in (INVERSE, FORWARD))
-    assert forward.mul > inverse.mul + counts_of_solving(41, 2).mul

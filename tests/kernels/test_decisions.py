@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 from kernels.compiling import evaluated
 
+from forearm.codegen.functions import Traced
+from forearm.codegen.program import Argument
+from forearm.kernels.ir import function_text, module_text
 from forearm.kernels.native import host
 from forearm.kernels.vectors import CHOSEN_BREAKS, COUNTED_BREAKS
 from forearm.symbols import Graph, evaluate
@@ -77,18 +80,12 @@ def test_what_is_not_finite_makes_its_state_nan_and_no_other() -> None:
 
 def test_functions_of_one_module_share_a_table() -> None:
     """Looked up twice with one table and once with another: two tables are kept."""
-    from forearm.codegen.functions import Traced
-    from forearm.codegen.program import Argument
-    from forearm.kernels.ir import function_text, module_text
-
-    graph = Graph()
-    x = graph.input("x[0]")
-    one, other = table(9, smooth=False), table(5, smooth=False)
+    graph, target = Graph(), host("float64")
+    x, one, other = graph.input("x[0]"), table(9, smooth=False), table(5, smooth=False)
     results = np.array([look_up(one, x), look_up(one, 2.0 * x), look_up(other, x)], dtype=object)
     traced = Traced(graph, {"y": results}, (Argument("x", (1,), ""),), (Argument("y", (3,), ""),))
-    target = host("float64")
     text = module_text([function_text(name, traced, target) for name in ("f", "g")], target)
-    assert sum(line.startswith("@table.") for line in text.splitlines()) == 2
+    assert f"\n{text}".count("\n@table.") == 2
 
 
 def test_roundings_are_those_of_numpy_in_every_lane_and_precision() -> None:

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from arms import posture, random_arm
+from arms import random_arm
 from codegen.running import run
 from codegen.truths import assert_true
 from codegen.truths import given as given_states
 from dynamics.cases import simple_drives
+from kernels.truths import FUNCTIONS, REFERENCE, allowed, assert_close, states
 
 import forearm as fa
 from forearm.codegen.generate import generate, program_for
 from forearm.drives.parameters import drive_values
 from forearm.kernels.kernel import Kernel
 
-DOUBLE = 1e-12  # relative to the largest entry
 STRIBECK: dict[str, Any] = {"coulomb": (0.4, -0.3), "static": (0.7, -0.5), "stribeck_speed": 0.8}
 GEAR = fa.Transmission(efficiency=((0.01, 0.35), (0.09, 0.56), (0.5, 0.8)), rated_torque=40.0, breakaway=0.6)
 BEARING = fa.Bearing(kind="journal", mu=0.05, radius=0.04, distance=0.2)
@@ -63,16 +63,6 @@ def with_figures(arm: fa.Arm, values: dict[str, float]) -> fa.Arm:
     return arm.with_drives(drives)
 
 
-def states(arm: fa.Arm, count: int) -> list[Any]:
-    rng = np.random.default_rng(5)
-    return [posture(arm, 5, count), *rng.uniform(-2.0, 2.0, (2, count, arm.n))]
-
-
-def assert_close(got: Any, want: Any, tolerance: float = DOUBLE) -> None:
-    assert got.shape == want.shape
-    assert np.abs(got - want).max() <= tolerance * np.abs(want).max()
-
-
 @cache
 def kernel_of(name: str) -> Kernel:
     return fa.compile(arm_of(name), parameters="drives")
@@ -85,20 +75,17 @@ def test_figures_make_another_arm(name: str) -> None:
     """The arm's own, others for all states, others for each state."""
     arm, kernel = arm_of(name), kernel_of(name)
     assert kernel.parameters == drive_values(arm)
-    q, qd, x = states(arm, 9)
+    given = states(arm, 9)
     table = np.array([list(others(arm, seed).values()) for seed in range(9)])
     for values, other in ((None, arm), (table[0], with_figures(arm, others(arm, 0)))):
-        condition = float(np.linalg.cond(fa.dynamics.inertia_matrix(other, q)).max())
-        tau, qdd = (
-            f(q, qd, x, parameters=values) for f in (kernel.inverse_dynamics, kernel.forward_dynamics)
-        )
-        assert_close(tau, fa.dynamics.inverse(other, q, qd, x))
-        assert_close(qdd, fa.dynamics.forward(other, q, qd, x), condition * DOUBLE)
-        assert_close(kernel.inertia_matrix(q, parameters=values), fa.dynamics.inertia_matrix(other, q))
-    each = kernel.inverse_dynamics(q, qd, x, parameters=table)
+        for function in ("inverse_dynamics", "forward_dynamics", "inertia_matrix"):
+            some = given[: FUNCTIONS[function]]
+            found = getattr(kernel, function)(*some, parameters=values)
+            assert_close(found, REFERENCE[function](other, *some), allowed(other, function, given[0]))
+    each = kernel.inverse_dynamics(*given, parameters=table)
     for k in (0, 4, 8):
-        other = with_figures(arm, others(arm, k))
-        assert_close(each[k], fa.dynamics.inverse(other, q[k], qd[k], x[k]))
+        truth = fa.dynamics.inverse(with_figures(arm, others(arm, k)), *(x[k] for x in given))
+        assert_close(each[k], truth)
 
 
 def test_every_figure_matters() -> None:

@@ -71,6 +71,7 @@ def results(place: elf.Loaded, about: dict[str, Any], dtype: str) -> bytes:
 @pytest.mark.parametrize(
     "function", ["inverse_dynamics", "forward_dynamics", "inertia_matrix", "inverse_dynamics_derivatives"]
 )
+@pytest.mark.sweep
 def test_both_loaders_give_the_same_bits(function: str, part: str, dtype: str) -> None:
     about, code = code_of(function, part, dtype)
     ours, llvm_s = elf.load(code), native.loaded_by_llvm(code, [function])
@@ -78,8 +79,8 @@ def test_both_loaders_give_the_same_bits(function: str, part: str, dtype: str) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["panda", "stanford", "chain60"])
-@pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics", "inertia_matrix", "gravity"])
+@pytest.mark.parametrize("name", ["ascher2", "stanford", "chain60"])
+@pytest.mark.parametrize("function", ["inverse_dynamics", "inertia_matrix", "gravity"])
 @pytest.mark.sweep
 def test_every_kernel_is_taken(name: str, function: str) -> None:
     request = CompileRequest(fa.load(name).rigid(), (function,), "float64")
@@ -126,23 +127,17 @@ def test_code_is_not_written_and_data_not_run() -> None:
 
 
 def test_memory_is_given_back() -> None:
+    """Every object has its own."""
     code = native.object_code(TEXT)
-    first = elf.load(code)
-    places = [dict(first.addresses)]
-    del first
+    places = []
     for _ in range(3):
-        place = elf.load(code)
+        place, other = elf.load(code), elf.load(code)
         assert rights(place.addresses["counted"]) == "r-xp"
+        ctypes.c_int64.from_address(place.addresses["table"]).value = 99
+        assert ctypes.c_int64.from_address(other.addresses["table"]).value == 1
         places.append(dict(place.addresses))
-        del place
-    assert all(found == places[0] for found in places)
-
-
-def test_every_object_has_memory_of_its_own() -> None:
-    code = native.object_code(TEXT)
-    first, second = elf.load(code), elf.load(code)
-    ctypes.c_int64.from_address(first.addresses["table"]).value = 99
-    assert ctypes.c_int64.from_address(second.addresses["table"]).value == 1
+        del place, other
+    assert places == places[:1] * 3
 
 
 def test_what_needs_something_from_outside_goes_to_llvm() -> None:
@@ -155,18 +150,12 @@ def test_what_needs_something_from_outside_goes_to_llvm() -> None:
     assert ctypes.CFUNCTYPE(ctypes.c_int)(place.addresses["mine"])() == os.getpid()
 
 
-def test_an_object_cut_short_is_refused() -> None:
-    code = native.object_code(TEXT)
-    for length in range(len(code)):
+def test_an_object_cut_short_or_of_noise_is_refused() -> None:
+    code, rng = native.object_code(TEXT), random.Random(4)
+    noise = [code[: rng.randrange(65)] + rng.randbytes(rng.randrange(3000)) for _ in range(300)]
+    for bad in (*(code[:length] for length in range(len(code))), *noise):
         with pytest.raises(elf.UnsupportedObject):
-            elf.load(code[:length])
-    assert elf.load(code).addresses
-
-
-def header(code: bytes, offset: int, form: str, value: int) -> bytes:
-    changed = bytearray(code)
-    struct.pack_into(form, changed, offset, value)
-    return bytes(changed)
+            elf.load(bad)
 
 
 @pytest.mark.parametrize(
@@ -177,8 +166,10 @@ def header(code: bytes, offset: int, form: str, value: int) -> bytes:
     ],
 )  # fmt: skip
 def test_another_kind_of_file_is_refused(offset: int, form: str, value: int) -> None:
+    changed = bytearray(native.object_code(TEXT))
+    struct.pack_into(form, changed, offset, value)
     with pytest.raises(elf.UnsupportedObject):
-        elf.load(header(native.object_code(TEXT), offset, form, value))
+        elf.load(bytes(changed))
 
 
 @pytest.mark.parametrize("content", [b"", b"\x7fELF", b"x" * 4096, b"\xff" * 4096])
@@ -246,11 +237,3 @@ def test_garbled_objects_are_loaded_or_refused_and_never_crash(seed: int, kind: 
     assert run.returncode == 0, run.stderr
     loaded, refused = map(int, run.stdout.split())
     assert min(loaded, refused) > 50, "the mutations are neither all harmless nor all the same"
-
-
-def test_noise_is_refused() -> None:
-    rng = random.Random(4)
-    start = native.object_code(TEXT)[:64]
-    for _ in range(300):
-        with pytest.raises(elf.UnsupportedObject):
-            elf.load(start[: rng.randrange(65)] + rng.randbytes(rng.randrange(3000)))

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from arms import posture, random_arm
 from dynamics.cases import simple_drives
+from kernels.truths import FUNCTIONS, states
 from sweeps import long
 
 import forearm as fa
@@ -30,15 +31,6 @@ from forearm.kernels.thread_pool import WORTH
 pytestmark = pytest.mark.skipif(not fastcall.is_possible(), reason="this interpreter has no direct calls")
 ARM = simple_drives(random_arm(41, 4, "standard", tree=True))
 N = ARM.n
-FUNCTIONS = {
-    "inverse_dynamics": 3,
-    "forward_dynamics": 3,
-    "inertia_matrix": 1,
-    "bias": 2,
-    "gravity": 1,
-    "forward_kinematics": 1,
-    "jacobian": 1,
-}
 
 
 def warmed(arm: fa.Arm = ARM, dtype: str = "float64") -> Any:
@@ -54,24 +46,14 @@ def warmed(arm: fa.Arm = ARM, dtype: str = "float64") -> Any:
 KERNEL: Any = warmed()
 
 
-def states(count: int, arm: fa.Arm = ARM, seed: int = 0) -> list[Any]:
-    rng = np.random.default_rng(seed)
-    return [
-        posture(arm, seed, count),
-        rng.uniform(-2.0, 2.0, (count, arm.n)),
-        rng.uniform(-3.0, 3.0, (count, arm.n)),
-    ]
-
-
 def ordinary(name: str) -> Callable[..., Any]:
     """The method as it is written in Python, whatever was set in its place."""
     method: Callable[..., Any] = getattr(Kernel, name).__get__(KERNEL)
     return method
 
 
-@pytest.fixture
-def nothing_ordinary(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is not done directly fails: the ordinary way is closed."""
+def refuse_the_ordinary(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not done directly fails."""
 
     def refuse(*_: Any) -> Any:
         raise AssertionError("this went the ordinary way")
@@ -79,94 +61,85 @@ def nothing_ordinary(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(KERNEL, "_run", refuse)
 
 
-@pytest.mark.parametrize("count", [0, 1, 7, 511, 512, 513, WORTH - 1, WORTH])
+@pytest.fixture
+def nothing_ordinary(monkeypatch: pytest.MonkeyPatch) -> None:
+    refuse_the_ordinary(monkeypatch)
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 512, 513, WORTH - 1, WORTH])
 def test_bits_are_those_of_the_ordinary_method(count: int) -> None:
-    given = states(count, seed=count)
+    given = states(ARM, count, seed=count)
     for name, arguments in FUNCTIONS.items():
-        some = given[:arguments]
-        want = ordinary(name)(*some, threads=1)
-        found = getattr(KERNEL, name)(*some)
+        want = ordinary(name)(*given[:arguments], threads=1)
+        found = getattr(KERNEL, name)(*given[:arguments])
         assert type(found) is np.ndarray
         assert found.flags.c_contiguous
         assert found.flags.owndata
-        assert found.dtype == want.dtype
-        assert found.shape == want.shape
+        assert (found.dtype, found.shape) == (want.dtype, want.shape)
         assert np.array_equal(found, want)
 
 
 @pytest.mark.usefixtures("nothing_ordinary")
-@pytest.mark.parametrize("count", [1, 7, 511, 512, WORTH - 1])
+@pytest.mark.parametrize("count", [1, 512, WORTH - 1])
 def test_so_many_states_go_directly(count: int) -> None:
-    given = states(count)
     for name, arguments in FUNCTIONS.items():
-        found = getattr(KERNEL, name)(*given[:arguments])
-        assert getattr(KERNEL, name)(*given[:arguments], out=found) is found
-        assert getattr(KERNEL, name)(*(x[0] for x in given[:arguments])).shape == found.shape[1:]
+        given = states(ARM, count)[:arguments]
+        found = getattr(KERNEL, name)(*given)
+        assert getattr(KERNEL, name)(*given, out=found) is found
+        assert getattr(KERNEL, name)(*(x[0] for x in given)).shape == found.shape[1:]
     with pytest.raises(AssertionError, match="ordinary way"):
         KERNEL.gravity(np.zeros((WORTH, N)))
-
-
-@pytest.mark.usefixtures("nothing_ordinary")
-def test_what_is_not_plain_goes_the_ordinary_way() -> None:
-    q, qd, x = states(6)
-    wide = np.zeros((6, 2 * N))
-    unaligned = np.frombuffer(b"x" + q.tobytes(), dtype=np.float64, offset=1).reshape(q.shape)
-    for other in (
-        q.tolist(),
-        q.astype(np.float32),
-        q.astype(">f8"),
-        q.view(Sub),
-        np.asfortranarray(q),
-        wide[:, ::2],
-        unaligned,
-        q[None],
-        q[:5],
-        q[0],
-        q[:, :3],
-        np.zeros((6, N), int),
-        None,
-        1.0,
-    ):
-        for given in ((other, qd, x), (q, other, x), (q, qd, other)):
-            with pytest.raises(AssertionError, match="ordinary way"):
-                KERNEL.inverse_dynamics(*given)
-    for options in (
-        {"threads": 1},
-        {"out": None},
-        {"parameters": None},
-        {"out": np.zeros((6, N)), "threads": 1},
-    ):
-        with pytest.raises(AssertionError, match="ordinary way"):
-            KERNEL.inverse_dynamics(q, qd, x, **options)
-    with pytest.raises(AssertionError, match="ordinary way"):
-        KERNEL.inverse_dynamics(q, qd, qdd=x)
-    with pytest.raises(AssertionError, match="ordinary way"):
-        KERNEL.inverse_dynamics(q, qd, x, np.zeros((6, N)))
 
 
 class Sub(np.ndarray):
     """An array that is not exactly an array."""
 
 
-def test_whatever_arrays_come_the_answer_is_the_same() -> None:
-    q, qd, x = states(6)
+def spread(x: Any) -> Any:
+    """The same numbers with others between them."""
+    wide = np.zeros((2 * len(x), 3 * N))
+    wide[::2, ::3] = x
+    return wide[::2, ::3]
+
+
+def unaligned(x: Any) -> Any:
+    return np.frombuffer(b"x" + x.tobytes(), dtype=np.float64, offset=1).reshape(x.shape)
+
+
+# Other arrays with the same numbers.
+WAYS: list[Callable[[Any], Any]] = [
+    np.ndarray.tolist, np.asfortranarray, spread, unaligned, lambda x: x.astype(">f8"), lambda x: x.view(Sub),
+]  # fmt: skip
+
+
+def test_what_is_not_plain_goes_the_ordinary_way_to_the_same_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    q, qd, x = states(ARM, 6)
     want = KERNEL.inverse_dynamics(q, qd, x)
-    wide = np.zeros((12, 3 * N))
-    wide[::2, ::3] = q
-    for other in (
-        q.tolist(),
-        q.astype(">f8"),
-        q.view(Sub),
-        np.asfortranarray(q),
-        wide[::2, ::3],
-        q[::-1][::-1],
-    ):
+    frozen = q.copy()
+    frozen.flags.writeable = False
+    whole = np.ones((2, N), dtype=int)
+    for other in (*(way(q) for way in WAYS), frozen):
         found = KERNEL.inverse_dynamics(other, qd, x)
         assert type(found) is np.ndarray
         assert np.array_equal(found, want)
-    frozen = q.copy()
-    frozen.flags.writeable = False
-    assert np.array_equal(KERNEL.inverse_dynamics(frozen, qd, x), want)
+        assert np.array_equal(KERNEL.inverse_dynamics(other[0], qd[0], x[0]), want[0])
+    for numbers in (whole, whole[0]):
+        assert np.array_equal(KERNEL.gravity(numbers), KERNEL.gravity(numbers.astype(float)))
+    refuse_the_ordinary(monkeypatch)
+    bad: list[Any] = [q.astype(np.float32), q[None], q[:5], q[0], q[:, :3], np.zeros((6, N), int), None, 1.0]
+    for other in (*bad, *(way(q) for way in WAYS)):
+        for given in ((other, qd, x), (q, other, x), (q, qd, other)):
+            with pytest.raises(AssertionError, match="ordinary way"):
+                KERNEL.inverse_dynamics(*given)
+    out = np.zeros((6, N))
+    for options in ({"threads": 1}, {"out": None}, {"parameters": None}, {"out": out, "threads": 1}):
+        with pytest.raises(AssertionError, match="ordinary way"):
+            KERNEL.inverse_dynamics(q, qd, x, **options)
+    calls: list[Any] = [lambda: KERNEL.inverse_dynamics(q, qd, qdd=x)]
+    calls += [lambda: KERNEL.inverse_dynamics(q, qd, x, out)]
+    for call in calls:
+        with pytest.raises(AssertionError, match="ordinary way"):
+            call()
 
 
 @pytest.mark.parametrize(
@@ -178,7 +151,6 @@ def test_whatever_arrays_come_the_answer_is_the_same() -> None:
         ),
         (((N,), (2, N), (N, N)), r"qdd: expected a number, .* beside qd \(2, 4\), got \(4, 4\)"),
         (((5, N + 1),) * 3, r"expected shape \(4,\) or \(B, 4\), got \(5, 5\)"),
-        (((N, 5),) * 3, r"got \(4, 5\)"),
         (((2, 2, N),) * 3, r"got \(2, 2, 4\)"),
         (((),) * 3, r"got \(\)"),
         (((0,),) * 3, r"got \(0,\)"),
@@ -219,135 +191,97 @@ def test_shapes_are_broadcast_as_numpy_does(shapes: Any) -> None:
         assert np.array_equal(KERNEL.inverse_dynamics(*numbers), want)
 
 
+OUT = "out: expected a writeable C-contiguous array"
+
+
 def test_as_many_states_as_joints() -> None:
     """(n, n) is a batch of n states, and as `out` of the inertia matrix the matrix of one."""
-    q, qd, x = states(N)
-    for k in range(N):
-        assert np.array_equal(
-            KERNEL.inverse_dynamics(q, qd, x)[k], KERNEL.inverse_dynamics(q[k], qd[k], x[k])
-        )
-    M = np.zeros((N, N))
+    given = q, *_ = states(ARM, N)
+    alone = [KERNEL.inverse_dynamics(*(x[k] for x in given)) for k in range(N)]
+    assert np.array_equal(KERNEL.inverse_dynamics(*given), alone)
+    M, many = np.zeros((N, N)), np.zeros((N, N, N))
     assert KERNEL.inertia_matrix(q[0], out=M) is M
-    many = np.zeros((N, N, N))
     assert KERNEL.inertia_matrix(q, out=many) is many
-    assert np.array_equal(many[0], M)
     assert np.array_equal(many, ordinary("inertia_matrix")(q, threads=1))
-    for given, out in ((q, M), (q[0], many), (q[0], np.zeros(N)), (q, np.zeros((N, N, N, 1))), (q[:1], M)):
+    for one in (M, KERNEL.inertia_matrix(q[:1])[0], KERNEL.inertia_matrix(q[0])):
+        assert np.array_equal(one, many[0])
+    for some, out in ((q, M), (q[0], many), (q[0], np.zeros(N)), (q, np.zeros((N, N, N, 1))), (q[:1], M)):
         before = out.copy()
-        with pytest.raises(fa.InputError, match="out: expected a writeable C-contiguous array"):
-            KERNEL.inertia_matrix(given, out=out)
+        with pytest.raises(fa.InputError, match=OUT):
+            KERNEL.inertia_matrix(some, out=out)
         assert np.array_equal(out, before)
-    one, alone = KERNEL.inertia_matrix(q[:1]), KERNEL.inertia_matrix(q[0])
-    assert (one.shape, alone.shape) == ((1, N, N), (N, N))
-    assert np.array_equal(one[0], alone)
 
 
 @pytest.mark.slow
-def test_one_joint_and_one_state() -> None:
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_one_joint_and_one_state(dtype: str) -> None:
     """Where (1,), (1, 1) and (1, 1, 1) are hardest to tell apart."""
     arm = random_arm(2, 1, drives=False, prismatic=False).rigid()
-    kernel = warmed(arm)
-    q = np.full((1, 1), 0.3)
-    want = fa.dynamics.inertia_matrix(arm, q)
-    for given, shape in ((q, (1, 1, 1)), (q[0], (1, 1))):
+    kernel, q = warmed(arm, dtype), np.full((1, 1), 0.3, dtype)
+    want = fa.dynamics.inertia_matrix(arm, q).item()
+    for given, shape in ((q, (1, 1, 1)), (q[0], (1, 1)), (q.astype(float), (1, 1, 1))):
         found = kernel.inertia_matrix(given)
-        assert found.shape == shape
-        assert abs(found.item() - want.item()) <= 1e-12 * want.item()
+        assert (found.dtype, found.shape) == (dtype, shape)
+        assert abs(found.item() - want) <= (1e-12 if dtype == "float64" else 1e-6) * want
         assert kernel.inertia_matrix(given, out=found) is found
-        with pytest.raises(fa.InputError, match="out: expected a writeable"):
-            kernel.inertia_matrix(given, out=np.zeros((*shape, 1)))
+        with pytest.raises(fa.InputError, match=OUT):
+            kernel.inertia_matrix(given, out=np.zeros((*shape, 1), dtype))
     assert np.array_equal(kernel.bias(q, q[0]), kernel.bias(q, q))
 
 
 def test_out_is_filled_and_returned_or_refused() -> None:
-    given = states(9)
-    want = KERNEL.inverse_dynamics(*given)
-    memory = np.full((11, N), 7.0)
-    out = memory[1:10]
-    assert KERNEL.inverse_dynamics(*given, out=out) is out
-    assert np.array_equal(out, want)
+    given, memory = states(ARM, 9), np.full((11, N), 7.0)
+    assert KERNEL.inverse_dynamics(*given, out=memory[1:10]).base is memory
+    assert np.array_equal(memory[1:10], KERNEL.inverse_dynamics(*given))
     assert (memory[[0, 10]] == 7.0).all()
     frozen = np.zeros((9, N))
     frozen.flags.writeable = False
-    wrong = [
-        np.zeros((8, N)), np.zeros((9, N + 1)), np.zeros(N), np.zeros((9, N, 1)),
-        np.zeros((9, N), np.float32), frozen, np.zeros((9, 2 * N))[:, ::2], np.zeros((N, 9)).T,
-        np.zeros((9, N), ">f8"), [[0.0] * N] * 9,
-    ]  # fmt: skip
+    wrong: list[Any] = [np.zeros(shape) for shape in ((8, N), (9, N + 1), N, (9, N, 1))]
+    wrong += [np.zeros((9, 2 * N))[:, ::2], np.zeros((N, 9)).T, frozen, [[0.0] * N] * 9]
+    wrong += [np.zeros((9, N), kind) for kind in (np.float32, ">f8")]
     for other in wrong:
-        before = np.array(other)
-        with pytest.raises(
-            fa.InputError, match=r"out: expected a writeable C-contiguous array \(9, 4\) of float64"
-        ):
+        with pytest.raises(fa.InputError, match=rf"{OUT} \(9, 4\) of float64"):
             KERNEL.inverse_dynamics(*given, out=other)
-        assert np.array_equal(np.array(other), before), "nothing was written"
+        assert not np.any(other), "nothing was written"
 
 
-@pytest.mark.parametrize("count", [1, 5, 8, 30, 600])
+@pytest.mark.parametrize("count", [1, 8, 30, 600])
 def test_out_may_lie_on_the_arguments(count: int) -> None:
     """In the place of one of them, or across: the answer is that of arrays apart."""
-    want = KERNEL.inverse_dynamics(*states(count))
+    want = KERNEL.inverse_dynamics(*states(ARM, count))
     for k in range(3):
-        given = states(count)
+        given = states(ARM, count)
         assert KERNEL.inverse_dynamics(*given, out=given[k]) is given[k]
         assert np.array_equal(given[k], want)
-    for shift in (1, -1, 3):
-        memory = np.zeros((count + 3, N))
-        first, second = (
-            (memory[: len(memory) - shift], memory[shift:]) if shift > 0 else (memory[1:], memory[:-1])
-        )
-        first, second = first[:count], second[:count]
-        given = states(count)
-        first[...] = given[0]
-        given[0] = first
-        assert np.array_equal(KERNEL.inverse_dynamics(*given, out=second), want)
-    flat = np.zeros(count * N * N + N)
-    q = states(count)[0]
-    M = KERNEL.inertia_matrix(q)
+    for first, second in ((0, 1), (1, 0), (0, 3)):
+        given, memory = states(ARM, count), np.zeros((count + 3, N))
+        memory[first : first + count] = given[0]
+        given[0] = memory[first : first + count]
+        assert np.array_equal(KERNEL.inverse_dynamics(*given, out=memory[second : second + count]), want)
+    q, flat = states(ARM, count)[0], np.zeros(count * N * N)
     flat[: q.size] = q.ravel()
-    out = flat[: count * N * N].reshape(count, N, N)
-    assert np.array_equal(KERNEL.inertia_matrix(flat[: q.size].reshape(q.shape), out=out), M)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [9])
-def test_loops_over_joints_go_directly_too(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from forearm.kernels import compile_request
-
-    monkeypatch.setenv("FOREARM_CACHE", "off")
-    monkeypatch.setitem(compile_request.LONG, "inverse_dynamics", n)
-    arm = simple_drives(random_arm(5, n, tree=True))
-    kernel: Any = fa.compile(arm)
-    for count in (5, 21, 600):
-        given = states(count, arm)
-        kernel.inverse_dynamics(*given)
-        want = Kernel.inverse_dynamics(kernel, given[0], given[1], given[2], threads=1)
-        assert np.array_equal(kernel.inverse_dynamics(*given), want)
-        out = given[2]
-        assert kernel.inverse_dynamics(*given, out=out) is out
-        assert np.array_equal(out, want)
+    found = KERNEL.inertia_matrix(flat[: q.size].reshape(q.shape), out=flat.reshape(count, N, N))
+    assert np.array_equal(found, KERNEL.inertia_matrix(q))
 
 
 def test_objects_are_counted_right() -> None:
     """Neither good calls nor refused ones keep anything, or give back what is not theirs."""
     for count in (3, 600):
-        given, out = states(count), np.zeros((count, N))
+        given, out = states(ARM, count), np.zeros((count, N))
         held = [*given, out, np.dtype(np.float64), np.ndarray]
         before = [sys.getrefcount(o) for o in held]
+        bad = {"out": given[0][:2]}, {"wrong": out}
         for _ in range(300):
             KERNEL.inverse_dynamics(*given)
             KERNEL.inverse_dynamics(*given, out=out)
             for wrong in ((given[0][:2], *given[1:]), (*given[:2], given[2][:2])):
                 with pytest.raises(fa.InputError):
                     KERNEL.inverse_dynamics(*wrong)
-            with pytest.raises(fa.InputError):
-                KERNEL.inverse_dynamics(*given, out=given[0][:2])
-            with pytest.raises(TypeError):
-                KERNEL.inverse_dynamics(*given, wrong=out)
+            for options in bad:
+                with pytest.raises((fa.InputError, TypeError)):
+                    KERNEL.inverse_dynamics(*given, **options)
         assert all(abs(sys.getrefcount(o) - b) < 20 for o, b in zip(held, before, strict=True))
-        made = KERNEL.inverse_dynamics(*given)
-        other = np.zeros(3)
-        assert sys.getrefcount(made) == sys.getrefcount(other)
+        assert sys.getrefcount(KERNEL.inverse_dynamics(*given)) <= sys.getrefcount(out)
 
 
 def test_the_lock_is_released_while_a_batch_runs() -> None:
@@ -389,7 +323,7 @@ def test_many_threads_at_once() -> None:
     begin = threading.Barrier(8)
 
     def work(seed: int) -> bool:
-        given = states(600 + seed, seed=seed)
+        given = states(ARM, 600 + seed, seed=seed)
         want = ordinary("inverse_dynamics")(*given, threads=1)
         out = np.empty_like(want)
         begin.wait()
@@ -403,18 +337,6 @@ def test_many_threads_at_once() -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(work, range(8)))
-
-
-@pytest.mark.slow
-def test_single_precision() -> None:
-    kernel = warmed(dtype="float32")
-    given = [x.astype(np.float32) for x in states(600)]
-    found = kernel.inverse_dynamics(*given)
-    assert found.dtype == np.float32
-    assert np.array_equal(found, Kernel.inverse_dynamics(kernel, given[0], given[1], given[2], threads=1))
-    assert np.array_equal(kernel.inverse_dynamics(*given, out=given[0]), found)
-    q = given[1]
-    assert kernel.gravity(q.astype(float)).dtype == np.float32
 
 
 def python(code: str, **more: str) -> int:
@@ -432,19 +354,15 @@ def python(code: str, **more: str) -> int:
 
 
 @pytest.mark.slow
-def test_no_states_before_there_was_any_batch() -> None:
-    code = "k = fa.compile(arm); k.gravity(z); assert k.gravity(np.zeros((0, 2))).shape == (0, 2)"
-    assert python(code) == 0
-
-
-@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the C library there fills what is freed")
 @pytest.mark.parametrize("times", [10, *long([100])])
 def test_kernels_go_without_touching_what_is_freed(times: int) -> None:
     """Freed memory is filled with a byte that, read as the flags of a function,
-    says that it has a class to give back.
+    says that it has a class to give back. No states before there was any batch are none, either.
     """
-    code = f"for _ in range({times}):\n k = fa.compile(arm); k.gravity(z); k.bias(z, z); del k; gc.collect()"
+    none = "k = fa.compile(arm); k.gravity(z); assert k.gravity(np.zeros((0, 2))).shape == (0, 2)"
+    turn = "k = fa.compile(arm); k.gravity(z); k.bias(z, z); del k; gc.collect()"
+    code = f"{none}\nfor _ in range({times}):\n {turn}"
     assert python(code, PYTHONMALLOC="malloc", MALLOC_PERTURB_="255") == 0
 
 

@@ -73,8 +73,8 @@ def ended(process: subprocess.Popen[str]) -> None:
 
 
 @pytest.mark.slow
-def test_of_four_processes_each_part_is_compiled_by_one(place: Path) -> None:
-    processes = [started(WORKER) for _ in range(4)]
+def test_of_two_processes_each_part_is_compiled_by_one(place: Path) -> None:
+    processes = [started(WORKER) for _ in range(2)]
     for process in processes:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"

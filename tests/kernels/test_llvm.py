@@ -24,33 +24,19 @@ def called(write: Callable[[IRFunction, Value, Value], None], count: int, *parts
     return to
 
 
-@pytest.mark.parametrize("count", [-2, 0, 1, 8])
-def test_a_loop_goes_through_the_numbers_of_a_range(count: int) -> None:
-    def write(f: IRFunction, to: Value, count: Value) -> None:
-        with f.loop(0, count) as i:
-            f.store(f.op("mul", i, i), f.at(to, i, "i64"))
+@pytest.mark.parametrize(("first", "step"), [(0, 1), (1, 3), (7, -1), (6, -2)])
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_loop_goes_through_the_numbers_of_a_range(first: int, step: int, is_known: bool) -> None:
+    for bound in (-1, 0, 1, 4, 7, 8):
 
-    numbers = [k * k for k in range(count)]
-    assert called(write, count).tolist() == numbers + [-1] * (8 - len(numbers))
+        def write(f: IRFunction, to: Value, count: Value, bound: int = bound) -> None:
+            with f.loop(first, bound if is_known else count, step) as i:
+                f.store(f.op("mul", i, i), f.at(to, i, "i64"))
 
-
-@pytest.mark.parametrize(("first", "stop", "step"), [(1, 8, 3), (7, -1, -1), (6, 0, -2), (0, 1, 1)])
-def test_constant_bounds_and_steps(first: int, stop: int, step: int) -> None:
-    def write(f: IRFunction, to: Value, _: Value) -> None:
-        with f.loop(first, stop, step) as i:
-            f.store(i, f.at(to, i, "i64"))
-
-    here = range(first, stop, step)
-    assert called(write, 0).tolist() == [k if k in here else -1 for k in range(8)]
-
-
-def test_a_loop_down_to_a_bound_that_is_not_known() -> None:
-    def write(f: IRFunction, to: Value, count: Value) -> None:
-        with f.loop(7, count, -1) as i:
-            f.store(i, f.at(to, i, "i64"))
-
-    assert called(write, 4).tolist() == [-1] * 5 + [5, 6, 7]
-    assert called(write, 7).tolist() == [-1] * 8
+        here = range(first, bound, step)
+        if is_known and not here:
+            continue  # such a loop is not written
+        assert called(write, bound).tolist() == [k * k if k in here else -1 for k in range(8)]
 
 
 def test_values_meet_behind_a_branch() -> None:

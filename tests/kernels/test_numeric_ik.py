@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from arms import posture, random_arm
 from numpy.typing import NDArray
 
 import forearm as fa
-from forearm.kernels import cache
 from forearm.kernels.compiled import Native
 from forearm.kernels.native import function_of, host, loaded, object_code
 from forearm.kernels.numeric_ik import Reacher
@@ -104,34 +102,6 @@ def test_any_number_of_lanes_gives_the_same_bits(lanes: int) -> None:
     kinds = [*[ctypes.c_void_p] * 4, ctypes.c_int64]
     reacher._parts["batch"] = Native(function_of(memory, "f", *kinds), 0)
     assert np.array_equal(reacher.run(rows_of(T), None, 6, 0, 1e-9, 50), expected)
-
-
-def test_code_comes_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FOREARM_CACHE", str(tmp_path))
-    tmp_path.chmod(0o700)
-    arm = random_arm(8, 3)
-    T = rows_of(forward(arm, posture(arm, 1, 9)))
-    made = Reacher(arm, False, True).run(T, None, 3, 0, 1e-9, 50)
-    assert [(cache.about(e.path) or {})["functions"] for e in cache.entries(tmp_path)] == [
-        ["inverse_numeric"]
-    ]
-    monkeypatch.setattr("forearm.kernels.native.object_code", None)  # so that making it again would fail
-    assert np.array_equal(Reacher(arm, False, True).run(T, None, 3, 0, 1e-9, 50), made)
-
-
-@pytest.mark.slow
-def test_code_that_is_not_what_was_written_is_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FOREARM_CACHE", str(tmp_path))
-    tmp_path.chmod(0o700)
-    arm = random_arm(8, 3)
-    T = rows_of(forward(arm, posture(arm, 1, 9)))
-    made = Reacher(arm, False, True).run(T, None, 3, 0, 1e-9, 50)
-    (entry,) = cache.entries(tmp_path)
-    about = {"arm": "x", "functions": ["x"], "dtype": "float64", "part": "batch"}
-    cache.write(entry.path.name.removesuffix(".kernel"), about, b"no object file")
-    assert np.array_equal(Reacher(arm, False, True).run(T, None, 3, 0, 1e-9, 50), made)
 
 
 def test_rows_say_how_much_was_done() -> None:

@@ -89,13 +89,14 @@ def test_it_assembles_for_a_gpu() -> None:
     assert re.findall(r"\.extern (?!\.shared)", ptx) == []
 
 
-def test_what_a_kernel_needs_for_it() -> None:
-    with pytest.raises(
-        fa.errors.InputError, match=r"inverse_numeric: expected a kernel for float64, got <Kernel"
-    ):
-        fa.compile(ARM, "float32").inverse_numeric(np.eye(4))
-    left_open = fa.compile(ARM, parameters="gravity.z")
-    with pytest.raises(fa.errors.InputError, match="expected a kernel for an arm without open parameters"):
-        left_open.inverse_numeric(np.eye(4))
-    with pytest.raises(fa.errors.InputError, match="inverse_numeric, starts"):
-        fa.compile(ARM).inverse_numeric(np.eye(4), starts=0)
+@pytest.mark.parametrize(
+    ("given", "options", "message"),
+    [
+        ({"dtype": "float32"}, {}, r"inverse_numeric: expected a kernel for float64, got <Kernel"),
+        ({"parameters": "gravity.z"}, {}, "expected a kernel for an arm without open parameters"),
+        ({}, {"starts": 0}, "inverse_numeric, starts"),
+    ],
+)
+def test_what_a_kernel_needs_for_it(given: dict[str, Any], options: dict[str, Any], message: str) -> None:
+    with pytest.raises(fa.InputError, match=message):
+        fa.compile(ARM, **given).inverse_numeric(np.eye(4), **options)

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from sweeps import long
 
 TESTS = Path(__file__).parent.parent
 pytestmark = pytest.mark.slow
@@ -55,64 +56,47 @@ fa.dynamics.inverse
 """
 
 
-def python(code: str, head: str = HEAD, cache: str = "off") -> str:
-    """What a process prints; it must end well, and in time."""
+def python(code: str, head: str = HEAD) -> None:
+    """A process that compiles quickly and keeps nothing; it must end well, and in time."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", head + code],
         cwd=TESTS,
-        env={**os.environ, "FOREARM_CACHE": cache},
+        env={**os.environ, "FOREARM_CACHE": "off", "FOREARM_COMPILE": "quick"},
         capture_output=True,
         text=True,
         timeout=400,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    return done.stdout
 
 
 @needs_fork
-def test_a_child_forked_while_another_thread_compiles_can_compile() -> None:
-    code = """
-ended = threading.Event()
-def work():
-    for seed in range(1, 1000):
-        if ended.is_set():
-            return
-        answer(fa.compile(arm(seed, 3)))
-thread = threading.Thread(target=work)
-thread.start()
-for k in range(4):
-    time.sleep(0.02 + 0.013 * k)
-    assert child(lambda: right(fa.compile(arm(2000 + k)))) == 0, k
-assert thread.is_alive()
-ended.set()
-thread.join()
-"""
-    python(code)
-
-
-@needs_fork
-def test_a_child_forked_in_the_middle_of_a_kernel_calls_that_kernel() -> None:
-    """Half made in the parent, it is made anew in the child."""
-    code = """
-kernel = fa.compile(arm(1, 4))
-thread = threading.Thread(target=answer, args=(kernel,))
-thread.start()
-while thread.is_alive():
-    assert child(lambda: right(kernel)) == 0
-    time.sleep(0.005)
-assert right(kernel)
-"""
-    python(code)
-
-
-@needs_fork
-def test_a_fork_that_cannot_wait_leaves_a_child_that_says_so() -> None:
+def test_children_compile_and_call_whatever_threads_of_their_parent_do() -> None:
+    """Forked while another thread compiles other kernels, or the very one that is called: half made in the
+    parent, it is made anew in the child. If a fork cannot wait, the child says so.
+    """
     code = """
 from forearm.kernels import locks
+for kernels in ([fa.compile(arm(1, 3))], map(fa.compile, map(arm, range(2, 1000)))):
+    ended, kernels, own = threading.Event(), iter(kernels), fa.compile(arm(1000))
+    called = [own]
+    def work():
+        for called[0] in kernels:
+            answer(called[0])
+            if ended.is_set():
+                return
+    thread = threading.Thread(target=work)
+    thread.start()
+    for k in range(3):
+        assert child(lambda: right(fa.compile(arm(2000 + k))) and right(called[0])) == 0, k
+        time.sleep(0.005)
+    ended.set()
+    thread.join()
+    assert right(called[0])
+
 locks.PATIENCE = 0.05
-made, held, ended = fa.compile(arm(1)), threading.Event(), threading.Event()
-answer(made)
+answer(own)
+held, ended = threading.Event(), threading.Event()
 def hold():
     with locks.making():
         held.set()
@@ -124,30 +108,25 @@ def work():
     try:
         answer(fa.compile(arm(2)))
     except fa.ForearmError as error:
-        return "forked while another thread was compiling" in str(error) and right(made)
+        return "forked while another thread was compiling" in str(error) and right(own)
 assert child(work) == 0
 ended.set()
 thread.join()
 assert right(fa.compile(arm(2)))
 assert child(lambda: right(fa.compile(arm(3)))) == 0
-"""
-    python(code)
 
-
-@needs_fork
-def test_parent_and_child_go_on_loading_beside_each_other() -> None:
-    code = """
+# Parent and child go on loading beside each other.
 kernels = [fa.compile(arm(seed)) for seed in range(3)]
 want = [answer(k).tobytes() for k in kernels]
-def work():
+def go_on():
     kernels.pop()
-    more = [fa.compile(arm(seed)) for seed in range(10, 14)]
-    return all(map(right, more)) and [answer(k).tobytes() for k in kernels] == want[:2]
+    assert [answer(k).tobytes() for k in kernels] == want[:2]
+    return all(right(fa.compile(arm(k))) for k in (10, 11))
 pid = os.fork()
 if pid == 0:
     signal.alarm(120)
-    os._exit(0 if work() else 1)
-assert all(right(fa.compile(arm(seed))) for seed in range(20, 24))
+    os._exit(0 if go_on() else 1)
+assert all(right(fa.compile(arm(seed))) for seed in (20, 21))
 assert [answer(k).tobytes() for k in kernels] == want
 assert os.waitpid(pid, 0)[1] == 0
 """
@@ -165,26 +144,29 @@ signal.signal(signal.SIGALRM, handle)
 """
 
 
+@needs_fork
 @needs_timer
-@pytest.mark.parametrize("of", ["another kernel", "the same kernel"])
-@pytest.mark.sweep(first=1)
-def test_a_signal_handler_calls_a_kernel_while_its_thread_compiles(of: str) -> None:
+def test_a_signal_handler_does_what_it_likes_while_its_thread_compiles() -> None:
+    """It calls another kernel, the same one, or forks."""
     code = """
-answers = []
-def called():
-    kernel = fa.compile(arm(100 + counted[0])) if other else current[0]
-    answers.append(right(kernel))
-wait = 0.011
+answers, wait, seeds = [], 0.011, iter(range(2, 500))
 current = [fa.compile(arm(1, 3))]
-signal.setitimer(signal.ITIMER_REAL, wait)
-for seed in range(2, 5):
-    current[0] = kernel = fa.compile(arm(seed, 3))
-    answer(kernel)
-    assert right(kernel)
-signal.setitimer(signal.ITIMER_REAL, 0)
-assert counted[0] > 2 and all(answers)
+ways = [
+    lambda: right(fa.compile(arm(100 + counted[0]))),
+    lambda: right(current[0]),
+    lambda: child(lambda: right(fa.compile(arm(3)))) == 0,
+]
+for way in ways:
+    answers.clear()
+    called = lambda: answers.append(way())
+    signal.setitimer(signal.ITIMER_REAL, wait)
+    while len(answers) < 3:
+        current[0] = kernel = fa.compile(arm(next(seeds), 3))
+        assert right(kernel)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    assert all(answers)
 """
-    python(f"other = {of == 'another kernel'}\n{HANDLER}{code}")
+    python(HANDLER + code)
 
 
 @needs_timer
@@ -209,39 +191,6 @@ assert counted[0] and all(answers)
     python(HANDLER + code, head)
 
 
-@needs_fork
-@needs_timer
-def test_a_signal_handler_forks_while_its_thread_compiles() -> None:
-    code = """
-ends = []
-def called():
-    ends.append(child(lambda: right(fa.compile(arm(3)))))
-wait = 0.02
-signal.setitimer(signal.ITIMER_REAL, wait)
-for seed in range(4, 6):
-    assert right(fa.compile(arm(seed, 3)))
-signal.setitimer(signal.ITIMER_REAL, 0)
-assert ends and not any(ends)
-"""
-    python(HANDLER + code)
-
-
-def test_threads_that_call_one_kernel_first_share_its_code() -> None:
-    code = """
-kernel, start = fa.compile(arm(1)), threading.Barrier(8)
-found = []
-def work():
-    start.wait()
-    found.append(right(kernel))
-    found.append(kernel.compiled("inverse_dynamics").part("single"))
-threads = [threading.Thread(target=work) for _ in range(8)]
-for thread in threads: thread.start()
-for thread in threads: thread.join()
-assert found.count(True) == 8 and len({id(part) for part in found if part is not True}) == 1
-"""
-    python(code)
-
-
 # Workers import this file again, where the method starts a new interpreter.
 WORKERS = """
 import multiprocessing, sys
@@ -255,31 +204,29 @@ INHERITED = None
 def passed(kernel, fused):
     return kernel.inverse_dynamics(*STATES).tobytes(), fused(STATES[0])["J"].tobytes()
 
-def inherited(_):
+def inherited():
     return INHERITED.inverse_dynamics(*STATES).tobytes()
 
 if __name__ == "__main__":
-    method = sys.argv[1]
     INHERITED = kernel = fa.compile(ARM)
     fused = kernel.fused(["gravity", "jacobian"])
     want = passed(kernel, fused)
-    with multiprocessing.get_context(method).Pool(2) as pool:
-        assert pool.starmap(passed, [(kernel, fused)] * 3) == [want] * 3
-        if method == "fork":
-            assert pool.map(inherited, range(3)) == [want[0]] * 3
+    for method in sys.argv[1:]:
+        with multiprocessing.get_context(method).Pool(1) as pool:
+            assert pool.apply(passed, (kernel, fused)) == want
+            if method == "fork":
+                assert pool.apply(inherited) == want[0]
     print("done")
 """
 
 
-@pytest.mark.parametrize("method", ["spawn", "fork", "forkserver"])
-@pytest.mark.sweep(first=2)
-def test_kernels_go_to_workers_however_they_are_started(method: str, tmp_path: Path) -> None:
-    if method not in multiprocessing.get_all_start_methods():
-        pytest.skip(f"this system has no {method}")
+@pytest.mark.parametrize("methods", ["spawn fork", *long(["forkserver"])])
+def test_kernels_go_to_workers_however_they_are_started(methods: str, tmp_path: Path) -> None:
     script = tmp_path / "workers.py"
     script.write_text(WORKERS, encoding="utf-8")
+    here = set(methods.split()) & set(multiprocessing.get_all_start_methods())
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", str(script), method],
+        [sys.executable, "-W", "ignore", str(script), *sorted(here, reverse=True)],
         env={**os.environ, "FOREARM_CACHE": str(tmp_path / "cache")},
         capture_output=True,
         text=True,

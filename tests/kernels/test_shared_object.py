@@ -139,6 +139,22 @@ def symbols_in(made: bytes) -> dict[str, int]:
     return found
 
 
+def signed(value: int, bits: int) -> int:
+    """A number of so many bits, the lowest of a word, as it is meant."""
+    value &= (1 << bits) - 1
+    return value - (value >> (bits - 1) << bits)
+
+
+def page_of(word: int, place: int) -> int:
+    """What an ADRP at a place gives."""
+    return (place & ~0xFFF) + (signed(word >> 5 << 2 | word >> 29 & 3, 21) << 12)
+
+
+def jump_of(word: int, place: int) -> int:
+    """Where a B or BL at a place leads."""
+    return place + 4 * signed(word, 26)
+
+
 def test_arms_instructions_lead_where_they_should() -> None:
     """Decoded by hand: ADRP and what follows it give addresses, BL one of a function."""
     made = shared_object(object_for("aarch64-unknown-linux-gnu"), NAMES)
@@ -147,12 +163,6 @@ def test_arms_instructions_lead_where_they_should() -> None:
         place: struct.unpack_from("<I", made, place)[0] for place in range(at["counted"], at["name"] + 16, 4)
     }
 
-    def page_of(place: int) -> int:
-        word = words[place]
-        pages = (word >> 5 & 0x7FFFF) << 2 | word >> 29 & 3
-        pages -= (pages & 1 << 20) << 1
-        return (place & ~0xFFF) + (pages << 12)
-
     def addressed(function: str) -> int:
         """Where the first pair of instructions with an address points."""
         place = next(p for p in words if p >= at[function] and words[p] & 0x9F000000 == 0x90000000)
@@ -160,16 +170,16 @@ def test_arms_instructions_lead_where_they_should() -> None:
         for p in range(place + 4, place + 32, 4):
             word = words[p]
             if word & 0xFFC00000 == 0x91000000 and word >> 5 & 31 == register:  # ADD
-                return page_of(place) + (word >> 10 & 0xFFF)
+                return page_of(words[place], place) + (word >> 10 & 0xFFF)
             if word & 0xFFC00000 == 0xF9400000 and word >> 5 & 31 == register:  # LDR of 8 bytes
-                return page_of(place) + 8 * (word >> 10 & 0xFFF)
+                return page_of(words[place], place) + 8 * (word >> 10 & 0xFFF)
         raise AssertionError("an address of which the second half is missing")
 
     assert made[addressed("name") :][:6] == b"elbow\0"
     assert addressed("counted") == at["table"]
     assert addressed("pointed") == at["table"] + 32
     calls = [p for p, word in words.items() if p < at["pointed"] and word >> 26 == 0b100101]
-    targets = {p + 4 * ((words[p] & 0x3FFFFFF) - ((words[p] & 1 << 25) << 1)) for p in calls}
+    targets = {jump_of(words[p], p) for p in calls}
     assert len(targets) == 1
     (inner,) = targets
     text = next(start for kind, access, start, _ in segments(made) if kind == 1 and access == 5)
@@ -183,12 +193,9 @@ def test_arms_addresses_to_any_place() -> None:
             bytearray(struct.pack("<I", word)) for word in (0x14000000, 0x90000000, 0x3DC00000, 0)
         )
         relocated(AARCH64, 282, jump, 0, 0x3000, to)
-        offset = struct.unpack("<I", jump)[0] & 0x3FFFFFF
-        assert 0x3000 + 4 * (offset - ((offset & 1 << 25) << 1)) == to
+        assert jump_of(int.from_bytes(jump, "little"), 0x3000) == to
         relocated(AARCH64, 275, page, 0, 0x3004, to)
-        word = struct.unpack("<I", page)[0]
-        pages = (word >> 5 & 0x7FFFF) << 2 | word >> 29 & 3
-        assert 0x3000 + (pages - ((pages & 1 << 20) << 1)) * 4096 == to & ~0xFFF
+        assert page_of(int.from_bytes(page, "little"), 0x3004) == to & ~0xFFF
         relocated(AARCH64, 299, low, 0, 0x3008, to)
         assert 16 * (struct.unpack("<I", low)[0] >> 10 & 0xFFF) == to & 0xFFF
         relocated(AARCH64, 261, words, 0, 0x300C, to)

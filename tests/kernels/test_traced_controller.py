@@ -36,27 +36,22 @@ def asked_every(period: int, law: Any) -> Any:
 @pytest.mark.parametrize("period", [1, 4])
 def test_a_law_gives_what_python_computes(period: int) -> None:
     arm = random_arm(5, 3, "modified", drives=False).with_drives(friction=fa.Friction(coulomb=5.0))
-    k, rng = fa.compile(arm), np.random.default_rng(3)
-    q, qd, wanted = (rng.uniform(-1.0, 1.0, (5, 3)) for _ in range(3))
+    k, (q, qd, wanted) = fa.compile(arm), np.random.default_rng(3).uniform(-1.0, 1.0, (3, 5, 3))
 
     def law(t: Any, q: Any, qd: Any, goal: Any, model: Any) -> Any:
         return KP * (goal - q) - KD * qd + model.gravity(q) + np.sin(30.0 * t + q)
 
-    controller = fa.TracedController(law, wanted, period=period)
-    made = k.simulate(q, qd, steps=50, step=H, controller=controller, record=10)
+    def made(row: Any = slice(None), record: int | None = None) -> Any:
+        controller = fa.TracedController(law, wanted[row], period=period)
+        return k.simulate(q[row], qd[row], steps=50, step=H, controller=controller, record=record)
+
+    found = made(record=10).q
+    sampling: Any = {"method": "rk4", "step": H, "sampling": fa.simulation.Sampling(record=10)}
     for row in range(5):
-
-        def own(t: float, q: Floats, qd: Floats, row: int = row) -> Any:
-            return law(t, q, qd, wanted[row], k)
-
-        sampling = fa.simulation.Sampling(record=10)
-        asked = asked_every(period, own)
-        one = fa.simulate(
-            arm, q[row], qd[row], 50 * H, controller=asked, method="rk4", step=H, sampling=sampling
-        )
-        assert np.max(np.abs(one.q - made.q[row])) < CLOSE
-    single = k.simulate(q[2], qd[2], steps=50, step=H, controller=fa.TracedController(law, wanted[2], period))
-    assert np.array_equal(single.q, made.q[2, -1])
+        asked = asked_every(period, lambda t, q, qd, row=row: law(t, q, qd, wanted[row], k))
+        one = fa.simulate(arm, q[row], qd[row], 50 * H, controller=asked, **sampling)
+        assert np.max(np.abs(one.q - found[row])) < CLOSE
+    assert np.array_equal(made(2).q, found[2, -1])
 
 
 def test_references_by_step_and_states() -> None:
@@ -104,17 +99,14 @@ def test_numbers_that_a_plain_law_refers_to_may_change() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"law": 3}, "controller, law: expected a function of"),
-        ({"output": "volts"}, "controller, output: .*voltage"),
-        ({"period": 0}, "controller, period: expected a whole number of at least 1, got 0"),
+        ({"law": 3}, "law: expected a function of"),
+        ({"output": "volts"}, "output: .*voltage"),
+        ({"period": 0}, "period: expected a whole number of at least 1, got 0"),
+        ({"period": 2**64}, "period: expected a whole number from 1 to 9007199254740992"),
         ({"state": 1}, "with state=1 expected a pair"),
-        (
-            {"reference": np.zeros((4, 2, 2))},
-            r"controller, reference: expected shape \(2,\) held, \(3, 2\) by step",
-        ),
-        ({"period": 2**64}, "controller, period: expected a whole number from 1 to 9007199254740992"),
-        ({"arm": "panda"}, "controller, arm: expected an Arm"),
-        ({"arm": random_arm(5, 2)}, "controller, arm: expected an arm with 1 joints like 'one'"),
+        ({"reference": np.zeros((4, 2, 2))}, r"reference: expected shape \(2,\) held, \(3, 2\) by step"),
+        ({"arm": "panda"}, "arm: expected an Arm"),
+        ({"arm": random_arm(5, 2)}, "arm: expected an arm with 1 joints like 'one'"),
         ({"law": lambda t, q, qd: np.maximum(q, 0.0)}, "law: .* called with symbols: use choose, minimum"),
     ],
 )
@@ -123,5 +115,5 @@ def test_errors_say_what_is_wrong(given: dict[str, Any], message: str) -> None:
         controller = fa.TracedController(**({"law": lambda t, q, qd: -q} | given))
         fa.compile(beam()).simulate([0.0], [0.0], steps=3, step=H, controller=controller)
 
-    with pytest.raises(fa.ForearmError, match=message):
+    with pytest.raises(fa.ForearmError, match=f"controller.*{message}"):
         run()

@@ -1,5 +1,5 @@
-"""Arrays of the libraries that are installed, on a GPU: results beside them, streams, graphs, and an error
-for everything that would be a bad read.
+"""Arrays of the libraries that are installed, on a GPU: their streams and graphs, and an error for everything
+that would be a bad read. `test_dispatch` has what holds of stand-ins too.
 """
 
 from __future__ import annotations
@@ -11,20 +11,17 @@ import numpy as np
 import pytest
 from kernels.cuda.fake_function import expected
 from kernels.cuda.gpu_function import MAKERS, CupyMaker, Described, JaxMaker, RealFunction, TorchMaker, gpu
+from kernels.cuda.test_dispatch import NONE, check
 
 from forearm.errors import InputError
 from forearm.kernels.cuda.dispatch import run
 from forearm.kernels.cuda.driver import Device, driver
-from forearm.kernels.cuda.unknown_arrays import DeviceResult
 from forearm.kernels.dispatch import Call
 
 # What the libraries warn of is theirs.
 pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("ignore")]
-NONE = Call({})
-OWN = {"gain": 3.0, "offset": -1.0}
 random = np.random.default_rng(13)
 X, Y = random.normal(size=(2, 500, 3))
-P = random.normal(size=(500, 2))
 
 
 @pytest.fixture(autouse=True)
@@ -37,16 +34,6 @@ def function() -> RealFunction:
     return RealFunction()
 
 
-@pytest.fixture(scope="module")
-def opened() -> RealFunction:
-    return RealFunction(parameters=True)
-
-
-@pytest.fixture(params=MAKERS)
-def arrays(request: pytest.FixtureRequest, device: Device) -> Any:
-    return MAKERS[request.param]()
-
-
 @pytest.fixture
 def torch(device: Device) -> TorchMaker:
     return TorchMaker()
@@ -57,101 +44,9 @@ def cupy(device: Device) -> CupyMaker:
     return CupyMaker()
 
 
-def check(arrays: Any, results: list[Any], *wanted: Any, close: float = 1e-12) -> None:
-    for result, value in zip(results, wanted, strict=True):
-        got = arrays.values(result)
-        assert got.shape == value.shape
-        np.testing.assert_allclose(got, value, rtol=close, atol=close)
-
-
-@pytest.mark.parametrize("count", [1, 5, 500])
-def test_results_lie_beside_the_arrays(arrays: Any, function: RealFunction, count: int) -> None:
-    x, y = arrays.array(X[:count]), arrays.array(Y[:count])
-    for _ in range(3):
-        results = run(function, (x, y), NONE)
-        check(arrays, results, *expected(X[:count], Y[:count]))
-    assert type(results[0]) in (type(x), DeviceResult)
-
-
-def test_float32(arrays: Any) -> None:
-    x, y = X.astype("f4"), Y.astype("f4")
-    function = RealFunction("float32", False, True)
-    for _ in range(2):
-        check(arrays, run(function, (arrays.array(x), arrays.array(y)), NONE), *expected(x, y), close=1e-5)
-
-
-def test_one_state_and_none(arrays: Any, function: RealFunction) -> None:
-    results = run(function, (arrays.array(X[0]), arrays.array(Y[0])), NONE)
-    check(arrays, results, *expected(X[0], Y[0]))
-    none = arrays.array(np.zeros((0, 3)))
-    check(arrays, run(function, (none, none), NONE), np.zeros((0, 3)), np.zeros((0, 3, 3)))
-
-
-def test_states_are_broadcast_as_on_the_cpu(arrays: Any, function: RealFunction) -> None:
-    row, many = arrays.array(Y[0]), arrays.array(X)
-    check(arrays, run(function, (many, row), NONE), *expected(X, np.broadcast_to(Y[0], X.shape)))
-    check(arrays, run(function, (row, many), NONE), *expected(np.broadcast_to(Y[0], X.shape), X))
-    check(arrays, run(function, (many, 0.5), NONE), *expected(X, np.full(X.shape, 0.5)))
-
-
-@pytest.mark.parametrize("arrays", ["torch", "cupy", "interface", "dlpack"], indirect=True)
-def test_results_are_written_where_asked(arrays: Any, function: RealFunction) -> None:
-    out = [arrays.array(np.zeros((500, 3))), arrays.array(np.zeros((500, 3, 3)))]
-    for _ in range(2):
-        results = run(function, (arrays.array(X), arrays.array(Y)), Call({}, out))
-        assert results[0] is out[0]
-        check(arrays, results, *expected(X, Y))
-
-
-@pytest.mark.parametrize("arrays", ["torch", "cupy"], indirect=True)
-@pytest.mark.parametrize("shift", [0, 1])
-def test_in_place_and_across(arrays: Any, function: RealFunction, shift: int) -> None:
-    x, product = arrays.array(X), arrays.array(np.zeros((499, 3, 3)))
-    out = [arrays.part(x, slice(shift, shift + 499)), product]
-    results = run(function, (arrays.part(x, slice(0, 499)), arrays.array(Y[:499])), Call({}, out))
-    check(arrays, results, *expected(X[:499], Y[:499]))
-
-
-@pytest.mark.parametrize("arrays", ["torch", "cupy"], indirect=True)
-def test_strided_arrays_are_copied(arrays: Any, function: RealFunction) -> None:
-    x = arrays.part(arrays.array(np.repeat(X, 2, axis=0)), slice(None, None, 2))
-    check(arrays, run(function, (x, arrays.array(Y)), NONE), *expected(X, Y))
-    turned = arrays.array(np.ascontiguousarray(X.T)).T
-    check(arrays, run(function, (turned, arrays.array(Y)), NONE), *expected(X, Y))
-
-
-def test_open_parameters(arrays: Any, opened: RealFunction) -> None:
-    x, y = arrays.array(X), arrays.array(Y)
-    for given, values in (
-        (None, [3.0, -1.0]),
-        ([0.5, 2.0], [0.5, 2.0]),
-        (arrays.array(P[0]), P[0]),
-        ({"offset": 4.0}, [3.0, 4.0]),
-        (P, P),
-        (arrays.array(P), P),
-    ):
-        check(arrays, run(opened, (x, y), Call(OWN, None, None, given)), *expected(X, Y, values))
-
-
-@pytest.mark.parametrize("arrays", ["torch", "cupy", "jax"], indirect=True)
-def test_open_parameters_by_name_from_the_device(arrays: Any, opened: RealFunction) -> None:
-    given = {"gain": arrays.array(P[:, 0])}
-    wanted = expected(X, Y, np.stack([P[:, 0], np.full(500, -1.0)], -1))
-    check(arrays, run(opened, (arrays.array(X), arrays.array(Y)), Call(OWN, None, None, given)), *wanted)
-
-
-def test_wrong_numbers_and_shapes(arrays: Any, function: RealFunction) -> None:
-    x = arrays.array(X)
-    with pytest.raises(InputError, match=r"^y: expected float64 on the device, got float32"):
-        run(function, (x, arrays.array(Y.astype("f4"))), NONE)
-    with pytest.raises(InputError, match=r"^y: it has 3 entries, expected shape .* got \(500, 2\)"):
-        run(function, (x, arrays.array(np.ones((500, 2)))), NONE)
-    with pytest.raises(InputError, match=r"^y: expected a number, \(3,\) or \(500, 3\) beside x"):
-        run(function, (x, arrays.array(np.ones((499, 3)))), NONE)
-    with pytest.raises(InputError, match=r"^y: x is on device 0 .* in host memory"):
-        run(function, (x, Y), NONE)
-    with pytest.raises(InputError, match=r"^out: expected a writeable C-contiguous array"):
-        run(function, (x, x), Call({}, [x, arrays.array(np.zeros((500, 3, 2)))]))
+def places(arrays: Any) -> list[Any]:
+    """Arrays for results."""
+    return [arrays.array(np.zeros((500, 3))), arrays.array(np.zeros((500, 3, 3)))]
 
 
 def test_torch_work_goes_to_the_current_stream(torch: TorchMaker, function: RealFunction) -> None:
@@ -173,7 +68,7 @@ def test_torch_work_goes_to_the_current_stream(torch: TorchMaker, function: Real
 def test_torch_graphs(torch: TorchMaker, function: RealFunction, how: str) -> None:
     cuda = torch.torch.cuda
     x, y = torch.array(X), torch.array(Y)
-    out = None if how == "new" else [torch.array(np.zeros((500, 3))), torch.array(np.zeros((500, 3, 3)))]
+    out = None if how == "new" else places(torch)
     run(function, (x, y), Call({}, out))
     graph = cuda.CUDAGraph()
     with cuda.graph(graph):
@@ -186,7 +81,7 @@ def test_torch_graphs(torch: TorchMaker, function: RealFunction, how: str) -> No
 
 def test_cupy_streams_and_graphs(cupy: CupyMaker, function: RealFunction) -> None:
     x, y = cupy.array(X), cupy.array(Y)
-    out = [cupy.array(np.zeros((500, 3))), cupy.array(np.zeros((500, 3, 3)))]
+    out = places(cupy)
     stream = cupy.cupy.cuda.Stream(non_blocking=True)
     cupy.cupy.cuda.Device().synchronize()
     with stream:
@@ -253,7 +148,7 @@ def test_jax_arrays_that_cannot_be_read(device: Device, function: RealFunction) 
     on_cpu = jax.device_put(Y, jax.devices("cpu")[0])
     with pytest.raises(InputError, match=r"^y: expected an array on a single CUDA device"):
         run(function, (x, on_cpu), NONE)
-    out = [made.array(np.zeros((500, 3))), made.array(np.zeros((500, 3, 3)))]
+    out = places(made)
     with pytest.raises(InputError, match="writeable"):
         run(function, (x, x), Call({}, out))
     check(made, [jax.jit(lambda a: 2 * a)(run(function, (x, x), NONE)[0])], 2 * expected(X, X)[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import subprocess
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,6 @@ from forearm.kernels.dispatch import Call
 pytestmark = pytest.mark.gpu
 random = np.random.default_rng(11)
 X, Y = random.normal(size=(2, 1000, 3))
-CLOSE = {"float64": 1e-13, "float32": 1e-5}  # sums of a few numbers of about 1
 
 
 @pytest.fixture
@@ -61,7 +60,7 @@ def test_the_assembler_explains_itself(device: Device) -> None:
         device.loaded(b"no code at all.\0")
 
 
-def launched(device: Device, function: RealFunction, count: int, stream: int) -> list[Any]:
+def launched(device: Device, function: RealFunction, count: int = 1000, stream: int = 0) -> list[Any]:
     """Results by the driver alone."""
     launch = function.launcher(device.index)
     arrays = [X[:count].astype(function.dtype), Y[:count].astype(function.dtype)]
@@ -76,50 +75,48 @@ def launched(device: Device, function: RealFunction, count: int, stream: int) ->
     return results
 
 
+def check(results: Any, x: Any = X, y: Any = Y, *parameters: Any) -> None:
+    """Sums of a few numbers of about 1."""
+    for result, wanted in zip(results, expected(x, y, *parameters), strict=True):
+        close = 1e-12 if result.itemsize == 8 else 1e-5
+        np.testing.assert_allclose(result, wanted, rtol=close, atol=close)
+
+
+def current_context() -> int | None:
+    current = ctypes.c_void_p(1)
+    assert driver().api["cuCtxGetCurrent"](ctypes.byref(current)) == 0
+    return current.value
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("is_staged", [False, True])
 @pytest.mark.parametrize("count", [1, 127, 128, 1000])
 def test_kernels_compute(device: Device, dtype: str, is_staged: bool, count: int) -> None:
-    stream = device.stream()
-    made = launched(device, RealFunction(dtype, False, is_staged), count, stream.handle)
-    for result, wanted in zip(made, expected(X[:count], Y[:count]), strict=True):
-        np.testing.assert_allclose(result, wanted, rtol=CLOSE[dtype], atol=CLOSE[dtype])
+    made = launched(device, RealFunction(dtype, False, is_staged), count, device.stream().handle)
+    check(made, X[:count], Y[:count])
 
 
 def test_more_shared_memory_than_is_given_unasked(device: Device) -> None:
     function = RealFunction("float64", False, True, 1024)
     assert function.shared > 48 << 10
-    made = launched(device, function, 1000, 0)
-    np.testing.assert_allclose(made[1], expected(X, Y)[1], rtol=1e-13)
+    check(launched(device, function))
 
 
 def test_launches_from_a_thread_without_a_context(device: Device) -> None:
-    found: list[Any] = []
-
-    def work() -> None:
-        found.append(launched(device, RealFunction(), 1000, 0))
-        current = ctypes.c_void_p(1)
-        assert driver().api["cuCtxGetCurrent"](ctypes.byref(current)) == 0
-        found.append(current.value)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    np.testing.assert_allclose(found[0][0], expected(X, Y)[0], rtol=1e-12, atol=1e-12)
-    assert found[1] is None
+    with ThreadPoolExecutor(1) as pool:
+        check(pool.submit(launched, device, RealFunction()).result())
+        assert pool.submit(current_context).result() is None
 
 
 def test_launches_while_another_context_is_current(device: Device) -> None:
     api, other = driver().api, ctypes.c_void_p()
     assert api.library.cuCtxCreate_v2(ctypes.byref(other), 0, device.handle) == 0
     try:
-        made = launched(device, RealFunction(), 1000, 0)
-        current = ctypes.c_void_p()
-        api["cuCtxGetCurrent"](ctypes.byref(current))
-        assert current.value == other.value
+        made = launched(device, RealFunction())
+        assert current_context() == other.value
     finally:
         api.library.cuCtxDestroy_v2(other)
-    np.testing.assert_allclose(made[0], expected(X, Y)[0], rtol=1e-12, atol=1e-12)
+    check(made)
 
 
 def test_memory_is_found_by_its_address(device: Device) -> None:
@@ -188,38 +185,30 @@ def test_a_fork_is_told() -> None:
 def test_numpy_in_gives_numpy_out(device: Device, count: int, dtype: str) -> None:
     x, y = np.random.default_rng(1).normal(size=(2, count, 3))
     made = run(RealFunction(dtype), (x, y), Call({}))
-    for result, wanted in zip(made, expected(x, y), strict=True):
-        assert result.dtype == dtype
-        np.testing.assert_allclose(result, wanted, rtol=CLOSE[dtype], atol=CLOSE[dtype])
+    assert all(result.dtype == dtype for result in made)
+    check(made, x, y)
 
 
 def test_numpy_in_pinned_memory(device: Device) -> None:
     x, y = np.random.default_rng(1).normal(size=(2, 300_000, 3))
-    held = device.pinned(x.nbytes).array.view(np.float64).reshape(x.shape)
+    held, total = (
+        device.pinned(x.nbytes).array.view(np.float64).reshape(x.shape) for _ in ("given", "result")
+    )
     held[...] = x
-    out = [device.pinned(x.nbytes).array.view(np.float64).reshape(x.shape), np.zeros((300_000, 3, 3))]
     assert driver().is_pinned(held.ctypes.data)
     assert not driver().is_pinned(x.ctypes.data)
-    run(RealFunction(), (held, y), Call({}, out))
-    for result, wanted in zip(out, expected(x, y), strict=True):
-        np.testing.assert_allclose(result, wanted, rtol=1e-13, atol=1e-13)
+    check(run(RealFunction(), (held, y), Call({}, [total, np.zeros((300_000, 3, 3))])), x, y)
 
 
 def test_numpy_by_many_threads_and_kept_memory(device: Device) -> None:
     function, x, y = RealFunction(), *np.random.default_rng(1).normal(size=(2, 100_000, 3))
-    wanted, failed = expected(x, y)[1], []
 
-    def work() -> None:
+    def work(_: int) -> None:
         for _ in range(3):
-            if not np.allclose(run(function, (x, y), Call({}))[1], wanted, rtol=1e-13, atol=0):
-                failed.append(1)
+            check(run(function, (x, y), Call({})), x, y)
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == []
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
     assert len(transfers._kept[device]) <= transfers.WORKERS
 
 
@@ -228,5 +217,4 @@ def test_numpy_with_open_parameters(device: Device, rows: int | None) -> None:
     p = None if rows is None else random.normal(size=(2,) if rows == 1 else (rows, 2))
     own = {"gain": 3.0, "offset": -1.0}
     made = run(RealFunction(parameters=True), (X, Y), Call(own, None, None, p))
-    wanted = expected(X, Y, [3.0, -1.0] if p is None else p)
-    np.testing.assert_allclose(made[0], wanted[0], rtol=1e-12, atol=1e-12)
+    check(made, X, Y, [3.0, -1.0] if p is None else p)

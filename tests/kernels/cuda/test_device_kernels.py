@@ -121,13 +121,3 @@ def test_fast_code_is_near_and_has_other_bits(arm: str) -> None:
     needed = here.inverse_dynamics(q, qd, made)
     assert np.abs(needed - torque).max() < FAST * np.abs(tau).max()
     assert not np.array_equal(made, exact.forward_dynamics(q, qd, torque))
-
-
-def test_examples_of_the_page_run() -> None:
-    pytest.importorskip("torch")
-    from test_docs import ON_GPU, blocks
-
-    examples = [(name, text) for name, text in blocks("python") if ON_GPU.search(text)]
-    assert len(examples) >= 4
-    for name, text in examples:
-        exec(compile(text, name, "exec"), {"__name__": "example"})

@@ -4,9 +4,8 @@ text for one pose run by the CPU, and on a GPU.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,8 @@ from arms import posture, random_arm
 from drives.making import loaded_arm
 from dynamics.cases import simple_drives
 from kernels.compiling import compiled
-from kernels.cuda.fake_arrays import FakeInterface, FakeTorch, forget
-from kernels.cuda.fake_driver import FakeLibrary, using
+from kernels.cuda.fake_arrays import FakeInterface, FakeTorch
+from kernels.cuda.fake_driver import FakeLibrary
 from kernels.cuda.gpu_function import gpu
 
 import forearm as fa
@@ -29,17 +28,6 @@ COUNT = 7
 T = fa.kinematics.forward(ARM, posture(ARM, 6, COUNT))
 T[2, :3, 3] += 40.0
 START = posture(ARM, 9, COUNT) + 8.0
-
-
-@pytest.fixture
-def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeLibrary]:
-    monkeypatch.setenv("FOREARM_CACHE", str(tmp_path))  # no GPU may find this code
-    forget()
-    library = FakeLibrary()
-    with using(library):
-        yield library
-    forget()
-    assert library.faults == []
 
 
 def emulate(library: FakeLibrary, is_given: bool) -> None:
@@ -80,8 +68,9 @@ def test_arrays_of_the_host_go_there_and_back(fake: FakeLibrary) -> None:
 
 
 @pytest.mark.slow
-def test_poses_on_a_device_stay_there(fake: FakeLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
-    torch = FakeTorch(fake, monkeypatch)
+def test_poses_on_a_device_stay_there(
+    fake: FakeLibrary, torch: FakeTorch, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tensor: Any = torch.Tensor
     tensor.reshape = lambda self, shape: tensor(self.view.reshape(shape), self.where, self.base)
     tensor.__eq__ = lambda self, other: (self, other)  # not before the stream is through

@@ -4,15 +4,14 @@ reaches its place, whatever library it is of.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 from arms import random_arm
-from kernels.cuda.fake_arrays import FakeTorch, forget, memory_view
-from kernels.cuda.fake_driver import FakeLibrary, using
+from kernels.cuda.fake_arrays import FakeTorch, memory_view
+from kernels.cuda.fake_driver import FakeLibrary
 
 import forearm as fa
 from forearm.errors import InputError
@@ -21,17 +20,6 @@ ARM = random_arm(5, 2, prismatic=False)
 N = ARM.n
 random = np.random.default_rng(23)
 Q, QD, QDD = random.normal(size=(3, 30, N))
-
-
-@pytest.fixture
-def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeLibrary]:
-    monkeypatch.setenv("FOREARM_CACHE", str(tmp_path))  # no GPU may find this code
-    forget()
-    library = FakeLibrary()
-    with using(library):
-        yield library
-    forget()
-    assert library.faults == []
 
 
 def emulate(library: FakeLibrary, kernel: Any, name: str, each: bool = False) -> Any:
@@ -58,9 +46,8 @@ def emulate(library: FakeLibrary, kernel: Any, name: str, each: bool = False) ->
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_torques_of_arrays_on_the_device_and_of_numpy(
-    fake: FakeLibrary, monkeypatch: pytest.MonkeyPatch, dtype: str
+    fake: FakeLibrary, torch: FakeTorch, dtype: str
 ) -> None:
-    torch = FakeTorch(fake, monkeypatch)
     kernel: Any = fa.compile(ARM, dtype, device="cuda")
     states = [a.astype(dtype) for a in (Q, QD, QDD)]
     wanted = emulate(fake, kernel, "inverse_dynamics")(*states)
@@ -82,8 +69,7 @@ def test_torques_of_arrays_on_the_device_and_of_numpy(
 
 
 @pytest.mark.slow
-def test_derivatives_are_three_arrays(fake: FakeLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
-    torch = FakeTorch(fake, monkeypatch)
+def test_derivatives_are_three_arrays(fake: FakeLibrary, torch: FakeTorch) -> None:
     kernel: Any = fa.compile(ARM, device="cuda")
     wanted = emulate(fake, kernel, "inverse_dynamics_derivatives")(Q, QD, QDD)
     for _ in range(2):
@@ -94,8 +80,7 @@ def test_derivatives_are_three_arrays(fake: FakeLibrary, monkeypatch: pytest.Mon
 
 @pytest.mark.slow
 @pytest.mark.parametrize("each", [False, True])
-def test_open_parameters(fake: FakeLibrary, monkeypatch: pytest.MonkeyPatch, each: bool) -> None:
-    torch = FakeTorch(fake, monkeypatch)
+def test_open_parameters(fake: FakeLibrary, torch: FakeTorch, each: bool) -> None:
     kernel: Any = fa.compile(ARM, parameters=f"{ARM.links[-1].name}.mass", device="cuda")
     p = random.uniform(1.0, 2.0, size=(30, 1) if each else 1)
     wanted = emulate(fake, kernel, "inverse_dynamics", each)(Q, QD, QDD, parameters=p)

@@ -194,19 +194,6 @@ def test_inductance_and_gain_of_the_arm_file(tmp_path: Path, capsys: Capture) ->
     )
 
 
-@pytest.mark.slow
-def test_progress_is_shown_at_a_terminal_alone(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    options = ("simulate", "cmu-dd", "--duration", "3", *VOLTS)
-    assert run(capsys, *options)[2] == ""
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("forearm.cli.progress.EVERY", 0.0)
-    code, out, err = called(capsys, *options)
-    assert code == 0
-    assert " %  simulating cmu-dd, " in err
-    assert err.endswith("\r\x1b[K"), "it is wiped out at the end"
-    assert "\x1b" not in out
-
-
 def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
 

@@ -119,8 +119,3 @@ def test_help_names_the_unit(words: tuple[str, ...], capsys: Capture) -> None:
         "--bandwidth W bandwidth of the critically damped gains, all poles at -W, rad/s (2 pi times Hz)"
         in said
     )
-
-
-def test_a_bandwidth_without_a_controller_is_refused(capsys: Capture) -> None:
-    assert main(["simulate", ARM, "--duration", "0.1", "--bandwidth", "5"]) == 2
-    assert "--bandwidth: only for a controller" in capsys.readouterr().err

@@ -119,30 +119,6 @@ def test_a_request_becomes_a_controlled_motion_by_one_command(
     assert "wrote run.npz\nwrote run.png\nwrote run.html" in out
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (
-            ["--controller", "PD", "--duration", "1"],
-            "--controller: it needs a motion; give it by --plan FILE",
-        ),
-        (
-            ["--plan", "x.csv", "--controller", "PD", "--q", "0"],
-            "--q: a controller follows the plan from its start",
-        ),
-        (["--plan", "x.csv", "--encoder-bits", "8"], "--encoder-bits: only for a controller; give one"),
-        (["--duration", "1", "--gravity", "1,2"], "--gravity: it needs 3 finite numbers, got 2"),
-        (["--duration", "1", "--differences"], "--differences: only for a controller; give one"),
-        (["--plan", "none.csv"], "none.csv: no such file. Check the path."),
-        ([], "--duration: required without a --plan or a file of inputs, but not given."),
-    ],
-)
-def test_what_does_not_fit_is_refused(words: list[str], said: str, capsys: Capture) -> None:
-    code, out, err = called(capsys, "simulate", "panda", *words)
-    assert (code, out) == (2, "")
-    assert said in " ".join(err.split())
-
-
 def test_a_controller_that_is_not_there_is_answered_with_those_there_are(plan: str, capsys: Capture) -> None:
     code, _, err = called(capsys, "simulate", "panda", "--plan", plan, "--controller", "computed_torqe")
     assert code == 2
@@ -186,22 +162,6 @@ def test_drives_are_given_at_the_prompt(tmp_path: Path, capsys: Capture) -> None
     assert [f.side for f in friction if f][:3] == ["joint", "motor", "joint"]
     assert all(m is not None and (m.gear_ratio, m.rotor_inertia) == (50.0, 1e-4) for m in motors)
     assert [m.max_current for m in motors if m][:3] == [None, None, 4.0]
-
-
-@pytest.mark.parametrize(
-    ("word", "said"),
-    [
-        ("coulomb", "--friction: expected [JOINT:]NAME=X,..., such as joint2:viscous=0.5, got 'coulomb'"),
-        ("coulomb=x", "--friction: expected a number, got 'x' in 'coulomb=x'"),
-        ("j9:coulomb=1", "--friction 'j9:coulomb=1': arm 'panda', joint: expected one of joint1, joint2"),
-        ("coulom=1", "there is no field 'coulom'; did you mean 'coulomb'"),
-    ],
-)
-def test_drives_that_are_none_are_refused(word: str, said: str, tmp_path: Path, capsys: Capture) -> None:
-    code, _, err = called(capsys, "convert", "panda", str(tmp_path / "a.toml"), "--friction", word)
-    assert code == 2
-    assert said in " ".join(err.split())
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("ending", ["npz", "json", "csv", "parquet"])

@@ -268,35 +268,3 @@ def test_a_log_against_the_model(capsys: Capture, tmp_path: Path) -> None:
     code, out, _ = run(capsys, "log", "stanford", tmp_path / "log.csv", "--window", 0.03)
     assert code == 0
     assert "explained" in out
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        ((), "ACTION"),
-        (("compar", "stanford"), "did you mean 'compare'"),
-        (("compare", "stanford", "--perod", "1"), "--period"),
-        (("compare", "stanford", "twice"), "too many"),
-        (("compare", "stanford", "--only", "PI"), "PID + gravity"),
-        (("compare", "stanford", "--q", "0,0,0,0,0,0"), "give --to or --line-to as well"),
-        (("compare", "stanford", "--to", "0,0,0,0,0,0", "--line-to", "1,0,0"), "expected one of them"),
-        (("compare", "stanford", "--line-to", "1,0"), "line-to"),
-        (("compare", "puma560", "--line-to", "9,0,0"), "--line-to: the line cannot be followed"),
-        (("compare", "stanford", "--tachometer-bits", "8"), "go together"),
-        (("compare", "stanford", "--dac-bits", "8"), "--dac-range"),
-        (("compare", "stanford", "--voltage", "--only", "PD"), "torque_constant"),
-        (("compare", "stanford", "--delay", "3", "--only", "PD"), "0 or 1"),
-        (
-            ("compare", "stanford", "--error", "5", "--seed", "-1", "--only", "PD"),
-            "seed: expected a whole number of at least 0",
-        ),
-        (("compare", "stanford", "--lever", "0.1", "--only", "PD"), "--accelerometer-step"),
-        (("compare", "stanford", "--accelerometer-step", "-1", "--only", "PD"), "step"),
-        (("savings", "stanford", "--locked", "9"), "from 0 to 5"),
-        (("period", "chain3", "--stiffness", "1,2"), "3 finite numbers"),
-        (("log", "stanford", "nowhere.csv"), "nowhere.csv"),
-    ],
-)
-def test_mistakes_are_said(capsys: Capture, words: tuple[str, ...], text: str) -> None:
-    assert text in refused(capsys, *words)

@@ -63,12 +63,3 @@ def test_a_formulation_is_explained_by_quantity(capsys: Capture) -> None:
     assert code == 0
     assert "total" in out
     assert "together" not in out
-
-
-def test_mistakes_are_told(capsys: Capture) -> None:
-    code, out, err = run(capsys, "stanford", "--explain", "--formulation", "kan")
-    assert (code, out) == (2, "")
-    assert "did you mean 'kane'" in " ".join(err.split())
-    code, out, err = run(capsys, "--explain")
-    assert (code, out) == (2, "")
-    assert "ARM" in err

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 import forearm as fa
 from forearm.cli.main import main
-from forearm.codegen.functions import FUNCTIONS
-from forearm.codegen.generate import LANGUAGES, SINGLE
+from forearm.codegen.generate import SINGLE
 from forearm.control.code import controller_code
 from forearm.control.laws import LAWS
 
@@ -44,24 +42,6 @@ def test_files_are_written_into_a_folder(capsys: Capture, tmp_path: Path) -> Non
     assert "ascher2_gravity: 4 mul, 2 add" in out
     assert f" {sum(text.count(chr(10)) for text in source.files().values())} lines\n" in out
     assert out.splitlines()[1:] == [f"wrote {folder / name}" for name in source.files()]
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_every_language_as_json(language: str, capsys: Capture) -> None:
-    code, out, _ = run(capsys, "ascher2", "--function", "bias", "--lang", language, "--json")
-    assert code == 0
-    document = json.loads(out)
-    source = fa.generate(fa.load("ascher2"), "bias", language)
-    assert document["files"] == source.files()
-    assert document["counts"] == asdict(source.counts)
-    assert (document["arm"], document["n"], document["language"], document["name"]) == (
-        "ascher2",
-        2,
-        language,
-        "ascher2_bias",
-    )
-    assert document["functions"] == ["bias"]
-    assert document["written"] == []
 
 
 def test_json_names_what_was_written(capsys: Capture, tmp_path: Path) -> None:
@@ -130,43 +110,12 @@ def test_an_arm_file_will_do(capsys: Capture, tmp_path: Path) -> None:
     assert json.loads(out)["name"] == "mine_inverse_dynamics"
 
 
-@pytest.mark.parametrize(
-    ("words", "piece"),
-    [
-        (("puma650",), "did you mean 'puma560'"),
-        (("ascher2", "--function", "gravty"), "did you mean 'gravity'"),
-        (("ascher2", "--lang", "basic"), f"expected one of {', '.join(LANGUAGES)}"),
-        (("ascher2", "--parameter", "link3.mass"), "there is no 'link3.mass' in 'ascher2'"),
-        (("ascher2", "--parameter", "link0"), "that link cannot move"),
-        (("ascher2", "--parameter", "joint1.friction"), "write it into the arm file"),
-        (("ascher2", "--parameter", "drives"), "write them into the arm file"),
-        (("ascher2", "--formulation", "newton-eular"), "did you mean 'newton-euler'"),
-        (("ascher2", "--function", "gravity", "--formulation", "kane"), "leave formulation out"),
-        (("ascher2", "--name", "int"), "Choose another name"),
-        (("missing.toml",), "no such file"),
-    ],
-)
-def test_mistakes_are_one_paragraph(words: tuple[str, ...], piece: str, capsys: Capture) -> None:
-    code, out, err = run(capsys, *words)
-    assert (code, out) == (2, "")
-    assert piece in " ".join(err.split())
-    assert "Traceback" not in err
-
-
 def test_a_folder_that_cannot_be_made_is_told(capsys: Capture, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
     code, _, err = run(capsys, "ascher2", "-o", str(tmp_path / "file" / "below"))
     assert code == 2
     assert "Traceback" not in err
     assert "below" in " ".join(err.split())
-
-
-def test_help_lists_functions_and_languages(capsys: Capture) -> None:
-    with pytest.raises(SystemExit):
-        main(["generate", "--help"])
-    text = " ".join(capsys.readouterr().out.split())
-    for word in (*FUNCTIONS, "fortran", "LINK.mass"):
-        assert word in text
 
 
 def test_what_is_written_compiles(capsys: Capture, tmp_path: Path) -> None:
@@ -204,31 +153,6 @@ def test_controllers(law: str, capsys: Capture) -> None:
     assert json.loads(out)["files"] == source.files()
     _, out, _ = run(capsys, "ascher2", "--function", law, "--name", "law", "--json")
     assert json.loads(out)["files"] == controller_code(fa.load("ascher2"), law, name="law").files()
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--function", "computd_torque"), "got 'computd_torque'; did you mean 'computed_torque'"),
-        (("--function", "pd_gravity", "--function", "bias"), "is a complete controller; generate it alone."),
-        (("--function", "pd_gravity", "--lang", "latex"), "--lang: latex is not available for controllers"),
-        (("--method", "rk3"), "--method: only for --function integration_step."),
-        (("--function", "integration_step", "--formulation", "kane"), "integration_step has no formulations"),
-        (("--function", "integration_step", "--function", "bias"), "generate it alone"),
-        (("--function", "pd_gravity", "--parameter", "all"), "--parameter: not for controllers; "),
-        (("--function", "pd_gravity", "--formulation", "kane"), "--formulation: not for controllers"),
-        (("--bandwidth", "3"), "--bandwidth: only for controllers: --function computed_torque, "),
-        (("--open-gains",), "--open-gains: only for controllers"),
-        (
-            ("--lang", "python", "--dtype", "float32"),
-            f"--dtype: float32 is supported by {', '.join(SINGLE)}, got python",
-        ),
-    ],
-)
-def test_what_does_not_go_together_is_told(words: tuple[str, ...], said: str, capsys: Capture) -> None:
-    code, out, err = run(capsys, "ascher2", *words)
-    assert (code, out) == (2, "")
-    assert said in " ".join(err.split())
 
 
 def test_a_formulation_of_an_arm_with_bearings_needs_rigid(capsys: Capture, tmp_path: Path) -> None:

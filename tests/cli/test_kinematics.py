@@ -220,31 +220,3 @@ def test_numeric_that_is_not_solved_shows_what_is_nearest(capsys: Capture) -> No
     assert (found["reachable"], found["q"]) == (False, [])
     place = forward(arm, np.array(found["nearest"]["q"]))[:3, 3]
     assert np.linalg.norm(place - [5.0, 0.0, 0.0]) == pytest.approx(found["nearest"]["distance"], rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--form", "zxz"), "got 'zxz'; did you mean 'zyz'?"),
-        (("--q", "1,2"), "--q: puma560 needs 6 finite numbers, got 2"),
-        (("--link", "link9"), "got 'link9'"),
-        (("--no-limits",), "--no-limits: only with --pose"),
-        (("--numeric",), "--numeric: only with --pose"),
-        (("--nearest",), "--nearest: only with --pose"),
-        (
-            ("--pose", "0,0,0,0,0,0", "--nearest", "--numeric"),
-            "--nearest: --numeric already gives the nearest solution",
-        ),
-        (("--pose", "1,2,3,4"), "--pose: x, y, z and roll, pitch, yaw (rpy) are 6 finite numbers, got 4"),
-        (("--pose", "1,2,x"), "--pose: expected numbers separated by commas"),
-        (("--pose", "0,0,0,0,0,0", "--qd", "1,1,1,1,1,1"), "--qd does not apply"),
-        (("--pose", "0,0,0,0,0,0", "--jacobian"), "--jacobian does not apply"),
-        (("--pose", "0,0,0,0,180,0", "--form", "waters", "--degrees"), "no rotation has the waters angles"),
-        (("--pose", "0,0,0,1,1,1,1", "--form", "quaternion_wxyz"), "expected a unit quaternion"),
-        (("--pose", "0,0,0,1,1,1,1,1,1,1,1,1", "--form", "matrix"), "orthonormal"),
-    ],
-)
-def test_mistakes_are_one_paragraph(arguments: tuple[str, ...], message: str, capsys: Capture) -> None:
-    code, out, err = run(capsys, "puma560", *arguments)
-    assert (code, out) == (2, "")
-    assert message in err

@@ -96,48 +96,6 @@ def test_a_line_of_the_hand_within_its_speed(capsys: Capture) -> None:
     assert "hand speed" in found["limit"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ((*GOALS, "--torque", "9"), "--torque: only with --time-optimal"),
-        ((*GOALS, "--tolerance", "0.1"), "--tolerance: only with --time-optimal"),
-        ((*GOALS, "--duration", "2"), "--duration: only with --time-optimal"),
-        (("--time-optimal", *GOALS, "--profile", "quintic"), "--profile: the limits determine the speed"),
-        (("--time-optimal", *GOALS, "--free-attitude"), "--free-attitude: only with --line-to"),
-        (
-            ("--time-optimal", *GOALS, "--continuity", "3"),
-            "--continuity: expected one of 0, 1, 2, 4, got '3'",
-        ),
-        (("--time-optimal", *GOALS, "--payload", "2,1"), "--payload: expected two masses in kg"),
-        (("--time-optimal", *GOALS, "--torque", "0"), "--torque: must be above 0"),
-        (("--time-optimal", *GOALS), "Pass --acceleration, --torque or --voltage"),
-        (("--time-optimal", "--line-to", "1,0,0", "--continuity", "1"), "--continuity: only with --to"),
-        (
-            ("x.toml", "--time-optimal", "--torque", "9"),
-            "--torque: a request or motion file defines that itself",
-        ),
-        (("x.csv", "--time-optimal", "--q", "0,0"), "--q: a motion file defines that itself"),
-        (
-            ("--time-optimal", *GOALS, "--acceleration", "9", "--phase", "x.png", "--joint", "1"),
-            "--joint: a time-optimal plan is drawn over its path",
-        ),
-        (
-            ("--time-optimal", *GOALS, "--acceleration", "9", "--duration", "0.01"),
-            "--duration: 0.01 s is too short",
-        ),
-    ],
-)
-@pytest.mark.slow
-def test_mistakes(
-    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], said: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "300")
-    code, out, err = run(capsys, ARM, *arguments)
-    assert (code, out) == (2, "")
-    assert said in err
-
-
 @pytest.mark.slow
 def test_a_path_that_cannot_be_passed_is_an_error(capsys: Capture) -> None:
     goals = ("--q", "0,1.2,0,-1,0,1.5,0", "--to", "0,1.4,0,-1,0,1.5,0")

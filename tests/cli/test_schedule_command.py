@@ -236,49 +236,6 @@ def test_a_gap_says_what_may_close_it(capsys: Capture, monkeypatch: pytest.Monke
     assert "pip install 'forearm[schedule]'" in out
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ([], "expected an ARM or --printed"),
-        (["puma560", "--processors", "0"], "a number from 1 to 1024, or a range such as 2-9"),
-        (["puma560", "--processors", "9-2"], "a number from 1 to 1024"),
-        (["puma560", "--processors", "two"], "got 'two'"),
-        (["puma560", "--processors", "1-1024"], "at most 64 numbers"),
-        (["puma560", "--method", "best"], "got 'best'"),
-        (["puma560", "--function", "invers_dynamics"], "did you mean 'inverse_dynamics'"),
-        (["puma560", "--size", "0"], "--size: expected a number above 0"),
-        (["puma560", "--size", "nan"], "--size: expected a number above 0"),
-        (["puma560", "--communication", "-1"], "--communication: expected a number of at least 0"),
-        (["puma560", "--communication", "nan"], "--communication: expected a number of at least 0"),
-        (["puma560", "--communication", "2", "--method", "rule"], "the document's rule has no such cost"),
-        (["puma560", "--synchronisation", "2", "--method", "rule"], "the document's rule has no such cost"),
-        (["puma560", "--synchronisation", "nan"], "--synchronisation: expected a number of at least 0"),
-        (["--printed", "--method", "search", "--rigid"], "--method, --rigid would change nothing"),
-        (["--printed", "--plot", "x.png"], "--plot would change nothing"),
-        (["chain50", "--processors", "2", "--plot", "/no/such/folder/x.png"], "there is no folder"),
-        (["puma560", "--layers", "x.txt"], "--layers x.txt: a picture ends in .png"),
-        (["puma560", "--plot", "x.png"], "one schedule is drawn"),
-        (["puma560", "--processors", "2", "--plot", "x.bmp"], "a picture ends in .png"),
-        (["puma560", "--subtasks", "--size", "2"], "leave out --function and --size"),
-        (["puma560", "--run", "--processors", "1000"], "threads that wait for each other need one core each"),
-        (["nobody"], "nobody"),
-    ],
-)
-def test_bad_words_are_answered_in_one_paragraph(
-    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], said: str
-) -> None:
-    monkeypatch.chdir(tmp_path)  # where pictures could be written
-    try:
-        code, out, err = run(capsys, *words)
-    except SystemExit as left:  # the parser's own
-        code, (out, err) = int(str(left.code)), capsys.readouterr()
-        err = " ".join(err.split())
-    assert code == 2
-    assert out == ""
-    assert said in err
-    assert "Traceback" not in err
-
-
 def test_processors_are_read_as_a_number_or_a_range() -> None:
     assert read_processors("4") == [4]
     assert read_processors(" 2-4 ") == [2, 3, 4]

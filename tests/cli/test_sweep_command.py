@@ -100,29 +100,6 @@ def test_a_script_for_a_cluster(study: Path, capsys: Capture) -> None:
     assert "\nmodule load python\n" in out
 
 
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (("other.toml",), "other.toml: no such file"),
-        ((".",), "a folder without study.json"),
-        (("arm.urdf",), "expected a study file that ends in .toml"),
-        (("study.toml", "--part", "3/2"), "expected i/N with i from 1 to N"),
-        (("study.toml", "--engine", "spark"), "--engine"),
-        (("study.toml", "--scheduler", "tcp://127.0.0.1:1"), "only --engine dask and ray have one"),
-        (("study.toml", "--html", "row.html"), "give --row K as well"),
-        (("study.toml", "--row", "12"), "row: expected"),
-        (("study.toml", "--report", "report.txt"), "a page ends in"),
-        (("study.toml", "--csv", "rows.txt"), "--csv"),
-        (("nowhere", "--watch"), "nowhere"),
-    ],
-)
-def test_what_is_wrong_is_said(study: Path, capsys: Capture, words: tuple[str, ...], text: str) -> None:
-    code, out, err = called(capsys, "sweep", *words)
-    assert (code, out) == (2, "")
-    assert text in " ".join(err.split())
-    assert "Traceback" not in err
-
-
 def test_a_changed_study_is_refused_with_the_difference(study: Path, capsys: Capture) -> None:
     called(capsys, "sweep", "study.toml", "-o", "out")
     path = study / "study.toml"

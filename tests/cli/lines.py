@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 from functools import cache
@@ -138,7 +139,7 @@ def refused(capsys: Capture, *words: object) -> str:
     code, out, err = called(capsys, *words)
     assert (code, out) == (2, ""), (words, code, out)
     assert "Traceback" not in err
-    paragraphs = [p for p in err.split("forearm: ")[1:] if p.strip()] or [err]
+    paragraphs = re.split(r"^forearm: ", err, flags=re.M)[1:] or [err]
     assert len(paragraphs) == 1, err
     text = " ".join(paragraphs[0].split())
     assert text.endswith((".", "?", "'", ")")), text

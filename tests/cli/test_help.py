@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli.lines import LINES, STUDY, Capture, called, make_files, options_of, parser_of, swing
+from cli.lines import LINES, STUDY, Capture, called, options_of, parser_of, swing
 
 import forearm as fa
 from forearm.cli.command import Parser
@@ -179,15 +179,3 @@ def test_help_fits_the_terminal(name: str, monkeypatch: pytest.MonkeyPatch) -> N
     text = help_of.__wrapped__(name).split("\n\n", 1)[1]
     wide = [line for line in text.splitlines() if len(line) > 40 and len(line.split()) > 2]
     assert [line for line in wide if not re.match(r"  (forearm|echo) |.*[|]", line)] == []
-
-
-@pytest.mark.long  # with --json they are run by test_streams.py
-def test_lines_work(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What other tests take for lines without a fault."""
-    monkeypatch.chdir(tmp_path)
-    make_files(tmp_path)
-    for name in LINES:
-        if name not in ("bench", "demo", "reproduce"):
-            code, out, err = called(capsys, *name.split(), *LINES[name])
-            assert code == 0, (name, err)
-            assert out, name

@@ -281,6 +281,43 @@ def test_curves_of_one_panel_differ_in_more_than_colour() -> None:
             assert len(looks) == len(lines), (name, axes.get_ylabel())
 
 
+def away(box: Any, x: float, y: float) -> float:
+    """How far a point is from a box."""
+    return float(np.hypot(max(box.x0 - x, 0, x - box.x1), max(box.y0 - y, 0, y - box.y1)))
+
+
+@pytest.mark.slow
+def test_labels_of_controllers_name_their_own_points() -> None:
+    """A label is nearest to its own dot, or a line leads there that no other dot is on;
+    points in one place share a label.
+    """
+    places = ((1e5, 1e-3), (1.02e5, 1.05e-3), (1.04e5, 1e-3), (1e5, 2e-3), (1e5, 2e-3), (3e5, 5e-3))
+    row = compared().rows[0]
+    rows = tuple(
+        dataclasses.replace(row, name=f"PD of some kind, {k}", operations_per_second=rate, hand_rms=error)
+        for k, (rate, error) in enumerate(places)
+    )
+    figure = comparison_figure(dataclasses.replace(compared(), rows=rows))
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    labels = [text for text in axes.texts if text.get_text()]
+    assert [text.get_text() for text in labels if "\n" in text.get_text()] == [
+        "PD of some kind, 3\nPD of some kind, 4"
+    ]
+    assert len(labels) == 5
+    at = axes.transData.transform([(rate, 1e3 * error) for rate, error in places])
+    dots = {r.name: dot for r, dot in zip(rows, at, strict=True)}
+    for text in labels:
+        box, names = text.get_window_extent(), text.get_text().split("\n")
+        if text.arrow_patch is None:
+            assert min(dots, key=lambda name: away(box, *dots[name])) in names
+            continue
+        own, line = dots[names[0]], 0.5 * (box.min + box.max) - dots[names[0]]
+        for name in set(dots) - set(names):
+            along = np.clip((dots[name] - own) @ line / (line @ line), 0.0, 1.0)
+            assert np.hypot(*(own + along * line - dots[name])) > 4.0, (name, names)
+
+
 def test_forty_two_curves_have_looks_of_their_own() -> None:
     assert len({str(look(k)) for k in range(42)}) == 42
     assert [look(k)["color"] for k in range(7)] == list(COLOURS)

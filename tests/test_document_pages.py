@@ -125,12 +125,3 @@ def test_every_number_of_a_document_is_on_its_page(document: str, kind: str) -> 
                 named |= spread(numbers)
     wanted = set().union(*(spread(numbers) for numbers in NUMBERED[document][kind]))
     assert wanted <= named, sorted(wanted - named)
-
-
-@pytest.mark.slow
-def test_a_page_out_of_date_is_noticed(maker: ModuleType, results: list[Result]) -> None:
-    text = text_of("silver")
-    assert maker.written("silver", text, results[:0]) != text
-    assert maker.written("silver", text.replace("differs", "exact"), results) == maker.written(
-        "silver", text, results
-    )

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import subprocess
-import sys
 from html.parser import HTMLParser
 from typing import Any
 
@@ -225,20 +223,8 @@ def test_comparison_shows_its_rows(arm: fa.Arm) -> None:
     assert "img" not in read.tags
 
 
-def test_nothing_of_it_is_imported_with_the_package() -> None:
-    code = (
-        "import sys; before = set(sys.modules); import forearm; print([m for m in ('html.entities', "
-        "'forearm.arm.text', 'matplotlib') if m in set(sys.modules) - before])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("arm", "function"),
-    [("ascher2", "inverse_dynamics"), ("stanford", "forward_dynamics"), ("ur5", "jacobian")],
-)
+@pytest.mark.parametrize(("arm", "function"), [("ascher2", "jacobian"), ("ur5", "forward_dynamics")])
 def test_equations_are_typeset(arm: str, function: str) -> None:
     """All of them, nothing that only a whole document knows, and every environment ended."""
     source = fa.generate(fa.load(arm), function, "latex")
@@ -247,18 +233,8 @@ def test_equations_are_typeset(arm: str, function: str) -> None:
     assert ends.findall(shown) == ends.findall(source.text)
     inside = re.sub(r"\\begin\{(align\*|equation\*)\}.*?\\end\{\1\}|\$[^$]*\$", "", shown, flags=re.DOTALL)
     assert "\\" not in inside
+    assert arm != "ur5" or "\nupper_arm_link, outwards:" in shown, "names in headings are plain text"
     for equation in re.findall(r"\\begin\{align\*\}.*?\\end\{align\*\}", source.text, flags=re.DOTALL):
         assert equation in shown
     assert "\\documentclass" not in shown
-
-
-def test_code_is_not_typeset() -> None:
-    for language in ("c", "python", "fortran"):
-        assert fa.generate(fa.load("ascher2"), "gravity", language)._repr_latex_() is None
-
-
-@pytest.mark.slow
-def test_names_in_headings_are_plain_text() -> None:
-    arm = fa.load("ur5")
-    shown: Any = fa.generate(arm, "forward_dynamics", "latex")._repr_latex_()
-    assert "\nupper_arm_link, outwards:" in shown
+    assert fa.generate(fa.load("ascher2"), "gravity", "c")._repr_latex_() is None, "code is not typeset"

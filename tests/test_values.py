@@ -13,6 +13,7 @@ import pytest
 import forearm as fa
 from forearm.codegen.functions import FUNCTIONS
 from forearm.errors import ForearmError, InputError, ModelError, NameNotFound, located, suggest
+from forearm.kernels.cpu import check_device
 from forearm.targets.machines import TARGETS
 from forearm.values import LARGEST, as_floats, as_pose, check_choice, check_number, chosen, is_number
 

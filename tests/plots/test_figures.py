@@ -194,20 +194,14 @@ def boxes(figure: Any) -> list[tuple[str, Any]]:
     return [(t.get_text(), t.get_window_extent(renderer)) for t in found if id(t) not in off]
 
 
-@pytest.mark.sweep(first=8)
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_every_axis_says_what_it_measures_and_in_which_unit(name: str) -> None:
-    for axes in laid_out(name).axes:
+def check_labels(name: str, figure: Any) -> None:
+    """Every axis says what it measures and in which unit."""
+    for axes in figure.axes:
         if not axes.get_visible() or not axes.axison:
             continue
         below = axes.xaxis.get_tick_params()["labelbottom"]
-        said = {
-            along: getattr(axes, f"get_{along}label")()
-            for along in "xyz"
-            if hasattr(axes, f"get_{along}label")
-        }
-        for along, label in said.items():
+        for along in (x for x in "xyz" if hasattr(axes, f"get_{x}label")):
+            label = getattr(axes, f"get_{along}label")()
             if along == "x" and not below:
                 continue  # a panel over others that share its axis
             if along == "y" and name in NAMED_BY_TICKS and not label:
@@ -218,48 +212,35 @@ def test_every_axis_says_what_it_measures_and_in_which_unit(name: str) -> None:
             assert label in WITHOUT_UNIT or UNITS.search(label), (along, label)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_no_word_is_cut_by_the_edge(name: str) -> None:
-    figure = laid_out(name)
-    page = figure.bbox
-    assert len(boxes(figure)) > 5
-    for text, box in boxes(figure):
-        inside = (
-            box.x0 >= page.x0 - PIXEL
-            and box.x1 <= page.x1 + PIXEL
-            and box.y0 >= page.y0 - PIXEL
-            and box.y1 <= page.y1 + PIXEL
-        )
-        assert inside, (text, box.extents.tolist(), page.extents.tolist())
-
-
-# there it lies over a free place of the only panel
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "compare"])
-def test_legends_cover_neither_panels_nor_titles(name: str) -> None:
+def check_legends(figure: Any) -> None:
+    """They cover neither panels nor titles."""
     from matplotlib.legend import Legend
 
-    figure = laid_out(name)
     renderer = figure.canvas.get_renderer()
     legends = [legend.get_window_extent(renderer) for legend in figure.findobj(Legend)]
     flat = [axes for axes in figure.axes if axes.name != "3d" and axes.get_visible()]
     titles = [axes.title if axes.title.get_text() else axes._left_title for axes in flat]
-    others = [axes.get_window_extent(renderer) for axes in flat]
-    others += [title.get_window_extent(renderer) for title in titles if title.get_text()]
+    others = [part.get_window_extent(renderer) for part in (*flat, *(t for t in titles if t.get_text()))]
     for legend in legends:
         for other in others:
-            wide = min(legend.x1, other.x1) - max(legend.x0, other.x0)
-            tall = min(legend.y1, other.y1) - max(legend.y0, other.y0)
+            wide, tall = np.minimum(legend.max, other.max) - np.maximum(legend.min, other.min)
             assert min(wide, tall) <= PIXEL, (legend, other)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_letters_and_sizes_are_those_of_the_look(name: str) -> None:
+def test_a_figure_is_labelled_and_nothing_of_it_cut_covered_or_out_of_the_look(name: str) -> None:
     from matplotlib.text import Text
 
     figure = laid_out(name)
+    check_labels(name, figure)
+    if name != "compare":  # there it lies over a free place of the only panel
+        check_legends(figure)
+    page = figure.bbox
+    assert len(boxes(figure)) > 5
+    for words, box in boxes(figure):
+        inside = (box.min >= page.min - PIXEL).all() and (box.max <= page.max + PIXEL).all()
+        assert inside, (words, box.extents.tolist(), page.extents.tolist())
     for text in figure.findobj(Text):
         if text.get_text() and text.get_visible() and text.get_in_layout():
             assert text.get_fontname() == "DejaVu Sans"
@@ -323,18 +304,9 @@ def test_forty_two_curves_have_looks_of_their_own() -> None:
     assert [look(k)["color"] for k in range(7)] == list(COLOURS)
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("a", "a"),
-        ("$x$", r"\$x\$"),
-        ("_x", "\u200b_x"),
-        ("x" * 28, "x" * 28),
-        (LONG.format("joint17"), "left_arm_of_...t_joint17_link"),
-    ],
-)
-def test_names_are_shown_as_they_are_or_without_their_middle(name: str, text: str) -> None:
-    assert shown(name) == text
+def test_names_are_shown_as_they_are_or_without_their_middle() -> None:
+    names = ("a", "$x$", "_x", "x" * 28, LONG.format("joint17"))
+    assert [*map(shown, names)] == ["a", r"\$x\$", "\u200b_x", "x" * 28, "left_arm_of_...t_joint17_link"]
 
 
 @cache

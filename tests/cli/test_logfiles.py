@@ -156,21 +156,6 @@ def test_summary_without_a_target(log: Path, capsys: Capture, monkeypatch: pytes
     assert sorted(p.name for p in log.parent.iterdir()) == ["log.csv"]
 
 
-@pytest.mark.slow
-def test_columns_by_the_names_of_joints(tmp_path: Path, capsys: Capture) -> None:
-    arm = fa.load("ur5")
-    names = [j.name for j in arm.joints]
-    q = RNG.uniform(-2.0, 2.0, (4, 6))
-    write(tmp_path / "log.csv", {f"q.{name}": q[:, i] for i, name in enumerate(names)})
-    called(capsys, "inverse", "ur5", "--from", tmp_path / "log.csv", "--to", tmp_path / "out.csv")
-    result = read(tmp_path / "out.csv")
-    computed = np.column_stack([result[f"tau.{name}"] for name in names])
-    zero = np.zeros(6)
-    assert np.allclose(
-        computed, [fa.dynamics.inverse(arm, row, zero, zero) for row in q], rtol=CLOSE, atol=CLOSE
-    )
-
-
 def test_numbers_too_large_to_compute_with_are_counted_not_hidden(tmp_path: Path, capsys: Capture) -> None:
     table = table_of("inverse", 6, 10)
     table["qd2"][3] = 1e200

@@ -4,16 +4,15 @@ those of the catalogue.
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import warnings
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 from pages import resolve
 from reproduced import reproduced
+from web.docs_module import docs_module
 
 import forearm as fa
 from forearm.reproduce import DOCUMENTS, Result, catalogue
@@ -34,13 +33,8 @@ def mapped(document: str) -> list[list[str]]:
 
 
 @pytest.fixture(scope="module")
-def maker() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make_documents", DOCS / "make_documents.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def maker() -> Any:
+    return docs_module("make_documents")
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +44,7 @@ def results() -> list[Result]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_verdicts_are_those_of_today(document: str, maker: ModuleType, results: list[Result]) -> None:
+def test_verdicts_are_those_of_today(document: str, maker: Any, results: list[Result]) -> None:
     text = text_of(document)
     assert maker.written(document, text, results) == text, "run: python docs/make_documents.py"
 

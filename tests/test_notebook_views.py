@@ -19,7 +19,7 @@ from forearm.simulation import Event, Simulation
 from forearm.simulation.solution import Status
 from forearm.symbols.counts import Counts
 from forearm.tables import MOST_ROWS, html_lines, html_table
-from forearm.trajectories import hand_line, plan
+from forearm.trajectories import hand_line
 from forearm.trajectories.planning import Plan
 
 HOSTILE = "<img src=x onerror=alert(1)> & </table>"
@@ -92,10 +92,6 @@ def test_long_tables_are_cut_with_a_word_on_the_rest(more: int) -> None:
     assert rows[MOST_ROWS + 1 :] == ([["and 7 more"]] if more else [])
 
 
-def test_table_without_rows_is_a_header() -> None:
-    assert Read(html_table(["k", "v"], [])).tables == [[["k", "v"]]]
-
-
 @pytest.mark.parametrize("k", range(len(every_kind(7))))
 def test_arm_shows_every_joint_and_link(k: int) -> None:
     arm = every_kind(7)[k]
@@ -135,14 +131,8 @@ def test_names_of_an_arm_stay_text(arm: fa.Arm) -> None:
 
 def test_counts_name_their_operations() -> None:
     (rows,) = Read(Counts(mul=2, add=3, div=5, sqrt=7, trig=11, lookup=13)).tables
-    assert rows[1:] == [
-        ["multiplications", "2"],
-        ["additions", "3"],
-        ["divisions", "5"],
-        ["square roots", "7"],
-        ["sines and cosines", "11"],
-        ["look-ups", "13"],
-    ]
+    names = ("multiplications", "additions", "divisions", "square roots", "sines and cosines", "look-ups")
+    assert dict(rows[1:]) == dict(zip(names, ("2", "3", "5", "7", "11", "13"), strict=True))
 
 
 def test_simulation_shows_its_end_and_computes_nothing_for_it(run: Simulation, arm: fa.Arm) -> None:
@@ -176,12 +166,7 @@ def test_simulation_shows_how_it_failed_and_what_happened(run: Simulation, arm: 
 
 
 def test_plan_shows_peaks_and_warnings(arm: fa.Arm) -> None:
-    made = plan(
-        arm,
-        fa.trajectories.Request(
-            tuple(fa.trajectories.Waypoint(q=posture(arm, k)) for k in (1, 2)), velocity=1.0, acceleration=2.0
-        ),
-    )
+    made = fa.plan(arm, [posture(arm, 1), posture(arm, 2)], velocity=1.0, acceleration=2.0)
     read = Read(dataclasses.replace(made, notes=(HOSTILE,)))
     (rows,) = read.tables
     for i, (name, start, end, *peaks, has, unit) in enumerate(rows[1:]):

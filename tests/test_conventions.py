@@ -62,7 +62,7 @@ def pinocchio_arm() -> fa.Arm:
 @pytest.fixture
 def said(recipes: dict[str, Any], pinocchio_arm: fa.Arm) -> dict[str, Any]:
     """What was recorded, per joint in the order of the arm."""
-    recorded = RECORDED["pinocchio"]
+    recorded: dict[str, Any] = RECORDED["pinocchio"]
     per_joint = ("q", "qd", "qdd", "rigid", "armature", "driven", "loaded")
     order = {
         n: np.asarray(recipes["from_order"](pinocchio_arm, recorded["joints"], recorded[n]))

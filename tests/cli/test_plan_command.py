@@ -111,8 +111,8 @@ def test_a_line(capsys: Capture) -> None:
 
 
 def test_a_line_that_cannot_be_followed_is_not_written(capsys: Capture, tmp_path: Path) -> None:
-    asked = ("plan", "puma560-akb", "--q", words(Q6), "--line-to", "5,0.2,0.3")
-    asked = (*asked, "-o", str(tmp_path / "line.csv"), "--plot", str(tmp_path / "line.png"))
+    written = ("-o", tmp_path / "line.csv", "--plot", tmp_path / "line.png")
+    asked = ("plan", "puma560-akb", "--q", words(Q6), "--line-to", "5,0.2,0.3", *written)
     code, out, err = called(capsys, *asked)
     assert (code, out) == (1, "")
     assert "the line cannot be followed: at " in err

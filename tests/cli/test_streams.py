@@ -58,7 +58,7 @@ def test_a_narrow_terminal_and_ascii_are_enough_and_json_is_one_document(
         patch.setattr("sys.stdout", streams[0])
         patch.setattr("sys.stderr", streams[1])
         assert main([*name.split(), *LINES[name]]) == 0
-    out, err = (stream.buffer.getvalue().decode("ascii") for stream in streams)  # type: ignore[attr-defined]
+    out, err = (stream.buffer.getvalue().decode("ascii") for stream in streams)
     assert out
     assert name in AS_WRITTEN or [line for line in out.splitlines() if len(line) > 40] == []
     assert not any(letter in out + err for letter in "\x1b\r\b\a")

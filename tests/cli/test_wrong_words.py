@@ -94,7 +94,7 @@ def test_types_of_numbers() -> None:
     assert Real(above=0.0)("1e-3") == 1e-3
     assert Whole(1, 3)(" 2 ") == 2
     words = ("abc", "nan", "inf", "1e999", "1_0", "1,2", "0x10", "-1e300", "1e300", "\u0663")
-    for kind, text, said in (
+    wrong: list[tuple[Real | Whole, str, str]] = [
         (Real(above=0.0), "0", "expected a number above 0"),
         (Real(least=0.0), "-1", "expected a number of at least 0"),
         (Real(least=0.0, most=90.0), "91", "expected a number from 0 to 90"),
@@ -104,7 +104,8 @@ def test_types_of_numbers() -> None:
         (Whole(0, 1), "2", "expected 0 or 1"),
         (Whole(1), "1.5", "expected a whole number of at least 1"),
         *((kind, word, f", got {word!a}") for kind in (Real(), Whole(1)) for word in words),
-    ):
+    ]
+    for kind, text, said in wrong:
         with pytest.raises(argparse.ArgumentTypeError, match=re.escape(said)):
             kind(text)
 

@@ -284,8 +284,8 @@ def test_entries_that_overlap_are_refused(tmp_path: Path) -> None:
 def test_what_cannot_be_loaded(tmp_path: Path) -> None:
     sines().save(tmp_path / "a.npz")
     (tmp_path / "folder.npz").mkdir()
-    heavier: Any = fa.load("puma560").with_payload(1.0)
-    for name, arm, message in (
+    heavier = fa.load("puma560").with_payload(1.0)
+    wrong: list[tuple[str, Any, str]] = [
         (
             "a",
             heavier,
@@ -294,7 +294,8 @@ def test_what_cannot_be_loaded(tmp_path: Path) -> None:
         ("a", "puma560", r"load_simulation, arm: expected an Arm, .* got 'puma560'"),
         ("none", None, r"no such file\. Check the path\."),
         ("folder", None, "a folder, not a file"),
-    ):
+    ]
+    for name, arm, message in wrong:
         with pytest.raises(InputError, match=rf"{name}\.npz: {message}"):
             load_simulation(tmp_path / f"{name}.npz", arm)
     with pytest.raises(InputError, match=r"a\.csv: a whole simulation .* ends in \.npz"):

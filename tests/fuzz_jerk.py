@@ -14,12 +14,12 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from fuzz_report import Report
+import record_ruckig
+from fuzz_report import Array, Report, mixed
 from numpy.typing import NDArray
 
 from forearm.trajectories import JerkPlans, MotionLimits, PlanStatus, jerk_limited_many
 
-Array = NDArray[np.float64]
 BLOCK = 10_000  # requests of each kind that share their limits
 CLOSE = 1e-12  # relative to what the joint travels, at what speed and how long: rounding of some ten phases
 BIT = 1e-3  # of CLOSE
@@ -64,13 +64,9 @@ def make(seed: int, block: int, count: int = BLOCK, spread: float = 1.0) -> Jerk
         far = length * 10.0 ** rng.uniform(0.0, 3.0)
         q0, q1 = q0 + far, q1 + far
 
-    def seldom(share: float) -> NDArray[np.bool_]:
-        mask: NDArray[np.bool_] = rng.random(shape) < share
-        return mask
-
     zero = np.zeros(shape)
     stop = qd0 * np.minimum(np.abs(qd0) / a, duration)
-    for share, x0, v0, a0, x1, v1, a1 in (
+    special = (
         (0.3, q0, qd0, zero, q1, qd1, zero),
         (0.1, q0, zero, zero, q1, zero, zero),  # rest to rest
         (0.02, q0, qd0, qdd0, q0, qd1, qdd1),  # no way
@@ -94,12 +90,8 @@ def make(seed: int, block: int, count: int = BLOCK, spread: float = 1.0) -> Jerk
         (0.01, q0, 1e-9 * qd0, 1e-9 * qdd0, q1, 1e-9 * qd1, 1e-9 * qdd1),
         (0.02, q0, 3.0 * qd0, qdd0, q1, qd1, qdd1),  # often faster than allowed: it brakes first
         (0.02, q0, qd0, 3.0 * qdd0, q1, qd1, qdd1),
-    ):
-        mask = seldom(share)
-        q0, qd0, qdd0, q1, qd1, qdd1 = (
-            np.where(mask, new, old)
-            for new, old in ((x0, q0), (v0, qd0), (a0, qdd0), (x1, q1), (v1, qd1), (a1, qdd1))
-        )
+    )
+    q0, qd0, qdd0, q1, qd1, qdd1 = mixed(rng, (q0, qd0, qdd0, q1, qd1, qdd1), special)
     # most ends can be reached: the acceleration there is one that velocity leaves room for
     tame = (rng.random((count, 1)) < 0.95) & (np.abs(qd1 - 0.5 * qdd1 * np.abs(qdd1) / j) > v)
     qdd1 = np.where(
@@ -235,20 +227,12 @@ def ruckig_duration(*given: Any) -> float:
     """Ruckig's duration, NaN where it refuses the request."""
     ruckig: Any = import_module("ruckig")
     *states, limits = given
-    n = limits.n
-    asked = ruckig.InputParameter(n)
-    asked.current_position, asked.current_velocity, asked.current_acceleration = (
-        x.tolist() for x in states[:3]
-    )
-    asked.target_position, asked.target_velocity, asked.target_acceleration = (x.tolist() for x in states[3:])
-    asked.max_velocity, asked.max_acceleration = limits.velocity.tolist(), limits.acceleration.tolist()
-    asked.max_jerk = limits.jerk.tolist()
-    trajectory = ruckig.Trajectory(n)
+    asked = dict(zip(("q0", "qd0", "qdd0", "q1", "qd1", "qdd1"), states, strict=True))
+    asked |= {name: getattr(limits, name) for name in ("velocity", "acceleration", "jerk")}
     try:
-        result = ruckig.Ruckig(n).calculate(asked, trajectory)
-    except (ruckig.RuckigError, RuntimeError, ValueError):
+        return record_ruckig.duration(ruckig, {name: value.tolist() for name, value in asked.items()})
+    except (AssertionError, ruckig.RuckigError, RuntimeError, ValueError):
         return np.nan
-    return float(trajectory.duration) if result == ruckig.Result.Working else np.nan
 
 
 def shortened(

@@ -4,12 +4,29 @@ from __future__ import annotations
 
 import argparse
 import secrets
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
 
 
 def add_seed(parser: argparse.ArgumentParser) -> None:
     """The option `--seed`, by default a fresh one."""
     parser.add_argument("--seed", type=int, default=secrets.randbelow(1 << 32), help="(default: a fresh one)")
+
+
+def mixed(
+    rng: np.random.Generator, states: Sequence[Array], special: Sequence[tuple[Any, ...]]
+) -> list[Array]:
+    """The states, some of them special: a share each, and what is there in the place of these states."""
+    for share, *other in special:
+        mask = rng.random(states[0].shape) < share
+        states = [np.where(mask, new, old) for new, old in zip(other, states, strict=True)]
+    return list(states)
 
 
 @dataclass(frozen=True)
@@ -25,15 +42,9 @@ class Report:
     failures: tuple[str, ...] = ()
 
     def __add__(self, other: Report) -> Report:
-        return Report(
-            self.seed,
-            self.count + other.count,
-            self.planned + other.planned,
-            self.refused + other.refused,
-            max(self.worst, other.worst),
-            self.seconds + other.seconds,
-            self.failures + other.failures,
-        )
+        summed = ("count", "planned", "refused", "seconds", "failures")
+        sums = {name: getattr(self, name) + getattr(other, name) for name in summed}
+        return replace(self, worst=max(self.worst, other.worst), **sums)
 
     def __str__(self) -> str:
         said = (

@@ -18,12 +18,11 @@ from dataclasses import dataclass
 
 import fuzz_jerk
 import numpy as np
-from fuzz_report import Report, add_seed
+from fuzz_report import Array, Report, add_seed, mixed
 from numpy.typing import NDArray
 
 from forearm.trajectories import MotionLimits, Plans, PlanStatus, bang_bang_many
 
-Array = NDArray[np.float64]
 BLOCK = 20_000  # requests that share their limits
 CLOSE = 1e-12  # relative to what the joint travels and where it is: rounding of some ten operations is 1e-15
 
@@ -61,10 +60,6 @@ def make(seed: int, block: int, count: int = BLOCK) -> Request:
     way = 0.5 * (qd0 + qd1) * np.abs(qd1 - qd0) / a
     stop = 0.5 * qd0 * np.abs(qd0) / a
 
-    def seldom(share: float) -> NDArray[np.bool_]:
-        mask: NDArray[np.bool_] = rng.random(shape) < share
-        return mask
-
     gentle = rng.random((count, 1)) < 0.8
     qd0 = np.where(gentle, np.clip(np.sign(qd0) * slow, -v, v), qd0)
     qd1 = np.where(
@@ -72,7 +67,7 @@ def make(seed: int, block: int, count: int = BLOCK) -> Request:
         np.clip(np.sign(qd1) * np.sqrt(np.maximum(a * np.minimum(upper - q1, q1 - lower), 0.0)), -v, v),
         qd1,
     )
-    for share, x0, v0, x1, v1 in (
+    special = (
         (0.02, q0, qd0, q0, qd1),  # no way
         (0.02, q0, qd0, q1, qd0),  # equal velocities
         (0.02, q0, 0.0, q1, 0.0),  # rest to rest
@@ -88,11 +83,8 @@ def make(seed: int, block: int, count: int = BLOCK) -> Request:
         (0.01, q0, qd0, q0 + 1e-14 * length * rng.normal(size=shape), qd1),
         (0.01, q0, 1e-9 * qd0, q1, 1e-9 * qd1),
         (0.02, q0, 3.0 * qd0, q1, qd1),  # often faster than allowed: it brakes first
-    ):
-        mask = seldom(share)
-        q0, qd0, q1, qd1 = (
-            np.where(mask, new, old) for new, old in ((x0, q0), (v0, qd0), (x1, q1), (v1, qd1))
-        )
+    )
+    q0, qd0, q1, qd1 = mixed(rng, (q0, qd0, q1, qd1), special)
     return Request(q0, qd0, q1, qd1, MotionLimits(a, v, lower, upper))
 
 
@@ -189,12 +181,9 @@ def main() -> int:
     given = parser.parse_args()
     print(f"seed {given.seed}", file=sys.stderr, flush=True)
     blocks = range(-(-given.count // given.size)) if given.block is None else (given.block,)
-    report = Report(given.seed)
-    for block in blocks:
-        if given.jerk:
-            report += fuzz_jerk.fuzz(given.seed, block, given.size, given.peers)
-        else:
-            report += fuzz(given.seed, block, given.size)
+    more = (given.peers,) if given.jerk else ()
+    one = fuzz_jerk.fuzz if given.jerk else fuzz
+    report = sum((one(given.seed, block, given.size, *more) for block in blocks), Report(given.seed))
     print(json.dumps(dataclasses.asdict(report), indent=1) if given.json else report)
     return int(bool(report.failures))
 

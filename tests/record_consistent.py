@@ -8,13 +8,13 @@ exist, priors of every strength and none, lower bounds, the total mass exactly, 
 
 from __future__ import annotations
 
-import json
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
+import recording
 
 TARGET = Path(__file__).parent / "data" / "consistent.json"
 SEED, CASES = 22, 12
@@ -102,4 +102,4 @@ if __name__ == "__main__":
         "solver": f"Clarabel {version('clarabel')} by cvxpy {version('cvxpy')}",
         "cases": [solved(problem(rng, k)) for k in range(CASES)],
     }
-    TARGET.write_text(json.dumps(made).replace("}, {", "},\n{") + "\n", encoding="utf-8")
+    recording.write(made, TARGET, '{"bodies"')

@@ -7,16 +7,13 @@ forearm itself is not imported. test_conventions compares.
 
 from __future__ import annotations
 
-import json
-import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import recording
 from numpy.typing import NDArray
-
-sys.path.insert(0, str(Path(__file__).parent))
 from record_pinocchio import TURNING, configuration
 from urdf_making import random_urdf
 
@@ -24,17 +21,6 @@ Array = NDArray[np.float64]
 
 TARGET = Path(__file__).parent / "data" / "conventions.json"
 GRAVITY = (1.3, -2.1, -9.2)  # what falls, falls so
-
-
-def main() -> None:
-    """Write the file."""
-    said = {"pinocchio": of_pinocchio(), "toolbox": [of_toolbox(modified) for modified in (False, True)]}
-    text = json.dumps(
-        said, indent=None, separators=(",", ":"), default=lambda value: np.asarray(value).tolist()
-    )
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else TARGET
-    target.write_text(text + "\n", encoding="utf-8")
-    print(f"{target.name}: {len(text) // 1000} KB")
 
 
 def of_pinocchio() -> dict[str, Any]:
@@ -144,4 +130,5 @@ def toolbox_link(rng: np.random.Generator, kind: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    said = {"pinocchio": of_pinocchio(), "toolbox": [of_toolbox(modified) for modified in (False, True)]}
+    recording.write(said, TARGET)

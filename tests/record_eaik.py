@@ -9,16 +9,14 @@ itself is not imported.
 
 from __future__ import annotations
 
-import json
 import math
-import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import recording
 
 TARGET = Path(__file__).parent / "data" / "eaik.json"
 POSES = 8
@@ -56,15 +54,10 @@ def main() -> None:
     robots = import_module("eaik.IK_DH")  # by name, as the types and tests of forearm do without it
     rng = np.random.default_rng(5)
     recorded = {
-        "source": f"EAIK {version('eaik')} (pip package EAIK), recorded by tests/record_eaik.py",
+        "source": recording.source("EAIK", "eaik", __file__),
         "arms": [record(robots, name, rows, rng) for name, rows in ARMS.items()],
     }
-    text = (
-        json.dumps(recorded, separators=(",", ":")).replace('{"name"', '\n{"name"').replace('{"T"', '\n{"T"')
-    )
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else TARGET
-    target.write_text(text + "\n", encoding="utf-8")
-    print(f"{target.name}: {len(text) // 1000} KB, {len(ARMS)} arms, {POSES} poses each")
+    recording.write(recorded, TARGET, '{"name"', '{"T"')
 
 
 def record(

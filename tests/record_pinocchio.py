@@ -10,18 +10,15 @@ angles here, also of continuous joints.
 
 from __future__ import annotations
 
-import json
 import math
-import sys
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import recording
 from numpy.typing import NDArray
-
-sys.path.insert(0, str(Path(__file__).parent))
 from urdf_making import Making, random_urdf
 
 Array = NDArray[np.float64]
@@ -50,20 +47,11 @@ def main() -> None:
     """Write the file."""
     pinocchio = import_module("pinocchio")  # by name, as the types and tests of forearm do without it
     recorded = {
-        "source": (
-            f"Pinocchio {pinocchio.__version__} (pip package pin), recorded by tests/record_pinocchio.py"
-        ),
+        "source": recording.source("Pinocchio", "pin", __file__),
         "gravity": GRAVITY,
         "arms": [record(pinocchio, name, random_urdf(seed, making)) for name, (seed, making) in ARMS.items()],
     }
-    text = (
-        json.dumps(recorded, indent=None, separators=(",", ":"))
-        .replace('{"name"', '\n{"name"')
-        .replace('{"q"', '\n{"q"')
-    )
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else TARGET
-    target.write_text(text + "\n", encoding="utf-8")
-    print(f"{target.name}: {len(text) // 1000} KB, {len(ARMS)} arms, {STATES} states each")
+    recording.write(recorded, TARGET, '{"name"', '{"q"')
 
 
 def record(pin: Any, name: str, urdf: str) -> dict[str, Any]:
@@ -124,7 +112,7 @@ def answers(
     }
     frame = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
     said["jacobian"] = pin.computeFrameJacobian(model, data, q, model.getFrameId(hand.name), frame).copy()
-    return {key: plain(value) for key, value in said.items()}
+    return said
 
 
 def configuration(model: Any, joints: list[int], angles: Array) -> Array:
@@ -137,13 +125,6 @@ def configuration(model: Any, joints: list[int], angles: Array) -> Array:
         else:
             q[at] = angle
     return q
-
-
-def plain(value: Any) -> Any:
-    """Arrays as lists, for JSON, every bit kept."""
-    return (
-        {key: plain(v) for key, v in value.items()} if isinstance(value, dict) else np.asarray(value).tolist()
-    )
 
 
 if __name__ == "__main__":

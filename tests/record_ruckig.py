@@ -17,11 +17,11 @@ import math
 import sys
 from contextlib import suppress
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import recording
 
 TARGET = Path(__file__).parent / "trajectories" / "ruckig.json"
 JERK_TARGET = TARGET.with_name("ruckig_jerk.json")
@@ -126,14 +126,8 @@ def record(ruckig: Any, asked: list[dict[str, list[float]]], target: Path) -> No
         for given, one in zip(asked, cases, strict=True):
             with suppress(ruckig.RuckigError):  # it fails on some last parts
                 one["after"] = duration(ruckig, given, 1.5 * one["duration"])
-    recorded = {
-        "source": f"Ruckig {version('ruckig')} (pip package ruckig), recorded by tests/record_ruckig.py",
-        "cases": cases,
-    }
-    target.write_text(
-        json.dumps(recorded, separators=(",", ":")).replace('{"q0"', '\n{"q0"') + "\n", encoding="utf-8"
-    )
-    print(f"{target.name}: {target.stat().st_size // 1000} KB, {len(cases)} cases")
+    source = recording.source("Ruckig", "ruckig", __file__)
+    recording.write({"source": source, "cases": cases}, target, '{"q0"')
 
 
 def main() -> None:

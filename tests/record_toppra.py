@@ -10,13 +10,11 @@ limit that is exceeded at ten moments per interval, by number of intervals and s
 
 from __future__ import annotations
 
-import json
-import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import recording
 
 import forearm as fa
 from forearm.benchmarks.peers.toppra import Toppra
@@ -77,17 +75,12 @@ def main() -> None:
     """Write the file."""
     rng = np.random.default_rng(SEED)
     recorded = {
-        "source": f"toppra {version('toppra')} (pip package toppra), recorded by tests/record_toppra.py",
+        "source": recording.source("toppra", "toppra", __file__),
         "intervals": INTERVALS,
         "cases": [case(rng, k) for k in range(CASES)],
         "grids": [on_grid(count, scheme) for scheme in (False, True) for count in GRIDS],
     }
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else TARGET
-    text = json.dumps(recorded, separators=(",", ":"))
-    for start in ('{"arm"', '{"intervals"'):
-        text = text.replace(start, "\n" + start)
-    target.write_text(text + "\n", encoding="utf-8")
-    print(f"{target.name}: {target.stat().st_size} bytes, {CASES} cases")
+    recording.write(recorded, TARGET, '{"arm"', '{"intervals"')
 
 
 if __name__ == "__main__":

@@ -12,10 +12,11 @@ import contextlib
 import io
 import json
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from xml.dom.minidom import Element
+
+import recording
 
 FOLDER = Path(__file__).parent / "data" / "xacro"
 HEAD = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
@@ -25,7 +26,7 @@ def main() -> None:
     """Write the file."""
     xacro = import_module("xacro")  # by name, as the types and tests of forearm do without it
     cases = (FOLDER / "cases.txt").read_text(encoding="utf-8").splitlines()
-    source = f"xacro {version('xacro')} (pip package xacro), recorded by tests/record_xacro.py"
+    source = recording.source("xacro", "xacro", __file__)
     trees = ",\n".join(json.dumps(expanded(xacro, FOLDER / "case.xacro", case)) for case in cases)
     text = f'{{\n"source": {json.dumps(source)},\n"trees": [\n{trees}\n]\n}}\n'
     (FOLDER / "expected.json").write_text(text, encoding="utf-8")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import importlib.util
 import inspect
 import re
 from importlib import import_module
@@ -12,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from web.docs_module import docs_module
 
 import forearm as fa
 
@@ -19,13 +19,8 @@ DOCS = Path(__file__).parent.parent / "docs"
 
 
 @pytest.fixture(scope="module")
-def maker() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make_api", DOCS / "make_api.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def maker() -> Any:
+    return docs_module("make_api")
 
 
 @pytest.fixture(scope="module")
@@ -66,46 +61,45 @@ def test_every_public_name_has_an_entry_with_a_sentence_and_is_in_the_index(
     assert set(re.findall(r"\(api/\w+\.md#([\w.]+)\)", pages["api.md"])) == wanted
 
 
-def test_an_entry_has_signature_types_defaults_and_what_is_returned(entries: dict[str, str]) -> None:
-    text = entries["forearm.dynamics.inverse"]
-    assert "```python\nforearm.dynamics.inverse(\n    arm: Arm,\n    q: ArrayLike,\n" in text
-    assert "\n) -> Floats\n```" in text
-    assert "\n- `q`, `qd`, `qdd` (`ArrayLike`): " in text
-    assert "\n- `formulation` (`str`, default `'newton-euler'`): " in text
-    assert "\n**Returns** `Floats`" in text
+@pytest.mark.parametrize(
+    ("name", "pieces"),
+    [
+        (
+            "forearm.dynamics.inverse",
+            [
+                "```python\nforearm.dynamics.inverse(\n    arm: Arm,\n    q: ArrayLike,\n",
+                "\n) -> Floats\n```",
+                "\n- `q`, `qd`, `qdd` (`ArrayLike`): ",
+                "\n- `formulation` (`str`, default `'newton-euler'`): ",
+                "\n**Returns** `Floats`",
+            ],
+        ),
+        (
+            "forearm.Arm",
+            [
+                "\n- `n` (`int`): ",
+                '<a id="forearm.Arm.with_payload"></a>\n### with_payload\n\n```python\nwith_payload(',
+            ],
+        ),
+        ("forearm.plan", ["trajectories.md#forearm.trajectories.plan"]),  # described on the page of its room
+        ("forearm.trajectories.plan", ["**Arguments**"]),
+    ],
+)
+def test_an_entry_has_signature_types_defaults_members_and_anchors(
+    name: str, pieces: list[str], entries: dict[str, str]
+) -> None:
+    assert all(piece in entries[name] for piece in pieces)
+    assert name != "forearm.plan" or "**Arguments**" not in entries[name]
 
 
-def test_a_class_has_its_properties_and_an_anchor_for_each_method(entries: dict[str, str]) -> None:
-    text = entries["forearm.Arm"]
-    assert "\n- `n` (`int`): " in text
-    assert '<a id="forearm.Arm.with_payload"></a>\n### with_payload\n\n```python\nwith_payload(' in text
-
-
-def test_a_name_of_two_pages_is_described_on_that_of_its_room(entries: dict[str, str]) -> None:
-    assert "trajectories.md#forearm.trajectories.plan" in entries["forearm.plan"]
-    assert "**Arguments**" not in entries["forearm.plan"]
-    assert "**Arguments**" in entries["forearm.trajectories.plan"]
-
-
-def test_a_page_says_what_types_of_its_signatures_stand_for(pages: dict[str, str]) -> None:
-    assert (
-        "\n- `Verdict`: `Literal['exact', 'within rounding', 'differs', 'not reproducible']`\n"
-        in pages["api/reproduce.md"]
-    )  # of a name in code
+def test_pages_say_what_types_stand_for_and_need_no_machine(maker: ModuleType, pages: dict[str, str]) -> None:
+    verdicts = "'exact', 'within rounding', 'differs', 'not reproducible'"
+    assert f"\n- `Verdict`: `Literal[{verdicts}]`\n" in pages["api/reproduce.md"]  # of a name in code
     assert "\n- `Driving`: `ArrayLike | Schedule | " in pages["api/simulation.md"]
     assert "\n- `StudioPage`: A page that was written.\n" in pages["api/forearm.md"]
-
-
-def test_every_room_that_the_package_shows_is_on_the_page(maker: ModuleType) -> None:
-    shown = {name for name in fa.__all__ if isinstance(getattr(fa, name), ModuleType)}
-    assert shown == set(maker.ROOMS)
-
-
-def test_no_address_of_a_machine_and_no_bare_sign_of_markdown(
-    maker: ModuleType, pages: dict[str, str]
-) -> None:
     assert not any(" at 0x" in text for text in pages.values())
     assert maker._markdown("a *b* [c] `d_e` f_g") == r"a \*b\* \[c\] `d_e` f\_g"
+    assert {n for n in fa.__all__ if isinstance(getattr(fa, n), ModuleType)} == set(maker.ROOMS)
 
 
 def parameters(thing: Any) -> list[str]:

@@ -14,7 +14,7 @@ import pytest
 from pages import resolve
 
 import forearm as fa
-from forearm.cli.main import COMMANDS, _parser, _with_negative_numbers, main
+from forearm.cli.main import COMMANDS, _parser, _with_negative_numbers
 from forearm.codegen.generate import LANGUAGES
 
 ROOT = Path(__file__).parent.parent
@@ -33,8 +33,6 @@ IDS = {
     "J": "1 2 3 4",
     "K": "1 2 3 4",
 }
-# Commands that read a file which the page does not give, or that take seconds; tests of their own run them.
-NOT_RUN = {"D11", "G2", "G3", "G4", "H3", "H4", "H4b", "H5", "I1", "I2", "J2", "J4", "K3", "K4"}
 STATES = r"done(; .+)?|partly: .+|not yet; .+"
 
 
@@ -97,23 +95,6 @@ def test_command_parses(row: Row) -> None:
     # leaves by SystemExit on a wrong value
     _, unknown = _parser(words[0]).parse_known_args(_with_negative_numbers(words))
     assert unknown == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "row", [row for row in COMMAND_ROWS if row.id not in NOT_RUN], ids=lambda row: row.id
-)
-def test_short_command_succeeds(row: Row, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(shlex.split(code(row.see))[1:]) == 0
-
-
-def test_a_wrong_option_does_not_parse() -> None:
-    assert _parser("info").parse_known_args(["info", "puma560", "--no-such-option"])[1] == [
-        "--no-such-option"
-    ]
-    with pytest.raises(SystemExit):
-        _parser("plan").parse_known_args(["plan", "puma560", "--profile", "no-such-profile"])
 
 
 @pytest.fixture(scope="module")

@@ -59,47 +59,39 @@ def pinocchio_arm() -> fa.Arm:
     )
 
 
-def in_arms_order(recipes: dict[str, Any], arm: fa.Arm, name: str) -> Array:
-    said = RECORDED["pinocchio"]
-    return np.asarray(recipes["from_order"](arm, said["joints"], said[name]))
+@pytest.fixture
+def said(recipes: dict[str, Any], pinocchio_arm: fa.Arm) -> dict[str, Any]:
+    """What was recorded, per joint in the order of the arm."""
+    recorded: dict[str, Any] = RECORDED["pinocchio"]
+    per_joint = ("q", "qd", "qdd", "rigid", "armature", "driven", "loaded")
+    order = {
+        n: np.asarray(recipes["from_order"](pinocchio_arm, recorded["joints"], recorded[n]))
+        for n in per_joint
+    }
+    return recorded | order
 
 
 @pytest.mark.parametrize("reference", ["LOCAL", "WORLD", "LOCAL_WORLD_ALIGNED"])
 def test_pinocchio_jacobian_in_each_reference(
-    recipes: dict[str, Any], pinocchio_arm: fa.Arm, reference: str
+    recipes: dict[str, Any], said: dict[str, Any], pinocchio_arm: fa.Arm, reference: str
 ) -> None:
-    said, q = RECORDED["pinocchio"], in_arms_order(recipes, pinocchio_arm, "q")
     theirs = recipes["from_order"](pinocchio_arm, said["joints"], said["jacobians"][reference])
-    agree(recipes["pinocchio_jacobian"](pinocchio_arm, q, reference), theirs)
+    agree(recipes["pinocchio_jacobian"](pinocchio_arm, said["q"], reference), theirs)
 
 
-def test_pinocchio_quaternion(recipes: dict[str, Any], pinocchio_arm: fa.Arm) -> None:
-    ours = recipes["pinocchio_xyzquat"](
-        fa.kinematics.forward(pinocchio_arm, in_arms_order(recipes, pinocchio_arm, "q"))
-    )
-    theirs = np.array(RECORDED["pinocchio"]["xyzquat"])
+def test_pinocchio_quaternion_and_torques(
+    recipes: dict[str, Any], said: dict[str, Any], pinocchio_arm: fa.Arm
+) -> None:
+    """With armature and without friction: the recorded model had damping 3 and friction 2 in every joint."""
+    ours = recipes["pinocchio_xyzquat"](fa.kinematics.forward(pinocchio_arm, said["q"]))
+    theirs = np.array(said["xyzquat"])
     agree(ours[:3], theirs[:3])
     agree(ours[3:] * np.sign(ours[6] * theirs[6]), theirs[3:])
-
-
-def test_pinocchio_torques_have_armature_and_no_friction(
-    recipes: dict[str, Any], pinocchio_arm: fa.Arm
-) -> None:
-    """The recorded model had damping 3 and friction 2 in every joint."""
-    q, qd, qdd = (in_arms_order(recipes, pinocchio_arm, name) for name in ("q", "qd", "qdd"))
-    ours = fa.dynamics.inverse(pinocchio_arm, q, qd, qdd)
-    agree(ours, in_arms_order(recipes, pinocchio_arm, "rigid"))
-    rotors = in_arms_order(recipes, pinocchio_arm, "armature") * qdd
-    agree(ours + rotors, in_arms_order(recipes, pinocchio_arm, "driven"))
-
-
-def test_pinocchio_load_on_the_hand(recipes: dict[str, Any], pinocchio_arm: fa.Arm) -> None:
-    said = RECORDED["pinocchio"]
-    q, qd, qdd = (in_arms_order(recipes, pinocchio_arm, name) for name in ("q", "qd", "qdd"))
-    ours = fa.dynamics.inverse(
-        pinocchio_arm, q, qd, qdd, hand_force=said["force"], hand_moment=said["moment"]
-    )
-    agree(ours, in_arms_order(recipes, pinocchio_arm, "loaded"))
+    state = (pinocchio_arm, said["q"], said["qd"], said["qdd"])
+    ours = fa.dynamics.inverse(*state)
+    agree(ours, said["rigid"])
+    agree(ours + said["armature"] * said["qdd"], said["driven"])
+    agree(fa.dynamics.inverse(*state, hand_force=said["force"], hand_moment=said["moment"]), said["loaded"])
 
 
 def test_orders_are_each_others_opposite_also_where_siblings_are_sorted(recipes: dict[str, Any]) -> None:

@@ -60,6 +60,8 @@ OTHERS = {
     ("recipes/motions.md", "text"): "test_docs.py",
     ("recipes/speed.md", "text"): "test_docs.py",
 }
+# Pages whose blocks another test runs, for what they define.
+ELSEWHERE = ("capabilities.md", "conventions.md", "documents/")
 # Examples that take seconds: what they call has tests of its own, and make test-long runs them.
 LONG_PYTHON = {
     "checks.md-1",
@@ -156,7 +158,9 @@ def in_quiet_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def python_examples() -> list[Any]:
-    cases = [case for case in blocks("python") if not needs_more(case[1])]
+    cases = [
+        case for case in blocks("python") if not needs_more(case[1]) and not case[0].startswith(ELSEWHERE)
+    ]
     return [case for case in cases if case[0] not in LONG_PYTHON] + long(
         case for case in cases if case[0] in LONG_PYTHON
     )

@@ -4,16 +4,15 @@ those of the catalogue.
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import warnings
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 from pages import resolve
 from reproduced import reproduced
+from web.docs_module import docs_module
 
 import forearm as fa
 from forearm.reproduce import DOCUMENTS, Result, catalogue
@@ -34,13 +33,8 @@ def mapped(document: str) -> list[list[str]]:
 
 
 @pytest.fixture(scope="module")
-def maker() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make_documents", DOCS / "make_documents.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def maker() -> Any:
+    return docs_module("make_documents")
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +44,7 @@ def results() -> list[Result]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_verdicts_are_those_of_today(document: str, maker: ModuleType, results: list[Result]) -> None:
+def test_verdicts_are_those_of_today(document: str, maker: Any, results: list[Result]) -> None:
     text = text_of(document)
     assert maker.written(document, text, results) == text, "run: python docs/make_documents.py"
 
@@ -125,12 +119,3 @@ def test_every_number_of_a_document_is_on_its_page(document: str, kind: str) -> 
                 named |= spread(numbers)
     wanted = set().union(*(spread(numbers) for numbers in NUMBERED[document][kind]))
     assert wanted <= named, sorted(wanted - named)
-
-
-@pytest.mark.slow
-def test_a_page_out_of_date_is_noticed(maker: ModuleType, results: list[Result]) -> None:
-    text = text_of("silver")
-    assert maker.written("silver", text, results[:0]) != text
-    assert maker.written("silver", text.replace("differs", "exact"), results) == maker.written(
-        "silver", text, results
-    )

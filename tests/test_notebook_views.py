@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import subprocess
-import sys
 from html.parser import HTMLParser
 from typing import Any
 
@@ -21,7 +19,7 @@ from forearm.simulation import Event, Simulation
 from forearm.simulation.solution import Status
 from forearm.symbols.counts import Counts
 from forearm.tables import MOST_ROWS, html_lines, html_table
-from forearm.trajectories import hand_line, plan
+from forearm.trajectories import hand_line
 from forearm.trajectories.planning import Plan
 
 HOSTILE = "<img src=x onerror=alert(1)> & </table>"
@@ -87,17 +85,11 @@ def test_table_escapes_and_sets_numbers_to_the_right() -> None:
     assert Read(html_lines([HOSTILE, "x"])).lines == [HOSTILE, "x"]
 
 
-@pytest.mark.parametrize(
-    ("count", "kept", "said"), [(MOST_ROWS, MOST_ROWS, None), (MOST_ROWS + 7, MOST_ROWS, "and 7 more")]
-)
-def test_long_tables_are_cut_with_a_word_on_the_rest(count: int, kept: int, said: str | None) -> None:
-    (rows,) = Read(html_table(["k", "v"], [[f"n{k}", str(k)] for k in range(count)])).tables
-    assert rows[1 : kept + 1] == [[f"n{k}", str(k)] for k in range(kept)]
-    assert rows[kept + 1 :] == ([] if said is None else [[said]])
-
-
-def test_table_without_rows_is_a_header() -> None:
-    assert Read(html_table(["k", "v"], [])).tables == [[["k", "v"]]]
+@pytest.mark.parametrize("more", [0, 7])
+def test_long_tables_are_cut_with_a_word_on_the_rest(more: int) -> None:
+    (rows,) = Read(html_table(["k", "v"], [[f"n{k}", str(k)] for k in range(MOST_ROWS + more)])).tables
+    assert rows[1 : MOST_ROWS + 1] == [[f"n{k}", str(k)] for k in range(MOST_ROWS)]
+    assert rows[MOST_ROWS + 1 :] == ([["and 7 more"]] if more else [])
 
 
 @pytest.mark.parametrize("k", range(len(every_kind(7))))
@@ -139,14 +131,8 @@ def test_names_of_an_arm_stay_text(arm: fa.Arm) -> None:
 
 def test_counts_name_their_operations() -> None:
     (rows,) = Read(Counts(mul=2, add=3, div=5, sqrt=7, trig=11, lookup=13)).tables
-    assert rows[1:] == [
-        ["multiplications", "2"],
-        ["additions", "3"],
-        ["divisions", "5"],
-        ["square roots", "7"],
-        ["sines and cosines", "11"],
-        ["look-ups", "13"],
-    ]
+    names = ("multiplications", "additions", "divisions", "square roots", "sines and cosines", "look-ups")
+    assert dict(rows[1:]) == dict(zip(names, ("2", "3", "5", "7", "11", "13"), strict=True))
 
 
 def test_simulation_shows_its_end_and_computes_nothing_for_it(run: Simulation, arm: fa.Arm) -> None:
@@ -180,12 +166,7 @@ def test_simulation_shows_how_it_failed_and_what_happened(run: Simulation, arm: 
 
 
 def test_plan_shows_peaks_and_warnings(arm: fa.Arm) -> None:
-    made = plan(
-        arm,
-        fa.trajectories.Request(
-            tuple(fa.trajectories.Waypoint(q=posture(arm, k)) for k in (1, 2)), velocity=1.0, acceleration=2.0
-        ),
-    )
+    made = fa.plan(arm, [posture(arm, 1), posture(arm, 2)], velocity=1.0, acceleration=2.0)
     read = Read(dataclasses.replace(made, notes=(HOSTILE,)))
     (rows,) = read.tables
     for i, (name, start, end, *peaks, has, unit) in enumerate(rows[1:]):
@@ -225,20 +206,8 @@ def test_comparison_shows_its_rows(arm: fa.Arm) -> None:
     assert "img" not in read.tags
 
 
-def test_nothing_of_it_is_imported_with_the_package() -> None:
-    code = (
-        "import sys; before = set(sys.modules); import forearm; print([m for m in ('html.entities', "
-        "'forearm.arm.text', 'matplotlib') if m in set(sys.modules) - before])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("arm", "function"),
-    [("ascher2", "inverse_dynamics"), ("stanford", "forward_dynamics"), ("ur5", "jacobian")],
-)
+@pytest.mark.parametrize(("arm", "function"), [("ascher2", "jacobian"), ("ur5", "forward_dynamics")])
 def test_equations_are_typeset(arm: str, function: str) -> None:
     """All of them, nothing that only a whole document knows, and every environment ended."""
     source = fa.generate(fa.load(arm), function, "latex")
@@ -247,18 +216,8 @@ def test_equations_are_typeset(arm: str, function: str) -> None:
     assert ends.findall(shown) == ends.findall(source.text)
     inside = re.sub(r"\\begin\{(align\*|equation\*)\}.*?\\end\{\1\}|\$[^$]*\$", "", shown, flags=re.DOTALL)
     assert "\\" not in inside
+    assert arm != "ur5" or "\nupper_arm_link, outwards:" in shown, "names in headings are plain text"
     for equation in re.findall(r"\\begin\{align\*\}.*?\\end\{align\*\}", source.text, flags=re.DOTALL):
         assert equation in shown
     assert "\\documentclass" not in shown
-
-
-def test_code_is_not_typeset() -> None:
-    for language in ("c", "python", "fortran"):
-        assert fa.generate(fa.load("ascher2"), "gravity", language)._repr_latex_() is None
-
-
-@pytest.mark.slow
-def test_names_in_headings_are_plain_text() -> None:
-    arm = fa.load("ur5")
-    shown: Any = fa.generate(arm, "forward_dynamics", "latex")._repr_latex_()
-    assert "\nupper_arm_link, outwards:" in shown
+    assert fa.generate(fa.load("ascher2"), "gravity", "c")._repr_latex_() is None, "code is not typeset"

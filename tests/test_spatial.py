@@ -55,7 +55,7 @@ def series(K: Array) -> Array:
 
 @pytest.mark.slow
 @given(turns)
-@settings(max_examples=300)
+@settings(max_examples=100)
 @example((0.0, 0.0, 0.0))
 @example((math.pi, math.pi, math.pi))
 @example((-math.pi, 0.0, math.pi))
@@ -66,18 +66,13 @@ def test_roll_pitch_yaw_come_back(rpy: tuple[float, float, float]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("side", [1.0, -1.0])
-@pytest.mark.parametrize("distance", DISTANCES)
-@pytest.mark.sweep
-def test_roll_pitch_yaw_come_back_through_the_pole(side: float, distance: float) -> None:
+def test_roll_pitch_yaw_come_back_through_the_pole(side: float) -> None:
     rng = np.random.default_rng(3)
-    for roll, yaw in [(0.0, 0.0), *rng.uniform(-math.pi, math.pi, (200, 2))]:
-        for sign in (1.0, -1.0):
-            R = rotation_rpy((roll, side * (math.pi / 2 + sign * distance), yaw))
-            assert np.abs(rotation_rpy(rpy_of(R)) - R).max() <= ROUND_TRIP
-
-
-@pytest.mark.parametrize("side", [1.0, -1.0])
-def test_the_exact_pole_without_a_rounding_in_it(side: float) -> None:
+    for distance in DISTANCES:
+        for roll, yaw in [(0.0, 0.0), *rng.uniform(-math.pi, math.pi, (20, 2))]:
+            for sign in (1.0, -1.0):
+                R = rotation_rpy((roll, side * (math.pi / 2 + sign * distance), yaw))
+                assert np.abs(rotation_rpy(rpy_of(R)) - R).max() <= ROUND_TRIP
     # Rz(yaw) Ry(+-90 deg) Rx(roll) written with exact zeros in the column and row of the pole.
     for angle in np.linspace(-math.pi, math.pi, 41):
         c, s = math.cos(angle), math.sin(angle)
@@ -89,21 +84,13 @@ def test_the_exact_pole_without_a_rounding_in_it(side: float) -> None:
 
 @given(turns)
 @settings(max_examples=100)
-def test_angles_themselves_come_back_away_from_the_pole(rpy: tuple[float, float, float]) -> None:
-    roll, pitch, yaw = rpy[0], rpy[1] * 0.45, rpy[2]  # |pitch| <= 81 deg
-    found = rpy_of(rotation_rpy((roll, pitch, yaw)))
-    off = np.abs(np.exp(1j * found) - np.exp(1j * np.array([roll, pitch, yaw])))
-    assert off.max() <= 1e-14
-
-
-@given(turns)
-@settings(max_examples=50)
-def test_rpy_is_the_product_that_urdf_says(rpy: tuple[float, float, float]) -> None:
-    roll, pitch, yaw = rpy
-    about_y = np.array(
-        [[math.cos(pitch), 0.0, math.sin(pitch)], [0.0, 1.0, 0.0], [-math.sin(pitch), 0.0, math.cos(pitch)]]
-    )
-    assert np.abs(rotation_z(yaw) @ about_y @ rotation_x(roll) - rotation_rpy(rpy)).max() <= 1e-15
+def test_rpy_is_the_product_that_urdf_says_and_its_angles_come_back(rpy: tuple[float, float, float]) -> None:
+    roll, pitch, yaw = rpy[0], rpy[1] * 0.45, rpy[2]  # |pitch| <= 81 deg: away from the pole
+    c, s = math.cos(pitch), math.sin(pitch)
+    about_y = np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
+    R = rotation_rpy((roll, pitch, yaw))
+    assert np.abs(rotation_z(yaw) @ about_y @ rotation_x(roll) - R).max() <= 1e-15
+    assert np.abs(np.exp(1j * rpy_of(R)) - np.exp(1j * np.array([roll, pitch, yaw]))).max() <= 1e-14
 
 
 @pytest.mark.slow
@@ -119,6 +106,11 @@ def test_turn_about_an_axis_is_the_exponential(direction: tuple[float, float, fl
     assert is_rotation(R)
     assert np.abs(R @ R.T - np.eye(3)).max() <= 1e-14
     assert np.abs(R @ axis - axis).max() <= 1e-15
+    for turn, unit in ((rotation_x, np.eye(3)[0]), (rotation_z, np.eye(3)[2])):
+        assert np.abs(turn(angle) - rotation_about(unit, angle)).max() <= 1e-15
+    many = rotation_about(axis, np.array([[0.1, angle, 3.0]]))
+    assert many.shape == (1, 3, 3, 3)
+    assert np.array_equal(many[0, 1], R)
 
 
 @given(turns)
@@ -143,30 +135,13 @@ def test_the_turn_from_z_to_the_axes_is_exact(axis: Array) -> None:
     assert set(np.abs(R).ravel().tolist()) == {0.0, 1.0}
 
 
-def test_turns_about_the_axes_are_turns_about_an_axis() -> None:
-    for angle in (-3.0, -0.7, 0.0, 1e-9, 0.4, 2.2):
-        assert np.abs(rotation_x(angle) - rotation_about(np.array([1.0, 0.0, 0.0]), angle)).max() <= 1e-15
-        assert np.abs(rotation_z(angle) - rotation_about(np.array([0.0, 0.0, 1.0]), angle)).max() <= 1e-15
-
-
-def test_many_angles_at_once() -> None:
-    axis, angles_ = rotation_rpy((0.3, 0.5, 0.7))[:, 1], np.array([[0.1, -2.0, 3.0], [0.4, 0.0, 1.0]])
-    R = rotation_about(axis, angles_)
-    assert R.shape == (2, 3, 3, 3)
-    for i in np.ndindex(angles_.shape):
-        assert np.array_equal(R[i], rotation_about(axis, float(angles_[i])))
-
-
-def test_cross_is_that_of_numpy_to_the_bit() -> None:
+def test_cross_is_that_of_numpy_to_the_bit_and_tilde_its_matrix() -> None:
     a, b = np.random.default_rng(2).normal(size=(2, 5, 4, 3))
     for one, other in ((a, b), (a[0, 0], b[0, 0]), (a, b[0, 0])):
         assert np.array_equal(cross(one, other), np.cross(one, other))
-
-
-def test_tilde_is_the_cross_product() -> None:
-    a, b = np.array([0.3, -0.5, 0.7]), np.array([1.1, 0.2, -0.4])
-    assert np.abs(tilde(a) @ b - np.cross(a, b)).max() <= 1e-16
-    assert np.array_equal(tilde(a), -tilde(a).T)
+    one, other = a[0, 0], b[0, 0]
+    assert np.abs(tilde(one) @ other - np.cross(one, other)).max() <= 1e-15
+    assert np.array_equal(tilde(one), -tilde(one).T)
 
 
 @given(turns, turns)
@@ -229,25 +204,15 @@ def test_bodies_combine_like_the_points_that_they_are(seed: int, count: int) -> 
     assert np.array_equal(inertia, inertia.T)
 
 
-def test_parallel_axis_is_the_inertia_of_a_point() -> None:
-    r = np.array([0.3, -0.5, 0.7])
-    assert np.abs(parallel_axis(2.5, r) - 2.5 * tilde(r).T @ tilde(r)).max() <= 1e-15
-    assert np.array_equal(parallel_axis(0.0, r), np.zeros((3, 3)))
-
-
-def test_parallel_axis_moves_a_cloud() -> None:
+def test_a_cloud_about_another_point_and_turned() -> None:
     rng = np.random.default_rng(7)
     masses, points = rng.uniform(0.1, 2.0, 9), rng.uniform(-1.0, 1.0, (9, 3))
     mass, com, inertia = body_of(masses, points)
     about_origin = point_inertia(masses, points, np.zeros(3))
     assert np.abs(inertia + parallel_axis(mass, com) - about_origin).max() <= ROUNDING
-
-
-def test_a_turned_tensor_is_that_of_the_turned_points() -> None:
-    rng = np.random.default_rng(8)
-    masses, points = rng.uniform(0.1, 2.0, 9), rng.uniform(-1.0, 1.0, (9, 3))
+    assert np.abs(parallel_axis(2.5, com) - 2.5 * tilde(com).T @ tilde(com)).max() <= 1e-15
+    assert not parallel_axis(0.0, com).any()
     R = rotation_rpy((0.4, -1.0, 2.5))
-    _, _, inertia = body_of(masses, points)
     turned = turn_inertia(R, inertia)
     assert np.abs(turned - body_of(masses, points @ R.T)[2]).max() <= ROUNDING
     assert np.array_equal(turned, turned.T)

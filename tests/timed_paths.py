@@ -31,19 +31,7 @@ def moments(motion: PathMotion) -> tuple[Array, Array]:
     return t, motion.along(t)[0]
 
 
-def shares(
-    plan: Plan,
-    *,
-    velocity: Any = None,
-    acceleration: Any = None,
-    torque: Any = None,
-    current: Any = None,
-    voltage: Any = None,
-    hand_speed: Any = None,
-    hand_acceleration: Any = None,
-    dac: DAC | None = None,
-    arm: Arm | None = None,
-) -> dict[str, Array]:
+def shares(plan: Plan, *, dac: DAC | None = None, arm: Arm | None = None, **given: Any) -> dict[str, Array]:
     """needed / allowed of every limit at `moments`, (m, n) or (m, 1); arguments as those of `time_optimal`.
 
     Args:
@@ -55,33 +43,28 @@ def shares(
     t, s = moments(motion)
     q, qd, qdd = motion.at(t)
     tau = kernel_of(arm).inverse_dynamics(q, qd, qdd)
-    allowed = {
-        "velocity": _own(arm, "max_speed") if velocity is None else velocity,
-        "acceleration": acceleration,
-        "torque": _own(arm, "max_effort") if torque is None else torque,
-    }
+    allowed = {"velocity": _own(arm, "max_speed"), "torque": _own(arm, "max_effort"), "acceleration": None}
     needed = {"velocity": qd, "acceleration": qdd, "torque": tau}
     if not without_constants(arm):
         c = constants_of(arm)
         needed |= {"current": tau / c.K, "voltage": voltage_of(arm, tau, qd)}
-        allowed |= {
-            "current": c.most_current if current is None else current,
-            "voltage": c.most_voltage if voltage is None else voltage,
-        }
+        allowed |= {"current": c.most_current, "voltage": c.most_voltage}
         if dac is not None and dac.span is not None:
             most = dac.span if dac.bits is None else dac.span * (1.0 - 0.5**dac.bits)
             needed["DAC"], allowed["DAC"] = (
                 needed["voltage"],
                 most * np.abs(dac.gain * amplifier_gains(arm, dac)),
             )
-    if hand_speed is not None or hand_acceleration is not None:
+    limits = {name.replace("_", " "): limit for name, limit in given.items() if limit is not None}
+    if limits.keys() & {"hand speed", "hand acceleration"}:
         speed, rate = hand_motion(arm, q, qd, qdd)
         needed |= {"hand speed": speed[:, None], "hand acceleration": rate[:, None]}
-        allowed |= {"hand speed": hand_speed, "hand acceleration": hand_acceleration}
+    assert limits.keys() <= needed.keys(), "a limit of nothing that is looked at"
+    allowed |= limits
     return {
         kind: np.abs(value) / _limits(allowed[kind], s, value.shape[1])
         for kind, value in needed.items()
-        if allowed[kind] is not None
+        if allowed.get(kind) is not None
     }
 
 

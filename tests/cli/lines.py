@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 from functools import cache
@@ -116,14 +117,33 @@ def swing(name: str) -> str:
     return "\n".join([",".join(header), *(",".join(f"{v:.9g}" for v in row) for row in rows)]) + "\n"
 
 
-def called(capsys: Capture, *words: str) -> tuple[int, str, str]:
+def called(capsys: Capture, *words: object) -> tuple[int, str, str]:
     """Exit code, standard output and error, however the command ends."""
     try:
-        code = main(words)
+        code = main([str(word) for word in words])
     except SystemExit as stop:
         code = int(str(stop.code))
     out, err = capsys.readouterr()
     return code, out, err
+
+
+def document(capsys: Capture, *words: object) -> Any:
+    """What a command gives with --json."""
+    code, out, err = called(capsys, *words, "--json")
+    assert code == 0, err
+    return strict_json(out)
+
+
+def refused(capsys: Capture, *words: object) -> str:
+    """The one paragraph that a command answers with, as one line."""
+    code, out, err = called(capsys, *words)
+    assert (code, out) == (2, ""), (words, code, out)
+    assert "Traceback" not in err
+    paragraphs = re.split(r"^forearm: ", err, flags=re.M)[1:] or [err]
+    assert len(paragraphs) == 1, err
+    text = " ".join(paragraphs[0].split())
+    assert text.endswith((".", "?", "'", ")")), text
+    return text
 
 
 def strict_json(text: str) -> Any:

@@ -105,15 +105,6 @@ def test_long_work_says_what_it_does_and_is_interrupted_cleanly(
     assert not list(tmp_path.rglob(".*")), "no temporary file stays"
 
 
-@pytest.mark.slow
-def test_what_is_said_is_wiped_out_at_the_end(tmp_path: Path) -> None:
-    run = Run("generate chain12 -o made", tmp_path)
-    assert run.ends() == 0
-    assert "finding the fewest operations" in run.text
-    assert re.search(r" \(\d+ s\)\x1b\[K", run.text), "with the seconds that have passed"
-    assert run.text.endswith(WIPED)
-
-
 def test_silence_where_nobody_looks(capsys: Capture) -> None:
     with ProgressBar("working") as bar:
         bar(0.5, 1.0, "halfway")
@@ -129,13 +120,14 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("looked_at")
-def test_a_complaint_takes_the_place_of_the_line(capsys: Capture) -> None:
+def test_a_complaint_takes_the_place_of_the_line_which_counts_seconds(capsys: Capture) -> None:
     with ProgressBar("working hard"):
         while not terminal._line["is_drawn"]:
             time.sleep(0.01)
         terminal.complain("look out.", kind="warning")
-    shown = re.sub(r"\r[^\r\n]*\x1b\[K", "", capsys.readouterr().err.replace(WIPED, ""))
-    assert shown == "warning: look out.\n"
+    drawn = capsys.readouterr().err
+    assert "working hard (0 s)\x1b[K" in drawn
+    assert re.sub(r"\r[^\r\n]*\x1b\[K", "", drawn.replace(WIPED, "")) == "warning: look out.\n"
 
 
 @pytest.mark.usefixtures("looked_at")

@@ -56,9 +56,12 @@ def plan(tmp_path: Path) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [("control", "run"), ("simulate",)])
 @pytest.mark.parametrize(
-    ("name", "law"), [("computed torque", "computed_torque"), ("PD + gravity", "pd_gravity")]
+    ("words", "name", "law"),
+    [
+        (("control", "run"), "computed torque", "computed_torque"),
+        (("simulate",), "PD + gravity", "pd_gravity"),
+    ],
 )
 def test_one_number_gives_one_kp(
     words: tuple[str, ...], name: str, law: str, plan: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
@@ -78,10 +81,7 @@ def test_one_number_gives_one_kp(
 
 
 def test_a_comparison_takes_rad_per_s(monkeypatch: pytest.MonkeyPatch) -> None:
-    def caught(*_: Any, **options: Any) -> None:
-        raise Caught(options)
-
-    monkeypatch.setattr("forearm.cli.control_compare.compare", caught)
+    monkeypatch.setattr("forearm.cli.control_compare.compare", lambda *_, **options: stop(None, options))
     with pytest.raises(Caught) as found:
         main(["control", "compare", ARM, "--duration", "0.1", "--bandwidth", str(W)])
     assert found.value.controller["bandwidth"] == W
@@ -108,19 +108,3 @@ def test_headers_of_given_gains_state_these_alone() -> None:
     assert header_gains(fixed.header)["kp"] == pytest.approx(
         W * W * control.joint_inertias(arm), rel=SIX_DIGITS
     )
-
-
-@pytest.mark.parametrize("words", [("generate",), ("simulate",), ("control", "run"), ("control", "compare")])
-def test_help_names_the_unit(words: tuple[str, ...], capsys: Capture) -> None:
-    with pytest.raises(SystemExit):
-        main([*words, "--help"])
-    said = " ".join(capsys.readouterr().out.split())
-    assert (
-        "--bandwidth W bandwidth of the critically damped gains, all poles at -W, rad/s (2 pi times Hz)"
-        in said
-    )
-
-
-def test_a_bandwidth_without_a_controller_is_refused(capsys: Capture) -> None:
-    assert main(["simulate", ARM, "--duration", "0.1", "--bandwidth", "5"]) == 2
-    assert "--bandwidth: only for a controller" in capsys.readouterr().err

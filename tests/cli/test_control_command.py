@@ -2,47 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from cli.lines import Capture, called, refused
+from cli.lines import document as document_of
 from numpy.typing import NDArray
 
 import forearm as fa
 from forearm import control
-from forearm.cli.main import main
 from forearm.kinematics.limits import middle
 from forearm.logs.table import write_table
-from forearm.plots.control import comparison_figure
 from forearm.trajectories import hand_line
 
-Capture = pytest.CaptureFixture[str]
 SMALL = "stanford-dhanaraj3"  # three joints
 QUICK = ("--period", "0.01", "--duration", "0.5", "--only", "computed torque", "--only", "PD + gravity")
 
 
 def run(capsys: Capture, *arguments: object) -> tuple[int, str, str]:
-    code = main(["control", *(str(word) for word in arguments)])
-    out, err = capsys.readouterr()
+    code, out, err = called(capsys, "control", *arguments)
     return code, out, " ".join(err.split())
 
 
 def document(capsys: Capture, *arguments: object) -> Any:
-    code, out, err = run(capsys, *arguments, "--json")
-    assert code == 0, err
-    return json.loads(out)
-
-
-def refused(capsys: Capture, *arguments: object) -> str:
-    try:
-        code, _, err = run(capsys, *arguments)
-    except SystemExit as end:
-        code, err = int(str(end.code)), " ".join(capsys.readouterr().err.split())
-    assert code == 2
-    return err
+    return document_of(capsys, "control", *arguments)
 
 
 @pytest.mark.slow
@@ -79,15 +65,6 @@ def hand(arm: fa.Arm, q: list[float]) -> NDArray[np.float64]:
     return fa.kinematics.forward(arm, q)[:3, 3]
 
 
-@pytest.mark.slow
-def test_which_controller_runs_is_told(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[tuple[float, float, str]] = []
-    bar = "forearm.cli.control_compare.ProgressBar.__call__"
-    monkeypatch.setattr(bar, lambda _, *how_far: said.append(how_far))
-    document(capsys, "compare", SMALL, *QUICK)
-    assert said == [(0, 2, "computed torque"), (1, 2, "PD + gravity")]
-
-
 @pytest.mark.long
 def test_sensors_errors_and_voltages_reach_the_loop(capsys: Capture) -> None:
     plain = document(capsys, "compare", "puma560", *QUICK)
@@ -106,56 +83,16 @@ def test_sensors_errors_and_voltages_reach_the_loop(capsys: Capture) -> None:
 
 
 @pytest.mark.slow
-def test_table_and_picture(capsys: Capture, tmp_path: Path) -> None:
-    picture = tmp_path / "controllers.png"
-    code, out, _ = run(capsys, "compare", SMALL, *QUICK, "--plot", picture)
+def test_table_and_which_controller_runs(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[tuple[float, float, str]] = []
+    bar = "forearm.cli.control_compare.ProgressBar.__call__"
+    monkeypatch.setattr(bar, lambda _, *how_far: said.append(how_far))
+    code, out, _ = run(capsys, "compare", SMALL, *QUICK)
     assert code == 0
     assert out.startswith(f"{SMALL}: motion of 0.5 s, sampling period 10 ms, bandwidth 31.4159 rad/s (5 Hz)")
     assert "computed torque" in out
     assert "kops/s" in out
-    assert picture.read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.slow
-def test_labels_name_their_own_points() -> None:
-    """A label is nearest to its own dot, or a line leads there that no other dot is on;
-    points in one place share a label.
-    """
-    made = []
-    for k, (rate, error) in enumerate(
-        ((1e5, 1e-3), (1.02e5, 1.05e-3), (1.04e5, 1e-3), (1e5, 2e-3), (1e5, 2e-3), (3e5, 5e-3))
-    ):
-        made.append(
-            control.Row(
-                f"PD of some kind, {k}", 30.0, rate, 0.1, 0.2, error, error, 1.0, 0.0, 0.1, 4.0 * error, 0.0
-            )
-        )
-    found = control.Comparison(fa.load("chain3"), 2.0, 1e-3, 30.0, 1.0, (1.0,) * 3, (), tuple(made))
-    figure = comparison_figure(found)
-    figure.draw_without_rendering()
-    (axes,) = figure.axes
-    labels = [text for text in axes.texts if text.get_text()]
-    assert sorted(text.get_text() for text in labels if "\n" in text.get_text()) == [
-        "PD of some kind, 3\nPD of some kind, 4"
-    ]
-    assert len(labels) == 5
-    dots = {
-        row.name: axes.transData.transform((row.operations_per_second, 1e3 * row.hand_rms)) for row in made
-    }
-    for text in labels:
-        box = text.get_window_extent()
-        names = text.get_text().split("\n")
-        away = {
-            n: math.hypot(max(box.x0 - x, 0, x - box.x1), max(box.y0 - y, 0, y - box.y1))
-            for n, (x, y) in dots.items()
-        }
-        if text.arrow_patch is None:
-            assert min(away, key=lambda n: away[n]) in names
-            continue
-        own, middle = dots[names[0]], np.array([0.5 * (box.x0 + box.x1), 0.5 * (box.y0 + box.y1)])
-        for name in set(dots) - set(names):
-            along = np.clip((dots[name] - own) @ (middle - own) / ((middle - own) @ (middle - own)), 0.0, 1.0)
-            assert np.hypot(*(own + along * (middle - own) - dots[name])) > 4.0, (name, names)
+    assert said == [(0, 2, "computed torque"), (1, 2, "PD + gravity")]
 
 
 @pytest.mark.long
@@ -178,7 +115,8 @@ def test_what_is_held_back_is_printed(capsys: Capture) -> None:
 
 @pytest.mark.slow
 def test_motions_beyond_the_limits_are_warned_of(capsys: Capture) -> None:
-    code, _, err = run(capsys, "compare", "puma560", *QUICK, "--to", "9,0,0,0,0,9")
+    brief = ("--period", 0.01, "--duration", 0.1, "--only", "PD", "--to", "9,0,0,0,0,9")
+    code, _, err = run(capsys, "compare", "puma560", *brief)
     assert code == 0
     assert "warning: the motion exceeds the limits of joint1, joint6" in err
 
@@ -195,26 +133,20 @@ def test_accelerometers_have_steps(capsys: Capture) -> None:
 
 @pytest.mark.slow
 def test_lost_arms_are_noted(capsys: Capture) -> None:
-    code, out, err = run(
-        capsys, "compare", "chain3", "--period", 0.05, "--bandwidth", 250, "--only", "computed torque"
-    )
+    words = ("compare", "chain3", "--period", 0.05, "--bandwidth", 250, "--only", "computed torque")
+    code, out, err = run(capsys, *words)
     assert code == 0
     assert "nan" in out
     assert "computed torque: diverged at" in err
-    found = document(
-        capsys, "compare", "chain3", "--period", 0.05, "--bandwidth", 250, "--only", "computed torque"
-    )
-    assert found["controllers"][0]["rms"] is None
+    assert document(capsys, *words)["controllers"][0]["rms"] is None
 
 
 @pytest.mark.slow
 def test_savings(capsys: Capture) -> None:
-    found = document(capsys, "savings", "stanford", "--locked", 2)["savings"]
-    same = control.savings(fa.load("stanford"), locked=2)
-    assert [row["operations"] for row in found] == [s.operations for s in same]
-    code, out, _ = run(capsys, "savings", "stanford")
-    assert code == 0
-    assert "3 joints locked" in out
+    found = document(capsys, "savings", SMALL, "--locked", 2)["savings"]
+    assert [row["operations"] for row in found] == [
+        s.operations for s in control.savings(fa.load(SMALL), locked=2)
+    ]
 
 
 @pytest.mark.slow
@@ -249,7 +181,7 @@ def test_a_load_from_tests(capsys: Capture, tmp_path: Path) -> None:
     assert code == 0
     assert "nearest body" in out
     write_table(tmp_path / "few.csv", {k: v for k, v in columns.items() if not k.startswith("qdd")})
-    assert "no columns for qdd" in refused(capsys, "payload", "panda", tmp_path / "few.csv")
+    assert "no columns for qdd" in refused(capsys, "control", "payload", "panda", tmp_path / "few.csv")
 
 
 @pytest.mark.slow
@@ -268,35 +200,3 @@ def test_a_log_against_the_model(capsys: Capture, tmp_path: Path) -> None:
     code, out, _ = run(capsys, "log", "stanford", tmp_path / "log.csv", "--window", 0.03)
     assert code == 0
     assert "explained" in out
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        ((), "ACTION"),
-        (("compar", "stanford"), "did you mean 'compare'"),
-        (("compare", "stanford", "--perod", "1"), "--period"),
-        (("compare", "stanford", "twice"), "too many"),
-        (("compare", "stanford", "--only", "PI"), "PID + gravity"),
-        (("compare", "stanford", "--q", "0,0,0,0,0,0"), "give --to or --line-to as well"),
-        (("compare", "stanford", "--to", "0,0,0,0,0,0", "--line-to", "1,0,0"), "expected one of them"),
-        (("compare", "stanford", "--line-to", "1,0"), "line-to"),
-        (("compare", "puma560", "--line-to", "9,0,0"), "--line-to: the line cannot be followed"),
-        (("compare", "stanford", "--tachometer-bits", "8"), "go together"),
-        (("compare", "stanford", "--dac-bits", "8"), "--dac-range"),
-        (("compare", "stanford", "--voltage", "--only", "PD"), "torque_constant"),
-        (("compare", "stanford", "--delay", "3", "--only", "PD"), "0 or 1"),
-        (
-            ("compare", "stanford", "--error", "5", "--seed", "-1", "--only", "PD"),
-            "seed: expected a whole number of at least 0",
-        ),
-        (("compare", "stanford", "--lever", "0.1", "--only", "PD"), "--accelerometer-step"),
-        (("compare", "stanford", "--accelerometer-step", "-1", "--only", "PD"), "step"),
-        (("savings", "stanford", "--locked", "9"), "from 0 to 5"),
-        (("period", "chain3", "--stiffness", "1,2"), "3 finite numbers"),
-        (("log", "stanford", "nowhere.csv"), "nowhere.csv"),
-    ],
-)
-def test_mistakes_are_said(capsys: Capture, words: tuple[str, ...], text: str) -> None:
-    assert text in refused(capsys, *words)

@@ -53,22 +53,3 @@ def test_a_posture_in_degrees_a_box_and_pictures(
     assert np.abs(document["qd"]).max() <= np.pi / 2
     assert (tmp_path / "a.png").stat().st_size > 1000
     assert (tmp_path / "a.html").stat().st_size > 1000
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        (("--criterion", "e"), "--criterion: "),
-        (("--q", "9,9"), "--q: joint1 is at 9 rad (m) at rest"),
-        (("--noise", "-1"), "--noise: expected a number or 2 from 1e-30 to"),
-        (("--voltage", "24"), "--voltage: the motor of joint1 is unknown"),
-        (("--box", "1,1,1,0,0,0"), "--box: expected two corners"),
-        (("--box", "0,0,0,1,1,1", "--floor", "2"), "--floor: 2 m is not below the top of --box, 1 m."),
-        (("--after", "no.csv"), "no.csv"),
-        (("-o", "motion.txt"), "--output motion.txt: the name must end in"),
-    ],
-)
-def test_errors_in_words_of_the_prompt(more: tuple[str, ...], said: str, capsys: Capture) -> None:
-    code, out, err = called(capsys, *QUICK, *more)
-    assert (code, out) == (2, "")
-    assert said in " ".join(err.split())

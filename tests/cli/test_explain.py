@@ -4,27 +4,17 @@ operations leaves and saves.
 
 from __future__ import annotations
 
-import json
-
 import pytest
+from cli.lines import Capture, called, document
 
 import forearm as fa
-from forearm.cli.main import main
 from forearm.counting.fewest import fewest, steps_to_fewest
-
-Capture = pytest.CaptureFixture[str]
-
-
-def run(capsys: Capture, *arguments: str) -> tuple[int, str, str]:
-    code = main(["count", *arguments])
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 @pytest.mark.slow
 def test_the_steps_are_a_table(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    code, out, _ = run(capsys, "puma560-akb", "--explain")
+    code, out, _ = called(capsys, "count", "puma560-akb", "--explain")
     assert code == 0
     steps = steps_to_fewest(fa.load("puma560-akb"))
     rows = [line for line in out.splitlines() if line.startswith(tuple(step.title for step in steps))]
@@ -39,19 +29,17 @@ def test_the_steps_are_a_table(capsys: Capture, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.slow
 @pytest.mark.parametrize("function", ["inverse", "inertia_matrix", "forward"])
 def test_the_steps_as_json(function: str, capsys: Capture) -> None:
-    code, out, _ = run(capsys, "stanford", "--explain", "--function", function, "--json")
-    assert code == 0
-    document = json.loads(out)
-    assert (document["arm"], document["n"]) == ("stanford", 6)
-    last = document["steps"][-1]
+    found = document(capsys, "count", "stanford", "--explain", "--function", function)
+    assert (found["arm"], found["n"]) == ("stanford", 6)
+    last = found["steps"][-1]
     counts = fewest(fa.load("stanford"), function)
     assert (last["mul"], last["add"], last["trig"]) == (counts.mul, counts.add, counts.trig)
-    assert all(step["title"] for step in document["steps"])
+    assert all(step["title"] for step in found["steps"])
 
 
 @pytest.mark.slow
 def test_the_fewest_stand_beside_the_formulations(capsys: Capture) -> None:
-    code, out, _ = run(capsys, "stanford", "--function", "inertia_matrix")
+    code, out, _ = called(capsys, "count", "stanford", "--function", "inertia_matrix")
     assert code == 0
     counts = fewest(fa.load("stanford"), "inertia_matrix")
     (row,) = [line for line in out.splitlines() if line.startswith("generated code")]
@@ -59,16 +47,7 @@ def test_the_fewest_stand_beside_the_formulations(capsys: Capture) -> None:
 
 
 def test_a_formulation_is_explained_by_quantity(capsys: Capture) -> None:
-    code, out, _ = run(capsys, "stanford", "--explain", "--formulation", "newton-euler")
+    code, out, _ = called(capsys, "count", "stanford", "--explain", "--formulation", "newton-euler")
     assert code == 0
     assert "total" in out
     assert "together" not in out
-
-
-def test_mistakes_are_told(capsys: Capture) -> None:
-    code, out, err = run(capsys, "stanford", "--explain", "--formulation", "kan")
-    assert (code, out) == (2, "")
-    assert "did you mean 'kane'" in " ".join(err.split())
-    code, out, err = run(capsys, "--explain")
-    assert (code, out) == (2, "")
-    assert "ARM" in err

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 import shlex
+from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
-from cli.lines import LINES, STUDY, Capture, called, make_files, options_of, parser_of, swing
+from cli.lines import LINES, STUDY, Capture, called, options_of, parser_of, swing
 
+import forearm as fa
 from forearm.cli.command import Parser
-from forearm.cli.main import _parser
+from forearm.cli.main import _parser, main
+from forearm.kinematics.orientation import orientation_of
+from forearm.logs.table import write_table
 
 # Examples of more than seconds are only parsed here; what they run has tests of its own.
 ONLY_PARSED = (
@@ -26,16 +32,17 @@ ONLY_PARSED = (
 NEEDED = {"panda": 7, "puma560": 6}
 
 
-def help_of(name: str, capsys: Capture) -> str:
-    code, out, err = called(capsys, *name.split(), "--help")
-    assert (code, err) == (0, "")
-    return out
+@cache
+def help_of(name: str) -> str:
+    """The text of `forearm NAME --help`."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), pytest.raises(SystemExit, match="0"):
+        main([*name.split(), "--help"])
+    return said.getvalue()
 
 
-def examples_of(name: str, capsys: Capture) -> list[str]:
-    return re.findall(
-        r"^  ((?:forearm|echo) .*)$", help_of(name, capsys).split("\nexample", 1)[1], flags=re.M
-    )
+def examples_of(name: str) -> list[str]:
+    return re.findall(r"^  ((?:forearm|echo) .*)$", help_of(name).split("\nexample", 1)[1], flags=re.M)
 
 
 def words_of(line: str) -> list[str]:
@@ -43,22 +50,16 @@ def words_of(line: str) -> list[str]:
     return shlex.split(line.split("|")[-1].split(">")[0])[1:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LINES)
-def test_help_is_one_sentence_options_and_examples(name: str, capsys: Capture) -> None:
-    text = help_of(name, capsys)
+def test_help_is_one_sentence_options_and_examples_that_are_understood(name: str) -> None:
+    text = help_of(name)
     sentence = " ".join(text.split("\n\n")[1].split())
     assert sentence.endswith(".")
     assert sentence.count(". ") == 0
     assert "--json" in text
-    assert all(line.startswith(f"forearm {name}") or "forearm" in line for line in examples_of(name, capsys))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", LINES)
-def test_every_example_is_understood(name: str, capsys: Capture) -> None:
-    examples = examples_of(name, capsys)
-    assert examples
-    for line in examples:
+    assert examples_of(name)
+    for line in examples_of(name):
         words = words_of(line)
         assert words[: len(name.split())] == name.split()
         given, unknown = _parser(words[0]).parse_known_args(words)
@@ -73,7 +74,7 @@ def test_every_example_runs(
     name: str, capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for line in examples_of(name, capsys):
+    for line in examples_of(name):
         if line.startswith(ONLY_PARSED):
             continue
         words = words_of(line)
@@ -87,21 +88,10 @@ def test_every_example_runs(
 
 def _files_for(words: list[str], folder: Path) -> None:
     """What the examples read: logs, tests, a script, an arm."""
-    import forearm as fa
-
     n = next((n for arm, n in NEEDED.items() if arm in words), 6)
-    rows = [[0.01 * i + 0.1 * k for k in range(n)] for i in range(60)]
-    inputs = {
-        "log.csv": ("q", "tau")
-        if words[0] == "control"
-        else ("q", "tau")
-        if words[0] == "forward"
-        else ("q", "qd")
-    }
-    for name, quantities in inputs.items():
-        header = ["t", *(f"{x}{k + 1}" for x in quantities for k in range(n))]
-        lines = [",".join(map(repr, [0.01 * i, *row, *row])) for i, row in enumerate(rows)]
-        (folder / name).write_text("\n".join([",".join(header), *lines]) + "\n", encoding="utf-8")
+    quantities = ("q", "tau") if words[0] in ("control", "forward") else ("q", "qd")
+    rows = np.array([[0.01 * i, *[0.01 * i + 0.1 * k for k in range(n)] * 2] for i in range(60)])
+    write_table(folder / "log.csv", dict(zip(["t", *columns(n, *quantities)], rows.T, strict=True)))
     if words[0] == "identify":
         (folder / "log.csv").write_text(swing(words[1]), encoding="utf-8")
     (folder / "session.txt").write_text("gravity\n", encoding="utf-8")
@@ -122,41 +112,28 @@ def _files_for(words: list[str], folder: Path) -> None:
         _tests(folder / "tests.csv")
 
 
+def columns(n: int, *quantities: str) -> list[str]:
+    return [f"{x}{k + 1}" for x in quantities for k in range(n)]
+
+
 def _poses(path: Path) -> None:
     """The hand of the Panda, measured at some postures."""
-    import numpy as np
-
-    import forearm as fa
-    from forearm.kinematics.orientation import orientation_of
-    from forearm.logs.table import write_table
-
     arm = fa.load("panda")
     lower, upper = np.array([joint.limits for joint in arm.joints]).T
     q = np.random.default_rng(0).uniform(lower, upper, (20, 7))
     T = fa.kinematics.forward(arm, q)
     turned = orientation_of(T[:, :3, :3], "quaternion_xyzw")
-    columns = {f"q{k + 1}": q[:, k] for k in range(7)} | {x: T[:, k, 3] for k, x in enumerate("xyz")}
-    write_table(path, columns | {f"q{x}": turned[:, k] for k, x in enumerate("xyzw")})
+    names = [*columns(7, "q"), *"xyz", "qx", "qy", "qz", "qw"]
+    write_table(path, dict(zip(names, np.column_stack([q, T[:, :3, 3], turned]).T, strict=True)))
 
 
 def _tests(path: Path) -> None:
-    """Torques that hold a load of 1 kg against what came of them, one row a test."""
-    import numpy as np
-
-    import forearm as fa
-
-    rng = np.random.default_rng(4)
-    arm = fa.load("panda")
+    """Torques that hold a load of 1.3 kg against what came of them, one row a test."""
+    arm, (q, tau) = fa.load("panda"), np.random.default_rng(4).uniform(-1.0, 1.0, (2, 40, 7))
     loaded = arm.with_payload(mass=1.3, com=[0.01, 0.02, 0.05], inertia=np.diag([0.002, 0.003, 0.004]))
-    rows = []
-    for _ in range(40):
-        q, tau = rng.uniform(-1.0, 1.0, 7), rng.uniform(-3.0, 3.0, 7)
-        rows.append([*q, *tau, *fa.dynamics.forward(loaded, q, np.zeros(7), tau)])
-    header = [f"{x}{k + 1}" for x in ("q", "tau", "qdd") for k in range(7)]
-    path.write_text(
-        "\n".join([",".join(header), *(",".join(repr(float(v)) for v in row) for row in rows)]) + "\n",
-        encoding="utf-8",
-    )
+    qdd = fa.dynamics.forward(loaded, q, np.zeros_like(q), 3.0 * tau)
+    rows = np.column_stack([q, 3.0 * tau, qdd])
+    write_table(path, dict(zip(columns(7, "q", "tau", "qdd"), rows.T, strict=True)))
 
 
 def test_options_of_one_name_are_explained_alike() -> None:
@@ -179,7 +156,8 @@ METAVARS = {
 
 
 @pytest.mark.parametrize("name", LINES)
-def test_options_are_explained_with_metavars_that_mean_one_thing(name: str) -> None:
+def test_options_have_metavars_that_mean_one_thing_and_defaults_that_are_said(name: str) -> None:
+    assert isinstance(parser_of(name), Parser)
     for action in options_of(name):
         assert action.help, action.option_strings
         for option in action.option_strings:
@@ -188,41 +166,16 @@ def test_options_are_explained_with_metavars_that_mean_one_thing(name: str) -> N
             assert action.metavar is not None, action.option_strings
         if action.dest == "plot":
             assert action.help.endswith("(.png, .svg or .pdf)")
-
-
-@pytest.mark.parametrize("name", LINES)
-def test_defaults_are_explained(name: str) -> None:
-    """An option with a value that it has by itself says which."""
-    for action in options_of(name):
         if action.nargs != 0 and action.default not in (None, [], "==SUPPRESS=="):
             said = re.search(r"\(default: ([^()]+)\)", str(action.help))
             assert said is not None, action.option_strings
             assert said[1] == action.default or float(said[1]) == action.default, action.option_strings
 
 
-@pytest.mark.parametrize("columns", ["40", "80"])
 @pytest.mark.parametrize("name", ["", *LINES])
-def test_help_fits_the_terminal(
-    name: str, columns: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_help_fits_the_terminal(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Examples are left whole, as they are copied, and so are words that fill a line."""
-    monkeypatch.setenv("COLUMNS", columns)
-    text = help_of(name, capsys).split("\n\n", 1)[1]
-    wide = [line for line in text.splitlines() if len(line) > int(columns) and len(line.split()) > 2]
+    monkeypatch.setenv("COLUMNS", "40")
+    text = help_of.__wrapped__(name).split("\n\n", 1)[1]
+    wide = [line for line in text.splitlines() if len(line) > 40 and len(line.split()) > 2]
     assert [line for line in wide if not re.match(r"  (forearm|echo) |.*[|]", line)] == []
-
-
-def test_the_parsers_of_all_lines_are_ours() -> None:
-    assert all(isinstance(parser_of(name), Parser) for name in LINES)
-
-
-@pytest.mark.long  # with --json they are run by test_streams.py
-def test_lines_work(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What other tests take for lines without a fault."""
-    monkeypatch.chdir(tmp_path)
-    make_files(tmp_path)
-    for name in LINES:
-        if name not in ("bench", "demo", "reproduce"):
-            code, out, err = called(capsys, *name.split(), *LINES[name])
-            assert code == 0, (name, err)
-            assert out, name

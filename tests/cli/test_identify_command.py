@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from cli.lines import Capture, called, strict_json, swing
+from cli.lines import Capture, called, document, swing
 
 from forearm import load
 
@@ -51,74 +51,22 @@ def test_the_new_arm_its_page_and_what_is_next(capsys: Capture) -> None:
 
 @pytest.mark.slow
 def test_json_is_one_document_with_checks_and_validation(capsys: Capture) -> None:
-    code, out, err = called(capsys, *LINE, "--json", "--validate", "two.csv", "--confidence", "0.9")
-    assert (code, err) == (0, "")
-    said = strict_json(out)
+    said = document(capsys, *LINE, "--validate", "two.csv", "--confidence", "0.9")
     assert said["format"] == "forearm-identification/1"
     assert said["confidence"] == 0.9
     assert {finding["level"] for finding in said["check"]} == {"note"}
     assert said["output"] is None
     assert said["validation"]["name"] == "two.csv"
-    assert all(
-        x < 0.2 * y for x, y in zip(said["validation"]["rms"], said["validation"]["rms_before"], strict=True)
-    )
+    rms = zip(said["validation"]["rms"], said["validation"]["rms_before"], strict=True)
+    assert all(after < 0.2 * before for after, before in rms)
     assert {log["name"] for log in said["logs"]} == {"one.csv", "two.csv"}
 
 
 @pytest.mark.slow
 def test_options_reach_the_fit(capsys: Capture) -> None:
-    options = (
-        "--offsets",
-        "--shift",
-        "0.001",
-        "--payload",
-        "none",
-        "--payload",
-        "0.5,0,0,0.1",
-        "--total-mass",
-        "10",
-    )
-    code, out, err = called(capsys, *LINE, *options, "--cutoff", "9", "--weighting", "ordinary", "--json")
-    assert (code, err) == (0, "")
-    said = strict_json(out)
+    load = ("--payload", "none", "--payload", "0.5,0,0,0.1", "--total-mass", "10")
+    how = ("--offsets", "--shift", "0.001", "--cutoff", "9", "--weighting", "ordinary")
+    said = document(capsys, *LINE, *load, *how)
     assert [log["shift"] for log in said["logs"]] == [0.001, 0.001]
     assert all(abs(log["cutoff"] - 9.0) < 2.0 for log in said["logs"])
     assert "joint1.offset" in {p["name"] for p in said["parameters"]}
-
-
-def said_of(capsys: Capture, *words: str) -> str:
-    code, out, err = called(capsys, *words)
-    assert (code, out) == (2, "")
-    return " ".join(err.split())
-
-
-def test_the_side_of_the_torque_is_asked_for(capsys: Capture) -> None:
-    text = said_of(capsys, "identify", "before.toml", "one.csv")
-    assert text.startswith("forearm: --torque-side: expected 'motor' or 'link'.")
-    assert "'motor': tau is motor torque times gear ratio" in text
-    assert "'link': measured by a sensor behind the gear" in text
-
-
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (("--torque-side", "both"), "--torque-side: expected one of motor, link, got 'both'"),
-        (
-            ("--payload", "heavy"),
-            "--payload: expected unknown, none, KG or KG,X,Y,Z with at least 0 kg, got 'heavy'",
-        ),
-        (("--payload", "1,2"), "--payload: expected unknown, none, KG or KG,X,Y,Z"),
-        (("--payload", "-1"), "--payload: expected unknown, none, KG or KG,X,Y,Z"),
-        (
-            ("--payload", "1", "--payload", "2", "--payload", "none"),
-            "--payload: expected one for all logs, or one",
-        ),
-        (("--shift", "soon"), "--shift: expected a number of seconds or auto, got 'soon'"),
-        (("-o", "new.urdf"), "--output new.urdf: an arm file ends in .toml."),
-        (("--html", "new.pdf"), "--html new.pdf: a page ends in .html or .htm."),
-        (("--friction", "sticky"), "--friction: expected one of auto, none, viscous, coulomb, stribeck"),
-        (("--validate", "three.csv"), "--validate three.csv: no such file. Check the path."),
-    ],
-)
-def test_wrong_words_are_refused(words: tuple[str, ...], text: str, capsys: Capture) -> None:
-    assert text in said_of(capsys, *LINE, *words)

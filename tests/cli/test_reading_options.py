@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from cli.lines import Capture, called, refused
 
 import forearm as fa
-from forearm.cli.main import main
 
 URDF = """<robot name="small">
 <link name="a"/>
@@ -35,24 +35,18 @@ def options(urdf: Path) -> list[str]:
     return ["--lenient", "--density", "3", "--package", f"cube={urdf.parent / 'meshes'}"]
 
 
-def test_convert_repairs_and_weighs(urdf: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_convert_repairs_and_weighs_and_info_and_check_take_the_options_too(
+    urdf: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "1000")
     out = urdf.with_name("small.toml")
-    assert main(["convert", str(urdf), str(out)]) == 2
-    assert "With strict=False (forearm convert --lenient)" in " ".join(capsys.readouterr().err.split())
-    assert main(["convert", str(urdf), str(out), *options(urdf)]) == 0
-    assert "small.urdf: repaired: link 'c', line 4" in " ".join(capsys.readouterr().err.split())
+    assert "With strict=False (forearm convert --lenient)" in refused(capsys, "convert", urdf, out)
+    code, _, err = called(capsys, "convert", urdf, out, *options(urdf))
+    assert (code, "small.urdf: repaired: link 'c', line 4" in err) == (0, True)
     assert fa.load(out).link("b").mass == pytest.approx(3.0)
-
-
-def test_info_and_check_take_them_too(urdf: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["info", str(urdf), *options(urdf)]) == 0
-    assert "4 kg" in capsys.readouterr().out
-    assert main(["check", str(urdf), *options(urdf)]) == 0
-    assert "warning [repaired] small.urdf: repaired: link 'c', line 4" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("text", ["cube", "=here", "cube="])
-def test_package_that_is_none(urdf: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["info", str(urdf), "--package", text]) == 2
-    said = f"--package: expected NAME=FOLDER, such as robot=../robot, got '{text}'."
-    assert said in " ".join(capsys.readouterr().err.split())
+    assert "4 kg" in called(capsys, "info", urdf, *options(urdf))[1]
+    _, said, _ = called(capsys, "check", urdf, *options(urdf))
+    assert "warning [repaired] small.urdf: repaired: link 'c', line 4" in said
+    for text in ("cube", "=here", "cube="):
+        said = f"--package: expected NAME=FOLDER, such as robot=../robot, got '{text}'."
+        assert said in refused(capsys, "info", urdf, "--package", text)

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cli.lines import Capture, called, refused
+from cli.lines import document as document_of
 
 import forearm as fa
-from forearm.cli.main import main
 from forearm.drives import DAC
 from forearm.simulation import Accuracy, Sampling, Schedule, load_simulation, simulate
 
-Capture = pytest.CaptureFixture[str]
 Q = [0.1, -0.4, 0.7, 0.3, -0.9, 0.5]
 QD = [0.2, 0.3, -0.5, 0.7, 1.1, -1.3]
 VOLTAGE = [1.3, 8.1, -1.1, 4.7, 0.6, -0.9]
@@ -37,15 +37,12 @@ SCHEDULE = "t,u1,u2,u3,u4,u5,u6\n0,1,8,1,7,1,1\n0.01,2,7,0.5,6,-0.5,0.25\n0.03,0
 
 
 def run(capsys: Capture, *arguments: object) -> tuple[int, str, str]:
-    code = main([str(word) for word in arguments])
-    out, err = capsys.readouterr()
+    code, out, err = called(capsys, *arguments)
     return code, out, " ".join(err.split())
 
 
 def document(capsys: Capture, *arguments: object) -> Any:
-    code, out, _ = run(capsys, "simulate", *arguments, "--json")
-    assert code == 0
-    return json.loads(out)
+    return document_of(capsys, "simulate", *arguments)
 
 
 def same_end(shown: Any, run: fa.Simulation) -> None:
@@ -84,17 +81,14 @@ def test_it_is_fa_simulate(options: tuple[str, ...], arguments: dict[str, Any], 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["voltage", "torque"])
-@pytest.mark.parametrize("linear", [False, True])
-def test_schedule_files_drive(kind: str, linear: bool, tmp_path: Path, capsys: Capture) -> None:
+def test_schedule_files_drive(tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "u.csv"
     path.write_text(SCHEDULE, encoding="utf-8")
-    arm = fa.load("cmu-dd")
-    options = ("--linear",) if linear else ()
-    shown = document(capsys, "cmu-dd", "--duration", "0.03", f"--{kind}-file", path, *options)
-    schedule = Schedule.read(path, arm, how="linear" if linear else "hold")
-    drive: dict[str, Any] = {kind: schedule}
-    same_end(shown, simulate(arm, [0.0] * 6, [0.0] * 6, 0.03, **drive))
+    arm, given = fa.load("cmu-dd"), ("cmu-dd", "--duration", "0.03")
+    shown = document(capsys, *given, "--voltage-file", path)
+    same_end(shown, simulate(arm, [0.0] * 6, [0.0] * 6, 0.03, voltage=Schedule.read(path, arm, how="hold")))
+    shown = document(capsys, *given, "--torque-file", path, "--linear")
+    same_end(shown, simulate(arm, [0.0] * 6, [0.0] * 6, 0.03, torque=Schedule.read(path, arm, how="linear")))
 
 
 @pytest.mark.slow
@@ -121,9 +115,9 @@ def test_a_file_of_inputs_ends_with_its_last_row(tmp_path: Path, capsys: Capture
     ended = document(capsys, *given, "--to", npz)
     assert ended["t"] == 0.03
     assert ended["q"] == document(capsys, *given, "--duration", "0.03")["q"]
-    code, _, err = run(capsys, "simulate", "cmu-dd", "--voltage-file", file, "--continue", npz)
-    assert code == 2
-    assert "--duration: the last row of the file is at 0.03 s, the simulation begins at 0.03 s" in err
+    assert "--duration: the last row of the file is at 0.03 s, the simulation begins at 0.03 s" in refused(
+        capsys, "simulate", "cmu-dd", "--voltage-file", file, "--continue", npz
+    )
     file.write_text(SCHEDULE + "0.05,1,1,1,1,1,1\n", encoding="utf-8")
     longer = document(capsys, "cmu-dd", "--voltage-file", file, "--continue", npz)
     assert longer["t"] == pytest.approx(0.05)
@@ -132,20 +126,8 @@ def test_a_file_of_inputs_ends_with_its_last_row(tmp_path: Path, capsys: Capture
 @pytest.mark.slow
 def test_continued_it_is_one_longer_run(tmp_path: Path, capsys: Capture) -> None:
     half, whole = tmp_path / "half.npz", tmp_path / "whole.npz"
-    document(
-        capsys,
-        "cmu-dd",
-        "--duration",
-        "0.02",
-        *STATE,
-        *VOLTS,
-        "--method",
-        "rk4",
-        "--step",
-        "0.002",
-        "--to",
-        half,
-    )
+    fixed = (*STATE, *VOLTS, "--method", "rk4", "--step", "0.002")
+    document(capsys, "cmu-dd", "--duration", "0.02", *fixed, "--to", half)
     shown = document(capsys, "cmu-dd", "--duration", "0.03", *VOLTS, "--continue", half, "--to", whole)
     once = simulate(fa.load("cmu-dd"), Q, QD, 0.05, voltage=VOLTAGE, method="rk4", step=0.002)
     joined = load_simulation(whole)
@@ -161,31 +143,11 @@ def test_continued_it_is_one_longer_run(tmp_path: Path, capsys: Capture) -> None
 def test_files_are_written_and_the_table_tells(tmp_path: Path, capsys: Capture) -> None:
     pytest.importorskip("matplotlib")
     csv, png, html = (tmp_path / name for name in ("m.csv", "m.png", "m.html"))
-    code, out, err = run(
-        capsys,
-        "simulate",
-        "stanford",
-        "--duration",
-        "0.02",
-        "--q",
-        "0,0.1,0.4,0,0,0",
-        "--to",
-        csv,
-        "--plot",
-        png,
-        "--html",
-        html,
-    )
+    given = ("--duration", "0.02", "--q", "0,0.1,0.4,0,0,0", "--to", csv, "--plot", png, "--html", html)
+    code, out, err = run(capsys, "simulate", "stanford", *given)
     assert (code, err) == (0, "")
     assert out.startswith("stanford at 0.02 s, by rk3 in steps of 0.001 s, 21 samples: the end was reached\n")
-    for piece in (
-        "joint3",
-        "m, N",
-        "energy, J: kinetic",
-        f"wrote {csv}\n",
-        f"wrote {png}\n",
-        f"wrote {html}\n",
-    ):
+    for piece in ("joint3", "m, N", "energy, J: kinetic", *(f"wrote {path}\n" for path in (csv, png, html))):
         assert piece in out
     assert csv.read_text(encoding="utf-8").startswith("t,q1,")
     assert len(csv.read_text(encoding="utf-8").splitlines()) == 22
@@ -193,103 +155,34 @@ def test_files_are_written_and_the_table_tells(tmp_path: Path, capsys: Capture) 
     assert "<html" in html.read_text(encoding="utf-8").lower()
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--q", "1,2"), "--q: cmu-dd needs 6 finite numbers, got 2"),
-        (("--voltage", "1,2"), "--voltage: cmu-dd needs 6 finite numbers, got 2"),
-        (("--linear",), "--linear: only for rows of a file"),
-        (("--dac-bits", "8"), "--dac-bits: needs the output range; give it by --dac-range V."),
-        (("--method", "euler"), "got 'euler'"),
-        (("--step", "0"), "--step: expected a number above 0"),
-        (
-            ("--duration", "x"),
-            "--duration: expected a number of at least 0, got 'x'. See 'forearm simulate --help'.",
-        ),
-        (("--record", "0"), "record: expected a whole number of at least 1"),
-        (("--to", "m.txt"), "--to m.txt: the name must end in .csv, .parquet, .pq, .npz or .json."),
-        (("--plot", "m.gif"), "--plot m.gif: a picture ends in .png, .svg or .pdf."),
-        (("--html", "m.txt"), "--html m.txt: a page ends in .html or .htm."),
-        (("--voltage-file", "absent.csv"), "absent.csv: no such file"),
-        (("--continue", "absent.npz"), "absent.npz"),
-        (
-            ("--continue", "a.npz", "--q", "0,0,0,0,0,0"),
-            "--continue: it continues from the end state of the other simulation",
-        ),
-    ],
-)
-def test_wrong_options_are_refused(options: tuple[str, ...], said: str, capsys: Capture) -> None:
-    code, out, err = run(capsys, "simulate", "cmu-dd", "--duration", "0.01", *options)
-    assert (code, out) == (2, "")
-    assert said in err
-
-
-@pytest.mark.parametrize("options", [("--duration", "1", *VOLTS, "--torque", "1")])
-def test_wrong_usage_is_refused(options: tuple[str, ...], capsys: Capture) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(["simulate", "cmu-dd", *options])
-    assert stop.value.code == 2
-    assert "--help" in capsys.readouterr().err
-
-
 @pytest.mark.slow
-def test_divergence_is_told_on_standard_error(capsys: Capture) -> None:
-    fast = ",".join(["1e9"] * 6)
-    code, out, err = run(capsys, "simulate", "cmu-dd", "--duration", "1", "--step", "0.1", "--qd", fast)
+def test_divergence_is_told_and_not_gone_on_with(tmp_path: Path, capsys: Capture) -> None:
+    given, path = ("simulate", "cmu-dd", "--duration", "1"), tmp_path / "run.npz"
+    fast = (*given, "--step", "0.1", "--qd", ",".join(["1e9"] * 6))
+    code, out, err = run(capsys, *fast)
     assert code == 1
     assert err.startswith("forearm: joint")
     assert "use smaller steps" in err
     assert "diverged" in out
-
-
-@pytest.mark.slow
-def test_a_run_that_diverged_is_not_gone_on_with(tmp_path: Path, capsys: Capture) -> None:
-    path = tmp_path / "run.npz"
-    fast = ("--step", "0.1", "--qd", ",".join(["1e9"] * 6))
-    code, out, err = run(capsys, "simulate", "cmu-dd", "--duration", "1", *fast, "--to", path, "--json")
+    code, out, err = run(capsys, *fast, "--to", path, "--json")
     assert code == 1
     assert " overflowed; " in err
     assert json.loads(out)["status"] == "diverged"
-    code, out, err = run(capsys, "simulate", "cmu-dd", "--duration", "1", "--continue", path)
-    assert (code, out) == (2, "")
-    assert "continued: that run failed" in err
+    assert "continued: that run failed" in refused(capsys, *given, "--continue", path)
 
 
 @pytest.mark.slow
 def test_inductance_and_gain_of_the_arm_file(tmp_path: Path, capsys: Capture) -> None:
-    path = tmp_path / "wound.toml"
-    fa.load("cmu-dd").save(path)
-    path.write_text(
-        path.read_text(encoding="utf-8").replace(
-            "torque_constant", "amplifier_gain = 4.0, inductance = 0.001, torque_constant"
-        ),
-        encoding="utf-8",
-    )
-    wound = document(capsys, path, "--duration", "0.01", *VOLTS, "--method", "dp45")
+    path, given = tmp_path / "wound.toml", ("--duration", "0.01", *VOLTS)
+    fa.load("cmu-dd").with_drives(motor={"amplifier_gain": 4.0, "inductance": 1e-3}).save(path)
+    wound = document(capsys, path, *given, "--method", "dp45")
     assert wound["energy"]["field"] > 0.0
-    fixed = document(capsys, path, "--duration", "0.01", *VOLTS, "--step", "1e-4")
-    assert fixed["q"] == pytest.approx(wound["q"], rel=2e-3)
-    assert fixed["energy"]["field"] == pytest.approx(wound["energy"]["field"], rel=2e-3)
-    assert max(map(abs, fixed["drives"]["current"])) > 0.0
-    plain = document(capsys, path, "--duration", "0.01", *VOLTS, "--no-inductance")
-    assert plain["q"] == document(capsys, "cmu-dd", "--duration", "0.01", *VOLTS)["q"]
-    code, _, err = run(capsys, "simulate", path, "--duration", "0.01", "--dac-gain", "1")
-    assert code == 2
-    assert "--dac-gain: motors of 'cmu-dd' have an amplifier_gain in the arm file" in err
-
-
-@pytest.mark.slow
-def test_progress_is_shown_at_a_terminal_alone(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    options = ("simulate", "cmu-dd", "--duration", "30", *VOLTS)
-    assert run(capsys, *options)[2] == ""
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("forearm.cli.progress.EVERY", 0.0)
-    code = main([str(word) for word in options])
-    out, err = capsys.readouterr()
-    assert code == 0
-    assert "67 %  simulating cmu-dd, " in err
-    assert err.endswith("\r\x1b[K"), "it is wiped out at the end"
-    assert "\x1b" not in out
+    assert max(map(abs, wound["drives"]["current"])) > 0.0
+    plain = document(capsys, path, *given, "--no-inductance")
+    assert plain["q"] == document(capsys, "cmu-dd", *given)["q"]
+    assert "--dac-gain: motors of 'cmu-dd' have an amplifier_gain in the arm file" in refused(
+        capsys, "simulate", path, "--duration", "0.01", "--dac-gain", "1"
+    )
 
 
 def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
@@ -330,21 +223,15 @@ def test_sim_takes_the_converter_s_options(capsys: Capture, monkeypatch: pytest.
     assert (code, out) == (0, "DACOut = 1.5 0 0 0 0 0  # V\n")
 
 
-@pytest.mark.slow
-def test_sim_refuses_bytes_that_are_no_text() -> None:
-    program = [sys.executable, "-m", "forearm.cli.main", "sim"]
-    for locale in ("C", "C.UTF-8"):
-        ended = subprocess.run(
-            program,
-            check=False,
-            input=b"\xff\xfe\n",
-            capture_output=True,
-            env=os.environ | {"LC_ALL": locale},
-            timeout=60,
-        )
-        assert (ended.returncode, ended.stdout) == (2, b"")
-        said = b"\nforearm: line 1: the input is not UTF-8 text; write the script as plain text.\n"
-        assert ended.stderr.endswith(said)
+@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])  # as in UTF-8 locales, and in C
+def test_sim_refuses_bytes_that_are_no_text(
+    errors: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = io.TextIOWrapper(io.BytesIO(b"\xff\xfe\n"), encoding="utf-8", errors=errors)
+    monkeypatch.setattr("sys.stdin", given)
+    code, out, err = called(capsys, "sim")
+    assert (code, out) == (2, "")
+    assert err.endswith("\nforearm: line 1: the input is not UTF-8 text; write the script as plain text.\n")
 
 
 def read_until(terminal: int, end: bytes) -> bytes:

@@ -34,10 +34,9 @@ def test_an_example_runs(
     assert_same_output(capsys.readouterr().out, outputs()[name])
 
 
-@pytest.mark.parametrize(
-    ("title", "number"), [(title, k) for title in NEEDING for k in range(len(MISTAKES[title]))]
-)
+@pytest.mark.parametrize(("title", "name"), [(title, name) for title in NEEDING for name in MISTAKES[title]])
 def test_a_mistake_leaves_the_message_that_the_page_quotes(
-    title: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    title: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    test_recipes.check_quote(title, number, tmp_path, monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    test_recipes.check_quote(title, name)

@@ -194,20 +194,14 @@ def boxes(figure: Any) -> list[tuple[str, Any]]:
     return [(t.get_text(), t.get_window_extent(renderer)) for t in found if id(t) not in off]
 
 
-@pytest.mark.sweep(first=8)
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_every_axis_says_what_it_measures_and_in_which_unit(name: str) -> None:
-    for axes in laid_out(name).axes:
+def check_labels(name: str, figure: Any) -> None:
+    """Every axis says what it measures and in which unit."""
+    for axes in figure.axes:
         if not axes.get_visible() or not axes.axison:
             continue
         below = axes.xaxis.get_tick_params()["labelbottom"]
-        said = {
-            along: getattr(axes, f"get_{along}label")()
-            for along in "xyz"
-            if hasattr(axes, f"get_{along}label")
-        }
-        for along, label in said.items():
+        for along in (x for x in "xyz" if hasattr(axes, f"get_{x}label")):
+            label = getattr(axes, f"get_{along}label")()
             if along == "x" and not below:
                 continue  # a panel over others that share its axis
             if along == "y" and name in NAMED_BY_TICKS and not label:
@@ -218,48 +212,35 @@ def test_every_axis_says_what_it_measures_and_in_which_unit(name: str) -> None:
             assert label in WITHOUT_UNIT or UNITS.search(label), (along, label)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_no_word_is_cut_by_the_edge(name: str) -> None:
-    figure = laid_out(name)
-    page = figure.bbox
-    assert len(boxes(figure)) > 5
-    for text, box in boxes(figure):
-        inside = (
-            box.x0 >= page.x0 - PIXEL
-            and box.x1 <= page.x1 + PIXEL
-            and box.y0 >= page.y0 - PIXEL
-            and box.y1 <= page.y1 + PIXEL
-        )
-        assert inside, (text, box.extents.tolist(), page.extents.tolist())
-
-
-# there it lies over a free place of the only panel
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "compare"])
-def test_legends_cover_neither_panels_nor_titles(name: str) -> None:
+def check_legends(figure: Any) -> None:
+    """They cover neither panels nor titles."""
     from matplotlib.legend import Legend
 
-    figure = laid_out(name)
     renderer = figure.canvas.get_renderer()
     legends = [legend.get_window_extent(renderer) for legend in figure.findobj(Legend)]
     flat = [axes for axes in figure.axes if axes.name != "3d" and axes.get_visible()]
     titles = [axes.title if axes.title.get_text() else axes._left_title for axes in flat]
-    others = [axes.get_window_extent(renderer) for axes in flat]
-    others += [title.get_window_extent(renderer) for title in titles if title.get_text()]
+    others = [part.get_window_extent(renderer) for part in (*flat, *(t for t in titles if t.get_text()))]
     for legend in legends:
         for other in others:
-            wide = min(legend.x1, other.x1) - max(legend.x0, other.x0)
-            tall = min(legend.y1, other.y1) - max(legend.y0, other.y0)
+            wide, tall = np.minimum(legend.max, other.max) - np.maximum(legend.min, other.min)
             assert min(wide, tall) <= PIXEL, (legend, other)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_letters_and_sizes_are_those_of_the_look(name: str) -> None:
+def test_a_figure_is_labelled_and_nothing_of_it_cut_covered_or_out_of_the_look(name: str) -> None:
     from matplotlib.text import Text
 
     figure = laid_out(name)
+    check_labels(name, figure)
+    if name != "compare":  # there it lies over a free place of the only panel
+        check_legends(figure)
+    page = figure.bbox
+    assert len(boxes(figure)) > 5
+    for words, box in boxes(figure):
+        inside = (box.min >= page.min - PIXEL).all() and (box.max <= page.max + PIXEL).all()
+        assert inside, (words, box.extents.tolist(), page.extents.tolist())
     for text in figure.findobj(Text):
         if text.get_text() and text.get_visible() and text.get_in_layout():
             assert text.get_fontname() == "DejaVu Sans"
@@ -281,23 +262,51 @@ def test_curves_of_one_panel_differ_in_more_than_colour() -> None:
             assert len(looks) == len(lines), (name, axes.get_ylabel())
 
 
+def away(box: Any, x: float, y: float) -> float:
+    """How far a point is from a box."""
+    return float(np.hypot(max(box.x0 - x, 0, x - box.x1), max(box.y0 - y, 0, y - box.y1)))
+
+
+@pytest.mark.slow
+def test_labels_of_controllers_name_their_own_points() -> None:
+    """A label is nearest to its own dot, or a line leads there that no other dot is on;
+    points in one place share a label.
+    """
+    places = ((1e5, 1e-3), (1.02e5, 1.05e-3), (1.04e5, 1e-3), (1e5, 2e-3), (1e5, 2e-3), (3e5, 5e-3))
+    row = compared().rows[0]
+    rows = tuple(
+        dataclasses.replace(row, name=f"PD of some kind, {k}", operations_per_second=rate, hand_rms=error)
+        for k, (rate, error) in enumerate(places)
+    )
+    figure = comparison_figure(dataclasses.replace(compared(), rows=rows))
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    labels = [text for text in axes.texts if text.get_text()]
+    assert [text.get_text() for text in labels if "\n" in text.get_text()] == [
+        "PD of some kind, 3\nPD of some kind, 4"
+    ]
+    assert len(labels) == 5
+    at = axes.transData.transform([(rate, 1e3 * error) for rate, error in places])
+    dots = {r.name: dot for r, dot in zip(rows, at, strict=True)}
+    for text in labels:
+        box, names = text.get_window_extent(), text.get_text().split("\n")
+        if text.arrow_patch is None:
+            assert min(dots, key=lambda name: away(box, *dots[name])) in names
+            continue
+        own, line = dots[names[0]], 0.5 * (box.min + box.max) - dots[names[0]]
+        for name in set(dots) - set(names):
+            along = np.clip((dots[name] - own) @ line / (line @ line), 0.0, 1.0)
+            assert np.hypot(*(own + along * line - dots[name])) > 4.0, (name, names)
+
+
 def test_forty_two_curves_have_looks_of_their_own() -> None:
     assert len({str(look(k)) for k in range(42)}) == 42
     assert [look(k)["color"] for k in range(7)] == list(COLOURS)
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("a", "a"),
-        ("$x$", r"\$x\$"),
-        ("_x", "\u200b_x"),
-        ("x" * 28, "x" * 28),
-        (LONG.format("joint17"), "left_arm_of_...t_joint17_link"),
-    ],
-)
-def test_names_are_shown_as_they_are_or_without_their_middle(name: str, text: str) -> None:
-    assert shown(name) == text
+def test_names_are_shown_as_they_are_or_without_their_middle() -> None:
+    names = ("a", "$x$", "_x", "x" * 28, LONG.format("joint17"))
+    assert [*map(shown, names)] == ["a", r"\$x\$", "\u200b_x", "x" * 28, "left_arm_of_...t_joint17_link"]
 
 
 @cache

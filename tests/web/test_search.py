@@ -27,27 +27,20 @@ PAGES = [
 ]
 
 
-def in_node(test: Any) -> Any:
-    """A test that starts Node, which takes a tenth of a second each time."""
-    return pytest.mark.slow(pytest.mark.skipif(not starts("node"), reason="Node is not installed")(test))
-
-
-def run(code: str) -> Any:
-    """What an expression of JavaScript gives, with the search's functions and an index at hand."""
+def in_node(**code: str) -> dict[str, Any]:
+    """What expressions of JavaScript give, with the search's functions and an index at hand."""
     functions = json.dumps(str(DOCS / "theme" / "search.js"))
+    values = ", ".join(f"{name}: {expression}" for name, expression in code.items())
     script = (
         f"const {{ excerpt, marked, search, wordsOf }} = require({functions});"
         f"{SEARCH.script(PAGES)} const index = globalThis.forearmIndex;"
-        f"console.log(JSON.stringify({code}));"
+        f"console.log(JSON.stringify({{ {values} }}));"
     )
     done = subprocess.run(
         ["node", "-"], input=script, capture_output=True, text=True, check=True, timeout=60, encoding="utf-8"
     )
-    return json.loads(done.stdout)
-
-
-def found(query: str) -> list[str]:
-    return [each["url"] for each in run(f"search(index, {json.dumps(query)})")]
+    made: dict[str, Any] = json.loads(done.stdout)
+    return made
 
 
 def test_a_page_is_taken_apart_at_its_headings() -> None:
@@ -64,50 +57,38 @@ def test_names_of_the_reference_are_headings_in_full() -> None:
     assert SEARCH.sections_of(html)[1] == ("forearm.Arm", "forearm.Arm", "An arm.")
 
 
-@in_node
-def test_a_query_is_words_without_signs() -> None:
-    assert run("wordsOf('  Fa.simulate, (a-b) a-b ... fa.load!')") == ["simulate", "a", "b", "load"]
-
-
-@in_node
-def test_headings_come_before_text_and_whole_words_before_beginnings() -> None:
-    assert found("simulate")[0].startswith("api/forearm.html#")
-    assert found("simulate")[-1] == "simulation.html#joints-that-stand"
-    assert found("fa.simulate")[0] == "api/forearm.html#forearm.simulate"
-    assert found("forearm.simulate")[0] == "api/forearm.html#forearm.simulate"
-
-
-@in_node
-def test_a_title_comes_before_everything() -> None:
-    assert found("simulation")[0] == "simulation.html"
-    assert found("simulation")[-1] == "friction.html"
-    assert found("friction")[0] == "friction.html"
-
-
-@in_node
-def test_every_word_has_to_be_there_and_may_be_a_beginning() -> None:
-    assert found("fric brist") == ["friction.html#b"]
-    assert found("bristles nowhere") == []
-    assert found("ristles") == []
-    assert found("") == found("?!") == []
-
-
-@in_node
-def test_an_excerpt_shows_the_first_hit_and_marks_every_one() -> None:
-    (best,) = run("search(index, 'bristles')")
-    assert best["page"] == "Friction"
-    assert best["heading"] == "LuGre"
-    assert best["excerpt"].startswith("… x ")
-    assert best["excerpt"].endswith(" …")
+@pytest.mark.slow
+@pytest.mark.skipif(not starts("node"), reason="Node is not installed")
+def test_what_is_found_in_which_order_and_marked() -> None:
+    queries = [
+        "simulate", "fa.simulate", "forearm.simulate", "simulation", "friction", "fric brist",
+        "bristles nowhere", "ristles", "", "?!", "closed-form", ".* ( [a-z]+ \\ $", "bristles",
+    ]  # fmt: skip
+    said = in_node(
+        hits=f"{json.dumps(queries)}.map((query) => search(index, query))",
+        words="wordsOf('  Fa.simulate, (a-b) a-b ... fa.load!')",
+        joints="marked('A joint, many joints', 'joint many')",
+        signs="marked('a.b aXb', 'a.b')",
+    )
+    assert said["words"] == ["simulate", "a", "b", "load"]
+    found = {query: [hit["url"] for hit in hits] for query, hits in zip(queries, said["hits"], strict=True)}
+    # headings come before text, whole words before beginnings, a title before everything
+    assert found["simulate"][0].startswith("api/forearm.html#")
+    assert found["simulate"][-1] == "simulation.html#joints-that-stand"
+    assert found["fa.simulate"][0] == found["forearm.simulate"][0] == "api/forearm.html#forearm.simulate"
+    assert (found["simulation"][0], found["simulation"][-1]) == ("simulation.html", "friction.html")
+    assert found["friction"][0] == "friction.html"
+    # every word has to be there and may be a beginning; signs of regular expressions are letters
+    assert found["fric brist"] == ["friction.html#b"]
+    assert not any(found[query] for query in ("bristles nowhere", "ristles", "", "?!", queries[11]))
+    assert found["closed-form"] == ["forms.html"]
+    # an excerpt shows the first hit, and every one is marked
+    (best,) = said["hits"][-1]
+    assert (best["page"], best["heading"]) == ("Friction", "LuGre")
+    assert best["excerpt"].startswith("\u2026 x ")
+    assert best["excerpt"].endswith(" \u2026")
     assert "bristles of friction" in best["excerpt"]
     assert len(best["excerpt"]) < 230
-    pieces = run("marked('A joint, many joints', 'joint many')")
-    assert "".join(text for text, _ in pieces) == "A joint, many joints"
-    assert [text for text, hit in pieces if hit] == ["joint", "many", "joint"]
-
-
-@in_node
-def test_signs_of_regular_expressions_are_letters() -> None:
-    assert found("closed-form") == ["forms.html"]
-    assert found(".* ( [a-z]+ \\ $") == []
-    assert run("marked('a.b aXb', 'a.b')") == [["a.b", True], [" aXb", False]]
+    assert "".join(text for text, _ in said["joints"]) == "A joint, many joints"
+    assert [text for text, hit in said["joints"] if hit] == ["joint", "many", "joint"]
+    assert said["signs"] == [["a.b", True], [" aXb", False]]

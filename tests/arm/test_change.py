@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 from arms import (
     DIFFERENCE,
     OFFSETS,
@@ -153,27 +154,21 @@ def test_lock_nothing() -> None:
 
 def test_lock_refuses() -> None:
     arm = load("stanford")
-    with pytest.raises(
-        InputError, match=r"lock: expected positions by joint, such as {'joint4': 0\.3}, got \['joint4'\]"
-    ):
+    with refused(r"InputError.*lock: expected positions by joint, such as {'joint4': 0\.3}, got \['joint4'\]"):
         arm.lock(["joint4"])  # type: ignore[arg-type]
-    with pytest.raises(
-        NameNotFound, match=r"lock, movable joint.*: expected one of .*, got 'jiont4'; did you mean 'joint4'"
-    ):
+    with refused(r"NameNotFound.*lock, movable joint.*: expected one of .*, got 'jiont4'; did you mean 'joint4'"):
         arm.lock({"jiont4": 0.0})
-    with pytest.raises(
-        InputError, match=r"lock: joint 'joint3': position 0 is outside its limits 0\.3048 to 1\.27"
-    ):
+    with refused(r"InputError.*lock: joint 'joint3': position 0 is outside its limits 0\.3048 to 1\.27"):
         arm.lock({"joint3": 0.0})
-    with pytest.raises(InputError, match=r"position 1\.28 is outside"):
+    with refused(r"InputError.*position 1\.28 is outside"):
         arm.lock({"joint3": 1.28})
-    with pytest.raises(InputError, match="lock, joint3: the number must be finite, got nan"):
+    with refused("InputError.*lock, joint3: the number must be finite, got nan"):
         arm.lock({"joint3": math.nan})
-    with pytest.raises(InputError, match="lock, joint3: expected a number"):
+    with refused("InputError.*lock, joint3: expected a number"):
         arm.lock({"joint3": "half"})  # type: ignore[dict-item]
     welded = random_arm(1, mimic=True)
     for name in ("weld1", "follower1"):
-        with pytest.raises(NameNotFound, match=f"got '{name}'"):
+        with refused(f"NameNotFound.*got '{name}'"):
             welded.lock({name: 0.0})
 
 
@@ -186,7 +181,7 @@ def test_lock_at_a_limit_and_a_rounding_beyond_it(end: float) -> None:
 
 @pytest.mark.parametrize("positions", [{4: 0.1}, ["joint1"], None])
 def test_lock_refuses_other_types_in_words(positions: Any) -> None:
-    with pytest.raises(ForearmError, match="lock"):
+    with refused(".*lock"):
         load("stanford").lock(positions)
 
 
@@ -306,24 +301,22 @@ def test_the_rod_is_the_average_over_directions() -> None:
 @pytest.mark.parametrize(
     ("given_", "error", "words"),
     [
-        ({"mass": -1.0}, ModelError, "payload, mass: must be at least 0, got -1"),
-        ({"mass": math.nan}, InputError, "payload, mass: the number must be finite"),
-        ({"mass": "1"}, InputError, "payload, mass: expected a number"),
-        ({"mass": 1.0, "com": (0.0, 0.0)}, InputError, "payload, com: expected shape"),
-        ({"mass": 1.0, "com": (0.0, 0.0, math.inf)}, InputError, "payload, com: every number must be finite"),
-        ({"mass": 1.0, "inertia": np.eye(2)}, InputError, "payload, inertia: expected shape"),
+        ({"mass": -1.0}, "ModelError.*payload, mass: must be at least 0, got -1"),
+        ({"mass": math.nan}, "InputError.*payload, mass: the number must be finite"),
+        ({"mass": "1"}, "InputError.*payload, mass: expected a number"),
+        ({"mass": 1.0, "com": (0.0, 0.0)}, "InputError.*payload, com: expected shape"),
+        ({"mass": 1.0, "com": (0.0, 0.0, math.inf)}, "InputError.*payload, com: every number must be finite"),
+        ({"mass": 1.0, "inertia": np.eye(2)}, "InputError.*payload, inertia: expected shape"),
         (
             {"mass": 1.0, "inertia": np.diag([1.0, 1.0, -1.0])},
-            ModelError,
-            "link 'payload', inertia: must be positive",
+            "ModelError.*link 'payload', inertia: must be positive",
         ),
-        ({"mass": 1.0, "longest": -0.1}, ModelError, "payload, longest: must be at least 0"),
+        ({"mass": 1.0, "longest": -0.1}, "ModelError.*payload, longest: must be at least 0"),
         (
             {"mass": 1.0, "longest": 0.1, "inertia": np.eye(3)},
-            InputError,
-            "payload: give the inertia or the longest",
+            "InputError.*payload: give the inertia or the longest",
         ),
-        ({"mass": 0.0, "inertia": np.eye(3)}, ModelError, "payload: inertia without mass; give the mass too"),
+        ({"mass": 0.0, "inertia": np.eye(3)}, "ModelError.*payload: inertia without mass; give the mass too"),
     ],
 )
 def test_payload_refused(given_: dict[str, Any], error: type[ForearmError], words: str) -> None:
@@ -332,7 +325,7 @@ def test_payload_refused(given_: dict[str, Any], error: type[ForearmError], word
 
 
 def test_a_payload_of_absurd_length_is_refused_in_words() -> None:
-    with pytest.raises(ForearmError, match="payload"):
+    with refused(".*payload"):
         random_arm(3).with_payload(1.0, longest=1e200)
 
 
@@ -382,14 +375,11 @@ def test_with_joint_changes_one_joint_and_nothing_else() -> None:
 
 def test_with_joint_names_what_there_is() -> None:
     arm = load("puma560")
-    with pytest.raises(NameNotFound, match=r"joint: expected one of .*, got 'joint7'"):
+    with refused(r"NameNotFound.*joint: expected one of .*, got 'joint7'"):
         arm.with_joint("joint7", friction=None)
-    with pytest.raises(
-        NameNotFound,
-        match=r"with_joint, field of a joint: expected one of .*, got 'fricton'; did you mean 'friction'",
-    ):
+    with refused(r"NameNotFound.*with_joint, field of a joint: expected one of .*, got 'fricton'; did you mean 'friction'"):
         arm.with_joint("joint1", fricton=None)
-    with pytest.raises(ForearmError, match="max_effort: must be at least 0"):
+    with refused(".*max_effort: must be at least 0"):
         arm.with_joint("joint1", max_effort=-1.0)
 
 
@@ -427,37 +417,31 @@ def test_with_drives_changes_the_joints_that_are_named() -> None:
 @pytest.mark.parametrize(
     ("drives", "error", "text"),
     [
-        (3, InputError, "with_drives: expected drives by joint"),
-        ({"joint7": {}}, NameNotFound, "got 'joint7'; did you mean"),
+        (3, "InputError.*with_drives: expected drives by joint"),
+        ({"joint7": {}}, "NameNotFound.*got 'joint7'; did you mean"),
         (
             {"joint1": FRICTION},
-            InputError,
-            "joint 'joint1': expected parts of the drive, such as {'friction': Friction(coulomb=2.0)}",
+            "InputError.*joint 'joint1': expected parts of the drive, such as {'friction': Friction(coulomb=2.0)}",
         ),
         (
             {"joint1": {"fricton": FRICTION}},
-            NameNotFound,
-            "with_drives, joint 'joint1': a drive has no 'fricton'; did you mean 'friction'?",
+            "NameNotFound.*with_drives, joint 'joint1': a drive has no 'fricton'; did you mean 'friction'?",
         ),
         (
             {"joint1": {"friction": {"visc": 1.0}}},
-            NameNotFound,
-            "with_drives, joint 'joint1', friction: there is no field 'visc'; did you mean 'viscous'?",
+            "NameNotFound.*with_drives, joint 'joint1', friction: there is no field 'visc'; did you mean 'viscous'?",
         ),
         (
             {"joint1": {"friction": {"coulomb": -2.0}}},
-            ModelError,
-            "with_drives, joint 'joint1', friction, coulomb: must be at least 0, got -2.",
+            "ModelError.*with_drives, joint 'joint1', friction, coulomb: must be at least 0, got -2.",
         ),
         (
             {"joint1": {"transmission": {"breakaway": 2.0}}},
-            InputError,
-            "transmission: efficiency and rated_torque missing; the joint has no transmission to change.",
+            "InputError.*transmission: efficiency and rated_torque missing; the joint has no transmission to change.",
         ),
         (
             {"joint1": {"motor": 50.0}},
-            InputError,
-            "with_drives, joint 'joint1', motor: expected Motor, got 50.0.",
+            "InputError.*with_drives, joint 'joint1', motor: expected Motor, got 50.0.",
         ),
     ],
 )

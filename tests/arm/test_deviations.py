@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from refusals import refused
 from arms import random_arm
 
 from forearm import Arm, Friction, InputError, LossWarning, Motor, NameNotFound, load
@@ -131,13 +132,13 @@ def test_a_report_has_a_column_only_where_there_are_any(plain: Arm) -> None:
 
 
 REFUSED: list[tuple[Any, type[Exception], str]] = [
-    ({"link2.mas": 0.1}, NameNotFound, r"'link2.mas': the arm has no parameter .* did you mean 'link2.mass'"),
-    ({"joint1.motor.inductance": 0.1}, NameNotFound, r"'joint1.motor.inductance': the arm has no parameter"),
-    ({"link2.mass": -0.1}, InputError, r"deviations, 'link2.mass': must be at least 0, got -0.1"),
-    ({"link2.mass": float("inf")}, InputError, r"deviations, 'link2.mass': the number must be finite"),
-    ({"link2.mass": "much"}, InputError, r"deviations, 'link2.mass': expected a number, got 'much'"),
-    ({"link2": {"mass": 0.1}}, InputError, r"quote the whole name, such as \"link2.mass\" = 0.02"),
-    ([0.1], InputError, r"expected standard deviations by name, such as \{'link2.mass': 0.02\}, got"),
+    ({"link2.mas": 0.1}, "NameNotFound.*'link2.mas': the arm has no parameter .* did you mean 'link2.mass'"),
+    ({"joint1.motor.inductance": 0.1}, "NameNotFound.*'joint1.motor.inductance': the arm has no parameter"),
+    ({"link2.mass": -0.1}, "InputError.*deviations, 'link2.mass': must be at least 0, got -0.1"),
+    ({"link2.mass": float("inf")}, "InputError.*deviations, 'link2.mass': the number must be finite"),
+    ({"link2.mass": "much"}, "InputError.*deviations, 'link2.mass': expected a number, got 'much'"),
+    ({"link2": {"mass": 0.1}}, r'InputError.*quote the whole name, such as \"link2.mass\" = 0.02'),
+    ([0.1], r"InputError.*expected standard deviations by name, such as \{'link2.mass': 0.02\}, got"),
 ]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 from arms import DIFFERENCE, Array, kinetic_energy, potential_energy, real_tensor
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -182,33 +183,30 @@ def test_names_and_defaults() -> None:
     [
         (
             {"table": [[1.0, 2.0, 3.0]]},
-            InputError,
-            r"DH table: expected rows \(a, alpha, d, theta\).*\(1, 3\)",
+            r"InputError.*DH table: expected rows \(a, alpha, d, theta\).*\(1, 3\)",
         ),
-        ({"table": [1.0, 2.0, 3.0, 4.0]}, InputError, r"DH table.*\(4,\)"),
-        ({"table": np.zeros((0, 4))}, InputError, r"DH table.*\(0, 4\)"),
+        ({"table": [1.0, 2.0, 3.0, 4.0]}, r"InputError.*DH table.*\(4,\)"),
+        ({"table": np.zeros((0, 4))}, r"InputError.*DH table.*\(0, 4\)"),
         (
             {"table": [[0.1, 0.2, 0.3, math.nan]] * 3},
-            InputError,
-            "DH parameter theta: the number must be finite",
+            "InputError.*DH parameter theta: the number must be finite",
         ),
-        ({"convention": "Craig"}, InputError, "DH convention: expected 'standard'.*'modified'.*'Craig'"),
-        ({"joints": "RR"}, InputError, r"joints: expected 3 letters R \(revolute\) or P \(prismatic\).*'RR'"),
-        ({"joints": "RRX"}, InputError, "joints: expected 3 letters"),
-        ({"inertia_about": "flange"}, InputError, "inertia_about: expected one of com, origin, got 'flange'"),
-        ({"table": [["0", "0", "1", "0"]]}, InputError, r"DH table: expected numbers, got \[\['0'"),
+        ({"convention": "Craig"}, "InputError.*DH convention: expected 'standard'.*'modified'.*'Craig'"),
+        ({"joints": "RR"}, r"InputError.*joints: expected 3 letters R \(revolute\) or P \(prismatic\).*'RR'"),
+        ({"joints": "RRX"}, "InputError.*joints: expected 3 letters"),
+        ({"inertia_about": "flange"}, "InputError.*inertia_about: expected one of com, origin, got 'flange'"),
+        ({"table": [["0", "0", "1", "0"]]}, r"InputError.*DH table: expected numbers, got \[\['0'"),
         (
             {"limits": [(0, 1), (0,), (0, 1)]},
-            InputError,
-            r"limits: expected rows of equal length, got \[\(0, 1\), \(0,\)",
+            r"InputError.*limits: expected rows of equal length, got \[\(0, 1\), \(0,\)",
         ),
-        ({"gravity": (0.0, [1.0], 2.0)}, InputError, "gravity: expected rows of equal length"),
-        ({"limits": [(0, 1)]}, InputError, r"limits: expected 3 pairs \(lower, upper\), got"),
-        ({"limits": [(1, 0)] * 3}, ModelError, "joint 'joint1', limits: lower must not be above upper"),
-        ({"mass": [1.0, 2.0]}, InputError, r"mass: expected shape \(3,\), got \(2,\)"),
-        ({"mass": [1.0, -2.0, 1.0]}, ModelError, "link 'link2', mass: must be at least 0, got -2"),
-        ({"com": np.zeros(3)}, InputError, r"com: expected shape \(3, 3\)"),
-        ({"inertia": np.zeros((3, 3))}, InputError, r"inertia: expected shape \(3, 3, 3\)"),
+        ({"gravity": (0.0, [1.0], 2.0)}, "InputError.*gravity: expected rows of equal length"),
+        ({"limits": [(0, 1)]}, r"InputError.*limits: expected 3 pairs \(lower, upper\), got"),
+        ({"limits": [(1, 0)] * 3}, "ModelError.*joint 'joint1', limits: lower must not be above upper"),
+        ({"mass": [1.0, 2.0]}, r"InputError.*mass: expected shape \(3,\), got \(2,\)"),
+        ({"mass": [1.0, -2.0, 1.0]}, "ModelError.*link 'link2', mass: must be at least 0, got -2"),
+        ({"com": np.zeros(3)}, r"InputError.*com: expected shape \(3, 3\)"),
+        ({"inertia": np.zeros((3, 3))}, r"InputError.*inertia: expected shape \(3, 3, 3\)"),
         (
             {
                 "mass": [1.0] * 3,
@@ -216,11 +214,10 @@ def test_names_and_defaults() -> None:
                 "inertia": [np.eye(3) * 0.1] * 3,
                 "inertia_about": "origin",
             },
-            ModelError,
-            "link 'link1', inertia: must be positive semidefinite",
+            "ModelError.*link 'link1', inertia: must be positive semidefinite",
         ),
-        ({"gravity": (0.0, -9.81)}, InputError, "gravity: expected shape"),
-        ({"tool": np.eye(3)}, InputError, "tool: expected a pose"),
+        ({"gravity": (0.0, -9.81)}, "InputError.*gravity: expected shape"),
+        ({"tool": np.eye(3)}, "InputError.*tool: expected a pose"),
     ],
 )
 def test_from_dh_refuses(changes: dict[str, Any], error: type[ForearmError], words: str) -> None:
@@ -242,7 +239,7 @@ def test_from_dh_refuses(changes: dict[str, Any], error: type[ForearmError], wor
 )
 def test_from_dh_refuses_other_types_in_words(changes: dict[str, Any]) -> None:
     sound: dict[str, Any] = {"name": "x", "table": ROWS, "convention": "standard"}
-    with pytest.raises(ForearmError):
+    with refused(""):
         from_dh(**(sound | changes))
 
 
@@ -322,11 +319,11 @@ def test_chain_passes_every_check(n: int) -> None:
 def test_chain_sizes() -> None:
     assert chain(MAX_JOINTS).n == MAX_JOINTS
     for n in (0, MAX_JOINTS + 1):
-        with pytest.raises(InputError, match=f"chain{n}: a chain has 1 to 9999 joints"):
+        with refused(f"InputError.*chain{n}: a chain has 1 to 9999 joints"):
             chain(n)
-    with pytest.raises(InputError, match="a chain has 1 to 9999 joints"):
+    with refused("InputError.*a chain has 1 to 9999 joints"):
         load("chain10000")
-    with pytest.raises(InputError, match="replace the N of 'chainN' with a number, such as 'chain7'"):
+    with refused("InputError.*replace the N of 'chainN' with a number, such as 'chain7'"):
         load("chainN")
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import posture, random_arm
+from refusals import refused
 
 import forearm as fa
-from forearm import Arm, Elasticity, ForearmError, Friction, InputError, ModelError, Motor, NameNotFound
+from forearm import Arm, Elasticity, ForearmError, Friction, Motor
 from forearm.arm.change import with_drives
 from forearm.control.model_error import perturbed, without_friction
 from forearm.drives.parameters import drive_values
@@ -54,43 +55,44 @@ def soft() -> Arm:
 
 
 @pytest.mark.parametrize(
-    ("cls", "given_", "error", "text"),
+    ("cls", "given_", "words"),
     [
-        (Elasticity, {}, ModelError, "elasticity: expected either stiffness or a curve, got neither"),
-        (Elasticity, {"stiffness": 1.0, "curve": ((1, 1),)}, ModelError, "or a curve, got both"),
-        (Elasticity, {"stiffness": -1.0}, ModelError, "elasticity, stiffness: must be above 0, got -1"),
-        (Elasticity, {"stiffness": "K"}, InputError, "elasticity, stiffness: expected a number, got 'K'"),
-        (Elasticity, {"stiffness": 1.0, "damping": -1}, ModelError, "damping: must be at least 0, got -1"),
-        (Elasticity, {"stiffness": 1.0, "half_gap": -1}, ModelError, "half_gap: must be at least 0, got -1"),
-        (Elasticity, {"curve": 3}, InputError, "elasticity, curve: expected a list of [deflection, torque]"),
-        (Elasticity, {"curve": [(1, 2, 3)]}, InputError, "expected a list of [deflection, torque] pairs"),
-        (Elasticity, {"curve": [(0, 2)]}, ModelError, "elasticity, curve: must be above 0, got 0"),
-        (Elasticity, {"curve": [(1, 2), (1, 3)]}, ModelError, "deflections and torques must both increase"),
-        (Elasticity, {"curve": [(1, 2), (2, 2)]}, ModelError, "deflections and torques must both increase"),
+        (Elasticity, {}, "ModelError.*elasticity: expected either stiffness or a curve, got neither"),
+        (Elasticity, {"stiffness": 1.0, "curve": ((1, 1),)}, "ModelError.*or a curve, got both"),
+        (Elasticity, {"stiffness": -1.0}, "ModelError.*elasticity, stiffness: must be above 0, got -1"),
+        (Elasticity, {"stiffness": "K"}, "InputError.*elasticity, stiffness: expected a number, got 'K'"),
+        (Elasticity, {"stiffness": 1.0, "damping": -1}, "ModelError.*damping: must be at least 0, got -1"),
+        (Elasticity, {"stiffness": 1.0, "half_gap": -1}, "ModelError.*half_gap: must be at least 0, got -1"),
+        (
+            Elasticity,
+            {"curve": 3},
+            r"InputError.*elasticity, curve: expected a list of \[deflection, torque\]",
+        ),
+        (Elasticity, {"curve": [(1, 2, 3)]}, r"InputError.*expected a list of \[deflection, torque\] pairs"),
+        (Elasticity, {"curve": [(0, 2)]}, "ModelError.*elasticity, curve: must be above 0, got 0"),
+        (Elasticity, {"curve": [(1, 2), (1, 3)]}, "ModelError.*deflections and torques must both increase"),
+        (Elasticity, {"curve": [(1, 2), (2, 2)]}, "ModelError.*deflections and torques must both increase"),
         (
             Elasticity,
             {"stiffness": 1.0, "interpolation": "cubic"},
-            NameNotFound,
-            "elasticity, interpolation: expected one of linear, spline, got 'cubic'",
+            "NameNotFound.*elasticity, interpolation: expected one of linear, spline, got 'cubic'",
         ),
-        (Elasticity, {"stiffness": 1.0, "rotor_axis": (0, 0)}, InputError, "rotor_axis: expected three"),
-        (Elasticity, {"stiffness": 1.0, "rotor_axis": "z"}, InputError, "rotor_axis: expected three numbers"),
-        (Elasticity, {"stiffness": 1.0, "rotor_axis": (0, 0, 0)}, ModelError, "must not be 0 0 0"),
-        (Friction, {"coulomb": 1, "bristle_damping": 1}, ModelError, "requires bristle_stiffness"),
-        (Friction, {"coulomb": 1, "bristle_stiffness": 0}, ModelError, "bristle_stiffness: must be above 0"),
-        (Friction, {"bristle_stiffness": 1}, ModelError, "must not be 0 in either direction; got (0.0, 0.0)"),
+        (Elasticity, {"stiffness": 1.0, "rotor_axis": (0, 0)}, "InputError.*rotor_axis: expected three"),
+        (Elasticity, {"stiffness": 1.0, "rotor_axis": "z"}, "InputError.*rotor_axis: expected three numbers"),
+        (Elasticity, {"stiffness": 1.0, "rotor_axis": (0, 0, 0)}, "ModelError.*must not be 0 0 0"),
+        (Friction, {"coulomb": 1, "bristle_damping": 1}, "ModelError.*requires bristle_stiffness"),
+        (Friction, {"coulomb": 1, "bristle_stiffness": 0}, "ModelError.*bristle_stiffness: must be above 0"),
+        (Friction, {"bristle_stiffness": 1}, r"ModelError.*must not be 0 in either direction; got"),
         (
             Friction,
             {"coulomb": 1, "bristle_stiffness": 1, "bristle_damping": -1},
-            ModelError,
-            "friction, bristle_damping: must be at least 0, got -1",
+            "ModelError.*friction, bristle_damping: must be at least 0, got -1",
         ),
     ],
 )
-def test_refused(cls: type[Any], given_: dict[str, Any], error: type[ForearmError], text: str) -> None:
-    with pytest.raises(error) as caught:
+def test_refused(cls: type[Any], given_: dict[str, Any], words: str) -> None:
+    with refused(words):
         cls(**given_)
-    assert text in str(caught.value)
 
 
 @pytest.mark.parametrize("size", [5e-324, 1e-300, 1e-160, 3.0, 1e29])
@@ -147,12 +149,12 @@ def test_wrong_springs_name_the_joint(drives: dict[str, Any], text: str) -> None
 
 
 def test_drives_that_are_none_name_what_there_is() -> None:
-    with pytest.raises(InputError, match="transmission=, elasticity= for every joint; got 3"):
+    with refused("InputError.*transmission=, elasticity= for every joint; got 3"):
         with_drives(random_arm(5), 3, {})  # type: ignore[arg-type]
 
 
 def test_a_rotor_that_goes_leaves_no_spring_behind() -> None:
-    with pytest.raises(ModelError, match="a spring needs a rotor that moves by itself"):
+    with refused("ModelError.*a spring needs a rotor that moves by itself"):
         soft().with_drives({soft().joints[0].name: {"motor": None, "friction": None, "transmission": None}})
 
 
@@ -265,7 +267,7 @@ def test_they_are_no_parameters_of_functions_without_a_state() -> None:
     assert drive_values(arm) == names
     assert chosen_parameters(arm, ["drives"]) == names
     assert open_parameters(arm) == open_parameters(plain)
-    with pytest.raises(NameNotFound, match=r"there is no 'joint1\.elasticity'"):
+    with refused(r"NameNotFound.*there is no 'joint1\.elasticity'"):
         chosen_parameters(arm, ["joint1.elasticity"])
 
 

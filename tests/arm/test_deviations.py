@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from refusals import refused
 from arms import random_arm
+from refusals import refused
 
-from forearm import Arm, Friction, InputError, LossWarning, Motor, NameNotFound, load
+from forearm import Arm, Friction, InputError, LossWarning, Motor, load
 from forearm.arm.deviations import Deviations
 from forearm.cli.main import main
 from forearm.files.armfile_read import arm_from_document
@@ -131,20 +131,26 @@ def test_a_report_has_a_column_only_where_there_are_any(plain: Arm) -> None:
     assert f"{joint}.friction.stribeck_speed  0.1  0.046" in other
 
 
-REFUSED: list[tuple[Any, type[Exception], str]] = [
-    ({"link2.mas": 0.1}, "NameNotFound.*'link2.mas': the arm has no parameter .* did you mean 'link2.mass'"),
-    ({"joint1.motor.inductance": 0.1}, "NameNotFound.*'joint1.motor.inductance': the arm has no parameter"),
-    ({"link2.mass": -0.1}, "InputError.*deviations, 'link2.mass': must be at least 0, got -0.1"),
-    ({"link2.mass": float("inf")}, "InputError.*deviations, 'link2.mass': the number must be finite"),
-    ({"link2.mass": "much"}, "InputError.*deviations, 'link2.mass': expected a number, got 'much'"),
-    ({"link2": {"mass": 0.1}}, r'InputError.*quote the whole name, such as \"link2.mass\" = 0.02'),
-    ([0.1], r"InputError.*expected standard deviations by name, such as \{'link2.mass': 0.02\}, got"),
-]
-
-
-@pytest.mark.parametrize(("given", "kind", "text"), REFUSED)
-def test_what_is_wrong_is_named(given: Any, kind: type[Exception], text: str) -> None:
-    with pytest.raises(kind, match=text):
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (
+            {"link2.mas": 0.1},
+            "NameNotFound.*'link2.mas': the arm has no parameter .* did you mean 'link2.mass'",
+        ),
+        (
+            {"joint1.motor.inductance": 0.1},
+            "NameNotFound.*'joint1.motor.inductance': the arm has no parameter",
+        ),
+        ({"link2.mass": -0.1}, "InputError.*deviations, 'link2.mass': must be at least 0, got -0.1"),
+        ({"link2.mass": float("inf")}, "InputError.*deviations, 'link2.mass': the number must be finite"),
+        ({"link2.mass": "much"}, "InputError.*deviations, 'link2.mass': expected a number, got 'much'"),
+        ({"link2": {"mass": 0.1}}, r"InputError.*quote the whole name, such as \"link2.mass\" = 0.02"),
+        ([0.1], r"InputError.*expected standard deviations by name, such as \{'link2.mass': 0.02\}, got"),
+    ],
+)
+def test_what_is_wrong_is_named(given: Any, words: str) -> None:
+    with refused(words):
         load("puma560-akb").replace(deviations=given)
 
 

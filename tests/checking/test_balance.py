@@ -13,8 +13,9 @@ from arms import DIFFERENCE, STYLES, Array, every_kind, limits_of, posture, pote
 from checking.balances import balance_of
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
-from forearm import Arm, ForearmError, Frame, InputError, Joint, Limits, Link, ModelError, from_dh, load
+from forearm import Arm, Frame, Joint, Limits, Link, from_dh, load
 from forearm.checking import Balance, Counterweight, balance, with_counterweights
 from forearm.checking.balancing import gravity_torque
 
@@ -45,7 +46,7 @@ def test_gravity_torque_is_the_slope_of_the_potential_energy(seed: int, n: int) 
 
 def test_other_shapes_are_refused_and_nan_is_nan() -> None:
     arm = random_arm(1)
-    with pytest.raises(InputError, match="has 4 joints"):
+    with refused("InputError.*has 4 joints"):
         gravity_torque(arm, np.zeros(3))
     assert np.isnan(gravity_torque(arm, np.full(4, np.nan))).any()
 
@@ -186,7 +187,7 @@ def test_a_counterweight_by_hand() -> None:
     (nearer,) = balance(arm, distance=0.1).counterweights
     assert (nearer.mass, nearer.moment) == pytest.approx((10.0, 1.0))
     for distance in (0.0, -0.2, math.nan, "far"):
-        with pytest.raises(ForearmError, match="balance, distance"):
+        with refused(".*balance, distance"):
             balance(arm, distance=distance)  # type: ignore[arg-type]
 
 
@@ -208,9 +209,9 @@ def test_a_counterweight_of_ones_own() -> None:
     com = (link.mass * link.com + 2.0 * np.array([0.3, 0.0, 0.1])) / total
     assert heavier.mass == total
     assert np.allclose(heavier.com, com, rtol=1e-15, atol=0)
-    with pytest.raises(InputError, match=r"counterweight, position: expected shape \(3,\)"):
+    with refused(r"InputError.*counterweight, position: expected shape \(3,\)"):
         Counterweight(**(given | {"position": (0.0, 1.0)}))
-    with pytest.raises(ModelError, match="counterweight, mass: must be at least 0, got -1"):
+    with refused("ModelError.*counterweight, mass: must be at least 0, got -1"):
         Counterweight(**(given | {"position": np.zeros(3), "mass": -1.0}))
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
+from refusals import refused
 
-from forearm import DH, Arm, ForearmError, Frame, Hand, InputError, ModelError, Motor, NameNotFound, load
+from forearm import DH, Arm, Frame, Hand, InputError, ModelError, Motor, load
 from forearm.errors import ModelWarning
 from forearm.files.armfile import SCHEMA, json_schema
 from forearm.files.armfile_read import arm_from_document
@@ -94,15 +95,13 @@ def test_angles(written: str, radians: float) -> None:
     ],
 )
 def test_what_is_no_angle(written: str) -> None:
-    with pytest.raises(
-        InputError, match=r"arm\.toml, joint\[1\], dh, alpha: .* is not an angle; write radians"
-    ):
+    with refused(r"InputError.*arm\.toml, joint\[1\], dh, alpha: .* is not an angle; write radians"):
         two(alpha=written)
 
 
 @pytest.mark.parametrize("written", ["nan", "inf", '"1e999 deg"'])
 def test_angles_are_finite(written: str) -> None:
-    with pytest.raises(InputError, match=r"arm\.toml, joint\[1\], dh, alpha: the number must be finite"):
+    with refused(r"InputError.*arm\.toml, joint\[1\], dh, alpha: the number must be finite"):
         two(alpha=written)
 
 
@@ -111,9 +110,9 @@ def test_limits_may_be_angles_and_infinite() -> None:
         (-math.pi / 2, math.pi / 3)
     )
     assert two(first="limits = [-inf, 1]").joints[0].limits == (-math.inf, 1.0)
-    with pytest.raises(InputError, match=r"joint\[1\], limits\[2\]: the number must be finite"):
+    with refused(r"InputError.*joint\[1\], limits\[2\]: the number must be finite"):
         two(first="limits = [0, nan]")
-    with pytest.raises(ModelError, match=r"arm\.toml, joint 'joint1', limits: lower must not be above upper"):
+    with refused(r"ModelError.*arm\.toml, joint 'joint1', limits: lower must not be above upper"):
         two(first="limits = [1, 0]")
 
 
@@ -121,7 +120,7 @@ def test_a_slide_is_not_measured_in_degrees() -> None:
     text = TWO.format(top="", alpha="0", first="", link="").replace(
         'kind = "prismatic"', 'kind = "prismatic"\nlimits = ["0 deg", "90 deg"]'
     )
-    with pytest.raises(ForearmError, match="limits"):
+    with refused(".*limits"):
         read(text)
 
 
@@ -150,13 +149,11 @@ def test_inertia_about_the_origin_is_moved_to_the_centre() -> None:
 
 
 def test_inertia_must_say_about_what() -> None:
-    with pytest.raises(InputError, match=r"arm\.toml, link 'link1', inertia: missing key 'about'"):
+    with refused(r"InputError.*arm\.toml, link 'link1', inertia: missing key 'about'"):
         two(link="inertia = { xx = 1, yy = 1, zz = 1 }")
-    with pytest.raises(
-        InputError, match=r"link 'link1', inertia, about: expected one of com, origin, got 'con'"
-    ):
+    with refused(r"InputError.*link 'link1', inertia, about: expected one of com, origin, got 'con'"):
         two(link='inertia = { about = "con", xx = 1, yy = 1, zz = 1 }')
-    with pytest.raises(InputError, match="link 'link1', inertia: missing key 'zz'"):
+    with refused("InputError.*link 'link1', inertia: missing key 'zz'"):
         two(link='inertia = { about = "com", xx = 1, yy = 1 }')
     with pytest.raises(
         ModelError, match=r"arm\.toml: link 'link1', inertia: must be positive semidefinite"
@@ -283,9 +280,7 @@ def test_freedoms_become_joints_with_massless_links_between() -> None:
 )
 def test_freedoms_stand_alone(key: str) -> None:
     text = FREEDOMS.replace('name = "wrist"\nframe', f'name = "wrist"\n{key}\nframe')
-    with pytest.raises(
-        InputError, match=rf"joint 'wrist': freedoms: give '{key.split()[0]}' inside each freedom"
-    ):
+    with refused(rf"InputError.*joint 'wrist': freedoms: give '{key.split()[0]}' inside each freedom"):
         read(text)
 
 
@@ -301,13 +296,13 @@ def test_freedoms_stand_alone(key: str) -> None:
 )
 def test_freedoms_stand_alone_in_every_key(key: str) -> None:
     text = FREEDOMS.replace('name = "wrist"\nframe', f'name = "wrist"\n{key}\nframe')
-    with pytest.raises(InputError, match="freedoms"):
+    with refused("InputError.*freedoms"):
         read(text)
 
 
 def test_no_freedoms() -> None:
     start, end = FREEDOMS.index("freedoms = ["), FREEDOMS.index("[[joint]]\nkind")
-    with pytest.raises(InputError, match="freedoms: the list is empty"):
+    with refused("InputError.*freedoms: the list is empty"):
         read(FREEDOMS[:start] + "freedoms = []\n" + FREEDOMS[end:])
 
 
@@ -334,9 +329,9 @@ def test_gravity() -> None:
     assert np.abs(in_world.base - pose(R, (1.0, 2.0, 3.0))).max() <= 1e-15
     # A base that is only moved says nothing about gravity.
     assert two(top="base = { xyz = [1, 2, 3] }").gravity.tolist() == [0.0, 0.0, -9.81]
-    with pytest.raises(InputError, match=r"arm\.toml, gravity: missing key 'world'"):
+    with refused(r"InputError.*arm\.toml, gravity: missing key 'world'"):
         two(top="gravity = {}")
-    with pytest.raises(InputError, match=r"gravity: expected a list of 3 values, got 9\.81"):
+    with refused(r"InputError.*gravity: expected a list of 3 values, got 9\.81"):
         two(top="gravity = 9.81")
 
 
@@ -347,13 +342,11 @@ def test_hand() -> None:
     assert two(top="hand = { xyz = [0, 0, 1] }").hand == Hand(link="link2", pose=pose(p=(0.0, 0.0, 1.0)))
     matrix = "hand = { matrix = [[0, -1, 0, 5], [1, 0, 0, 6], [0, 0, 1, 7], [0, 0, 0, 1]] }"
     assert two(top=matrix).hand.pose[:3, 3].tolist() == [5.0, 6.0, 7.0]
-    with pytest.raises(InputError, match=r"arm\.toml, hand: give xyz and rpy, or matrix, not both"):
+    with refused(r"InputError.*arm\.toml, hand: give xyz and rpy, or matrix, not both"):
         two(top=matrix.replace("{ ", "{ xyz = [0, 0, 0], "))
-    with pytest.raises(InputError, match=r"arm\.toml, hand: the upper left 3x3 must be a rotation"):
+    with refused(r"InputError.*arm\.toml, hand: the upper left 3x3 must be a rotation"):
         two(top=matrix.replace("[0, -1, 0, 5]", "[0, 1, 0, 5]"))
-    with pytest.raises(
-        NameNotFound, match=r"arm\.toml: arm 'two', link: expected one of .*, got 'link9'; did you mean"
-    ):
+    with refused(r"NameNotFound.*arm\.toml: arm 'two', link: expected one of .*, got 'link9'; did you mean"):
         two(top='hand = { link = "link9" }')
 
 
@@ -363,39 +356,37 @@ def test_joints_without_a_place_or_with_two() -> None:
             f'schema = "{SCHEMA}"\nname = "x"\nlink = [{{ name = "link1" }}]\n[[joint]]\nkind = '
             f'"revolute"\n{joint}\n'
         )
-        with pytest.raises(InputError, match=r"joint 'joint1': give either dh = .* or frame = .*, not both"):
+        with refused(r"InputError.*joint 'joint1': give either dh = .* or frame = .*, not both"):
             read(text)
-    with pytest.raises(InputError, match="axis: a dh joint moves along z"):
+    with refused("InputError.*axis: a dh joint moves along z"):
         two(first="axis = [0, 0, 1]")
-    with pytest.raises(InputError, match=r"arm\.toml, joint 'joint1': missing key 'kind'"):
+    with refused(r"InputError.*arm\.toml, joint 'joint1': missing key 'kind'"):
         read(TWO.format(top="", alpha="0", first="", link="").replace('kind = "revolute"', ""))
 
 
 def test_schema_version() -> None:
-    with pytest.raises(
-        InputError, match=r"x\.toml: not an arm file: expected the first line schema = 'forearm-arm/1'"
-    ):
+    with refused(r"InputError.*x\.toml: not an arm file: expected the first line schema = 'forearm-arm/1'"):
         read('name = "x"', "x.toml")
-    with pytest.raises(InputError, match=r"x\.toml, schema: expected 'forearm-arm/1', got"):
+    with refused(r"InputError.*x\.toml, schema: expected 'forearm-arm/1', got"):
         read('schema = "forearm-arm/2"', "x.toml")
-    with pytest.raises(InputError, match=r"schema: expected .*, got 3"):
+    with refused(r"InputError.*schema: expected .*, got 3"):
         read("schema = 3")
     for date in ("1979-05-27", "[]", "{}", "nan", "true"):
-        with pytest.raises(InputError, match="schema: expected"):
+        with refused("InputError.*schema: expected"):
             read(f"schema = {date}")
 
 
 def test_schema_of_an_integer_too_long_to_print() -> None:
-    with pytest.raises(InputError, match="schema"):
+    with refused("InputError.*schema"):
         read("schema = 0x" + "f" * 5000)
 
 
 def test_unknown_keys_are_refused_with_a_suggestion() -> None:
-    with pytest.raises(InputError, match=r"arm\.toml: unknown key 'gravty'; did you mean 'gravity'\?"):
+    with refused(r"InputError.*arm\.toml: unknown key 'gravty'; did you mean 'gravity'\?"):
         two(top="gravty = [0, 0, 0]")
-    with pytest.raises(InputError, match=r"arm\.toml, joint\[1\], dh: unknown key 'alfa'; did you mean"):
+    with refused(r"InputError.*arm\.toml, joint\[1\], dh: unknown key 'alfa'; did you mean"):
         read(TWO.format(top="", alpha="0", first="", link="").replace("alpha", "alfa"))
-    with pytest.raises(InputError, match=r"link 'link1': unknown key 'weight'; there are: name, mass"):
+    with refused(r"InputError.*link 'link1': unknown key 'weight'; there are: name, mass"):
         two(link="weight = 2")
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from patience import patience
+from refusals import refused
 
 import forearm as fa
 from forearm.arm import Arm
@@ -122,7 +123,7 @@ def test_file_too_large(tmp_path: Path) -> None:
     file = tmp_path / "large.urdf"
     with file.open("wb") as stream:
         stream.truncate(MAX_XML_BYTES + 1)
-    with pytest.raises(InputError, match=r"large\.urdf: larger than the 32 MB allowed for such a file\.$"):
+    with refused(r"InputError.*large\.urdf: larger than the 32 MB allowed for such a file\.$"):
         fa.load(file)
 
 
@@ -130,9 +131,7 @@ def test_file_too_large(tmp_path: Path) -> None:
 def test_long_text_and_long_names() -> None:
     assert read(robot(links("a"), "x" * 20_000_000)).n == 0
     assert read(robot(links("a"), f'<t a="{"x" * 20_000_000}"/>')).n == 0
-    with pytest.raises(
-        InputError, match="a link's name must be printable text of 1 to 200 characters, got 'xxxxx"
-    ):
+    with refused("InputError.*a link's name must be printable text of 1 to 200 characters, got 'xxxxx"):
         read(robot(links("x" * 1_000_000)))
 
 
@@ -189,7 +188,7 @@ def test_garbage() -> None:
     rng = random.Random(3)
     for size in (1, 10, 100, 1000, 10_000):
         for _ in range(40):
-            with pytest.raises(InputError, match=r"^bad\.urdf"):
+            with refused(r"InputError: bad\.urdf"):
                 read(rng.randbytes(size))
 
 
@@ -207,7 +206,7 @@ def test_cut_off_anywhere() -> None:
     data = KINOVA.read_bytes()
     end = data.rindex(b">")
     for length in [*range(0, end, 61), *range(end - 20, end + 1)]:
-        with pytest.raises(InputError, match=r"^bad\.urdf, line \d+, column \d+: not valid XML: "):
+        with refused(r"InputError: bad\.urdf, line \d+, column \d+: not valid XML: "):
             read(data[:length])
 
 
@@ -510,7 +509,7 @@ def test_mimics_that_overflow_together() -> None:
         joint(f"j{i}", i, i + 1, f'<mimic joint="j{i - 1}" multiplier="1e200" offset="-1e200"/>')
         for i in (1, 2, 3)
     ]
-    with pytest.raises(ForearmError):
+    with refused(""):
         read(robot(links(*range(5)), joint("j0", 0, 1), *follow))
 
 
@@ -562,7 +561,7 @@ def test_many_transmissions() -> None:
 def test_many_names_like_the_missing_one() -> None:
     rng = random.Random(1)
     missing, *names = ("".join(rng.choices("ab", k=190)) + str(i) for i in range(9999))
-    with pytest.raises(ModelError, match=f"joint 'j': its parent link '{missing}' is missing"):
+    with refused(f"ModelError.*joint 'j': its parent link '{missing}' is missing"):
         read(robot(links(*names), joint("j", missing, names[5])))
 
 

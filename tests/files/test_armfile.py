@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from arms import DIFFERENCE, every_kind, kinetic_energy, posture, potential_energy, random_arm, speed
+from arms import every_kind, posture, random_arm
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from refusals import refused
@@ -18,11 +18,9 @@ from forearm import (
     DH,
     Arm,
     Bearing,
-    ForearmError,
     Frame,
     Friction,
     Hand,
-    InputError,
     Joint,
     Limits,
     Link,
@@ -61,10 +59,6 @@ def read_back(arm: Arm) -> Arm:
     return arm_from_document(parse_toml(arm_text(arm).encode(), "arm.toml"), "arm.toml")
 
 
-def read(text: str, name: str = "arm.toml") -> Arm:
-    return arm_from_document(parse_toml(text.encode(), name), name)
-
-
 def bits(value: Any, sign_of_zero: bool = True) -> Any:
     """Every number of a record as its hexadecimal digits, every text as it is."""
     if isinstance(value, float):
@@ -90,27 +84,23 @@ def assert_comes_back(arm: Arm, sign_of_zero: bool = True) -> None:
 
 
 @pytest.mark.slow
-@given(st.integers(0, 100_000), st.integers(0, 6))
-@settings(max_examples=7)
+@given(st.integers(0, 100_000), st.integers(1, 5))
+@settings(max_examples=2)
 def test_every_kind_of_arm_comes_back_bit_for_bit(seed: int, n: int) -> None:
-    for arm in every_kind(seed, n) if n else [random_arm(seed, n=0), random_arm(seed, n=0, fixed=False)]:
+    for arm in [*every_kind(seed, n), random_arm(seed, n=0), random_arm(seed, n=0, fixed=False)]:
         assert_comes_back(arm)
 
 
-@pytest.mark.parametrize("name", [*BUILT_IN, "chain1", "chain7", "chain100"])
+def test_changed_arms_come_back() -> None:
+    for arm in every_kind(3):
+        locked = arm.lock({arm.joints[i].name: float(posture(arm, 3)[i]) for i in (0, 2)})
+        assert_comes_back(locked.with_payload(1.5, (0.1, 0.2, 0.3), longest=0.3).rigid())
+
+
+@pytest.mark.parametrize("name", [*BUILT_IN, "chain1", "chain100"])
 @pytest.mark.filterwarnings("ignore::forearm.errors.ModelWarning")
 def test_built_in_arms_come_back(name: str) -> None:
     assert_comes_back(load(name), sign_of_zero=False)
-
-
-@pytest.mark.slow
-@given(st.integers(0, 1000), st.sets(st.integers(0, 3)))
-@settings(max_examples=3)
-def test_changed_arms_come_back(seed: int, held: set[int]) -> None:
-    for arm in every_kind(seed):
-        q = posture(arm, seed)
-        locked = arm.lock({arm.joints[i].name: float(q[i]) for i in held})
-        assert_comes_back(locked.with_payload(1.5, (0.1, 0.2, 0.3), longest=0.3).rigid())
 
 
 floats = st.one_of(st.sampled_from(AWKWARD), st.floats(-LARGEST, LARGEST))
@@ -215,21 +205,19 @@ def awkward_arms(draw: st.DrawFn) -> Arm:
 
 @pytest.mark.slow
 @given(awkward_arms())
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_awkward_numbers_and_names_come_back(arm: Arm) -> None:
     # The sign of a zero may be lost in a pose, where it cannot matter; nowhere else.
     again = read_back(arm)
     assert again == arm
-    mine, other = bits(arm), bits(again)
-    assert [mine.pop(k) is not None and other.pop(k) is not None for k in ("base", "hand")] == [True, True]
+    poses = {"base", "hand"}
+    mine, other = ({k: v for k, v in bits(a).items() if k not in poses} for a in (arm, again))
     assert other == mine
-    assert np.array_equal(again.base, arm.base)
-    assert again.hand == arm.hand
 
 
 @pytest.mark.slow
 @given(texts)
-@settings(max_examples=150)
+@settings(max_examples=30)
 @example('"""')
 @example('\\"\\')
 @example("\n")
@@ -246,7 +234,7 @@ def test_any_text_comes_back(text: str) -> None:
 
 @pytest.mark.slow
 @given(names, names)
-@settings(max_examples=50)
+@settings(max_examples=15)
 @example('"', "\\")
 @example("'''", '"""')
 @example("a b", "\u00e4\U0001f9be")
@@ -258,34 +246,11 @@ def test_any_name_comes_back(one: str, two: str) -> None:
         assert_comes_back(Arm(name=one, links=links, tree=(joint,)), sign_of_zero=False)
 
 
-def test_sign_of_zero_where_it_cannot_matter_may_change_but_the_arm_is_equal() -> None:
-    tensor = np.diag([1.0, 1.0, 1.0]) * np.array([[1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])
-    links = (Link(name="a", com=(-0.0, 0.0, 0.0)), Link(name="b", mass=1.0, inertia=tensor))  # type: ignore[arg-type]
-    joint = Joint(name="j", kind="fixed", parent="a", child="b", placement=Frame())
-    arm = Arm(name="x", links=links, tree=(joint,), hand=Hand(link="b", pose=-np.negative(np.eye(4))))
+def test_text_full_of_dots_comes_back_and_what_no_file_can_hold_is_refused() -> None:
+    arm = Arm(name="a." * 70, links=(Link(name="a"),), tree=(), notes="a." * 70)
     assert read_back(arm) == arm
-    assert hash(read_back(arm)) == hash(arm)
-
-
-@pytest.mark.parametrize("what", ["notes", "name"])
-def test_text_full_of_dots_comes_back(what: str) -> None:
-    arm = Arm(name="x", links=(Link(name="a"),), tree=()).replace(**{what: "a." * 70})
-    assert read_back(arm) == arm
-
-
-def test_text_that_no_file_can_hold_is_refused() -> None:
-    arm = Arm(name="x", links=(Link(name="a"),), tree=(), notes="\ud800")
     with refused(r"InputError.*a character that cannot be encoded \(U\+D800\)"):
-        arm_text(arm)
-
-
-def test_long_notes_are_refused_or_come_back() -> None:
-    try:
-        arm = Arm(name="x", links=(Link(name="a"),), tree=(), notes="x" * 20_001)
-        text = arm_text(arm)
-    except ForearmError:
-        return
-    assert read(text) == arm
+        arm_text(arm.replace(notes="\ud800"))
 
 
 def test_save_and_load(tmp_path: Path) -> None:
@@ -300,54 +265,28 @@ def test_save_and_load(tmp_path: Path) -> None:
 
 
 def test_save_where_one_cannot(tmp_path: Path) -> None:
-    arm = random_arm(7)
-    with refused("InputError.*cannot be written"):
-        arm.save(tmp_path / "no" / "arm.toml")
     (tmp_path / "folder").mkdir()
-    with refused("InputError.*cannot be written"):
-        arm.save(tmp_path / "folder")
+    for target, words in (
+        (tmp_path / "no" / "arm.toml", "InputError.*cannot be written"),
+        (tmp_path / "folder", "InputError.*cannot be written"),
+        (f"{tmp_path}/a\0b.toml", ""),
+    ):
+        with refused(words):
+            random_arm(7).save(target)
     assert [p.name for p in tmp_path.iterdir()] == ["folder"]
-
-
-def test_save_to_a_path_that_cannot_be(tmp_path: Path) -> None:
-    with refused(""):
-        random_arm(7).save(f"{tmp_path}/a\0b.toml")
 
 
 def test_what_is_written_is_what_a_person_would_write() -> None:
     text = arm_text(load("stanford"))
-    for line in (
-        'schema = "forearm-arm/1"',
-        'name = "stanford"',
-        'dh_convention = "standard"',
-        "[[joint]]",
-        "[[link]]",
-    ):
+    for line in ('schema = "forearm-arm/1"', 'name = "stanford"', 'dh_convention = "standard"', "[[joint]]"):
         assert line in text.splitlines()
     assert 'hand = { link = "link6", xyz = [0.0, 0.0, 0.263], rpy = ' in text
     assert "base = " not in text
     assert "mimic" not in text
 
 
-@pytest.mark.slow
-def test_reading_is_the_physics_that_was_written() -> None:
-    for arm in every_kind(21, n=3):
-        again = read_back(arm)
-        q, qd = posture(arm, 1), speed(arm, 1)
-        assert kinetic_energy(again, q, qd) == pytest.approx(kinetic_energy(arm, q, qd), rel=DIFFERENCE)
-        assert potential_energy(again, q) == potential_energy(arm, q)
-
-
-def test_a_joint_without_a_child_names_the_link_that_it_expects(tmp_path: Path) -> None:
-    path = tmp_path / "arm.toml"
-    text = (
-        'schema = "forearm-arm/1"\nname = "two"\ndh_convention = "standard"\n[[joint]]\nkind = '
-        '"revolute"\ndh = {a = 0.3}\n'
-    )
-    path.write_text(text + '[[link]]\nname = "upper"\nmass = 1.0\n', encoding="utf-8")
-    expected = (
-        r"joint 'joint1': no child is given, and there is no link with the default name 'link1'; "
-        r"write child = 'upper'"
-    )
-    with pytest.raises(InputError, match=expected):
-        load(path)
+def test_a_joint_without_a_child_names_the_link_that_it_expects() -> None:
+    text = 'schema = "forearm-arm/1"\nname = "two"\n[[joint]]\nkind = "revolute"\nframe = {}\n'
+    words = "no child is given, and there is no link with the default name 'link1'; write child = 'upper'"
+    with refused(f"InputError.*joint 'joint1': {words}"):
+        arm_from_document(parse_toml(f'{text}[[link]]\nname = "upper"\n'.encode(), "arm.toml"), "arm.toml")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import pickle
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from refusals import refused
 
 from forearm import Arm, Friction, InputError, LossWarning, Motor, load
 from forearm.arm.deviations import Deviations
-from forearm.cli.main import main
 from forearm.files.armfile_read import arm_from_document
 from forearm.files.armfile_write import arm_text, to_document
 from forearm.kernels.cache_key import told
@@ -43,19 +41,11 @@ def test_names_are_those_of_links_friction_and_motors(plain: Arm) -> None:
     named = plain.named_values
     assert named[f"{link.name}.com.y"] == link.com[1]
     assert named[f"{link.name}.inertia.xz"] == link.inertia[0, 2]
-    assert {n.removeprefix(f"{joint.name}.") for n in named if n.startswith(f"{joint.name}.")} == {
-        "friction.viscous",
-        "friction.coulomb.positive",
-        "friction.coulomb.negative",
-        "friction.static.positive",
-        "friction.static.negative",
-        "friction.stribeck_speed",
-        "bearing1.mu",
-        "motor.gear_ratio",
-        "motor.rotor_inertia",
-        "motor.torque_constant",
-    }
     assert named[f"{joint.name}.bearing1.mu"] == joint.bearings[0].mu
+    friction = "viscous coulomb.positive coulomb.negative static.positive static.negative stribeck_speed"
+    wanted = {f"friction.{key}" for key in friction.split()} | {"bearing1.mu"}
+    wanted |= {f"motor.{key}" for key in ("gear_ratio", "rotor_inertia", "torque_constant")}
+    assert {n for n in named if n.startswith(f"{joint.name}.")} == {f"{joint.name}.{key}" for key in wanted}
     assert not any(".friction." in n or ".motor." in n for n in plain.rigid().named_values)
 
 
@@ -174,11 +164,3 @@ def test_formats_without_them_say_so(known: Arm, tmp_path: Path) -> None:
         known.to_urdf(tmp_path / "a.urdf")
     with pytest.warns(LossWarning, match="deviations"):
         known.to_mjcf(tmp_path / "a.xml")
-
-
-def test_info_shows_them(known: Arm, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    known.save(tmp_path / "known.toml")
-    assert main(["info", str(tmp_path / "known.toml")]) == 0
-    assert "+-" in capsys.readouterr().out
-    assert main(["info", str(tmp_path / "known.toml"), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["arm"]["deviations"] == dict(known.deviations)

@@ -13,7 +13,7 @@ from arms import (
     SEVEN_POINTS,
     kinetic_energy,
     posture,
-    potential_energy,
+    potential_slope,
     random_arm,
     speed,
 )
@@ -68,13 +68,12 @@ def energy_of_rotors(arm: fa.Arm, q: Floats, qd: Floats, thetad: Floats) -> floa
 
 @pytest.mark.parametrize("axis", [None, AXIS], ids=["reduced", "full"])
 @pytest.mark.parametrize("kind", ["chain", "tree", "followers"])
-@pytest.mark.parametrize("seed", [91, 92])
-def test_its_energies_are_those_of_links_and_rotors(axis: Any, kind: str, seed: int) -> None:
+def test_its_energies_are_those_of_links_and_rotors(axis: Any, kind: str) -> None:
     """x M x / 2 of the whole; gravity acts on links alone."""
-    arm = arm_of(axis, kind, seed)
+    arm = arm_of(axis, kind)
     whole = expanded(arm)
     assert whole.n == 7
-    q, qd = posture(arm, seed), speed(arm, seed)
+    q, qd = posture(arm, 91), speed(arm, 91)
     theta, thetad = np.array([0.4, -1.1, 2.3]), np.array([0.9, -1.3, 0.7])
     x, xd = np.concatenate([q, theta]), np.concatenate([qd, thetad])
     bare = arm.rigid()  # links, and rigid drives taken off
@@ -86,10 +85,9 @@ def test_its_energies_are_those_of_links_and_rotors(axis: Any, kind: str, seed: 
     truth = kinetic_energy(bare, q, qd) + own
     M = fa.dynamics.inertia_matrix(whole, x)
     assert 0.5 * xd @ M @ xd == pytest.approx(truth, rel=DIFFERENCE)
-    g = fa.dynamics.gravity(whole, x)
-    steps = [[potential_energy(bare, q + h * e) for h in OFFSETS] for e in np.eye(4)]
-    slope = np.array(steps) @ SEVEN_POINTS
-    assert g == pytest.approx([*slope, 0.0, 0.0, 0.0], abs=DIFFERENCE * np.abs(slope).max())
+    slope = potential_slope(bare, q)
+    wanted = pytest.approx([*slope, 0.0, 0.0, 0.0], abs=DIFFERENCE * np.abs(slope).max())
+    assert fa.dynamics.gravity(whole, x) == wanted
 
 
 def test_in_the_reduced_model_links_and_rotors_do_not_act_on_each_other() -> None:

@@ -33,15 +33,8 @@ def damaged(data: bytes, rng: random.Random) -> bytes:
     for _ in range(rng.randint(1, 4)):
         at = rng.randrange(len(made))
         end = min(len(made), at + rng.randint(1, 30))
-        kind = rng.randrange(4)
-        if kind == 0:
-            made[at] = rng.randrange(256)
-        elif kind == 1:
-            del made[at:end]
-        elif kind == 2:
-            made[at:at] = made[at:end]
-        else:
-            made[at:at] = rng.choice(PIECES)
+        put = rng.choice([rng.randbytes(1), b"", 2 * made[at:end], rng.choice(PIECES) + made[at:end]])
+        made[at:end] = put
     return bytes(made)
 
 
@@ -81,13 +74,7 @@ def fuzz(name: str, times: int, folder: Path) -> None:
 def test_damaged_files(name: str, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        fuzz(name, 60, tmp_path)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["arm.urdf", "arm.xml", "m.dae", "m.stl", "m.obj"])
-def test_many_damaged_files(name: str, tmp_path: Path) -> None:
-    fuzz(name, 2000, tmp_path)
+        fuzz(name, 25, tmp_path)
 
 
 def test_names_stay_text(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from arms import STYLES, every_kind, posture, potential_energy, random_arm
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nearness import assert_near
 from numpy.typing import NDArray
 from refusals import refused
 
@@ -290,7 +291,7 @@ def test_a_base_that_only_moves_leaves_gravity_alone_and_none_enters_poses() -> 
     arm = load("stanford")
     assert np.array_equal(arm.replace(base=pose(p=(1.0, 2.0, 3.0))).gravity, arm.gravity)
     back = arm.replace(base=TURNED).replace(base=np.eye(4))
-    assert np.abs(back.gravity - arm.gravity).max() <= ROUNDING
+    assert_near(back.gravity, arm.gravity, ROUNDING)
     q = posture(arm, 1)
     assert np.array_equal(forward(arm, q), forward(arm.replace(base=TURNED), q))
     assert arm.replace(base=TURNED, gravity=(1.0, 2.0, 3.0)).gravity.tolist() == [1.0, 2.0, 3.0]
@@ -499,9 +500,9 @@ def test_a_frame_from_a_pose_is_at_that_pose(
 ) -> None:
     T = pose(rotation_rpy(rpy), xyz)
     frame = Frame.from_pose(T, np.array([0.0, 0.6, 0.8]))
-    assert np.abs(frame.before - T).max() <= 2e-15
+    assert_near(frame.before, T, 2e-15)
     assert frame.axis.tolist() == [0.0, 0.6, 0.8]
-    assert np.abs(Frame.from_pose(T).before @ inverse_pose(T) - np.eye(4)).max() <= 1e-14
+    assert_near(Frame.from_pose(T).before @ inverse_pose(T), np.eye(4), 1e-14)
 
 
 @pytest.mark.parametrize("q", [np.zeros(3), np.zeros((2, 2, 4)), np.zeros(()), "up", [[1.0], [1.0, 2.0]]])
@@ -513,7 +514,7 @@ def test_postures_of_another_shape_are_refused(q: Any) -> None:
 def test_many_postures_at_once_and_nan_is_nan() -> None:
     arm = random_arm(1, tree=True, mimic=True)
     many = posture(arm, 2, 5)
-    assert np.abs(forward(arm, many) - np.array([forward(arm, q) for q in many])).max() <= 1e-15
+    assert_near(forward(arm, many), np.array([forward(arm, q) for q in many]), 1e-15)
     assert forward(arm, many, link="part2").shape == (5, 4, 4)
     assert forward(arm, np.zeros((0, 4))).shape == (0, 4, 4)
     assert np.isnan(forward(arm, np.full(4, math.nan))).any()

@@ -25,6 +25,7 @@ from arms import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nearness import assert_near
 from refusals import refused
 
 from forearm import Arm, Frame, Friction, Joint, Link, Motor, load
@@ -54,7 +55,7 @@ def assert_same_arm(locked: Arm, arm: Arm, q: Array, qd: Array, q_free: Array, q
     assert [x.name for x in (*locked.links, *locked.tree)] == [x.name for x in (*arm.links, *arm.tree)]
     found = link_poses(locked, q_free) | {"hand": forward(locked, q_free)}
     for name, T in (link_poses(arm, q) | {"hand": forward(arm, q)}).items():
-        assert np.abs(found[name] - T).max() <= ROUNDING
+        assert_near(found[name], T, ROUNDING)
 
 
 @pytest.mark.slow
@@ -176,8 +177,8 @@ def test_a_payload_is_a_body_at_the_hand(seed: int) -> None:
         by_hand = arm.replace(links=(*arm.links, Link(name="load", **body)), tree=(*arm.tree, weld))
         for mine, other in zip(loaded.moving.bodies, by_hand.moving.bodies, strict=True):
             assert mine.mass == pytest.approx(other.mass, rel=1e-14)
-            assert np.abs(mine.com - other.com).max() <= ROUNDING
-            assert np.abs(mine.inertia - other.inertia).max() <= ROUNDING * np.abs(other.inertia).max()
+            assert_near(mine.com, other.com, ROUNDING)
+            assert_near(mine.inertia, other.inertia, ROUNDING * np.abs(other.inertia).max())
 
 
 def test_two_payloads_add() -> None:
@@ -222,7 +223,7 @@ def test_the_rod_is_the_average_over_directions() -> None:
     flat = np.sqrt(1.0 - height**2)
     u = np.array([flat * np.cos(angle), flat * np.sin(angle), height])
     mean = (np.eye(3) - (np.repeat(w, 8) / 16.0 * u) @ u.T) / 12.0
-    assert np.abs(mean - np.eye(3) / 18.0).max() <= 1e-15
+    assert_near(mean, np.eye(3) / 18.0, 1e-15)
 
 
 @pytest.mark.parametrize(

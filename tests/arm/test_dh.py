@@ -14,6 +14,7 @@ import pytest
 from arms import DIFFERENCE, Array, kinetic_energy, potential_energy, real_tensor
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nearness import assert_near
 from refusals import refused
 
 from forearm import DH, Arm, Joint, ModelWarning, from_dh, load
@@ -67,7 +68,7 @@ def test_transform_is_the_product_of_elementary_ones(
 ) -> None:
     placement = DH(convention=convention, a=row[0], alpha=row[1], d=row[2], theta=row[3])
     joint = Joint(name="j", kind=kind, parent="a", child="b", placement=placement)
-    assert np.abs(joint.transform(q) - elementary(convention, kind, row, q)).max() <= ROUNDING
+    assert_near(joint.transform(q), elementary(convention, kind, row, q), ROUNDING)
     assert np.array_equal(joint.axis, [0.0, 0.0, 1.0])
 
 
@@ -79,7 +80,7 @@ def test_the_printed_matrices() -> None:
     modified = [[ct, -s, 0, a], [s * ca, ct * ca, -sa, -sa * d], [s * sa, ct * sa, ca, ca * d], [0, 0, 0, 1]]
     for convention, printed in (("standard", standard), ("modified", modified)):
         arm = from_dh("x", [[a, alpha, d, theta]], convention=convention)  # type: ignore[arg-type]
-        assert np.abs(forward(arm, [0.0]) - np.array(printed)).max() <= 1e-15
+        assert_near(forward(arm, [0.0]), np.array(printed), 1e-15)
 
 
 ROWS = [(0.31, 0.7, 0.23, -0.4), (-0.27, -1.2, 0.11, 0.9), (0.19, 2.1, -0.33, 0.25)]
@@ -120,10 +121,10 @@ def test_one_arm_written_in_both_conventions(joints: str) -> None:
     rng = np.random.default_rng(6)
     for _ in range(2):
         q, qd = rng.uniform(-2.0, 2.0, 3), rng.uniform(-1.0, 1.0, 3)
-        assert np.abs(forward(standard, q) - forward(modified, q)).max() <= 1e-14
+        assert_near(forward(standard, q), forward(modified, q), 1e-14)
         for i, X in enumerate(ends):
             name = f"link{i + 1}"
-            assert np.abs(link_poses(modified, q)[name] @ X - link_poses(standard, q)[name]).max() <= 1e-14
+            assert_near(link_poses(modified, q)[name] @ X, link_poses(standard, q)[name], 1e-14)
         energy = kinetic_energy(standard, q, qd)
         assert kinetic_energy(modified, q, qd) == pytest.approx(energy, rel=DIFFERENCE)
         height = potential_energy(standard, q)
@@ -140,8 +141,8 @@ def test_inertia_about_the_origin_is_moved() -> None:
     one = from_dh("x", ROWS, inertia=about_com, **given)
     other = from_dh("x", ROWS, inertia=about_origin, inertia_about="origin", **given)
     for a, b, moved in zip(one.links[1:], other.links[1:], about_origin, strict=True):
-        assert np.abs(a.inertia - b.inertia).max() <= 1e-15
-        assert np.abs(b.inertia_about_origin - moved).max() <= 1e-15
+        assert_near(a.inertia, b.inertia, 1e-15)
+        assert_near(b.inertia_about_origin, moved, 1e-15)
 
 
 def test_names_and_defaults() -> None:

@@ -20,6 +20,7 @@ from arms import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nearness import assert_near
 
 from forearm import Arm, Frame, Joint, Link, Mimic
 from forearm.kinematics import body_poses, link_poses
@@ -74,8 +75,8 @@ def test_links_are_where_the_product_of_their_joints_puts_them(seed: int) -> Non
         assert list(found) == list(poses)
         for name, T in poses.items():
             index, placed = arm.moving.frames[name]
-            assert np.abs(found[name] - T).max() <= ROUNDING
-            assert np.abs(bodies[index + 1] @ placed - T).max() <= ROUNDING
+            assert_near(found[name], T, ROUNDING)
+            assert_near(bodies[index + 1] @ placed, T, ROUNDING)
         for index, body in enumerate(arm.moving.bodies):
             assert body.parent < index
             assert arm.moving.frames[body.joint.child][0] == index

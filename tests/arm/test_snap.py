@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from nearness import assert_near
 from sweeps import long
 
 import forearm as fa
@@ -45,21 +46,21 @@ def test_what_was_written_is_kept_and_what_is_computed_is_near() -> None:
     q, qd, qdd = np.random.default_rng(4).uniform(-1.0, 1.0, (3, 6))
     for q_i in (q, -2.0 * q):
         ours, theirs = (fa.dynamics.inverse(arm, q_i, qd, qdd) for arm in (nine, exact))
-        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12 * np.abs(theirs).max())
+        assert_near(ours, theirs, 1e-12 * np.abs(theirs).max())
 
 
 @pytest.mark.parametrize("error", [2e-15, 3e-12, 0.9 * RIGHT_ANGLE])
 def test_squared_makes_right_angles_exact(error: float) -> None:
     R = squared(rotation_rpy((math.pi / 2 + error, -math.pi, math.pi / 2 - error)))
     assert set(np.abs(R).ravel()) == {0.0, 1.0}
-    np.testing.assert_allclose(R, rotation_rpy((math.pi / 2, -math.pi, math.pi / 2)), rtol=0, atol=4e-15)
+    assert_near(R, rotation_rpy((math.pi / 2, -math.pi, math.pi / 2)), 4e-15)
 
 
 def test_squared_leaves_a_turn_about_an_exact_axis_and_all_else() -> None:
     R = squared(rotation_rpy((math.pi / 2 + 3e-10, 0.3, 0.0)))
-    np.testing.assert_allclose(R, rotation_rpy((math.pi / 2, 0.3, 0.0)), rtol=0, atol=3.1e-10)
+    assert_near(R, rotation_rpy((math.pi / 2, 0.3, 0.0)), 3.1e-10)
     assert np.count_nonzero(R) == 5
-    np.testing.assert_allclose(R @ R.T, np.eye(3), rtol=0, atol=4e-15)
+    assert_near(R @ R.T, np.eye(3), 4e-15)
     for rpy in ((0.3, -0.4, 0.5), (math.pi / 2 + 2e-9, 0.0, 0.0), (math.pi / 2, math.pi, 0.0)):
         R = rotation_rpy(rpy)
         assert squared(R) is R

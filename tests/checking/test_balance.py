@@ -13,6 +13,7 @@ from arms import DIFFERENCE, STYLES, Array, every_kind, limits_of, posture, pote
 from checking.balances import balance_of
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from nearness import assert_near
 from refusals import refused
 
 from forearm import Arm, Frame, Joint, Limits, Link, from_dh, load
@@ -40,8 +41,8 @@ def test_gravity_torque_is_the_slope_of_the_potential_energy(seed: int, n: int) 
         many = posture(arm, seed, 2)
         found = gravity_torque(arm, many)
         for q, tau in zip(many, found, strict=True):
-            assert np.abs(tau - potential_slope(arm, q)).max() <= DIFFERENCE * weight(arm)
-            assert np.abs(gravity_torque(arm, q) - tau).max() <= 1e-12 * weight(arm)
+            assert_near(tau, potential_slope(arm, q), DIFFERENCE * weight(arm))
+            assert_near(gravity_torque(arm, q), tau, 1e-12 * weight(arm))
 
 
 def test_other_shapes_are_refused_and_nan_is_nan() -> None:

@@ -198,10 +198,7 @@ WRONG = [
 ]
 BEYOND = [
     (SPRING.format("stiffness = inf"), "elasticity, stiffness: .*the number must be finite"),
-    (
-        SPRING.format("damping = 1"),
-        "elasticity: expected either stiffness or a curve, got neither; leave",
-    ),
+    (SPRING.format("damping = 1"), "elasticity: expected either stiffness or a curve, got neither; leave"),
     (SPRING.format("stiffness = 9, half_gap = '-1 deg'"), "elasticity, half_gap: must be at least 0"),
     (
         SPRING.format("curve = [[0.1, 2], [0.1, 3]]"),
@@ -232,9 +229,7 @@ def test_a_wrong_value_is_refused_by_file_joint_and_key(turn: str, words: str) -
 
 def test_springs_where_there_can_be_none_are_refused() -> None:
     spring = SPRING.format("stiffness = 9")
-    alone = (
-        "turn', elasticity: a spring needs a rotor that moves by itself; give the joint a motor with"
-    )
+    alone = "turn', elasticity: a spring needs a rotor that moves by itself; give the joint a motor with"
     for turn, slide, words in (
         (spring, "", alone),
         ("motor = { gear_ratio = 50 }\n" + spring, "", alone),

@@ -10,6 +10,7 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
+from nearness import assert_near
 from refusals import refused
 
 from forearm import DH, Arm, Frame, Hand, Motor, load
@@ -99,7 +100,7 @@ def test_inertia_about_the_origin_is_moved_to_the_centre() -> None:
     link = 'inertia = { about = "origin", xx = 0.5, yy = 0.45, zz = 0.4, xy = -0.01, xz = 0.02, yz = -0.1 }'
     found = two(link=link).link("link1").inertia
     expected = np.array([[0.24, 0.03, 0.08], [0.03, 0.25, 0.02], [0.08, 0.02, 0.3]])
-    assert np.abs(found - expected).max() <= 1e-15
+    assert_near(found, expected, 1e-15)
     kept = two(link=link.replace("origin", "com")).link("link1").inertia
     assert kept.tolist() == [[0.5, -0.01, 0.02], [-0.01, 0.45, -0.1], [0.02, -0.1, 0.4]]
 
@@ -210,7 +211,7 @@ def test_freedoms_become_joints_with_massless_links_between() -> None:
     T = pose(rotation_rpy((0.4, 0.5, 0.6)), (0.1, 0.2, 0.3)) @ pose(
         x @ y, x @ y @ np.array([0, 0.6, 0.8]) * c
     )
-    assert np.abs(link_poses(arm, [a, b, c, 0.0])["link1"] - T).max() <= 1e-15
+    assert_near(link_poses(arm, [a, b, c, 0.0])["link1"], T, 1e-15)
 
 
 @pytest.mark.parametrize(
@@ -242,8 +243,8 @@ def test_gravity() -> None:
     assert in_base.gravity.tolist() == [1.0, -2.0, 3.5]
     R = rotation_rpy((0.3, math.pi / 6, -1.0))
     in_world = two(top=BASE_TURNED + "\ngravity = { world = [1, -2, 3.5] }")
-    assert np.abs(R @ in_world.gravity - [1.0, -2.0, 3.5]).max() <= 1e-15
-    assert np.abs(in_world.base - pose(R, (1.0, 2.0, 3.0))).max() <= 1e-15
+    assert_near(R @ in_world.gravity, [1.0, -2.0, 3.5], 1e-15)
+    assert_near(in_world.base, pose(R, (1.0, 2.0, 3.0)), 1e-15)
     # A base that is only moved says nothing about gravity.
     assert two(top="base = { xyz = [1, 2, 3] }").gravity.tolist() == [0.0, 0.0, -9.81]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mujoco import MjModel
+from nearness import assert_near
 from numpy.typing import NDArray
 from refusals import refused
 
@@ -67,7 +68,7 @@ def test_a_body_without_joints_is_the_base() -> None:
         '<option gravity="0.5 -1 -9"/>',
     )
     assert (arm.base_link, arm.name, arm.n) == ("base", "m", 1)
-    np.testing.assert_allclose(arm.base, pose_xyz_rpy((0.1, 0.2, 0.3), (0.3, 0, 0)), rtol=0, atol=1e-14)
+    assert_near(arm.base, pose_xyz_rpy((0.1, 0.2, 0.3), (0.3, 0, 0)), 1e-14)
     np.testing.assert_allclose(
         arm.base[:3, :3] @ arm.gravity, [0.5, -1, -9], rtol=0, atol=1e-14, err_msg="gravity in the world"
     )
@@ -96,7 +97,7 @@ def test_joints_of_one_body_act_in_their_order() -> None:
     arm = read(body("a", body("b", joints, 'pos="1 2 3" euler="0 0 0.7"')))
     T = pose_xyz_rpy((1, 2, 3), (0, 0, 0.7)) @ pose_xyz_rpy((0, 0.1 * 0.6, 0.1 * 0.8), (0, 0, 0))
     T = T @ pose_xyz_rpy((0, 0.2, 0.5), (1.1 - 0.4, 0, 0)) @ pose_xyz_rpy((0, -0.2, -0.5), (0, 0, 0))
-    np.testing.assert_allclose(forward(arm, [0.3, 1.1], "b"), T, rtol=0, atol=1e-14)
+    assert_near(forward(arm, [0.3, 1.1], "b"), T, 1e-14)
 
 
 def test_names_are_made_where_there_are_none_and_avoid_those_of_the_file() -> None:
@@ -156,7 +157,7 @@ def test_hand_is_the_site_whose_name_says_so_and_that_most_joints_move() -> None
     sites = SITE.format("ee_site") + body("b", joint() + SITE.format("left/attachment_site"))
     hand = read(body("a", sites)).hand
     assert hand.link == "b"
-    np.testing.assert_allclose(hand.pose, pose_xyz_rpy((0.1, 0, 0), (0, 0, 1)), rtol=0, atol=1e-14)
+    assert_near(hand.pose, pose_xyz_rpy((0.1, 0, 0), (0, 0, 1)), 1e-14)
 
 
 def test_hand_may_be_any_site_or_link() -> None:
@@ -183,14 +184,14 @@ TURNS = [
 @pytest.mark.parametrize(("attribute", "R"), TURNS)
 def test_ways_to_write_a_turn(attribute: str, R: Array) -> None:
     arm = read(body("a", body("b", joint(), attribute)), compiler="")
-    np.testing.assert_allclose(arm.tree[0].before[:3, :3], R, rtol=0, atol=1e-14)
+    assert_near(arm.tree[0].before[:3, :3], R, 1e-14)
 
 
 def test_frames_are_looked_through_and_euler_angles_may_be_about_fixed_axes() -> None:
     inside = body("b", joint(), 'pos="0 2 0"')
     inner = f'<frame pos="1 0 0"><frame euler="0 0 1.2">{inside}</frame></frame>'
     T = pose_xyz_rpy((1, 0, 0), (0, 0, 1.2)) @ pose_xyz_rpy((0, 2, 0), (0, 0, 0))
-    np.testing.assert_allclose(read(body("a", inner)).tree[0].before, T, rtol=0, atol=1e-14)
+    assert_near(read(body("a", inner)).tree[0].before, T, 1e-14)
     fixed = 'angle="radian" eulerseq="XYZ"'
     turned = read(body("a", body("b", joint(), 'euler="0.1 -0.2 0.3"')), compiler=fixed)
     assert turned.tree[0].placement == fa.Frame(rpy=np.array([0.1, -0.2, 0.3]))  # to the last bit
@@ -317,7 +318,7 @@ def test_inertial_is_turned_or_full() -> None:
     text = '<inertial pos="1 2 3" mass="4" diaginertia="1 2 2.5" euler="0 0 90"/>'
     link = read(f'<body name="a">{text}</body>', compiler="").link("a")
     assert (link.mass, link.com.tolist()) == (4.0, [1, 2, 3])
-    np.testing.assert_allclose(link.inertia, np.diag([2, 1, 2.5]), rtol=0, atol=1e-14)
+    assert_near(link.inertia, np.diag([2, 1, 2.5]), 1e-14)
     text = '<inertial pos="0 0 0" mass="4" fullinertia="1 2 2.5 0.1 0.2 0.3"/>'
     found = read(f'<body name="a">{text}</body>').link("a").inertia
     np.testing.assert_array_equal(found, [[1, 0.1, 0.2], [0.1, 2, 0.3], [0.2, 0.3, 2.5]])
@@ -437,10 +438,7 @@ def test_files_are_included(tmp_path: Path) -> None:
         ("../secret.txt", r"expected a file ending in .xml or .mjcf, below the folder of arm.xml"),
         ("arm.xml", "the file 'arm.xml' is included twice"),
         ("missing.xml", "missing.xml: no such file"),
-        (
-            "urdf.xml",
-            "urdf.xml, line 1: expected <mujoco> or <mujocoinclude> at the root",
-        ),
+        ("urdf.xml", "urdf.xml, line 1: expected <mujoco> or <mujocoinclude> at the root"),
         ("", "<include> needs the attribute 'file'"),
     ],
 )

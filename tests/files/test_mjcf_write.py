@@ -16,6 +16,7 @@ from arms import STYLES, Style, posture, random_arm, speed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mujoco_peer import MjcfPeer
+from nearness import assert_near
 from refusals import refused
 
 import forearm as fa
@@ -65,9 +66,9 @@ def test_reading_what_was_written_gives_the_arm(
     arm = in_joint_frames(random_arm(seed, n, style, tree=tree, mimic=mimic))
     again = read(mjcf_text(arm))
     assert (again.name, again.hand.link) == (arm.name, arm.hand.link)
-    np.testing.assert_allclose(again.base, arm.base, rtol=0, atol=ROUNDING)
-    np.testing.assert_allclose(again.gravity, arm.gravity, rtol=0, atol=100 * ROUNDING)
-    np.testing.assert_allclose(again.hand.pose, arm.hand.pose, rtol=0, atol=ROUNDING)
+    assert_near(again.base, arm.base, ROUNDING)
+    assert_near(again.gravity, arm.gravity, 100 * ROUNDING)
+    assert_near(again.hand.pose, arm.hand.pose, ROUNDING)
     assert again.links == arm.links  # to the last bit: their bodies can exist
     for mine, truth in zip(again.tree, arm.tree, strict=True):
         for key in ("kind", "parent", "child", "mimic", "limits"):
@@ -96,9 +97,9 @@ def test_mujoco_moves_as_the_arm_does(seed: int, style: Style) -> None:
         (dynamics.inertia_matrix(arm, q), peer.inertia_matrix()),
         (dynamics.bias(arm.rigid(), q, qd), peer.bias()),
     ):
-        np.testing.assert_allclose(found, truth, rtol=0, atol=10 * ROUNDING * np.abs(truth).max())
+        assert_near(found, truth, 10 * ROUNDING * np.abs(truth).max())
     hand = peer.data.site("attachment_site")
-    np.testing.assert_allclose((arm.base @ forward(arm, q))[:3, 3], hand.xpos, rtol=0, atol=ROUNDING)
+    assert_near((arm.base @ forward(arm, q))[:3, 3], hand.xpos, ROUNDING)
 
 
 @pytest.mark.parametrize("name", ["ur5", "stanford", "cmu-dd", "ascher2"])
@@ -110,7 +111,7 @@ def test_mujoco_loads_built_in_arms(name: str) -> None:
     truth = peer.bias()
     # the file has the right angles of UR arms as they were written, to 11 decimals, we take them as right
     within = 1e-9 if name.startswith("ur") else ROUNDING
-    np.testing.assert_allclose(dynamics.gravity(arm, q), truth, rtol=0, atol=within * np.abs(truth).max())
+    assert_near(dynamics.gravity(arm, q), truth, within * np.abs(truth).max())
 
 
 def test_drive_of_a_joint() -> None:
@@ -152,9 +153,9 @@ def test_mujoco_takes_moving_bodies_that_it_would_refuse(link: Link) -> None:
     peer = MjcfPeer(mjcf_text(arm), arm)
     q, qd = np.array([0.4, -0.7]), np.array([1.1, 0.6])
     peer.move_to(q, qd)
-    np.testing.assert_allclose(dynamics.inertia_matrix(arm, q), peer.inertia_matrix(), rtol=0, atol=1e-12)
+    assert_near(dynamics.inertia_matrix(arm, q), peer.inertia_matrix(), 1e-12)
     again = read(mjcf_text(arm)).link(link.name)
-    np.testing.assert_allclose(again.inertia, link.inertia, rtol=0, atol=DUST + FLAT)
+    assert_near(again.inertia, link.inertia, DUST + FLAT)
     assert again.mass == pytest.approx(link.mass, abs=DUST)
 
 

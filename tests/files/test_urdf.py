@@ -16,6 +16,7 @@ import pytest
 from arms import DIFFERENCE, STYLES, Style, kinetic_energy, posture, random_arm, speed
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nearness import assert_near
 from numpy.typing import NDArray
 from refusals import refused
 from urdf_making import Making, inertia_of, random_body, random_urdf, tensor_attributes, words
@@ -113,7 +114,7 @@ def test_axis_is_x_unless_given() -> None:
     slide = one_joint('<limit lower="-1" upper="1"/>', kind="prismatic").transform(0.6)
     np.testing.assert_array_equal(slide[:3], np.hstack([np.eye(3), [[0.6], [0.0], [0.0]]]))
     turned = one_joint().transform(0.6)[:3, :3]
-    np.testing.assert_allclose(turned, turn(0.6, 0.0, 0.0), rtol=0, atol=1e-15)
+    assert_near(turned, turn(0.6, 0.0, 0.0), 1e-15)
 
 
 @pytest.mark.parametrize("size", ["1e-200", "-4", "1e20"])
@@ -121,7 +122,7 @@ def test_axis_is_made_unit(size: str) -> None:
     x, y, z = (float(size) * v for v in (2.0, -3.0, 6.0))
     axis = one_joint(f'<axis xyz="{x!r} {y!r} {z!r}"/>').axis
     wanted = math.copysign(1, float(size)) * np.array([2, -3, 6]) / 7
-    np.testing.assert_allclose(axis, wanted, rtol=0, atol=1e-15)
+    assert_near(axis, wanted, 1e-15)
     assert one_joint('<axis xyz="0 0 0"/>', kind="fixed").kind == "fixed"  # SolidWorks writes it so
 
 
@@ -148,7 +149,7 @@ def test_origin_is_turned_about_z_after_y_after_x_and_zero_where_not_given(
     attributes: str, xyz: tuple[float, ...], rpy: tuple[float, float, float]
 ) -> None:
     place = one_joint(f"<origin {attributes}/>").before
-    np.testing.assert_allclose(place[:3, :3], turn(*rpy), rtol=0, atol=1e-15)
+    assert_near(place[:3, :3], turn(*rpy), 1e-15)
     np.testing.assert_array_equal(place[:3, 3], xyz)
 
 
@@ -186,8 +187,8 @@ def test_inertia_is_turned_into_the_link_frame(seed: int) -> None:
     found = read(link("a", inertial)).link("a")
     in_link = points @ turn(*rpy).T + xyz
     truth, moment, whole = inertia_of(weights, in_link), weights @ in_link, weights.sum()
-    np.testing.assert_allclose(found.inertia_about_origin, truth, rtol=0, atol=ROUNDING * np.trace(truth))
-    np.testing.assert_allclose(found.mass * found.com, moment, rtol=0, atol=ROUNDING * whole)
+    assert_near(found.inertia_about_origin, truth, ROUNDING * np.trace(truth))
+    assert_near(found.mass * found.com, moment, ROUNDING * whole)
 
 
 def test_parts_of_inertial_may_be_missing() -> None:
@@ -233,7 +234,7 @@ def test_chain_of_mimics_is_multiplied_out() -> None:
         assert bodies[name].multiplier * q + bodies[name].offset == pytest.approx(value, rel=1e-15)
     chain = arm.joint("first").transform(first) @ arm.joint("second").transform(second)
     truth = chain @ arm.joint("third").transform(third)
-    np.testing.assert_allclose(link_poses(arm, [q])["d"], truth, rtol=0, atol=ROUNDING)
+    assert_near(link_poses(arm, [q])["d"], truth, ROUNDING)
 
 
 def test_mimic_is_kept_as_written() -> None:
@@ -249,10 +250,7 @@ def one_mimic(attributes: str, leader: str = "continuous") -> Joint:
 @pytest.mark.parametrize(
     ("attributes", "words_"),
     [
-        (
-            'joint="jj"',
-            r"[^:]*: arm.urdf: joint 'k' mimics joint 'jj', which is missing; did you mean 'j'",
-        ),
+        ('joint="jj"', r"[^:]*: arm.urdf: joint 'k' mimics joint 'jj', which is missing; did you mean 'j'"),
         ('joint="k"', r"[^:]*: arm.urdf: joint 'k' mimics joint 'k', which mimics it in turn\.$"),
         ("", r"[^:]*: arm.urdf, line 6, joint 'k': <mimic> needs the attribute 'joint'\.$"),
     ],
@@ -442,9 +440,7 @@ def test_hand_is_the_first_leaf_with_the_most_joints_unless_named(tmp_path: Path
     arm = fa.load(file, hand="d")
     q = [0.3, -0.7, 1.1, 0.2]
     np.testing.assert_array_equal(forward(arm, q), link_poses(arm, q)["d"])
-    with refused(
-        r"NameNotFound: arm.urdf: arm 'r', link: expected .*'flang'; did you mean 'flange'"
-    ):
+    with refused(r"NameNotFound: arm.urdf: arm 'r', link: expected .*'flang'; did you mean 'flange'"):
         read(*HANDS, hand="flang")
 
 
@@ -533,7 +529,7 @@ def assert_same_motion(back: Arm, arm: Arm) -> None:
     """Same hand and same energy at random states; the two energies are differences of poses, taken alike."""
     for seed in range(3):
         q, qd = posture(arm, seed), speed(arm, seed)
-        np.testing.assert_allclose(forward(back, q), forward(arm, q), rtol=0, atol=ROUNDING)
+        assert_near(forward(back, q), forward(arm, q), ROUNDING)
         assert kinetic_energy(back, q, qd) == pytest.approx(kinetic_energy(arm, q, qd), rel=DIFFERENCE)
 
 
@@ -607,7 +603,7 @@ def test_tool_becomes_a_link_of_its_own() -> None:
     arm = read(*PAIR).replace(hand=TOOL)
     back = there_and_back(arm)
     assert (back.hand, back.joint("hand_joint").kind) == (Hand(link="hand"), "fixed")
-    np.testing.assert_allclose(forward(back, [0.4]), forward(arm, [0.4]), rtol=0, atol=ROUNDING)
+    assert_near(forward(back, [0.4]), forward(arm, [0.4]), ROUNDING)
     taken = read(link("hand"), link("b"), joint("hand2", "continuous", "hand", "b")).replace(hand=TOOL)
     assert there_and_back(taken).hand == Hand(link="hand3")
 

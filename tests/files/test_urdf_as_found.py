@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from nearness import assert_near
 from numpy.typing import ArrayLike
 from refusals import refused
 
@@ -163,7 +164,7 @@ def test_joint_that_mimics_a_fixed_one_is_held(kind: str, offset: float) -> None
     free, _ = told(*blocks, joint("k", "c", "d", kind, inside))
     assert [j.name for j in arm.joints] == ["j"]
     found, truth = fa.kinematics.forward(arm, [0.3]), fa.kinematics.forward(free, [0.3, offset])
-    np.testing.assert_allclose(found, truth, rtol=0, atol=1e-14)
+    assert_near(found, truth, 1e-14)
     assert said == [f"arm.urdf: repaired: joint 'k': mimics 's', which is fixed, held at {offset:g}."]
 
 

@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 import mujoco
 import numpy as np
 import pytest
+from nearness import assert_near
 from numpy.typing import NDArray
 from urdf_making import Making, random_urdf
 
@@ -107,11 +108,11 @@ def test_links_and_inertias_are_those_of_mujoco(text: str) -> None:
         poses = link_poses(arm, q)
         for link in arm.links:
             body = peer.data.body(link.name)
-            np.testing.assert_allclose(poses[link.name][:3, 3], body.xpos, rtol=0, atol=POSE)
-            np.testing.assert_allclose(poses[link.name][:3, :3], body.xmat.reshape(3, 3), rtol=0, atol=POSE)
+            assert_near(poses[link.name][:3, 3], body.xpos, POSE)
+            assert_near(poses[link.name][:3, :3], body.xmat.reshape(3, 3), POSE)
         truth = peer.inertia_matrix(arm)
         found = dynamics.inertia_matrix(arm.rigid(), q)
-        np.testing.assert_allclose(found, truth, rtol=0, atol=INERTIA * np.abs(truth).max())
+        assert_near(found, truth, INERTIA * np.abs(truth).max())
 
 
 @pytest.mark.parametrize("text", CASES)
@@ -122,7 +123,7 @@ def test_joint_data_are_those_of_mujoco(text: str) -> None:
     for joint in moving:
         other = peer.model.joint(joint.name)
         assert (other.type[0] == mujoco.mjtJoint.mjJNT_SLIDE) == (joint.kind == "prismatic")
-        np.testing.assert_allclose(other.axis, joint.axis, rtol=0, atol=1e-15)
+        assert_near(other.axis, joint.axis, 1e-15)
         assert tuple(other.range) == (joint.limits if other.limited[0] else (0.0, 0.0))
         assert bool(other.limited[0]) == math.isfinite(joint.limits.upper)
         friction = joint.friction
@@ -139,9 +140,7 @@ def test_mujoco_reads_what_is_written(text: str) -> None:
         before.move_to(arm, q)
         after.move_to(arm, q)
         truth = before.inertia_matrix(arm)
-        np.testing.assert_allclose(
-            after.inertia_matrix(arm), truth, rtol=0, atol=INERTIA * np.abs(truth).max()
-        )
+        assert_near(after.inertia_matrix(arm), truth, INERTIA * np.abs(truth).max())
 
 
 @pytest.mark.filterwarnings("ignore::forearm.errors.IgnoredWarning")
@@ -156,6 +155,6 @@ def test_kinova_is_that_of_mujoco() -> None:
     for q in states(arm):
         peer.move_to(arm, q)
         hand = peer.data.body(arm.hand.link)
-        np.testing.assert_allclose(link_poses(arm, q)[arm.hand.link][:3, 3], hand.xpos, rtol=0, atol=POSE)
+        assert_near(link_poses(arm, q)[arm.hand.link][:3, 3], hand.xpos, POSE)
         found, truth = dynamics.inertia_matrix(arm.rigid(), q), peer.inertia_matrix(arm)
-        np.testing.assert_allclose(found, truth, rtol=0, atol=INERTIA * np.abs(truth).max())
+        assert_near(found, truth, INERTIA * np.abs(truth).max())

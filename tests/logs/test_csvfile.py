@@ -111,10 +111,7 @@ def test_a_fault_is_reported_with_its_line_wherever_the_block_begins(row: str, m
         (b"q1,q2\n1,2\n3\r,4\n", "line"),
         (b"q1,q2,t\n1,2,a\n1,2,\xe9\n", "line 3: not UTF-8 text. Save it as CSV in UTF-8."),
         ("q1,q2\n1,2\n".encode("utf-16"), "line 1: a NUL byte: not a text file, or UTF-16"),
-        (
-            b"# q1,q2\n1,2\n3,4\n",
-            "line 2: expected a header row such as t,q1,q2,...,qd1,qd2,... above",
-        ),
+        (b"# q1,q2\n1,2\n3,4\n", "line 2: expected a header row such as t,q1,q2,...,qd1,qd2,... above"),
         (b"", "empty; expected a header row and rows of numbers."),
         (b"# only\n\n", "empty; expected a header row and rows of numbers."),
         (b"q" * 5_000_000, "line 1: longer than the 1000000 bytes allowed"),

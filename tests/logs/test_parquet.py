@@ -140,11 +140,7 @@ def test_a_log_without_rows_keeps_its_columns(source: str, target: str, tmp_path
 @pytest.mark.parametrize(
     ("columns", "target", "words"),
     [
-        (
-            {"q2": [None]},
-            "out.parquet",
-            "row 24, column 'q2': expected a finite number, got an empty field.",
-        ),
+        ({"q2": [None]}, "out.parquet", "row 24, column 'q2': expected a finite number, got an empty field."),
         ({"q2": [np.nan]}, "out.parquet", "row 24, column 'q2': expected a finite number, got nan."),
         ({"q2": [np.inf]}, "out.parquet", "row 24, column 'q2': expected a finite number, got inf."),
         ({"q2": ["1.0"] * 24}, "out.parquet", "log.parquet, column 'q2': expected numbers, got 'string'."),

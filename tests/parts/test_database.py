@@ -237,9 +237,7 @@ def test_update_changes_the_numbers_and_nothing_else(tmp_path: Path, line_end: s
     assert "# kg, weighed" in after
 
 
-FORM = (
-    "a.toml: nothing was updated; to update it automatically, write mass, com and inertia of each"
-)
+FORM = "a.toml: nothing was updated; to update it automatically, write mass, com and inertia of each"
 
 
 @pytest.mark.parametrize(
@@ -251,11 +249,7 @@ FORM = (
         ("# here", '\ninertia.about = "com"\ninertia.xx = 1\ninertia.yy = 1\ninertia.zz = 1', FORM),
         ("# here", "\ncom = [0,\n 0, 0]", FORM),
         ("[[link]]", "[[ link ]]", "nothing was updated"),
-        (
-            'name = "link1"',
-            'name = "link3"',
-            "link 'link1': the arm file a.toml has no such link",
-        ),
+        ('name = "link1"', 'name = "link3"', "link 'link1': the arm file a.toml has no such link"),
         ("name", "# \u00e9 name = \nname = ", "not valid TOML"),
         ('schema = "forearm-arm/1"', HEAD, "a.toml: expected an arm file, got a parts file"),
     ],

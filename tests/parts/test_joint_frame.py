@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from arms import every_kind, posture
+from nearness import assert_near
 
 from forearm.kinematics import body_poses
 
@@ -20,11 +21,11 @@ def test_joint_frame_is_where_the_joint_has_moved_to(seed: int) -> None:
             parent = poses[body.parent] if body.parent >= 0 else np.broadcast_to(np.eye(4), W.shape)
             found = body.joint_frame(W)
             assert found.shape == (2, 4, 4)
-            assert np.abs(found @ body.after - W).max() <= ROUNDING
+            assert_near(found @ body.after, W, ROUNDING)
             fixed = parent @ body.before
             # A turn leaves the joint's origin, a slide its axes; both leave its axis.
             kept = (np.s_[..., :3, 3], np.s_[..., :3, :3])[body.kind == "prismatic"]
-            assert np.abs(found[kept] - fixed[kept]).max() <= ROUNDING
+            assert_near(found[kept], fixed[kept], ROUNDING)
             assert np.abs((found - fixed)[..., :3, :3] @ body.axis).max() <= ROUNDING
             for k in range(2):
-                assert np.abs(body.joint_frame(W[k]) - found[k]).max() <= ROUNDING
+                assert_near(body.joint_frame(W[k]), found[k], ROUNDING)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nearness import assert_near
 from numpy.typing import NDArray
 from refusals import refused
 
@@ -65,8 +66,8 @@ def integrate(body: Body) -> tuple[Moments, Array]:
 def assert_equal(found: Moments, truth: Moments, tolerance: float) -> None:
     size = math.sqrt(float(np.trace(truth.second)) / truth.volume)
     assert found.volume == pytest.approx(truth.volume, rel=tolerance)
-    np.testing.assert_allclose(found.centroid, truth.centroid, rtol=0, atol=tolerance * size)
-    np.testing.assert_allclose(found.second, truth.second, rtol=0, atol=tolerance * truth.volume * size**2)
+    assert_near(found.centroid, truth.centroid, tolerance * size)
+    assert_near(found.second, truth.second, tolerance * truth.volume * size**2)
 
 
 def joined(*bodies: Moments) -> Moments:
@@ -142,7 +143,7 @@ def test_closed_form_is_the_integral(name: str) -> None:
     truth, inertia = integrate(body)
     found = shape.function(**dimensions)
     assert_equal(found, truth, QUADRATURE)
-    np.testing.assert_allclose(inertia_from_pseudo(found.second), inertia, rtol=0, atol=QUADRATURE)
+    assert_near(inertia_from_pseudo(found.second), inertia, QUADRATURE)
 
 
 @pytest.mark.slow

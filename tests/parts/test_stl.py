@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from nearness import assert_near
 from numpy.typing import NDArray
 from parts.meshes import binary_stl
 from refusals import refused
@@ -85,8 +86,8 @@ def stored(folder: Path, data: bytes) -> Path:
 def assert_equal(found: Moments, truth: Moments, tolerance: float) -> None:
     assert found.volume == pytest.approx(truth.volume, rel=tolerance)
     size = math.sqrt(float(np.trace(truth.second)) / truth.volume)
-    np.testing.assert_allclose(found.centroid, truth.centroid, rtol=0, atol=tolerance * size)
-    np.testing.assert_allclose(found.second, truth.second, rtol=0, atol=tolerance * truth.volume * size**2)
+    assert_near(found.centroid, truth.centroid, tolerance * size)
+    assert_near(found.second, truth.second, tolerance * truth.volume * size**2)
 
 
 # --- moments -------------------------------------------------------------------------------------------
@@ -132,7 +133,7 @@ def test_ball_mesh_converges_to_the_sphere_with_order_two() -> None:
 
 def test_a_far_mesh_keeps_its_digits(brick: Array) -> None:
     near, far = mesh_moments(brick), mesh_moments(brick + [1e5, -2e5, 3e4])
-    np.testing.assert_allclose(far.second, near.second, rtol=0, atol=1e-9 * near.second.max())
+    assert_near(far.second, near.second, 1e-9 * near.second.max())
 
 
 def test_inside_out_gives_the_same_moments_and_a_cavity_is_taken_off(brick: Array) -> None:

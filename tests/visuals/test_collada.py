@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from nearness import assert_near
 from numpy.typing import NDArray
 from refusals import refused
 from visuals.shapes_made import same_points, triangle_set, write_obj, write_stl
@@ -74,7 +75,7 @@ def test_the_same_mesh_as_dae_stl_and_obj(tmp_path: Path) -> None:
     mesh = solids.frustum(0.3, 0.2, 0.7, 12)
     dae = alone(write(tmp_path / "a.dae", document(geometry(mesh, triangles(mesh)))))
     np.testing.assert_array_equal(dae, read_obj(write_obj(tmp_path / "a.obj", mesh)))
-    np.testing.assert_allclose(dae, read_stl(write_stl(tmp_path / "a.stl", mesh)), rtol=0, atol=SINGLE)
+    assert_near(dae, read_stl(write_stl(tmp_path / "a.stl", mesh)), SINGLE)
 
 
 QUADS = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
@@ -119,7 +120,7 @@ def test_nodes_place_geometries_in_their_order(tmp_path: Path) -> None:
     turn = pose(np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), (1.0, 2.0, 3.0))
     T = turn @ np.diag([1.0, 2.0, 3.0, 1.0]) @ matrix
     first = CUBE.corners @ T[:3, :3].T + T[:3, 3]
-    np.testing.assert_allclose(found[:12], first, rtol=0, atol=1e-12)
+    assert_near(found[:12], first, 1e-12)
     mirrored = TriangleMesh(found[12:].reshape(-1, 3), np.arange(36).reshape(-1, 3))
     assert mirrored.volume == pytest.approx(6.0, rel=1e-12)  # still outwards
     same_points(mirrored.vertices, CUBE.vertices * [-1.0, 1.0, 1.0], 1e-12)
@@ -141,7 +142,7 @@ def test_units_count_and_the_axis_that_is_up_only_where_asked(
     np.testing.assert_allclose(alone(path), 0.0254 * CUBE.corners, rtol=1e-14)
     R = np.array([x, y, z], dtype=float).T  # where the axes of the file go
     assert np.linalg.det(R) == pytest.approx(1.0)
-    np.testing.assert_allclose(alone(path, z_up=True), 0.0254 * CUBE.corners @ R.T, rtol=0, atol=1e-15)
+    assert_near(alone(path, z_up=True), 0.0254 * CUBE.corners @ R.T, 1e-15)
     assert read_dae(path).up_axis == up
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
+from nearness import assert_near
 from visuals.shapes_made import write_obj, write_stl
 
 import forearm as fa
@@ -54,7 +54,7 @@ def test_each_solid_is_drawn_where_it_is_weighed(shape: str, tmp_path: Path) -> 
     moments = mesh_moments(drawn.corners)
     assert drawn.volume > 0.0
     assert moments.volume == pytest.approx(link.in_link.mass, rel=FACETS)
-    np.testing.assert_allclose(moments.centroid, link.in_link.com, rtol=0, atol=0.002)
+    assert_near(moments.centroid, link.in_link.com, 0.002)
     assert (visual.link, visual.source) == ("link1", shape)
 
 

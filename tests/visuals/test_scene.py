@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import every_kind, random_arm
+from nearness import assert_near
 from numpy.typing import NDArray
 from refusals import refused
 from visuals.shapes_made import same_points, write_obj, write_stl
@@ -51,9 +52,7 @@ def test_links_on_fixed_joints_are_merged_into_their_bodies(tmp_path: Path) -> N
     left = {i: list(found) for i, found in shapes.items()}
     for visual in visuals:
         body, T = arm.moving.frames[visual.link]
-        np.testing.assert_allclose(
-            np.reshape(left[body].pop(0)["pose"], (4, 4)), T @ visual.pose, rtol=0, atol=SHOWN
-        )
+        assert_near(np.reshape(left[body].pop(0)["pose"], (4, 4)), T @ visual.pose, SHOWN)
     assert not any(left.values())
     named = [f["name"] for part in (made["base"], *made["bodies"]) for f in part["frames"]]
     assert sorted(named) == sorted(link.name for link in arm.links)
@@ -62,7 +61,7 @@ def test_links_on_fixed_joints_are_merged_into_their_bodies(tmp_path: Path) -> N
         for frame in body["frames"]:
             where, T = arm.moving.frames[frame["name"]]
             assert where == i
-            np.testing.assert_allclose(np.reshape(frame["pose"], (4, 4)), T, rtol=0, atol=SHOWN)
+            assert_near(np.reshape(frame["pose"], (4, 4)), T, SHOWN)
 
 
 def test_masses_ellipsoids_base_and_hand() -> None:
@@ -70,18 +69,14 @@ def test_masses_ellipsoids_base_and_hand() -> None:
     made = scene(arm)
     for shown, body in zip(made["bodies"], arm.moving.bodies, strict=True):
         assert shown["mass"] == pytest.approx(body.mass, rel=1e-6)
-        np.testing.assert_allclose(shown["com"], body.com, rtol=0, atol=SHOWN)
+        assert_near(shown["com"], body.com, SHOWN)
         radii, R = np.array(shown["ellipsoid"]["radii"]), np.reshape(shown["ellipsoid"]["rotation"], (3, 3))
         second = body.mass / 5 * R @ np.diag(radii**2) @ R.T
-        np.testing.assert_allclose(
-            np.trace(second) * np.eye(3) - second, body.inertia, rtol=0, atol=1e-5 * body.mass
-        )
-    np.testing.assert_allclose(np.reshape(made["base"]["pose"], (4, 4)), arm.base, rtol=0, atol=SHOWN)
+        assert_near(np.trace(second) * np.eye(3) - second, body.inertia, 1e-5 * body.mass)
+    assert_near(np.reshape(made["base"]["pose"], (4, 4)), arm.base, SHOWN)
     carrier, T = arm.moving.frames[arm.hand.link]
     assert (made["hand"]["body"], made["hand"]["link"]) == (carrier, arm.hand.link)
-    np.testing.assert_allclose(
-        np.reshape(made["hand"]["pose"], (4, 4)), T @ arm.hand.pose, rtol=0, atol=SHOWN
-    )
+    assert_near(np.reshape(made["hand"]["pose"], (4, 4)), T @ arm.hand.pose, SHOWN)
     massless = fa.Arm(
         name="a",
         links=(fa.Link(name="x"), fa.Link(name="y")),
@@ -103,8 +98,8 @@ def test_a_mesh_comes_back_with_unit_normals() -> None:
     (shape,) = made["bodies"][0]["shapes"]
     assert shape["colour"] == "#102030"
     points, normals, triangles = decoded(made["meshes"][shape["mesh"]])
-    np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1.0, rtol=0, atol=1e-6)
-    np.testing.assert_allclose(points[triangles], mesh.corners, rtol=0, atol=1e-7)
+    assert_near(np.linalg.norm(normals, axis=1), 1.0, 1e-6)
+    assert_near(points[triangles], mesh.corners, 1e-7)
     flat = np.cross(
         points[triangles[:, 1]] - points[triangles[:, 0]], points[triangles[:, 2]] - points[triangles[:, 0]]
     )
@@ -169,7 +164,7 @@ def test_equal_meshes_are_one_and_large_ones_wide() -> None:
     assert [s["mesh"] for s in made["bodies"][0]["shapes"]] == [0, 0, 1]
     assert [mesh["wide"] for mesh in made["meshes"][:2]] == [False, True]
     points, _, triangles = decoded(made["meshes"][1])
-    np.testing.assert_allclose(points[triangles], soup.corners, rtol=0, atol=1e-6)
+    assert_near(points[triangles], soup.corners, 1e-6)
 
 
 @pytest.mark.parametrize("wrong", [10, 2.5, True, 10**9])

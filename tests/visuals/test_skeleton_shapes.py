@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from arms import every_kind, posture, random_arm
+from nearness import assert_near
 
 import forearm as fa
 from forearm.kinematics import link_poses
@@ -104,7 +105,7 @@ def test_the_skeleton_scales_with_the_arm() -> None:
     )
     assert len(one) == len(two)
     for a, b in zip(one, two, strict=True):
-        np.testing.assert_allclose(2.0 * a.pose[:3], b.pose[:3], rtol=0, atol=1e-12)
+        assert_near(2.0 * a.pose[:3], b.pose[:3], 1e-12)
 
 
 def test_arms_without_any_length_are_drawn_too() -> None:

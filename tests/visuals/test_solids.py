@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from nearness import assert_near
 from visuals.shapes_made import euler, is_closed
 
 from forearm.parts.shapes import SHAPES
@@ -90,7 +91,7 @@ def test_every_shape_of_parts_fills_what_its_formula_says(shape: str) -> None:
     assert is_closed(mesh)
     flat = shape in ("box", "wedge", "prism")
     assert mesh.volume == pytest.approx(moments.volume, rel=EXACT if flat else 0.03)
-    np.testing.assert_allclose(centroid(mesh), moments.centroid, rtol=0, atol=1e-12 if flat else 0.004)
+    assert_near(centroid(mesh), moments.centroid, 1e-12 if flat else 0.004)
 
 
 def centroid(mesh: TriangleMesh) -> np.ndarray:
@@ -105,11 +106,11 @@ def test_normals_are_smooth_round_and_creased_at_edges() -> None:
     points = mesh.corners
     own = np.cross(points[:, 1] - points[:, 0], points[:, 2] - points[:, 0])
     is_cap = np.abs(own[:, 2]) > np.linalg.norm(own[:, :2], axis=1)
-    np.testing.assert_allclose(np.abs(normals[is_cap][..., 2]), 1.0, rtol=0, atol=1e-12)
+    assert_near(np.abs(normals[is_cap][..., 2]), 1.0, 1e-12)
     on_side = normals[~is_cap].reshape(-1, 3)
     radial = points[~is_cap].reshape(-1, 3) * [1 / R, 1 / R, 0.0]
     assert float((on_side * radial).sum(axis=1).min()) > math.cos(math.pi / solids.SEGMENTS)
-    np.testing.assert_allclose(np.linalg.norm(normals, axis=-1), 1.0, rtol=0, atol=1e-12)
+    assert_near(np.linalg.norm(normals, axis=-1), 1.0, 1e-12)
 
 
 def test_a_box_has_its_corners_three_times_and_a_ball_once() -> None:

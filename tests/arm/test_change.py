@@ -231,10 +231,7 @@ def test_the_rod_is_the_average_over_directions() -> None:
     [
         ({"mass": -1.0}, "ModelError.*payload, mass: must be at least 0, got -1"),
         ({"mass": math.nan}, "InputError.*payload, mass: the number must be finite"),
-        ({"mass": "1"}, "InputError.*payload, mass: expected a number"),
-        ({"mass": 1.0, "com": (0.0, 0.0)}, "InputError.*payload, com: expected shape"),
         ({"mass": 1.0, "com": (0.0, 0.0, math.inf)}, "InputError.*payload, com: every number must be finite"),
-        ({"mass": 1.0, "inertia": np.eye(2)}, "InputError.*payload, inertia: expected shape"),
         (
             {"mass": 1.0, "inertia": np.diag([1.0, 1.0, -1.0])},
             "ModelError.*link 'payload', inertia: must be positive",

@@ -164,7 +164,6 @@ def test_names_and_defaults() -> None:
             {"table": [[1.0, 2.0, 3.0]]},
             r"InputError.*DH table: expected rows \(a, alpha, d, theta\).*\(1, 3\)",
         ),
-        ({"table": [1.0, 2.0, 3.0, 4.0]}, r"InputError.*DH table.*\(4,\)"),
         ({"table": np.zeros((0, 4))}, r"InputError.*DH table.*\(0, 4\)"),
         (
             {"table": [[0.1, 0.2, 0.3, math.nan]] * 3},
@@ -172,19 +171,14 @@ def test_names_and_defaults() -> None:
         ),
         ({"convention": "Craig"}, "InputError.*DH convention: expected 'standard'.*'modified'.*'Craig'"),
         ({"joints": "RR"}, r"InputError.*joints: expected 3 letters R \(revolute\) or P \(prismatic\).*'RR'"),
-        ({"joints": "RRX"}, "InputError.*joints: expected 3 letters"),
         ({"inertia_about": "flange"}, "NameNotFound: inertia_about: .*com, origin, got 'flange'"),
         ({"table": [["0", "0", "1", "0"]]}, r"InputError.*DH table: expected numbers, got \[\['0'"),
         (
             {"limits": [(0, 1), (0,), (0, 1)]},
             r"InputError.*limits: expected rows of equal length, got \[\(0, 1\), \(0,\)",
         ),
-        ({"gravity": (0.0, [1.0], 2.0)}, "InputError.*gravity: expected rows of equal length"),
-        ({"limits": [(0, 1)]}, r"InputError.*limits: expected 3 pairs \(lower, upper\), got"),
         ({"limits": [(1, 0)] * 3}, "ModelError.*joint 'joint1', limits: lower must not be above upper"),
         ({"mass": [1.0, 2.0]}, r"InputError.*mass: expected shape \(3,\), got \(2,\)"),
-        ({"mass": [1.0, -2.0, 1.0]}, "ModelError.*link 'link2', mass: must be at least 0, got -2"),
-        ({"com": np.zeros(3)}, r"InputError.*com: expected shape \(3, 3\)"),
         ({"inertia": np.zeros((3, 3))}, r"InputError.*inertia: expected shape \(3, 3, 3\)"),
         (
             {
@@ -199,10 +193,8 @@ def test_names_and_defaults() -> None:
         ({"table": [[1.0, 2.0, 3.0, 4.0], [1.0]]}, ".*DH table"),
         ({"tool": "flange"}, ".*tool"),
         ({"limits": [(0, 1, 2)] * 3}, ".*limits"),
-        ({"limits": 5}, ".*limits"),
         ({"joints": 5}, ".*joints"),
         ({"gravity": (0.0, -9.81)}, "InputError.*gravity: expected shape"),
-        ({"tool": np.eye(3)}, "InputError.*tool: expected a pose"),
     ],
 )
 def test_from_dh_refuses(changes: dict[str, Any], words: str) -> None:

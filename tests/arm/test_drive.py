@@ -36,16 +36,11 @@ def test_the_largest_gear_can_be_computed_with() -> None:
     ("cls", "given_", "words"),
     [
         (Motor, {"gear_ratio": 0}, "ModelError.*motor, gear_ratio.*must not be 0.*1 for a direct drive"),
-        (Motor, {"gear_ratio": math.nan}, "InputError.*motor, gear_ratio.*finite.*nan"),
         (Motor, {"gear_ratio": "ten"}, "InputError.*motor, gear_ratio.*expected a number.*'ten'"),
         (Motor, {"rotor_inertia": -1e-4}, "ModelError.*motor, rotor_inertia.*at least 0.*-0.0001"),
-        (Motor, {"torque_constant": 0.0}, "ModelError.*motor, torque_constant.*above 0"),
-        (Motor, {"resistance": -1.0}, "ModelError.*motor, resistance.*above 0.*-1"),
         (Motor, {"inductance": -1.0}, "ModelError.*motor, inductance.*at least 0.*-1"),
         (Motor, {"amplifier_gain": 0.0}, "ModelError.*motor, amplifier_gain.*must not be 0.*leave it out"),
         (Motor, {"max_voltage": math.inf}, "InputError.*motor, max_voltage.*finite.*inf"),
-        (Motor, {"max_current": 0}, "ModelError.*motor, max_current.*above 0"),
-        (Motor, {"rotor_inertia": True}, "InputError.*motor, rotor_inertia.*expected a number.*True"),
         (Friction, {"side": "both"}, "NameNotFound.*friction, side.*joint, motor.*'both'"),
         (Friction, {"viscous": -0.1}, "ModelError.*friction, viscous.*at least 0.*-0.1"),
         (Friction, {"coulomb": -0.3}, "ModelError.*friction, coulomb.*at least 0.*-0.3"),
@@ -55,19 +50,11 @@ def test_the_largest_gear_can_be_computed_with() -> None:
             {"coulomb": (0.1, 0.2)},
             r"ModelError.*friction, coulomb.*qd < 0.*at most 0.*write \(0.1, -0.2\)",
         ),
-        (Friction, {"coulomb": (-0.1, -0.2)}, "ModelError.*friction, coulomb.*at least 0.*-0.1"),
-        (Friction, {"coulomb": (0.1, -0.2, 0.0)}, "InputError.*friction, coulomb.*a pair"),
-        (Friction, {"static": (0.2, -0.2)}, "ModelError.*static and stribeck_speed go together"),
         (Friction, {"stribeck_speed": 0.1}, "ModelError.*static and stribeck_speed go together"),
         (
             Friction,
             {"coulomb": (0.3, -0.3), "static": (0.2, -0.4), "stribeck_speed": 0.1},
             r"ModelError.*friction, static.*not be smaller than coulomb.*\(0.2, -0.4\)",
-        ),
-        (
-            Friction,
-            {"coulomb": (0.3, -0.3), "static": (0.4, -0.2), "stribeck_speed": 0.1},
-            r"ModelError.*friction, static.*not be smaller than coulomb.*\(0.4, -0.2\)",
         ),
         (
             Friction,
@@ -85,7 +72,6 @@ def test_the_largest_gear_can_be_computed_with() -> None:
         ),
         (Bearing, {"radius": 0.1, "distance": 0.2}, "ModelError.*distance.*has none"),
         (Bearing, {"kind": "linear", "distance": 0.0}, "ModelError.*bearing, distance.*above 0"),
-        (Bearing, {"radius": 0.1, "offset": math.inf}, "InputError.*bearing, offset"),
         (Transmission, {"rated_torque": 0.0}, "ModelError.*rated_torque.*above 0"),
         (Transmission, {"breakaway": -1.0}, "ModelError.*transmission, breakaway.*at least 0.*-1"),
         (
@@ -95,11 +81,8 @@ def test_the_largest_gear_can_be_computed_with() -> None:
         ),
         (Transmission, {"efficiency": ()}, "ModelError.*efficiency.*at least one pair"),
         (Transmission, {"efficiency": 0.8}, r"InputError.*efficiency.*\[load, efficiency\]"),
-        (Transmission, {"efficiency": ((0.1, 0.5, 0.6),)}, r"InputError.*efficiency.*\[load, efficiency\]"),
         (Transmission, {"efficiency": ((0.5, 0.5), (0.5, 0.6))}, "ModelError.*efficiency.*increasing loads"),
-        (Transmission, {"efficiency": ((0.5, 0.0),)}, "ModelError.*efficiency.*above 0"),
         (Transmission, {"efficiency": ((0.5, 1.1),)}, "ModelError.*at most 1.*1.1"),
-        (Transmission, {"efficiency": ((-0.5, 0.9),)}, "ModelError.*at least 0.*-0.5"),
     ],
 )
 def test_refused(cls: type[Any], given_: dict[str, Any], words: str) -> None:

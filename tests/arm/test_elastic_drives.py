@@ -58,35 +58,17 @@ def soft() -> Arm:
     [
         (Elasticity, {}, "ModelError.*elasticity: expected either stiffness or a curve, got neither"),
         (Elasticity, {"stiffness": 1.0, "curve": ((1, 1),)}, "ModelError.*or a curve, got both"),
-        (Elasticity, {"stiffness": -1.0}, "ModelError.*elasticity, stiffness: must be above 0, got -1"),
-        (Elasticity, {"stiffness": "K"}, "InputError.*elasticity, stiffness: expected a number, got 'K'"),
-        (Elasticity, {"stiffness": 1.0, "damping": -1}, "ModelError.*damping: must be at least 0, got -1"),
-        (Elasticity, {"stiffness": 1.0, "half_gap": -1}, "ModelError.*half_gap: must be at least 0, got -1"),
         (
             Elasticity,
             {"curve": 3},
             r"InputError.*elasticity, curve: expected a list of \[deflection, torque\]",
         ),
-        (Elasticity, {"curve": [(1, 2, 3)]}, r"InputError.*expected a list of \[deflection, torque\] pairs"),
         (Elasticity, {"curve": [(0, 2)]}, "ModelError.*elasticity, curve: must be above 0, got 0"),
         (Elasticity, {"curve": [(1, 2), (1, 3)]}, "ModelError.*deflections and torques must both increase"),
-        (Elasticity, {"curve": [(1, 2), (2, 2)]}, "ModelError.*deflections and torques must both increase"),
-        (
-            Elasticity,
-            {"stiffness": 1.0, "interpolation": "cubic"},
-            "NameNotFound.*elasticity, interpolation: expected one of linear, spline, got 'cubic'",
-        ),
         (Elasticity, {"stiffness": 1.0, "rotor_axis": (0, 0)}, "InputError.*rotor_axis: expected three"),
-        (Elasticity, {"stiffness": 1.0, "rotor_axis": "z"}, "InputError.*rotor_axis: expected three numbers"),
         (Elasticity, {"stiffness": 1.0, "rotor_axis": (0, 0, 0)}, "ModelError.*must not be 0 0 0"),
         (Friction, {"coulomb": 1, "bristle_damping": 1}, "ModelError.*requires bristle_stiffness"),
-        (Friction, {"coulomb": 1, "bristle_stiffness": 0}, "ModelError.*bristle_stiffness: must be above 0"),
         (Friction, {"bristle_stiffness": 1}, r"ModelError.*must not be 0 in either direction; got"),
-        (
-            Friction,
-            {"coulomb": 1, "bristle_stiffness": 1, "bristle_damping": -1},
-            "ModelError.*friction, bristle_damping: must be at least 0, got -1",
-        ),
     ],
 )
 def test_refused(cls: type[Any], given_: dict[str, Any], words: str) -> None:

@@ -22,7 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nearness import assert_near
 
-from forearm import Arm, Frame, Joint, Link, Mimic
+from forearm import Arm, Joint
 from forearm.kinematics import body_poses, link_poses
 
 ROUNDING = 1e-12  # products of ten poses with entries of order 1
@@ -89,35 +89,6 @@ def follow(arm: Arm, joint: Joint, at: dict[str, float]) -> float:
         return at[joint.name]
     leader = follow(arm, arm.joint(joint.mimic.joint), at)
     return joint.mimic.multiplier * leader + joint.mimic.offset
-
-
-def test_followers_are_multiplied_out() -> None:
-    """A leader, a follower, a follower of the follower (before it in the tree), and a freedom of its own."""
-    made = [
-        ("third", "base", "a", Mimic(joint="second", multiplier=-2.0, offset=0.3)),
-        ("leader", "a", "b", None),
-        ("second", "b", "c", Mimic(joint="leader", multiplier=0.5, offset=0.1)),
-        ("free", "c", "d", None),
-    ]
-    joints = [
-        Joint(name=name, kind="revolute", parent=parent, child=child, placement=Frame(), mimic=mimic)
-        for name, parent, child, mimic in made
-    ]
-    links = tuple(Link(name=x) for x in ("base", "a", "b", "c", "d"))
-    arm = Arm(name="follow", links=links, tree=tuple(joints))
-    found = [(b.joint.name, b.freedom, b.multiplier, pytest.approx(b.offset)) for b in arm.moving.bodies]
-    # third = -2 (0.5 q + 0.1) + 0.3 = -q + 0.1
-    assert found == [
-        ("third", 0, -1.0, 0.1),
-        ("leader", 0, 1.0, 0.0),
-        ("second", 0, 0.5, 0.1),
-        ("free", 1, 1.0, 0.0),
-    ]
-    # All axes are z at one point, so angles add: a at -q + 0.1; b + q; c + q/2 + 0.1; d + p.
-    q, p = 0.7, -0.2
-    for name, angle in {"a": 0.1 - q, "b": 0.1, "c": 0.2 + q / 2, "d": 0.2 + q / 2 + p}.items():
-        T = link_poses(arm, [q, p])[name]
-        assert math.atan2(T[1, 0], T[0, 0]) == pytest.approx(angle, abs=1e-14)
 
 
 def test_an_arm_that_cannot_move() -> None:

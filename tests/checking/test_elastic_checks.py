@@ -258,12 +258,6 @@ def test_an_arm_that_swings_fast_as_a_whole_only_names_the_joint_that_does() -> 
     assert "cannot sample. The fastest oscillation, mostly of second, has" in note.text
 
 
-def test_a_spline_that_falls_is_an_error_that_names_the_joint() -> None:
-    bad = Elasticity(curve=((1.0, 1.0), (2.0, 1.001), (3.0, 9.0)), interpolation="spline")
-    with refused(r"ModelError: joint 'turn': elasticity, curve: the spline through"):
-        spring_figures(one(elasticity=bad), np.zeros(1))
-
-
 # ------------------------------------------------------------------------------------------------- bristles
 
 

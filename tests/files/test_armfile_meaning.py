@@ -349,6 +349,6 @@ def test_loading_warns_about_what_no_body_has(tmp_path: Path) -> None:
         ("mass = 2\ninertia = { about = 'com', xx = 1, yy = 1, zz = 3 }", "the principal moments violate"),
         ("inertia = { about = 'com', xx = 1, yy = 1, zz = 1 }", "inertia without mass: link2"),
     ):
-        (tmp_path / "odd.toml").write_text(PLAIN + last, encoding="utf-8")
+        (tmp_path / "odd.toml").write_text(PLAIN + last)
         with pytest.warns(ModelWarning, match=f"two: {words}"):
             load(tmp_path / "odd.toml")

@@ -406,7 +406,7 @@ def test_what_moves_nothing_is_ignored_in_silence() -> None:
 def write(folder: Path, name: str, text: str) -> Path:
     path = folder / name
     path.parent.mkdir(exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text)
     return path
 
 

@@ -81,7 +81,7 @@ def write_stl(path: Path, size: Array, binary: bool) -> None:
         + "endloop\nendfacet\n"
         for t in triangles
     )
-    path.write_text(f"solid box\n{facets}endsolid box\n", encoding="utf-8")
+    path.write_text(f"solid box\n{facets}endsolid box\n")
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ def test_voltage_and_torque_are_what_the_motors_get_behind_the_converter() -> No
 def test_a_schedule_leaves_the_voltage_that_the_converter_holds_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "volts.csv"
     rows = [f"{t}{f',{volt}' * 6}" for t, volt in (("0", 3), ("0.004", 1), ("0.007", 9))]
-    path.write_text("\n".join(["t,v1,v2,v3,v4,v5,v6", *rows]), encoding="utf-8")
+    path.write_text("\n".join(["t,v1,v2,v3,v4,v5,v6", *rows]))
     commands = "DACTimePeriod = 0.005", f"simulate new no {path}", "voltage", "torque"
     ended = talk(*commands, dac=DAC(bits=4, span=10.0))
     run = ended.session.simulation
@@ -220,7 +220,7 @@ def test_simulate_from_a_schedule_file_goes_to_its_last_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("volts.csv").write_text(SCHEDULE, encoding="utf-8")
+    Path("volts.csv").write_text(SCHEDULE)
     ended = talk("DACTimePeriod = 0.002", "simulate", "new", "yes", "yes", "volts.csv")
     schedule, sampling = Schedule.read("volts.csv", HANGING), Sampling(dac=DAC(period=0.002))
     run = simulate(HANGING, [0.0] * 6, [0.0] * 6, 0.03, voltage=schedule, sampling=sampling)
@@ -239,7 +239,7 @@ def test_simulate_from_a_schedule_file_goes_to_its_last_row(
 def test_an_arm_without_motors_is_driven_by_torques(tmp_path: Path) -> None:
     arm = fa.load("ascher2")
     path = tmp_path / "torques.csv"
-    path.write_text("t,tau1,tau2\n0,1.5,-0.5\n0.02,0,0\n", encoding="utf-8")
+    path.write_text("t,tau1,tau2\n0,1.5,-0.5\n0.02,0,0\n")
     falling = arm.replace(gravity=(0.0, 0.0, 9.80621))
     run = simulate(falling, [0.3, -0.7], [0.0, 0.0], 0.02, torque=[1.5, -0.5])
     for driven in (("torque = 1.5 -0.5", "simulate new no 20"), (f"simulate new no {path}",)):
@@ -333,7 +333,7 @@ def test_inverse_arm_on_many_sets(names: tuple[str, ...], tmp_path: Path) -> Non
     header = ["label", *(f"{name}{i + 1}" for name in names[:3] for i in range(6))]
     source, target = tmp_path / "sets.csv", tmp_path / "torques.csv"
     table = [",".join(map(str, row)) for row in (header, *(("x", *row) for row in rows.tolist()))]
-    source.write_text("\n".join(table), encoding="utf-8")
+    source.write_text("\n".join(table))
     ended = talk(f"inverse_arm {source} {target}", f"inverse_arm {source}", width=None)
     assert (ended.code, ended.errors) == (0, [])
     torque = fa.dynamics.inverse(HANGING, rows[:, :6], rows[:, 6:12], rows[:, 12:])

@@ -103,8 +103,8 @@ def test_an_error_names_line_place_and_remedy(
     lines: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("there").write_text("t,v1\n", encoding="utf-8")
-    Path("sets.csv").write_text("theta1,theta2,theta3,theta4,theta5,theta6\n1,2,3,4,5,6\n", encoding="utf-8")
+    Path("there").write_text("t,v1\n")
+    Path("sets.csv").write_text("theta1,theta2,theta3,theta4,theta5,theta6\n1,2,3,4,5,6\n")
     message = fails(*lines)
     assert said in message
     assert message.startswith(f"line {len(lines)}: ")
@@ -200,7 +200,7 @@ def test_lines_of_anything_never_end_in_anything_but_an_error(
 
 def test_completion_knows_names_arms_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("volts.csv").write_text("", encoding="utf-8")
+    Path("volts.csv").write_text("")
     assert completions("th", "th") == ["theta"]
     assert completions("DACO", "DACO") == ["DACOut"]
     assert completions("o", "o") == ["open_output_file", "omega"]

@@ -48,7 +48,7 @@ def parquet_log(tmp_path: Path, **columns: Any) -> Path:
 
 def text_log(tmp_path: Path, text: str) -> Path:
     path = tmp_path / "log.csv"
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text)
     return path
 
 

@@ -61,7 +61,7 @@ def written(folder: Path, text: str = EVERYTHING) -> Path:
     write_stl(folder / "assets" / "wedge.stl", GENERIC)
     write_obj(folder / "assets" / "wedge.obj", GENERIC)
     path = folder / "arm.xml"
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text)
     return path
 
 

@@ -77,11 +77,7 @@ def test_masses_ellipsoids_base_and_hand() -> None:
     carrier, T = arm.moving.frames[arm.hand.link]
     assert (made["hand"]["body"], made["hand"]["link"]) == (carrier, arm.hand.link)
     assert_near(np.reshape(made["hand"]["pose"], (4, 4)), T @ arm.hand.pose, SHOWN)
-    massless = fa.Arm(
-        name="a",
-        links=(fa.Link(name="x"), fa.Link(name="y")),
-        tree=(fa.Joint(name="j", kind="revolute", parent="x", child="y", placement=fa.Frame()),),
-    )
+    massless = fa.from_dh("a", [(0.3, 0.2, 0.1, 0.4)], convention="standard")
     assert scene(massless)["bodies"][0]["ellipsoid"] is None
 
 
@@ -129,7 +125,7 @@ URDF = """<robot name="r">
 @pytest.mark.slow
 def test_mesh_files_share_the_budget_and_missing_ones_leave_a_skeleton(tmp_path: Path) -> None:
     path = tmp_path / "arm.urdf"
-    path.write_text(URDF, encoding="utf-8")
+    path.write_text(URDF)
     large, small = solids.sphere(0.2, 40, 20), solids.sphere(0.1, 40, 20)
     write_stl(tmp_path / "ball.stl", large)
     write_obj(tmp_path / "ball.obj", small)
@@ -171,8 +167,3 @@ def test_equal_meshes_are_one_and_large_ones_wide() -> None:
 def test_a_budget_that_is_none(wrong: Any) -> None:
     with refused("InputError.*scene, triangles: expected a whole number from 100"):
         scene(fa.load("chain2"), triangles=wrong)
-
-
-def test_visuals_of_another_arm_are_left_out() -> None:
-    strange = VisualSet((Visual("nowhere", np.eye(4), solids.box(1.0, 1.0, 1.0), None, "box"),))
-    assert scene(fa.load("chain2"), strange) == scene(fa.load("chain2"))

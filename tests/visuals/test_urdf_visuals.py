@@ -175,7 +175,7 @@ def test_visuals_are_frozen() -> None:
 
 def test_what_is_no_arm_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "arm.urdf"
-    path.write_text("<robots/>", encoding="utf-8")
+    path.write_text("<robots/>")
     for given, words in (
         (path, "InputError.*expected <robot> at the root"),
         (tmp_path / "gone.urdf", "InputError.*no such file"),

@@ -82,7 +82,7 @@ def test_names_stay_text(tmp_path: Path) -> None:
     nasty = "</script><script>alert(1)</script>"
     text = URDF.replace('"a"', f'"{nasty}"'.replace("<", "&lt;")).replace("m.dae", "gone&lt;b&gt;.stl")
     path = tmp_path / "arm.urdf"
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text)
     made = scene(fa.load(path), fa.load_visuals(path))
     assert made["base"]["frames"][0]["name"] == nasty
     assert made["missing"][0].startswith(f"{nasty}: gone<b>.stl: ")

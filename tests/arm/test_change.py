@@ -12,7 +12,6 @@ import pytest
 from arms import (
     DIFFERENCE,
     OFFSETS,
-    STYLES,
     Array,
     body_energy,
     every_kind,
@@ -59,37 +58,13 @@ def assert_same_arm(locked: Arm, arm: Arm, q: Array, qd: Array, q_free: Array, q
 
 
 @pytest.mark.slow
-@given(st.integers(0, 10_000), st.sets(st.integers(0, 4), min_size=1, max_size=5))
-@settings(max_examples=2)
-def test_a_locked_arm_is_the_full_arm_with_those_joints_held(seed: int, which: set[int]) -> None:
-    for arm in every_kind(seed, n=5):
-        held = sorted(which)
-        locked, *states = hold(arm, held, seed)
-        assert locked.n == arm.n - len(held)
+@pytest.mark.parametrize("held", [[0], [4], [1, 2, 3], [0, 1, 2, 3, 4]])
+def test_a_locked_arm_is_the_full_arm_with_those_joints_held(held: list[int]) -> None:
+    for arm in every_kind(len(held), n=5):
+        locked, *states = hold(arm, held, 3)
         assert [j.name for j in locked.joints] == [j.name for i, j in enumerate(arm.joints) if i not in held]
         assert_same_arm(locked, arm, *states)
-
-
-@pytest.mark.parametrize("held", [[0], [4], [1, 2, 3], [0, 1, 2, 3, 4]])
-def test_first_last_middle_all(held: list[int]) -> None:
-    for seed, style in enumerate(STYLES):
-        arm = random_arm(seed, n=5, convention=style, tree=seed > 0, mimic=seed > 0)
-        locked, *states = hold(arm, held, 3)
-        assert_same_arm(locked, arm, *states)
         assert bool(locked.moving.bodies) == (len(held) < arm.n)
-
-
-@given(st.integers(0, 10_000))
-@settings(max_examples=10)
-@pytest.mark.long
-def test_locking_one_after_the_other_is_locking_at_once(seed: int) -> None:
-    for arm in every_kind(seed, n=4):
-        locked, q, qd, q_free, qd_free = hold(arm, [0, 2, 3], seed)
-        steps = arm
-        for i in (2, 0, 3):
-            steps = steps.lock({arm.joints[i].name: float(q[i])})
-        assert steps.n == locked.n
-        assert_same_arm(steps, arm, q, qd, q_free, qd_free)
 
 
 def test_a_locked_leader_locks_its_followers() -> None:
@@ -179,15 +154,6 @@ def test_a_payload_is_a_body_at_the_hand(seed: int) -> None:
             assert mine.mass == pytest.approx(other.mass, rel=1e-14)
             assert_near(mine.com, other.com, ROUNDING)
             assert_near(mine.inertia, other.inertia, ROUNDING * np.abs(other.inertia).max())
-
-
-def test_two_payloads_add() -> None:
-    arm = random_arm(3)
-    one, two = payload(1), payload(2)
-    q, qd = posture(arm, 1), speed(arm, 1)
-    both = arm.with_payload(**one).with_payload(**two)
-    parts = [kinetic_energy(a, q, qd) for a in (arm.with_payload(**one), arm.with_payload(**two), arm)]
-    assert kinetic_energy(both, q, qd) == pytest.approx(parts[0] + parts[1] - parts[2], rel=DIFFERENCE)
 
 
 def test_a_payload_without_mass_is_none_and_one_without_inertia_a_point() -> None:

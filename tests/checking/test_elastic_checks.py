@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from arms import posture, random_arm
 from checking.balances import balance_of
-from refusals import refused
 
 import forearm as fa
 from forearm import Arm, Elasticity, Frame, Friction, Joint, Link, Motor
@@ -348,21 +347,6 @@ def panda() -> Arm:
 
 def test_a_sound_elastic_arm_has_no_finding() -> None:
     assert [f.code for f in check(panda(), balance_of("panda"))] == ["gravity"]
-
-
-@pytest.mark.parametrize(
-    ("code", "field", "value"),
-    [
-        ("units-stiffness", "stiffness", 200.0),  # N m / deg
-        ("units-stiffness", "stiffness", 4.0),  # N m / arcmin
-        ("backlash", "half_gap", 0.5),  # arcmin
-        ("elastic-damping", "damping", 600.0),  # of the viscous friction
-    ],
-)
-def test_mistaken_units_are_found_on_a_real_arm(code: str, field: str, value: float) -> None:
-    arm = panda().with_drives({"joint2": {"elasticity": {field: value}}})
-    (only,) = elasticity_findings(arm, balance_of("panda"))
-    assert (only.level, only.code, only.place) == ("warning", code, "joint2")
 
 
 @pytest.mark.parametrize("name", [name for name in fa.arms() if name != "chainN"])

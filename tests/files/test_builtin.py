@@ -117,9 +117,7 @@ def test_cmu_arm_comes_from_its_parts_and_alternates() -> None:
         assert abs(before @ after) < 1e-12, "rotational and pivotal axes alternate at right angles"
 
 
-@pytest.mark.parametrize(
-    "name", ["chain0", "chain", "chain10000", "chainN", "pumas", "../puma560"]
-)
+@pytest.mark.parametrize("name", ["chain0", "chain", "chain10000", "chainN", "pumas", "../puma560"])
 def test_names_that_are_none(name: str) -> None:
     assert set(fa.arms()) == PROMISED
     with refused(".*(chain|built-in|must end in)"):

@@ -75,9 +75,7 @@ def test_root_hand_and_gravity() -> None:
     model = mujoco.MjModel.from_xml_string(text)
     arm = fa.from_mujoco(model, hand="probe", root="torso")
     assert (arm.base_link, arm.hand.link, arm.gravity.tolist()) == ("torso", "b", [0, 0, 0])
-    with refused(
-        "InputError: from_mujoco: body 'torso' is on a free joint, so its base is free; root="
-    ):
+    with refused("InputError: from_mujoco: body 'torso' is on a free joint, so its base is free; root="):
         fa.from_mujoco(model)
 
 

@@ -134,9 +134,7 @@ def test_text_includes_nothing() -> None:
             ", line 2, <joint> 'j': axis: must not be 0 0 0; give the direction of the joint, such as 0 0 1.",
         ),
         (moving('axis="1 2"'), ", line 2, <joint> 'j': axis must be 3 numbers, got '1 2'."),
-        (moving('axis="1 2 x"'), ", line 2, <joint> 'j': axis must be a number, got 'x'."),
         (moving('ref="nan"'), ", line 2, <joint> 'j': ref must be finite, got 'nan'."),
-        (moving('range="1"'), ", line 2, <joint> 'j': range must be 2 numbers, got '1'."),
         (
             moving('type="helix"'),
             ", line 2, <joint> 'j': unknown type 'helix'; there are: hinge, slide, ball, free.",
@@ -147,8 +145,6 @@ def test_text_includes_nothing() -> None:
             ", line 2, <body> 'b': quat and euler both define a rotation; give one.",
         ),
         (moving(body='quat="0 0 0 0"'), ", line 2, <body> 'b': quat must not be all zeros."),
-        (moving(body='zaxis="0 0 0"'), ", line 2, <body> 'b': zaxis must not be all zeros."),
-        (moving(body='xyaxes="1 0 0 2 0 0"'), ", line 2, <body> 'b': xyaxes must not be all zeros."),
         (
             moving(inertial='<inertial pos="0 0 0"/>'),
             ", line 2, <inertial>: the attribute 'mass' is missing.",
@@ -177,10 +173,6 @@ def test_text_includes_nothing() -> None:
         (
             mujoco('<compiler eulerseq="xyw"/>'),
             ", line 2, <compiler>: eulerseq must be three of x, y, z, X, Y, Z, got 'xyw'.",
-        ),
-        (
-            mujoco('<compiler angle="grad"/>'),
-            ", line 2, <compiler>: unknown angle 'grad'; did you mean 'radian'?",
         ),
         (
             mujoco('<compiler coordinate="global"/>'),

@@ -148,13 +148,6 @@ def test_floating_joint_and_limits_upside_down_are_repaired_on_request() -> None
     ]
 
 
-def test_floating_base_is_held() -> None:
-    blocks = [link("world"), link("a", SOUND), link("b", SOUND), joint("free", "world", "a", "floating")]
-    arm, said = told(*blocks, joint("j", "a", "b"))
-    assert [j.kind for j in arm.tree] == ["fixed", "revolute"]
-    assert said == ["arm.urdf: repaired: joint 'free', line 5: of type floating, read as fixed."]
-
-
 @pytest.mark.parametrize(("kind", "offset"), [("continuous", 0.7), ("prismatic", 0.0)])
 def test_joint_that_mimics_a_fixed_one_is_held(kind: str, offset: float) -> None:
     blocks = [*(link(x, SOUND) for x in "abcd"), joint("j", "a", "b"), joint("s", "b", "c", "fixed")]

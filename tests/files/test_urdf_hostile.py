@@ -203,30 +203,20 @@ def test_cycles_and_other_joints_that_are_no_tree() -> None:
     ("block", "message"),
     [
         ("<link/>", ", line 3, <link>: <link> needs the attribute 'name'."),
-        ('<link name=""/>', ", line 3, <link>: <link> needs the attribute 'name'."),
         (
             '<link name="  "/>',
             ", line 3, link '  ': a link's name must be printable text of 1 to 200 characters, got '  '.",
         ),
         ('<joint type="fixed"/>', ", line 3, <joint>: <joint> needs the attribute 'name'."),
-        ('<joint name="j"/>', ", line 3, joint 'j': <joint> needs the attribute 'type'."),
         ('<joint name="j" type="fixed"/>', ", line 3, joint 'j': <parent link=...> is missing."),
         (
             '<joint name="j" type="fixed"><parent link="a"/></joint>',
             ", line 3, joint 'j': <child link=...> is missing.",
         ),
         (
-            '<joint name="j" type="fixed"><parent/><child link="b"/></joint>',
-            ", line 3, joint 'j': <parent> needs the attribute 'link'.",
-        ),
-        (
             joint("j", "a", "b", kind="revolut"),
             ", line 3, joint 'j', type: expected one of revolute, continuous, prismatic, fixed, got "
             "'revolut'; did you mean 'revolute'?",
-        ),
-        (
-            joint("j", "a", "b", kind="ball"),
-            ", line 3, joint 'j', type: expected one of revolute, continuous, prismatic, fixed, got 'ball'.",
         ),
         *(
             (

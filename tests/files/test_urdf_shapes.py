@@ -81,7 +81,7 @@ def write_stl(path: Path, size: Array, binary: bool) -> None:
         + "endloop\nendfacet\n"
         for t in triangles
     )
-    path.write_text(f"solid box\n{facets}endsolid box\n")
+    path.write_text(f"solid box\n{facets}endsolid box\n", encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -150,14 +150,8 @@ def test_packages_by_name_and_around_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("shape", "words"),
     [
-        (
-            '<capsule radius="1"/>',
-            "<capsule>: expected a box, cylinder, sphere or mesh; give the link",
-        ),
-        (
-            '<mesh filename="a.dae"/>',
-            "<mesh>: a.dae: only STL and OBJ are supported; convert the mesh",
-        ),
+        ('<capsule radius="1"/>', "<capsule>: expected a box, cylinder, sphere or mesh; give the link"),
+        ('<mesh filename="a.dae"/>', "<mesh>: a.dae: only STL and OBJ are supported; convert the mesh"),
         ("<mesh/>", "<mesh> needs the attribute 'filename'"),
         ('<sphere radius="-1"/>', "<sphere>: sphere: radius is -1.0; expected a number > 0"),
     ],

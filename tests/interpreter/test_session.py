@@ -189,11 +189,11 @@ def test_continue_takes_a_new_voltage_after_a_start_at_zero() -> None:
 
 
 def test_continue_gives_the_same_as_one_longer_run() -> None:
-    parts = talk(
-        *START, line("voltage", VOLTAGE), "simulate new no 20", "simulate", "continue", "15", "sim c 5"
+    start = *START, line("voltage", VOLTAGE)
+    a, b = (
+        talk(*start, *runs).session.run_so_far("")
+        for runs in (("simulate new no 20", "simulate", "continue", "15", "sim c 5"), ("simulate new no 40",))
     )
-    whole = talk(*START, line("voltage", VOLTAGE), "simulate new no 40")
-    a, b = parts.session.run_so_far(""), whole.session.run_so_far("")
     assert a.t == pytest.approx(b.t, rel=1e-14)
     for name in ("q", "qd", "qdd", "tau", "voltage"):
         assert np.array_equal(getattr(a, name), getattr(b, name))
@@ -220,7 +220,7 @@ def test_simulate_from_a_schedule_file_goes_to_its_last_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("volts.csv").write_text(SCHEDULE)
+    Path("volts.csv").write_text(SCHEDULE, encoding="utf-8")
     ended = talk("DACTimePeriod = 0.002", "simulate", "new", "yes", "yes", "volts.csv")
     schedule, sampling = Schedule.read("volts.csv", HANGING), Sampling(dac=DAC(period=0.002))
     run = simulate(HANGING, [0.0] * 6, [0.0] * 6, 0.03, voltage=schedule, sampling=sampling)
@@ -278,9 +278,12 @@ def test_print_simulation_shows_the_samples_asked_for() -> None:
 
 
 def test_output_file_gets_results_too_and_listings_alone(tmp_path: Path) -> None:
-    path = tmp_path / "out.txt"
+    path, last = tmp_path / "out.txt", tmp_path / "with blank.txt"
     inside = "theta", "print_simulation 0 0.004 0.002", "close_output_file"
-    ended = talk("simulate new no 4", "open_output_file", str(path), *inside, "omega")
+    opened = "simulate new no 4", "open_output_file", str(path)
+    ended = talk(*opened, *inside, "omega", f"open '{last}'", "gravity")
+    assert last.read_text(encoding="utf-8") == "gravity = -9.80621  # m/s^2\n"
+    assert not ended.session.output.is_open
     written = path.read_text(encoding="utf-8")
     assert written.startswith(ended.session.variables.shown("theta"))
     assert "theta1  " in written
@@ -289,13 +292,6 @@ def test_output_file_gets_results_too_and_listings_alone(tmp_path: Path) -> None
     assert "theta1" not in ended.out
     assert f"3 samples to {path}" in ended.out
     assert ended.session.variables.shown("omega") in ended.out
-
-
-def test_output_file_is_whole_after_the_end_of_the_input(tmp_path: Path) -> None:
-    path = tmp_path / "with blank.txt"
-    ended = talk(f"open '{path}'", "gravity")
-    assert path.read_text(encoding="utf-8") == "gravity = -9.80621  # m/s^2\n"
-    assert not ended.session.output.is_open
 
 
 @pytest.mark.long

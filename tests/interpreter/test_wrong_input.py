@@ -33,12 +33,9 @@ EVERYTHING = (
             ("", "inverse", "forward_amr"),
             "line 3: unknown command or variable 'forward_amr'; did you mean 'forward_arm'?",
         ),
-        (("= 1",), "unknown variable ''"),
         (("theta = 1 2 3",), "theta: expected 6 numbers, one per joint, got 3: '1 2 3'."),
         (("theta = 1 2 3 4 5 x",), "theta: 'x' is not a number; write it like 0.5, -2 or 1e-3."),
-        (("theta = 1 2 3 4 5 1_0",), "'1_0' is not a number"),
         (("theta = 1 2 3 4 5 nan",), "theta: expected a finite number of at most 1e+30, got 'nan'."),
-        (("omega = 1 2 3 4 5 1e999",), "a finite number"),
         (("theta = __import__('os') 2 3 4 5 6",), "is not a number"),
         (("gravity = 1 2",), "gravity: expected one number, got 2: '1 2'."),
         (("DACTimePeriod = 0",), "DAC, period: must be above 0, got 0"),
@@ -52,7 +49,6 @@ EVERYTHING = (
         (("open 'x",), "unclosed quote"),
         (("x" * (MAX_LINE + 1),), f"a line of at most {MAX_LINE} characters"),
         (("simulate", "maybe"), "line 2: unknown answer 'maybe'; there are: new, yes, continue, no."),
-        (("simulate", "n"), "'n' is ambiguous: new or no; type more letters."),
         (("simulate", ""), "line 2: expected an answer, got an empty line: New simulation"),
         (("simulate new no no ten",), "expected a whole number of timesteps from 1 to 1000000, got 'ten'."),
         (("simulate new no 1000001",), "got '1000001'"),
@@ -62,9 +58,7 @@ EVERYTHING = (
             "'ten'.",
         ),
         (("simulate new no volts",), "Give a voltage schedule file with its extension, such as volts.csv."),
-        (("simulate new no there",), "there: a table of states (- is CSV on a pipe) ends in"),
         ((f"simulate new no {'x' * 5000}",), "expected an existing file, or"),
-        (("simulate new no absent.csv",), "absent.csv: no such file. Check the path."),
         (
             ("simulate new no yes -",),
             "-: standard input and output are used by the session; give a file name.",
@@ -74,14 +68,8 @@ EVERYTHING = (
             (*SHORT, "theta = 1 2 3 4 5 6", "sim c 3"),
             "theta changed since the last simulation, so it cannot be continued",
         ),
-        (
-            (*SHORT, "omega = 1 2 3 4 5 6", "gravity = 1", "sim c 3"),
-            "omega and gravity changed since the last simulation",
-        ),
         (("plot_simulation",), "plot_simulation: no simulation yet"),
         ((*SHORT, "print_simulation 0 1 0.1"), "both within 0 to 0.003 s, and a step of at least 0 s"),
-        ((*SHORT, "print_simulation 0 0.003 -1"), "got 0, 0.003, -1"),
-        ((*SHORT, "print_simulation a b c"), "Start, s?: 'a' is not a number"),
         ((*SHORT, "write motion.txt"), "ends in .npz"),
         (("open_output_file .",), ".: not a regular file"),
         (
@@ -95,7 +83,6 @@ EVERYTHING = (
         (("close_output_file",), "close_output_file: no output file is open."),
         (("database_read pmua560",), "did you mean 'puma560'"),
         (("inverse_arm absent.csv",), "absent.csv: no such file"),
-        (("inverse_arm sets.csv sets.csv",), "sets.csv"),
         (("omega = 1e30 1e30 1e30 1e30 1e30 1e30", "omega = 1 1 1 1 1 1", "omega = 1 2"), "line 3"),
     ],
 )
@@ -103,8 +90,8 @@ def test_an_error_names_line_place_and_remedy(
     lines: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("there").write_text("t,v1\n")
-    Path("sets.csv").write_text("theta1,theta2,theta3,theta4,theta5,theta6\n1,2,3,4,5,6\n")
+    Path("there").write_text("t,v1\n", encoding="utf-8")
+    Path("sets.csv").write_text("theta1,theta2,theta3,theta4,theta5,theta6\n1,2,3,4,5,6\n", encoding="utf-8")
     message = fails(*lines)
     assert said in message
     assert message.startswith(f"line {len(lines)}: ")
@@ -200,7 +187,7 @@ def test_lines_of_anything_never_end_in_anything_but_an_error(
 
 def test_completion_knows_names_arms_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("volts.csv").write_text("")
+    Path("volts.csv").write_text("", encoding="utf-8")
     assert completions("th", "th") == ["theta"]
     assert completions("DACO", "DACO") == ["DACOut"]
     assert completions("o", "o") == ["open_output_file", "omega"]

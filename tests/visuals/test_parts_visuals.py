@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from nearness import assert_near
-from visuals.shapes_made import write_obj, write_stl
+from visuals.shapes_made import is_closed, write_obj, write_stl
 
 import forearm as fa
 from forearm.parts.database import read_parts
@@ -53,6 +53,7 @@ def test_each_solid_is_drawn_where_it_is_weighed(shape: str, tmp_path: Path) -> 
     (visual,) = parts_visuals(path).visuals
     weighed = read_parts(path)[0].in_link
     drawn = visual.mesh.moved(visual.pose)
+    assert is_closed(drawn)
     moments = mesh_moments(drawn.corners)
     assert drawn.volume > 0.0
     assert moments.volume == pytest.approx(weighed.mass, rel=FACETS)

@@ -10,9 +10,8 @@ import pytest
 from nearness import assert_near
 from visuals.shapes_made import euler, is_closed
 
-from forearm.parts.shapes import SHAPES
 from forearm.visuals import solids
-from forearm.visuals.mesh import TriangleMesh, corner_normals, split_at_creases
+from forearm.visuals.mesh import corner_normals, split_at_creases
 
 EXACT = 1e-12  # rounding of sums over a few hundred triangles
 N = 20
@@ -75,29 +74,6 @@ def test_round_solids_are_stacks_of_frustums() -> None:
     for mesh in (solids.sphere(R), solids.half_ball(R), solids.capsule(R, H)):
         assert is_closed(mesh)
         assert euler(mesh) == 2
-
-
-STAR = [(0.0, 0.0), (2.0, -0.5), (1.0, 0.4), (1.7, 1.9), (0.6, 0.8), (-0.9, 1.2)]
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_every_shape_of_parts_fills_what_its_formula_says(shape: str) -> None:
-    """Within what facets leave out: volume and centroid of the solid that the parts file weighs."""
-    sizes = {"radius": 0.3, "length": 0.7, "height": 0.6, "x": 0.2, "y": 0.3, "z": 0.5, "points": STAR}
-    sizes |= {"outer_radius": 0.4, "inner_radius": 0.2, "bottom_radius": 0.3, "top_radius": 0.1}
-    wanted = (*SHAPES[shape].dimensions, *(["points"] if shape == "prism" else []))
-    moments = SHAPES[shape].function(**{key: sizes[key] for key in wanted})
-    mesh = solids.OF_PARTS[shape](sizes)
-    assert is_closed(mesh)
-    flat = shape in ("box", "wedge", "prism")
-    assert mesh.volume == pytest.approx(moments.volume, rel=EXACT if flat else 0.03)
-    assert_near(centroid(mesh), moments.centroid, 1e-12 if flat else 0.004)
-
-
-def centroid(mesh: TriangleMesh) -> np.ndarray:
-    a, b, c = (mesh.corners[:, k] for k in range(3))
-    v = np.einsum("ij,ij->i", a, np.cross(b, c)) / 6
-    return np.asarray((v[:, None] * (a + b + c) / 4).sum(axis=0) / v.sum())
 
 
 def test_normals_are_smooth_round_and_creased_at_edges() -> None:

@@ -133,19 +133,16 @@ def test_a_dae_brings_its_colours_unless_the_urdf_has_one(tmp_path: Path) -> Non
     [
         ('<box size="1 1"/>', "must be three numbers"),
         ('<box size="1 -1 1"/>', "sizes must be above 0"),
-        ('<sphere radius="inf"/>', "must be finite"),
         ("<cylinder radius='1'/>", "needs the attribute 'length'"),
         ("<cone/>", "expected a box"),
         ("", "expected one shape"),
         ('<mesh filename="a.ply"/>', "expected a suffix of .stl, .obj, .dae, .msh"),
         ('<mesh filename="bad.stl"/>', "not an STL file"),
         ('<mesh filename="nan.obj"/>', "coordinates must be finite"),
-        ('<mesh filename="line.obj"/>', "every triangle is degenerate"),
         ('<mesh filename="bad.stl" scale="1 0 1"/>', "scale must not be 0"),
         ('<mesh filename="cube.obj" scale="1 1e20 1"/>', "coordinates must be finite and within"),
         ('<mesh filename="cube.obj" scale="1e-250 1e-250 1e-250"/>', "smaller than 1e-12 m"),
         ('<mesh filename="point.obj"/>', "every triangle is degenerate"),
-        ('<box size="1 1 1e20"/>', "at most 1e+12 m"),
     ],
 )
 def test_what_cannot_be_drawn_is_missing_and_the_rest_is_there(

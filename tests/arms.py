@@ -179,7 +179,8 @@ def potential_slope(arm: Arm, q: Array) -> Array:
         link.mass * (poses[link.name][:, :3, :3] @ link.com + poses[link.name][:, :3, 3]) @ arm.gravity
         for link in arm.links
     ]
-    return -np.sum(weights, axis=0).reshape(arm.n, 7) @ SEVEN_POINTS
+    slope: Array = -np.sum(weights, axis=0).reshape(arm.n, 7) @ SEVEN_POINTS
+    return slope
 
 
 def real_tensor(rng: np.random.Generator, mass: float, semi_axes: Array) -> Array:

@@ -200,7 +200,7 @@ def test_lookup() -> None:
         (arm.link, 3, ".*link: expected one of .*, got 3"),
     ):
         with refused(words):
-            look(name)  # type: ignore[operator]
+            look(name)  # type: ignore[arg-type]
 
 
 def test_repr_and_str() -> None:
@@ -232,7 +232,7 @@ def test_repr_and_str() -> None:
     for other in every_kind(1):
         text = str(other)
         followers = [f"follows {j.mimic.joint}" for j in other.tree if j.mimic is not None]
-        for word in (*followers, *(x.name for x in (*other.links, *other.tree))):
+        for word in (*followers, *(x.name for x in other.links), *(x.name for x in other.tree)):
             assert word in text
         assert ("Drives" in text) == any(j.has_drive for j in other.tree)
 

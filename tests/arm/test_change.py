@@ -51,7 +51,8 @@ def assert_same_arm(locked: Arm, arm: Arm, q: Array, qd: Array, q_free: Array, q
     assert potential_energy(locked, q_free) == pytest.approx(height, rel=ROUNDING, abs=1e-11)
     assert kinetic_energy(locked, q_free, qd_free) == pytest.approx(moving, rel=DIFFERENCE, abs=1e-12)
     assert locked.mass == pytest.approx(arm.mass, rel=1e-14)
-    assert [x.name for x in (*locked.links, *locked.tree)] == [x.name for x in (*arm.links, *arm.tree)]
+    assert [x.name for x in locked.links] == [x.name for x in arm.links]
+    assert [x.name for x in locked.tree] == [x.name for x in arm.tree]
     found = link_poses(locked, q_free) | {"hand": forward(locked, q_free)}
     for name, T in (link_poses(arm, q) | {"hand": forward(arm, q)}).items():
         assert_near(found[name], T, ROUNDING)

@@ -185,7 +185,7 @@ def test_figures_of_one_joint_are_the_formulas(elasticity: Elasticity) -> None:
     fastest = math.sqrt(6e3 * (1.0 / B + 1.0 / LINK)) / (2.0 * math.pi)
     assert f.locked_motor_hz == pytest.approx(math.sqrt(6e3 / LINK) / (2.0 * math.pi), rel=1e-12)
     assert f.free_motor_hz == pytest.approx(fastest, rel=1e-12)
-    assert fastest_oscillation(arm, np.zeros(1)) == (pytest.approx(fastest, rel=1e-12), 0)
+    assert fastest_oscillation(arm, np.zeros(1)) == pytest.approx((fastest, 0), rel=1e-12)
     assert f.damping_ratio == pytest.approx(12.0 / (2.0 * math.sqrt(6e3 * LINK)), rel=1e-12)
 
 

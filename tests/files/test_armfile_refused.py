@@ -50,7 +50,8 @@ GONE = object()
 def changed(path: str, value: Any) -> dict[str, Any]:
     """The sound document with another value, or none, at a path of keys and indices."""
     *keys, last = [{"M": MOTOR, "F": FOLLOWS}.get(k, int(k) if k.isdigit() else k) for k in path.split(" ")]
-    document = at = sound()
+    document = sound()
+    at: Any = document
     for key in keys:
         at = at[key]
     if value is GONE:

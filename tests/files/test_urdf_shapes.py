@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 import re
-import struct
 import warnings
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 from nearness import assert_near
 from numpy.typing import NDArray
+from parts.meshes import ascii_stl, binary_stl
 from refusals import refused
 
 import forearm as fa
@@ -58,30 +58,17 @@ def box_quads(scale: Array) -> list[Array]:
 
 
 def write_obj(path: Path, size: Array) -> None:
-    vertices = "".join(f"v {x!r} {y!r} {z!r} 1.0\n" for x, y, z in (CORNERS * size).tolist())
+    vertices = [f"v {x!r} {y!r} {z!r} 1.0" for x, y, z in (CORNERS * size).tolist()]
+    # by positive and negative indices, with textures and normals
     faces = [
-        f"f {' '.join(f'{i + 1}/7/{k}' if k % 2 else str(i - 8) for i in quad)}\n"
-        for k, quad in enumerate(QUADS)
+        f"f {' '.join(f'{i + 1}/7/{k}' if k % 2 else str(i - 8) for i in q)}" for k, q in enumerate(QUADS)
     ]
-    path.write_text(
-        "# a box\nmtllib x.mtl\no box\nvn 0 0 1\n" + vertices + "s off\n" + "".join(faces), encoding="utf-8"
-    )
+    head = "# a box\nmtllib x.mtl\no box\nvn 0 0 1"
+    path.write_text("\n".join([head, *vertices, "s off", *faces]), encoding="utf-8")
 
 
-def write_stl(path: Path, size: Array, binary: bool) -> None:
-    quads = box_quads(size)
-    triangles = [t for q in quads for t in (q[[0, 1, 2]], q[[0, 2, 3]])]
-    if binary:
-        data = b"".join(struct.pack("<12fH", 0, 0, 0, *t.ravel(), 0) for t in triangles)
-        path.write_bytes(bytes(80) + struct.pack("<I", len(triangles)) + data)
-        return
-    facets = "".join(
-        "facet normal 0 0 0\nouter loop\n"
-        + "".join(f"vertex {x!r} {y!r} {z!r}\n" for x, y, z in t.tolist())
-        + "endloop\nendfacet\n"
-        for t in triangles
-    )
-    path.write_text(f"solid box\n{facets}endsolid box\n", encoding="utf-8")
+def box_stl(size: Array) -> Array:
+    return np.array([t for q in box_quads(size) for t in (q[[0, 1, 2]], q[[0, 2, 3]])])
 
 
 @pytest.mark.parametrize(
@@ -112,7 +99,7 @@ def test_meshes_with_a_scale_are_the_same_box(tmp_path: Path, form: str) -> None
     if form == "obj":
         write_obj(file, size)
     else:
-        write_stl(file, size, form == "binary")
+        file.write_bytes({"ascii": ascii_stl, "binary": binary_stl}[form](box_stl(size)))
     x, y, z = (SIDES / size).tolist()
     shape = f'<mesh filename="{file.name}" scale="{x!r} {-y!r} {z!r}"/>'  # one side mirrored
     assert_is(loaded(write(tmp_path / "r.urdf", shape)), 0.03, SIDES**2 / 12)

@@ -200,7 +200,7 @@ def test_prism_with_many_sides_converges_to_the_cylinder_with_order_two() -> Non
 
     def error(sides: int) -> float:
         angles = np.linspace(0, 2 * math.pi, sides, endpoint=False)
-        ring = 0.37 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        ring = [(0.37 * math.cos(a), 0.37 * math.sin(a)) for a in angles]
         flat = prism(points=ring, length=1.3)
         assert_equal(mesh_moments(extruded(ring, 0.0, 1.3).corners), flat, ROUNDING)
         return float(truth.second[0, 0] - flat.second[0, 0])

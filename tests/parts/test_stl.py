@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from nearness import assert_near
 from numpy.typing import NDArray
-from parts.meshes import binary_stl
+from parts.meshes import ascii_stl, binary_stl
 from refusals import refused
 
 from forearm.errors import InputError
@@ -49,15 +49,6 @@ SHIFT = np.array([0.7, -0.4, 1.9])
 def brick() -> Array:
     """A slanted box with no corner at the origin and no edge along an axis."""
     return np.asarray(cube() @ MAP.T + SHIFT)
-
-
-def ascii_stl(triangles: Array) -> bytes:
-    lines = ["solid part"]
-    for triangle in triangles:
-        lines += ["  facet normal 0 0 0", "    outer loop"]
-        lines += [f"      vertex {x:.17e} {y:.17e} {z:.17e}" for x, y, z in triangle]
-        lines += ["    endloop", "  endfacet"]
-    return ("\n".join(lines) + "\nendsolid part\n").encode()
 
 
 def stored(folder: Path, data: bytes) -> Path:

@@ -13,7 +13,21 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm import DH, Arm, Bearing, Frame, Friction, Hand, Joint, Limits, Link, Mimic, Motor, Transmission
+from forearm import (
+    DH,
+    Arm,
+    Bearing,
+    Elasticity,
+    Frame,
+    Friction,
+    Hand,
+    Joint,
+    Limits,
+    Link,
+    Mimic,
+    Motor,
+    Transmission,
+)
 from forearm.arm.joint import Kind
 from forearm.kinematics import link_poses
 from forearm.spatial import pose, rotation_rpy
@@ -115,6 +129,16 @@ def every_kind(seed: int, n: int = 4) -> list[Arm]:
     arms += [random_arm(seed, n, style, tree=True) for style in STYLES]
     arms += [random_arm(seed, n, style, tree=seed % 2 == 0, mimic=True) for style in STYLES]
     return [*arms, random_arm(seed, n, "modified", prismatic=False, fixed=False, drives=False)]
+
+
+def elastic_arms(style: Style = "frames") -> tuple[Arm, Arm]:
+    """Arms of one freedom and its followers with every number of bristles, of a spring and of a curve."""
+    arm = random_arm(5, 1, style, prismatic=False, mimic=style == "frames")
+    rough = {"friction": {"bristle_stiffness": 700.0, "bristle_damping": 0.4}}
+    arm = arm.with_drives({joint.name: rough for joint in arm.tree if joint.kind != "fixed"})
+    spring = Elasticity(stiffness=4e3, damping=2.0, half_gap=1e-4, rotor_axis=(0.3, -0.5, 0.8))
+    curve = Elasticity(curve=((0.002, 9.0), (0.005, 31.0)), damping=0.7)
+    return arm.with_drives(elasticity=spring), arm.with_drives(elasticity=curve)
 
 
 def limits_of(arm: Arm) -> tuple[Array, Array]:

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from arms import STYLES, every_kind, posture, potential_energy, random_arm
+from arms import STYLES, elastic_arms, every_kind, posture, potential_energy, random_arm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nearness import assert_near
 from numpy.typing import NDArray
 from refusals import refused
 
-from forearm import DH, Arm, Elasticity, Frame, Hand, Joint, Limits, Link, Mimic, Motor, load
+from forearm import DH, Arm, Frame, Hand, Joint, Limits, Link, Mimic, Motor, load
 from forearm.arm.joint import Kind
 from forearm.arm.record import fields_of
 from forearm.kinematics import forward, link_poses
@@ -115,18 +115,11 @@ def one_percent(value: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize("style", STYLES)
 def test_every_number_counts_in_equality(style: Any) -> None:
-    arm = random_arm(5, n=1, convention=style, prismatic=False, mimic=style == "frames")
-    rough = {"friction": {"bristle_stiffness": 700.0, "bristle_damping": 0.4}}
-    arm = arm.with_drives({joint.name: rough for joint in arm.tree if joint.kind != "fixed"})
-    for elasticity in (
-        Elasticity(stiffness=4e3, damping=2.0, half_gap=1e-4, rotor_axis=(0.3, -0.5, 0.8)),
-        Elasticity(curve=((0.002, 9.0), (0.005, 31.0)), damping=0.7),
-    ):
-        elastic = arm.with_drives(elasticity=elasticity)
-        changed = list(one_percent(elastic))
+    for arm in elastic_arms(style):
+        changed = list(one_percent(arm))
         assert len(changed) > 100
-        changed += [elastic.replace(**{field: "other"}) for field in ("name", "source", "notes")]
-        assert all(other != elastic for other in changed)
+        changed += [arm.replace(**{field: "other"}) for field in ("name", "source", "notes")]
+        assert all(other != arm for other in changed)
         assert len({hash(other) for other in changed}) > 0.99 * len(set(changed))
 
 
@@ -451,7 +444,6 @@ def test_rounding_is_not_refused() -> None:
         Link(name="x", mass=1.0, inertia=tensor + np.array([[0, 1e-11, 0], [0, 0, 0], [0, 0, 0]]))
 
 
-@pytest.mark.slow
 @given(st.tuples(*[st.floats(-1e30, 1e30)] * 3).filter(any))
 @settings(max_examples=60)
 def test_axes_become_unit_and_stay_as_they_are(given_axis: tuple[float, float, float]) -> None:

@@ -220,7 +220,6 @@ def test_payload_refused(given_: dict[str, Any], words: str) -> None:
 # ------------------------------------------------------------------------------------------------------ rigid
 
 
-@pytest.mark.slow
 def test_rigid_takes_the_drives_and_nothing_else() -> None:
     assert load("puma560").rigid() != load("puma560")
     for arm in every_kind(1):

@@ -59,7 +59,6 @@ def test_energies_by_bodies_are_those_by_links_and_no_mass_is_lost(seed: int, n:
             assert not any(array.flags.writeable for array in arrays)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_links_are_where_the_product_of_their_joints_puts_them(seed: int) -> None:
     """Poses joint by joint through arm.tree, fixed ones too, without the moving bodies."""

@@ -163,7 +163,6 @@ def test_without_gravity_and_without_joints() -> None:
 # --------------------------------------------------------------------------------------------- counterweights
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["panda", "ur5", "puma560", "chain5"])
 @pytest.mark.sweep(first=1)
 def test_counterweights_of_built_in_arms(name: str) -> None:
@@ -216,7 +215,6 @@ def test_a_counterweight_of_ones_own() -> None:
         Counterweight(**(given | {"position": np.zeros(3), "mass": -1.0}))
 
 
-@pytest.mark.slow
 def test_vertical_axes_need_no_counterweights() -> None:
     found = balance_of("panda")
     assert found.balanced.tolist() == [True] + [False] * 6

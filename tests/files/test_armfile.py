@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from arms import every_kind, posture, random_arm
+from arms import elastic_arms, every_kind, posture, random_arm
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from refusals import refused
 
-from forearm import Arm, Elasticity, ForearmError, Frame, Friction, Hand, Joint, Link, Motor, arms, load
+from forearm import Arm, ForearmError, Frame, Hand, Joint, Link, arms, load
 from forearm.arm.record import fields_of
 from forearm.files.armfile_read import arm_from_document
 from forearm.files.armfile_write import arm_text, to_document
@@ -91,16 +91,6 @@ names = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_si
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 
 
-def elastic_arm() -> Arm:
-    """One with springs, gaps, rotors and bristles."""
-    arm = random_arm(5, n=2, drives=False).with_drives(motor=Motor(gear_ratio=-31.0, rotor_inertia=3e-5))
-    rough = Friction(coulomb=(0.3, -0.4), bristle_stiffness=700.0, bristle_damping=0.4)
-    spring = Elasticity(stiffness=4e3, damping=2.0, half_gap=1e-4, rotor_axis=(0.3, -0.5, 0.8))
-    curve = Elasticity(curve=((0.002, 9.0), (0.005, 31.0)), damping=0.7)
-    first, second = (joint.name for joint in arm.joints)
-    return arm.with_drives({first: {"elasticity": spring}, second: {"elasticity": curve}}, friction=rough)
-
-
 def numbers_in(value: Any, *path: str | int) -> Iterator[tuple[str | int, ...]]:
     """The paths of all numbers in a document."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -113,7 +103,7 @@ def numbers_in(value: Any, *path: str | int) -> Iterator[tuple[str | int, ...]]:
 @pytest.mark.slow
 def test_awkward_numbers_come_back() -> None:
     """Each kind of number exchanged for those that printing spoils, until one is that the arm can have."""
-    arms = random_arm(11, 3, "modified", mimic=True), random_arm(12, 2, "frames", tree=True), elastic_arm()
+    arms = random_arm(11, 3, "modified", mimic=True), random_arm(12, 2, "frames", tree=True), *elastic_arms()
     kinds: dict[Any, Any] = {}
     for document in map(to_document, arms):
         for path in numbers_in(document):

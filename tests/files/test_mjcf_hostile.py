@@ -69,7 +69,6 @@ def test_document_types_are_refused() -> None:
         )
 
 
-@pytest.mark.slow
 def test_too_many_bodies() -> None:
     text = mujoco("<worldbody>", *('<body name="b"/>' for _ in range(20_000)), "</worldbody>")
     assert_refused(text, ", line 10003: more than 10000 <body> elements; the file is too large.")

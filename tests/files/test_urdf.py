@@ -153,7 +153,6 @@ def test_dynamics_are_friction_at_the_joint() -> None:
 # --- mass ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=25)
 def test_inertia_is_turned_into_the_link_frame(seed: int) -> None:

@@ -86,7 +86,6 @@ def test_entities_are_neither_expanded_nor_fetched(doctype: str) -> None:
     assert_refused(text, f", line 2: {said}")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("block", "count", "said"),
     [

@@ -115,22 +115,6 @@ def test_links_and_inertias_are_those_of_mujoco(text: str) -> None:
         assert_near(found, truth, INERTIA * np.abs(truth).max())
 
 
-@pytest.mark.parametrize("text", CASES)
-def test_joint_data_are_those_of_mujoco(text: str) -> None:
-    arm, peer = arm_from_urdf(text.encode(), "made.urdf"), Peer(text)
-    moving = [j for j in arm.tree if j.kind != "fixed"]
-    assert peer.model.njnt == len(moving)
-    for joint in moving:
-        other = peer.model.joint(joint.name)
-        assert (other.type[0] == mujoco.mjtJoint.mjJNT_SLIDE) == (joint.kind == "prismatic")
-        assert_near(other.axis, joint.axis, 1e-15)
-        assert tuple(other.range) == (joint.limits if other.limited[0] else (0.0, 0.0))
-        assert bool(other.limited[0]) == math.isfinite(joint.limits.upper)
-        friction = joint.friction
-        assert other.damping[0] == (0.0 if friction is None else friction.viscous)
-        assert other.frictionloss[0] == (0.0 if friction is None else friction.coulomb[0])
-
-
 @pytest.mark.parametrize("text", CASES[:4])
 def test_mujoco_reads_what_is_written(text: str) -> None:
     """The written URDF, in which inertial frames are no longer turned, is the same arm to MuJoCo."""

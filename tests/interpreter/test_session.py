@@ -154,7 +154,6 @@ def test_limits_of_the_motors_are_told() -> None:
     assert "note" not in talk("torque = 0 299 0 0 0 0").out
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("answers", [("new", "no", "no", "30"), ("ne", "n", "30  # ms")])
 def test_simulate_asks_and_its_end_is_in_the_variables(answers: tuple[str, ...]) -> None:
     ended = talk(*START, line("voltage", VOLTAGE), "simulate", "# what is asked", *answers)
@@ -215,7 +214,6 @@ def test_steps_that_are_too_long_are_told_once_with_what_helps() -> None:
     assert (ended.code, len(told)) == (0, 1)
 
 
-@pytest.mark.slow
 def test_simulate_from_a_schedule_file_goes_to_its_last_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -307,7 +305,6 @@ def test_pictures_and_pages_have_names_unless_named(tmp_path: Path, monkeypatch:
     assert np.array_equal(load_simulation("motion.npz").q, ended.session.run_so_far("").q)
 
 
-@pytest.mark.slow
 def test_database_read_takes_files_and_names_and_starts_anew(tmp_path: Path) -> None:
     path = tmp_path / "arm.toml"
     fa.load("chain3").save(path)

@@ -24,7 +24,6 @@ EVERYTHING = (
 )  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
@@ -135,7 +134,6 @@ def test_the_end_of_the_input_is_welcome_anywhere_but_at_a_question(
         assert typed.code == 0
 
 
-@pytest.mark.slow
 def test_lines_after_quit_are_not_read() -> None:
     assert talk("quit", "nonsense").code == talk("exit", "nonsense").code == talk("q", "nonsense").code == 0
 
@@ -156,7 +154,6 @@ def test_bytes_that_python_keeps_in_standard_input_are_refused_too() -> None:
     assert errors == ["line 2: the input is not UTF-8 text; write the script as plain text."]
 
 
-@pytest.mark.slow
 def test_lines_of_anything_never_end_in_anything_but_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -147,7 +147,6 @@ def test_closed_form_is_the_integral(name: str) -> None:
     assert_near(inertia_from_pseudo(found.second), inertia, QUADRATURE)
 
 
-@pytest.mark.slow
 @given(k=st.floats(1e-3, 1e3))
 @settings(max_examples=12)
 def test_scaling_law(k: float) -> None:

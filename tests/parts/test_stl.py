@@ -212,7 +212,6 @@ def test_scale(tmp_path: Path, brick: Array, make: Writer) -> None:
         read_stl(path, scale=1e12)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("header", [b"", b"solid part", b"solid" + b" " * 75])
 def test_truncated_binary(tmp_path: Path, brick: Array, header: bytes) -> None:
     data = binary_stl(brick, header)
@@ -224,7 +223,6 @@ def test_truncated_binary(tmp_path: Path, brick: Array, header: bytes) -> None:
             assert text in str(caught.value)
 
 
-@pytest.mark.slow
 def test_truncated_ascii(tmp_path: Path, brick: Array) -> None:
     data = ascii_stl(brick[:1])
     complete = data.rindex(b"endsolid") + len(b"endsolid")

@@ -147,7 +147,6 @@ def test_mesh_files_share_the_budget_and_missing_ones_leave_a_skeleton(tmp_path:
     same_points(points, large.vertices, 1e-7)
 
 
-@pytest.mark.slow
 def test_equal_meshes_are_one_and_large_ones_wide() -> None:
     box = solids.box(0.1, 0.2, 0.3)
     twin = TriangleMesh(box.vertices.copy(), box.triangles.copy())

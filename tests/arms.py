@@ -13,7 +13,21 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm import DH, Arm, Bearing, Frame, Friction, Hand, Joint, Limits, Link, Mimic, Motor, Transmission
+from forearm import (
+    DH,
+    Arm,
+    Bearing,
+    Elasticity,
+    Frame,
+    Friction,
+    Hand,
+    Joint,
+    Limits,
+    Link,
+    Mimic,
+    Motor,
+    Transmission,
+)
 from forearm.arm.joint import Kind
 from forearm.kinematics import link_poses
 from forearm.spatial import pose, rotation_rpy
@@ -117,6 +131,16 @@ def every_kind(seed: int, n: int = 4) -> list[Arm]:
     return [*arms, random_arm(seed, n, "modified", prismatic=False, fixed=False, drives=False)]
 
 
+def elastic_arms(style: Style = "frames") -> tuple[Arm, Arm]:
+    """Arms of one freedom and its followers with every number of bristles, of a spring and of a curve."""
+    arm = random_arm(5, 1, style, prismatic=False, mimic=style == "frames")
+    rough = {"friction": {"bristle_stiffness": 700.0, "bristle_damping": 0.4}}
+    arm = arm.with_drives({joint.name: rough for joint in arm.tree if joint.kind != "fixed"})
+    spring = Elasticity(stiffness=4e3, damping=2.0, half_gap=1e-4, rotor_axis=(0.3, -0.5, 0.8))
+    curve = Elasticity(curve=((0.002, 9.0), (0.005, 31.0)), damping=0.7)
+    return arm.with_drives(elasticity=spring), arm.with_drives(elasticity=curve)
+
+
 def limits_of(arm: Arm) -> tuple[Array, Array]:
     """Lower and upper limits (n,), +-pi or +-1 m where there are none."""
     ends = [(math.pi if j.kind == "revolute" else 1.0) for j in arm.joints]
@@ -172,9 +196,15 @@ def potential_energy(arm: Arm, q: Array) -> float:
 
 
 def potential_slope(arm: Arm, q: Array) -> Array:
-    """dU/dq by differences of the potential energy, (n,)."""
-    steps = [[potential_energy(arm, q + h * e) for h in OFFSETS] for e in np.eye(arm.n)]
-    return np.array(steps).reshape(arm.n, 7) @ SEVEN_POINTS
+    """dU/dq by differences of the potential energy, all of them at once, (n,)."""
+    many = (q + OFFSETS[:, None] * np.eye(arm.n)[:, None]).reshape(-1, arm.n)
+    poses = link_poses(arm, many)
+    weights = [
+        link.mass * (poses[link.name][:, :3, :3] @ link.com + poses[link.name][:, :3, 3]) @ arm.gravity
+        for link in arm.links
+    ]
+    slope: Array = -np.sum(weights, axis=0).reshape(arm.n, 7) @ SEVEN_POINTS
+    return slope
 
 
 def real_tensor(rng: np.random.Generator, mass: float, semi_axes: Array) -> Array:

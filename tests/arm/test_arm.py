@@ -6,34 +6,19 @@ import copy
 import dataclasses
 import math
 import pickle
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from arms import STYLES, every_kind, posture, potential_energy, random_arm
+from arms import STYLES, elastic_arms, every_kind, posture, potential_energy, random_arm
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nearness import assert_near
 from numpy.typing import NDArray
+from refusals import refused
 
-from forearm import (
-    DH,
-    Arm,
-    Elasticity,
-    ForearmError,
-    Frame,
-    Hand,
-    InputError,
-    Joint,
-    Limits,
-    Link,
-    Mimic,
-    ModelError,
-    Motor,
-    NameNotFound,
-    load,
-)
+from forearm import DH, Arm, Frame, Hand, Joint, Limits, Link, Mimic, Motor, load
 from forearm.arm.joint import Kind
 from forearm.records import fields_of
 from forearm.kinematics import forward, link_poses
@@ -82,13 +67,11 @@ def test_frozen() -> None:
             value.name = "other"  # type: ignore[union-attr, misc]
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_no_array_can_be_written(seed: int) -> None:
-    for arm in every_kind(seed):
+def test_no_array_can_be_written() -> None:
+    for arm in every_kind(1):
         arrays = list(arrays_in(arm))
         assert len(arrays) > 10
-        for joint_ in arm.tree:
-            arrays += [joint_.before, joint_.after, joint_.axis]
+        arrays += [array for j in arm.tree for array in (j.before, j.after, j.axis)]
         for array in arrays:
             with pytest.raises(ValueError, match="read-only"):
                 array[...] = 0.0
@@ -101,14 +84,11 @@ def test_arrays_given_are_copied() -> None:
     assert made.com[0] == 0.1
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_equal_and_hash(seed: int) -> None:
-    arms = every_kind(seed)
-    for arm, again in zip(arms, every_kind(seed), strict=True):
-        assert arm == again
-        assert hash(arm) == hash(again)
-    assert len(set(arms)) == len(arms)
-    assert len({*arms, *every_kind(seed)}) == len(arms)
+def test_equal_and_hash() -> None:
+    arms = every_kind(1)
+    again = [Arm(**fields_of(arm)) for arm in arms]
+    assert arms == again
+    assert len({*arms, *again}) == len(arms)
     others: list[object] = ["arm", arms[0].hand, None]
     assert all(arms[0] != other for other in others)
 
@@ -120,18 +100,13 @@ def one_percent(value: Any) -> Iterator[Any]:
     elif isinstance(value, np.ndarray) and value.shape in ((3,), (3, 3)):
         for index in np.ndindex(value.shape):
             changed = value.copy()
-            changed[index] += 1e-6
-            if value.ndim == 2:
-                changed[index[::-1]] = changed[index]
+            changed[index] = changed[index[::-1]] = value[index] + 1e-6
             yield changed
     elif isinstance(value, tuple):
         for i, item in enumerate(value):
             for other in one_percent(item):
-                yield (
-                    type(value)(*(*value[:i], other, *value[i + 1 :]))
-                    if isinstance(value, Limits)
-                    else (*value[:i], other, *value[i + 1 :])
-                )
+                items = (*value[:i], other, *value[i + 1 :])
+                yield Limits(*items) if isinstance(value, Limits) else items
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         for name, item in fields_of(value).items():
             for other in one_percent(item):
@@ -140,45 +115,25 @@ def one_percent(value: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize("style", STYLES)
 def test_every_number_counts_in_equality(style: Any) -> None:
-    arm = random_arm(5, n=2, convention=style, mimic=True)
-    rough = {"friction": {"bristle_stiffness": 700.0, "bristle_damping": 0.4}}
-    arm = arm.with_drives({joint.name: rough for joint in arm.tree if joint.kind != "fixed"})
-    springs = (
-        Elasticity(stiffness=4e3, damping=2.0, half_gap=1e-4, rotor_axis=(0.3, -0.5, 0.8)),
-        Elasticity(curve=((0.002, 9.0), (0.005, 31.0)), damping=0.7),
-    )
-    arm = arm.with_drives({j.name: {"elasticity": e} for j, e in zip(arm.joints, springs, strict=True)})
-    changed = list(one_percent(arm))
-    assert len(changed) > 100
-    assert all(other != arm for other in changed)
-    assert len({hash(other) for other in changed}) > 0.99 * len(set(changed))
-
-
-def test_texts_count_in_equality() -> None:
-    arm = random_arm(5)
-    for field in ("name", "source", "notes"):
-        assert arm.replace(**{field: "other"}) != arm
+    for arm in elastic_arms(style):
+        changed = list(one_percent(arm))
+        assert len(changed) > 100
+        changed += [arm.replace(**{field: "other"}) for field in ("name", "source", "notes")]
+        assert all(other != arm for other in changed)
+        assert len({hash(other) for other in changed}) > 0.99 * len(set(changed))
 
 
 @pytest.mark.slow
-@given(st.integers(0, 1000))
-@settings(max_examples=5)
-def test_pickle_and_copy(seed: int) -> None:
-    for arm in every_kind(seed, n=3):
+def test_pickle_and_copy() -> None:
+    for arm in every_kind(2, n=3):
+        assert arm.moving.bodies  # kept beside the fields
         for again in (pickle.loads(pickle.dumps(arm)), copy.copy(arm), copy.deepcopy(arm)):
             assert again == arm
             assert hash(again) == hash(arm)
-            assert all(not array.flags.writeable for array in arrays_in(again))
+            assert not any(array.flags.writeable for array in arrays_in(again))
             for mine, other in zip(arrays_in(arm), arrays_in(again), strict=True):
                 assert mine.tobytes() == other.tobytes()
-
-
-def test_pickle_after_use() -> None:
-    arm = random_arm(2)
-    assert arm.moving.bodies
-    again = pickle.loads(pickle.dumps(arm))
-    q = posture(arm, 3)
-    assert np.array_equal(forward(again, q), forward(arm, q))
+        assert np.array_equal(forward(again, np.ones(3)), forward(arm, np.ones(3)))
 
 
 # -------------------------------------------------------------------------------------------- order and names
@@ -217,51 +172,46 @@ def test_default_hand_is_the_most_articulated_leaf_first_on_a_tie() -> None:
     assert (alone.n, alone.hand.link, alone.base_link) == (0, "a", "a")
 
 
-@pytest.mark.slow
-def test_a_chain_of_ten_thousand_links_is_no_recursion() -> None:
-    count = 10_000
-    joints = tuple(joint(f"j{i}", f"l{i}", f"l{i + 1}", "fixed") for i in range(count - 1))
-    arm = Arm(name="long", links=tuple(Link(name=f"l{i}") for i in range(count)), tree=joints[::-1])
-    assert arm.tree == joints
-    with pytest.raises(InputError, match="at most 10000 links, got 10001"):
-        Arm(name="long", links=tuple(Link(name=f"l{i}") for i in range(count + 1)), tree=())
+def test_a_chain_of_thousands_of_links_is_no_recursion() -> None:
+    placement, count = Frame(), 3000
+    links = tuple(Link(name=f"l{i}") for i in range(count + 1))
+    joints = tuple(joint(f"j{i}", f"l{i}", f"l{i + 1}", "fixed", placement=placement) for i in range(count))
+    assert Arm(name="long", links=links, tree=joints[::-1]).tree == joints
+    with refused("InputError.*at most 10000 links, got 10001"):
+        Arm(name="long", links=links[:1] * 10_001, tree=())
 
 
 def test_lookup() -> None:
     arm = load("stanford")
     assert arm.link("link3").mass == 4.25
     assert arm.joint("joint3").kind == "prismatic"
-    weld = random_arm(1)
-    assert weld.joint("weld_flange").kind == "fixed"
-
-
-def test_lookup_of_what_is_not_there() -> None:
-    arm = load("stanford")
-    with pytest.raises(
-        NameNotFound, match=r"arm 'stanford', link: expected one of .*, got 'link33'; did you mean 'link3'"
+    assert random_arm(1).joint("weld_flange").kind == "fixed"
+    for look, name, words in (
+        (arm.link, "link33", "NameNotFound: arm 'stanford', link: .*got 'link33'; did you mean 'link3'"),
+        (arm.joint, "jont3", "NameNotFound: arm 'stanford', joint: .*got 'jont3'; did you mean 'joint3'"),
+        (arm.joint, "elbow", ".*expected one of joint1, joint2, joint3, joint4, joint5, joint6, got"),
+        (arm.link, 3, ".*link: expected one of .*, got 3"),
     ):
-        arm.link("link33")
-    with pytest.raises(
-        NameNotFound, match=r"arm 'stanford', joint: expected one of .*, got 'jont3'; did you mean 'joint3'"
-    ):
-        arm.joint("jont3")
-    with pytest.raises(
-        NameNotFound, match="expected one of joint1, joint2, joint3, joint4, joint5, joint6, got"
-    ):
-        arm.joint("elbow")
-    with pytest.raises(InputError, match=r"link: expected one of .*, got 3"):
-        arm.link(3)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"joint: expected one of .*, got array\(\[1, 2\]\)"):
-        arm.joint(np.array([1, 2]))  # type: ignore[arg-type]
+        with refused(words):
+            look(name)  # type: ignore[arg-type]
 
 
 def test_repr_and_str() -> None:
     arm = load("stanford")
     assert repr(arm) == "<Arm 'stanford': 6 joints RRPRRR, serial, 20.77 kg>"
     text = str(arm)
-    for word in ("stanford: 6 joints, serial chain, 7 links, 20.77 kg", "gravity 0 0 -9.81", "hand on link6"):
-        assert word in text
     for word in (
+        "stanford: 6 joints, serial chain, 7 links, 20.77 kg",
+        "gravity 0 0 -9.81",
+        "hand on link6",
+        "prismatic",
+        "0.3048 m",
+        "-170 deg",
+        "2.193",
+        "link4",
+    ):
+        assert word in text
+    for word in [
         "standard Denavit-Hartenberg",
         "prismatic",
         "0.3048 m",
@@ -269,62 +219,45 @@ def test_repr_and_str() -> None:
         "2.193",
         "link4",
         "0.6447",
-    ):
+    ]:
         assert word in text
     assert "tree" in repr(random_arm(0, tree=True, n=5))
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_str_names_everything(seed: int) -> None:
-    for arm in every_kind(seed):
-        text = str(arm)
-        for name in (*(x.name for x in arm.links), *(x.name for x in arm.tree)):
-            assert name in text
-        for j in arm.tree:
-            if j.mimic is not None:
-                assert f"follows {j.mimic.joint}" in text
-        assert ("Drives" in text) == any(j.has_drive for j in arm.tree)
-
-
-def test_mass_is_that_of_all_links() -> None:
-    arm = random_arm(4)
-    assert arm.mass == pytest.approx(math.fsum(x.mass for x in arm.links), rel=1e-15)
+    for other in every_kind(1):
+        text = str(other)
+        followers = [f"follows {j.mimic.joint}" for j in other.tree if j.mimic is not None]
+        for word in (*followers, *(x.name for x in other.links), *(x.name for x in other.tree)):
+            assert word in text
+        assert ("Drives" in text) == any(j.has_drive for j in other.tree)
 
 
 # ---------------------------------------------------------------------------------------------------- replace
 
 
 def test_replace_refuses_unknown_fields() -> None:
-    with pytest.raises(
-        NameNotFound, match=r"field of an arm: expected one of .*, got 'gravty'; did you mean 'gravity'"
-    ):
+    with refused(r"NameNotFound.*field of an arm: expected one of .*, got 'gravty'; did you mean 'gravity'"):
         random_arm(1).replace(gravty=(0, 0, 0))
-
-
-def test_replace_leaves_the_rest() -> None:
-    arm = random_arm(1)
-    changed = arm.replace(gravity=(0.1, 0.2, 0.3))
-    assert changed.gravity.tolist() == [0.1, 0.2, 0.3]
-    assert changed.replace(gravity=arm.gravity) == arm
-    assert arm.replace() == arm
 
 
 def test_replace_hand() -> None:
     arm = random_arm(1)
-    assert arm.replace(hand=TURNED).hand == Hand(link=arm.hand.link, pose=TURNED)
-    assert arm.replace(hand=TURNED.tolist()).hand == Hand(link=arm.hand.link, pose=TURNED)
-    assert arm.replace(hand="part2").hand == Hand(link="part2")
-    assert arm.replace(hand=Hand(link="part2", pose=TURNED)).hand.pose.tolist() == TURNED.tolist()
+    for given_hand, hand in (
+        (TURNED, Hand(link=arm.hand.link, pose=TURNED)),
+        (TURNED.tolist(), Hand(link=arm.hand.link, pose=TURNED)),
+        ("part2", Hand(link="part2")),
+        (Hand(link="part2", pose=TURNED), Hand(link="part2", pose=TURNED)),
+    ):
+        assert arm.replace(hand=given_hand).hand == hand
     q = posture(arm, 1)
-    assert np.allclose(forward(arm.replace(hand="part2"), q), link_poses(arm, q)["part2"], atol=0, rtol=0)
-    with pytest.raises(NameNotFound, match="got 'part99'"):
-        arm.replace(hand="part99")
-    with pytest.raises(NameNotFound, match="got 'part99'"):
-        arm.replace(hand=Hand(link="part99"))
-    with pytest.raises(InputError, match="hand: the upper left 3x3 must be a rotation"):
-        arm.replace(hand=2.0 * np.eye(4))
-    with pytest.raises(InputError, match="hand: expected a pose"):
-        arm.replace(hand=3)
+    assert np.array_equal(forward(arm.replace(hand="part2"), q), link_poses(arm, q)["part2"])
+    for wrong, words in (
+        ("part99", "NameNotFound.*got 'part99'"),
+        (Hand(link="part99"), "NameNotFound.*got 'part99'"),
+        (2.0 * np.eye(4), "InputError.*hand: the upper left 3x3 must be a rotation"),
+        (3, "InputError.*hand: expected a pose"),
+        (HUGE, ".*hand"),
+    ):
+        with refused(words):
+            arm.replace(hand=wrong)
 
 
 @pytest.mark.slow
@@ -347,23 +280,14 @@ def test_a_new_base_tilts_the_arm_in_the_same_world(seed: int, rpy: tuple[float,
     assert energy == pytest.approx(in_world, rel=1e-12, abs=1e-11)
 
 
-def test_base_and_gravity_given_together_stand_as_given() -> None:
-    changed = random_arm(1).replace(base=TURNED, gravity=(1.0, 2.0, 3.0))
-    assert changed.gravity.tolist() == [1.0, 2.0, 3.0]
-    assert np.array_equal(changed.base, TURNED)
-
-
-def test_a_base_that_only_moves_leaves_gravity_alone() -> None:
+def test_a_base_that_only_moves_leaves_gravity_alone_and_none_enters_poses() -> None:
     arm = load("stanford")
     assert np.array_equal(arm.replace(base=pose(p=(1.0, 2.0, 3.0))).gravity, arm.gravity)
     back = arm.replace(base=TURNED).replace(base=np.eye(4))
-    assert np.abs(back.gravity - arm.gravity).max() <= ROUNDING
-
-
-def test_the_base_does_not_enter_poses() -> None:
-    arm = random_arm(6)
+    assert_near(back.gravity, arm.gravity, ROUNDING)
     q = posture(arm, 1)
     assert np.array_equal(forward(arm, q), forward(arm.replace(base=TURNED), q))
+    assert arm.replace(base=TURNED, gravity=(1.0, 2.0, 3.0)).gravity.tolist() == [1.0, 2.0, 3.0]
 
 
 def test_with_link() -> None:
@@ -371,7 +295,7 @@ def test_with_link() -> None:
     heavier = dataclasses.replace(arm.link("part2"), mass=99.0)
     assert arm.with_link(heavier).link("part2").mass == 99.0
     assert arm.with_link(heavier).with_link(arm.link("part2")) == arm
-    with pytest.raises(NameNotFound, match=r"link: expected one of .*, got 'x'"):
+    with refused(r"NameNotFound.*link: expected one of .*, got 'x'"):
         arm.with_link(Link(name="x"))
 
 
@@ -383,45 +307,39 @@ STANDARD, MODIFIED = DH(convention="standard", a=0.1), DH(convention="modified",
 
 
 @pytest.mark.parametrize(
-    ("joints", "links", "error", "words"),
+    ("joints", "links", "words"),
     [
-        (CHAIN, "abcdd", ModelError, ["two links are called 'd'", "a unique name"]),
-        ((*CHAIN, joint("one", "d", "e")), "abcde", ModelError, ["two joints are called 'one'"]),
-        (CHAIN, "abc", ModelError, ["joint 'three': its child link 'd' is missing"]),
-        (CHAIN, "bcd", ModelError, ["joint 'one': its parent link 'a' is missing"]),
-        (CHAIN, "abcde", ModelError, ["there are 2 roots", "'a', 'e'", "fixed joints"]),
+        (CHAIN, "abcdd", "ModelError.*two links are called 'd'.*a unique name"),
+        ((*CHAIN, joint("one", "d", "e")), "abcde", "ModelError.*two joints are called 'one'"),
+        (CHAIN, "abc", "ModelError.*joint 'three': its child link 'd' is missing"),
+        (CHAIN, "bcd", "ModelError.*joint 'one': its parent link 'a' is missing"),
+        (CHAIN, "abcde", "ModelError.*there are 2 roots.*'a', 'e'.*fixed joints"),
         (
             (*CHAIN, joint("four", "a", "d")),
             "abcd",
-            ModelError,
-            ["link 'd' is moved by two joints, 'three' and 'four'"],
+            "ModelError.*link 'd' is moved by two joints, 'three' and 'four'",
         ),
-        ((*CHAIN, joint("four", "d", "a")), "abcd", ModelError, ["form a cycle", "no link is the base"]),
+        ((*CHAIN, joint("four", "d", "a")), "abcd", "ModelError.*form a cycle.*no link is the base"),
         (
             (*CHAIN, joint("x", "e", "f"), joint("y", "f", "e")),
             "abcdef",
-            ModelError,
-            ["joint 'x' (link 'f') cannot be reached from the base 'a'", "cycle"],
+            r"ModelError.*joint 'x' \(link 'f'\) cannot be reached from the base 'a'.*cycle",
         ),
-        ((joint("self", "a", "a"),), "ab", ModelError, ["cycle"]),
-        ((), "", InputError, ["an arm needs at least one link"]),
+        ((), "", "InputError.*an arm needs at least one link"),
         (
             (joint("one", "a", "b", placement=STANDARD), joint("two", "b", "c", placement=MODIFIED)),
             "abc",
-            ModelError,
-            ["arm 'test'", "mix the standard and the modified", "one convention"],
+            "ModelError.*arm 'test'.*mix the standard and the modified.*one convention",
         ),
         (
             (joint("one", "a", "b", mimic=Mimic(joint="oen")), joint("two", "b", "c")),
             "abc",
-            ModelError,
-            ["joint 'one' mimics joint 'oen', which is missing", "did you mean 'one'"],
+            "ModelError.*joint 'one' mimics joint 'oen', which is missing.*did you mean 'one'",
         ),
         (
             (joint("one", "a", "b", mimic=Mimic(joint="weld")), joint("weld", "b", "c", "fixed")),
             "abc",
-            ModelError,
-            ["joint 'one' mimics joint 'weld', which is fixed"],
+            "ModelError.*joint 'one' mimics joint 'weld', which is fixed",
         ),
         (
             (
@@ -429,159 +347,89 @@ STANDARD, MODIFIED = DH(convention="standard", a=0.1), DH(convention="modified",
                 joint("two", "b", "c", mimic=Mimic(joint="one")),
             ),
             "abc",
-            ModelError,
-            ["joint 'two' mimics joint 'one', which mimics it in turn"],
-        ),
-        (
-            (joint("one", "a", "b", mimic=Mimic(joint="one")),),
-            "ab",
-            ModelError,
-            ["joint 'one' mimics joint 'one', which mimics it in turn"],
+            "ModelError.*joint 'two' mimics joint 'one', which mimics it in turn",
         ),
     ],
 )
-def test_structure_refused(
-    joints: tuple[Joint, ...], links: str, error: type[ForearmError], words: list[str]
-) -> None:
-    with pytest.raises(error) as caught:
+def test_structure_refused(joints: tuple[Joint, ...], links: str, words: str) -> None:
+    with refused(words):
         arm_of(*joints, links=links)
-    for word in words:
-        assert word in str(caught.value)
 
 
 def test_frames_may_stand_among_rows_of_one_convention() -> None:
     assert arm_of(joint("one", "a", "b", placement=STANDARD), joint("two", "b", "c"), links="abc").n == 2
 
 
+SOUND: dict[type[Any], dict[str, Any]] = {
+    Link: {"name": "x"},
+    DH: {"convention": "standard"},
+    Mimic: {"joint": "j"},
+    Hand: {"link": "a"},
+    Joint: {"name": "j", "kind": "revolute", "parent": "a", "child": "b", "placement": Frame()},
+    Arm: {"name": "test", "links": tuple(map(link, "abcd")), "tree": CHAIN},
+}
+HUGE: list[list[int]] = [[10**400] * 4] * 4
+
+
 @pytest.mark.parametrize(
-    ("cls", "fields", "error", "words"),
+    ("cls", "fields", "words"),
     [
-        (Link, {"mass": -1.0}, ModelError, ["link 'x', mass", "at least 0", "-1"]),
-        (Link, {"mass": math.nan}, InputError, ["link 'x', mass", "finite", "nan"]),
-        (Link, {"mass": 10**400}, InputError, ["link 'x', mass", "finite"]),
-        (Link, {"mass": "1"}, InputError, ["link 'x', mass", "expected a number", "'1'"]),
-        (Link, {"com": (0.0, math.inf, 0.0)}, InputError, ["link 'x', com", "finite", "inf"]),
-        (Link, {"com": (0.0, 0.0)}, InputError, ["link 'x', com", "(3,)", "(2,)"]),
-        (Link, {"com": "left"}, InputError, ["link 'x', com", "expected numbers", "'left'"]),
-        (Link, {"inertia": np.full((3, 3), math.nan)}, InputError, ["link 'x', inertia", "finite"]),
-        (Link, {"inertia": np.eye(4)}, InputError, ["link 'x', inertia", "(3, 3)", "(4, 4)"]),
+        (Link, {"mass": -1.0}, "ModelError.*link 'x', mass.*at least 0.*-1"),
+        (Link, {"mass": math.nan}, "InputError.*link 'x', mass.*finite.*nan"),
+        (Link, {"mass": "1"}, "InputError.*link 'x', mass.*expected a number.*'1'"),
+        (Link, {"com": (0.0, 0.0)}, r"InputError.*link 'x', com.*\(3,\).*\(2,\)"),
+        (Link, {"inertia": np.eye(4)}, r"InputError.*link 'x', inertia.*\(3, 3\).*\(4, 4\)"),
         (
             Link,
             {"inertia": [[1.0, 0.1, 0.0], [0.2, 1.0, 0.0], [0.0, 0.0, 1.0]]},
-            ModelError,
-            ["link 'x', inertia", "symmetric"],
+            "ModelError.*link 'x', inertia.*symmetric",
         ),
         (
             Link,
             {"inertia": np.diag([1.0, 1.0, -0.1])},
-            ModelError,
-            ["link 'x', inertia", "positive semidefinite", "-0.1, 1, 1 kg m^2", "products of inertia"],
+            r"ModelError.*link 'x', inertia.*positive semidefinite.*-0.1, 1, 1 kg m\^2.*products of inertia",
         ),
+        (Link, {"name": ""}, "InputError.*a link's name.*1 to 200 characters.*''"),
+        (Link, {"name": "a\nb"}, r"InputError.*a link's name.*printable.*'a\\nb'"),
+        (Frame, {"axis": (0.0, 0.0, 0.0)}, "ModelError.*axis: must not be 0 0 0.*0 0 1"),
+        (DH, {"convention": "craig"}, "InputError.*'standard'.*'modified'.*'craig'"),
+        (DH, {"a": None}, "InputError.*DH parameter a.*expected a number"),
+        (Mimic, {"multiplier": math.inf}, "InputError.*mimic, multiplier.*finite"),
+        (Hand, {"pose": np.diag([1.0, 1.0, -1.0, 1.0])}, "InputError.*hand.*rotation"),
+        (Hand, {"pose": np.diag([1.0, 1.0, 1.0, 2.0])}, "InputError.*hand.*last row 0 0 0 1"),
+        (Joint, {"kind": "continuous"}, ".*joint 'j', kind.*revolute, prismatic, fixed.*'continuous'"),
         (
-            Link,
-            {"inertia": [[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]]},
-            ModelError,
-            ["positive semidefinite", "-1, 1, 3"],
-        ),
-        (Link, {"name": ""}, InputError, ["a link's name", "1 to 200 characters", "''"]),
-        (Link, {"name": "x" * 201}, InputError, ["a link's name", "1 to 200 characters"]),
-        (Link, {"name": "a\nb"}, InputError, ["a link's name", "printable", "'a\\nb'"]),
-        (Link, {"name": 5}, InputError, ["a link's name", "5"]),
-        (Frame, {"axis": (0.0, 0.0, 0.0)}, ModelError, ["axis: must not be 0 0 0", "0 0 1"]),
-        (Frame, {"axis": (0.0, math.nan, 0.0)}, InputError, ["axis", "finite"]),
-        (Frame, {"xyz": (0.0, math.nan, 0.0)}, InputError, ["frame, xyz", "finite", "nan"]),
-        (Frame, {"rpy": (0.0, 1.0)}, InputError, ["frame, rpy", "(3,)"]),
-        (DH, {"convention": "craig"}, InputError, ["'standard'", "'modified'", "'craig'"]),
-        (DH, {"convention": "standard", "theta": math.nan}, InputError, ["DH parameter theta", "finite"]),
-        (DH, {"convention": "standard", "a": None}, InputError, ["DH parameter a", "expected a number"]),
-        (Mimic, {"joint": "j", "multiplier": math.inf}, InputError, ["mimic, multiplier", "finite"]),
-        (Mimic, {"joint": "j", "offset": "1"}, InputError, ["mimic, offset", "expected a number"]),
-        (Hand, {"link": "a", "pose": np.diag([1.0, 1.0, -1.0, 1.0])}, InputError, ["hand", "rotation"]),
-        (
-            Hand,
-            {"link": "a", "pose": np.diag([1.0, 1.0, 1.0, 2.0])},
-            InputError,
-            ["hand", "last row 0 0 0 1"],
-        ),
-        (Hand, {"link": "a", "pose": np.eye(3)}, InputError, ["hand", "(4, 4)", "(3, 3)"]),
-        (Hand, {"link": "a", "pose": np.full((4, 4), math.nan)}, InputError, ["hand", "finite"]),
-        (Hand, {"link": "a", "pose": "x"}, InputError, ["hand", "expected numbers", "'x'"]),
-    ],
-)
-def test_values_refused(
-    cls: type[Any], fields: dict[str, Any], error: type[ForearmError], words: list[str]
-) -> None:
-    named = {"name": "x"} if cls is Link else {}
-    with pytest.raises(error) as caught:
-        cls(**(named | fields))
-    assert type(caught.value) is error
-    for word in words:
-        assert word in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("fields", "error", "words"),
-    [
-        ({"name": " "}, InputError, ["a joint's name"]),
-        (
-            {"kind": "continuous"},
-            InputError,
-            ["joint 'j', kind", "revolute, prismatic, fixed", "'continuous'"],
-        ),
-        (
+            Joint,
             {"limits": (1.0, -1.0)},
-            ModelError,
-            ["joint 'j', limits", "lower must not be above upper", "1 and -1"],
+            "ModelError.*joint 'j', limits.*lower must not be above upper.*1 and -1",
         ),
-        ({"limits": (math.nan, 1.0)}, ModelError, ["joint 'j', limits", "nan"]),
-        ({"limits": (math.inf, math.inf)}, ModelError, ["joint 'j', limits"]),
-        ({"limits": (1.0,)}, InputError, ["joint 'j', limits", "[lower, upper]"]),
-        ({"limits": ("a", "b")}, InputError, ["joint 'j', limits", "expected numbers"]),
-        ({"limits": ("0", "1")}, InputError, ["joint 'j', limits", "expected numbers", "'0'"]),
-        ({"limits": (False, True)}, InputError, ["joint 'j', limits", "expected numbers"]),
-        ({"limits": (0, 10**400)}, InputError, ["joint 'j', limits", "expected numbers"]),
-        ({"limits": 5}, InputError, ["joint 'j', limits", "got 5"]),
-        ({"max_speed": -1.0}, ModelError, ["joint 'j', max_speed", "at least 0"]),
-        ({"max_effort": math.nan}, InputError, ["joint 'j', max_effort", "finite"]),
-        (
-            {"kind": "fixed", "mimic": Mimic(joint="k")},
-            ModelError,
-            ["joint 'j': a fixed joint cannot have", "mimic"],
-        ),
-        ({"kind": "fixed", "motor": Motor()}, ModelError, ["joint 'j': a fixed joint cannot have a motor"]),
+        (Joint, {"limits": (1.0,)}, r"InputError.*joint 'j', limits.*\[lower, upper\]"),
+        (Joint, {"limits": ("0", "1")}, "InputError.*joint 'j', limits.*expected numbers.*'0'"),
+        (Joint, {"max_speed": -1.0}, "ModelError.*joint 'j', max_speed.*at least 0"),
+        (Joint, {"kind": "fixed", "motor": Motor()}, "ModelError: joint 'j': a fixed joint cannot have a m"),
+        (Arm, {"gravity": (0.0, 0.0, math.nan)}, "InputError.*gravity.*finite"),
+        (Arm, {"base": np.diag([1.0, 1.0, 2.0, 1.0])}, "InputError.*base.*rotation"),
+        (Arm, {"hand": 5}, "InputError.*arm 'test', hand.*a Hand or the name of a link.*5"),
+        (Arm, {"hand": "z"}, "NameNotFound.*arm 'test', link: expected one of a, b, c, d, got 'z'"),
+        (Arm, {"base": HUGE}, ".*base"),
+        (Arm, {"links": ("a", "b", "c", "d")}, ".*link"),
+        (Joint, {"mimic": "one"}, ".*mimic"),
+        (Arm, {"notes": 5}, ".*notes"),
+        (Joint, {"child": 5}, ".*a link's name.*5"),
+        (Joint, {"placement": None}, ".*placement"),
+        (Mimic, {"joint": 5}, ".*a joint's name.*5"),
+        (Link, {"com": np.array([1j, 0.0, 0.0])}, ".*com"),
+        (Frame, {"axis": np.array([1e200, 1e200, -1e200])}, "InputError: axis: no number may exceed 1e"),
+        (Link, {"inertia": np.diag([1.2e308] * 3)}, "InputError: link 'x', inertia: no number may exceed 1e"),
+        (Link, {"mass": 1.1e30}, "InputError: link 'x', mass: no number may exceed 1e"),
+        (DH, {"a": -1e308}, "InputError: DH parameter a: no number may exceed 1e"),
+        (Joint, {"limits": (-1e31, 0.0)}, "InputError: joint 'j', limits: no number may exceed 1e"),
+        (Arm, {"gravity": (0.0, 0.0, -1e31)}, "InputError: gravity: no number may exceed 1e"),
     ],
 )
-def test_joints_refused(fields: dict[str, Any], error: type[ForearmError], words: list[str]) -> None:
-    sound: dict[str, Any] = {
-        "name": "j",
-        "kind": "revolute",
-        "parent": "a",
-        "child": "b",
-        "placement": Frame(),
-    }
-    with pytest.raises(error) as caught:
-        Joint(**(sound | fields))
-    for word in words:
-        assert word in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("fields", "error", "words"),
-    [
-        ({"name": ""}, InputError, ["arm's name must be printable"]),
-        ({"gravity": (0.0, 0.0, math.nan)}, InputError, ["gravity", "finite"]),
-        ({"gravity": 9.81}, InputError, ["gravity", "(3,)"]),
-        ({"base": np.diag([1.0, 1.0, 2.0, 1.0])}, InputError, ["base", "rotation"]),
-        ({"hand": 5}, InputError, ["arm 'test', hand", "a Hand or the name of a link", "5"]),
-        ({"hand": "z"}, NameNotFound, ["arm 'test', link: expected one of a, b, c, d, got 'z'"]),
-    ],
-)
-def test_arms_refused(fields: dict[str, Any], error: type[ForearmError], words: list[str]) -> None:
-    sound: dict[str, Any] = {"name": "test", "links": tuple(map(link, "abcd")), "tree": CHAIN}
-    with pytest.raises(error) as caught:
-        Arm(**(sound | fields))
-    for word in words:
-        assert word in str(caught.value)
+def test_values_refused(cls: type[Any], fields: dict[str, Any], words: str) -> None:
+    with refused(words):
+        cls(**(SOUND.get(cls, {}) | fields))
 
 
 def test_rounding_is_not_refused() -> None:
@@ -590,21 +438,19 @@ def test_rounding_is_not_refused() -> None:
     tensor = np.array([[1.0, 0.1, 0.2], [0.1, 1.0, 0.3], [0.2, 0.3, 1.0]])
     tensor[0, 1] = np.nextafter(0.1, 1.0)
     assert np.array_equal(*(lambda x: (x, x.T))(Link(name="x", mass=1.0, inertia=tensor).inertia))
-    with pytest.raises(ModelError, match="semidefinite"):
+    with refused("ModelError.*semidefinite"):
         Link(name="x", mass=1.0, inertia=np.diag([1.0, 1.0, -1e-8]))
-    with pytest.raises(ModelError, match="symmetric"):
+    with refused("ModelError.*symmetric"):
         Link(name="x", mass=1.0, inertia=tensor + np.array([[0, 1e-11, 0], [0, 0, 0], [0, 0, 0]]))
 
 
-@pytest.mark.slow
 @given(st.tuples(*[st.floats(-1e30, 1e30)] * 3).filter(any))
-@settings(max_examples=200)
+@settings(max_examples=60)
 def test_axes_become_unit_and_stay_as_they_are(given_axis: tuple[float, float, float]) -> None:
     axis = Frame(axis=given_axis).axis  # type: ignore[arg-type]
     assert abs(np.linalg.norm(axis) - 1.0) <= 1e-15
     assert Frame(axis=axis).axis.tobytes() == axis.tobytes()
-    largest = max(map(abs, given_axis))
-    scaled = np.array(given_axis) / largest
+    scaled = np.array(given_axis) / max(map(abs, given_axis))
     assert np.abs(np.cross(axis, scaled)).max() <= 1e-14
 
 
@@ -615,75 +461,23 @@ def test_a_frame_from_a_pose_is_at_that_pose(
 ) -> None:
     T = pose(rotation_rpy(rpy), xyz)
     frame = Frame.from_pose(T, np.array([0.0, 0.6, 0.8]))
-    assert np.abs(frame.before - T).max() <= 2e-15
+    assert_near(frame.before, T, 2e-15)
     assert frame.axis.tolist() == [0.0, 0.6, 0.8]
-    assert np.abs(Frame.from_pose(T).before @ inverse_pose(T) - np.eye(4)).max() <= 1e-14
+    assert_near(Frame.from_pose(T).before @ inverse_pose(T), np.eye(4), 1e-14)
 
 
 @pytest.mark.parametrize("q", [np.zeros(3), np.zeros((2, 2, 4)), np.zeros(()), "up", [[1.0], [1.0, 2.0]]])
 def test_postures_of_another_shape_are_refused(q: Any) -> None:
-    with pytest.raises(InputError, match=r"^q: "):
+    with refused("InputError: q: "):
         forward(random_arm(1), q)
 
 
-def test_many_postures_at_once() -> None:
+def test_many_postures_at_once_and_nan_is_nan() -> None:
     arm = random_arm(1, tree=True, mimic=True)
     many = posture(arm, 2, 5)
-    assert np.abs(forward(arm, many) - np.array([forward(arm, q) for q in many])).max() <= 1e-15
+    assert_near(forward(arm, many), np.array([forward(arm, q) for q in many]), 1e-15)
     assert forward(arm, many, link="part2").shape == (5, 4, 4)
     assert forward(arm, np.zeros((0, 4))).shape == (0, 4, 4)
-    with pytest.raises(NameNotFound, match=re.escape("got 'part99'")):
-        forward(arm, many, link="part99")
-
-
-def test_nan_in_is_nan_out() -> None:
-    arm = random_arm(1)
     assert np.isnan(forward(arm, np.full(4, math.nan))).any()
-
-
-# ----------------------------------------------------------------------------- what should be refused by name
-
-
-def wrong_types() -> dict[str, Callable[[], object]]:
-    """Arms of the wrong types, each made when called."""
-    sound: dict[str, Any] = {"name": "test", "links": tuple(map(link, "abcd")), "tree": CHAIN}
-    huge: list[list[int]] = [[10**400] * 4] * 4
-    return {
-        "huge base": lambda: Arm(**(sound | {"base": huge})),
-        "huge hand": lambda: Arm(**sound).replace(hand=huge),
-        "no links": lambda: Arm(**(sound | {"links": None})),
-        "names for links": lambda: Arm(**(sound | {"links": ("a", "b", "c", "d")})),
-        "number for a link": lambda: joint("one", "a", 5),  # type: ignore[arg-type]
-        "number for a leader": lambda: Mimic(joint=5),  # type: ignore[arg-type]
-        "name for a mimic": lambda: Arm(
-            **(sound | {"tree": (*CHAIN[:2], joint("three", "c", "d", mimic="one"))})
-        ),
-        "number for notes": lambda: Arm(**(sound | {"notes": 5})),
-        "no source": lambda: Arm(**(sound | {"source": None})),
-        "no placement": lambda: joint("one", "a", "b", placement=None),
-        "number for a motor": lambda: joint("one", "a", "b", motor=5),
-        "complex com": lambda: Link(name="a", com=np.array([1j, 0.0, 0.0])),
-        "com in words": lambda: Link(name="a", com=["1", "2", "3"]),  # type: ignore[arg-type]
-    }
-
-
-@pytest.mark.parametrize("what", list(wrong_types()))
-def test_what_is_of_the_wrong_type_is_refused_in_words(what: str) -> None:
-    with pytest.raises(ForearmError):
-        wrong_types()[what]()
-
-
-@pytest.mark.parametrize(
-    ("make", "where"),
-    [
-        (lambda: Frame(axis=np.array([1e200, 1e200, -1e200])), "axis"),
-        (lambda: Link(name="x", mass=1.0, inertia=np.diag([1.2e308] * 3)), "link 'x', inertia"),
-        (lambda: Link(name="x", mass=1.1e30), "link 'x', mass"),
-        (lambda: DH(convention="standard", a=-1e308), "DH parameter a"),
-        (lambda: joint("j", "a", "b", limits=(-1e31, 0.0)), "joint 'j', limits"),
-        (lambda: arm_of(links="a", gravity=(0.0, 0.0, -1e31)), "gravity"),
-    ],
-)
-def test_numbers_beyond_reason_are_refused(make: Callable[[], object], where: str) -> None:
-    with pytest.raises(InputError, match=f"^{where}: no number may exceed 1e"):
-        make()
+    with refused("NameNotFound.*got 'part99'"):
+        forward(arm, many, link="part99")

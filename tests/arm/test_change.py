@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import pytest
 from arms import (
     DIFFERENCE,
     OFFSETS,
-    STYLES,
     Array,
     body_energy,
     every_kind,
@@ -24,20 +24,10 @@ from arms import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nearness import assert_near
+from refusals import refused
 
-from forearm import (
-    Arm,
-    ForearmError,
-    Frame,
-    Friction,
-    InputError,
-    Joint,
-    Link,
-    ModelError,
-    Motor,
-    NameNotFound,
-    load,
-)
+from forearm import Arm, Frame, Friction, Joint, Link, Motor, load
 from forearm.dynamics import inverse
 from forearm.kinematics import forward, link_poses
 
@@ -57,64 +47,32 @@ def hold(arm: Arm, held: list[int], seed: int) -> tuple[Arm, Array, Array, Array
 
 
 def assert_same_arm(locked: Arm, arm: Arm, q: Array, qd: Array, q_free: Array, qd_free: Array) -> None:
-    assert np.abs(forward(locked, q_free) - forward(arm, q)).max() <= ROUNDING
-    assert potential_energy(locked, q_free) == pytest.approx(
-        potential_energy(arm, q), rel=ROUNDING, abs=1e-11
-    )
-    moving = kinetic_energy(arm, q, qd)
+    height, moving = potential_energy(arm, q), kinetic_energy(arm, q, qd)
+    assert potential_energy(locked, q_free) == pytest.approx(height, rel=ROUNDING, abs=1e-11)
     assert kinetic_energy(locked, q_free, qd_free) == pytest.approx(moving, rel=DIFFERENCE, abs=1e-12)
     assert locked.mass == pytest.approx(arm.mass, rel=1e-14)
     assert [x.name for x in locked.links] == [x.name for x in arm.links]
     assert [x.name for x in locked.tree] == [x.name for x in arm.tree]
-    for name, T in link_poses(arm, q).items():
-        assert np.abs(link_poses(locked, q_free)[name] - T).max() <= ROUNDING
+    found = link_poses(locked, q_free) | {"hand": forward(locked, q_free)}
+    for name, T in (link_poses(arm, q) | {"hand": forward(arm, q)}).items():
+        assert_near(found[name], T, ROUNDING)
 
 
 @pytest.mark.slow
-@given(st.integers(0, 10_000), st.sets(st.integers(0, 4), min_size=1, max_size=5))
-@settings(max_examples=6)
-def test_a_locked_arm_is_the_full_arm_with_those_joints_held(seed: int, which: set[int]) -> None:
-    for arm in every_kind(seed, n=5):
-        held = sorted(which)
-        locked, *states = hold(arm, held, seed)
-        assert locked.n == arm.n - len(held)
+@pytest.mark.parametrize("held", [[0], [4], [1, 2, 3], [0, 1, 2, 3, 4]])
+def test_a_locked_arm_is_the_full_arm_with_those_joints_held(held: list[int]) -> None:
+    for arm in every_kind(len(held), n=5):
+        locked, *states = hold(arm, held, 3)
         assert [j.name for j in locked.joints] == [j.name for i, j in enumerate(arm.joints) if i not in held]
         assert_same_arm(locked, arm, *states)
-
-
-@pytest.mark.parametrize("held", [[0], [2], [4], [0, 4], [1, 2, 3], [0, 1, 2, 3, 4]])
-@pytest.mark.parametrize("style", STYLES)
-def test_first_last_middle_all(style: Any, held: list[int]) -> None:
-    for arm in (
-        random_arm(8, n=5, convention=style),
-        random_arm(9, n=5, convention=style, tree=True, mimic=True),
-    ):
-        locked, *states = hold(arm, held, 3)
-        assert_same_arm(locked, arm, *states)
-        if len(held) == arm.n:
-            assert not locked.moving.bodies
-
-
-@given(st.integers(0, 10_000))
-@settings(max_examples=10)
-@pytest.mark.long
-def test_locking_one_after_the_other_is_locking_at_once(seed: int) -> None:
-    for arm in every_kind(seed, n=4):
-        locked, q, qd, q_free, qd_free = hold(arm, [0, 2, 3], seed)
-        steps = arm
-        for i in (2, 0, 3):
-            steps = steps.lock({arm.joints[i].name: float(q[i])})
-        assert steps.n == locked.n
-        assert_same_arm(steps, arm, q, qd, q_free, qd_free)
+        assert bool(locked.moving.bodies) == (len(held) < arm.n)
 
 
 def test_a_locked_leader_locks_its_followers() -> None:
-    for seed in range(6):
+    for seed in range(3):
         arm = random_arm(seed, n=3, mimic=True, tree=True)
-        leader = next(
-            j.mimic.joint for j in arm.tree if j.mimic is not None and j.mimic.joint.startswith("joint")
-        )
-        index = [j.name for j in arm.joints].index(leader)
+        leaders = [j.mimic.joint for j in arm.tree if j.mimic is not None]
+        index = [j.name for j in arm.joints].index(next(x for x in leaders if x.startswith("joint")))
         locked, *states = hold(arm, [index], seed)
         assert locked.n == 2
         assert not any(j.mimic for j in locked.tree)
@@ -123,71 +81,40 @@ def test_a_locked_leader_locks_its_followers() -> None:
 
 def test_other_joints_stay_as_they_are_bit_for_bit() -> None:
     arm = random_arm(4, n=5)
+    assert arm.lock({}) == arm
     locked = arm.lock({"joint3": 0.1})
     for mine, other in zip(arm.tree, locked.tree, strict=True):
-        if mine.name == "joint3":
-            assert other.kind == "fixed"
-            assert not other.has_drive
-        else:
-            assert mine == other
-    for field in ("name", "source", "notes", "hand"):
-        assert getattr(locked, field) == getattr(arm, field)
-    assert np.array_equal(locked.gravity, arm.gravity)
-    assert np.array_equal(locked.base, arm.base)
+        assert mine == other if mine.name != "joint3" else other.kind == "fixed" and not other.has_drive
+    assert locked.replace(links=arm.links, tree=arm.tree) == arm
+    weld = locked.joint("joint3")
+    assert locked.link(weld.child).massless
 
 
-def test_the_outer_link_becomes_a_frame_on_the_inner() -> None:
-    arm = load("chain3")
-    locked = arm.lock({"joint2": 0.3})
-    assert locked.link("link2").massless
-    assert locked.link("link1").mass == pytest.approx(
-        arm.link("link1").mass + arm.link("link2").mass, rel=1e-15
-    )
-    assert locked.link("link3") == arm.link("link3")
-
-
-def test_lock_nothing() -> None:
-    arm = random_arm(1)
-    assert arm.lock({}) == arm
-
-
-def test_lock_refuses() -> None:
-    arm = load("stanford")
-    with pytest.raises(
-        InputError, match=r"lock: expected positions by joint, such as {'joint4': 0\.3}, got \['joint4'\]"
-    ):
-        arm.lock(["joint4"])  # type: ignore[arg-type]
-    with pytest.raises(
-        NameNotFound, match=r"lock, movable joint.*: expected one of .*, got 'jiont4'; did you mean 'joint4'"
-    ):
-        arm.lock({"jiont4": 0.0})
-    with pytest.raises(
-        InputError, match=r"lock: joint 'joint3': position 0 is outside its limits 0\.3048 to 1\.27"
-    ):
-        arm.lock({"joint3": 0.0})
-    with pytest.raises(InputError, match=r"position 1\.28 is outside"):
-        arm.lock({"joint3": 1.28})
-    with pytest.raises(InputError, match="lock, joint3: the number must be finite, got nan"):
-        arm.lock({"joint3": math.nan})
-    with pytest.raises(InputError, match="lock, joint3: expected a number"):
-        arm.lock({"joint3": "half"})  # type: ignore[dict-item]
-    welded = random_arm(1, mimic=True)
-    for name in ("weld1", "follower1"):
-        with pytest.raises(NameNotFound, match=f"got '{name}'"):
-            welded.lock({name: 0.0})
-
-
-@pytest.mark.parametrize("end", [0.3048, 1.27])
-def test_lock_at_a_limit_and_a_rounding_beyond_it(end: float) -> None:
-    arm = load("stanford")
-    for position in (end, np.nextafter(end, 0.0), np.nextafter(end, 2.0)):
-        assert arm.lock({"joint3": float(position)}).n == 5
-
-
-@pytest.mark.parametrize("positions", [{4: 0.1}, ["joint1"], None])
-def test_lock_refuses_other_types_in_words(positions: Any) -> None:
-    with pytest.raises(ForearmError, match="lock"):
+@pytest.mark.parametrize(
+    ("positions", "words"),
+    [
+        (["joint4"], r"InputError: lock: expected positions by joint, such as .'joint4': 0\.3., got"),
+        (None, ".*lock"),
+        ({4: 0.1}, ".*lock"),
+        ({"jiont4": 0.0}, "NameNotFound: lock, movable joint.*'jiont4'; did you mean 'joint4'"),
+        ({"joint3": 0.0}, r"InputError.*lock: joint 'joint3': position 0 is outside its limits 0\.3048 to 1"),
+        ({"joint3": 1.28}, r"InputError.*position 1\.28 is outside"),
+        ({"joint3": math.nan}, "InputError.*lock, joint3: the number must be finite, got nan"),
+        ({"joint3": "half"}, "InputError.*lock, joint3: expected a number"),
+    ],
+)
+def test_lock_refuses(positions: Any, words: str) -> None:
+    with refused(words):
         load("stanford").lock(positions)
+
+
+def test_lock_at_a_limit_and_of_what_is_not_free() -> None:
+    for end in (0.3048, 1.27):
+        for position in (end, np.nextafter(end, 0.0), np.nextafter(end, 2.0)):
+            assert load("stanford").lock({"joint3": float(position)}).n == 5
+    for name in ("weld1", "follower1"):
+        with refused(f"NameNotFound.*got '{name}'"):
+            random_arm(1, mimic=True).lock({name: 0.0})
 
 
 # ---------------------------------------------------------------------------------------------------- payload
@@ -205,8 +132,9 @@ def payload(seed: int) -> dict[str, Any]:
 
 @pytest.mark.slow
 @given(st.integers(0, 10_000))
-@settings(max_examples=5)
+@settings(max_examples=2)
 def test_a_payload_is_a_body_at_the_hand(seed: int) -> None:
+    """By its energies, and by a link that is welded to the hand."""
     for arm in every_kind(seed, n=3):
         body = payload(seed)
         q, qd = posture(arm, seed), speed(arm, seed)
@@ -217,57 +145,27 @@ def test_a_payload_is_a_body_at_the_hand(seed: int) -> None:
         assert more == pytest.approx(alone, rel=1e-8, abs=1e-9)  # a difference of two larger energies
         T = forward(arm, q)
         weight = -body["mass"] * float(arm.gravity @ (T[:3, :3] @ body["com"] + T[:3, 3]))
-        assert potential_energy(loaded, q) - potential_energy(arm, q) == pytest.approx(
-            weight, rel=1e-10, abs=1e-10
-        )
-        assert np.array_equal(forward(loaded, q), T)
-
-
-@pytest.mark.slow
-@given(st.integers(0, 10_000))
-@settings(max_examples=5)
-def test_a_payload_is_a_link_welded_to_the_hand(seed: int) -> None:
-    for arm in every_kind(seed, n=3):
-        body = payload(seed)
-        weld = Joint(
-            name="grip",
-            kind="fixed",
-            parent=arm.hand.link,
-            child="load",
-            placement=Frame.from_pose(arm.hand.pose),
-        )
+        height = potential_energy(loaded, q) - potential_energy(arm, q)
+        assert height == pytest.approx(weight, rel=1e-10, abs=1e-10)
+        assert loaded.with_link(arm.link(arm.hand.link)) == arm
+        placement = Frame.from_pose(arm.hand.pose)
+        weld = Joint(name="grip", kind="fixed", parent=arm.hand.link, child="load", placement=placement)
         by_hand = arm.replace(links=(*arm.links, Link(name="load", **body)), tree=(*arm.tree, weld))
-        loaded = arm.with_payload(**body)
         for mine, other in zip(loaded.moving.bodies, by_hand.moving.bodies, strict=True):
             assert mine.mass == pytest.approx(other.mass, rel=1e-14)
-            assert np.abs(mine.com - other.com).max() <= ROUNDING
-            assert np.abs(mine.inertia - other.inertia).max() <= ROUNDING * np.abs(other.inertia).max()
+            assert_near(mine.com, other.com, ROUNDING)
+            assert_near(mine.inertia, other.inertia, ROUNDING * np.abs(other.inertia).max())
 
 
-def test_only_the_hand_link_changes() -> None:
+def test_a_payload_without_mass_is_none_and_one_without_inertia_a_point() -> None:
     arm = random_arm(3)
-    loaded = arm.with_payload(**payload(1))
-    assert loaded.with_link(arm.link(arm.hand.link)) == arm
-
-
-def test_two_payloads_add() -> None:
-    arm = random_arm(3)
-    one, two = payload(1), payload(2)
-    q, qd = posture(arm, 1), speed(arm, 1)
-    both = arm.with_payload(**one).with_payload(**two)
-    parts = [kinetic_energy(a, q, qd) for a in (arm.with_payload(**one), arm.with_payload(**two), arm)]
-    assert kinetic_energy(both, q, qd) == pytest.approx(parts[0] + parts[1] - parts[2], rel=DIFFERENCE)
-
-
-def test_nothing_in_the_hand_changes_nothing() -> None:
-    arm = random_arm(3)
-    assert arm.with_payload(0.0) == arm
-    assert arm.with_payload(0.0, com=(1.0, 2.0, 3.0), inertia=np.zeros((3, 3))) == arm
-    assert arm.with_payload(0.0, longest=0.5) == arm
-
-
-def test_a_payload_without_inertia_is_a_point() -> None:
-    arm = load("chain3")
+    nothing: list[dict[str, Any]] = [
+        {},
+        {"com": (1.0, 2.0, 3.0), "inertia": np.zeros((3, 3))},
+        {"longest": 0.5},
+    ]
+    for body in nothing:
+        assert arm.with_payload(0.0, **body) == arm
     by_hand = arm.with_payload(2.0, (0.1, 0.2, 0.3), np.zeros((3, 3)))
     assert arm.with_payload(2.0, (0.1, 0.2, 0.3)) == by_hand
     assert arm.with_payload(2.0, (0.1, 0.2, 0.3), longest=0.0) == by_hand
@@ -278,89 +176,62 @@ def test_longest_dimension_is_a_rod_of_unknown_direction() -> None:
     loaded = arm.with_payload(3.0, (0.1, -0.2, 0.05), longest=0.6)
     by_hand = arm.with_payload(3.0, (0.1, -0.2, 0.05), np.eye(3) * 3.0 * 0.6**2 / 18.0)
     assert loaded.replace(notes=arm.notes) == by_hand
-    assert loaded.notes.startswith(arm.notes + "\n")
     note = loaded.notes.removeprefix(arm.notes + "\n")
-    for word in (
-        "Payload of 3 kg",
-        "longest dimension 0.6 m",
-        "slender rod of unknown direction",
-        "0.06 kg m^2",
-    ):
-        assert word in note
-    assert not random_arm(3).replace(notes="").with_payload(1.0, longest=0.1).notes.startswith("\n")
+    assert re.match(
+        "Payload of 3 kg.*longest dimension 0.6 m.*slender rod of unknown direction.*0.06 kg m.2", note
+    )
+    assert not arm.replace(notes="").with_payload(1.0, longest=0.1).notes.startswith("\n")
 
 
 def test_the_rod_is_the_average_over_directions() -> None:
     """m L^2 / 12 (1 - u u^T) averaged over the sphere by an exact product rule is m L^2 / 18."""
     z, w = np.polynomial.legendre.leggauss(4)
-    around = np.linspace(0.0, 2.0 * math.pi, 9)[:-1]
-    mean = np.zeros((3, 3))
-    for height, weight in zip(z, w, strict=True):
-        for angle in around:
-            flat = math.sqrt(1.0 - height**2)
-            u = np.array([flat * math.cos(angle), flat * math.sin(angle), height])
-            mean += weight / 16.0 * (np.eye(3) - np.outer(u, u)) / 12.0
-    assert np.abs(mean - np.eye(3) / 18.0).max() <= 1e-15
+    height, angle = (grid.ravel() for grid in np.meshgrid(z, np.arange(8) * math.pi / 4.0, indexing="ij"))
+    flat = np.sqrt(1.0 - height**2)
+    u = np.array([flat * np.cos(angle), flat * np.sin(angle), height])
+    mean = (np.eye(3) - (np.repeat(w, 8) / 16.0 * u) @ u.T) / 12.0
+    assert_near(mean, np.eye(3) / 18.0, 1e-15)
 
 
 @pytest.mark.parametrize(
-    ("given_", "error", "words"),
+    ("given_", "words"),
     [
-        ({"mass": -1.0}, ModelError, "payload, mass: must be at least 0, got -1"),
-        ({"mass": math.nan}, InputError, "payload, mass: the number must be finite"),
-        ({"mass": "1"}, InputError, "payload, mass: expected a number"),
-        ({"mass": 1.0, "com": (0.0, 0.0)}, InputError, "payload, com: expected shape"),
-        ({"mass": 1.0, "com": (0.0, 0.0, math.inf)}, InputError, "payload, com: every number must be finite"),
-        ({"mass": 1.0, "inertia": np.eye(2)}, InputError, "payload, inertia: expected shape"),
+        ({"mass": -1.0}, "ModelError.*payload, mass: must be at least 0, got -1"),
+        ({"mass": math.nan}, "InputError.*payload, mass: the number must be finite"),
+        ({"mass": 1.0, "com": (0.0, 0.0, math.inf)}, "InputError.*payload, com: every number must be finite"),
         (
             {"mass": 1.0, "inertia": np.diag([1.0, 1.0, -1.0])},
-            ModelError,
-            "link 'payload', inertia: must be positive",
+            "ModelError.*link 'payload', inertia: must be positive",
         ),
-        ({"mass": 1.0, "longest": -0.1}, ModelError, "payload, longest: must be at least 0"),
+        ({"mass": 1.0, "longest": 1e200}, ".*payload"),
+        ({"mass": 1.0, "longest": -0.1}, "ModelError.*payload, longest: must be at least 0"),
         (
             {"mass": 1.0, "longest": 0.1, "inertia": np.eye(3)},
-            InputError,
-            "payload: give the inertia or the longest",
+            "InputError.*payload: give the inertia or the longest",
         ),
-        ({"mass": 0.0, "inertia": np.eye(3)}, ModelError, "payload: inertia without mass; give the mass too"),
+        ({"mass": 0.0, "inertia": np.eye(3)}, "ModelError.*payload: inertia without mass; give the mass too"),
     ],
 )
-def test_payload_refused(given_: dict[str, Any], error: type[ForearmError], words: str) -> None:
-    with pytest.raises(error, match=words):
+def test_payload_refused(given_: dict[str, Any], words: str) -> None:
+    with refused(words):
         random_arm(3).with_payload(**given_)
-
-
-def test_a_payload_of_absurd_length_is_refused_in_words() -> None:
-    with pytest.raises(ForearmError, match="payload"):
-        random_arm(3).with_payload(1.0, longest=1e200)
 
 
 # ------------------------------------------------------------------------------------------------------ rigid
 
 
-@pytest.mark.slow
 def test_rigid_takes_the_drives_and_nothing_else() -> None:
-    for seed in range(3):
-        for arm in every_kind(seed):
-            bare = arm.rigid()
-            assert not any(j.has_drive for j in bare.tree)
-            assert bare.rigid() == bare
-            with_drives = tuple(
-                dataclasses.replace(
-                    b, motor=j.motor, friction=j.friction, bearings=j.bearings, transmission=j.transmission
-                )
-                for b, j in zip(bare.tree, arm.tree, strict=True)
-            )
-            assert bare.replace(tree=with_drives) == arm
-            q, qd = posture(arm, seed), speed(arm, seed)
-            assert kinetic_energy(bare, q, qd) == kinetic_energy(arm, q, qd)
-
-
-def test_rigid_of_a_bare_arm_is_itself() -> None:
-    arm = random_arm(2, drives=False)
-    assert arm.rigid() == arm
     assert load("puma560").rigid() != load("puma560")
+    for arm in every_kind(1):
+        bare = arm.rigid()
+        assert not any(j.has_drive for j in bare.tree)
+        assert bare.rigid() == bare
+        drives = ("motor", "friction", "bearings", "transmission")
+        taken = {j.name: {name: getattr(j, name) for name in drives} for j in arm.tree}
+        tree = tuple(dataclasses.replace(j, **taken[j.name]) for j in bare.tree)
+        assert bare.replace(tree=tree) == arm
+        q, qd = posture(arm, 1), speed(arm, 1)
+        assert kinetic_energy(bare, q, qd) == kinetic_energy(arm, q, qd)
 
 
 # -------------------------------------------------------------------------------------------------- one joint
@@ -380,17 +251,17 @@ def test_with_joint_changes_one_joint_and_nothing_else() -> None:
     assert np.allclose(added, wanted, atol=1e-12)
 
 
-def test_with_joint_names_what_there_is() -> None:
-    arm = load("puma560")
-    with pytest.raises(NameNotFound, match=r"joint: expected one of .*, got 'joint7'"):
-        arm.with_joint("joint7", friction=None)
-    with pytest.raises(
-        NameNotFound,
-        match=r"with_joint, field of a joint: expected one of .*, got 'fricton'; did you mean 'friction'",
-    ):
-        arm.with_joint("joint1", fricton=None)
-    with pytest.raises(ForearmError, match="max_effort: must be at least 0"):
-        arm.with_joint("joint1", max_effort=-1.0)
+@pytest.mark.parametrize(
+    ("name", "changes", "words"),
+    [
+        ("joint7", {"friction": None}, "NameNotFound.*joint: expected one of .*, got 'joint7'"),
+        ("joint1", {"fricton": None}, "NameNotFound: with_joint, field.*'fricton'; did you mean 'friction'"),
+        ("joint1", {"max_effort": -1.0}, ".*max_effort: must be at least 0"),
+    ],
+)
+def test_with_joint_names_what_there_is(name: str, changes: dict[str, Any], words: str) -> None:
+    with refused(words):
+        load("puma560").with_joint(name, **changes)
 
 
 # -------------------------------------------------------------------------------------------------- drives
@@ -425,43 +296,36 @@ def test_with_drives_changes_the_joints_that_are_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("drives", "error", "text"),
+    ("drives", "words"),
     [
-        (3, InputError, "with_drives: expected drives by joint"),
-        ({"joint7": {}}, NameNotFound, "got 'joint7'; did you mean"),
+        (3, "InputError.*with_drives: expected drives by joint"),
+        ({"joint7": {}}, "NameNotFound.*got 'joint7'; did you mean"),
         (
             {"joint1": FRICTION},
-            InputError,
-            "joint 'joint1': expected parts of the drive, such as {'friction': Friction(coulomb=2.0)}",
+            "InputError.*joint 'joint1': expected parts of the drive, such as .'friction'",
         ),
         (
             {"joint1": {"fricton": FRICTION}},
-            NameNotFound,
-            "with_drives, joint 'joint1': a drive has no 'fricton'; did you mean 'friction'?",
+            "NameNotFound.*with_drives, joint 'joint1': a drive has no 'fricton'; did you mean 'friction'?",
         ),
         (
             {"joint1": {"friction": {"visc": 1.0}}},
-            NameNotFound,
-            "with_drives, joint 'joint1', friction: there is no field 'visc'; did you mean 'viscous'?",
+            "NameNotFound.*with_drives, joint 'joint1', friction: there is no field 'visc'; did you mean",
         ),
         (
             {"joint1": {"friction": {"coulomb": -2.0}}},
-            ModelError,
-            "with_drives, joint 'joint1', friction, coulomb: must be at least 0, got -2.",
+            "ModelError.*with_drives, joint 'joint1', friction, coulomb: must be at least 0, got -2.",
         ),
         (
             {"joint1": {"transmission": {"breakaway": 2.0}}},
-            InputError,
-            "transmission: efficiency and rated_torque missing; the joint has no transmission to change.",
+            "InputError.*transmission: efficiency and rated_torque missing",
         ),
         (
             {"joint1": {"motor": 50.0}},
-            InputError,
-            "with_drives, joint 'joint1', motor: expected Motor, got 50.0.",
+            "InputError.*with_drives, joint 'joint1', motor: expected Motor, got 50.0.",
         ),
     ],
 )
-def test_with_drives_says_what_is_wrong(drives: Any, error: type[ForearmError], text: str) -> None:
-    with pytest.raises(error) as caught:
+def test_with_drives_says_what_is_wrong(drives: Any, words: str) -> None:
+    with refused(words):
         load("puma560").rigid().with_drives(drives)
-    assert text in str(caught.value)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import copy
-import json
 import pickle
 from pathlib import Path
 from typing import Any
 
 import pytest
 from arms import random_arm
+from refusals import refused
 
-from forearm import Arm, Friction, InputError, LossWarning, Motor, NameNotFound, load
+from forearm import Arm, Friction, InputError, LossWarning, Motor, load
 from forearm.arm.deviations import Deviations
-from forearm.cli.main import main
 from forearm.files.armfile_read import arm_from_document
 from forearm.files.armfile_write import arm_text, to_document
 from forearm.kernels.cache_key import told
@@ -42,19 +41,11 @@ def test_names_are_those_of_links_friction_and_motors(plain: Arm) -> None:
     named = plain.named_values
     assert named[f"{link.name}.com.y"] == link.com[1]
     assert named[f"{link.name}.inertia.xz"] == link.inertia[0, 2]
-    assert {n.removeprefix(f"{joint.name}.") for n in named if n.startswith(f"{joint.name}.")} == {
-        "friction.viscous",
-        "friction.coulomb.positive",
-        "friction.coulomb.negative",
-        "friction.static.positive",
-        "friction.static.negative",
-        "friction.stribeck_speed",
-        "bearing1.mu",
-        "motor.gear_ratio",
-        "motor.rotor_inertia",
-        "motor.torque_constant",
-    }
     assert named[f"{joint.name}.bearing1.mu"] == joint.bearings[0].mu
+    friction = "viscous coulomb.positive coulomb.negative static.positive static.negative stribeck_speed"
+    wanted = {f"friction.{key}" for key in friction.split()} | {"bearing1.mu"}
+    wanted |= {f"motor.{key}" for key in ("gear_ratio", "rotor_inertia", "torque_constant")}
+    assert {n for n in named if n.startswith(f"{joint.name}.")} == {f"{joint.name}.{key}" for key in wanted}
     assert not any(".friction." in n or ".motor." in n for n in plain.rigid().named_values)
 
 
@@ -130,20 +121,25 @@ def test_a_report_has_a_column_only_where_there_are_any(plain: Arm) -> None:
     assert f"{joint}.friction.stribeck_speed  0.1  0.046" in other
 
 
-REFUSED: list[tuple[Any, type[Exception], str]] = [
-    ({"link2.mas": 0.1}, NameNotFound, r"'link2.mas': the arm has no parameter .* did you mean 'link2.mass'"),
-    ({"joint1.motor.inductance": 0.1}, NameNotFound, r"'joint1.motor.inductance': the arm has no parameter"),
-    ({"link2.mass": -0.1}, InputError, r"deviations, 'link2.mass': must be at least 0, got -0.1"),
-    ({"link2.mass": float("inf")}, InputError, r"deviations, 'link2.mass': the number must be finite"),
-    ({"link2.mass": "much"}, InputError, r"deviations, 'link2.mass': expected a number, got 'much'"),
-    ({"link2": {"mass": 0.1}}, InputError, r"quote the whole name, such as \"link2.mass\" = 0.02"),
-    ([0.1], InputError, r"expected standard deviations by name, such as \{'link2.mass': 0.02\}, got"),
-]
-
-
-@pytest.mark.parametrize(("given", "kind", "text"), REFUSED)
-def test_what_is_wrong_is_named(given: Any, kind: type[Exception], text: str) -> None:
-    with pytest.raises(kind, match=text):
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (
+            {"link2.mas": 0.1},
+            "NameNotFound.*'link2.mas': the arm has no parameter .* did you mean 'link2.mass'",
+        ),
+        (
+            {"joint1.motor.inductance": 0.1},
+            "NameNotFound.*'joint1.motor.inductance': the arm has no parameter",
+        ),
+        ({"link2.mass": -0.1}, "InputError.*deviations, 'link2.mass': must be at least 0, got -0.1"),
+        ({"link2.mass": "much"}, "InputError.*deviations, 'link2.mass': expected a number, got 'much'"),
+        ({"link2": {"mass": 0.1}}, r"InputError.*quote the whole name, such as \"link2.mass\" = 0.02"),
+        ([0.1], r"InputError.*expected standard deviations by name, such as \{'link2.mass': 0.02\}, got"),
+    ],
+)
+def test_what_is_wrong_is_named(given: Any, words: str) -> None:
+    with refused(words):
         load("puma560-akb").replace(deviations=given)
 
 
@@ -167,11 +163,3 @@ def test_formats_without_them_say_so(known: Arm, tmp_path: Path) -> None:
         known.to_urdf(tmp_path / "a.urdf")
     with pytest.warns(LossWarning, match="deviations"):
         known.to_mjcf(tmp_path / "a.xml")
-
-
-def test_info_shows_them(known: Arm, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    known.save(tmp_path / "known.toml")
-    assert main(["info", str(tmp_path / "known.toml")]) == 0
-    assert "+-" in capsys.readouterr().out
-    assert main(["info", str(tmp_path / "known.toml"), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["arm"]["deviations"] == dict(known.deviations)

@@ -14,8 +14,10 @@ import pytest
 from arms import DIFFERENCE, Array, kinetic_energy, potential_energy, real_tensor
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nearness import assert_near
+from refusals import refused
 
-from forearm import DH, Arm, ForearmError, InputError, Joint, Link, ModelError, ModelWarning, from_dh, load
+from forearm import DH, Arm, Joint, ModelWarning, from_dh, load
 from forearm.arm.chain import MAX_JOINTS, chain
 from forearm.arm.joint import Kind
 from forearm.checking import check
@@ -60,13 +62,13 @@ def elementary(convention: str, kind: str, row: tuple[float, float, float, float
     st.tuples(numbers, angles, numbers, angles),
     st.one_of(angles, st.sampled_from([0.0, math.pi, -math.pi, 1e-9])),
 )
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_transform_is_the_product_of_elementary_ones(
     convention: Any, kind: Kind, row: tuple[float, float, float, float], q: float
 ) -> None:
     placement = DH(convention=convention, a=row[0], alpha=row[1], d=row[2], theta=row[3])
     joint = Joint(name="j", kind=kind, parent="a", child="b", placement=placement)
-    assert np.abs(joint.transform(q) - elementary(convention, kind, row, q)).max() <= ROUNDING
+    assert_near(joint.transform(q), elementary(convention, kind, row, q), ROUNDING)
     assert np.array_equal(joint.axis, [0.0, 0.0, 1.0])
 
 
@@ -78,7 +80,7 @@ def test_the_printed_matrices() -> None:
     modified = [[ct, -s, 0, a], [s * ca, ct * ca, -sa, -sa * d], [s * sa, ct * sa, ca, ca * d], [0, 0, 0, 1]]
     for convention, printed in (("standard", standard), ("modified", modified)):
         arm = from_dh("x", [[a, alpha, d, theta]], convention=convention)  # type: ignore[arg-type]
-        assert np.abs(forward(arm, [0.0]) - np.array(printed)).max() <= 1e-15
+        assert_near(forward(arm, [0.0]), np.array(printed), 1e-15)
 
 
 ROWS = [(0.31, 0.7, 0.23, -0.4), (-0.27, -1.2, 0.11, 0.9), (0.19, 2.1, -0.33, 0.25)]
@@ -95,18 +97,8 @@ def both_conventions(joints: str) -> tuple[Arm, Arm, list[Array]]:
     coms = rng.uniform(-0.2, 0.2, (3, 3))
     tensors = np.array([real_tensor(rng, m, rng.uniform(0.05, 0.2, 3)) for m in masses])
     tool = pose(rotation_rpy((0.2, 0.4, -0.9)), (0.05, 0.03, 0.1))
-    gravity = (1.0, -4.0, -8.0)
-    standard = from_dh(
-        "s",
-        ROWS,
-        convention="standard",
-        joints=joints,
-        mass=masses,
-        com=coms,
-        inertia=tensors,
-        tool=tool,
-        gravity=gravity,
-    )
+    both: dict[str, Any] = {"joints": joints, "mass": masses, "gravity": (1.0, -4.0, -8.0)}
+    standard = from_dh("s", ROWS, convention="standard", com=coms, inertia=tensors, tool=tool, **both)
     ends = [shift(x=a) @ turn_x(alpha) for a, alpha, _, _ in ROWS]
     behind = [(0.0, 0.0), *((a, alpha) for a, alpha, _, _ in ROWS[:2])]
     rows = [(a, alpha, d, theta) for (a, alpha), (_, _, d, theta) in zip(behind, ROWS, strict=True)]
@@ -115,100 +107,76 @@ def both_conventions(joints: str) -> tuple[Arm, Arm, list[Array]]:
         "m",
         rows,
         convention="modified",
-        joints=joints,
-        mass=masses,
         com=[(X @ np.append(c, 1.0))[:3] for X, c in zip(ends, coms, strict=True)],
         inertia=0.5 * (turned + turned.transpose(0, 2, 1)),
         tool=ends[2] @ tool,
-        gravity=gravity,
+        **both,
     )
     return standard, modified, ends
 
 
-@pytest.mark.parametrize("joints", ["RRR", "RPR", "PRP", "PPP"])
+@pytest.mark.parametrize("joints", ["RRR", "RPR", "PRP"])
 def test_one_arm_written_in_both_conventions(joints: str) -> None:
     standard, modified, ends = both_conventions(joints)
     rng = np.random.default_rng(6)
-    for _ in range(5):
+    for _ in range(2):
         q, qd = rng.uniform(-2.0, 2.0, 3), rng.uniform(-1.0, 1.0, 3)
-        assert np.abs(forward(standard, q) - forward(modified, q)).max() <= 1e-14
+        assert_near(forward(standard, q), forward(modified, q), 1e-14)
         for i, X in enumerate(ends):
             name = f"link{i + 1}"
-            assert np.abs(link_poses(modified, q)[name] @ X - link_poses(standard, q)[name]).max() <= 1e-14
+            assert_near(link_poses(modified, q)[name] @ X, link_poses(standard, q)[name], 1e-14)
         energy = kinetic_energy(standard, q, qd)
         assert kinetic_energy(modified, q, qd) == pytest.approx(energy, rel=DIFFERENCE)
-        assert potential_energy(modified, q) == pytest.approx(
-            potential_energy(standard, q), rel=1e-13, abs=1e-12
-        )
+        height = potential_energy(standard, q)
+        assert potential_energy(modified, q) == pytest.approx(height, rel=1e-13, abs=1e-12)
 
 
 def test_inertia_about_the_origin_is_moved() -> None:
+    """The tensor about the origin is tested with points, in test_urdf."""
     rng = np.random.default_rng(9)
     masses, coms = rng.uniform(1.0, 4.0, 3), rng.uniform(-0.3, 0.3, (3, 3))
-    about_com = np.array([real_tensor(rng, m, rng.uniform(0.05, 0.2, 3)) for m in masses])
-    about_origin = about_com.copy()
-    for i, (m, (x, y, z)) in enumerate(zip(masses, coms, strict=True)):
-        about_origin[i] += m * np.array(
-            [
-                [y * y + z * z, -x * y, -x * z],
-                [-x * y, x * x + z * z, -y * z],
-                [-x * z, -y * z, x * x + y * y],
-            ]
-        )
-    arms = [
-        from_dh("x", ROWS, convention="standard", mass=masses, com=coms, inertia=tensor, inertia_about=about)
-        for about, tensor in (("com", about_com), ("origin", about_origin))
-    ]
-    for one, other in zip(arms[0].links[1:], arms[1].links[1:], strict=True):
-        assert np.abs(one.inertia - other.inertia).max() <= 1e-15
-        i = int(one.name[-1]) - 1
-        assert np.abs(other.inertia_about_origin - about_origin[i]).max() <= 1e-15
+    tensors = [real_tensor(rng, m, rng.uniform(0.05, 0.2, 3)) for m in masses]
+    given: dict[str, Any] = {"convention": "standard", "mass": masses, "com": coms}
+    one = from_dh("x", ROWS, inertia=tensors, **given)
+    moved = [link.inertia_about_origin for link in one.links[1:]]
+    other = from_dh("x", ROWS, inertia=moved, inertia_about="origin", **given)
+    for link, tensor in zip(other.links[1:], tensors, strict=True):
+        assert_near(link.inertia, tensor, 1e-15)
 
 
 def test_names_and_defaults() -> None:
     arm = from_dh("x", ROWS, convention="modified", joints="rpr", limits=[(-1, 1), (0, 0.5), (-2, 2)])
     assert [j.name for j in arm.joints] == ["joint1", "joint2", "joint3"]
     assert [x.name for x in arm.links] == ["link0", "link1", "link2", "link3"]
-    assert [j.kind for j in arm.joints] == ["revolute", "prismatic", "revolute"]
-    assert arm.joints[1].limits == (0.0, 0.5)
-    assert arm.gravity.tolist() == [0.0, 0.0, -9.81]
-    assert arm.hand.link == "link3"
+    assert (arm.joints[1].kind, arm.joints[1].limits) == ("prismatic", (0.0, 0.5))
+    assert (arm.gravity.tolist(), arm.hand.link) == ([0.0, 0.0, -9.81], "link3")
     assert all(x.massless for x in arm.links)
     assert arm.joints[0].placement == DH(convention="modified", a=0.31, alpha=0.7, d=0.23, theta=-0.4)
 
 
 @pytest.mark.parametrize(
-    ("changes", "error", "words"),
+    ("changes", "words"),
     [
         (
             {"table": [[1.0, 2.0, 3.0]]},
-            InputError,
-            r"DH table: expected rows \(a, alpha, d, theta\).*\(1, 3\)",
+            r"InputError.*DH table: expected rows \(a, alpha, d, theta\).*\(1, 3\)",
         ),
-        ({"table": [1.0, 2.0, 3.0, 4.0]}, InputError, r"DH table.*\(4,\)"),
-        ({"table": np.zeros((0, 4))}, InputError, r"DH table.*\(0, 4\)"),
+        ({"table": np.zeros((0, 4))}, r"InputError.*DH table.*\(0, 4\)"),
         (
             {"table": [[0.1, 0.2, 0.3, math.nan]] * 3},
-            InputError,
-            "DH parameter theta: the number must be finite",
+            "InputError.*DH parameter theta: the number must be finite",
         ),
-        ({"convention": "Craig"}, InputError, "DH convention: expected 'standard'.*'modified'.*'Craig'"),
-        ({"joints": "RR"}, InputError, r"joints: expected 3 letters R \(revolute\) or P \(prismatic\).*'RR'"),
-        ({"joints": "RRX"}, InputError, "joints: expected 3 letters"),
-        ({"inertia_about": "flange"}, InputError, "inertia_about: expected one of com, origin, got 'flange'"),
-        ({"table": [["0", "0", "1", "0"]]}, InputError, r"DH table: expected numbers, got \[\['0'"),
+        ({"convention": "Craig"}, "InputError.*DH convention: expected 'standard'.*'modified'.*'Craig'"),
+        ({"joints": "RR"}, r"InputError.*joints: expected 3 letters R \(revolute\) or P \(prismatic\).*'RR'"),
+        ({"inertia_about": "flange"}, "NameNotFound: inertia_about: .*com, origin, got 'flange'"),
+        ({"table": [["0", "0", "1", "0"]]}, r"InputError.*DH table: expected numbers, got \[\['0'"),
         (
             {"limits": [(0, 1), (0,), (0, 1)]},
-            InputError,
-            r"limits: expected rows of equal length, got \[\(0, 1\), \(0,\)",
+            r"InputError.*limits: expected rows of equal length, got \[\(0, 1\), \(0,\)",
         ),
-        ({"gravity": (0.0, [1.0], 2.0)}, InputError, "gravity: expected rows of equal length"),
-        ({"limits": [(0, 1)]}, InputError, r"limits: expected 3 pairs \(lower, upper\), got"),
-        ({"limits": [(1, 0)] * 3}, ModelError, "joint 'joint1', limits: lower must not be above upper"),
-        ({"mass": [1.0, 2.0]}, InputError, r"mass: expected shape \(3,\), got \(2,\)"),
-        ({"mass": [1.0, -2.0, 1.0]}, ModelError, "link 'link2', mass: must be at least 0, got -2"),
-        ({"com": np.zeros(3)}, InputError, r"com: expected shape \(3, 3\)"),
-        ({"inertia": np.zeros((3, 3))}, InputError, r"inertia: expected shape \(3, 3, 3\)"),
+        ({"limits": [(1, 0)] * 3}, "ModelError.*joint 'joint1', limits: lower must not be above upper"),
+        ({"mass": [1.0, 2.0]}, r"InputError.*mass: expected shape \(3,\), got \(2,\)"),
+        ({"inertia": np.zeros((3, 3))}, r"InputError.*inertia: expected shape \(3, 3, 3\)"),
         (
             {
                 "mass": [1.0] * 3,
@@ -216,33 +184,19 @@ def test_names_and_defaults() -> None:
                 "inertia": [np.eye(3) * 0.1] * 3,
                 "inertia_about": "origin",
             },
-            ModelError,
-            "link 'link1', inertia: must be positive semidefinite",
+            "ModelError.*link 'link1', inertia: must be positive semidefinite",
         ),
-        ({"gravity": (0.0, -9.81)}, InputError, "gravity: expected shape"),
-        ({"tool": np.eye(3)}, InputError, "tool: expected a pose"),
+        ({"table": "abc"}, ".*DH table"),
+        ({"table": [[1.0, 2.0, 3.0, 4.0], [1.0]]}, ".*DH table"),
+        ({"tool": "flange"}, ".*tool"),
+        ({"limits": [(0, 1, 2)] * 3}, ".*limits"),
+        ({"joints": 5}, ".*joints"),
+        ({"gravity": (0.0, -9.81)}, "InputError.*gravity: expected shape"),
     ],
 )
-def test_from_dh_refuses(changes: dict[str, Any], error: type[ForearmError], words: str) -> None:
+def test_from_dh_refuses(changes: dict[str, Any], words: str) -> None:
     sound: dict[str, Any] = {"name": "x", "table": ROWS, "convention": "standard"}
-    with pytest.raises(error, match=words):
-        from_dh(**(sound | changes))
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"table": "abc"},
-        {"table": [[1.0, 2.0, 3.0, 4.0], [1.0]]},
-        {"tool": "flange"},
-        {"limits": [(0, 1, 2)] * 3},
-        {"limits": 5},
-        {"joints": 5},
-    ],
-)
-def test_from_dh_refuses_other_types_in_words(changes: dict[str, Any]) -> None:
-    sound: dict[str, Any] = {"name": "x", "table": ROWS, "convention": "standard"}
-    with pytest.raises(ForearmError):
+    with refused(words):
         from_dh(**(sound | changes))
 
 
@@ -277,9 +231,9 @@ def test_chain_is_the_formula_that_it_says() -> None:
 
 def test_chain_golden_numbers() -> None:
     arm = load("chain7")
-    first, last = arm.joints[0].placement, arm.joints[6].placement
-    assert isinstance(first, DH)
-    assert isinstance(last, DH)
+    assert arm == chain(7)
+    first: Any = arm.joints[0].placement
+    last: Any = arm.joints[6].placement
     com, tensor = arm.links[7].com, arm.links[4].inertia
     found = [first.a, first.alpha, last.d, last.theta, arm.links[1].mass, com[1], tensor[0, 2]]
     golden = [
@@ -292,57 +246,39 @@ def test_chain_golden_numbers() -> None:
         3.3531700387634006e-05,
     ]
     assert found == pytest.approx(golden, rel=1e-12)
-    assert np.array_equal(forward(arm, np.zeros(7)), forward(chain(7), np.zeros(7)))
-    assert load("chain7") == chain(7)
-
-
-@pytest.mark.parametrize("n", [1, 2, 7, 50])
-def test_chain_is_generic(n: int) -> None:
-    arm = chain(n)
-    assert arm.n == n
-    values: list[float] = []
-    for joint, link in zip(arm.joints, arm.links[1:], strict=True):
-        dh = joint.placement
-        assert isinstance(dh, DH)
-        tensor = link.inertia[np.triu_indices(3)]
-        for group in ((dh.a, dh.d), (dh.alpha, dh.theta), (link.mass,), tuple(link.com), tuple(tensor)):
-            assert all(v != 0.0 for v in group)
-            values += [abs(v) for v in group]
-    assert len(set(values)) == len(values)
-    assert arm.links[0] == Link(name="link0")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [1, 2, 3, 5, 50])
-def test_chain_passes_every_check(n: int) -> None:
-    assert [f.code for f in check(chain(n)) if f.level != "note"] == []
+@pytest.mark.parametrize("n", [1, 2, 50])
+def test_chain_passes_every_check_and_is_generic(n: int) -> None:
+    arm = chain(n)
+    assert [f.code for f in check(arm) if f.level != "note"] == []
+    of_links = [abs(x) for name, x in arm.named_values.items() if not name.startswith(("link0", "gravity"))]
+    rows: list[Any] = [joint.placement for joint in arm.joints]
+    values = [*of_links, *(abs(x) for dh in rows for x in (dh.a, dh.alpha, dh.d, dh.theta))]
+    assert 0.0 not in values
+    assert len(set(values)) == len(values) == 14 * n
 
 
 @pytest.mark.long
 def test_chain_sizes() -> None:
     assert chain(MAX_JOINTS).n == MAX_JOINTS
     for n in (0, MAX_JOINTS + 1):
-        with pytest.raises(InputError, match=f"chain{n}: a chain has 1 to 9999 joints"):
+        with refused(f"InputError.*chain{n}: a chain has 1 to 9999 joints"):
             chain(n)
-    with pytest.raises(InputError, match="a chain has 1 to 9999 joints"):
+    with refused("InputError.*a chain has 1 to 9999 joints"):
         load("chain10000")
-    with pytest.raises(InputError, match="replace the N of 'chainN' with a number, such as 'chain7'"):
+    with refused("InputError.*replace the N of 'chainN' with a number, such as 'chain7'"):
         load("chainN")
 
 
-@pytest.mark.parametrize(
-    ("rows", "said"),
-    [
+def test_degrees_are_asked_about_and_a_whole_turn_is_no_reason() -> None:
+    for rows, said in (
         ([(0.3, 0.0, 0.1, 0.0), (0.2, 90.0, 0.0, 0.0)], "DH table, row 2, alpha: 90 rad is more than a turn"),
         ([(0.3, -1.5, 0.1, -180.0)], "DH table, row 1, theta: -180 rad is more than a turn"),
-    ],
-)
-def test_degrees_are_asked_about(rows: list[tuple[float, ...]], said: str) -> None:
-    with pytest.warns(ModelWarning, match=f"{said}: it looks like degrees; convert with np.deg2rad"):
-        from_dh("arm", rows, convention="standard")
-
-
-def test_a_whole_turn_is_no_reason_to_ask() -> None:
+    ):
+        with pytest.warns(ModelWarning, match=f"{said}: it looks like degrees; convert with np.deg2rad"):
+            from_dh("arm", rows, convention="standard")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         from_dh("arm", [(0.3, -math.tau, 0.1, math.tau)], convention="standard")

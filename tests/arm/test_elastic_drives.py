@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import posture, random_arm
+from refusals import refused
 
 import forearm as fa
-from forearm import Arm, Elasticity, ForearmError, Friction, InputError, ModelError, Motor, NameNotFound
-from forearm.arm.change import with_drives
+from forearm import Arm, Elasticity, Friction, Motor
 from forearm.control.model_error import perturbed, without_friction
 from forearm.drives.parameters import drive_values
 from forearm.dynamics.reference import inertial_parameters
@@ -54,43 +54,26 @@ def soft() -> Arm:
 
 
 @pytest.mark.parametrize(
-    ("cls", "given_", "error", "text"),
+    ("cls", "given_", "words"),
     [
-        (Elasticity, {}, ModelError, "elasticity: expected either stiffness or a curve, got neither"),
-        (Elasticity, {"stiffness": 1.0, "curve": ((1, 1),)}, ModelError, "or a curve, got both"),
-        (Elasticity, {"stiffness": -1.0}, ModelError, "elasticity, stiffness: must be above 0, got -1"),
-        (Elasticity, {"stiffness": "K"}, InputError, "elasticity, stiffness: expected a number, got 'K'"),
-        (Elasticity, {"stiffness": 1.0, "damping": -1}, ModelError, "damping: must be at least 0, got -1"),
-        (Elasticity, {"stiffness": 1.0, "half_gap": -1}, ModelError, "half_gap: must be at least 0, got -1"),
-        (Elasticity, {"curve": 3}, InputError, "elasticity, curve: expected a list of [deflection, torque]"),
-        (Elasticity, {"curve": [(1, 2, 3)]}, InputError, "expected a list of [deflection, torque] pairs"),
-        (Elasticity, {"curve": [(0, 2)]}, ModelError, "elasticity, curve: must be above 0, got 0"),
-        (Elasticity, {"curve": [(1, 2), (1, 3)]}, ModelError, "deflections and torques must both increase"),
-        (Elasticity, {"curve": [(1, 2), (2, 2)]}, ModelError, "deflections and torques must both increase"),
+        (Elasticity, {}, "ModelError.*elasticity: expected either stiffness or a curve, got neither"),
+        (Elasticity, {"stiffness": 1.0, "curve": ((1, 1),)}, "ModelError.*or a curve, got both"),
         (
             Elasticity,
-            {"stiffness": 1.0, "interpolation": "cubic"},
-            NameNotFound,
-            "elasticity, interpolation: expected one of linear, spline, got 'cubic'",
+            {"curve": 3},
+            r"InputError.*elasticity, curve: expected a list of \[deflection, torque\]",
         ),
-        (Elasticity, {"stiffness": 1.0, "rotor_axis": (0, 0)}, InputError, "rotor_axis: expected three"),
-        (Elasticity, {"stiffness": 1.0, "rotor_axis": "z"}, InputError, "rotor_axis: expected three numbers"),
-        (Elasticity, {"stiffness": 1.0, "rotor_axis": (0, 0, 0)}, ModelError, "must not be 0 0 0"),
-        (Friction, {"coulomb": 1, "bristle_damping": 1}, ModelError, "requires bristle_stiffness"),
-        (Friction, {"coulomb": 1, "bristle_stiffness": 0}, ModelError, "bristle_stiffness: must be above 0"),
-        (Friction, {"bristle_stiffness": 1}, ModelError, "must not be 0 in either direction; got (0.0, 0.0)"),
-        (
-            Friction,
-            {"coulomb": 1, "bristle_stiffness": 1, "bristle_damping": -1},
-            ModelError,
-            "friction, bristle_damping: must be at least 0, got -1",
-        ),
+        (Elasticity, {"curve": [(0, 2)]}, "ModelError.*elasticity, curve: must be above 0, got 0"),
+        (Elasticity, {"curve": [(1, 2), (1, 3)]}, "ModelError.*deflections and torques must both increase"),
+        (Elasticity, {"stiffness": 1.0, "rotor_axis": (0, 0)}, "InputError.*rotor_axis: expected three"),
+        (Elasticity, {"stiffness": 1.0, "rotor_axis": (0, 0, 0)}, "ModelError.*must not be 0 0 0"),
+        (Friction, {"coulomb": 1, "bristle_damping": 1}, "ModelError.*requires bristle_stiffness"),
+        (Friction, {"bristle_stiffness": 1}, r"ModelError.*must not be 0 in either direction; got"),
     ],
 )
-def test_refused(cls: type[Any], given_: dict[str, Any], error: type[ForearmError], text: str) -> None:
-    with pytest.raises(error) as caught:
+def test_refused(cls: type[Any], given_: dict[str, Any], words: str) -> None:
+    with refused(words):
         cls(**given_)
-    assert text in str(caught.value)
 
 
 @pytest.mark.parametrize("size", [5e-324, 1e-300, 1e-160, 3.0, 1e29])
@@ -112,48 +95,20 @@ def test_records_are_compared_hashed_and_pickled() -> None:
 
 
 def test_with_drives_gives_changes_and_takes_away_springs() -> None:
-    arm = random_arm(5, drives=False).with_drives(motor=MOTOR)
+    bare = random_arm(5, drives=False)
+    name = bare.joints[1].name
+    arm = bare.with_drives(motor=MOTOR)
     every = arm.with_drives(elasticity=SPRING)
     assert all(joint.elasticity == SPRING for joint in every.joints)
-    name = arm.joints[1].name
     one = every.with_drives({name: {"elasticity": {"damping": 0.2, "rotor_axis": None}}})
     assert one.joint(name).elasticity == dataclasses.replace(SPRING, damping=0.2, rotor_axis=None)
     assert one.with_drives(elasticity=None) == arm
-    assert arm.with_drives({name: {"elasticity": {"stiffness": 9.0}}}).joint(name).elasticity == Elasticity(
-        stiffness=9.0
-    )
-
-
-@pytest.mark.parametrize(
-    ("drives", "text"),
-    [
-        (
-            {"elasticity": {"stifness": 1.0}},
-            "with_drives, joint 'joint1', elasticity: there is no field 'stifness'; did you mean 'stiffness'",
-        ),
-        (
-            {"elasticity": {"damping": 1.0}},
-            "joint 'joint1', elasticity: expected either stiffness or a curve",
-        ),
-        ({"elasticty": SPRING}, "joint 'joint1': a drive has no 'elasticty'; did you mean 'elasticity'?"),
-        ({"elasticity": SPRING}, "joint 'joint1', elasticity: a spring needs a rotor that moves by itself"),
-        ({"elasticity": 3.0}, "joint 'joint1', elasticity: expected Elasticity, got 3.0"),
-    ],
-)
-def test_wrong_springs_name_the_joint(drives: dict[str, Any], text: str) -> None:
-    with pytest.raises(ForearmError) as caught:
-        random_arm(5, drives=False).with_drives({"joint1": drives})
-    assert text in str(caught.value)
-
-
-def test_drives_that_are_none_name_what_there_is() -> None:
-    with pytest.raises(InputError, match="transmission=, elasticity= for every joint; got 3"):
-        with_drives(random_arm(5), 3, {})  # type: ignore[arg-type]
-
-
-def test_a_rotor_that_goes_leaves_no_spring_behind() -> None:
-    with pytest.raises(ModelError, match="a spring needs a rotor that moves by itself"):
-        soft().with_drives({soft().joints[0].name: {"motor": None, "friction": None, "transmission": None}})
+    fresh = arm.with_drives({name: {"elasticity": {"stiffness": 9.0}}})
+    assert fresh.joint(name).elasticity == Elasticity(stiffness=9.0)
+    with refused("ModelError.*a spring needs a rotor that moves by itself"):
+        every.with_drives({name: {"motor": None}})
+    with refused("ModelError.*a spring needs a rotor that moves by itself"):
+        bare.with_drives(elasticity=SPRING)
 
 
 def test_rigid_arms_and_locked_joints_have_no_spring() -> None:
@@ -199,48 +154,39 @@ def test_identified_friction_keeps_its_bristles_as_long_as_they_can_slip() -> No
 def test_mistaken_arms_have_other_springs_and_bristles_within_the_share() -> None:
     arm = soft()
     off = perturbed(arm, 0.1, seed=3)
-    first, second, third = off.joints
-    assert first.elasticity is not None
-    assert second.elasticity is not None
-    assert first.friction is not None
-    pairs = [
-        *(
-            (getattr(first.elasticity, key), getattr(SPRING, key))
-            for key in ("stiffness", "damping", "half_gap")
-        ),
-        *((getattr(first.friction, k), getattr(ROUGH, k)) for k in ("bristle_stiffness", "bristle_damping")),
-        *((a[1], b[1]) for a, b in zip(second.elasticity.curve, CURVED.curve, strict=True)),
-    ]
-    shares = [a / b for a, b in pairs]
-    assert all(0.9 <= share <= 1.1 and share != 1.0 for share in shares)
-    assert len(set(np.round(shares[:5], 12))) == 5
-    assert shares[5] == pytest.approx(shares[6], rel=1e-15)
-    assert [x for x, _ in second.elasticity.curve] == [x for x, _ in CURVED.curve]
-    assert first.elasticity.rotor_axis == SPRING.rotor_axis
-    assert third.elasticity is None
+    springs = "elasticity.stiffness", "elasticity.damping", "elasticity.half_gap"
+    names = [f"{arm.joints[0].name}.{key}" for key in (*springs, "friction.bristle_stiffness")]
+    shares = [off.named_values[name] / arm.named_values[name] for name in names]
+    curve: Any = off.joints[1].elasticity
+    bent = [a[1] / b[1] for a, b in zip(curve.curve, CURVED.curve, strict=True)]
+    assert all(0.9 <= share <= 1.1 and share != 1.0 for share in (*shares, *bent))
+    assert len(set(np.round(shares, 12))) == 4
+    assert bent[0] == pytest.approx(bent[1], rel=1e-15)
+    assert [x for x, _ in curve.curve] == [x for x, _ in CURVED.curve]
+    first: Any = off.joints[0].elasticity
+    assert first.rotor_axis == SPRING.rotor_axis
+    assert off.joints[2].elasticity is None
     assert perturbed(arm, 0.0) == arm
 
 
 # ------------------------------------------------------------------------------------------- numbers by name
 
 
-def names_of(arm: Arm, index: int) -> set[str]:
-    start = f"{arm.joints[index].name}."
-    return {name.removeprefix(start) for name in arm.named_values if name.startswith(start)}
-
-
 def test_their_numbers_have_names() -> None:
     arm = soft()
-    first, second, third = (names_of(arm, i) for i in range(3))
-    springs = {"elasticity.stiffness", "elasticity.damping", "elasticity.half_gap"}
-    rough = {"friction.bristle_stiffness", "friction.bristle_damping"}
-    assert springs | rough <= first
-    assert springs & second == {"elasticity.damping", "elasticity.half_gap"}
-    assert not any(name.startswith("elasticity") or "bristle" in name for name in third)
-    start = arm.joints[0].name
-    assert arm.named_values[f"{start}.elasticity.stiffness"] == 5.2e3
-    assert arm.named_values[f"{start}.elasticity.half_gap"] == 2e-4
-    assert arm.named_values[f"{start}.friction.bristle_damping"] == 0.9
+    first, second = (joint.name for joint in arm.joints[:2])
+    found = {name: x for name, x in arm.named_values.items() if "elasticity" in name or "bristle" in name}
+    assert found == {
+        f"{first}.elasticity.stiffness": 5.2e3,
+        f"{first}.elasticity.damping": 1.7,
+        f"{first}.elasticity.half_gap": 2e-4,
+        f"{first}.friction.bristle_stiffness": 310.0,
+        f"{first}.friction.bristle_damping": 0.9,
+        f"{second}.elasticity.damping": 0.4,
+        f"{second}.elasticity.half_gap": 0.0,
+        f"{second}.friction.bristle_stiffness": 310.0,
+        f"{second}.friction.bristle_damping": 0.9,
+    }
 
 
 def test_a_changed_number_of_a_spring_loses_its_deviation() -> None:
@@ -265,7 +211,7 @@ def test_they_are_no_parameters_of_functions_without_a_state() -> None:
     assert drive_values(arm) == names
     assert chosen_parameters(arm, ["drives"]) == names
     assert open_parameters(arm) == open_parameters(plain)
-    with pytest.raises(NameNotFound, match=r"there is no 'joint1\.elasticity'"):
+    with refused(r"NameNotFound.*there is no 'joint1\.elasticity'"):
         chosen_parameters(arm, ["joint1.elasticity"])
 
 
@@ -277,28 +223,15 @@ def test_an_arm_shows_its_springs_and_bristles() -> None:
         {"joint1": {"elasticity": SPRING, "friction": ROUGH}, "joint2": {"elasticity": CURVED}}
     )
     text = str(arm.replace(deviations={"joint1.elasticity.stiffness": 40.0}))
-    bristles = text.split("Bristles of")[1].splitlines()[-1].split()
-    assert bristles == ["joint1", "310", "0.9", "0.07393", "-0.09241", "deg", "motor"]
-    springs = text.split("Springs between")[1].split("Bristles of")[0].splitlines()
-    rows = {line.split()[0]: line.split() for line in springs if line.startswith("joint")}
-    assert rows["joint1"] == [
-        "joint1",
-        "5200",
-        "40",
-        "1.7",
-        "0.0002",
-        f"{62.6111**2 * 2e-4:.6g}",
-        "0",
-        "0.6",
-        "-0.8",
-    ]
-    assert rows["joint2"][:5] == ["joint2", "4000", "to", "8500", "-"]
+    springs, bristles = text.split("Springs between")[1].split("Bristles of")
+    assert bristles.split()[-7:] == ["joint1", "310", "0.9", "0.07393", "-0.09241", "deg", "motor"]
+    rows = [line.split() for line in springs.splitlines() if line.startswith("joint")]
+    own = f"joint1 5200 40 1.7 0.0002 {62.6111**2 * 2e-4:.6g} 0 0.6 -0.8"
+    assert own.split() in rows
+    assert ["joint2", "4000", "to", "8500", "-"] in [row[:5] for row in rows]
     assert "elastic between motor and link: joint1, joint2\n" in text
     assert "elastic, LuGre, Stribeck" in text
     assert "elastic between motor and link: all joints\n" in str(arm.with_drives(elasticity=SPRING))
     assert "<caption" in arm._repr_html_()
-
-
-def test_a_rigid_arm_shows_none() -> None:
-    text = str(fa.load("puma560"))
-    assert not any(word in text for word in ("lastic", "Springs", "Bristles", "LuGre"))
+    rigid = str(fa.load("puma560"))
+    assert not any(word in rigid for word in ("lastic", "Springs", "Bristles", "LuGre"))

@@ -29,17 +29,11 @@ ARMS = {"soft": SOFT, "bearings": loaded_arm("chain", 1, 3), "puma560": fa.load(
 
 
 @pytest.mark.parametrize("name", ARMS)
-def test_its_own_numbers_change_nothing(name: str) -> None:
-    arm = ARMS[name]
-    assert arm.with_values(arm.named_values) == arm
-    assert arm.with_values({}) == arm
-
-
-@pytest.mark.parametrize("name", ["soft", "bearings"])
-def test_a_name_changes_its_number_alone(name: str) -> None:
+def test_a_name_changes_its_number_alone_and_its_own_changes_nothing(name: str) -> None:
     arm = ARMS[name]
     own = arm.named_values
-    for key, x in own.items():
+    assert arm.with_values(own) == arm.with_values({}) == arm
+    for key, x in own.items() if name != "puma560" else ():
         other = x + 1e-3 * (abs(x) or 1e-6)  # so little that bodies and friction can still exist
         made = arm.with_values({key: other}).named_values
         assert {k for k in own if made[k] != own[k]} == {key}
@@ -57,17 +51,6 @@ def test_gravity_and_tables() -> None:
     assert made.joint("joint3") == puma.joint("joint3")
 
 
-def test_what_torques_depend_on_moves_them() -> None:
-    """Against arms that were built with the other numbers."""
-    q, qd, qdd = np.random.default_rng(1).uniform(-1.0, 1.0, (3, 3))
-    arm = random_arm(2, 3, "modified", drives=False).with_drives(friction=fa.Friction(viscous=0.2))
-    rough = arm.with_drives({"joint2": {"friction": fa.Friction(viscous=0.7)}})
-    made = arm.with_values({"joint2.friction.viscous": 0.7})
-    torques = [fa.dynamics.inverse(a, q, qd, qdd) for a in (rough, made, arm)]
-    assert np.array_equal(torques[0], torques[1])
-    assert not np.allclose(torques[0], torques[2])
-
-
 @pytest.mark.parametrize(
     ("values", "message"),
     [
@@ -76,12 +59,9 @@ def test_what_torques_depend_on_moves_them() -> None:
             "with_values: 'puma560' has no parameter 'link2.mas'; did you mean 'link2.mass'",
         ),
         ({"joint1.elasticity.stiffness": 1.0}, "has no parameter 'joint1.elasticity.stiffness'"),
-        ({"link2": 1.0}, "has no parameter 'link2'"),
         ({"link2.mass": "heavy"}, "with_values, link2.mass: expected a number, got 'heavy'"),
-        ({"link2.mass": np.nan}, "with_values, link2.mass: the number must be finite"),
         ({"link2.mass": -1.0}, "with_values, link 'link2', mass: must be at least 0"),
         ({"link2.inertia.xx": -1.0}, "with_values, link 'link2', inertia: must be positive semidefinite"),
-        ({"joint1.friction.viscous": -1.0}, "joint 'joint1': friction, viscous: must be at least 0"),
         ({"joint1.motor.gear_ratio": 0.0}, "joint 'joint1': motor, gear_ratio: must not be 0"),
         ([1.0], "with_values: expected Mapping"),
     ],

@@ -9,22 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from arms import (
-    DIFFERENCE,
-    STYLES,
-    Array,
-    every_kind,
-    limits_of,
-    posture,
-    potential_energy,
-    potential_slope,
-    random_arm,
-)
+from arms import DIFFERENCE, STYLES, Array, every_kind, limits_of, posture, potential_slope, random_arm
 from checking.balances import balance_of
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from nearness import assert_near
+from refusals import refused
 
-from forearm import Arm, ForearmError, Frame, InputError, Joint, Limits, Link, ModelError, from_dh, load
+from forearm import Arm, Frame, Joint, Limits, Link, from_dh, load
 from forearm.checking import Balance, Counterweight, balance, with_counterweights
 from forearm.checking.balancing import gravity_torque
 
@@ -43,50 +35,19 @@ def weight(arm: Arm) -> float:
 @pytest.mark.slow
 @given(st.integers(0, 10_000), st.sampled_from([1, 2, 4, 6]))
 @settings(max_examples=5)
+@example(1, 50)
 def test_gravity_torque_is_the_slope_of_the_potential_energy(seed: int, n: int) -> None:
-    for arm in every_kind(seed, n):
-        q = posture(arm, seed)
-        assert np.abs(gravity_torque(arm, q) - potential_slope(arm, q)).max() <= DIFFERENCE * weight(arm)
-
-
-@pytest.mark.slow
-def test_gravity_torque_of_a_chain_of_fifty() -> None:
-    arm = load("chain50")
-    q = posture(arm, 1)
-    assert np.abs(gravity_torque(arm, q) - potential_slope(arm, q)).max() <= DIFFERENCE * weight(arm)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_many_postures_at_once(seed: int) -> None:
-    for arm in every_kind(seed):
-        many = posture(arm, seed, 7)
+    for arm in every_kind(seed, n) if n < 50 else [load("chain50")]:
+        many = posture(arm, seed, 2)
         found = gravity_torque(arm, many)
-        assert found.shape == (7, arm.n)
         for q, tau in zip(many, found, strict=True):
-            assert np.abs(gravity_torque(arm, q) - tau).max() <= 1e-12 * weight(arm)
-
-
-def test_gravity_torque_by_hand() -> None:
-    """A pendulum of 2 kg at 0.5 m turning about y, gravity along -z:
-    dU/dq = -m g l cos q when q lowers it.
-    """
-    link = Link(name="rod", mass=2.0, com=np.array([0.5, 0.0, 0.0]))
-    joint = Joint(
-        name="y", kind="revolute", parent="base", child="rod", placement=Frame(axis=np.array([0.0, 1.0, 0.0]))
-    )
-    arm = Arm(name="pendulum", links=(Link(name="base"), link), tree=(joint,))
-    for q in (0.0, 0.7, -2.0):
-        assert gravity_torque(arm, np.array([q])) == pytest.approx([-2.0 * 9.81 * 0.5 * math.cos(q)])
-        assert potential_energy(arm, np.array([q])) == pytest.approx(-2.0 * 9.81 * 0.5 * math.sin(q))
-    lift = Joint(name="z", kind="prismatic", parent="base", child="rod", placement=Frame())
-    assert gravity_torque(Arm(name="lift", links=arm.links, tree=(lift,)), np.array([0.3])) == pytest.approx(
-        [19.62]
-    )
+            assert_near(tau, potential_slope(arm, q), DIFFERENCE * weight(arm))
+            assert_near(gravity_torque(arm, q), tau, 1e-12 * weight(arm))
 
 
 def test_other_shapes_are_refused_and_nan_is_nan() -> None:
     arm = random_arm(1)
-    with pytest.raises(InputError, match="has 4 joints"):
+    with refused("InputError.*has 4 joints"):
         gravity_torque(arm, np.zeros(3))
     assert np.isnan(gravity_torque(arm, np.full(4, np.nan))).any()
 
@@ -124,7 +85,7 @@ def test_worst_case_of_built_in_arms(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 3, 4, 6])
+@pytest.mark.parametrize("seed", [0, 6])
 def test_worst_case_of_random_arms(seed: int) -> None:
     for arm in [random_arm(seed, n, style, tree=n == 3) for n, style in zip((1, 2, 3), STYLES, strict=True)]:
         found = balance(arm)
@@ -135,7 +96,6 @@ def test_worst_case_of_random_arms(seed: int) -> None:
 # Found among 1,680 joints of random arms of 2 to 5 joints, of which 7 come out too low, by up to 14 %.
 MISSED: list[tuple[int, int, dict[str, Any]]] = [
     (1, 3, {"convention": "standard", "prismatic": False}),
-    (35, 4, {"convention": "standard", "prismatic": False}),
     (17, 4, {"convention": "frames"}),
     (22, 5, {"convention": "modified", "tree": True}),
 ]
@@ -174,24 +134,16 @@ def test_limits_are_kept() -> None:
     assert balance(arm).postures[0] == pytest.approx([-2.0])
 
 
-@pytest.mark.parametrize(("kind", "limits"), [("P", Limits(2.0, math.inf)), ("P", Limits(-math.inf, -2.0))])
-def test_limits_on_one_side_are_kept(kind: str, limits: Limits) -> None:
-    arm = from_dh(
-        "p",
-        [[0.3, 1.1, 0.1, 0.4], [0.2, 0.5, 0.1, 0.2]],
-        convention="standard",
-        joints="R" + kind,
-        mass=[1.0, 2.0],
-        com=[[0.1, 0.2, 0.3], [0.2, 0.1, 0.1]],
-        limits=[(-1.0, 1.0), limits],
-        gravity=(1.0, -5.0, -8.0),
-    )
-    found = balance(arm)
-    assert np.all(found.postures[:, 1] >= limits.lower)
-    assert np.all(found.postures[:, 1] <= limits.upper)
+@pytest.mark.parametrize("limits", [Limits(2.0, math.inf), Limits(-math.inf, -2.0)])
+def test_limits_on_one_side_are_kept(limits: Limits) -> None:
+    arm = random_arm(6, 2, "standard", fixed=False)
+    slide = next(i for i, joint in enumerate(arm.joints) if joint.kind == "prismatic")
+    found = balance(arm.with_joint(arm.joints[slide].name, limits=limits)).postures[:, slide]
+    assert np.all(found >= limits.lower)
+    assert np.all(found <= limits.upper)
 
 
-@pytest.mark.parametrize("arm", [load("chain20"), random_arm(2, n=3, mimic=True)], ids=repr)
+@pytest.mark.parametrize("arm", [load("chain9"), random_arm(2, n=3, mimic=True)], ids=repr)
 def test_long_and_following_arms_are_sampled_and_say_so(arm: Arm) -> None:
     found = balance(arm)
     assert not found.climbed
@@ -211,33 +163,14 @@ def test_without_gravity_and_without_joints() -> None:
 # --------------------------------------------------------------------------------------------- counterweights
 
 
-@given(st.integers(0, 10_000), st.sampled_from(STYLES), st.booleans(), st.sampled_from([1, 2, 4]))
-@settings(max_examples=12)
-@pytest.mark.long
-def test_counterweights_take_gravity_away(seed: int, style: Any, tree: bool, n: int) -> None:
-    arm = random_arm(seed, n, style, prismatic=False, tree=tree)
-    found = balance(arm)
-    assert found.hopeless == ()
-    assert {w.joint for w in found.counterweights} == {j.name for j in arm.joints}
-    balanced = with_counterweights(arm, found.counterweights)
-    left = np.abs(gravity_torque(balanced, posture(arm, seed, 200))).max()
-    assert left <= CANCELLED * weight(balanced)
-    assert np.abs(gravity_torque(arm, posture(arm, seed, 200))).max() > 1e-3 * weight(arm)
-    again = balance(balanced)
-    assert again.balanced.all()
-    assert not found.balanced.any()
-    assert again.counterweights == ()
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["panda", "ur5", "puma560", "chain5"])
-@pytest.mark.sweep(first=2)
+@pytest.mark.sweep(first=1)
 def test_counterweights_of_built_in_arms(name: str) -> None:
     arm = load(name)
-    found = balance_of(name)
-    balanced = with_counterweights(arm, found.counterweights)
+    balanced = with_counterweights(arm, balance_of(name).counterweights)
     left = np.abs(gravity_torque(balanced, posture(arm, 1, 200))).max()
     assert left <= CANCELLED * weight(balanced)
+    assert balanced.tree == arm.tree
 
 
 def test_a_counterweight_by_hand() -> None:
@@ -249,28 +182,18 @@ def test_a_counterweight_by_hand() -> None:
     arm = Arm(name="pendulum", links=(Link(name="base"), link), tree=(joint,))
     (found,) = balance(arm).counterweights
     assert (found.joint, found.link) == ("y", "rod")
-    assert found.mass == pytest.approx(5.0)
-    assert found.moment == pytest.approx(1.0)
+    assert (found.mass, found.moment) == pytest.approx((5.0, 1.0))
     assert found.position == pytest.approx([-0.2, 0.1, 0.0], abs=1e-15)
     (nearer,) = balance(arm, distance=0.1).counterweights
-    assert nearer.mass == pytest.approx(10.0)
-    assert nearer.moment == pytest.approx(1.0)
+    assert (nearer.mass, nearer.moment) == pytest.approx((10.0, 1.0))
+    for distance in (0.0, -0.2, math.nan, "far"):
+        with refused(".*balance, distance"):
+            balance(arm, distance=distance)  # type: ignore[arg-type]
 
 
-@pytest.mark.slow
-def test_weights_are_added_to_their_links_only() -> None:
-    arm = random_arm(5, n=3, prismatic=False)
-    found = balance(arm)
-    heavier = with_counterweights(arm, found.counterweights)
-    added = {w.link: w.mass for w in found.counterweights}
-    for link in arm.links:
-        assert heavier.link(link.name).mass == pytest.approx(link.mass + added.get(link.name, 0.0), rel=1e-14)
-    assert heavier.tree == arm.tree
-    assert with_counterweights(arm, ()) == arm
-
-
-def test_what_was_found_cannot_be_changed() -> None:
+def test_what_was_found_can_be_compared_and_not_changed() -> None:
     found = balance(load("ascher2"))
+    assert found == balance(load("ascher2"))
     for array in (found.worst, found.postures, found.balanced, found.counterweights[0].position):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
@@ -283,38 +206,33 @@ def test_a_counterweight_of_ones_own() -> None:
     weight = Counterweight(position=[0.3, 0.0, 0.1], **given)  # type: ignore[arg-type]
     heavier = with_counterweights(arm, (weight,)).links[1]
     total = link.mass + 2.0
+    com = (link.mass * link.com + 2.0 * np.array([0.3, 0.0, 0.1])) / total
     assert heavier.mass == total
-    assert np.allclose(
-        heavier.com, (link.mass * link.com + 2.0 * np.array([0.3, 0.0, 0.1])) / total, rtol=1e-15, atol=0
-    )
-    for wrong, error, words in (
-        ({"position": (0.0, 1.0)}, InputError, r"counterweight, position: expected shape \(3,\)"),
-        (
-            {"position": np.zeros(3), "mass": -1.0},
-            ModelError,
-            "counterweight, mass: must be at least 0, got -1",
-        ),
-    ):
-        with pytest.raises(error, match=words):
-            Counterweight(**(given | wrong))
-    with pytest.raises(InputError, match="balance, distance: must be above 0, got -1"):
-        balance(arm, distance=-1.0)
+    assert np.allclose(heavier.com, com, rtol=1e-15, atol=0)
+    with refused(r"InputError.*counterweight, position: expected shape \(3,\)"):
+        Counterweight(**(given | {"position": (0.0, 1.0)}))
+    with refused("ModelError.*counterweight, mass: must be at least 0, got -1"):
+        Counterweight(**(given | {"position": np.zeros(3), "mass": -1.0}))
 
 
-@pytest.mark.slow
-def test_a_vertical_first_axis_needs_none() -> None:
-    arm = load("panda")
-    found = balance(arm)
+def test_vertical_axes_need_no_counterweights() -> None:
+    found = balance_of("panda")
     assert found.balanced.tolist() == [True] + [False] * 6
     assert [w.joint for w in found.counterweights] == [f"joint{i}" for i in range(2, 8)]
+    slide = balance_of("stanford")
+    assert slide.balanced[0]
+    assert "joint1" not in dict(slide.hopeless)
+    rows = [[0.4, 0.0, 0.3, 0.0], [0.3, 0.0, 0.0, 0.0]]
+    coms = [[-0.2, 0.01, 0.02], [-0.1, 0.02, 0.03]]
+    scara = balance(from_dh("scara", rows, convention="standard", mass=[3.0, 2.0], com=coms))
+    assert scara.balanced.all()
+    assert scara.counterweights == ()
 
 
 @pytest.mark.slow
 def test_what_slides_is_hopeless_for_all_that_carry_it() -> None:
-    arm = random_arm(6, n=4, prismatic=False)
-    kinds = ["revolute", "revolute", "prismatic", "revolute"]
-    tree = [j if j.kind == "fixed" else _of_kind(j, kinds.pop(0)) for j in arm.tree]
-    arm = arm.replace(tree=tuple(tree))
+    arm = random_arm(6, n=4, prismatic=False, drives=False)
+    arm = arm.with_joint("joint3", kind="prismatic")
     found = balance(arm)
     assert dict(found.hopeless) == {
         "joint1": "joint3 moves the load along a line",
@@ -324,74 +242,21 @@ def test_what_slides_is_hopeless_for_all_that_carry_it() -> None:
     assert [w.joint for w in found.counterweights] == ["joint4"]
     balanced = with_counterweights(arm, found.counterweights)
     left = np.abs(gravity_torque(balanced, posture(arm, 1, 200)))
-    assert left[:, 3].max() <= CANCELLED * weight(balanced)
     assert left[:, :3].max() > 1e-3 * weight(balanced)
 
 
-def _of_kind(joint: Joint, kind: str) -> Joint:
-    return Joint(
-        name=joint.name,
-        kind=kind,  # type: ignore[arg-type]
-        parent=joint.parent,
-        child=joint.child,
-        placement=joint.placement,
-        limits=joint.limits,
-    )
-
-
 @pytest.mark.slow
-def test_a_slide_on_one_branch_leaves_hope_for_the_other() -> None:
-    for seed in range(20):
-        arm = random_arm(seed, n=4, tree=True)
+@pytest.mark.parametrize("slides", [True, False])
+@pytest.mark.parametrize("mimic", [True, False])
+def test_every_joint_of_a_tree_is_balanced_or_named(slides: bool, mimic: bool) -> None:
+    for seed in range(3):
+        arm = random_arm(seed, n=3, prismatic=slides, tree=True, mimic=mimic)
         found = balance(arm)
         hopeless = {name for name, _ in found.hopeless}
         assert {j.name for j in arm.joints if j.kind == "prismatic"} <= hopeless
         assert hopeless.isdisjoint(w.joint for w in found.counterweights)
+        assert slides or mimic or not hopeless
         balanced = with_counterweights(arm, found.counterweights)
         left = np.abs(gravity_torque(balanced, posture(arm, seed, 50))).max(axis=0)
         for joint, torque in zip(arm.joints, left, strict=True):
             assert joint.name in hopeless or torque <= CANCELLED * weight(balanced)
-
-
-@pytest.mark.slow
-def test_a_vertical_axis_under_a_slide_is_not_hopeless() -> None:
-    found = balance(load("stanford"))
-    assert found.balanced[0]
-    assert "joint1" not in dict(found.hopeless)
-
-
-def test_a_scara_needs_no_counterweights_on_its_vertical_axes() -> None:
-    arm = from_dh(
-        "scara",
-        [[0.4, 0.0, 0.3, 0.0], [0.3, 0.0, 0.0, 0.0]],
-        convention="standard",
-        mass=[3.0, 2.0],
-        com=[[-0.2, 0.01, 0.02], [-0.1, 0.02, 0.03]],
-    )
-    found = balance(arm)
-    assert found.balanced.all()
-    assert found.counterweights == ()
-
-
-@pytest.mark.slow
-def test_with_followers_every_joint_is_balanced_or_named() -> None:
-    for seed in range(10):
-        arm = random_arm(seed, n=3, prismatic=False, tree=True, mimic=True)
-        found = balance(arm)
-        hopeless = {name for name, _ in found.hopeless}
-        balanced = with_counterweights(arm, found.counterweights)
-        left = np.abs(gravity_torque(balanced, posture(arm, seed, 50))).max(axis=0)
-        for joint, torque in zip(arm.joints, left, strict=True):
-            assert joint.name in hopeless or torque <= CANCELLED * weight(balanced)
-
-
-@pytest.mark.parametrize("distance", [0.0, -0.2, math.nan, "far"])
-def test_a_distance_is_positive(distance: Any) -> None:
-    with pytest.raises(ForearmError, match="distance"):
-        balance(load("chain2"), distance=distance)
-
-
-@pytest.mark.slow
-def test_results_can_be_compared() -> None:
-    arm = load("chain2")
-    assert balance(arm) == balance(arm)

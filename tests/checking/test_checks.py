@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -13,23 +14,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from arms import DIFFERENCE, Array, every_kind, kinetic_energy, posture, random_arm
+from arms import DIFFERENCE, every_kind, kinetic_energy, posture, random_arm
 from checking.balances import balance_of
 
-from forearm import DH, Arm, Frame, Friction, Hand, Joint, Limits, Link, ModelWarning, Motor, arms, load
+from forearm import DH, Arm, Frame, Friction, Hand, Joint, Limits, Link, ModelWarning, Motor, load
 from forearm.arm.dh import MOST_RADIANS
 from forearm.checking import Finding, balance, check
 from forearm.checking.balancing import gravity_findings
-from forearm.checking.drives import HEAVY_ROTOR, WEAK, drive_findings
-from forearm.checking.limits import FAST, LONG_STROKE, MANY_TURNS, limit_findings
-from forearm.checking.links import inertia_without_mass, mass_without_inertia, triangle_violations
+from forearm.checking.drives import HEAVY_ROTOR, WEAK
+from forearm.checking.limits import FAST, LONG_STROKE, MANY_TURNS
 from forearm.checking.magnitudes import (
     DENSEST,
     LIGHTEST,
     LONGEST_ARM,
     SHORTEST_ARM,
     STRONGEST_GRAVITY,
-    magnitude_findings,
     reach,
     solid_density,
 )
@@ -60,6 +59,10 @@ def with_link(arm: Arm, **changes: Any) -> Arm:
     return arm.with_link(dataclasses.replace(arm.links[-1], **changes))
 
 
+Change = Callable[[Arm], Arm]
+NOTHING = np.zeros((3, 3))
+
+
 def slider(arm: Arm) -> int:
     return next(i for i, j in enumerate(arm.joints) if j.kind == "prismatic")
 
@@ -68,11 +71,28 @@ def turner(arm: Arm) -> int:
     return next(i for i, j in enumerate(arm.joints) if j.kind == "revolute")
 
 
-def with_dh(arm: Arm, **changes: Any) -> Arm:
-    return with_joint(arm, 1, placement=dataclasses.replace(arm.joints[1].placement, **changes))
+def a_row(**changes: Any) -> Change:
+    """The DH row of the second joint changed."""
+    return lambda arm: with_joint(arm, 1, placement=dataclasses.replace(arm.joints[1].placement, **changes))
 
 
-def triangle(excess: float) -> Callable[[Arm], Arm]:
+def a_turn(**changes: Any) -> Change:
+    return lambda arm: with_joint(arm, turner(arm), **changes)
+
+
+def a_slide(**changes: Any) -> Change:
+    return lambda arm: with_joint(arm, slider(arm), **changes)
+
+
+def first(**changes: Any) -> Change:
+    return lambda arm: with_joint(arm, 0, **changes)
+
+
+def body(**changes: Any) -> Change:
+    return lambda arm: with_link(arm, **changes)
+
+
+def triangle(excess: float) -> Change:
     """Principal moments 1, 2 and 3 + excess, in a thousandth, turned so that no element shows it."""
 
     def change(arm: Arm) -> Arm:
@@ -83,17 +103,17 @@ def triangle(excess: float) -> Callable[[Arm], Arm]:
     return change
 
 
-def com_at(factor: float) -> Callable[[Arm], Arm]:
+def com_at(factor: float) -> Change:
     return lambda arm: with_link(arm, com=np.array([0.6, 0.0, -0.8]) * factor * reach(arm))
 
 
-def ball(arm: Arm, density: float) -> Arm:
+def ball(density: float) -> Change:
     """The last link a ball of 5 cm of this density, about its com."""
     mass = density * 4.0 / 3.0 * math.pi * 0.05**3
-    return with_link(arm, mass=mass, inertia=np.eye(3) * 0.4 * mass * 0.05**2)
+    return body(mass=mass, inertia=np.eye(3) * 0.4 * mass * 0.05**2)
 
 
-def gyration_of(factor: float) -> Callable[[Arm], Arm]:
+def gyration_of(factor: float) -> Change:
     """A link of 1 kg whose largest radius of gyration is this many times the reach of the arm."""
 
     def change(arm: Arm) -> Arm:
@@ -103,26 +123,26 @@ def gyration_of(factor: float) -> Callable[[Arm], Arm]:
     return change
 
 
-def with_hand_at(arm: Arm, distance: float) -> Arm:
+def with_hand_at(distance: float) -> Change:
     """The arm shrunk to a point but for a tool of this length."""
-    placements = [DH(convention="modified") for _ in arm.joints]
-    for index, placement in enumerate(placements):
-        arm = with_joint(
-            arm, index, placement=placement, limits=Limits(0.0, 0.0 if index == slider(arm) else 1.0)
-        )
-    arm = arm.replace(hand=pose(p=(0.0, 0.6 * distance, 0.8 * distance)))
-    for link in arm.links[1:]:
-        arm = arm.with_link(dataclasses.replace(link, com=np.zeros(3)))
-    return with_joint(arm, slider(arm), limits=Limits(0.0, 1e-12))
+
+    def change(arm: Arm) -> Arm:
+        arm = arm.replace(hand=pose(p=(0.0, 0.6 * distance, 0.8 * distance)))
+        for index, link in enumerate(arm.links[1:]):
+            arm = with_joint(arm, index, placement=DH(convention="modified"), limits=(0.0, 1e-12))
+            arm = arm.with_link(dataclasses.replace(link, com=np.zeros(3)))
+        return arm
+
+    return change
 
 
-def with_turner(**changes: Any) -> Callable[[Arm], Arm]:
+def with_turner(**changes: Any) -> Change:
     """The weightless arm with its turning joint changed, of which no other bounds are known."""
     known = {"max_speed": None, "max_effort": None, **changes}
     return lambda arm: with_joint(arm.replace(gravity=(0.0, 0.0, 0.0)), turner(arm), **known)
 
 
-def rotor(share: float, ratio: float = 50.0) -> Callable[[Arm], Arm]:
+def rotor(share: float, ratio: float = 50.0) -> Change:
     """A rotor that the turning joint feels as this share of the arm's mass times its reach squared."""
 
     def change(arm: Arm) -> Arm:
@@ -144,190 +164,105 @@ def motor(**given: float) -> Motor:
 GRIPPING = Friction(side="motor", viscous=1e-4, coulomb=(0.03, -0.05))  # at 100: 5 N m, and 1 N m s / rad
 
 
-ONE_FAULT: dict[str, tuple[str, str, Callable[[Arm], Arm], list[str]]] = {
-    # name: (code, place, change, words of the text)
-    "triangle": (
-        "triangle-inequality",
-        "part2",
-        triangle(1e-6),
-        ["0.001 + 0.002 < 0.003", "part2", "no real body"],
-    ),
-    "no mass": (
-        "inertia-without-mass",
-        "part2",
-        lambda a: with_link(a, mass=0.0),
-        ["inertia without mass: part2"],
-    ),
-    "point": (
-        "mass-without-inertia",
-        "part2",
-        lambda a: with_link(a, inertia=np.zeros((3, 3))),
-        ["point mass", "part2"],
-    ),
-    "long arm": ("units-length", "random4", lambda a: with_dh(a, a=LONGEST_ARM), ["millimetres"]),
-    "short arm": ("units-length", "random4", lambda a: with_hand_at(a, SHORTEST_ARM * BELOW), ["kilometres"]),
-    "alpha": (
-        "units-angle",
-        "joint2",
-        lambda a: with_dh(a, alpha=MOST_RADIANS * ABOVE),
-        ["6.28", '"90 deg"'],
-    ),
-    "theta": ("units-angle", "joint2", lambda a: with_dh(a, theta=-90.0), ["-90 rad", "degrees"]),
-    "com": ("units-com", "part2", com_at(30.0 * ABOVE), ["part2", "millimetres"]),
-    "com away": ("com-far", "part2", com_at(1.5 * ABOVE), ["part2", "centre of mass", "reaches"]),
-    "com away, nearly mm": ("com-far", "part2", com_at(30.0 * BELOW), ["part2"]),
-    "inertia": ("units-inertia", "part2", gyration_of(30.0 * ABOVE), ["radius of gyration", "kg mm^2"]),
-    "dense": (
-        "density",
-        "part2",
-        lambda a: ball(a, DENSEST * ABOVE),
-        ["2.5e+04 kg/m^3", "denser than any metal"],
-    ),
-    "light": ("density", "part2", lambda a: ball(a, LIGHTEST * BELOW), ["0.5 kg/m^3", "lighter than air"]),
-    "stuck turn": (
-        "limits-empty",
-        "joint{turner}",
-        lambda a: with_joint(a, turner(a), limits=(0.5, 0.5)),
-        ["0.5 to 0.5"],
-    ),
-    "stuck slide": (
-        "limits-empty",
-        "joint{slider}",
-        lambda a: with_joint(a, slider(a), limits=(0.0, 0.0)),
-        ["cannot move"],
-    ),
-    "no speed": ("limits-empty", "joint1", lambda a: with_joint(a, 0, max_speed=0.0), ["max_speed is 0"]),
-    "no effort": ("limits-empty", "joint1", lambda a: with_joint(a, 0, max_effort=0.0), ["max_effort is 0"]),
-    "degrees": (
-        "units-limits",
-        "joint{turner}",
-        lambda a: with_joint(a, turner(a), limits=(-MANY_TURNS * ABOVE, 1.0)),
-        ["25.13", "degrees"],
-    ),
-    "millimetres": (
-        "units-limits",
-        "joint{slider}",
-        lambda a: with_joint(a, slider(a), limits=(0.0, LONG_STROKE * ABOVE)),
-        ["20", "millimetres"],
-    ),
-    "degrees a second": (
-        "units-speed",
-        "joint{turner}",
-        lambda a: with_joint(a, turner(a), max_speed=FAST["revolute"] * ABOVE),
-        ["200", "degrees a second"],
-    ),
-    "millimetres a second": (
-        "units-speed",
-        "joint{slider}",
-        lambda a: with_joint(a, slider(a), max_speed=FAST["prismatic"] * ABOVE),
-        ["50", "mm/s"],
-    ),
-    "no limits": (
-        "limits-missing",
-        "joint{slider}",
-        lambda a: with_joint(a, slider(a), limits=Limits()),
-        ["lower, upper"],
-    ),
-    "half limits": (
-        "limits-missing",
-        "joint{slider}",
-        lambda a: with_joint(a, slider(a), limits=(0.0, math.inf)),
-        [],
-    ),
-    "weightless": (
+def holding(share: float) -> Change:
+    """The first joint with this share of the effort that gravity needs at most."""
+    return lambda arm: with_joint(arm, 0, max_effort=float(balance(arm).worst[0]) * share)
+
+
+# code, place, change, words of the text
+ONE_FAULT: list[tuple[str, str, Change, str]] = [
+    ("triangle-inequality", "part2", triangle(1e-6), r"no real body.*part2 \(0.001 \+ 0.002 < 0.003"),
+    ("inertia-without-mass", "part2", body(mass=0.0), "inertia without mass: part2"),
+    ("mass-without-inertia", "part2", body(inertia=NOTHING), "part2.*point mass"),
+    ("units-length", "random4", a_row(a=LONGEST_ARM), "millimetres"),
+    ("units-length", "random4", with_hand_at(SHORTEST_ARM * BELOW), "kilometres"),
+    ("units-angle", "joint2", a_row(alpha=MOST_RADIANS * ABOVE), '6.28.*"90 deg"'),
+    ("units-angle", "joint2", a_row(theta=-90.0), "-90 rad.*degrees"),
+    ("units-com", "part2", com_at(30.0 * ABOVE), "part2.*millimetres"),
+    ("com-far", "part2", com_at(1.5 * ABOVE), "part2"),
+    ("com-far", "part2", com_at(30.0 * BELOW), "centre of mass.*reaches"),
+    ("units-inertia", "part2", gyration_of(30.0 * ABOVE), "radius of gyration.*kg mm.2"),
+    ("density", "part2", ball(DENSEST * ABOVE), r"2.5e\+04 kg/m.3.*denser than any metal"),
+    ("density", "part2", ball(LIGHTEST * BELOW), "0.5 kg/m.3.*lighter than air"),
+    ("limits-empty", "joint{turner}", a_turn(limits=(0.5, 0.5)), "0.5 to 0.5"),
+    ("limits-empty", "joint{slider}", a_slide(limits=(0.0, 0.0)), "cannot move"),
+    ("limits-empty", "joint1", first(max_speed=0.0), "max_speed is 0"),
+    ("limits-empty", "joint1", first(max_effort=0.0), "max_effort is 0"),
+    ("units-limits", "joint{turner}", a_turn(limits=(-MANY_TURNS * ABOVE, 1.0)), "25.13.*degrees"),
+    ("units-limits", "joint{slider}", a_slide(limits=(0.0, LONG_STROKE * ABOVE)), "20.*millimetres"),
+    ("units-speed", "joint{turner}", a_turn(max_speed=FAST["revolute"] * ABOVE), "200.*degrees a second"),
+    ("units-speed", "joint{slider}", a_slide(max_speed=FAST["prismatic"] * ABOVE), "50.*mm/s"),
+    ("limits-missing", "joint{slider}", a_slide(limits=Limits()), "lower, upper"),
+    ("limits-missing", "joint{slider}", a_slide(limits=(0.0, math.inf)), ""),
+    (
         "moves-nothing",
         "joint2",
-        lambda a: with_link(a, mass=0.0, inertia=np.zeros((3, 3))),
-        ["neither mass nor inertia", "forward dynamics", "rotor inertia"],
+        body(mass=0.0, inertia=NOTHING),
+        "neither mass nor inertia.*forward dynamics.*rotor inertia",
     ),
-    "upwards gear": (
-        "gear-ratio",
-        "joint{turner}",
-        with_turner(motor=Motor(gear_ratio=-BELOW)),
-        ["motor angle / joint angle"],
-    ),
-    "g cm^2": ("units-rotor", "joint{turner}", rotor(HEAVY_ROTOR * ABOVE), ["rotor", "g cm^2", "full reach"]),
-    "slow motor": (
-        "motor-speed",
-        "joint{turner}",
-        with_turner(motor=motor(), max_speed=6.0 / WEAK * ABOVE),
-        ["6 rad/s"],
-    ),
-    "mN m / A": (
+    ("gear-ratio", "joint{turner}", with_turner(motor=Motor(gear_ratio=-BELOW)), "motor angle / joint angle"),
+    ("units-rotor", "joint{turner}", rotor(HEAVY_ROTOR * ABOVE), "rotor.*full reach.*g cm.2"),
+    ("motor-speed", "joint{turner}", with_turner(motor=motor(), max_speed=6.0 / WEAK * ABOVE), "6 rad/s"),
+    (
         "motor-speed",
         "joint{turner}",
         with_turner(motor=motor(torque_constant=80.0), max_speed=0.1),
-        ["0.006 rad/s"],
+        "0.006 rad/s",
     ),
-    "faint motor": (
+    (
         "motor-torque",
         "joint{turner}",
         with_turner(motor=motor(), max_effort=100.0 / WEAK * ABOVE),
-        ["100 N m", "1000"],
+        "1000 N m.*100 N m|100 N m.*1000",
     ),
-    "other side, dry": (
+    (
         "friction-effort",
         "joint{turner}",
         with_turner(motor=motor(), friction=GRIPPING, max_effort=5.0 * BELOW),
-        ["5 N m", "motor's side"],
+        "5 N m.*motor's side",
     ),
-    "other side, viscous": (
+    (
         "friction-effort",
         "joint{turner}",
         with_turner(motor=motor(), friction=GRIPPING, max_speed=2.0, max_effort=7.0 * BELOW),
-        ["at max_speed", "7 N m", "motor's side"],
+        "7 N m.*at max_speed.*motor's side|at max_speed.*7 N m.*motor's side",
     ),
-    "gravity": (
+    (
         "units-gravity",
         "random4",
         lambda a: a.replace(gravity=(0.0, 0.0, STRONGEST_GRAVITY * ABOVE)),
-        ["mm/s^2"],
+        "mm/s.2",
     ),
-    "weak": (
-        "gravity-effort",
-        "joint1",
-        lambda a: with_joint(a, 0, max_effort=holding(a, 0) * BELOW),
-        ["gravity alone"],
-    ),
-}
+    ("gravity-effort", "joint1", holding(BELOW), "gravity alone"),
+]
 
 
-def holding(arm: Arm, index: int) -> float:
-    return float(balance(arm).worst[index])
-
-
-@pytest.mark.parametrize("fault", ONE_FAULT)
-def test_one_fault_one_finding(fault: str) -> None:
-    code, place, change, words = ONE_FAULT[fault]
+@pytest.mark.parametrize(("code", "place", "change", "words"), ONE_FAULT)
+def test_one_fault_one_finding(code: str, place: str, change: Change, words: str) -> None:
     arm = sound()
     place = place.format(turner=turner(arm) + 1, slider=slider(arm) + 1)
     found = warnings_of(change(arm))
     assert [(f.level, f.code, f.place) for f in found] == [("warning", code, place)]
-    for word in words:
-        assert word in found[0].text
-    assert found[0].text.endswith(".")
+    assert re.search(rf"({words}).*\.$", found[0].text)
 
 
-BORDERS: dict[str, Callable[[Arm], Arm]] = {
+BORDERS: dict[str, Change] = {
     "triangle met with equality": triangle(0.0),
     "triangle within rounding": triangle(1e-10),
     "triangle kept": triangle(-1e-6),
-    "long arm": lambda a: with_dh(a, a=LONGEST_ARM - 3.0),
-    "short arm": lambda a: with_hand_at(a, SHORTEST_ARM * ABOVE),
-    "a full turn": lambda a: with_dh(a, alpha=2.0 * math.pi, theta=-2.0 * math.pi),
-    "nearly more than a full turn": lambda a: with_dh(a, theta=MOST_RADIANS * BELOW),
+    "long arm": a_row(a=LONGEST_ARM - 3.0),
+    "short arm": with_hand_at(SHORTEST_ARM * ABOVE),
+    "a full turn": a_row(alpha=2.0 * math.pi, theta=-MOST_RADIANS * BELOW),
     "com": com_at(1.5 * BELOW),
     "gyration": gyration_of(30.0 * BELOW),
-    "dense": lambda a: ball(a, DENSEST * BELOW),
-    "light": lambda a: ball(a, LIGHTEST * ABOVE),
-    "many turns": lambda a: with_joint(a, turner(a), limits=(-MANY_TURNS, MANY_TURNS)),
-    "endless turns": lambda a: with_joint(a, turner(a), limits=Limits()),
-    "long stroke": lambda a: with_joint(a, slider(a), limits=(-LONG_STROKE, LONG_STROKE)),
-    "fast": lambda a: with_joint(with_joint(a, turner(a), max_speed=200.0), slider(a), max_speed=50.0),
-    "unknown speed and effort": lambda a: with_joint(a, 0, max_speed=None, max_effort=None),
-    "narrow": lambda a: with_joint(a, slider(a), limits=(0.0, 5e-324)),
+    "dense": ball(DENSEST * BELOW),
+    "light": ball(LIGHTEST * ABOVE),
+    "many turns": a_turn(limits=(-MANY_TURNS, MANY_TURNS), max_speed=200.0),
+    "endless turns": a_turn(limits=Limits(), max_speed=None, max_effort=None),
+    "long stroke": a_slide(limits=(-LONG_STROKE, LONG_STROKE), max_speed=50.0),
+    "narrow": a_slide(limits=(0.0, 5e-324)),
     "a rotor behind nothing": lambda a: with_joint(
-        with_link(a, mass=0.0, inertia=np.zeros((3, 3))), 1, motor=Motor(gear_ratio=50.0, rotor_inertia=1e-4)
+        with_link(a, mass=0.0, inertia=NOTHING), 1, motor=Motor(gear_ratio=50.0, rotor_inertia=1e-4)
     ),
     "as fast as its motor": with_turner(motor=Motor(gear_ratio=-1.0)),
     "a heavy rotor": rotor(HEAVY_ROTOR * BELOW),
@@ -340,7 +275,7 @@ BORDERS: dict[str, Callable[[Arm], Arm]] = {
         motor=motor(), friction=Friction(viscous=9.0, coulomb=(5.0, -5.0)), max_speed=2.0, max_effort=5.0
     ),
     "strong gravity": lambda a: a.replace(gravity=(0.0, 60.0, -80.0)),
-    "just strong enough": lambda a: with_joint(a, 0, max_effort=holding(a, 0) * ABOVE),
+    "just strong enough": holding(ABOVE),
     "no gravity": lambda a: with_joint(a.replace(gravity=(0.0, 0.0, 0.0)), 0, max_effort=1e-9),
 }
 
@@ -350,47 +285,28 @@ def test_this_side_of_the_border_is_sound(border: str) -> None:
     assert warnings_of(BORDERS[border](sound())) == []
 
 
-def test_a_hand_that_no_joint_moves() -> None:
-    found = structure_findings(sound().replace(hand="pedestal"))
-    assert [(f.level, f.code, f.place) for f in found] == [("warning", "hand-fixed", "pedestal")]
-    assert "name another link as hand" in found[0].text
-    assert structure_findings(random_arm(1, n=0)) == []
-
-
 def test_a_hand_that_no_joint_moves_is_the_only_complaint() -> None:
-    arm = sound().replace(hand=Hand(link="pedestal"))
-    assert [f.code for f in warnings_of(arm)] == ["hand-fixed"]
+    (found,) = warnings_of(sound().replace(hand="pedestal"))
+    assert (found.code, found.place) == ("hand-fixed", "pedestal")
+    assert "name another link as hand" in found.text
+    assert structure_findings(random_arm(1, n=0)) == []
 
 
 def test_links_of_a_long_branch_beside_a_short_hand() -> None:
     """A torso with a small head, which is the hand, and a boom of 2 m whose link has its com
     halfway: a sound tree.
     """
-    tensor = np.diag([0.7, 0.7, 0.05])
-    links = (
-        Link(name="torso"),
-        Link(name="boom", mass=2.0, com=np.array([1.0, 0.0, 0.0]), inertia=tensor),
-        Link(name="elbow", mass=2.0, com=np.array([0.1, 0.0, 0.0]), inertia=tensor / 10),
-        Link(name="head", mass=1.0, com=np.array([0.0, 0.05, 0.0]), inertia=tensor / 100),
-    )
-    joints = (
-        Joint(name="shoulder", kind="revolute", parent="torso", child="boom", placement=Frame()),
-        Joint(
-            name="elbow",
-            kind="revolute",
-            parent="boom",
-            child="elbow",
-            placement=Frame(xyz=np.array([2.0, 0.0, 0.0])),
-        ),
-        Joint(
-            name="neck",
-            kind="revolute",
-            parent="torso",
-            child="head",
-            placement=Frame(xyz=np.array([0.0, 0.0, 0.3])),
-        ),
-    )
-    arm = Arm(name="torso", links=links, tree=joints, hand=Hand(link="head"))
+    links, tree = [Link(name="torso")], []
+    for name, parent, at, size, com in (
+        ("boom", "torso", (0.0, 0.0, 0.0), 0.7, (1.0, 0.0, 0.0)),
+        ("elbow", "boom", (2.0, 0.0, 0.0), 0.07, (0.1, 0.0, 0.0)),
+        ("head", "torso", (0.0, 0.0, 0.3), 0.007, (0.0, 0.05, 0.0)),
+    ):
+        tensor = size * np.diag([1.0, 1.0, 0.07])
+        links.append(Link(name=name, mass=2.0, com=np.array(com), inertia=tensor))
+        placement = Frame(xyz=np.array(at))
+        tree.append(Joint(name=name, kind="revolute", parent=parent, child=name, placement=placement))
+    arm = Arm(name="torso", links=tuple(links), tree=tuple(tree), hand=Hand(link="head"))
     assert [f.code for f in warnings_of(arm)] == []
 
 
@@ -406,9 +322,8 @@ def test_sound_arms_have_no_warnings(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2))
-def test_random_arms_have_no_warnings(seed: int) -> None:
-    for arm in every_kind(seed, n=3):
+def test_random_arms_have_no_warnings() -> None:
+    for arm in every_kind(1, n=2):
         assert warnings_of(arm) == []
 
 
@@ -425,30 +340,6 @@ def test_what_the_published_puma_is_warned_about(tmp_path: Path) -> None:
     assert texts[1].startswith("puma560: inertia without mass: link1.")
     places = {f.code: f.place for f in warnings_of(arm)}
     assert places == {"triangle-inequality": "link1, link3", "inertia-without-mass": "link1"}
-
-
-@pytest.mark.parametrize("name", [n for n in arms() if "dhanaraj" in n])
-@pytest.mark.filterwarnings("ignore::forearm.errors.ModelWarning")
-def test_dhanarajs_tables_are_warned_about_and_no_more(name: str) -> None:
-    arm = load(name)
-    found = [*triangle_violations(arm), *inertia_without_mass(arm), *mass_without_inertia(arm)]
-    found += [*magnitude_findings(arm), *structure_findings(arm), *limit_findings(arm), *drive_findings(arm)]
-    assert [f.code for f in found] == ["triangle-inequality", "inertia-without-mass"]
-
-
-def test_loading_a_sound_file_is_silent(tmp_path: Any) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        random_arm(3).save(tmp_path / "arm.toml")
-        assert load(tmp_path / "arm.toml") == random_arm(3)
-
-
-def test_several_links_share_one_finding() -> None:
-    arm = sound()
-    for name in ("part1", "part2"):
-        arm = arm.with_link(dataclasses.replace(arm.link(name), inertia=np.diag([1e-3, 1e-3, 3e-3])))
-    found = [f for f in warnings_of(arm) if f.code == "triangle-inequality"]
-    assert [f.place for f in found] == ["part1, part2"]
 
 
 def test_the_base_may_be_a_mass_without_inertia_or_a_lump_anywhere() -> None:
@@ -472,45 +363,30 @@ def test_the_note_says_what_gravity_costs() -> None:
 
 
 def test_density_is_that_of_the_ellipsoid() -> None:
-    axes = np.array([0.1, 0.2, 0.35])
-    mass = 2700.0 * 4.0 / 3.0 * math.pi * float(axes.prod())
-    a, b, c = axes**2
-    link = Link(name="x", mass=mass, inertia=mass / 5.0 * np.diag([b + c, a + c, a + b]))
-    assert solid_density(link) == pytest.approx(2700.0, rel=1e-12)
-    assert solid_density(Link(name="x", mass=1.0)) is None
+    radii = np.array([0.1, 0.2, 0.35])
+    mass = 2700.0 * 4.0 / 3.0 * math.pi * float(radii.prod())
+    tensor = mass / 5.0 * np.diag((radii**2).sum() - radii**2)
+    assert solid_density(Link(name="x", mass=mass, inertia=tensor)) == pytest.approx(2700.0, rel=1e-12)
+    for flat in ((0.0, 0.0, 0.0), (1.0, 1.0, 0.0), (1.0, 1.0, 2.0)):  # a point, a rod, a plate
+        assert solid_density(Link(name="x", mass=1.0, inertia=np.diag(flat))) is None
     assert solid_density(Link(name="x", inertia=np.eye(3))) is None
-    assert solid_density(Link(name="rod", mass=1.0, inertia=np.diag([1.0, 1.0, 0.0]))) is None
-    assert solid_density(Link(name="plate", mass=1.0, inertia=np.diag([1.0, 1.0, 2.0]))) is None
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_no_posture_goes_beyond_the_reach(seed: int) -> None:
     for arm in every_kind(seed):
-        bound = reach(arm)
-        away = np.linalg.norm(forward(arm, posture(arm, seed, 2000))[:, :3, 3], axis=1)
-        assert away.max() <= bound * (1.0 + 1e-12)
-        assert away.max() > 0.3 * bound
+        away = np.linalg.norm(forward(arm, posture(arm, seed, 1000))[:, :3, 3], axis=1)
+        assert 0.3 * reach(arm) < away.max() <= reach(arm) * (1.0 + 1e-12)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_carried_inertia_is_twice_the_energy_at_unit_speed(seed: int) -> None:
-    for arm in every_kind(seed):
-        q = posture(arm, seed)
-        found = carried_inertia(arm, q)
-        rotors = carried_inertia(arm, q) - carried_inertia(arm.rigid(), q)
-        for i in range(arm.n):
-            unit: Array = np.eye(arm.n)[i]
-            energy = kinetic_energy(arm, q, unit)
-            assert found[i] - rotors[i] == pytest.approx(2.0 * energy, rel=DIFFERENCE)
-        expected = np.zeros(arm.n)
-        for body in arm.moving.bodies:
-            if body.joint.motor is not None:
-                expected[body.freedom] += body.multiplier**2 * body.joint.motor.reflected_inertia
-        assert rotors == pytest.approx(expected, rel=1e-9, abs=1e-12)
-
-
-def test_a_finding_is_plain_data() -> None:
-    one = Finding("note", "gravity", "x", "text")
-    assert one == Finding("note", "gravity", "x", "text")
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        one.text = "other"  # type: ignore[misc]
+def test_carried_inertia_is_twice_the_energy_at_unit_speed() -> None:
+    for arm in every_kind(1, n=3):
+        q = posture(arm, 1)
+        links = carried_inertia(arm.rigid(), q)
+        energies = [kinetic_energy(arm, q, unit) for unit in np.eye(arm.n)]
+        assert links == pytest.approx(2.0 * np.array(energies), rel=DIFFERENCE)
+        rotors = np.zeros(arm.n)
+        for moving in arm.moving.bodies:
+            if moving.joint.motor is not None:
+                rotors[moving.freedom] += moving.multiplier**2 * moving.joint.motor.reflected_inertia
+        assert carried_inertia(arm, q) - links == pytest.approx(rotors, rel=1e-9, abs=1e-12)

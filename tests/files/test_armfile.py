@@ -2,42 +2,24 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
-import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from arms import DIFFERENCE, every_kind, kinetic_energy, posture, potential_energy, random_arm, speed
-from hypothesis import HealthCheck, example, given, settings
+from arms import elastic_arms, every_kind, posture, random_arm
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
-from forearm import (
-    DH,
-    Arm,
-    Bearing,
-    ForearmError,
-    Frame,
-    Friction,
-    Hand,
-    InputError,
-    Joint,
-    Limits,
-    Link,
-    Mimic,
-    Motor,
-    NameNotFound,
-    Transmission,
-    arms,
-    load,
-)
-from forearm.arm.joint import Kind
-from forearm.records import fields_of
+from forearm import Arm, ForearmError, Frame, Hand, Joint, Link, arms, load
 from forearm.files.armfile_read import arm_from_document
-from forearm.files.armfile_write import arm_text
+from forearm.files.armfile_write import arm_text, to_document
 from forearm.reading.textfile import parse_toml
-from forearm.spatial import pose, rotation_rpy
+from forearm.records import fields_of
 from forearm.values import LARGEST
 
 BUILT_IN = [name for name in arms() if name != "chainN"]
@@ -59,10 +41,6 @@ AWKWARD = [
 
 def read_back(arm: Arm) -> Arm:
     return arm_from_document(parse_toml(arm_text(arm).encode(), "arm.toml"), "arm.toml")
-
-
-def read(text: str, name: str = "arm.toml") -> Arm:
-    return arm_from_document(parse_toml(text.encode(), name), name)
 
 
 def bits(value: Any, sign_of_zero: bool = True) -> Any:
@@ -90,146 +68,69 @@ def assert_comes_back(arm: Arm, sign_of_zero: bool = True) -> None:
 
 
 @pytest.mark.slow
-@given(st.integers(0, 100_000), st.integers(0, 6))
-@settings(max_examples=7)
+@given(st.integers(0, 100_000), st.integers(1, 5))
+@settings(max_examples=2)
 def test_every_kind_of_arm_comes_back_bit_for_bit(seed: int, n: int) -> None:
-    for arm in every_kind(seed, n) if n else [random_arm(seed, n=0), random_arm(seed, n=0, fixed=False)]:
+    for arm in [*every_kind(seed, n), random_arm(seed, n=0), random_arm(seed, n=0, fixed=False)]:
         assert_comes_back(arm)
 
 
-@pytest.mark.parametrize("name", [*BUILT_IN, "chain1", "chain7", "chain100"])
+def test_changed_arms_come_back() -> None:
+    for arm in every_kind(3):
+        locked = arm.lock({arm.joints[i].name: float(posture(arm, 3)[i]) for i in (0, 2)})
+        assert_comes_back(locked.with_payload(1.5, (0.1, 0.2, 0.3), longest=0.3).rigid())
+
+
+@pytest.mark.parametrize("name", [*BUILT_IN, "chain1", "chain100"])
 @pytest.mark.filterwarnings("ignore::forearm.errors.ModelWarning")
 def test_built_in_arms_come_back(name: str) -> None:
     assert_comes_back(load(name), sign_of_zero=False)
 
 
-@pytest.mark.slow
-@given(st.integers(0, 1000), st.sets(st.integers(0, 3)))
-@settings(max_examples=3)
-def test_changed_arms_come_back(seed: int, held: set[int]) -> None:
-    for arm in every_kind(seed):
-        q = posture(arm, seed)
-        locked = arm.lock({arm.joints[i].name: float(q[i]) for i in held})
-        assert_comes_back(locked.with_payload(1.5, (0.1, 0.2, 0.3), longest=0.3).rigid())
-
-
-floats = st.one_of(st.sampled_from(AWKWARD), st.floats(-LARGEST, LARGEST))
-positive = st.one_of(st.sampled_from([x for x in AWKWARD if x > 0]), st.floats(5e-324, LARGEST))
-not_negative = st.one_of(st.just(-0.0), positive)
 names = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=20).filter(str.isprintable)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
-vectors: st.SearchStrategy[Any] = st.tuples(floats, floats, floats)
 
 
-@st.composite
-def awkward_joints(
-    draw: st.DrawFn, name: str, parent: str, child: str, leader: str | None, convention: Any
-) -> Joint:
-    kind: Kind = draw(st.sampled_from(("revolute", "prismatic")))
-    frame = Frame(xyz=draw(vectors), rpy=draw(vectors), axis=draw(st.sampled_from(AXES)))
-    dh = DH(convention=convention, a=draw(floats), alpha=draw(floats), d=draw(floats), theta=draw(floats))
-    low, high = sorted((draw(floats), draw(floats)))
-    coulomb = (draw(not_negative), -draw(not_negative))
-    bearing = (
-        Bearing(kind="linear", mu=draw(not_negative), distance=draw(positive), offset=draw(floats))
-        if kind == "prismatic"
-        else Bearing(kind="thrust", mu=draw(not_negative), radius=draw(positive), offset=draw(floats))
-    )
-    loads = sorted(draw(st.sets(not_negative, min_size=1, max_size=4)))
-    optional = st.one_of(st.none(), positive)
-    return Joint(
-        name=name,
-        kind=kind,
-        parent=parent,
-        child=child,
-        placement=draw(st.one_of(st.just(frame), st.just(dh))),
-        limits=draw(
-            st.sampled_from([Limits(), Limits(low, high), Limits(-math.inf, high), Limits(low, math.inf)])
-        ),
-        max_speed=draw(st.one_of(st.none(), not_negative)),
-        max_effort=draw(st.one_of(st.none(), not_negative)),
-        mimic=None if leader is None else Mimic(joint=leader, multiplier=draw(floats), offset=draw(floats)),
-        motor=Motor(
-            gear_ratio=draw(floats.filter(bool)),
-            rotor_inertia=draw(not_negative),
-            torque_constant=draw(optional),
-            resistance=draw(optional),
-            inductance=draw(optional),
-            max_voltage=draw(optional),
-            max_current=draw(optional),
-            amplifier_gain=draw(st.one_of(st.none(), floats.filter(bool))),
-        ),
-        friction=draw(
-            st.sampled_from(
-                [
-                    None,
-                    Friction(side="motor", viscous=draw(not_negative), coulomb=coulomb),
-                    Friction(coulomb=coulomb, static=coulomb, stribeck_speed=draw(positive)),
-                ]
-            )
-        ),
-        bearings=draw(st.sampled_from([(), (bearing,), (bearing, bearing)])),
-        transmission=Transmission(
-            efficiency=tuple((x, draw(st.floats(5e-324, 1.0))) for x in loads),
-            rated_torque=draw(positive),
-            breakaway=draw(not_negative),
-            interpolation=draw(st.sampled_from(["linear", "spline"])),
-        ),
-    )
-
-
-AXES: list[Any] = [
-    (0.0, 0.0, 1.0),
-    (0.0, -1.0, -0.0),
-    (0.6, 0.0, 0.8),
-    (1e-300, 3e-300, 2e-300),
-    (1.0, 1.0, 1.0),
-]
-
-
-@st.composite
-def awkward_arms(draw: st.DrawFn) -> Arm:
-    """A tree of four links whose every number is the kind that printing spoils, with names to match."""
-    link_names = draw(st.lists(names, min_size=4, max_size=4, unique=True))
-    joint_names = draw(st.lists(names, min_size=3, max_size=3, unique=True))
-    moments = st.one_of(st.sampled_from([x for x in AWKWARD if x > 0]), st.floats(5e-324, LARGEST))
-    convention = draw(st.sampled_from(["standard", "modified"]))
-    parents = [link_names[0], draw(st.sampled_from(link_names[:2])), draw(st.sampled_from(link_names[:3]))]
-    return Arm(
-        name=draw(names),
-        links=tuple(
-            Link(name=name, mass=draw(positive), com=draw(vectors), inertia=np.eye(3) * draw(moments))
-            for name in link_names
-        ),
-        tree=tuple(
-            draw(awkward_joints(joint, parent, child, joint_names[0] if i == 2 else None, convention))
-            for i, (joint, parent, child) in enumerate(zip(joint_names, parents, link_names[1:], strict=True))
-        ),
-        gravity=draw(vectors),
-        base=pose(rotation_rpy(draw(st.tuples(*[st.floats(-4.0, 4.0)] * 3))), draw(vectors)),
-        hand=Hand(link=draw(st.sampled_from(link_names)), pose=pose(p=draw(vectors))),
-        source=draw(texts),
-        notes=draw(texts),
-    )
+def numbers_in(value: Any, *path: str | int) -> Iterator[tuple[str | int, ...]]:
+    """The paths of all numbers in a document."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield from numbers_in(item, *path, key)
+    if isinstance(value, float):
+        yield path
 
 
 @pytest.mark.slow
-@given(awkward_arms())
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-def test_awkward_numbers_and_names_come_back(arm: Arm) -> None:
-    # The sign of a zero may be lost in a pose, where it cannot matter; nowhere else.
-    again = read_back(arm)
-    assert again == arm
-    mine, other = bits(arm), bits(again)
-    assert [mine.pop(k) is not None and other.pop(k) is not None for k in ("base", "hand")] == [True, True]
-    assert other == mine
-    assert np.array_equal(again.base, arm.base)
-    assert again.hand == arm.hand
+def test_awkward_numbers_come_back() -> None:
+    """Each kind of number exchanged for those that printing spoils, until one is that the arm can have."""
+    arms = random_arm(11, 3, "modified", mimic=True), random_arm(12, 2, "frames", tree=True), *elastic_arms()
+    kinds: dict[Any, Any] = {}
+    for document in map(to_document, arms):
+        for path in numbers_in(document):
+            kinds[*(key for key in path if isinstance(key, str))] = document, path
+    for k, (document, (*keys, last)) in enumerate(kinds.values()):
+        made = None
+        for value in (*AWKWARD[k % len(AWKWARD) :], *AWKWARD):
+            at = changed = copy.deepcopy(document)
+            for key in keys:
+                at = at[key]
+            at[last] = value
+            try:
+                made = arm_from_document(changed, "arm.toml")
+            except ForearmError:
+                continue
+            break
+        assert made is not None or "matrix" in keys
+        if made is not None:
+            again = read_back(made)
+            assert again == made
+            # The sign of a zero may be lost in a pose or a tensor, where it cannot matter; not in joints.
+            assert bits(again.tree) == bits(made.tree)
 
 
 @pytest.mark.slow
 @given(texts)
-@settings(max_examples=150)
+@settings(max_examples=30)
 @example('"""')
 @example('\\"\\')
 @example("\n")
@@ -246,7 +147,7 @@ def test_any_text_comes_back(text: str) -> None:
 
 @pytest.mark.slow
 @given(names, names)
-@settings(max_examples=50)
+@settings(max_examples=15)
 @example('"', "\\")
 @example("'''", '"""')
 @example("a b", "\u00e4\U0001f9be")
@@ -258,34 +159,11 @@ def test_any_name_comes_back(one: str, two: str) -> None:
         assert_comes_back(Arm(name=one, links=links, tree=(joint,)), sign_of_zero=False)
 
 
-def test_sign_of_zero_where_it_cannot_matter_may_change_but_the_arm_is_equal() -> None:
-    tensor = np.diag([1.0, 1.0, 1.0]) * np.array([[1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])
-    links = (Link(name="a", com=(-0.0, 0.0, 0.0)), Link(name="b", mass=1.0, inertia=tensor))  # type: ignore[arg-type]
-    joint = Joint(name="j", kind="fixed", parent="a", child="b", placement=Frame())
-    arm = Arm(name="x", links=links, tree=(joint,), hand=Hand(link="b", pose=-np.negative(np.eye(4))))
+def test_text_full_of_dots_comes_back_and_what_no_file_can_hold_is_refused() -> None:
+    arm = Arm(name="a." * 70, links=(Link(name="a"),), tree=(), notes="a." * 70)
     assert read_back(arm) == arm
-    assert hash(read_back(arm)) == hash(arm)
-
-
-@pytest.mark.parametrize("what", ["notes", "name"])
-def test_text_full_of_dots_comes_back(what: str) -> None:
-    arm = Arm(name="x", links=(Link(name="a"),), tree=()).replace(**{what: "a." * 70})
-    assert read_back(arm) == arm
-
-
-def test_text_that_no_file_can_hold_is_refused() -> None:
-    arm = Arm(name="x", links=(Link(name="a"),), tree=(), notes="\ud800")
-    with pytest.raises(InputError, match=r"a character that cannot be encoded \(U\+D800\)"):
-        arm_text(arm)
-
-
-def test_long_notes_are_refused_or_come_back() -> None:
-    try:
-        arm = Arm(name="x", links=(Link(name="a"),), tree=(), notes="x" * 20_001)
-        text = arm_text(arm)
-    except ForearmError:
-        return
-    assert read(text) == arm
+    with refused(r"InputError.*a character that cannot be encoded \(U\+D800\)"):
+        arm_text(arm.replace(notes="\ud800"))
 
 
 def test_save_and_load(tmp_path: Path) -> None:
@@ -294,60 +172,34 @@ def test_save_and_load(tmp_path: Path) -> None:
     assert load(tmp_path / "arm.toml") == arm
     assert load(str(tmp_path / "arm.toml")) == arm
     assert load(tmp_path / "arm.toml", hand="part2").hand == Hand(link="part2")
-    with pytest.raises(NameNotFound, match=r"arm\.toml: .*link: expected one of .*, got 'part99'"):
+    with refused(r"NameNotFound.*arm\.toml: .*link: expected one of .*, got 'part99'"):
         load(tmp_path / "arm.toml", hand="part99")
     assert [p.name for p in tmp_path.iterdir()] == ["arm.toml"]
 
 
 def test_save_where_one_cannot(tmp_path: Path) -> None:
-    arm = random_arm(7)
-    with pytest.raises(InputError, match="cannot be written"):
-        arm.save(tmp_path / "no" / "arm.toml")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(InputError, match="cannot be written"):
-        arm.save(tmp_path / "folder")
+    for target, words in (
+        (tmp_path / "no" / "arm.toml", "InputError.*cannot be written"),
+        (tmp_path / "folder", "InputError.*cannot be written"),
+        (f"{tmp_path}/a\0b.toml", ""),
+    ):
+        with refused(words):
+            random_arm(7).save(target)
     assert [p.name for p in tmp_path.iterdir()] == ["folder"]
-
-
-def test_save_to_a_path_that_cannot_be(tmp_path: Path) -> None:
-    with pytest.raises(ForearmError):
-        random_arm(7).save(f"{tmp_path}/a\0b.toml")
 
 
 def test_what_is_written_is_what_a_person_would_write() -> None:
     text = arm_text(load("stanford"))
-    for line in (
-        'schema = "forearm-arm/1"',
-        'name = "stanford"',
-        'dh_convention = "standard"',
-        "[[joint]]",
-        "[[link]]",
-    ):
+    for line in ('schema = "forearm-arm/1"', 'name = "stanford"', 'dh_convention = "standard"', "[[joint]]"):
         assert line in text.splitlines()
     assert 'hand = { link = "link6", xyz = [0.0, 0.0, 0.263], rpy = ' in text
     assert "base = " not in text
     assert "mimic" not in text
 
 
-@pytest.mark.slow
-def test_reading_is_the_physics_that_was_written() -> None:
-    for arm in every_kind(21, n=3):
-        again = read_back(arm)
-        q, qd = posture(arm, 1), speed(arm, 1)
-        assert kinetic_energy(again, q, qd) == pytest.approx(kinetic_energy(arm, q, qd), rel=DIFFERENCE)
-        assert potential_energy(again, q) == potential_energy(arm, q)
-
-
-def test_a_joint_without_a_child_names_the_link_that_it_expects(tmp_path: Path) -> None:
-    path = tmp_path / "arm.toml"
-    text = (
-        'schema = "forearm-arm/1"\nname = "two"\ndh_convention = "standard"\n[[joint]]\nkind = '
-        '"revolute"\ndh = {a = 0.3}\n'
-    )
-    path.write_text(text + '[[link]]\nname = "upper"\nmass = 1.0\n', encoding="utf-8")
-    expected = (
-        r"joint 'joint1': no child is given, and there is no link with the default name 'link1'; "
-        r"write child = 'upper'"
-    )
-    with pytest.raises(InputError, match=expected):
-        load(path)
+def test_a_joint_without_a_child_names_the_link_that_it_expects() -> None:
+    text = 'schema = "forearm-arm/1"\nname = "two"\n[[joint]]\nkind = "revolute"\nframe = {}\n'
+    words = "no child is given, and there is no link with the default name 'link1'; write child = 'upper'"
+    with refused(f"InputError.*joint 'joint1': {words}"):
+        arm_from_document(parse_toml(f'{text}[[link]]\nname = "upper"\n'.encode(), "arm.toml"), "arm.toml")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import tomllib
 from pathlib import Path
@@ -11,10 +10,9 @@ from typing import Any
 import jsonschema
 import pytest
 from arms import random_arm
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from refusals import refused
 
-from forearm import Arm, Elasticity, ForearmError, Friction, LossWarning, Motor, load
+from forearm import Arm, Elasticity, Friction, LossWarning, load
 from forearm.files.armfile import json_schema
 from forearm.files.armfile_read import arm_from_document
 from forearm.files.armfile_write import arm_text, to_document
@@ -57,65 +55,7 @@ def read_back(arm: Arm) -> Arm:
     return arm_from_document(parse_toml(arm_text(arm).encode(), "arm.toml"), "arm.toml")
 
 
-def digits(record: Any) -> dict[str, Any]:
-    """Every number of a record as its hexadecimal digits."""
-    return {name: _hex(value) for name, value in dataclasses.asdict(record).items()}
-
-
-def _hex(value: Any) -> Any:
-    if isinstance(value, float):
-        return value.hex()
-    return [_hex(v) for v in value] if isinstance(value, tuple | list) else value
-
-
 # -------------------------------------------------------------------------------- round trip
-
-positive = st.one_of(st.sampled_from([5e-324, 0.1 + 0.2, 1 / 3, 1e16 + 2, 1e30]), st.floats(5e-324, 1e30))
-not_negative = st.one_of(st.sampled_from([0.0, -0.0]), positive)
-component = st.one_of(st.sampled_from([0.0, -0.0, 5e-324, 1e-300, -1e30, 1 / 3]), st.floats(-1e30, 1e30))
-axes = st.tuples(component, component, component).filter(any)
-
-
-@st.composite
-def springs(draw: st.DrawFn) -> Elasticity:
-    held: dict[str, Any] = {
-        "damping": draw(not_negative),
-        "half_gap": draw(not_negative),
-        "rotor_axis": draw(st.one_of(st.none(), axes)),
-        "interpolation": draw(st.sampled_from(["linear", "spline"])),
-    }
-    if draw(st.booleans()):
-        return Elasticity(stiffness=draw(positive), **held)
-    # straight lines: a spline through any points at all is not always one that rises
-    x, y = (sorted(draw(st.sets(positive, min_size=3, max_size=3))) for _ in range(2))
-    return Elasticity(curve=tuple(zip(x, y, strict=True)), **(held | {"interpolation": "linear"}))
-
-
-@st.composite
-def bristles(draw: st.DrawFn) -> Friction:
-    coulomb = (draw(positive), -draw(positive))
-    return Friction(
-        side=draw(st.sampled_from(["joint", "motor"])),
-        coulomb=coulomb,
-        bristle_stiffness=draw(positive),
-        bristle_damping=draw(not_negative),
-    )
-
-
-@pytest.mark.slow
-@given(springs(), bristles())
-@settings(max_examples=60)
-def test_every_number_comes_back_bit_for_bit(spring: Elasticity, friction: Friction) -> None:
-    motor = Motor(gear_ratio=-31.0, rotor_inertia=3e-5)
-    drive = {"motor": motor, "elasticity": spring, "friction": friction}
-    arm = read().with_drives({"turn": drive, "slide": {"friction": friction, "motor": motor}})
-    again = read_back(arm)
-    assert again == arm
-    assert arm_text(again) == arm_text(arm)
-    assert digits(again.joints[0].elasticity) == digits(spring)
-    assert [digits(joint.friction) for joint in again.joints] == [digits(friction)] * 2
-    assert again.joints[1].elasticity is None
-    VALIDATOR.validate(tomllib.loads(arm_text(arm)))
 
 
 def test_arms_of_every_kind_come_back(tmp_path: Path) -> None:
@@ -128,12 +68,6 @@ def test_arms_of_every_kind_come_back(tmp_path: Path) -> None:
         assert load(tmp_path / "soft.toml") == soft
         assert tomllib.loads(arm_text(soft)) == to_document(soft)
         VALIDATOR.validate(to_document(soft))
-
-
-def test_a_rigid_arm_is_written_as_it_was() -> None:
-    text = arm_text(random_arm(5))
-    assert "elasticity" not in text
-    assert "bristle" not in text
 
 
 def test_what_is_not_there_is_not_written() -> None:
@@ -166,13 +100,6 @@ damping = 4
 half_gap = "0.02 deg"
 rotor_axis = [0, 3, 4]
 """
-    inline = MOTOR + (
-        'friction = { side = "motor", coulomb = [0.02, -0.02], bristle_stiffness = 20, '
-        "bristle_damping = 0.1 }\n"
-        'elasticity = { curve = [[0.001, 8], [0.003, 30]], interpolation = "spline", damping = 4, '
-        f"half_gap = {math.radians(0.02)!r}, rotor_axis = [0, 0.6, 0.8] }}\n"
-    )
-    assert read(turn=apart) == read(turn=inline)
     joint = read(turn=apart).joint("turn")
     assert joint.elasticity == Elasticity(
         curve=((0.001, 8.0), (0.003, 30.0)),
@@ -181,157 +108,82 @@ rotor_axis = [0, 3, 4]
         half_gap=math.radians(0.02),
         rotor_axis=(0.0, 0.6, 0.8),
     )
-    assert joint.friction is not None
-    assert (joint.friction.bristle_stiffness, joint.friction.bristle_damping) == (20.0, 0.1)
+    rough = Friction(side="motor", coulomb=0.02, bristle_stiffness=20.0, bristle_damping=0.1)
+    assert joint.friction == rough
     VALIDATOR.validate(document_of(turn=apart))
-
-
-def test_one_of_several_freedoms_may_be_elastic() -> None:
-    text = TWO.format(turn="", slide="").replace(
-        'kind = "revolute"\nframe',
-        'freedoms = [{ kind = "revolute" }, { kind = "prismatic", motor = { gear_ratio = 900, '
-        "rotor_inertia = 1e-5 }, elasticity = { stiffness = 1e6 } }]\nframe",
-    )
-    arm = arm_from_document(tomllib.loads(text), "two.toml")
-    assert [j.name for j in arm.joints if j.elasticity is not None] == ["turn_2"]
 
 
 # -------------------------------------------------------------------------------- refused
 
 SPRING = "elasticity = {{ {} }}\n"
 RUB = 'friction = {{ side = "joint", {} }}\n'
-# what is written at the turning joint, the place, words of the text, whether the schema knows it
+# what is written at the turning joint, the place and words of the error; the schema knows those of WRONG
 WRONG = [
-    ("elasticity = 5200\n", "elasticity", "expected a table, got 5200", True),
-    (SPRING.format("stifness = 1"), "elasticity", "unknown key 'stifness'; did you mean 'stif", True),
-    (SPRING.format("stiffness = 0"), "elasticity, stiffness", "must be above 0, got 0", True),
-    (SPRING.format('stiffness = "hard"'), "elasticity, stiffness", "expected a number, got 'hard'", True),
-    (SPRING.format("stiffness = inf"), "elasticity, stiffness", "the number must be finite", False),
-    (SPRING.format("stiffness = 9, damping = -1"), "elasticity, damping", "must be at least 0, got -1", True),
-    (SPRING.format("curve = [1, 2]"), "elasticity, curve[1]", "expected a list of 2 values, got 1", True),
-    (SPRING.format("curve = 3"), "elasticity, curve", "Wanted: [[deflection, torque], ...]", True),
-    (SPRING.format("curve = [[0, 0], [1, 2]]"), "elasticity, curve[1][1]", "must be above 0, got 0", True),
-    (SPRING.format("curve = [[1, -2]]"), "elasticity, curve[1][2]", "must be above 0, got -2", True),
+    ("elasticity = 5200\n", "elasticity: .*expected a table, got 5200"),
+    (SPRING.format("stifness = 1"), "elasticity: .*unknown key 'stifness'; did you mean 'stif"),
+    (SPRING.format("stiffness = 0"), "elasticity, stiffness: .*must be above 0, got 0"),
+    (SPRING.format('stiffness = "hard"'), "elasticity, stiffness: .*expected a number, got 'hard'"),
+    (SPRING.format("stiffness = 9, damping = -1"), "elasticity, damping: .*must be at least 0, got -1"),
+    (SPRING.format("curve = [1, 2]"), r"elasticity, curve\[1\]: .*expected a list of 2 values, got 1"),
+    (SPRING.format("curve = 3"), r"elasticity, curve: .*Wanted: \[\[deflection, torque\], ...\]"),
+    (SPRING.format("curve = [[1, -2]]"), r"elasticity, curve\[1\]\[2\]: .*must be above 0, got -2"),
     (
         SPRING.format('stiffness = 9, interpolation = "cubic"'),
-        "elasticity, interpolation",
-        "expected one of linear, spline, got 'cubic'",
-        True,
+        "elasticity, interpolation: .*expected one of linear, spline, got 'cubic'",
     ),
-    (SPRING.format("stiffness = 9, rotor_axis = [0, 1]"), "elasticity, rotor_axis", "a list of 3", True),
-    (
-        SPRING.format("stiffness = 9, rotor_axis = [0, 0, 'z']"),
-        "elasticity, rotor_axis[3]",
-        "expected a number, got 'z'",
-        True,
-    ),
-    (
-        SPRING.format('stiffness = 9, half_gap = "wide"'),
-        "elasticity, half_gap",
-        "'wide' is not an angle",
-        True,
-    ),
-    (RUB.format("bristle_stiffness = 0"), "friction, bristle_stiffness", "must be above 0, got 0", True),
-    (
-        RUB.format("coulomb = 1, bristle_stiffness = 5, bristle_damping = -1"),
-        "friction, bristle_damping",
-        "must be at least 0, got -1",
-        True,
-    ),
+    (SPRING.format("stiffness = 9, rotor_axis = [0, 1]"), "elasticity, rotor_axis: .*a list of 3"),
+    (SPRING.format('stiffness = 9, half_gap = "wide"'), "elasticity, half_gap: .*'wide' is not an angle"),
+    (RUB.format("bristle_stiffness = 0"), "friction, bristle_stiffness: .*must be above 0, got 0"),
 ]
 BEYOND = [
-    (
-        SPRING.format("damping = 1"),
-        ": elasticity: expected either stiffness or a curve, got neither; leave the elasticity out",
-    ),
-    (
-        SPRING.format("stiffness = 9, curve = [[1, 2]]"),
-        ": elasticity: expected either stiffness or a curve, got both",
-    ),
-    (
-        SPRING.format("stiffness = 9, half_gap = -1e-3"),
-        ": elasticity, half_gap: must be at least 0, got -0.001",
-    ),
-    (SPRING.format("stiffness = 9, half_gap = '-1 deg'"), ": elasticity, half_gap: must be at least 0"),
+    (SPRING.format("stiffness = inf"), "elasticity, stiffness: .*the number must be finite"),
+    (SPRING.format("damping = 1"), "elasticity: expected either stiffness or a curve, got neither; leave"),
+    (SPRING.format("stiffness = 9, half_gap = '-1 deg'"), "elasticity, half_gap: must be at least 0"),
     (
         SPRING.format("curve = [[0.1, 2], [0.1, 3]]"),
-        ": elasticity, curve: deflections and torques must both increase; point 2, (0.1, 3.0), does not "
-        "increase from (0.1, 2.0)",
+        "elasticity, curve: deflections and torques must both increase; point 2, .0.1, 3.0., does not "
+        "increase from .0.1, 2.0.",
     ),
-    (SPRING.format("curve = [[0.1, 3], [0.2, 3]]"), ": elasticity, curve: deflections and torques must both"),
     (
         SPRING.format("curve = [[1, 1], [2, 1.001], [3, 9]], interpolation = 'spline'"),
-        ": elasticity, curve: the spline through ((1.0, 1.0), (2.0, 1.001), (3.0, 9.0)) decreases between",
-    ),
-    (
-        SPRING.format("stiffness = 9, rotor_axis = [0, 0, 0]"),
-        ": elasticity, rotor_axis: must not be 0 0 0; give the direction of the rotor's axis",
+        "elasticity, curve: the spline through .*, .3.0, 9.0.. decreases between",
     ),
     (
         RUB.format("coulomb = 1, bristle_damping = 2"),
-        ": friction, bristle_damping: requires bristle_stiffness; give both, or viscous alone",
+        "friction, bristle_damping: requires bristle_stiffness; give both, or viscous alone",
     ),
     (
         RUB.format("coulomb = [1, 0], bristle_stiffness = 2"),
-        ": friction, bristle_stiffness: bristles slip at the level of coulomb, which must not be 0 in either",
+        "friction, bristle_stiffness: bristles slip at the level of coulomb, which must not be 0 in either",
     ),
-    (RUB.format("bristle_stiffness = 2"), "must not be 0 in either direction; got (0.0, 0.0)"),
 ]
 
 
-@pytest.mark.parametrize(("turn", "place", "words", "in_schema"), WRONG)
-def test_a_wrong_value_is_refused_by_file_joint_and_key(
-    turn: str, place: str, words: str, in_schema: bool
-) -> None:
-    with pytest.raises(ForearmError) as caught:
+@pytest.mark.parametrize(("turn", "words"), WRONG + BEYOND)
+def test_a_wrong_value_is_refused_by_file_joint_and_key(turn: str, words: str) -> None:
+    with refused(rf"\w+: two.toml, joint 'turn'[,:] {words}"):
         read(turn=MOTOR + turn)
-    assert str(caught.value).startswith(f"two.toml, joint 'turn', {place}: ")
-    assert words in str(caught.value)
-    assert VALIDATOR.is_valid(document_of(turn=MOTOR + turn)) is not in_schema
+    assert VALIDATOR.is_valid(document_of(turn=MOTOR + turn)) == ((turn, words) in BEYOND)
 
 
-@pytest.mark.parametrize(("turn", "words"), BEYOND)
-def test_what_does_not_go_together_is_refused_by_file_joint_and_key(turn: str, words: str) -> None:
-    with pytest.raises(ForearmError) as caught:
-        read(turn=MOTOR + turn)
-    assert str(caught.value).startswith("two.toml, joint 'turn': ")
-    assert words in str(caught.value)
-
-
-@pytest.mark.parametrize("motor", ["", "motor = { gear_ratio = 50 }\n"])
-def test_a_spring_without_a_rotor_behind_it_is_refused(motor: str) -> None:
-    with pytest.raises(
-        ForearmError,
-        match=r"^two.toml, joint 'turn', elasticity: a spring needs a rotor that moves by itself; give the "
-        r"joint a motor with a rotor_inertia above 0\.$",
+def test_springs_where_there_can_be_none_are_refused() -> None:
+    spring = SPRING.format("stiffness = 9")
+    alone = "turn', elasticity: a spring needs a rotor that moves by itself; give the joint a motor with"
+    for turn, slide, words in (
+        (spring, "", alone),
+        ("motor = { gear_ratio = 50 }\n" + spring, "", alone),
+        ("", f"{MOTOR}mimic = {{ joint = 'turn' }}\n{spring}", "slide', elasticity: a mimicking joint"),
+        (
+            "",
+            MOTOR + SPRING.format("stiffness = 9, half_gap = '0.1 deg'"),
+            "slide': elasticity, half_gap: that of a prismatic joint is in m, not an angle; write a plain",
+        ),
     ):
-        read(turn=motor + SPRING.format("stiffness = 9"))
-
-
-def test_a_follower_is_rigid() -> None:
-    follows = MOTOR + "mimic = { joint = 'turn' }\n" + SPRING.format("stiffness = 9")
-    with pytest.raises(ForearmError, match=r"^two.toml, joint 'slide', elasticity: a mimicking joint"):
-        read(slide=follows)
-
-
-def test_a_fixed_joint_has_no_spring() -> None:
-    text = TWO.format(turn=SPRING.format("stiffness = 9"), slide="").replace('"revolute"', '"fixed"')
-    with pytest.raises(
-        ForearmError, match=r"^two.toml, joint 'turn': a fixed joint cannot have a motor, .*elasticity"
-    ):
-        arm_from_document(tomllib.loads(text), "two.toml")
-
-
-def test_the_gap_of_a_slide_is_not_an_angle() -> None:
-    with pytest.raises(ForearmError) as caught:
-        read(slide=MOTOR + SPRING.format("stiffness = 9, half_gap = '0.1 deg'"))
-    assert str(caught.value) == (
-        "two.toml, joint 'slide': elasticity, half_gap: that of a prismatic joint is in m, not an angle; "
-        "write a plain number."
-    )
-    spring = read(slide=MOTOR + SPRING.format("stiffness = 9, half_gap = 1e-5")).joint("slide").elasticity
-    assert spring is not None
-    assert spring.half_gap == 1e-5
+        with refused(rf"\w+: two.toml, joint '{words}"):
+            read(turn, slide)
+    fixed = TWO.format(turn=spring, slide="").replace('"revolute"', '"fixed"')
+    with refused(r"[^:]*: two.toml, joint 'turn': a fixed joint cannot have a motor, .*elasticity"):
+        arm_from_document(tomllib.loads(fixed), "two.toml")
 
 
 # -------------------------------------------------------------------------------- what others cannot say

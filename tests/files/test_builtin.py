@@ -8,6 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from nearness import assert_near
+from refusals import refused
 
 import forearm as fa
 from forearm.checking.balancing import gravity_torque
@@ -43,10 +45,6 @@ def quiet(name: str) -> fa.Arm:
         return fa.load(name)
 
 
-def test_promised_names_are_there() -> None:
-    assert set(fa.arms()) == PROMISED
-
-
 @pytest.mark.parametrize("name", sorted(PROMISED))
 def test_each_loads_says_its_source_and_is_named_after_its_file(name: str) -> None:
     arm = quiet(name)
@@ -58,14 +56,11 @@ def test_each_loads_says_its_source_and_is_named_after_its_file(name: str) -> No
     assert [j.name for j in arm.joints] == [f"joint{i + 1}" for i in range(arm.n)] or name.startswith("ur")
 
 
-@pytest.mark.parametrize(("q", "expected"), GRAVITY_LOADS)
-def test_puma_gravity_as_printed(q: list[float], expected: list[float]) -> None:
-    assert np.abs(gravity_torque(quiet("puma560"), np.array(q)) - expected).max() <= 1.001 * HALF_DIGIT
-
-
-@pytest.mark.parametrize(("q", "expected"), INERTIA_DIAGONALS)
-def test_puma_inertia_with_rotors_as_printed(q: list[float], expected: list[float]) -> None:
-    assert np.abs(carried_inertia(quiet("puma560"), np.array(q)) - expected).max() <= 1.001 * HALF_DIGIT
+@pytest.mark.parametrize("case", range(2))
+def test_puma_gravity_and_inertia_with_rotors_as_printed(case: int) -> None:
+    for function, printed in ((gravity_torque, GRAVITY_LOADS), (carried_inertia, INERTIA_DIAGONALS)):
+        q, expected = printed[case]
+        assert_near(function(quiet("puma560"), np.array(q)), np.array(expected), 1.001 * HALF_DIGIT)
 
 
 def test_puma_friction_and_gears_are_the_published_ones() -> None:
@@ -107,13 +102,6 @@ def test_panda_reaches_where_its_urdf_puts_the_flange() -> None:
     assert np.abs(zero - expected).max() < 1e-15
 
 
-def test_stanford_slides_along_its_third_axis() -> None:
-    arm = fa.load("stanford")
-    near, far = (fa.kinematics.forward(arm, [0.3, 0.9, d, 0.1, 0.2, 0.3]) for d in (0.4, 0.9))
-    assert np.isclose(np.linalg.norm(far[:3, 3] - near[:3, 3]), 0.5)
-    assert np.array_equal(near[:3, :3], far[:3, :3])
-
-
 def test_ascher_bars_are_of_one_density() -> None:
     arm = fa.load("ascher2")
     assert np.isclose(arm.link("link2").mass / arm.link("link1").mass, 2.0 / 0.02)
@@ -129,17 +117,8 @@ def test_cmu_arm_comes_from_its_parts_and_alternates() -> None:
         assert abs(before @ after) < 1e-12, "rotational and pivotal axes alternate at right angles"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["chain1", "chain7", "chain100", "chain1000"])
-def test_chains_of_any_length(name: str) -> None:
-    arm = fa.load(name)
-    assert arm.n == int(name.removeprefix("chain"))
-    assert fa.load(name) == arm
-
-
-@pytest.mark.parametrize(
-    "name", ["chain0", "chain", "chain99999", "chain10000", "chainN", "pumas", "../puma560"]
-)
+@pytest.mark.parametrize("name", ["chain0", "chain", "chain10000", "chainN", "pumas", "../puma560"])
 def test_names_that_are_none(name: str) -> None:
-    with pytest.raises(fa.ForearmError, match=r"chain|built-in|must end in"):
+    assert set(fa.arms()) == PROMISED
+    with refused(".*(chain|built-in|must end in)"):
         fa.load(name)

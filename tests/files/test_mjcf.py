@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mujoco import MjModel
+from nearness import assert_near
 from numpy.typing import NDArray
+from refusals import refused
 
 import forearm as fa
 from forearm.arm import Arm, Friction, Joint, Limits, Mimic, Motor
-from forearm.errors import ForearmError, IgnoredWarning, InputError, NameNotFound
+from forearm.errors import IgnoredWarning
 from forearm.files.mjcf.read import arm_from_mjcf
 from forearm.kinematics import forward
 from forearm.spatial import pose_xyz_rpy, rotation_about, rotation_rpy
@@ -66,21 +68,17 @@ def test_a_body_without_joints_is_the_base() -> None:
         '<option gravity="0.5 -1 -9"/>',
     )
     assert (arm.base_link, arm.name, arm.n) == ("base", "m", 1)
-    np.testing.assert_allclose(arm.base, pose_xyz_rpy((0.1, 0.2, 0.3), (0.3, 0, 0)), rtol=0, atol=1e-14)
+    assert_near(arm.base, pose_xyz_rpy((0.1, 0.2, 0.3), (0.3, 0, 0)), 1e-14)
     np.testing.assert_allclose(
         arm.base[:3, :3] @ arm.gravity, [0.5, -1, -9], rtol=0, atol=1e-14, err_msg="gravity in the world"
     )
 
 
 def test_a_body_with_joints_stands_on_the_world() -> None:
-    arm = read(body("arm", joint(), 'pos="0.1 0.2 0.3"'))
+    arm = read(body("arm", joint(), 'pos="0.1 0.2 0.3"'), '<option><flag gravity="disable"/></option>')
     assert [link.name for link in arm.links] == ["world", "arm"]
     assert arm.link("world").massless
     np.testing.assert_array_equal(arm.tree[0].before[:3, 3], [0.1, 0.2, 0.3])
-
-
-def test_gravity_may_be_disabled() -> None:
-    arm = read(body("arm", joint()), '<option><flag gravity="disable"/></option>')
     np.testing.assert_array_equal(arm.gravity, np.zeros(3))
 
 
@@ -93,35 +91,22 @@ def test_order_is_depth_first_with_siblings_in_file_order() -> None:
 
 
 def test_joints_of_one_body_act_in_their_order() -> None:
-    """T = T_body . slide . Trans(p) turn Trans(-p), in the axes of the body."""
-    joints = joint("s", 'type="slide" axis="0 3 4"') + joint("h", 'axis="1 0 0" pos="0 0.2 0.5" ref="0.4"')
+    """T = T_body . slide . Trans(p) turn Trans(-p), in the axes of the body, each from its reference."""
+    slide = joint("s", 'type="slide" axis="0 3 4" ref="0.2"')
+    joints = slide + joint("h", 'axis="1 0 0" pos="0 0.2 0.5" ref="0.4"')
     arm = read(body("a", body("b", joints, 'pos="1 2 3" euler="0 0 0.7"')))
-    q = np.array([0.3, 1.1])
-    T = pose_xyz_rpy((1, 2, 3), (0, 0, 0)) @ pose_xyz_rpy((0, 0, 0), (0, 0, 0.7))
-    T = (
-        T
-        @ pose_xyz_rpy((0, 0.3 * 0.6, 0.3 * 0.8), (0, 0, 0))
-        @ pose_xyz_rpy((0, 0.2, 0.5), (1.1 - 0.4, 0, 0))
-    )
-    T = T @ pose_xyz_rpy((0, -0.2, -0.5), (0, 0, 0))
-    np.testing.assert_allclose(forward(arm, q, "b"), T, rtol=0, atol=1e-14)
+    T = pose_xyz_rpy((1, 2, 3), (0, 0, 0.7)) @ pose_xyz_rpy((0, 0.1 * 0.6, 0.1 * 0.8), (0, 0, 0))
+    T = T @ pose_xyz_rpy((0, 0.2, 0.5), (1.1 - 0.4, 0, 0)) @ pose_xyz_rpy((0, -0.2, -0.5), (0, 0, 0))
+    assert_near(forward(arm, [0.3, 1.1], "b"), T, 1e-14)
 
 
-def test_slide_counts_from_its_reference() -> None:
-    arm = read(body("a", body("b", joint("s", 'type="slide" axis="0 3 4" ref="0.2" pos="7 7 7"'))))
-    np.testing.assert_allclose(forward(arm, [0.7], "b")[:3, 3], [0, 0.5 * 0.6, 0.5 * 0.8], rtol=0, atol=1e-14)
-
-
-def test_names_are_made_where_there_are_none() -> None:
+def test_names_are_made_where_there_are_none_and_avoid_those_of_the_file() -> None:
     nameless = f"<body>{INERTIAL}<joint/><joint axis='1 0 0'/><body name='tip'>{INERTIAL}</body></body>"
     arm = read(body("a", nameless))
     assert [j.name for j in arm.tree] == ["body1_joint", "body1_joint2", "tip_fixed"]
     assert [link.name for link in arm.links] == ["a", "body1_joint_link", "body1", "tip"]
-
-
-def test_made_names_avoid_those_of_the_file() -> None:
-    arm = read(body("a", body("j_link", joint("j") + joint("k"))))
-    assert [link.name for link in arm.links] == ["a", "j_link2", "j_link"]
+    taken = read(body("a", body("j_link", joint("j") + joint("k"))))
+    assert [link.name for link in taken.links] == ["a", "j_link2", "j_link"]
 
 
 def test_scenery_is_no_part_of_the_arm() -> None:
@@ -136,46 +121,31 @@ TWO = body("left", body("left hand", joint("l"))) + body(
 
 
 def test_one_of_several_arms_is_chosen_by_its_root() -> None:
-    with pytest.raises(InputError) as caught:
+    said = "m.xml: 2 bodies on the world have joints: 'left', 'right'; choose one with root=, or root='world'"
+    with refused(f"InputError: {said} for all"):
         read(TWO)
-    assert str(caught.value) == (
-        "m.xml: 2 bodies on the world have joints: 'left', 'right'; choose one with root=, or "
-        "root='world' for all."
-    )
+    inside = read(TWO, root="right hand")
+    assert (inside.n, inside.base_link) == (0, "right hand")
     right = read(TWO, root="right")
     assert ([j.name for j in right.joints], right.base_link) == (["r"], "right")
     np.testing.assert_array_equal(right.base[:3, 3], [0, 1, 0])
     both = read(TWO, root="world")
     assert ([j.name for j in both.joints], both.base_link) == (["l", "r"], "world")
-    with pytest.raises(
-        NameNotFound, match=r"^m\.xml: there is no body 'rigth' for root=; did you mean 'right'"
-    ):
+    with refused(r"NameNotFound: m\.xml: there is no body 'rigth' for root=; did you mean 'right'"):
         read(TWO, root="rigth")
-
-
-def test_root_inside_a_tree_is_taken_as_fixed() -> None:
-    arm = read(
-        body("a", body("b", joint("j") + body("c", joint("k"), 'pos="0 0 1"'), 'pos="1 0 0"')), root="b"
-    )
-    assert ([j.name for j in arm.joints], arm.base_link) == (["k"], "b")
-    np.testing.assert_array_equal(arm.base[:3, 3], [1, 0, 0])
 
 
 @pytest.mark.parametrize("free", ["<freejoint/>", '<joint type="free"/>'])
 def test_free_base_needs_a_root(free: str) -> None:
     floating = body("torso", free + body("b", joint()))
-    with pytest.raises(InputError, match=r"is a free joint, so its base is free; root='torso' fixes it\.$"):
+    with refused(r"InputError.*is a free joint, so its base is free; root='torso' fixes it\.$"):
         read(floating)
     assert read(floating, root="torso").base_link == "torso"
 
 
 def test_ball_joints_are_refused() -> None:
-    with pytest.raises(InputError) as caught:
+    with refused(r"InputError: m.xml, line 2, <joint> 'neck' is a ball joint, .*; use three hinges"):
         read(body("a", body("b", joint()) + body("c", joint("neck", 'type="ball"'))))
-    assert str(caught.value) == (
-        "m.xml, line 2, <joint> 'neck' is a ball joint, which forearm does not support; use three hinges in "
-        "the body instead."
-    )
 
 
 # --- the hand ------------------------------------------------------------------------------------------
@@ -183,15 +153,11 @@ def test_ball_joints_are_refused() -> None:
 SITE = '<site name="{}" pos="0.1 0 0" euler="0 0 1"/>'
 
 
-def test_hand_is_the_site_whose_name_says_so() -> None:
-    arm = read(body("a", body("b", joint("j") + SITE.format("left/attachment_site") + body("c", joint("k")))))
-    assert arm.hand.link == "b"
-    np.testing.assert_allclose(arm.hand.pose, pose_xyz_rpy((0.1, 0, 0), (0, 0, 1)), rtol=0, atol=1e-14)
-
-
-def test_of_several_such_sites_the_one_that_most_joints_move() -> None:
-    sites = SITE.format("ee_site") + body("b", joint() + SITE.format("x/ee_site"))
-    assert read(body("a", sites)).hand.link == "b"
+def test_hand_is_the_site_whose_name_says_so_and_that_most_joints_move() -> None:
+    sites = SITE.format("ee_site") + body("b", joint() + SITE.format("left/attachment_site"))
+    hand = read(body("a", sites)).hand
+    assert hand.link == "b"
+    assert_near(hand.pose, pose_xyz_rpy((0.1, 0, 0), (0, 0, 1)), 1e-14)
 
 
 def test_hand_may_be_any_site_or_link() -> None:
@@ -199,7 +165,7 @@ def test_hand_may_be_any_site_or_link() -> None:
     assert read(world).hand.link == "c"
     assert read(world, hand="b").hand.link == "b"
     assert read(world, hand="probe").hand.pose[0, 3] == 0.1
-    with pytest.raises(NameNotFound, match="there is no link or site 'prob'; did you mean 'probe'"):
+    with refused("NameNotFound.*there is no link or site 'prob'; did you mean 'probe'"):
         read(world, hand="prob")
 
 
@@ -218,21 +184,17 @@ TURNS = [
 @pytest.mark.parametrize(("attribute", "R"), TURNS)
 def test_ways_to_write_a_turn(attribute: str, R: Array) -> None:
     arm = read(body("a", body("b", joint(), attribute)), compiler="")
-    np.testing.assert_allclose(arm.tree[0].before[:3, :3], R, rtol=0, atol=1e-14)
+    assert_near(arm.tree[0].before[:3, :3], R, 1e-14)
 
 
-def test_euler_angles_about_fixed_axes_are_roll_pitch_yaw() -> None:
-    arm = read(
-        body("a", body("b", joint(), 'euler="0.1 -0.2 0.3"')), compiler='angle="radian" eulerseq="XYZ"'
-    )
-    assert arm.tree[0].placement == fa.Frame(rpy=np.array([0.1, -0.2, 0.3]))  # to the last bit
-
-
-def test_frames_are_looked_through() -> None:
+def test_frames_are_looked_through_and_euler_angles_may_be_about_fixed_axes() -> None:
     inside = body("b", joint(), 'pos="0 2 0"')
     inner = f'<frame pos="1 0 0"><frame euler="0 0 1.2">{inside}</frame></frame>'
     T = pose_xyz_rpy((1, 0, 0), (0, 0, 1.2)) @ pose_xyz_rpy((0, 2, 0), (0, 0, 0))
-    np.testing.assert_allclose(read(body("a", inner)).tree[0].before, T, rtol=0, atol=1e-14)
+    assert_near(read(body("a", inner)).tree[0].before, T, 1e-14)
+    fixed = 'angle="radian" eulerseq="XYZ"'
+    turned = read(body("a", body("b", joint(), 'euler="0.1 -0.2 0.3"')), compiler=fixed)
+    assert turned.tree[0].placement == fa.Frame(rpy=np.array([0.1, -0.2, 0.3]))  # to the last bit
 
 
 # --- joints and drives ---------------------------------------------------------------------------------
@@ -254,8 +216,6 @@ def test_joint_becomes_limits_friction_and_rotor() -> None:
     ("attributes", "compiler", "limits"),
     [
         ('range="-90 45"', "", (-math.pi / 2, math.pi / 4)),
-        ('type="slide" range="-90 45"', "", (-90.0, 45.0)),
-        ('range="-1 2" limited="false"', 'angle="radian"', Limits()),
         ('range="-1 2"', 'angle="radian" autolimits="false"', Limits()),
         ('range="-1 2" limited="true"', 'angle="radian" autolimits="false"', (-1.0, 2.0)),
         ('range="0 0"', "", Limits()),
@@ -274,13 +234,10 @@ def test_limits(attributes: str, compiler: str, limits: tuple[float, float]) -> 
         ('<motor joint="j" gear="-50"/>', -50.0, None),
         ('<motor joint="j" ctrlrange="-2 2" ctrllimited="false"/>', 1.0, None),
         ('<motor joint="j" gear="3" ctrlrange="-2 2" forcerange="-1 1"/>', 3.0, 3.0),
-        ('<position joint="j" kp="7" ctrlrange="-2 2"/>', 1.0, None),
         ('<position joint="j" kp="7" forcerange="-4 8"/>', 1.0, 8.0),
         ('<general joint="j" gainprm="3" ctrlrange="0 2"/>', 1.0, 6.0),
-        ('<general joint="j" gainprm="3" biastype="affine" ctrlrange="0 2"/>', 1.0, None),
         ('<motor joint="j" gear="2" ctrlrange="-1 1"/><motor joint="j" ctrlrange="-1 1"/>', 1.0, 3.0),
         ('<motor jointinparent="j" gear="2"/>', 2.0, None),
-        ('<motor joint="j" gear="1e-200" ctrlrange="-1 1"/>', 1.0, 1e-200),
         ('<motor tendon="t" gear="2" ctrlrange="-1 1"/>', 6.0, 6.0),
         ('<motor tendon="two" gear="2" ctrlrange="-1 1"/>', 1.0, 8.0),
     ],
@@ -345,23 +302,18 @@ def test_defaults(attributes: str, childclass: str, damping: float, armature: fl
 
 
 def test_unknown_class() -> None:
-    with pytest.raises(
-        NameNotFound, match=r"^m\.xml, line 2, <joint>: there is no default class 'z'; there are"
-    ):
+    with refused(r"NameNotFound: m\.xml, line 2, <joint>: there is no default class 'z'; there are"):
         read(body("a", body("b", joint("j", 'class="z"'))), DEFAULTS)
 
 
 # --- mass ----------------------------------------------------------------------------------------------
 
 
-def test_inertial_is_turned() -> None:
+def test_inertial_is_turned_or_full() -> None:
     text = '<inertial pos="1 2 3" mass="4" diaginertia="1 2 2.5" euler="0 0 90"/>'
     link = read(f'<body name="a">{text}</body>', compiler="").link("a")
     assert (link.mass, link.com.tolist()) == (4.0, [1, 2, 3])
-    np.testing.assert_allclose(link.inertia, np.diag([2, 1, 2.5]), rtol=0, atol=1e-14)
-
-
-def test_full_inertia() -> None:
+    assert_near(link.inertia, np.diag([2, 1, 2.5]), 1e-14)
     text = '<inertial pos="0 0 0" mass="4" fullinertia="1 2 2.5 0.1 0.2 0.3"/>'
     found = read(f'<body name="a">{text}</body>').link("a").inertia
     np.testing.assert_array_equal(found, [[1, 0.1, 0.2], [0.1, 2, 0.3], [0.2, 0.3, 2.5]])
@@ -391,16 +343,11 @@ MESH = '<body name="b"><joint name="j"/><geom name="shell" type="mesh" mesh="m"/
 
 
 def test_mass_of_a_mesh_is_not_known() -> None:
-    with pytest.raises(InputError) as caught:
+    with refused(
+        "InputError: m.xml, line 2, <geom> 'shell': the mass of a mesh is not computed; give body 'b' an "
+        "<inertial>, or the compiled model to fa.from_mujoco"
+    ):
         read(body("a", MESH))
-    assert str(caught.value) == (
-        "m.xml, line 2, <geom> 'shell': the mass of a mesh is not computed; give body 'b' an <inertial>, or "
-        "the "
-        "compiled model to fa.from_mujoco."
-    )
-
-
-def test_mesh_without_mass_or_on_the_base_is_no_trouble() -> None:
     visible = '<geom type="mesh" mesh="m" mass="0"/>'
     assert read(body("a", body("b", joint() + visible) + visible)).n == 1
     assert read(f'<body name="a"><geom type="mesh" mesh="m"/>{body("b", joint())}</body>').link("a").massless
@@ -454,7 +401,7 @@ def test_what_moves_nothing_is_ignored_in_silence() -> None:
 def write(folder: Path, name: str, text: str) -> Path:
     path = folder / name
     path.parent.mkdir(exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text)
     return path
 
 
@@ -463,50 +410,35 @@ def test_load_knows_mjcf_by_its_content(tmp_path: Path) -> None:
     for name in ("arm.xml", "arm.mjcf", "arm.urdf"):
         assert fa.load(write(tmp_path, name, mjcf)).name == "arm"
     assert fa.load(write(tmp_path, "robot.xml", '<robot name="r"><link name="l"/></robot>')).name == "r"
-    with pytest.raises(InputError, match=r"root= is for MJCF files"):
+    with refused(r"InputError.*root= is for MJCF files"):
         fa.load("robot.toml", root="a")
-    with pytest.raises(InputError, match=r"load: robot\.xml: root= is for MJCF files"):
+    with refused(r"InputError.*load: robot\.xml: root= is for MJCF files"):
         fa.load(tmp_path / "robot.xml", root="a")
 
 
 def test_files_are_included(tmp_path: Path) -> None:
-    write(
-        tmp_path,
-        "arm.xml",
-        f'<mujoco>{DEFAULTS}<worldbody><include file="parts/b.xml"/></worldbody></mujoco>',
-    )
-    inner = body("a", '<include file="c.xml"/>')
-    write(tmp_path, "parts/b.xml", f"<mujocoinclude>{inner}</mujocoinclude>")
-    write(tmp_path, "parts/c.xml", f"<mujoco>{body('b', joint('j'))}</mujoco>")
-    arm = fa.load(tmp_path / "arm.xml")
-    assert arm.joint("j").friction == Friction(viscous=1.0)
-
-
-def test_files_beside_the_folder_are_included(tmp_path: Path) -> None:
     scene = f'<mujoco>{DEFAULTS}<worldbody><include file="../parts/b.xml"/></worldbody></mujoco>'
     write(tmp_path, "scenes/arm.xml", scene)
-    write(tmp_path, "parts/b.xml", f"<mujocoinclude>{body('a', joint('j'))}</mujocoinclude>")
-    assert [j.name for j in fa.load(tmp_path / "scenes" / "arm.xml").joints] == ["j"]
+    inner = body("a", '<include file="../parts/inner/c.xml"/>')
+    write(tmp_path, "parts/b.xml", f"<mujocoinclude>{inner}</mujocoinclude>")
+    write(tmp_path, "parts/inner/c.xml", f"<mujoco>{body('b', joint('j'))}</mujoco>")
+    assert fa.load(tmp_path / "scenes" / "arm.xml").joint("j").friction == Friction(viscous=1.0)
 
 
 @pytest.mark.parametrize(
-    ("file", "message"),
+    ("file", "words"),
     [
-        ("../../../../far.xml", "at most 3 folders above it, got '../../../../far.xml'. Copy or link"),
-        ("/etc/fonts.xml", "line 1: expected a file ending in .xml or .mjcf, below the folder of arm.xml"),
-        ("../secret.txt", "expected a file ending in .xml or .mjcf, below the folder of arm.xml"),
+        ("../../../../far.xml", r"at most 3 folders above it, got '../../../../far.xml'. Copy or link"),
+        ("/etc/fonts.xml", r"line 1: expected a file ending in .xml or .mjcf, below the folder of arm.xml"),
+        ("../secret.txt", r"expected a file ending in .xml or .mjcf, below the folder of arm.xml"),
         ("arm.xml", "the file 'arm.xml' is included twice"),
         ("missing.xml", "missing.xml: no such file"),
-        (
-            "urdf.xml",
-            "urdf.xml, line 1: expected <mujoco> or <mujocoinclude> at the root of an included file",
-        ),
+        ("urdf.xml", "urdf.xml, line 1: expected <mujoco> or <mujocoinclude> at the root"),
         ("", "<include> needs the attribute 'file'"),
     ],
 )
-def test_includes_that_are_refused(tmp_path: Path, file: str, message: str) -> None:
+def test_includes_that_are_refused(tmp_path: Path, file: str, words: str) -> None:
     write(tmp_path, "urdf.xml", "<robot/>")
     path = write(tmp_path, "arm.xml", f'<mujoco><include file="{file}"/></mujoco>')
-    with pytest.raises(ForearmError) as caught:
+    with refused(f".*{words}"):
         fa.load(path)
-    assert message in str(caught.value)

@@ -12,13 +12,14 @@ import pytest
 from arms import random_arm
 from mjcf_making import random_mjcf
 from mujoco_peer import MjcfPeer
+from nearness import assert_near
+from refusals import refused
 
 import forearm as fa
 from forearm import dynamics
-from forearm.arm import Arm, Joint
-from forearm.errors import IgnoredWarning, InputError
+from forearm.arm import Joint
+from forearm.errors import IgnoredWarning
 from forearm.files.mjcf.read import arm_from_mjcf
-from forearm.files.mjcf.write import mjcf_text
 from forearm.kinematics import forward
 
 ROUNDING = 1e-11  # as against MuJoCo itself
@@ -28,16 +29,11 @@ TETRAHEDRON = """<mujoco><asset><mesh name="m" vertex="0 0 0 0.3 0 0 0 0.4 0 0 0
 
 
 def assert_same(found: Joint, truth: Joint) -> None:
-    assert (found.name, found.kind, found.parent, found.child) == (
-        truth.name,
-        truth.kind,
-        truth.parent,
-        truth.child,
-    )
+    for key in ("name", "kind", "parent", "child", "friction"):
+        assert getattr(found, key) == getattr(truth, key)
     assert found.limits == pytest.approx(truth.limits, rel=1e-14)
     assert (found.max_effort is None) == (truth.max_effort is None)
     assert (found.max_effort or 0.0) == pytest.approx(truth.max_effort or 0.0, rel=1e-14)
-    assert found.friction == truth.friction
     assert (found.motor is None) == (truth.motor is None)
     if found.motor is not None and truth.motor is not None:
         assert found.motor.gear_ratio == truth.motor.gear_ratio
@@ -48,7 +44,7 @@ def assert_same(found: Joint, truth: Joint) -> None:
         assert found.mimic.offset == pytest.approx(truth.mimic.offset, rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(5))
 def test_arm_is_that_of_the_text(seed: int) -> None:
     text = random_mjcf(seed)
     truth = arm_from_mjcf(text.encode(), "made.xml")
@@ -58,9 +54,9 @@ def test_arm_is_that_of_the_text(seed: int) -> None:
         assert_same(mine, other)
     rng = np.random.default_rng(seed)
     q, qd, qdd = rng.uniform(-2, 2, (3, truth.n))
-    np.testing.assert_allclose(forward(found, q), forward(truth, q), rtol=0, atol=ROUNDING)
+    assert_near(forward(found, q), forward(truth, q), ROUNDING)
     torques = [dynamics.inverse(arm, q, qd, qdd) for arm in (found, truth)]
-    np.testing.assert_allclose(torques[0], torques[1], rtol=0, atol=ROUNDING * np.abs(torques).max())
+    assert_near(torques[0], torques[1], ROUNDING * np.abs(torques).max())
 
 
 def test_meshes_have_their_mass() -> None:
@@ -79,11 +75,8 @@ def test_root_hand_and_gravity() -> None:
     model = mujoco.MjModel.from_xml_string(text)
     arm = fa.from_mujoco(model, hand="probe", root="torso")
     assert (arm.base_link, arm.hand.link, arm.gravity.tolist()) == ("torso", "b", [0, 0, 0])
-    with pytest.raises(InputError) as caught:
+    with refused("InputError: from_mujoco: body 'torso' is on a free joint, so its base is free; root="):
         fa.from_mujoco(model)
-    assert str(caught.value) == (
-        "from_mujoco: body 'torso' is on a free joint, so its base is free; root='torso' fixes it."
-    )
 
 
 def test_one_warning_for_what_was_ignored() -> None:
@@ -101,17 +94,8 @@ def test_one_warning_for_what_was_ignored() -> None:
 
 @pytest.mark.parametrize("given", [None, 3, "arm.xml", SimpleNamespace(nbody=3)])
 def test_what_is_no_model(given: object) -> None:
-    with pytest.raises(InputError, match=r"^from_mujoco: expected a mujoco\.MjModel, got "):
+    with refused(r"InputError: from_mujoco: expected a mujoco\.MjModel, got "):
         fa.from_mujoco(given)
-
-
-def test_made_arm_goes_there_and_back() -> None:
-    arm: Arm = fa.load("panda")
-    again = fa.from_mujoco(mujoco.MjModel.from_xml_string(mjcf_text(arm)))
-    q, qd, qdd = np.random.default_rng(3).uniform(-2, 2, (3, 7))
-    torques = [dynamics.inverse(a, q, qd, qdd) for a in (arm, again)]
-    np.testing.assert_allclose(torques[0], torques[1], rtol=0, atol=1e-12 * np.abs(torques).max())
-    assert [j.max_effort for j in again.joints] == [j.max_effort for j in arm.joints]
 
 
 @pytest.mark.parametrize("seed", [2, 5])
@@ -124,17 +108,17 @@ def test_an_arm_becomes_a_model_and_an_arm_again(seed: int) -> None:
     mujoco.mj_forward(model, data)
     M = np.zeros((4, 4))
     mujoco.mj_fullM(model, data, M)
-    np.testing.assert_allclose(fa.dynamics.inertia_matrix(arm, q), M, rtol=0.0, atol=1e-12 * np.abs(M).max())
+    assert_near(fa.dynamics.inertia_matrix(arm, q), M, 1e-12 * np.abs(M).max())
     again = fa.from_mujoco(model)
     found, wanted = fa.dynamics.gravity(again, q), fa.dynamics.gravity(arm, q)
-    np.testing.assert_allclose(found, wanted, rtol=0.0, atol=1e-12 * np.abs(wanted).max())
+    assert_near(found, wanted, 1e-12 * np.abs(wanted).max())
 
 
 def test_models_of_packages_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("mujoco", "pinocchio"):
         monkeypatch.setitem(sys.modules, name, None)
-        with pytest.raises(fa.InputError, match=rf"to_{name}: needs the package {name}: pip install"):
+        with refused(rf"InputError.*to_{name}: needs the package {name}: pip install"):
             getattr(fa, f"to_{name}")(fa.load("ascher2"))
     monkeypatch.undo()
-    with pytest.raises(fa.ModelError, match=r"MuJoCo refuses 'puma560'"):
+    with refused(r"ModelError.*MuJoCo refuses 'puma560'"):
         fa.to_mujoco(fa.load("puma560"))

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 from patience import patience
+from refusals import refused
 
 import forearm as fa
 from forearm.arm import Arm
-from forearm.errors import ForearmError, InputError
+from forearm.errors import ForearmError
 from forearm.files.mjcf.include import MAX_INCLUDED
 from forearm.files.mjcf.read import arm_from_mjcf
 
@@ -68,7 +69,6 @@ def test_document_types_are_refused() -> None:
         )
 
 
-@pytest.mark.slow
 def test_too_many_bodies() -> None:
     text = mujoco("<worldbody>", *('<body name="b"/>' for _ in range(20_000)), "</worldbody>")
     assert_refused(text, ", line 10003: more than 10000 <body> elements; the file is too large.")
@@ -83,7 +83,7 @@ def test_frames_and_defaults_as_deep_as_allowed() -> None:
     frames = "<frame>" * 190 + '<body name="b"><joint/>' + INERTIAL + "</body>" + "</frame>" * 190
     assert read(mujoco(world(frames))).n == 1
     classes = "".join(f'<default class="c{i}">' for i in range(190)) + "</default>" * 190
-    with pytest.raises(InputError, match="no body has a hinge"):
+    with refused("InputError.*no body has a hinge"):
         read(mujoco(f"<default>{classes}</default>"))
 
 
@@ -93,7 +93,7 @@ def test_includes_nested_deeper_than_one_file_may_be(tmp_path: Path) -> None:
         inner = f'<include file="f{i + 1}.xml"/>' if i < 2 else ""
         text = "<body>" * 100 + inner + "</body>" * 100
         (tmp_path / f"f{i}.xml").write_text(f"<mujoco>{world(text) if i == 0 else text}</mujoco>")
-    with pytest.raises(InputError, match=r"f1\.xml, line 1: elements nested deeper than 200\.$"):
+    with refused(r"InputError.*f1\.xml, line 1: elements nested deeper than 200\.$"):
         fa.load(tmp_path / "f0.xml")
 
 
@@ -103,7 +103,7 @@ def test_too_many_includes(tmp_path: Path) -> None:
         (tmp_path / f"f{i}.xml").write_text("<mujoco/>")
     files = "".join(f'<include file="f{i}.xml"/>' for i in range(count))
     (tmp_path / "arm.xml").write_text(f"<mujoco>{files}</mujoco>")
-    with pytest.raises(InputError, match=rf"is one of more than {MAX_INCLUDED}; include each file once\.$"):
+    with refused(rf"InputError.*is one of more than {MAX_INCLUDED}; include each file once\.$"):
         fa.load(tmp_path / "arm.xml")
 
 
@@ -113,7 +113,7 @@ def test_included_files_are_bounded_together(tmp_path: Path) -> None:
         (tmp_path / f"f{i}.xml").write_text(f"<mujoco><!--{'x' * 15_000_000}--></mujoco>")
     files = "".join(f'<include file="f{i}.xml"/>' for i in range(3))
     (tmp_path / "arm.xml").write_text(f"<mujoco>{files}</mujoco>")
-    with pytest.raises(InputError, match=r"f2\.xml: larger than the 1 MB allowed"):
+    with refused(r"InputError.*f2\.xml: larger than the 1 MB allowed"):
         fa.load(tmp_path / "arm.xml")
 
 
@@ -133,9 +133,7 @@ def test_text_includes_nothing() -> None:
             ", line 2, <joint> 'j': axis: must not be 0 0 0; give the direction of the joint, such as 0 0 1.",
         ),
         (moving('axis="1 2"'), ", line 2, <joint> 'j': axis must be 3 numbers, got '1 2'."),
-        (moving('axis="1 2 x"'), ", line 2, <joint> 'j': axis must be a number, got 'x'."),
         (moving('ref="nan"'), ", line 2, <joint> 'j': ref must be finite, got 'nan'."),
-        (moving('range="1"'), ", line 2, <joint> 'j': range must be 2 numbers, got '1'."),
         (
             moving('type="helix"'),
             ", line 2, <joint> 'j': unknown type 'helix'; there are: hinge, slide, ball, free.",
@@ -146,8 +144,6 @@ def test_text_includes_nothing() -> None:
             ", line 2, <body> 'b': quat and euler both define a rotation; give one.",
         ),
         (moving(body='quat="0 0 0 0"'), ", line 2, <body> 'b': quat must not be all zeros."),
-        (moving(body='zaxis="0 0 0"'), ", line 2, <body> 'b': zaxis must not be all zeros."),
-        (moving(body='xyaxes="1 0 0 2 0 0"'), ", line 2, <body> 'b': xyaxes must not be all zeros."),
         (
             moving(inertial='<inertial pos="0 0 0"/>'),
             ", line 2, <inertial>: the attribute 'mass' is missing.",
@@ -176,10 +172,6 @@ def test_text_includes_nothing() -> None:
         (
             mujoco('<compiler eulerseq="xyw"/>'),
             ", line 2, <compiler>: eulerseq must be three of x, y, z, X, Y, Z, got 'xyw'.",
-        ),
-        (
-            mujoco('<compiler angle="grad"/>'),
-            ", line 2, <compiler>: unknown angle 'grad'; did you mean 'radian'?",
         ),
         (
             mujoco('<compiler coordinate="global"/>'),

@@ -16,11 +16,13 @@ from arms import STYLES, Style, posture, random_arm, speed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mujoco_peer import MjcfPeer
+from nearness import assert_near
+from refusals import refused
 
 import forearm as fa
 from forearm import dynamics
 from forearm.arm import Arm, Frame, Friction, Joint, Limits, Link, Mimic, Motor
-from forearm.errors import LossWarning, ModelError
+from forearm.errors import LossWarning
 from forearm.files.mjcf.read import arm_from_mjcf
 from forearm.files.mjcf.write import DEEPEST, DUST, FLAT, mjcf_text
 from forearm.files.urdf_write import friction_at_joint, in_joint_frames
@@ -56,30 +58,27 @@ BASE = Link(name="base")
 
 
 @pytest.mark.slow
-@given(SEEDS, st.integers(1, 5), STYLE, st.booleans(), st.booleans())
-@settings(max_examples=40)
+@given(SEEDS, st.integers(1, 4), STYLE, st.booleans(), st.booleans())
+@settings(max_examples=12)
 def test_reading_what_was_written_gives_the_arm(
     seed: int, n: int, style: Style, tree: bool, mimic: bool
 ) -> None:
     arm = in_joint_frames(random_arm(seed, n, style, tree=tree, mimic=mimic))
     again = read(mjcf_text(arm))
-    assert again.name == arm.name
-    np.testing.assert_allclose(again.base, arm.base, rtol=0, atol=ROUNDING)
-    np.testing.assert_allclose(again.gravity, arm.gravity, rtol=0, atol=100 * ROUNDING)
-    assert again.hand.link == arm.hand.link
-    np.testing.assert_allclose(again.hand.pose, arm.hand.pose, rtol=0, atol=ROUNDING)
+    assert (again.name, again.hand.link) == (arm.name, arm.hand.link)
+    assert_near(again.base, arm.base, ROUNDING)
+    assert_near(again.gravity, arm.gravity, 100 * ROUNDING)
+    assert_near(again.hand.pose, arm.hand.pose, ROUNDING)
     assert again.links == arm.links  # to the last bit: their bodies can exist
     for mine, truth in zip(again.tree, arm.tree, strict=True):
-        if truth.kind != "fixed":  # which have no names there
-            assert mine.name == truth.name
-        assert (mine.kind, mine.parent, mine.child) == (truth.kind, truth.parent, truth.child)
-        assert mine.mimic == truth.mimic
-        assert mine.limits == truth.limits
+        for key in ("kind", "parent", "child", "mimic", "limits"):
+            assert getattr(mine, key) == getattr(truth, key)
         assert isinstance(mine.placement, Frame)
         assert isinstance(truth.placement, Frame)
         np.testing.assert_array_equal(mine.placement.xyz, truth.placement.xyz)
         np.testing.assert_array_equal(mine.placement.rpy, truth.placement.rpy)
-        if truth.kind != "fixed":
+        if truth.kind != "fixed":  # which have no names and no axes there
+            assert mine.name == truth.name
             np.testing.assert_array_equal(mine.axis, truth.axis)
         assert (mine.max_effort is None) == (truth.max_effort is None)
         assert (mine.max_effort or 0.0) == pytest.approx(truth.max_effort or 0.0, rel=1e-15)
@@ -88,33 +87,25 @@ def test_reading_what_was_written_gives_the_arm(
         assert rotors[0] == pytest.approx(rotors[1], rel=1e-15)
 
 
-@pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize("seed", range(4))
-def test_mujoco_moves_as_the_arm_does(seed: int, style: Style) -> None:
-    arm = random_arm(seed, 4, style, tree=bool(seed % 2), mimic=True)
+@pytest.mark.parametrize(
+    "arm",
+    [
+        *(random_arm(i, 4, style, tree=i == 1, mimic=True) for i, style in enumerate(STYLES)),
+        fa.load("cmu-dd"),
+    ],
+    ids=[*STYLES, "cmu-dd"],
+)
+def test_mujoco_moves_as_the_arm_does(arm: Arm) -> None:
     peer = MjcfPeer(mjcf_text(arm), arm)
-    q, qd = posture(arm, seed), speed(arm, seed)
+    q, qd = posture(arm, 1), speed(arm, 1)
     peer.move_to(q, qd)
-    M, bias = peer.inertia_matrix(), peer.bias()
-    np.testing.assert_allclose(
-        dynamics.inertia_matrix(arm, q), M, rtol=0, atol=10 * ROUNDING * np.abs(M).max()
-    )
-    found = dynamics.bias(arm.rigid(), q, qd)
-    np.testing.assert_allclose(found, bias, rtol=0, atol=10 * ROUNDING * np.abs(bias).max())
+    for found, truth in (
+        (dynamics.inertia_matrix(arm, q), peer.inertia_matrix()),
+        (dynamics.bias(arm.rigid(), q, qd), peer.bias()),
+    ):
+        assert_near(found, truth, 10 * ROUNDING * np.abs(truth).max())
     hand = peer.data.site("attachment_site")
-    np.testing.assert_allclose((arm.base @ forward(arm, q))[:3, 3], hand.xpos, rtol=0, atol=ROUNDING)
-
-
-@pytest.mark.parametrize("name", ["panda", "ur5", "ur10", "stanford", "cmu-dd", "ascher2", "chain7"])
-def test_mujoco_loads_built_in_arms(name: str) -> None:
-    arm = fa.load(name)
-    peer = MjcfPeer(mjcf_text(arm), arm)
-    q = np.linspace(-1.0, 1.3, arm.n)
-    peer.move_to(q, 0.0 * q)
-    truth = peer.bias()
-    # the file has the right angles of UR arms as they were written, to 11 decimals, we take them as right
-    within = 1e-9 if name.startswith("ur") else ROUNDING
-    np.testing.assert_allclose(dynamics.gravity(arm, q), truth, rtol=0, atol=within * np.abs(truth).max())
+    assert_near((arm.base @ forward(arm, q))[:3, 3], hand.xpos, ROUNDING)
 
 
 def test_drive_of_a_joint() -> None:
@@ -156,21 +147,10 @@ def test_mujoco_takes_moving_bodies_that_it_would_refuse(link: Link) -> None:
     peer = MjcfPeer(mjcf_text(arm), arm)
     q, qd = np.array([0.4, -0.7]), np.array([1.1, 0.6])
     peer.move_to(q, qd)
-    np.testing.assert_allclose(dynamics.inertia_matrix(arm, q), peer.inertia_matrix(), rtol=0, atol=1e-12)
+    assert_near(dynamics.inertia_matrix(arm, q), peer.inertia_matrix(), 1e-12)
     again = read(mjcf_text(arm)).link(link.name)
-    np.testing.assert_allclose(again.inertia, link.inertia, rtol=0, atol=DUST + FLAT)
+    assert_near(again.inertia, link.inertia, DUST + FLAT)
     assert again.mass == pytest.approx(link.mass, abs=DUST)
-
-
-def test_massless_link_that_carries_mass_stays_so() -> None:
-    arm = chain(BASE, Link(name="none"), SOLID, kind="fixed")
-    mujoco.MjModel.from_xml_string(mjcf_text(arm))
-    assert read(mjcf_text(arm)).link("none").massless
-
-
-def test_the_world_is_written_as_such() -> None:
-    arm = chain(Link(name="world"), SOLID)
-    assert read(mjcf_text(arm)).links == arm.links
 
 
 def test_a_link_called_world_gets_another_name(tmp_path: Path) -> None:
@@ -208,7 +188,7 @@ def test_followers_are_couplings() -> None:
 
 @pytest.mark.slow
 def test_too_deep_for_readers() -> None:
-    with pytest.raises(ModelError, match=rf"^chain{DEEPEST + 1}: bodies nested more than {DEEPEST} deep"):
+    with refused(rf"ModelError: chain{DEEPEST + 1}: bodies nested more than {DEEPEST} deep"):
         mjcf_text(fa.load(f"chain{DEEPEST + 1}"))
     n = DEEPEST - 2
-    assert read(mjcf_text(fa.load(f"chain{n}"))).n == n
+    assert read(mjcf_text(fa.load(f"chain{n}").rigid())).n == n

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import random_arm
+from nearness import assert_near
 from numpy.typing import NDArray
+from refusals import refused
 
 import forearm as fa
 from forearm import dynamics
 from forearm.arm import Arm, Joint, Limits
-from forearm.errors import InputError, NameNotFound
 from forearm.files.urdf_write import friction_at_joint, in_joint_frames
 from forearm.kinematics import forward, link_poses
 
@@ -91,7 +92,7 @@ def stand_in(arm: Arm) -> Any:
     )
 
 
-ARMS = [in_joint_frames(random_arm(seed, 5, tree=bool(seed % 2), fixed=False)) for seed in range(4)]
+ARMS = [in_joint_frames(random_arm(seed, 5, tree=bool(seed % 2), fixed=False)) for seed in range(2)]
 ARMS.append(
     ARMS[0].with_joint(ARMS[0].tree[-1].name, limits=Limits(), max_effort=None, motor=None, friction=None)
 )
@@ -104,52 +105,37 @@ def test_arm_is_that_of_the_model(arm: Arm) -> None:
     assert [link for link in found.links if link.name != "flange"] == list(arm.links)
     joints = [joint for joint in found.tree if joint.kind != "fixed"]
     for mine, truth in zip(joints, arm.tree, strict=True):
-        assert (mine.name, mine.kind, mine.parent, mine.child) == (
-            truth.name,
-            truth.kind,
-            truth.parent,
-            truth.child,
-        )
-        assert (mine.limits, mine.max_effort, mine.max_speed) == (
-            truth.limits,
-            truth.max_effort,
-            truth.max_speed,
-        )
+        for key in ("name", "kind", "parent", "child", "limits", "max_effort", "max_speed"):
+            assert getattr(mine, key) == getattr(truth, key)
         assert friction_at_joint(mine) == friction_at_joint(truth)
-    rng = np.random.default_rng(3)
-    q, qd, qdd = rng.uniform(-1, 1, (3, arm.n))
-    np.testing.assert_allclose(forward(found, q), forward(arm, q), rtol=0, atol=1e-13)
+    q, qd, qdd = np.random.default_rng(3).uniform(-1, 1, (3, arm.n))
+    assert_near(forward(found, q), forward(arm, q), 1e-13)
     place = link_poses(arm, q)[arm.tree[0].child] @ arm.hand.pose
-    np.testing.assert_allclose(link_poses(found, q)["flange"], place, rtol=0, atol=1e-13)
-    truth_M = dynamics.inertia_matrix(arm, q)  # rotors included
-    np.testing.assert_allclose(
-        dynamics.inertia_matrix(found, q), truth_M, rtol=0, atol=1e-12 * np.abs(truth_M).max()
-    )
-    truth_tau = dynamics.inverse(arm.rigid(), q, qd, qdd)
-    np.testing.assert_allclose(
-        dynamics.inverse(found.rigid(), q, qd, qdd), truth_tau, rtol=0, atol=1e-12 * np.abs(truth_tau).max()
-    )
+    assert_near(link_poses(found, q)["flange"], place, 1e-13)
+    M = dynamics.inertia_matrix(arm, q)  # rotors included
+    assert_near(dynamics.inertia_matrix(found, q), M, 1e-12 * np.abs(M).max())
+    tau = dynamics.inverse(arm.rigid(), q, qd, qdd)
+    assert_near(dynamics.inverse(found.rigid(), q, qd, qdd), tau, 1e-12 * np.abs(tau).max())
 
 
 def test_other_joints_are_refused() -> None:
     model = stand_in(ARMS[0])
     model.joints[2].shortname = lambda: "JointModelSpherical"
-    with pytest.raises(InputError) as caught:
+    with refused(
+        f"InputError: from_pinocchio: joint '{model.names[2]}' is a JointModelSpherical; expected revolute "
+        "and prismatic joints. Lock it with pinocchio.buildReducedModel"
+    ):
         fa.from_pinocchio(model)
-    assert str(caught.value) == (
-        f"from_pinocchio: joint {model.names[2]!r} is a JointModelSpherical; expected revolute and prismatic "
-        "joints. Lock it with pinocchio.buildReducedModel."
-    )
 
 
 def test_hand_is_a_frame() -> None:
     model = stand_in(ARMS[0])
     assert fa.from_pinocchio(model, hand="flange").hand.link == "flange"
-    with pytest.raises(NameNotFound, match=r"^from_pinocchio: there is no frame 'tol'; did you mean 'tool'"):
+    with refused(r"NameNotFound: from_pinocchio: there is no frame 'tol'; did you mean 'tool'"):
         fa.from_pinocchio(model, hand="tol")
 
 
 @pytest.mark.parametrize("given", [None, 3, SimpleNamespace(njoints=2)])
 def test_what_is_no_model(given: object) -> None:
-    with pytest.raises(InputError, match=r"^from_pinocchio: expected a pinocchio\.Model, got "):
+    with refused(r"InputError: from_pinocchio: expected a pinocchio\.Model, got "):
         fa.from_pinocchio(given)

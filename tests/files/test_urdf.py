@@ -16,12 +16,14 @@ import pytest
 from arms import DIFFERENCE, STYLES, Style, kinetic_energy, posture, random_arm, speed
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nearness import assert_near
 from numpy.typing import NDArray
+from refusals import refused
 from urdf_making import Making, inertia_of, random_body, random_urdf, tensor_attributes, words
 
 import forearm as fa
-from forearm.arm import Arm, Frame, Friction, Hand, Joint, Limits, Link, Mimic, Motor
-from forearm.errors import ForearmError, IgnoredWarning, LossWarning, ModelWarning, NameNotFound
+from forearm.arm import Arm, Friction, Hand, Joint, Limits, Link, Mimic, Motor
+from forearm.errors import IgnoredWarning, LossWarning
 from forearm.files.urdf_read import arm_from_urdf
 from forearm.files.urdf_write import urdf_text
 from forearm.kinematics import forward, link_poses
@@ -73,62 +75,36 @@ def kinds_in(message: str, name: str) -> list[str]:
 # --- the tree ------------------------------------------------------------------------------------------
 
 
-def test_order_is_depth_first_with_siblings_in_file_order() -> None:
-    arm = read(
-        joint("grandchild", "continuous", "b", "d"),
-        joint("second", "fixed", "base", "c"),
-        joint("first", "continuous", "base", "b"),
-        joint("third", "prismatic", "c", "e", '<limit lower="-1" upper="1"/>'),
-        joint("last", "continuous", "base", "f"),
-        joint("younger", "continuous", "b", "g"),
-        *(link(name) for name in "gfedcb"),
-        link("base"),
-    )
-    assert [j.name for j in arm.tree] == ["second", "third", "first", "grandchild", "younger", "last"]
-    assert [j.name for j in arm.joints] == ["third", "first", "grandchild", "younger", "last"]
-    assert [part.name for part in arm.links] == ["base", "c", "e", "b", "d", "g", "f"]
-    assert arm.base_link == "base"
-    assert arm.n == 5
-
-
-def test_joint_kinds() -> None:
+def test_joint_kinds_and_limits() -> None:
     limit = '<limit lower="-0.3" upper="0.7" effort="11" velocity="1.3"/>'
-    endless = '<limit effort="11" velocity="1.3"/>'
-    arm = read(
-        *(link(name) for name in "abcde"),
-        joint("turns", "revolute", "a", "b", limit),
-        joint("turns on", "continuous", "b", "c", endless),
-        joint("slides", "prismatic", "c", "d", limit),
-        joint("stays", "fixed", "d", "e"),
-    )
-    assert [j.kind for j in arm.tree] == ["revolute", "revolute", "prismatic", "fixed"]
-    assert [j.limits for j in arm.tree] == [(-0.3, 0.7), Limits(), (-0.3, 0.7), Limits()]
-    assert [j.max_effort for j in arm.tree] == [11.0, 11.0, 11.0, None]
-    assert [j.max_speed for j in arm.tree] == [1.3, 1.3, 1.3, None]
-    assert [j.name for j in arm.joints] == ["turns", "turns on", "slides"]
+    huge = "1.7976931348623157e308"  # the largest number stands for none
+    kinds = {
+        "revolute": (limit, (-0.3, 0.7), 11.0, 1.3),
+        "continuous": ('<limit effort="11" velocity="1.3"/>', Limits(), 11.0, 1.3),
+        "prismatic": (limit, (-0.3, 0.7), 11.0, 1.3),
+        "fixed": (limit, Limits(), None, None),
+        "revolute ": ('<limit upper="2"/>', (0.0, 2.0), None, None),  # lower is 0 unless given
+        "prismatic ": (f'<limit lower="-2" upper="{huge}" effort="3"/>', (-2.0, math.inf), 3.0, None),
+    }
+    for kind, (inside, limits, effort, speed_) in kinds.items():
+        found = one_joint(inside, kind=kind.strip())
+        assert found.kind == kind.strip().replace("continuous", "revolute")
+        assert (found.limits, found.max_effort, found.max_speed) == (limits, effort, speed_)
 
 
-@pytest.mark.parametrize("kind", ["revolute", "continuous", "prismatic"])
-def test_axis_is_x_unless_given(kind: str) -> None:
-    limit = "" if kind == "continuous" else '<limit lower="-1" upper="1"/>'
-    moved = one_joint(limit, kind=kind).transform(0.6)
-    if kind == "prismatic":
-        np.testing.assert_array_equal(moved[:3], np.hstack([np.eye(3), [[0.6], [0.0], [0.0]]]))
-    else:
-        turned = turn(0.6, 0.0, 0.0)
-        np.testing.assert_allclose(moved[:3, :3], turned, rtol=0, atol=1e-15)
+def test_axis_is_x_unless_given() -> None:
+    slide = one_joint('<limit lower="-1" upper="1"/>', kind="prismatic").transform(0.6)
+    np.testing.assert_array_equal(slide[:3], np.hstack([np.eye(3), [[0.6], [0.0], [0.0]]]))
+    turned = one_joint().transform(0.6)[:3, :3]
+    assert_near(turned, turn(0.6, 0.0, 0.0), 1e-15)
 
 
-@pytest.mark.parametrize("size", ["1", "0.37", "1e-200", "-4", "1e20"])
+@pytest.mark.parametrize("size", ["1e-200", "-4", "1e20"])
 def test_axis_is_made_unit(size: str) -> None:
     x, y, z = (float(size) * v for v in (2.0, -3.0, 6.0))
     axis = one_joint(f'<axis xyz="{x!r} {y!r} {z!r}"/>').axis
-    np.testing.assert_allclose(
-        axis, math.copysign(1, float(size)) * np.array([2, -3, 6]) / 7, rtol=0, atol=1e-15
-    )
-
-
-def test_axis_of_a_fixed_joint_may_be_zero() -> None:
+    wanted = math.copysign(1, float(size)) * np.array([2, -3, 6]) / 7
+    assert_near(axis, wanted, 1e-15)
     assert one_joint('<axis xyz="0 0 0"/>', kind="fixed").kind == "fixed"  # SolidWorks writes it so
 
 
@@ -142,72 +118,43 @@ def test_ends_that_say_nothing_of_a_continuous_joint_are_no_warning(ends: str) -
     assert ignored(link("a"), link("b"), joint("j", "continuous", "a", "b", f"<limit {ends}/>")) == []
 
 
-def test_origin_is_turned_about_z_after_y_after_x() -> None:
-    place = one_joint('<origin xyz="0.1 -0.2 0.3" rpy="0.4 -1.1 2.3"/>')
-    np.testing.assert_allclose(place.before[:3, :3], turn(0.4, -1.1, 2.3), rtol=0, atol=1e-15)
-    np.testing.assert_array_equal(place.before[:3, 3], [0.1, -0.2, 0.3])
-
-
 @pytest.mark.parametrize(
     ("attributes", "xyz", "rpy"),
     [
+        ('xyz="0.1 -0.2 0.3" rpy="0.4 -1.1 2.3"', (0.1, -0.2, 0.3), (0.4, -1.1, 2.3)),
         ("", (0, 0, 0), (0, 0, 0)),
         ('xyz="1 2 3"', (1, 2, 3), (0, 0, 0)),
         ('rpy="1 2 3"', (0, 0, 0), (1, 2, 3)),
     ],
 )
-def test_origin_is_zero_where_not_given(
-    attributes: str, xyz: tuple[float, ...], rpy: tuple[float, ...]
+def test_origin_is_turned_about_z_after_y_after_x_and_zero_where_not_given(
+    attributes: str, xyz: tuple[float, ...], rpy: tuple[float, float, float]
 ) -> None:
-    place = one_joint(f"<origin {attributes}/>").placement
-    assert isinstance(place, Frame)
-    assert (tuple(place.xyz), tuple(place.rpy)) == (xyz, rpy)
-
-
-def test_limits_where_not_given() -> None:
-    # URDF: lower is 0 unless given
-    assert one_joint('<limit upper="2"/>', kind="revolute").limits == (0.0, 2.0)
-    assert one_joint('<limit lower="-2" effort="3"/>', kind="prismatic").limits == (-2.0, 0.0)
-    half = one_joint('<limit lower="-2" upper="1.7976931348623157e308"/>', kind="prismatic")
-    assert half.limits == (-2.0, math.inf)  # the largest number stands for none
-    assert (half.max_effort, half.max_speed) == (None, None)
+    place = one_joint(f"<origin {attributes}/>").before
+    assert_near(place[:3, :3], turn(*rpy), 1e-15)
+    np.testing.assert_array_equal(place[:3, 3], xyz)
 
 
 def test_joint_without_limit_is_unlimited_and_said() -> None:
-    blocks = (
-        link("a"),
-        link("b"),
-        link("c"),
-        joint("j", "revolute", "a", "b"),
-        joint("k", "revolute", "b", "c"),
-    )
+    joints = joint("j", "revolute", "a", "b"), joint("k", "revolute", "b", "c")
     said = "that a revolute joint has no <limit> (read as unlimited), 2 times (first in line 5)"
-    assert ignored(*blocks) == [said]
+    assert ignored(*map(link, "abc"), *joints) == [said]
 
 
 def test_dynamics_are_friction_at_the_joint() -> None:
-    assert one_joint('<dynamics damping="0.7" friction="1.9"/>').friction == Friction(
-        viscous=0.7, coulomb=(1.9, -1.9)
-    )
-    assert one_joint('<dynamics damping="0.7"/>').friction == Friction(viscous=0.7)
-    assert one_joint('<dynamics damping="0" friction="0"/>').friction is None
-
-
-def test_name_of_the_arm() -> None:
-    assert arm_from_urdf(b'<robot name=" lab arm "><link name="a"/></robot>', "x.urdf").name == "lab arm"
-    assert arm_from_urdf(b'<robot><link name="a"/></robot>', "left.arm.urdf").name == "left.arm"
-
-
-def test_one_link_is_an_arm() -> None:
-    arm = read(link("a"))
-    assert (arm.n, arm.hand.link) == (0, "a")
+    for attributes, friction in (
+        ('damping="0.7" friction="1.9"', Friction(viscous=0.7, coulomb=(1.9, -1.9))),
+        ('damping="0.7"', Friction(viscous=0.7)),
+        ('damping="0" friction="0"', None),
+    ):
+        assert one_joint(f"<dynamics {attributes}/>").friction == friction
 
 
 # --- mass ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 @given(SEEDS)
+@settings(max_examples=25)
 def test_inertia_is_turned_into_the_link_frame(seed: int) -> None:
     """The points themselves are turned and moved, and their inertia summed anew in the link's frame."""
     rng = random.Random(seed)
@@ -220,39 +167,25 @@ def test_inertia_is_turned_into_the_link_frame(seed: int) -> None:
     )
     found = read(link("a", inertial)).link("a")
     in_link = points @ turn(*rpy).T + xyz
-    truth = inertia_of(weights, in_link)
-    np.testing.assert_allclose(found.inertia_about_origin, truth, rtol=0, atol=ROUNDING * np.trace(truth))
-    np.testing.assert_allclose(
-        found.mass * found.com, weights @ in_link, rtol=0, atol=ROUNDING * weights.sum()
-    )
-
-
-def test_link_without_inertial_has_no_mass() -> None:
-    assert read(link("a")).link("a") == Link(name="a")
-    assert read(link("a", "<inertial/>")).link("a") == Link(name="a")
+    truth, moment, whole = inertia_of(weights, in_link), weights @ in_link, weights.sum()
+    assert_near(found.inertia_about_origin, truth, ROUNDING * np.trace(truth))
+    assert_near(found.mass * found.com, moment, ROUNDING * whole)
 
 
 def test_parts_of_inertial_may_be_missing() -> None:
-    point = read(link("a", '<inertial><origin xyz="1 2 3"/><mass value="1.7"/></inertial>')).link("a")
-    assert point == Link(name="a", mass=1.7, com=np.array([1.0, 2.0, 3.0]))
-    tensor = read(
-        link("a", '<inertial><mass value="1"/><inertia ixx="1" iyy="2" izz="2.5"/></inertial>')
-    ).link("a")
-    np.testing.assert_array_equal(tensor.inertia, np.diag([1.0, 2.0, 2.5]))
-
-
-def test_loading_warns_on_bodies_that_cannot_exist(tmp_path: Path) -> None:
-    file = tmp_path / "arm.urdf"
-    file.write_bytes(
-        robot(link("a", '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="2.5"/></inertial>'))
-    )
-    with pytest.warns(
-        ModelWarning, match=r"^r: the principal moments violate the triangle inequality.*: a \(1 \+ 1 < 2.5"
+    for inertial, wanted in (
+        ("", Link(name="a")),
+        ("<inertial/>", Link(name="a")),
+        (
+            '<inertial><origin xyz="1 2 3"/><mass value="1.7"/></inertial>',
+            Link(name="a", mass=1.7, com=np.array([1.0, 2.0, 3.0])),
+        ),
+        (
+            '<inertial><mass value="1"/><inertia ixx="1" iyy="2" izz="2.5"/></inertial>',
+            Link(name="a", mass=1.0, inertia=np.diag([1.0, 2.0, 2.5])),
+        ),
     ):
-        fa.load(file)
-    file.write_bytes(robot(link("a", '<inertial><inertia ixx="1" iyy="1" izz="1"/></inertial>')))
-    with pytest.warns(ModelWarning, match="^r: .*inertia.*mass.*: a"):
-        fa.load(file)
+        assert read(link("a", inertial)).link("a") == wanted
 
 
 # --- mimic ---------------------------------------------------------------------------------------------
@@ -282,7 +215,7 @@ def test_chain_of_mimics_is_multiplied_out() -> None:
         assert bodies[name].multiplier * q + bodies[name].offset == pytest.approx(value, rel=1e-15)
     chain = arm.joint("first").transform(first) @ arm.joint("second").transform(second)
     truth = chain @ arm.joint("third").transform(third)
-    np.testing.assert_allclose(link_poses(arm, [q])["d"], truth, rtol=0, atol=ROUNDING)
+    assert_near(link_poses(arm, [q])["d"], truth, ROUNDING)
 
 
 def test_mimic_is_kept_as_written() -> None:
@@ -296,31 +229,16 @@ def one_mimic(attributes: str, leader: str = "continuous") -> Joint:
 
 
 @pytest.mark.parametrize(
-    ("attributes", "leader", "message"),
+    ("attributes", "words_"),
     [
-        (
-            'joint="jj"',
-            "continuous",
-            "arm.urdf: joint 'k' mimics joint 'jj', which is missing; did you mean 'j'?",
-        ),
-        ('joint="k"', "continuous", "arm.urdf: joint 'k' mimics joint 'k', which mimics it in turn."),
-        ("", "continuous", "arm.urdf, line 6, joint 'k': <mimic> needs the attribute 'joint'."),
+        ('joint="jj"', r"[^:]*: arm.urdf: joint 'k' mimics joint 'jj', which is missing; did you mean 'j'"),
+        ('joint="k"', r"[^:]*: arm.urdf: joint 'k' mimics joint 'k', which mimics it in turn\.$"),
+        ("", r"[^:]*: arm.urdf, line 6, joint 'k': <mimic> needs the attribute 'joint'\.$"),
     ],
 )
-def test_mimic_that_cannot_be_honoured_is_refused_by_name(attributes: str, leader: str, message: str) -> None:
-    with pytest.raises(ForearmError, match=f"^{re.escape(message)}$"):
-        one_mimic(attributes, leader)
-
-
-def test_ring_of_mimics_is_refused() -> None:
-    ring = [
-        joint(f"j{i}", "continuous", f"l{i}", f"l{i + 1}", f'<mimic joint="j{(i + 1) % 4}"/>')
-        for i in range(4)
-    ]
-    with pytest.raises(
-        fa.ModelError, match=r"^arm.urdf: joint 'j3' mimics joint 'j0', which mimics it in turn\.$"
-    ):
-        read(*(link(f"l{i}") for i in range(5)), *ring)
+def test_mimic_that_cannot_be_honoured_is_refused_by_name(attributes: str, words_: str) -> None:
+    with refused(words_):
+        one_mimic(attributes)
 
 
 def test_fixed_joint_stays_where_it_is_whatever_it_mimics() -> None:
@@ -341,25 +259,19 @@ PAIR = (link("a"), link("b"), joint("j", "continuous", "a", "b"))
     [
         ("<mechanicalReduction>-62.5</mechanicalReduction>", "", Motor(gear_ratio=-62.5)),
         ("", "<mechanicalReduction> 62.5 </mechanicalReduction>", Motor(gear_ratio=62.5)),
-        ("<motorInertia>2e-4</motorInertia>", "", Motor(rotor_inertia=2e-4)),
         (
             "<motorInertia>2e-4</motorInertia>",
             "<mechanicalReduction>62.5</mechanicalReduction>",
             Motor(gear_ratio=62.5, rotor_inertia=2e-4),
         ),
         ("<mechanicalReduction>1</mechanicalReduction>", "", None),
-        ("", "", None),
     ],
 )
 def test_transmission(inside: str, beside: str, motor: Motor | None) -> None:
     name = '<transmission name="t"><type>transmission_interface/SimpleTransmission</type><joint name="j"/>'
-    arm = read(f'{name}<actuator name="m">{inside}</actuator>{beside}</transmission>', *PAIR)
-    assert arm.joint("j").motor == motor
-
-
-def test_transmission_of_a_fixed_joint_drives_nothing() -> None:
-    gear = '<transmission><joint name="j"/><mechanicalReduction>9</mechanicalReduction></transmission>'
-    assert read(link("a"), link("b"), joint("j", "fixed", "a", "b"), gear).joint("j").motor is None
+    gear = f'{name}<actuator name="m">{inside}</actuator>{beside}</transmission>'
+    assert read(gear, *PAIR).joint("j").motor == motor
+    assert read(gear, *PAIR[:2], joint("j", "fixed", "a", "b")).joint("j").motor is None
 
 
 def test_transmission_of_a_joint_that_is_missing_is_read_over() -> None:
@@ -372,30 +284,17 @@ def test_transmission_of_a_joint_that_is_missing_is_read_over() -> None:
 
 
 @pytest.mark.parametrize(
-    ("inside", "message"),
+    ("inside", "words_"),
     [
-        ("<joint/>", "line 5, transmission 't': <joint> needs the attribute 'name'."),
+        ("<joint/>", r"<joint> needs the attribute 'name'\.$"),
         (
             '<joint name="j"/><mechanicalReduction>0</mechanicalReduction>',
-            "line 5, transmission 't': motor, gear_ratio: must not be 0; write 1 for a direct drive, a "
-            "negative ratio for a reversing gear.",
-        ),
-        (
-            '<joint name="j"/><actuator><motorInertia>-1</motorInertia></actuator>',
-            "line 5, transmission 't': motor, rotor_inertia: must be at least 0, got -1.",
-        ),
-        (
-            '<joint name="j"/><mechanicalReduction>nan</mechanicalReduction>',
-            "line 5, transmission 't': <mechanicalReduction> must be finite, got 'nan'.",
-        ),
-        (
-            '<joint name="j"/><mechanicalReduction>50:1</mechanicalReduction>',
-            "line 5, transmission 't': <mechanicalReduction> must be a number, got '50:1'.",
+            "motor, gear_ratio: must not be 0; write 1 for a direct drive, a negative ratio for a reversing",
         ),
     ],
 )
-def test_transmission_refused(inside: str, message: str) -> None:
-    with pytest.raises(ForearmError, match=f"^{re.escape('arm.urdf, ' + message)}$"):
+def test_transmission_refused(inside: str, words_: str) -> None:
+    with refused(rf"[^:]*: arm\.urdf, line 5, transmission 't': {words_}"):
         read(*PAIR, f'<transmission name="t">{inside}</transmission>')
 
 
@@ -461,25 +360,12 @@ IGNORED_KINDS = {
 }
 
 
-def test_everything_read_over_is_reported_once_a_kind_with_its_count() -> None:
-    said = [re.sub(r" \(first in line \d+\)$", "", text) for text in ignored(*IGNORED_BLOCKS)]
-    times = {what: f", {count} times" if count > 1 else "" for what, (count, _) in IGNORED_KINDS.items()}
-    assert sorted(said) == sorted(f"{what}{count}" for what, count in times.items())
-
-
-def test_first_line_of_what_is_read_over() -> None:
-    found = {re.split(r", \d+ times| \(first", text)[0]: text for text in ignored(*IGNORED_BLOCKS)}
-    for what, (_, line) in IGNORED_KINDS.items():
-        assert found[what].endswith(f"(first in line {line})")
-
-
-def test_repeated_element_is_not_dropped_in_silence() -> None:
-    repeated = {
-        "inertial": link("a", '<inertial><mass value="1"/></inertial><inertial><mass value="2"/></inertial>'),
-        "mass": link("a", '<inertial><mass value="1"/><mass value="2"/></inertial>'),
-    }
-    for tag, block in repeated.items():
-        assert any(f"<{tag}>" in text for text in ignored(block)), tag
+def test_everything_read_over_is_reported_once_a_kind_with_its_count_and_first_line() -> None:
+    wanted = [
+        f"{what}{f', {count} times' if count > 1 else ''} (first in line {line})"
+        for what, (count, line) in IGNORED_KINDS.items()
+    ]
+    assert sorted(ignored(*IGNORED_BLOCKS)) == sorted(wanted)
 
 
 def test_what_a_kinova_file_carries_beside_the_arm() -> None:
@@ -511,28 +397,22 @@ HANDS = (
 )
 
 
-def test_hand_is_the_first_leaf_with_the_most_joints() -> None:
-    arm = read(*HANDS)
-    assert arm.hand == Hand(link="flange")
+def test_hand_is_the_first_leaf_with_the_most_joints_unless_named(tmp_path: Path) -> None:
     reordered = [*HANDS[:3], *HANDS[4:10], HANDS[3], *HANDS[10:]]  # the link d before the link flange
-    assert read(*reordered).hand == Hand(link="d")
-    longer = read(*HANDS, link("e"), joint("j5", "continuous", "d", "e"))
-    assert longer.hand == Hand(link="e")
-
-
-def test_hand_can_be_named(tmp_path: Path) -> None:
-    assert read(*HANDS, hand="b").hand == Hand(link="b")
+    longer = (*HANDS, link("e"), joint("j5", "continuous", "d", "e"))
+    for blocks, given_, found in (
+        (HANDS, None, "flange"),
+        (reordered, None, "d"),
+        (longer, None, "e"),
+        (HANDS, "b", "b"),
+    ):
+        assert read(*blocks, hand=given_).hand == Hand(link=found)
     file = tmp_path / "arm.urdf"
     file.write_bytes(robot(*HANDS))
     arm = fa.load(file, hand="d")
-    assert arm.hand == Hand(link="d")
     q = [0.3, -0.7, 1.1, 0.2]
     np.testing.assert_array_equal(forward(arm, q), link_poses(arm, q)["d"])
-
-
-def test_hand_that_is_missing() -> None:
-    message = r"^arm.urdf: arm 'r', link: expected one of .*, got 'flang'; did you mean 'flange'\?$"
-    with pytest.raises(NameNotFound, match=message):
+    with refused(r"NameNotFound: arm.urdf: arm 'r', link: expected .*'flang'; did you mean 'flange'"):
         read(*HANDS, hand="flang")
 
 
@@ -544,7 +424,7 @@ def there_and_back(arm: Arm) -> Arm:
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=12)
 @given(SEEDS, st.integers(1, 16), st.booleans())
 def test_round_trip_changes_no_bit(seed: int, links: int, tree: bool) -> None:
     arm = arm_from_urdf(random_urdf(seed, Making(links=links, tree=tree)).encode(), "made.urdf")
@@ -557,22 +437,9 @@ def test_round_trip_changes_no_bit(seed: int, links: int, tree: bool) -> None:
 @pytest.mark.filterwarnings("ignore::forearm.errors.IgnoredWarning")
 def test_round_trip_of_a_kinova_through_files(tmp_path: Path) -> None:
     arm = fa.load(KINOVA)
-    arm.to_urdf(tmp_path / "back.urdf")
-    assert fa.load(tmp_path / "back.urdf") == arm
-    arm.save(tmp_path / "back.toml")
-    assert fa.load(tmp_path / "back.toml") == arm
-
-
-@pytest.mark.slow
-@given(SEEDS, st.integers(2, 12))
-@settings(max_examples=20)
-def test_arm_file_and_urdf_hold_the_same(seed: int, links: int) -> None:
-    from forearm.files.armfile_read import arm_from_document
-    from forearm.files.armfile_write import arm_text
-    from forearm.reading.textfile import parse_toml
-
-    arm = arm_from_urdf(random_urdf(seed, Making(links=links)).encode(), "made.urdf")
-    assert arm_from_document(parse_toml(arm_text(arm).encode(), "made.toml"), "made.toml") == arm
+    for name, save in (("back.urdf", arm.to_urdf), ("back.toml", arm.save)):
+        save(tmp_path / name)
+        assert fa.load(tmp_path / name) == arm
 
 
 def test_round_trip_of_corners() -> None:
@@ -610,26 +477,21 @@ def test_round_trip_of_corners() -> None:
     assert there_and_back(arm) == arm
 
 
-@pytest.mark.parametrize(
-    "name", ["puma560", "puma560-akb", "panda", "stanford", "ur5", "ur10", "ascher2", "chain5"]
-)
+@pytest.mark.parametrize("name", ["puma560-akb", "panda", "stanford", "ur5"])
 def test_arm_in_dh_is_the_same_arm_in_urdf(name: str) -> None:
     """Link frames move to the joints, the mechanism stays."""
     arm = fa.load(name)
     back = there_and_back(arm)
-    assert [j.name for j in back.joints] == [j.name for j in arm.joints]
-    assert [(j.kind, j.limits, j.max_speed, j.max_effort) for j in back.joints] == [
-        (j.kind, j.limits, j.max_speed, j.max_effort) for j in arm.joints
-    ]
+    for mine, other in zip(back.joints, arm.joints, strict=True):
+        for key in ("name", "kind", "limits", "max_speed", "max_effort"):
+            assert getattr(mine, key) == getattr(other, key)
     assert_same_motion(back, arm)
     assert there_and_back(back) == back
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize("seed", range(4))
-def test_arm_of_every_kind_is_the_same_arm_in_urdf(seed: int, style: Style) -> None:
-    arm = random_arm(seed, 5, style, tree=True, mimic=True)
+def test_arm_of_every_kind_is_the_same_arm_in_urdf(style: Style) -> None:
+    arm = random_arm(1, 5, style, tree=True, mimic=True)
     # its tool becomes a link of this name
     back = arm_from_urdf(urdf_text(arm).encode(), "back.urdf", hand="hand")
     assert_same_motion(back, arm)
@@ -637,9 +499,9 @@ def test_arm_of_every_kind_is_the_same_arm_in_urdf(seed: int, style: Style) -> N
 
 def assert_same_motion(back: Arm, arm: Arm) -> None:
     """Same hand and same energy at random states; the two energies are differences of poses, taken alike."""
-    for seed in range(12):
+    for seed in range(3):
         q, qd = posture(arm, seed), speed(arm, seed)
-        np.testing.assert_allclose(forward(back, q), forward(arm, q), rtol=0, atol=ROUNDING)
+        assert_near(forward(back, q), forward(arm, q), ROUNDING)
         assert kinetic_energy(back, q, qd) == pytest.approx(kinetic_energy(arm, q, qd), rel=DIFFERENCE)
 
 
@@ -664,58 +526,46 @@ def test_drives_of_an_arm_in_urdf() -> None:
 
 def test_written_text_is_plain_urdf() -> None:
     """Read with another parser: the elements a URDF reader looks for, numbers in full."""
-    arm = read(
-        link("a"),
-        link(
-            "b", '<inertial><mass value="0.1"/><inertia ixx="0.3" ixy="0.01" iyy="0.4" izz="0.5"/></inertial>'
-        ),
-        joint("j", "revolute", "a", "b", '<axis xyz="0 0 1"/><limit lower="-0.1" upper="0.7" effort="3"/>'),
+    inertial = '<inertial><mass value="0.1"/><inertia ixx="0.3" ixy="0.01" iyy="0.4" izz="0.5"/></inertial>'
+    tensor = {"ixx": "0.3", "ixy": "0.01", "ixz": "0.0", "iyy": "0.4", "iyz": "0.0", "izz": "0.5"}
+    turns = '<axis xyz="0 0 1"/><limit lower="-0.1" upper="0.7" effort="3"/>'
+    root = ElementTree.fromstring(
+        urdf_text(read(link("a"), link("b", inertial), joint("j", "revolute", "a", "b", turns)))
     )
-    root = ElementTree.fromstring(urdf_text(arm))
-    assert (root.tag, root.attrib) == ("robot", {"name": "r"})
-    assert [element.tag for element in root] == ["link", "link", "joint"]
-    assert root[0].attrib == {"name": "a"}
-    assert [(e.tag, e.attrib) for e in root[1][0]] == [
-        ("origin", {"xyz": "0.0 0.0 0.0"}),
-        ("mass", {"value": "0.1"}),
-        ("inertia", {"ixx": "0.3", "ixy": "0.01", "ixz": "0.0", "iyy": "0.4", "iyz": "0.0", "izz": "0.5"}),
-    ]
-    assert root[2].attrib == {"name": "j", "type": "revolute"}
-    assert [(e.tag, e.attrib) for e in root[2]] == [
-        ("parent", {"link": "a"}),
-        ("child", {"link": "b"}),
-        ("origin", {"xyz": "0.0 0.0 0.0", "rpy": "0.0 0.0 0.0"}),
-        ("axis", {"xyz": "0.0 0.0 1.0"}),
-        ("limit", {"lower": "-0.1", "upper": "0.7", "effort": "3.0", "velocity": "1e+30"}),
+    assert [(e.tag, *e.attrib.items()) for e in root.iter()] == [
+        ("robot", ("name", "r")),
+        ("link", ("name", "a")),
+        ("link", ("name", "b")),
+        ("inertial",),
+        ("origin", ("xyz", "0.0 0.0 0.0")),
+        ("mass", ("value", "0.1")),
+        ("inertia", *tensor.items()),
+        ("joint", ("name", "j"), ("type", "revolute")),
+        ("parent", ("link", "a")),
+        ("child", ("link", "b")),
+        ("origin", ("xyz", "0.0 0.0 0.0"), ("rpy", "0.0 0.0 0.0")),
+        ("axis", ("xyz", "0.0 0.0 1.0")),
+        ("limit", ("lower", "-0.1"), ("upper", "0.7"), ("effort", "3.0"), ("velocity", "1e+30")),
     ]
 
 
 @pytest.mark.parametrize("kind", ["revolute", "continuous", "prismatic"])
-@pytest.mark.parametrize("given", ["", 'effort="3"', 'velocity="4"', 'effort="3" velocity="4"'])
-def test_limit_has_all_attributes_that_other_readers_ask_for(kind: str, given: str) -> None:
+def test_limit_has_all_attributes_that_other_readers_ask_for(kind: str) -> None:
     """URDF asks for effort and velocity, and for both ends where there is a range."""
     ends = {"revolute": 'lower="-1" upper="2"', "prismatic": 'lower="-1e31" upper="2"'}.get(kind, "")
-    arm = read(link("a"), link("b"), joint("j", kind, "a", "b", f"<limit {ends} {given}/>"))
-    written = ElementTree.fromstring(urdf_text(arm)).find("joint/limit")
     needed = {"effort", "velocity"} | ({"lower", "upper"} if kind != "continuous" else set())
-    assert there_and_back(arm) == arm
-    if written is None:
-        assert (kind, given) == ("continuous", "")  # the one kind that may do without
-    else:
-        assert set(written.attrib) == needed
-        assert all(math.isfinite(float(value)) for value in written.attrib.values())
+    for given_ in ("", 'effort="3"', 'velocity="4"'):
+        arm = read(*map(link, "ab"), joint("j", kind, "a", "b", f"<limit {ends} {given_}/>"))
+        written = ElementTree.fromstring(urdf_text(arm)).find("joint/limit")
+        assert there_and_back(arm) == arm
+        if written is None:
+            assert (kind, given_) == ("continuous", "")  # the one kind that may do without
+        else:
+            assert set(written.attrib) == needed
+            assert all(math.isfinite(float(value)) for value in written.attrib.values())
 
 
 TOOL = np.array([[0.0, -0.6, 0.8, 0.1], [1.0, 0.0, 0.0, -0.2], [0.0, 0.8, 0.6, 0.3], [0.0, 0.0, 0.0, 1.0]])
-
-
-def test_tool_becomes_a_link_of_its_own() -> None:
-    arm = read(*PAIR).replace(hand=TOOL)
-    back = there_and_back(arm)
-    assert (back.hand, back.joint("hand_joint").kind) == (Hand(link="hand"), "fixed")
-    np.testing.assert_allclose(forward(back, [0.4]), forward(arm, [0.4]), rtol=0, atol=ROUNDING)
-    taken = read(link("hand"), link("b"), joint("hand2", "continuous", "hand", "b")).replace(hand=TOOL)
-    assert there_and_back(taken).hand == Hand(link="hand3")
 
 
 @pytest.mark.parametrize("hand", [Hand(link="a"), Hand(link="y", pose=TOOL)], ids=["link", "tool"])
@@ -724,35 +574,26 @@ def test_hand_elsewhere_is_not_lost_in_silence(hand: Hand, tmp_path: Path) -> No
     assert there_and_back(arm).hand.link not in ("a", "hand")
     with pytest.warns(LossWarning, match="that the hand is"):
         arm.to_urdf(tmp_path / "arm.urdf")
-
-
-def test_hand_among_equals_is_found_again() -> None:
-    arm = read(*HANDS).replace(hand="d")
-    assert there_and_back(arm).hand == Hand(link="d")
+    among_equals = arm.replace(hand="d")
+    assert there_and_back(among_equals).hand == Hand(link="d")
 
 
 def test_what_urdf_cannot_say_is_named(tmp_path: Path) -> None:
-    arm = fa.load("puma560").replace(gravity=(0.0, 1.0, -9.0), base=turned_base())
+    base = np.eye(4)
+    base[:3, :3] = turn(0.2, 0.3, 0.4)
+    arm = fa.load("puma560").replace(gravity=(0.0, 1.0, -9.0), base=base)
     with pytest.warns(LossWarning) as caught:
         arm.to_urdf(tmp_path / "arm.urdf")
-    said = str(caught[0].message)
-    assert said.startswith(
-        "puma560: not representable in URDF, left out: gravity [0.0, 1.0, -9.0]; the pose of the base"
+    assert re.match(
+        r"puma560: not representable in URDF, left out: gravity \[0.0, 1.0, -9.0\]; the pose of the base.*"
+        r"motor constants \(joint1, joint2, .*direction-dependent Coulomb friction \(joint1, joint2, ",
+        str(caught[0].message),
     )
-    assert "motor constants (joint1, joint2, " in said
-    assert "direction-dependent Coulomb friction (joint1, joint2, " in said
     assert Path(caught[0].filename) == Path(__file__)
 
 
-def test_nothing_is_said_where_nothing_is_lost(tmp_path: Path) -> None:
-    for name in ("panda", "chain5"):
-        arm = fa.load(name)
-        arm.to_urdf(tmp_path / "arm.urdf")  # a warning would be an error
-        assert fa.load(tmp_path / "arm.urdf").n == arm.n
-
-
 def test_written_whole_or_not_at_all(tmp_path: Path) -> None:
-    with pytest.raises(fa.InputError, match=r"missing/arm.urdf: cannot be written: "):
+    with refused(r"InputError.*missing/arm.urdf: cannot be written: "):
         read(*PAIR).to_urdf(tmp_path / "missing" / "arm.urdf")
     assert list(tmp_path.iterdir()) == []
 
@@ -767,9 +608,3 @@ def turn(roll: float, pitch: float, yaw: float) -> NDArray[np.float64]:
     about_y = np.array([[b, 0, t], [0, 1, 0], [-t, 0, b]])
     about_z = np.array([[c, -u, 0], [u, c, 0], [0, 0, 1]])
     return np.asarray(about_z @ about_y @ about_x)
-
-
-def turned_base() -> NDArray[np.float64]:
-    T = np.eye(4)
-    T[:3, :3] = turn(0.2, 0.3, 0.4)
-    return T

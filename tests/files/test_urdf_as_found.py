@@ -4,17 +4,20 @@ where that is asked for.
 
 from __future__ import annotations
 
-import traceback
+import re
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from nearness import assert_near
 from numpy.typing import ArrayLike
+from refusals import refused
 
 import forearm as fa
 from forearm.arm.link import is_semidefinite, nearest_inertia
-from forearm.errors import ModelError, RepairWarning
+from forearm.errors import RepairWarning
 from forearm.files.urdf_read import Options, arm_from_urdf
 from forearm.spatial import rotation_rpy
 
@@ -56,10 +59,8 @@ def test_parent_that_no_link_defines_is_the_base() -> None:
     ],
 )
 def test_other_links_that_are_missing_are_still_refused(joints: list[str]) -> None:
-    with pytest.raises(
-        ModelError, match=r"^arm\.urdf: joint '.': its (parent|child) link '\w+' is missing; "
-    ):
-        told(link("a"), link("b"), link("c"), *joints)
+    with refused(r"ModelError: arm\.urdf: joint '.': its (parent|child) link '\w+' is missing; "):
+        told(*map(link, "abc"), *joints)
 
 
 def test_words_in_the_place_of_a_reduction() -> None:
@@ -73,48 +74,35 @@ def test_words_in_the_place_of_a_reduction() -> None:
 
 
 def test_impossible_inertia_on_links_that_never_move_is_repaired_and_said() -> None:
-    blocks = [
-        link("a", WRONG),
-        link("b", WRONG),
-        link("c", SOUND),
-        joint("weld", "a", "b", "fixed"),
-        joint("j", "b", "c"),
-    ]
-    arm, said = told(*blocks)
-    sound, nothing = told(link("a"), link("b"), *blocks[2:])
+    rest = [link("c", SOUND), joint("weld", "a", "b", "fixed"), joint("j", "b", "c")]
+    arm, said = told(link("a", WRONG), link("b", WRONG), *rest)
+    sound, nothing = told(link("a"), link("b"), *rest)
     state = np.array([[0.3], [0.7], [-0.2]])
     assert fa.dynamics.inverse(arm, *state) == fa.dynamics.inverse(sound, *state)
-    assert (len(said), nothing) == (1, [])
     moments = (
         "principal moments -0.04, 0.0199, 0.0301 kg m^2, physically impossible, replaced with 0, 0.045, 0.045"
     )
-    assert said[0] == (
+    assert said == [
         f"arm.urdf: repaired: link 'a', which never moves, line 2: {moments}; "
         f"link 'b', which never moves, line 3: {moments}."
-    )
+    ]
+    assert nothing == []
 
 
 def test_impossible_inertia_on_a_link_that_moves_is_refused_with_advice() -> None:
     blocks = [link("a"), link("b", WRONG), joint("j", "a", "b")]
-    with pytest.raises(ModelError) as caught:
+    with refused(
+        r"ModelError: arm.urdf, line 3, link 'b', inertia: must be positive semidefinite, .* With "
+        r"strict=False \(forearm convert --lenient\) the nearest possible inertia is used\.$"
+    ):
         told(*blocks)
-    assert str(caught.value).startswith(
-        "arm.urdf, line 3, link 'b', inertia: must be positive semidefinite, "
-    )
-    assert str(caught.value).endswith(
-        "(centre of mass, not origin). With strict=False (forearm convert --lenient) the nearest possible "
-        "inertia is used."
-    )
-    arm, said = told(*blocks, options=LENIENT)
+    arm, (said,) = told(*blocks, options=LENIENT)
     np.testing.assert_allclose(np.linalg.eigvalsh(arm.link("b").inertia), [0.0, 0.045, 0.045], atol=1e-4)
-    assert len(said) == 1
-    assert said[0].startswith(
-        "arm.urdf: repaired: link 'b', line 3: principal moments -0.04, 0.0199, 0.0301 "
-    )
+    assert said.startswith("arm.urdf: repaired: link 'b', line 3: principal moments -0.04, 0.0199, 0.0301 ")
 
 
 @pytest.mark.parametrize(
-    "moments", [(-0.4, 0.2, 0.3), (0.1, 0.2, 0.9), (-3.0, -2.0, -1.0), (1e-9, -2e-9, 5e-9)]
+    "moments", [(-0.4, 0.2, 0.3), (0.1, 0.2, 0.9), (-3.0, -2.0, -1.0), (1e-9, -2e-9, 5e-9), (0.3, 0.4, 0.5)]
 )
 def test_nearest_inertia_is_that_of_a_body_and_no_other_is_nearer(moments: ArrayLike) -> None:
     """Second moments J = tr(I)/2 - I of a body are positive semidefinite, a convex cone. The nearest point of
@@ -128,14 +116,10 @@ def test_nearest_inertia_is_that_of_a_body_and_no_other_is_nearer(moments: Array
     assert high <= (low + middle) * (1 + 1e-9)
     scale = np.abs(given).max()
     J, near = (0.5 * np.trace(T) * np.eye(3) - T for T in (given / scale, taken / scale))
+    assert moments != (0.3, 0.4, 0.5) or np.abs(J - near).max() <= 1e-12  # a body is its own
     rng = np.random.default_rng(5)
     for A in rng.normal(size=(50, 3, 3)):
         assert np.sum((J - near) * (A @ A.T - near)) <= 1e-10
-
-
-def test_nearest_inertia_of_a_body_is_its_own() -> None:
-    body = np.array([[0.03, 0.001, 0.002], [0.001, 0.04, -0.003], [0.002, -0.003, 0.05]])
-    np.testing.assert_allclose(nearest_inertia(body), body, rtol=0, atol=1e-12 * 0.05)
 
 
 def test_semidefinite_is_judged_against_the_mass() -> None:
@@ -148,19 +132,12 @@ def test_semidefinite_is_judged_against_the_mass() -> None:
 
 
 def test_floating_joint_and_limits_upside_down_are_repaired_on_request() -> None:
-    free = "".join(
-        [
-            joint("j", "a", "b"),
-            joint("free", "b", "c", "floating"),
-            joint("k", "c", "d", "revolute", '<limit lower="1" upper="-1" effort="1" velocity="1"/>'),
-        ]
-    )
+    ends = '<limit lower="1" upper="-1" effort="1" velocity="1"/>'
+    free = joint("j", "a", "b") + joint("free", "b", "c", "floating") + joint("k", "c", "d", "revolute", ends)
     bodies = [link("a"), "".join(link(name, SOUND) for name in "bcd")]
-    with pytest.raises(ModelError, match=r"^arm\.urdf, line 4, joint 'k', limits: lower must not be above"):
+    with refused(r"ModelError: arm\.urdf, line 4, joint 'k', limits: lower must not be above"):
         told(*bodies, free)
-    with pytest.raises(
-        fa.InputError, match=r"^arm\.urdf, line 4, joint 'free': joints of type 'floating' are"
-    ):
+    with refused(r"InputError: arm\.urdf, line 4, joint 'free': joints of type 'floating' are"):
         told(*bodies, free.replace('"1" upper="-1"', '"-1" upper="1"'))
     arm, said = told(*bodies, free, options=LENIENT)
     assert [(j.name, j.kind) for j in arm.tree] == [("j", "revolute"), ("free", "fixed"), ("k", "revolute")]
@@ -171,31 +148,16 @@ def test_floating_joint_and_limits_upside_down_are_repaired_on_request() -> None
     ]
 
 
-def test_floating_base_is_held() -> None:
-    blocks = [link("world"), link("a", SOUND), link("b", SOUND), joint("free", "world", "a", "floating")]
-    arm, said = told(*blocks, joint("j", "a", "b"))
-    assert [j.kind for j in arm.tree] == ["fixed", "revolute"]
-    assert said == ["arm.urdf: repaired: joint 'free', line 5: of type floating, read as fixed."]
-
-
-@pytest.mark.parametrize("offset", [0.0, 0.7])
-@pytest.mark.parametrize("kind", ["continuous", "prismatic"])
+@pytest.mark.parametrize(("kind", "offset"), [("continuous", 0.7), ("prismatic", 0.0)])
 def test_joint_that_mimics_a_fixed_one_is_held(kind: str, offset: float) -> None:
-    blocks = [
-        link("a"),
-        link("b", SOUND),
-        link("c", SOUND),
-        joint("j", "a", "b"),
-        joint("s", "b", "c", "fixed"),
-    ]
+    blocks = [*(link(x, SOUND) for x in "abcd"), joint("j", "a", "b"), joint("s", "b", "c", "fixed")]
     inside = '<origin xyz="0.1 0.2 0.3" rpy="0.4 0.5 0.6"/><axis xyz="1 2 3"/><limit lower="-1" upper="1"/>'
     mimic = f'<mimic joint="s" multiplier="3" offset="{offset}"/>'
-    arm, said = told(*blocks, link("d", SOUND), joint("k", "c", "d", kind, f"{inside}{mimic}"))
-    free, _ = told(*blocks, link("d", SOUND), joint("k", "c", "d", kind, inside))
+    arm, said = told(*blocks, joint("k", "c", "d", kind, f"{inside}{mimic}"))
+    free, _ = told(*blocks, joint("k", "c", "d", kind, inside))
     assert [j.name for j in arm.joints] == ["j"]
-    np.testing.assert_allclose(
-        fa.kinematics.forward(arm, [0.3]), fa.kinematics.forward(free, [0.3, offset]), rtol=0, atol=1e-14
-    )
+    found, truth = fa.kinematics.forward(arm, [0.3]), fa.kinematics.forward(free, [0.3, offset])
+    assert_near(found, truth, 1e-14)
     assert said == [f"arm.urdf: repaired: joint 'k': mimics 's', which is fixed, held at {offset:g}."]
 
 
@@ -218,7 +180,7 @@ def test_chain_of_mimics_behind_a_fixed_joint_is_held() -> None:
 
 def test_joint_that_mimics_none_is_free_on_request() -> None:
     blocks = [link("a"), link("b", SOUND), joint("j", "a", "b", inside='<mimic joint="gone"/>')]
-    with pytest.raises(ModelError, match=r"^arm\.urdf: joint 'j' mimics joint 'gone', which is missing; "):
+    with refused(r"ModelError: arm\.urdf: joint 'j' mimics joint 'gone', which is missing; "):
         told(*blocks)
     arm, said = told(*blocks, options=LENIENT)
     assert arm.n == 1
@@ -228,17 +190,14 @@ def test_joint_that_mimics_none_is_free_on_request() -> None:
 def test_many_repairs_are_one_bounded_warning() -> None:
     many = [link(f"l{i}", WRONG) for i in range(300)]
     welds = [joint(f"w{i}", f"l{i}", f"l{i + 1}", "fixed") for i in range(299)]
-    _, said = told(*many, *welds)
-    assert len(said) == 1
-    assert said[0].endswith("; and 280 more.")
-    assert len(said[0]) < 4000
+    _, (said,) = told(*many, *welds)
+    assert said.endswith("; and 280 more.")
+    assert len(said) < 4000
 
 
 def test_declaration_behind_blank_lines_and_nul_at_the_end() -> None:
     text = f'\n\n<?xml version="1.0"?>\n<robot name="r">\n{link("a")}\n<joint/></robot>\n\0'
-    with pytest.raises(
-        fa.InputError, match=r"^arm\.urdf, line 6, <joint>: <joint> needs the attribute 'name'\.$"
-    ):
+    with refused(r"InputError: arm\.urdf, line 6, <joint>: <joint> needs the attribute 'name'\.$"):
         arm_from_urdf(text.encode(), "arm.urdf")
     assert arm_from_urdf(text.replace("<joint/>", "").encode(), "arm.urdf").base_link == "a"
 
@@ -248,36 +207,20 @@ def test_arm_without_mass_says_so_once(tmp_path: Path) -> None:
     path.write_text(f'<robot name="light">{link("a", SOUND)}{link("b")}{joint("j", "a", "b")}</robot>')
     with pytest.warns(fa.ModelWarning) as caught:
         arm = fa.load(path)
-    assert [str(w.message) for w in caught] == [
-        "light: no moving link has mass or inertia, so every torque of the rigid arm is 0. Give the links an "
-        "inertial, or load a URDF with a density in kg/m^3 (density=2700.0, --density 2700), which its "
-        "shapes then have."
-    ]
+    (said,) = caught
+    words = "light: no moving link has mass or inertia, .*Give the links an inertial, or .*--density 2700"
+    assert re.match(words, str(said.message))
     assert next(f.code for f in fa.checking.check(arm)) == "no-mass"
-
-
-def test_reason_stands_once_in_a_traceback() -> None:
-    for blocks in ([link("b", WRONG)], [link("b", '<mass value="-2"/>')]):
-        with pytest.raises(ModelError) as caught:
-            told(link("a"), *blocks, joint("j", "a", "b"))
-        shown = "".join(traceback.format_exception(caught.value)).splitlines()
-        assert len([line for line in shown if line.startswith("forearm.errors.ModelError: ")]) == 1
-
-
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("name", [*fa.arms(), "chain4"])
-def test_built_in_arms_load_in_silence(name: str) -> None:
-    assert fa.load(name).n
 
 
 def test_load_refuses_what_it_cannot_use(tmp_path: Path) -> None:
     fa.load("ur5").save(tmp_path / "a.toml")
-    said = r"^load: .*: density and packages are for URDF files; leave them out\.$"
-    with pytest.raises(fa.InputError, match=said):
-        fa.load(tmp_path / "a.toml", density=3.0)
-    with pytest.raises(fa.InputError, match=r"^load, density \(kg/m\^3\): must be above 0, got -1\.$"):
-        fa.load(tmp_path / "a.urdf", density=-1.0)
-    with pytest.raises(fa.InputError, match=r"^load, packages: expected Mapping, got \['x'\]\.$"):
-        fa.load(tmp_path / "a.urdf", packages=["x"])  # type: ignore[arg-type]
-    with pytest.raises(fa.InputError, match=r"^load, packages, 'x': expected str or PathLike, got 3\.$"):
-        fa.load(tmp_path / "a.urdf", packages={"x": 3})  # type: ignore[dict-item]
+    cases: list[tuple[str, dict[str, Any], str]] = [
+        ("a.toml", {"density": 3.0}, r"load: .*: density and packages are for URDF files; leave them out\.$"),
+        ("a.urdf", {"density": -1.0}, r"load, density \(kg/m\^3\): must be above 0, got -1\.$"),
+        ("a.urdf", {"packages": ["x"]}, r"load, packages: expected Mapping, got \['x'\]\.$"),
+        ("a.urdf", {"packages": {"x": 3}}, r"load, packages, 'x': expected str or PathLike, got 3\.$"),
+    ]
+    for name, given, words in cases:
+        with refused(f"InputError: {words}"):
+            fa.load(tmp_path / name, **given)

@@ -4,7 +4,6 @@ in words that name the place.
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
 import re
@@ -14,6 +13,8 @@ from pathlib import Path
 
 import pytest
 from patience import patience
+from refusals import refused
+from sweeps import long
 
 import forearm as fa
 from forearm.arm import Arm
@@ -64,53 +65,41 @@ def assert_refused(text: str | bytes, message: str, error: type[ForearmError] = 
 
 # --- XML that does harm --------------------------------------------------------------------------------
 
-NO_DOCTYPE = (
-    ", line 2: a document type declaration (<!DOCTYPE ...>) is not allowed, as it can "
-    "define entities; remove it."
-)
-
-
-def test_billion_laughs() -> None:
-    entities = "".join(f'<!ENTITY l{i + 1} "{f"&l{i};" * 10}">' for i in range(12))
-    text = f'<?xml version="1.0"?>\n<!DOCTYPE robot [<!ENTITY l0 "lol">{entities}]>\n<robot name="&l12;"/>'
-    assert_refused(text, NO_DOCTYPE)
+LAUGHS = "".join(f'<!ENTITY l{i + 1} "{f"&l{i};" * 10}">' for i in range(12))
 
 
 @pytest.mark.parametrize(
     "doctype",
     [
+        f'<!DOCTYPE robot [<!ENTITY l0 "lol">{LAUGHS}<!ENTITY x "&l12;">]>',
         '<!DOCTYPE robot [<!ENTITY x SYSTEM "file:///etc/passwd">]>',
         '<!DOCTYPE robot SYSTEM "http://127.0.0.1:1/x.dtd">',
         '<!DOCTYPE robot [<!ENTITY % p SYSTEM "file:///dev/zero"> %p;]>',
         "<!DOCTYPE robot>",
     ],
 )
-def test_external_entities_are_not_fetched(doctype: str) -> None:
-    assert_refused(
-        f'<?xml version="1.0"?>\n{doctype}\n<robot name="r"><link name="&x;"/></robot>', NO_DOCTYPE
+def test_entities_are_neither_expanded_nor_fetched(doctype: str) -> None:
+    text = f'<?xml version="1.0"?>\n{doctype}\n<robot name="r"><link name="&x;"/></robot>'
+    said = (
+        "a document type declaration (<!DOCTYPE ...>) is not allowed, as it can define entities; remove it."
     )
+    assert_refused(text, f", line 2: {said}")
 
 
-def test_entity_that_nobody_defined() -> None:
-    assert_refused(robot('<link name="&x;"/>'), ", line 2, column 1: not valid XML: undefined entity.")
-
-
-@pytest.mark.slow
-def test_hundred_thousands_of_links() -> None:
-    text = robot(*(f'<link name="l{i}"/>' for i in range(200_000)))
-    assert_refused(text, ", line 10002: more than 10000 <link> elements; the file is too large.")
-
-
-@pytest.mark.long
-def test_million_joints() -> None:
-    text = robot(*(joint(f"j{i}", "a", "b") for i in range(100_000)))
-    assert_refused(text, ", line 20002: more than 20000 <joint> elements; the file is too large.")
-
-
-@pytest.mark.long
-def test_million_elements() -> None:
-    text = robot(links("a"), "<t/>\n" * 1_000_000)
-    assert_refused(text, ", line 500001: more than 500000 elements; the file is too large.")
+@pytest.mark.parametrize(
+    ("block", "count", "said"),
+    [
+        ('<link name="l"/>', 10_005, "line 10002: more than 10000 <link> elements"),
+        *long(
+            [
+                ("<joint/>", 20_005, "line 20002: more than 20000 <joint> elements"),
+                ("<t/>", 500_005, "line 500001: more than 500000 elements"),
+            ]
+        ),
+    ],
+)
+def test_too_many_elements(block: str, count: int, said: str) -> None:
+    assert_refused(robot(*[block] * count), f", {said}; the file is too large.")
 
 
 def test_deep_nesting() -> None:
@@ -122,7 +111,7 @@ def test_file_too_large(tmp_path: Path) -> None:
     file = tmp_path / "large.urdf"
     with file.open("wb") as stream:
         stream.truncate(MAX_XML_BYTES + 1)
-    with pytest.raises(InputError, match=r"large\.urdf: larger than the 32 MB allowed for such a file\.$"):
+    with refused(r"InputError.*large\.urdf: larger than the 32 MB allowed for such a file\.$"):
         fa.load(file)
 
 
@@ -130,26 +119,15 @@ def test_file_too_large(tmp_path: Path) -> None:
 def test_long_text_and_long_names() -> None:
     assert read(robot(links("a"), "x" * 20_000_000)).n == 0
     assert read(robot(links("a"), f'<t a="{"x" * 20_000_000}"/>')).n == 0
-    with pytest.raises(
-        InputError, match="a link's name must be printable text of 1 to 200 characters, got 'xxxxx"
+    long = "x" * 1_000_000
+    for text in (
+        robot(links(long)),
+        robot(links("a", "b"), joint(long, "a", "b")),
+        robot(links("a", "b"), joint("j", long, "b")),
+        robot(links("a", "b"), joint("j", "a", "b", f'<mimic joint="{long}"/>')),
     ):
-        read(robot(links("x" * 1_000_000)))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        robot(links("x" * 1_000_000)),
-        robot(links("a", "b"), joint("x" * 1_000_000, "a", "b")),
-        robot(links("a", "b"), joint("j", "x" * 1_000_000, "b")),
-        robot(links("a", "b"), joint("j", "a", "b", f'<mimic joint="{"x" * 1_000_000}"/>')),
-    ],
-    ids=["link", "joint", "parent", "mimic"],
-)
-def test_message_stays_readable(text: str) -> None:
-    with pytest.raises(ForearmError) as caught:
-        read(text)
-    assert len(str(caught.value)) < 2000
+        with refused("(?=.{,2000}$)"):
+            read(text)
 
 
 # --- text that is no URDF ------------------------------------------------------------------------------
@@ -161,23 +139,13 @@ def test_message_stays_readable(text: str) -> None:
         (b"", ", line 1, column 1: not valid XML: no element found."),
         (b"   \n\n", ", line 3, column 1: not valid XML: no element found."),
         (b"\x00\x01\x02\xff\xfe", ", line 1, column 1: not valid XML: not well-formed (invalid token)."),
-        (
-            b"\x7fELF\x02\x01\x01" + bytes(64),
-            ", line 1, column 1: not valid XML: not well-formed (invalid token).",
-        ),
         (b"schema = 1", ", line 1, column 1: not valid XML: syntax error."),
-        (
-            b"<robot></robot><robot></robot>",
-            ", line 1, column 16: not valid XML: junk after document element.",
-        ),
+        (b"<robot/><robot/>", ", line 1, column 9: not valid XML: junk after document element."),
         (b"<sdf><model/></sdf>", ", line 1: expected <robot> at the root of a URDF, got <sdf>."),
-        (b"<mujoco/>", ", line 1: expected <robot> at the root of a URDF, got <mujoco>."),
         (b'<robot name="a" name="b"/>', ", line 1, column 17: not valid XML: duplicate attribute."),
         (b'<robot name="\xff"/>', ", line 1, column 14: not valid XML: not well-formed (invalid token)."),
-        (
-            b'<?xml version="1.0" encoding="klingon"?><robot/>',
-            ": cannot be read as XML: 'unknown encoding: klingon'.",
-        ),
+        (b'<?xml version="1.0" encoding="x"?><robot/>', ": cannot be read as XML: 'unknown encoding: x'."),
+        (b'<robot>\n<link name="&x;"/></robot>', ", line 2, column 1: not valid XML: undefined entity."),
         (b"<robot/>", ": an arm needs at least one link."),
     ],
 )
@@ -188,8 +156,8 @@ def test_no_urdf(data: bytes, message: str) -> None:
 def test_garbage() -> None:
     rng = random.Random(3)
     for size in (1, 10, 100, 1000, 10_000):
-        for _ in range(40):
-            with pytest.raises(InputError, match=r"^bad\.urdf"):
+        for _ in range(10):
+            with refused(r"InputError: bad\.urdf"):
                 read(rng.randbytes(size))
 
 
@@ -202,100 +170,52 @@ def test_xacro() -> None:
     assert read(f'<robot name="r" {namespace}><link name="a"/></robot>').n == 0  # what xacro leaves behind
 
 
-@pytest.mark.slow
 def test_cut_off_anywhere() -> None:
     data = KINOVA.read_bytes()
     end = data.rindex(b">")
-    for length in [*range(0, end, 61), *range(end - 20, end + 1)]:
-        with pytest.raises(InputError, match=r"^bad\.urdf, line \d+, column \d+: not valid XML: "):
+    for length in [*range(0, end, 611), *range(end - 20, end + 1)]:
+        with refused(r"InputError: bad\.urdf, line \d+, column \d+: not valid XML: "):
             read(data[:length])
 
 
 # --- structure -----------------------------------------------------------------------------------------
 
 
-def test_cycles() -> None:
+def test_cycles_and_other_joints_that_are_no_tree() -> None:
     ring = [joint(f"j{i}", f"l{i}", f"l{(i + 1) % 4}") for i in range(4)]
-    assert_refused(
-        robot(links("l0", "l1", "l2", "l3"), *ring),
-        ": the joints form a cycle through link 'l0': no link is the base.",
-        ModelError,
-    )
-    assert_refused(
-        robot(links("a", "b", "l0", "l1", "l2", "l3"), joint("k", "a", "b"), *ring),
-        ": joint 'j0' (link 'l1') cannot be reached from the base 'a': the joints around it form a cycle.",
-        ModelError,
-    )
-    assert_refused(
-        robot(links("a", "b"), joint("j", "b", "b")),
-        ": joint 'j' (link 'b') cannot be reached from the base 'a': the joints around it form a cycle.",
-        ModelError,
-    )
-
-
-@pytest.mark.parametrize(
-    ("blocks", "message"),
-    [
-        (
-            [links("a", "b", "c"), joint("j", "a", "b")],
-            ": there are 2 roots, links that no joint moves: 'a', 'c'; an arm has one. Connect the others "
-            "with fixed joints or remove them.",
-        ),
+    nodes = links("l0", "l1", "l2", "l3")
+    base = "cannot be reached from the base 'a': the joints around it form a cycle."
+    for blocks, message in (
+        ([nodes, *ring], ": the joints form a cycle through link 'l0': no link is the base."),
+        ([links("a", "b"), nodes, joint("k", "a", "b"), *ring], f": joint 'j0' (link 'l1') {base}"),
+        ([links("a", "b"), joint("j", "b", "b")], f": joint 'j' (link 'b') {base}"),
         (
             [links("base", "hand"), joint("j", "base", "hnd")],
             ": joint 'j': its child link 'hnd' is missing; did you mean 'hand'?",
         ),
-        (
-            [links("base", "hand"), joint("j", "bass", "hand")],
-            ": joint 'j': its parent link 'bass' is missing; did you mean 'base'?",
-        ),
-        (
-            [links("a", "b", "c"), joint("j", "a", "c"), joint("k", "b", "c")],
-            (
-                ": link 'c' is moved by two joints, 'j' and 'k': closed loops are not "
-                "supported; remove one of them."
-            ),
-        ),
         ([links("a", "a")], ": two links are called 'a'; every link needs a unique name."),
-        (
-            [links("a", "b", "c"), joint("j", "a", "b"), joint("j", "b", "c")],
-            ": two joints are called 'j'; every joint needs a unique name.",
-        ),
-    ],
-    ids=["two roots", "no child", "no parent", "two movers", "two links of a name", "two joints of a name"],
-)
-def test_no_tree(blocks: list[str], message: str) -> None:
-    assert_refused(robot(*blocks), message, ModelError)
+    ):
+        assert_refused(robot(*blocks), message, ModelError)
 
 
 @pytest.mark.parametrize(
     ("block", "message"),
     [
         ("<link/>", ", line 3, <link>: <link> needs the attribute 'name'."),
-        ('<link name=""/>', ", line 3, <link>: <link> needs the attribute 'name'."),
         (
             '<link name="  "/>',
             ", line 3, link '  ': a link's name must be printable text of 1 to 200 characters, got '  '.",
         ),
         ('<joint type="fixed"/>', ", line 3, <joint>: <joint> needs the attribute 'name'."),
-        ('<joint name="j"/>', ", line 3, joint 'j': <joint> needs the attribute 'type'."),
         ('<joint name="j" type="fixed"/>', ", line 3, joint 'j': <parent link=...> is missing."),
         (
             '<joint name="j" type="fixed"><parent link="a"/></joint>',
             ", line 3, joint 'j': <child link=...> is missing.",
         ),
         (
-            '<joint name="j" type="fixed"><parent/><child link="b"/></joint>',
-            ", line 3, joint 'j': <parent> needs the attribute 'link'.",
-        ),
-        (
             joint("j", "a", "b", kind="revolut"),
             ", line 3, joint 'j', type: expected one of revolute, continuous, prismatic, fixed, got "
             "'revolut'; did you mean 'revolute'?",
-        ),
-        (
-            joint("j", "a", "b", kind="ball"),
-            ", line 3, joint 'j', type: expected one of revolute, continuous, prismatic, fixed, got 'ball'.",
         ),
         *(
             (
@@ -361,157 +281,86 @@ def test_numbers_are_sound_before_they_are_changed() -> None:
     assert read(with_number("", "")).n == 1
 
 
-@pytest.mark.parametrize("value", ["nan", "NaN", "inf", "-inf", "Infinity", "1e400", "-1e400"])
-@pytest.mark.parametrize("place", [p for p in PLACES if "<limit>" not in p])
-def test_number_that_is_not_finite(place: str, value: str) -> None:
-    assert_refused(
-        with_number(place, value), f", {owner(place)}: {place.strip()} must be finite, got '{value}'."
-    )
+@pytest.mark.parametrize("place", PLACES)
+def test_number_that_is_none(place: str) -> None:
+    bound, vector = "<limit>" in place, place.split()[0] in ("xyz", "rpy")
+    words = [] if place == "<mechanicalReduction>" else ["one", "true"]  # which generators leave there
+    for value in (*words, "1_0", "0x10", "1,5", "--1", "\u0661", "", "1 1", "${m}", "nan", "inf", "1e400"):
+        if bound and value in ("inf", "1e400"):
+            continue  # what is larger than any number of an arm is no bound
+        said = f"must be a number, got {value!a}"
+        if value in ("nan", "inf", "1e400") and not bound:
+            said = f"must be finite, got '{value}'"
+        elif vector and value in ("", "1 1"):
+            said = "must be three numbers, got '"
+        elif value == "${m}":
+            said += "; xacro is expanded in files named .xacro only"
+        with refused(re.escape(f"InputError: bad.urdf, {owner(place)}: {place.strip()} {said}")):
+            read(with_number(place, value))
 
 
-@pytest.mark.parametrize("value", ["inf", "Infinity", "1e400", "1e30", "3.4e38"])
+@pytest.mark.parametrize("value", ["inf", "1e400", "1e30"])
 def test_bound_that_is_none(value: str) -> None:
     """What is larger than any number of an arm is no bound; to the other side it is none that can be."""
-    assert read(with_number("upper of <limit>", value)).joint("j").limits == (1.0, math.inf)
+    found = read(with_number("upper of <limit>", value)).joint("j")
+    assert (found.limits, found.max_effort) == ((1.0, math.inf), 1.0)
     assert read(with_number("lower of <limit>", f"-{value}")).joint("j").limits == (-math.inf, 1.0)
     assert read(with_number("effort of <limit>", value)).joint("j").max_effort is None
     assert read(with_number("velocity of <limit>", value)).joint("j").max_speed is None
-    for place, other in (("upper", f"-{value}"), ("lower", value)):
-        assert_refused(
-            with_number(f"{place} of <limit>", other),
-            ", line 8, joint 'j', limits: lower must not be above upper, got "
-            f"{'1 and -inf' if place == 'upper' else 'inf and 1'}. With strict=False (forearm convert "
-            "--lenient) the joint has no limits.",
-            ModelError,
-        )
-    assert_refused(
-        with_number("effort of <limit>", f"-{value}"),
-        ", line 8, joint 'j', max_effort: the number must be finite, got -inf.",
-    )
-
-
-@pytest.mark.parametrize("place", [p for p in PLACES if "<limit>" in p])
-def test_bound_that_is_no_number(place: str) -> None:
-    assert_refused(with_number(place, "nan"), f", {owner(place)}: {place} must be a number, got 'nan'.")
-
-
-@pytest.mark.parametrize("value", ["one", "1_0", "0x10", "1,5", "--1", "1e", "\u0661", "None", "true"])
-@pytest.mark.parametrize("place", PLACES)
-def test_number_that_is_none(place: str, value: str) -> None:
-    if place == "<mechanicalReduction>" and value.isalpha() and value.isascii():
-        return  # generators of URDF leave words there: test_urdf_as_found
-    shown = ascii(value)
-    assert_refused(
-        with_number(place, value), f", {owner(place)}: {place.strip()} must be a number, got {shown}."
-    )
-
-
-@pytest.mark.parametrize("place", PLACES)
-def test_number_that_xacro_should_have_made(place: str) -> None:
-    assert_refused(
-        with_number(place, "${m}"),
-        f", {owner(place)}: {place.strip()} must be a number, got '${{m}}'; xacro is expanded in "
-        "files named .xacro only.",
-    )
-
-
-@pytest.mark.parametrize("place", [p for p in PLACES if p.split()[0] not in ("xyz", "rpy")])
-def test_empty_number(place: str) -> None:
-    assert_refused(with_number(place, ""), f", {owner(place)}: {place.strip()} must be a number, got ''.")
-
-
-@pytest.mark.parametrize("place", [p for p in PLACES if p.split()[0] in ("xyz", "rpy")])
-@pytest.mark.parametrize("value", ["", "1 1"])
-def test_vector_of_other_than_three(place: str, value: str) -> None:
-    with pytest.raises(InputError) as caught:
-        read(with_number(place, value))
-    what = f"bad.urdf, {owner(place)}: {place.strip()} must be three numbers, got '"
-    assert str(caught.value).startswith(what)
+    for place, wrong, said in (
+        ("upper", f"-{value}", "limits: lower must not be above upper, got 1 and -inf.*--lenient"),
+        ("lower", value, "limits: lower must not be above upper, got inf and 1.*--lenient"),
+        ("effort", f"-{value}", "max_effort: the number must be finite, got -inf"),
+    ):
+        with refused(rf"\w+: bad.urdf, line 8, joint 'j', {said}"):
+            read(with_number(f"{place} of <limit>", wrong))
 
 
 @pytest.mark.parametrize(
     ("place", "value", "said"),
     [
-        ("value of <mass>", "-2", "mass: must be at least 0, got -2."),
+        ("value of <mass>", "-2", "mass: must be at least 0, got -2"),
         ("ixx of <inertia>", "-1", "inertia: must be positive semidefinite, but its principal moments are "),
         ("ixy of <inertia>", "1.5", "inertia: must be positive semidefinite, but its principal moments are "),
-        ("xyz of <axis>", "0", "axis: must not be 0 0 0; give the direction of the joint, such as 0 0 1."),
-        ("lower of <limit>", "1.5", "limits: lower must not be above upper, got 1.5 and 1."),
-        ("effort of <limit>", "-1", "max_effort: must be at least 0, got -1."),
-        ("velocity of <limit>", "-1", "max_speed: must be at least 0, got -1."),
-        ("damping of <dynamics>", "-1", "friction, viscous: must be at least 0, got -1."),
-        ("friction of <dynamics>", "-1", "friction, coulomb: must be at least 0, got -1."),
-        ("<motorInertia>", "-1", "motor, rotor_inertia: must be at least 0, got -1."),
+        ("xyz of <axis>", "0", "axis: must not be 0 0 0; give the direction of the joint, such as 0 0 1"),
+        ("lower of <limit>", "1.5", "limits: lower must not be above upper, got 1.5 and 1"),
+        ("effort of <limit>", "-1", "max_effort: must be at least 0, got -1"),
+        ("velocity of <limit>", "-1", "max_speed: must be at least 0, got -1"),
+        ("damping of <dynamics>", "-1", "friction, viscous: must be at least 0, got -1"),
+        ("friction of <dynamics>", "-1", "friction, coulomb: must be at least 0, got -1"),
+        ("<motorInertia>", "-1", "motor, rotor_inertia: must be at least 0, got -1"),
     ],
 )
 def test_number_that_no_arm_has(place: str, value: str, said: str) -> None:
-    with pytest.raises(ModelError) as caught:
+    with refused(f"ModelError: bad.urdf, {owner(place)}[:,] {said}"):
         read(with_number(place, value))
-    assert str(caught.value).startswith(
-        (f"bad.urdf, {owner(place)}: {said}", f"bad.urdf, {owner(place)}, {said}")
-    )
 
 
-SIZES = ("1e308", "1.7e308", "1e200", "-1e200", "5e-324", "0", "-0.0", "9" * 300)
-
-
-@pytest.mark.parametrize("place", [p for p in PLACES if p != "friction of <dynamics>"])
-@pytest.mark.parametrize("value", SIZES)
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_number_of_any_size_gives_an_arm_or_an_error(place: str, value: str) -> None:
-    """What is refused is refused in words; what is taken can be computed with and written."""
-    arm, said = read_or_words(with_number(place, value))
-    if arm is None:
-        assert said.startswith((f"bad.urdf, {owner(place)}: ", f"bad.urdf, {owner(place)}, "))
-    else:
-        assert set(link_poses(arm, [0.3])) == {"a", "b", "c"}
-        assert read(urdf_text(arm)) == arm
-
-
-def read_or_words(text: str) -> tuple[Arm | None, str]:
-    try:
-        return read(text), ""
-    except ForearmError as error:
-        return None, str(error)
-
-
-def test_large_friction_is_written_as_it_was_read() -> None:
-    arm = read(with_number("friction of <dynamics>", "1e30"))
-    assert read(urdf_text(arm)) == arm
-
-
-def test_numpy_does_not_speak() -> None:
-    said = []
-    for place, value in itertools.product(PLACES, SIZES):
+@pytest.mark.parametrize("place", PLACES)
+def test_number_of_any_size_gives_an_arm_or_an_error(place: str) -> None:
+    """What is refused is refused in words; what is taken can be computed with and written, in silence."""
+    for value in ("1e30", "1.7e308", "1e200", "-1e200", "5e-324", "0", "-0.0", "9" * 300):
         try:
-            read_or_words(with_number(place, value))
-        except RuntimeWarning as warning:
-            said.append(f"{place} = {value}: {warning}")
-    assert said == []
+            arm = read(with_number(place, value))
+        except ForearmError as error:
+            said = str(error)
+        else:
+            said = f"bad.urdf, {owner(place)}: "
+            assert set(link_poses(arm, [0.3])) == {"a", "b", "c"}
+            assert read(urdf_text(arm)) == arm
+        assert said.startswith((f"bad.urdf, {owner(place)}: ", f"bad.urdf, {owner(place)}, "))
 
 
-SUM = '<link name="{}"><inertial><mass value="1e308"/></inertial></link>'
-
-
-def test_masses_that_overflow_together() -> None:
-    text = robot(
-        links("a"),
-        *map(SUM.format, "bcd"),
-        joint("j", "a", "b"),
-        joint("k", "b", "c", kind="fixed"),
-        joint("l", "c", "d", kind="fixed"),
-    )
-    arm, said = read_or_words(text)
-    assert said.startswith("bad.urdf") if arm is None else len(arm.moving.bodies) == 1
-
-
-def test_mimics_that_overflow_together() -> None:
+def test_masses_and_mimics_that_overflow_together() -> None:
+    heavy = [f'<link name="{name}"><inertial><mass value="1e308"/></inertial></link>' for name in "bcd"]
+    welds = joint("j", "a", "b"), joint("k", "b", "c", kind="fixed"), joint("l", "c", "d", kind="fixed")
     follow = [
         joint(f"j{i}", i, i + 1, f'<mimic joint="j{i - 1}" multiplier="1e200" offset="-1e200"/>')
         for i in (1, 2, 3)
     ]
-    with pytest.raises(ForearmError):
-        read(robot(links(*range(5)), joint("j0", 0, 1), *follow))
+    for text in (robot(links("a"), *heavy, *welds), robot(links(*range(5)), joint("j0", 0, 1), *follow)):
+        with refused(".*bad.urdf"):
+            read(text)
 
 
 # --- size that is allowed ------------------------------------------------------------------------------
@@ -526,16 +375,8 @@ def test_long_chain() -> None:
     assert len(arm.moving.bodies) == n
 
 
-@pytest.mark.long
-def test_wide_tree() -> None:
-    n = 9999
-    arm = read(robot(links("base", *range(n)), *(joint(f"j{i}", "base", i) for i in range(n))))
-    assert (arm.n, arm.hand.link) == (n, "0")
-
-
-@pytest.mark.slow
 def test_cycle_beside_a_long_chain() -> None:
-    n = 2000
+    n = 800
     chain = [joint(f"j{i}", i, i + 1) for i in range(n)]
     text = robot(links(*range(n + 1), "a", "b"), *chain, joint("k", "a", "b"), joint("l", "b", "a"))
     said = ": joint 'k' (link 'b') cannot be reached from the base '0': the joints around it form a cycle."
@@ -548,22 +389,6 @@ def test_long_chain_of_mimics() -> None:
     chain = [joint(f"j{i}", i, i + 1, f'<mimic joint="j{i - 1}"/>' if i else "") for i in range(n)]
     arm = read(robot(links(*range(n + 1)), *chain))
     assert (arm.n, len(arm.moving.bodies)) == (1, n)
-
-
-@pytest.mark.long
-def test_many_transmissions() -> None:
-    n, m = 9999, 10_000
-    gear = '<transmission><joint name="j5"/><mechanicalReduction>7</mechanicalReduction></transmission>'
-    arm = read(robot(links(*range(n)), *(joint(f"j{i}", i, i + 1) for i in range(n - 1)), *[gear] * m))
-    assert arm.joint("j5").motor == fa.Motor(gear_ratio=7.0)
-
-
-@pytest.mark.long
-def test_many_names_like_the_missing_one() -> None:
-    rng = random.Random(1)
-    missing, *names = ("".join(rng.choices("ab", k=190)) + str(i) for i in range(9999))
-    with pytest.raises(ModelError, match=f"joint 'j': its parent link '{missing}' is missing"):
-        read(robot(links(*names), joint("j", missing, names[5])))
 
 
 def test_many_kinds_of_things_to_read_over() -> None:

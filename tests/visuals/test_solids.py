@@ -7,11 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from nearness import assert_near
 from visuals.shapes_made import euler, is_closed
 
-from forearm.parts.shapes import SHAPES
 from forearm.visuals import solids
-from forearm.visuals.mesh import TriangleMesh, corner_normals, split_at_creases
+from forearm.visuals.mesh import corner_normals, split_at_creases
 
 EXACT = 1e-12  # rounding of sums over a few hundred triangles
 N = 20
@@ -76,40 +76,17 @@ def test_round_solids_are_stacks_of_frustums() -> None:
         assert euler(mesh) == 2
 
 
-STAR = [(0.0, 0.0), (2.0, -0.5), (1.0, 0.4), (1.7, 1.9), (0.6, 0.8), (-0.9, 1.2)]
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_every_shape_of_parts_fills_what_its_formula_says(shape: str) -> None:
-    """Within what facets leave out: volume and centroid of the solid that the parts file weighs."""
-    sizes = {"radius": 0.3, "length": 0.7, "height": 0.6, "x": 0.2, "y": 0.3, "z": 0.5, "points": STAR}
-    sizes |= {"outer_radius": 0.4, "inner_radius": 0.2, "bottom_radius": 0.3, "top_radius": 0.1}
-    wanted = (*SHAPES[shape].dimensions, *(["points"] if shape == "prism" else []))
-    moments = SHAPES[shape].function(**{key: sizes[key] for key in wanted})
-    mesh = solids.OF_PARTS[shape](sizes)
-    assert is_closed(mesh)
-    flat = shape in ("box", "wedge", "prism")
-    assert mesh.volume == pytest.approx(moments.volume, rel=EXACT if flat else 0.03)
-    np.testing.assert_allclose(centroid(mesh), moments.centroid, rtol=0, atol=1e-12 if flat else 0.004)
-
-
-def centroid(mesh: TriangleMesh) -> np.ndarray:
-    a, b, c = (mesh.corners[:, k] for k in range(3))
-    v = np.einsum("ij,ij->i", a, np.cross(b, c)) / 6
-    return np.asarray((v[:, None] * (a + b + c) / 4).sum(axis=0) / v.sum())
-
-
 def test_normals_are_smooth_round_and_creased_at_edges() -> None:
     mesh = solids.cylinder(R, H)
     normals = corner_normals(mesh)
     points = mesh.corners
     own = np.cross(points[:, 1] - points[:, 0], points[:, 2] - points[:, 0])
     is_cap = np.abs(own[:, 2]) > np.linalg.norm(own[:, :2], axis=1)
-    np.testing.assert_allclose(np.abs(normals[is_cap][..., 2]), 1.0, rtol=0, atol=1e-12)
+    assert_near(np.abs(normals[is_cap][..., 2]), 1.0, 1e-12)
     on_side = normals[~is_cap].reshape(-1, 3)
     radial = points[~is_cap].reshape(-1, 3) * [1 / R, 1 / R, 0.0]
     assert float((on_side * radial).sum(axis=1).min()) > math.cos(math.pi / solids.SEGMENTS)
-    np.testing.assert_allclose(np.linalg.norm(normals, axis=-1), 1.0, rtol=0, atol=1e-12)
+    assert_near(np.linalg.norm(normals, axis=-1), 1.0, 1e-12)
 
 
 def test_a_box_has_its_corners_three_times_and_a_ball_once() -> None:

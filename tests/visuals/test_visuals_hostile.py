@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from parts.meshes import binary_stl
+from refusals import refused
 from visuals.shapes_made import write_obj
 from visuals.test_collada import CUBE, GOOD
 from visuals.test_mjcf_visuals import EVERYTHING
@@ -32,15 +33,8 @@ def damaged(data: bytes, rng: random.Random) -> bytes:
     for _ in range(rng.randint(1, 4)):
         at = rng.randrange(len(made))
         end = min(len(made), at + rng.randint(1, 30))
-        kind = rng.randrange(4)
-        if kind == 0:
-            made[at] = rng.randrange(256)
-        elif kind == 1:
-            del made[at:end]
-        elif kind == 2:
-            made[at:at] = made[at:end]
-        else:
-            made[at:at] = rng.choice(PIECES)
+        put = rng.choice([rng.randbytes(1), b"", 2 * made[at:end], rng.choice(PIECES) + made[at:end]])
+        made[at:end] = put
     return bytes(made)
 
 
@@ -80,13 +74,7 @@ def fuzz(name: str, times: int, folder: Path) -> None:
 def test_damaged_files(name: str, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        fuzz(name, 60, tmp_path)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["arm.urdf", "arm.xml", "m.dae", "m.stl", "m.obj"])
-def test_many_damaged_files(name: str, tmp_path: Path) -> None:
-    fuzz(name, 2000, tmp_path)
+        fuzz(name, 25, tmp_path)
 
 
 def test_names_stay_text(tmp_path: Path) -> None:
@@ -94,7 +82,7 @@ def test_names_stay_text(tmp_path: Path) -> None:
     nasty = "</script><script>alert(1)</script>"
     text = URDF.replace('"a"', f'"{nasty}"'.replace("<", "&lt;")).replace("m.dae", "gone&lt;b&gt;.stl")
     path = tmp_path / "arm.urdf"
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text)
     made = scene(fa.load(path), fa.load_visuals(path))
     assert made["base"]["frames"][0]["name"] == nasty
     assert made["missing"][0].startswith(f"{nasty}: gone<b>.stl: ")
@@ -107,5 +95,5 @@ def test_triangles_of_all_files_together_are_bounded(tmp_path: Path, monkeypatch
     first, second = (write_obj(tmp_path / name, box) for name in ("a.obj", "b.obj"))
     files.pieces(first, np.ones(3))
     files.pieces(first, np.array([2.0, 2.0, 2.0]))  # read once
-    with pytest.raises(fa.InputError, match="more than 20 triangles including earlier meshes"):
+    with refused("InputError.*more than 20 triangles including earlier meshes"):
         files.pieces(second, np.ones(3))

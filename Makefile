@@ -36,17 +36,17 @@ test-long: $(VENV)/.installed  ## the long sweeps, and new examples for the rand
 	FOREARM_COMPILE=optimised $(BIN)/python -m pytest -n auto --dist worksteal -m "long or hypothesis" --hypothesis-profile=fresh
 
 test-machines: $(VENV)/.installed  ## the tests in some thirty circumstances (hours), recorded in docs/machines.md; ONLY=NAME for one
-	$(BIN)/python tests/machines.py $(if $(ONLY),--only '$(ONLY)')
+	$(BIN)/python tools/machines.py $(if $(ONLY),--only '$(ONLY)')
 
 test-peers: $(VENV)/.installed  ## Pinocchio live: installs it and some 300 robots (over 4 GB) into .venv-peers and compares
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
-	.venv-peers/bin/python tests/record_pinocchio.py .venv-peers/pinocchio.json
+	.venv-peers/bin/python tools/record_pinocchio.py .venv-peers/pinocchio.json
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps "example-robot-data>=4"
-	.venv-peers/bin/python tests/compare_robots.py
-	.venv-peers/bin/python tests/compare_robots.py --fetch .venv-peers/robots
+	.venv-peers/bin/python tools/compare_robots.py
+	.venv-peers/bin/python tools/compare_robots.py --fetch .venv-peers/robots
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check xacro
-	.venv-peers/bin/python tests/compare_xacro.py .venv-peers/robots
+	.venv-peers/bin/python tools/compare_xacro.py .venv-peers/robots
 	FOREARM_PINOCCHIO=$(CURDIR)/.venv-peers/pinocchio.json $(BIN)/python -m pytest tests/dynamics/test_pinocchio_recorded.py
 
 test-frameworks: $(VENV)/.installed  ## PyTorch, JAX and CasADi live: installs them (7 GB, most of it for GPUs) into .venv-frameworks
@@ -55,7 +55,7 @@ test-frameworks: $(VENV)/.installed  ## PyTorch, JAX and CasADi live: installs t
 	.venv-frameworks/bin/python -m pytest -n auto --dist worksteal -m frameworks tests/frameworks
 
 test-gpu: $(VENV)/.installed  ## the tests on an NVIDIA GPU; if they pass, writes the receipt that make test reads
-	$(BIN)/python tests/gpu_receipt.py
+	$(BIN)/python tools/gpu_receipt.py
 
 test-engines: $(VENV)/.installed  ## Dask, Ray, MPI, loky and submitit live: installs them (800 MB) into .venv-engines; kills 200 processes
 	test -x .venv-engines/bin/python || $(PYTHON) -m venv .venv-engines
@@ -74,14 +74,14 @@ bench: $(VENV)/.installed  ## figures, measured now
 bench-peers:  ## the same beside Pinocchio, MuJoCo and the Robotics Toolbox, installed (over 1 GB) into .venv-peers
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
-	test -e .venv-peers/casadi || ! command -v c++ || .venv-peers/bin/python tests/write_casadi.py
+	test -e .venv-peers/casadi || ! command -v c++ || .venv-peers/bin/python tools/write_casadi.py
 	.venv-peers/bin/forearm bench --peers
 
 fuzz: $(VENV)/.installed  ## 20,000 hostile files for each reader and calls of each function, ten million requests for each planner
-	$(BIN)/python tests/fuzz.py --count 20000
-	$(BIN)/python tests/fuzz_calls.py --count 20000
-	$(BIN)/python tests/fuzz_trajectories.py --count 10000000
-	$(BIN)/python tests/fuzz_trajectories.py --jerk --count 10000000
+	$(BIN)/python tools/fuzz.py --count 20000
+	$(BIN)/python tools/fuzz_calls.py --count 20000
+	$(BIN)/python tools/fuzz_trajectories.py --count 10000000
+	$(BIN)/python tools/fuzz_trajectories.py --jerk --count 10000000
 
 .PHONY: coverage release
 
@@ -93,7 +93,7 @@ coverage: $(VENV)/.installed  ## branch coverage of TESTS, processes that they s
 
 release: $(VENV)/.installed  ## wheel and sdist into dist, checked and tried in an empty environment; TAG=v1.2.3 checks that too
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[release]"
-	$(BIN)/python tests/check_release.py $(if $(TAG),--tag '$(TAG)')
+	$(BIN)/python tools/check_release.py $(if $(TAG),--tag '$(TAG)')
 
 docs: $(VENV)/.installed  ## pictures, schemas and generated pages made anew, then the site, warnings as errors
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"

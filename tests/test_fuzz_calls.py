@@ -1,4 +1,4 @@
-"""A sample of calls with wrong arguments; `python tests/fuzz_calls.py --count 20000` takes more."""
+"""A sample of calls with wrong arguments; `python tools/fuzz_calls.py --count 20000` takes more."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_failure_says_how_to_repeat_it(monkeypatch: pytest.MonkeyPatch) -> Non
     subject = replace(FUZZER.subjects["generate"], check=fails)
     report = replace(FUZZER, subjects={"generate": subject}).fuzz("generate", 3, SEED, first=7)
     assert [failure.times for failure in report.failures] == [3]
-    text = f"python tests/fuzz_calls.py --function generate --seed {SEED} --index 7"
+    text = f"python tools/fuzz_calls.py --function generate --seed {SEED} --index 7"
     assert str(report).splitlines()[-1] == f"    again: {text}"
     monkeypatch.setattr(sys, "argv", text.split()[1:])
     assert FUZZER.main("") == 0
@@ -182,7 +182,7 @@ def test_sound_calls_are_accepted() -> None:
 @pytest.mark.parametrize(
     ("fuzzer", "again"),
     [
-        (fuzz_trajectories, "python tests/fuzz_trajectories.py --seed 3 --block 1 --size 40"),
+        (fuzz_trajectories, "python tools/fuzz_trajectories.py --seed 3 --block 1 --size 40"),
         (fuzz_jerk, "jerk_limited(["),
     ],
 )

@@ -1,4 +1,4 @@
-"""A sample of the fuzzer's inputs; `python tests/fuzz.py --count 20000` takes more."""
+"""A sample of the fuzzer's inputs; `python tools/fuzz.py --count 20000` takes more."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def test_the_state_says_what_passed_and_what_has_changed_since(tmp_path: Path) -
 @pytest.mark.slow
 def test_what_the_run_imports_is_digested() -> None:
     files = gpu_receipt.imported()
-    assert "tests/gpu_receipt.py" in files
+    assert "tools/gpu_receipt.py" in files
     assert "src/forearm/__init__.py" in files
     assert len(gpu_receipt.digests(files)) == len(files)
 

@@ -194,7 +194,7 @@ def test_llvm_text_stands_in_the_builder_alone() -> None:
 @pytest.mark.slow
 def test_sources_name_no_path_of_a_machine() -> None:
     pattern = re.compile(r"(?<![\w.])/(?:work|root|home)/\w+")
-    for folder in ("src", "tests", "docs"):
+    for folder in ("src", "tests", "tools", "docs"):
         for path in (ROOT / folder).rglob("*"):
             if path.suffix in {".py", ".toml", ".md", ".json", ".urdf"}:
                 assert not pattern.search(path.read_text(encoding="utf-8")), path

@@ -27,7 +27,7 @@ LONGEST = {
     "stanford-dhanaraj6",
     *NOISY[2:],  # held against the record under noise
 }
-HINT = "if that is meant, tests/record_texts.py writes the digests anew, and the change log says why"
+HINT = "if that is meant, tools/record_texts.py writes the digests anew, and the change log says why"
 
 
 @pytest.mark.slow

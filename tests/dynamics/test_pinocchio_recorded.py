@@ -1,5 +1,5 @@
 """Dynamics and poses against what Pinocchio said of the same URDF texts, recorded by
-tests/record_pinocchio.py.
+tools/record_pinocchio.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A sample of the fuzzer's requests; `python tests/fuzz_trajectories.py` takes ten million."""
+"""A sample of the fuzzer's requests; `python tools/fuzz_trajectories.py` takes ten million."""
 
 from __future__ import annotations
 

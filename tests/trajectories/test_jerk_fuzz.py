@@ -1,4 +1,4 @@
-"""A sample of requests with limits of jerk; `python tests/fuzz_trajectories.py --jerk` takes ten million."""
+"""A sample of requests with limits of jerk; `python tools/fuzz_trajectories.py --jerk` takes ten million."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Durations against those that Ruckig gave for the same requests (recorded by tests/record_ruckig.py)."""
+"""Durations against those that Ruckig gave for the same requests (recorded by tools/record_ruckig.py)."""
 
 from __future__ import annotations
 

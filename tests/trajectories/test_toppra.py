@@ -1,4 +1,4 @@
-"""Durations along paths against those of toppra (recorded by tests/record_toppra.py), on its problem class:
+"""Durations along paths against those of toppra (recorded by tools/record_toppra.py), on its problem class:
 rigid arms within limits of velocity, torque and acceleration.
 """
 

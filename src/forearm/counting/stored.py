@@ -1,6 +1,6 @@
 """Stored counts of general chains: polynomials of every method, which take seconds to count and fit.
 
-`python tests/record_counts.py` writes `general.json`; tests recount and refit it.
+`python tools/record_counts.py` writes `general.json`; tests recount and refit it.
 """
 
 from __future__ import annotations

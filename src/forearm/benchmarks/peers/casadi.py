@@ -1,5 +1,5 @@
 """Pinocchio through CasADi to C, the strongest peer:
-the C code that tests/write_casadi.py has them write, compiled here.
+the C code that tools/write_casadi.py has them write, compiled here.
 
 No pip package includes `pinocchio.casadi`, and building the writer takes minutes; so the C code is written
 once, by `make bench-peers`, into the environment of the peers.

@@ -1,6 +1,6 @@
 """Ask for motions at random and see that none misses its target or passes a limit.
 
-    .venv/bin/python tests/fuzz_trajectories.py --count 10000000
+    .venv/bin/python tools/fuzz_trajectories.py --count 10000000
 
 `--jerk` asks for motions with limits of jerk instead (fuzz_jerk).
 
@@ -155,7 +155,7 @@ def fuzz(seed: int, block: int, count: int = BLOCK) -> Report:
     wrong |= {f"longer: {what}": rows for what, rows in again.items()}
     failures = tuple(
         f"{what}: {rows.size} times, first in row {rows[0]}; again: "
-        f"python tests/fuzz_trajectories.py --seed {seed} --block {block} --size {count}"
+        f"python tools/fuzz_trajectories.py --seed {seed} --block {block} --size {count}"
         for what, rows in wrong.items()
     )
     planned = int((plans.status == PlanStatus.PLANNED).sum())

@@ -4,7 +4,7 @@ compare. The near states, found by fuzzing, are in the file: requests that turn 
 last parts of fastest motions. `after` is Ruckig's duration if at least 1.5 times the fastest is asked for.
 
 Ruckig (pip package ruckig, MIT, a wheel of 1.1 MB) is no dependency of forearm. To record anew, in an
-environment that has it: python tests/record_ruckig.py
+environment that has it: python tools/record_ruckig.py
 Its second-order profiles are chosen by an infinite jerk limit; joints are synchronised in time.
 Positions are not bounded. `--compare 100000` records nothing: it plans so many requests of 1 to 7 joints with
 limits of jerk here and there, and prints by how much durations differ.
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import recording
 
-TARGET = Path(__file__).parent / "trajectories" / "ruckig.json"
+TARGET = Path(__file__).parent.parent / "tests" / "trajectories" / "ruckig.json"
 JERK_TARGET = TARGET.with_name("ruckig_jerk.json")
 NEAR_TARGET = TARGET.with_name("ruckig_near.json")
 SEED = 7

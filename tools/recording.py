@@ -13,7 +13,7 @@ import numpy as np
 
 def source(name: str, package: str, script: str) -> str:
     """Where recorded answers come from."""
-    return f"{name} {version(package)} (pip package {package}), recorded by tests/{Path(script).name}"
+    return f"{name} {version(package)} (pip package {package}), recorded by tools/{Path(script).name}"
 
 
 def write(recorded: Any, target: Path, *starts: str) -> None:

@@ -1,6 +1,6 @@
 """What the tests marked `gpu` last passed with, so that `make test` can say what has changed since.
 
-    .venv/bin/python tests/gpu_receipt.py [COMMIT]      on a machine with an NVIDIA GPU; or make test-gpu
+    .venv/bin/python tools/gpu_receipt.py [COMMIT]      on a machine with an NVIDIA GPU; or make test-gpu
 
 runs them and, if none fails, writes tests/data/gpu_receipt.json: the commit (given for a copy that has no
 repository), the device, its driver, how many passed and were skipped, and a digest of each file of the
@@ -49,7 +49,7 @@ def imported() -> list[str]:
     """The project's files that this process has imported."""
     files = (getattr(module, "__file__", None) for module in [*sys.modules.values()])
     found = {Path(file).resolve() for file in files if file}
-    folders = (ROOT / "src", ROOT / "tests")
+    folders = (ROOT / "src", ROOT / "tests", ROOT / "tools")
     return [p.relative_to(ROOT).as_posix() for p in found if any(p.is_relative_to(f) for f in folders)]
 
 

@@ -1,6 +1,6 @@
 """Writes src/forearm/counting/general.json anew, after a change of a formulation that is meant.
 
-.venv/bin/python tests/record_counts.py
+.venv/bin/python tools/record_counts.py
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """Writes tests/data/texts.json anew, after a change of the generator that is meant; the change log says why.
 
-.venv/bin/python tests/record_texts.py
+.venv/bin/python tools/record_texts.py
 """
 
 from __future__ import annotations
 
 import json
 
+import tests_path  # noqa: F401
 from texts import RECORD, arms, digests, recorded
 
 if __name__ == "__main__":

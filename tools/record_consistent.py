@@ -1,7 +1,7 @@
 """Record Clarabel's solutions into tests/data/consistent.json, which test_consistent compares.
 
 cvxpy (Apache 2.0) and Clarabel (Apache 2.0) are no dependencies of forearm. To record anew, in an environment
-that has them: python tests/record_consistent.py
+that has them: python tools/record_consistent.py
 The problems are random and stored with their solutions: few bodies, whose data contradict bodies that can
 exist, priors of every strength and none, lower bounds, the total mass exactly, weighed and unknown.
 """
@@ -16,7 +16,7 @@ import cvxpy as cp
 import numpy as np
 import recording
 
-TARGET = Path(__file__).parent / "data" / "consistent.json"
+TARGET = Path(__file__).parent.parent / "tests" / "data" / "consistent.json"
 SEED, CASES = 22, 12
 ENTRIES = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
 

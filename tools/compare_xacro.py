@@ -1,7 +1,7 @@
 """The xacro files of packages on PyPI, expanded by forearm beside xacro itself.
 
 `make test-peers` installs xacro into an environment of its own, downloads the packages and runs this:
-.venv-peers/bin/python tests/compare_xacro.py FOLDER. xacro runs what is in the files; forearm does not. Both
+.venv-peers/bin/python tools/compare_xacro.py FOLDER. xacro runs what is in the files; forearm does not. Both
 look for $(find NAME) among the folders of the same download. Every content counts once. Exit 1 where a tree
 differs, or where only forearm refuses.
 """

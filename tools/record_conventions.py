@@ -1,7 +1,7 @@
 """Record what Pinocchio and the Robotics Toolbox say of one arm each, for the recipes of docs/conventions.md.
 
 Neither is a dependency of forearm. To record anew, where both are installed (`make bench-peers` does that):
-.venv-peers/bin/python tests/record_conventions.py
+.venv-peers/bin/python tools/record_conventions.py
 forearm itself is not imported. test_conventions compares.
 """
 
@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 import recording
+import tests_path  # noqa: F401
 from numpy.typing import NDArray
 from record_pinocchio import TURNING, configuration
 from urdf_making import random_urdf
 
 Array = NDArray[np.float64]
 
-TARGET = Path(__file__).parent / "data" / "conventions.json"
+TARGET = Path(__file__).parent.parent / "tests" / "data" / "conventions.json"
 GRAVITY = (1.3, -2.1, -9.2)  # what falls, falls so
 
 

@@ -1,7 +1,7 @@
 """Ask for motions with limits of jerk at random and see that none misses its target, passes a limit, takes
 longer than a motion that is known or than Ruckig's, or can be shorter than the shortest.
 
-    .venv/bin/python tests/fuzz_trajectories.py --jerk --count 10000000 --seed 1
+    .venv/bin/python tools/fuzz_trajectories.py --jerk --count 10000000 --seed 1
 
 Where the package ruckig is installed, `--peers` compares durations with it.
 """

@@ -3,7 +3,7 @@ for tests of the closed forms.
 
 EAIK (Ostermeier, Kuelz, Althoff, Automatic geometric decomposition for analytical inverse kinematics, IEEE
 RA-L 2025) is no dependency of forearm. To record anew, in an environment of its own: pip install EAIK; python
-tests/record_eaik.py Rows are (alpha, a, d), standard convention, the joint's angle being theta. forearm
+tools/record_eaik.py Rows are (alpha, a, d), standard convention, the joint's angle being theta. forearm
 itself is not imported.
 """
 
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import recording
 
-TARGET = Path(__file__).parent / "data" / "eaik.json"
+TARGET = Path(__file__).parent.parent / "tests" / "data" / "eaik.json"
 POSES = 8
 RIGHT = math.pi / 2
 ARMS = {

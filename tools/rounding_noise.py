@@ -5,7 +5,7 @@ that forearm's code calls comes out up to one unit of the last place off, at ran
 is the same in spite of that does not depend on BLAS, the C library or the version of Python. `SITES` counts
 where noise was added.
 
-    python tests/rounding_noise.py puma560 ur5     digests of these arms and, under "apart", how far two
+    python tools/rounding_noise.py puma560 ur5     digests of these arms and, under "apart", how far two
                                                    equal calls of the reference are apart, as JSON;
                                                    sites on stderr
 """
@@ -179,6 +179,7 @@ def begin() -> None:
 
 if __name__ == "__main__":
     begin()
+    import tests_path  # noqa: F401
     from texts import digests
 
     from forearm import dynamics, load

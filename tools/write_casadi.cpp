@@ -1,6 +1,6 @@
 // Pinocchio's rnea and aba over CasADi's symbols, written as C: inverse_dynamics.c and forward_dynamics.c in this folder.
 // Standard input: the number of joints; for each its parent, rotation (by rows) and place of its frame in the parent's, mass, centre of
-// mass and inertia about it (by rows). All joints turn about their z axis. Built and run by tests/write_casadi.py.
+// mass and inertia about it (by rows). All joints turn about their z axis. Built and run by tools/write_casadi.py.
 
 #include <pinocchio/autodiff/casadi.hpp>
 #include <pinocchio/algorithm/aba.hpp>

@@ -1,4 +1,4 @@
-"""What `tests/machines.py` runs tests in: virtual environments, an arm64 Python under qemu, another user.
+"""What `tools/machines.py` runs tests in: virtual environments, an arm64 Python under qemu, another user.
 
 Everything that is installed lies in the folder .machines, and is made anew when pyproject.toml asks for other
 packages. Run as a script, it prints the versions and the CPU features that this process got.
@@ -97,7 +97,7 @@ def _lanes() -> str:
 
 def asked(setting: Setting) -> dict[str, str]:
     """The facts of a process in this setting."""
-    command = [str(setting.python), str(setting.tree / "tests" / "machine_settings.py")]
+    command = [str(setting.python), str(setting.tree / "tools" / "machine_settings.py")]
     done = started(command, setting, capture_output=True, text=True)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]

@@ -1,6 +1,6 @@
 """Break files at random and see that every reader gives an answer or an error of its own, soon.
 
-    .venv/bin/python tests/fuzz.py --count 20000
+    .venv/bin/python tools/fuzz.py --count 20000
 
 Each run takes a fresh seed, which it prints; `--seed S --index i --reader R` makes input number i again.
 """
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tests_path  # noqa: F401
 from fuzzing import Fuzzer, Subject
 from mjcf_making import MjcfMaking, random_mjcf
 from mutations import BYTES, TOKENS, Mutator, stl_field, toml_tree, xml_tree
@@ -44,7 +45,7 @@ from forearm.studies.description import manifest_of as study_manifest
 from forearm.studies.description import study_of
 from forearm.studies.study_file import read_study
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parent.parent / "tests" / "data"
 TAME = 1e30  # numbers up to here must not overflow when bodies are merged
 
 # --- what must hold of every file ----------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 Each line of cases.txt is the content of one file's <robot>; expected.json has the trees, or null where xacro
 refuses. xacro (BSD, Open Source Robotics Foundation) is no dependency of forearm, and runs what it is given.
-To record anew, in an environment of its own: pip install xacro; python tests/record_xacro.py. forearm itself
+To record anew, in an environment of its own: pip install xacro; python tools/record_xacro.py. forearm itself
 is not imported.
 """
 
@@ -18,7 +18,7 @@ from xml.dom.minidom import Element
 
 import recording
 
-FOLDER = Path(__file__).parent / "data" / "xacro"
+FOLDER = Path(__file__).parent.parent / "tests" / "data" / "xacro"
 HEAD = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
 
 

@@ -1,8 +1,8 @@
 """Shows that the tests do not depend on the machine: they run in many circumstances, and a page records it.
 
-    python tests/machines.py --list
-    python tests/machines.py --only arm64,hash-1
-    python tests/machines.py --quick --only 'openblas-*'
+    python tools/machines.py --list
+    python tools/machines.py --only arm64,hash-1
+    python tools/machines.py --quick --only 'openblas-*'
 
 One line per circumstance, then its failed tests; the whole output of each run is in .machines/log. Rows of
 docs/machines.md for circumstances that were not run are kept. Exit status 1 if tests fail.
@@ -289,7 +289,7 @@ def main() -> int:
     """Run what was asked for, one line each."""
     parser = argparse.ArgumentParser(
         description=__doc__.partition("\n")[0],
-        epilog="example: python tests/machines.py --only 'openblas-*,arm64' --record record.md",
+        epilog="example: python tools/machines.py --only 'openblas-*,arm64' --record record.md",
     )
     parser.add_argument(
         "--only", metavar="NAME[,NAME]", default="*", help="these circumstances; * stands for any letters"

@@ -1,7 +1,7 @@
 """Let Pinocchio's algorithms become C through CasADi, for `forearm bench --peers`:
 into the folder casadi of this environment.
 
-The wheels of Pinocchio that pip installs have no `pinocchio.casadi`, but its headers: tests/write_casadi.cpp
+The wheels of Pinocchio that pip installs have no `pinocchio.casadi`, but its headers: tools/write_casadi.cpp
 is built against them, which takes a minute or two and a C++ compiler. `make bench-peers` runs this where the
 files are not there yet.
 """
@@ -50,7 +50,7 @@ def main() -> None:
             subprocess.run([str(writer)], input=numbers(name), text=True, cwd=folder, check=True)
             title = (
                 f"/* {name}, rigid: Pinocchio {pinocchio.__version__} through CasADi, by "
-                "tests/write_casadi.py. */\n"
+                "tools/write_casadi.py. */\n"
             )
             for function in FUNCTIONS:
                 text = Path(folder, f"{function}.c").read_text(encoding="utf-8")

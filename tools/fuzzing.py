@@ -82,7 +82,7 @@ class Report:
             f"{self.slowest_index}), {self.seconds:.1f} s in all"
         )
         for failure in self.failures:
-            again = f"python tests/{self.program} {self.name} --seed {self.seed} --index {failure.index}"
+            again = f"python tools/{self.program} {self.name} --seed {self.seed} --index {failure.index}"
             said += f"\n  {failure.times} x {failure.place}: {failure.what}\n    input: {failure.file}"
             said += f"\n    again: {again}"
         return said

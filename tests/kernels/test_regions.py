@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -72,9 +73,9 @@ def test_long_code_in_parts_has_the_same_bits(lanes: int, part: int, monkeypatch
     inputs, outputs = (Argument("x", (3,), ""),), (Argument("y", (len(results),), ""),)
     traced = Traced(graph, {"y": np.array(results, dtype=object)}, inputs, outputs)
     whole, functions = evaluated(graph, results, rows, target), []
-    for longest in (ir.LONGEST, 5):
-        monkeypatch.setattr(ir, "LONGEST", longest)
-        monkeypatch.setattr(ir, "PART", part)
+    monkeypatch.setattr(ir, "PART", part)
+    for longest in (target.longest, 5):
+        target = replace(target, longest=longest)
         functions.append(ir.function_text("f", traced, target).count("; function"))
     assert functions[1] > functions[0]
     assert np.array_equal(evaluated(graph, results, rows, target), whole)

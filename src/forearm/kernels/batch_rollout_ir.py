@@ -435,9 +435,9 @@ class RolloutRows:
         place = f.op("mul", self.at, row)
         to = f.at(self.given[name], place if moved is None else f.op("add", place, moved), scalar)
         if not isinstance(self.some, Value):
-            store_columns(body, to, list(values))
+            store_columns(body, to, list(values), size)
             return
-        store_columns(body, "%lanes.row", list(values))
+        store_columns(body, "%lanes.row", list(values), size)
         with f.loop(0, self.some) as lane:
             there = f.at(to, f.op("mul", lane, row), scalar)
             f.call("copied", there, f.at("%lanes.row", lane, scalar, size), size, size)

@@ -36,6 +36,8 @@ LONG = {"inverse_dynamics": 40, "bias": 40, "gravity": 90, "forward_dynamics": 1
 # traced: it compiles in 3 s, and is faster than calls.
 LONGEST_FORWARD = 13
 
+LONGEST_ACCELERATIONS = 10_000  # operations of forward dynamics that their derivatives call in one piece
+
 SLOPES = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives")
 
 
@@ -127,7 +129,7 @@ def composed(name: str, request: CompileRequest, target: Target, each: bool) -> 
     """Calls to functions that precede it in the module."""
     n = request.arm.n
 
-    def part(what: str, function: str, arm: Arm = request.arm) -> Written:
+    def part(what: str, function: str, arm: Arm = request.arm, target: Target = target) -> Written:
         return written(f"{name}_{what}", replace(request, arm=arm, functions=(function,)), target, each)
 
     function = request.functions[0]
@@ -141,7 +143,8 @@ def composed(name: str, request: CompileRequest, target: Target, each: bool) -> 
         text = slopes_text(name, f"{name}_torques", f"{name}_inertia", slopes, target)
         counts = sum([torques[3]] * slopes.evaluations, inertia[3])
         return "\n\n".join([torques[0], inertia[0], text]), inputs, outputs, counts
-    parts = [part("accelerations", "forward_dynamics"), part("slopes", SLOPES[0])]
+    shorter = replace(target, longest=LONGEST_ACCELERATIONS)
+    parts = [part("accelerations", "forward_dynamics", target=shorter), part("slopes", SLOPES[0])]
     solve = solve_text(f"{name}_solve", n, 2, target)
     callees = (f"{name}_accelerations", f"{name}_slopes", f"{name}_solve")
     parameters = parts[0][1][3:]  # after q, qd, tau

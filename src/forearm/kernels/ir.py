@@ -37,7 +37,8 @@ from forearm.symbols.graph import (
     expressions,
 )
 
-LONGEST, PART = 28_000, 1_000  # operations in one function, and in each part of a longer one
+PART = 1_000  # operations in each part of a function that is too long
+FENCED, STORED = 32, 64  # operations of a part, and results of a function, between fences
 BYTES_AT_ONCE = 32  # angles whose sines and cosines are computed side by side for a single state
 
 
@@ -135,8 +136,13 @@ def traced_block(body: Body, traced: Traced, known: dict[int, Any], unknown: str
     unknown = unknown_of(body, list(states.values()), unknown)
     compute(body, traced.graph, traced.results, values)
     for a in traced.outputs:
-        columns = [body.op("fadd", result(body, e, values), unknown) for e in traced.results[a.name].flat]
-        store_columns(body, f"%at.{a.name}", columns)
+        every, some = list(traced.results[a.name].flat), a.size if body.target.is_gpu else STORED
+        for start in range(0, a.size, some):
+            if start:
+                body.f.fence()
+            here = every[start : start + some]
+            columns = [body.op("fadd", result(body, e, values), unknown) for e in here]
+            store_columns(body, body.at(f"%at.{a.name}", start), columns, a.size)
 
 
 def unknown_of(body: Body, states: list[str], before: str | None = None) -> str:
@@ -187,7 +193,7 @@ def compute(
         needed += [place for place in order if place in here]
     if absorbed is None:
         absorbed = absorbed_products(graph, results, needed)
-    if len(needed) > LONGEST and order is None and not body.target.is_gpu:
+    if len(needed) > body.target.longest and order is None and not body.target.is_gpu:
         _write_parts(body, graph, needed, values, absorbed, {e.node for e in expressions(results)})
     else:
         _write(body, graph, needed, values, absorbed, kept)
@@ -232,6 +238,8 @@ def _write_parts(
         def kept(place: int, value: Any, k: int = k, inside: Body = inside, own: set[int] = own) -> Any:
             if place in own and last.get(place, k) > k:
                 inside.store("%values", slot(place), inside.ready(value), lanes)
+            if not place % FENCED:
+                inside.f.fence()
             return value
 
         for place in sorted(some - own - fused - constants - slots.keys()):

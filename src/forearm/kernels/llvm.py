@@ -175,6 +175,12 @@ class IRFunction:
         """The index of a GPU thread's block."""
         return self.cast("zext", self.call("llvm.nvvm.read.ptx.sreg.ctaid.x", kind="i32"), "i64")
 
+    def fence(self) -> None:
+        """Emit no instruction, but let no access to memory move across: LLVM compares those between two
+        fences in pairs.
+        """
+        self.lines.append('  fence syncscope("singlethread") seq_cst')
+
     def barrier(self) -> None:
         """Emit a barrier for the threads of a block."""
         self.call("llvm.nvvm.barrier0")

@@ -125,4 +125,4 @@ class _Rollout:
                 f.call("copied", to, f.at(f"%rows.{name}", lane, scalar, n), n, n)
 
     def _to_rows(self, name: str, size: int) -> None:
-        store_columns(self.body, f"%rows.{name}", self.body.vectors(f"%lanes.{name}", size))
+        store_columns(self.body, f"%rows.{name}", self.body.vectors(f"%lanes.{name}", size), size)

@@ -24,11 +24,11 @@ def load_columns(body: Body, pointer: str, size: int) -> list[str]:
     return columns
 
 
-def store_columns(body: Body, pointer: str, columns: list[str]) -> None:
-    """Store vectors, one lane per row, as the columns of a block of rows."""
+def store_columns(body: Body, pointer: str, columns: list[str], size: int) -> None:
+    """Store vectors, one lane per row, as columns of a block of rows of this size."""
     for start, width, second in _squares(len(columns), body.target.lanes):
         chosen = [columns[place] for place in _places(start, width, second)]
-        store_square(body, pointer, len(columns), chosen, start, second)
+        store_square(body, pointer, size, chosen, start, second)
 
 
 def _squares(size: int, lanes: int) -> Iterator[tuple[int, int, int]]:

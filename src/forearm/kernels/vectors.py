@@ -24,8 +24,8 @@ LARGEST = {"double": 1024, "float": 128}  # the power of 2 that overflows
 @dataclass(frozen=True)
 class Target:
     """The target of the code: the scalar type, the number of lanes, whether the machine has fused
-    multiply-add, whether it is a GPU, whose threads have one lane each and many registers, and whether sines
-    and quotients use its fast approximations.
+    multiply-add, whether it is a GPU, whose threads have one lane each and many registers, whether sines and
+    quotients use its fast approximations, and the operations from which on a function is written in parts.
     """
 
     scalar: str  # "double" or "float"
@@ -33,6 +33,7 @@ class Target:
     fused: bool
     is_gpu: bool = False
     is_fast: bool = False
+    longest: int = 28_000
 
     @property
     def vector(self) -> str:

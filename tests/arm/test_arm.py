@@ -20,8 +20,8 @@ from refusals import refused
 
 from forearm import DH, Arm, Frame, Hand, Joint, Limits, Link, Mimic, Motor, load
 from forearm.arm.joint import Kind
-from forearm.records import fields_of
 from forearm.kinematics import forward, link_poses
+from forearm.records import fields_of
 from forearm.spatial import inverse_pose, pose, rotation_rpy
 
 Array = NDArray[np.float64]

@@ -147,8 +147,8 @@ def test_what_is_wrong_is_named(given: Any, words: str) -> None:
     ("line", "text"),
     [
         ("deviations = 3", r"arm.toml, deviations: expected a table \[deviations\], got 3"),
-        ('[deviations]\n"link9.mass" = 1', r"arm.toml: arm .*, deviations, 'link9.mass': the arm has no"),
-        ("[deviations]\nlink2.mass = 1", r"arm.toml: arm .*, deviations, 'link2': .*quote the whole name"),
+        ('[deviations]\n"link9.mass" = 1', r"arm.toml, arm .*, deviations, 'link9.mass': the arm has no"),
+        ("[deviations]\nlink2.mass = 1", r"arm.toml, arm .*, deviations, 'link2': .*quote the whole name"),
     ],
 )
 def test_a_file_says_where(line: str, text: str) -> None:

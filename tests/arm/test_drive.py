@@ -81,7 +81,11 @@ def test_the_largest_gear_can_be_computed_with() -> None:
         ),
         (Transmission, {"efficiency": ()}, "ModelError.*efficiency.*at least one pair"),
         (Transmission, {"efficiency": 0.8}, r"InputError.*efficiency.*\[load, efficiency\]"),
-        (Transmission, {"efficiency": ((0.5, 0.5), (0.5, 0.6))}, "ModelError.*efficiency.*increasing loads"),
+        (
+            Transmission,
+            {"efficiency": ((0.5, 0.5), (0.5, 0.6))},
+            "ModelError.*efficiency: the first values of the pairs must increase",
+        ),
         (Transmission, {"efficiency": ((0.5, 1.1),)}, "ModelError.*at most 1.*1.1"),
     ],
 )

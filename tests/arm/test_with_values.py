@@ -62,7 +62,7 @@ def test_gravity_and_tables() -> None:
         ({"link2.mass": "heavy"}, "with_values, link2.mass: expected a number, got 'heavy'"),
         ({"link2.mass": -1.0}, "with_values, link 'link2', mass: must be at least 0"),
         ({"link2.inertia.xx": -1.0}, "with_values, link 'link2', inertia: must be positive semidefinite"),
-        ({"joint1.motor.gear_ratio": 0.0}, "joint 'joint1': motor, gear_ratio: must not be 0"),
+        ({"joint1.motor.gear_ratio": 0.0}, "joint 'joint1', motor, gear_ratio: must not be 0"),
         ([1.0], "with_values: expected Mapping"),
     ],
     ids=lambda x: str(x)[:30] if isinstance(x, dict) else "",

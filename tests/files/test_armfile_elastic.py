@@ -141,8 +141,7 @@ BEYOND = [
     (SPRING.format("stiffness = 9, half_gap = '-1 deg'"), "elasticity, half_gap: must be at least 0"),
     (
         SPRING.format("curve = [[0.1, 2], [0.1, 3]]"),
-        "elasticity, curve: deflections and torques must both increase; point 2, .0.1, 3.0., does not "
-        "increase from .0.1, 2.0.",
+        "elasticity, curve: both values of the pairs must increase; pair 2, .0.1, 3.0., does not",
     ),
     (
         SPRING.format("curve = [[1, 1], [2, 1.001], [3, 9]], interpolation = 'spline'"),
@@ -176,7 +175,7 @@ def test_springs_where_there_can_be_none_are_refused() -> None:
         (
             "",
             MOTOR + SPRING.format("stiffness = 9, half_gap = '0.1 deg'"),
-            "slide': elasticity, half_gap: that of a prismatic joint is in m, not an angle; write a plain",
+            "slide', elasticity, half_gap: that of a prismatic joint is in m, not an angle; write a plain",
         ),
     ):
         with refused(rf"\w+: two.toml, joint '{words}"):

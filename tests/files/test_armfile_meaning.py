@@ -220,7 +220,7 @@ def test_freedoms_become_joints_with_massless_links_between() -> None:
 )
 def test_freedoms_stand_alone(key: str) -> None:
     text = FREEDOMS.replace('name = "wrist"\nframe', f'name = "wrist"\n{key}\nframe')
-    with refused(rf"InputError.*joint 'wrist': freedoms: give '{key.split()[0]}' inside each freedom"):
+    with refused(rf"InputError.*joint 'wrist', freedoms: give '{key.split()[0]}' inside each freedom"):
         read(text)
 
 

@@ -130,7 +130,7 @@ def test_text_includes_nothing() -> None:
         ("<mujoco/>", ": no body has a hinge or a slide joint, so there is no arm."),
         (
             moving('axis="0 0 0"'),
-            ", line 2, <joint> 'j': axis: must not be 0 0 0; give the direction of the joint, such as 0 0 1.",
+            ", line 2, <joint> 'j', axis: must not be 0 0 0; give the direction of the joint, such as 0 0 1.",
         ),
         (moving('axis="1 2"'), ", line 2, <joint> 'j': axis must be 3 numbers, got '1 2'."),
         (moving('ref="nan"'), ", line 2, <joint> 'j': ref must be finite, got 'nan'."),
@@ -150,7 +150,7 @@ def test_text_includes_nothing() -> None:
         ),
         (
             moving(inertial='<inertial mass="-1"/>'),
-            ", line 2, <body> 'b': link 'b', mass: must be at least 0, got -1.",
+            ", line 2, <body> 'b', link 'b', mass: must be at least 0, got -1.",
         ),
         (
             moving(inertial='<geom type="box" size="1"/>'),

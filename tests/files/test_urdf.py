@@ -294,7 +294,7 @@ def test_transmission_of_a_joint_that_is_missing_is_read_over() -> None:
     ],
 )
 def test_transmission_refused(inside: str, words_: str) -> None:
-    with refused(rf"[^:]*: arm\.urdf, line 5, transmission 't': {words_}"):
+    with refused(rf"[^:]*: arm\.urdf, line 5, transmission 't'[:,] {words_}"):
         read(*PAIR, f'<transmission name="t">{inside}</transmission>')
 
 
@@ -412,7 +412,7 @@ def test_hand_is_the_first_leaf_with_the_most_joints_unless_named(tmp_path: Path
     arm = fa.load(file, hand="d")
     q = [0.3, -0.7, 1.1, 0.2]
     np.testing.assert_array_equal(forward(arm, q), link_poses(arm, q)["d"])
-    with refused(r"NameNotFound: arm.urdf: arm 'r', link: expected .*'flang'; did you mean 'flange'"):
+    with refused(r"NameNotFound: arm.urdf, arm 'r', link: expected .*'flang'; did you mean 'flange'"):
         read(*HANDS, hand="flang")
 
 

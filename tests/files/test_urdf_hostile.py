@@ -191,7 +191,7 @@ def test_cycles_and_other_joints_that_are_no_tree() -> None:
         ([links("a", "b"), joint("j", "b", "b")], f": joint 'j' (link 'b') {base}"),
         (
             [links("base", "hand"), joint("j", "base", "hnd")],
-            ": joint 'j': its child link 'hnd' is missing; did you mean 'hand'?",
+            ", joint 'j': its child link 'hnd' is missing; did you mean 'hand'?",
         ),
         ([links("a", "a")], ": two links are called 'a'; every link needs a unique name."),
     ):

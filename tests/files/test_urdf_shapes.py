@@ -128,7 +128,7 @@ def test_packages_by_name_and_around_the_file(tmp_path: Path) -> None:
         path = write(folder / "r.urdf", f'<mesh filename="{uri}"/>')
         assert_is(loaded(path, packages={"other": tmp_path / "robot"}), 0.03, SIDES**2 / 12)
     with refused(
-        "InputError: r.urdf, line 2, link 'b', <mesh>: 'package://gone/box.obj': the package 'gone' was not "
+        "InputError: r.urdf, line 2, link 'b', <mesh>, 'package://gone/box.obj': the package 'gone' was not "
         "found. Give its folder with packages=.'gone': FOLDER. .--package gone=FOLDER"
     ):
         loaded(write(other / "r.urdf", '<mesh filename="package://gone/box.obj"/>'))
@@ -138,9 +138,9 @@ def test_packages_by_name_and_around_the_file(tmp_path: Path) -> None:
     ("shape", "words"),
     [
         ('<capsule radius="1"/>', "<capsule>: expected a box, cylinder, sphere or mesh; give the link"),
-        ('<mesh filename="a.dae"/>', "<mesh>: a.dae: only STL and OBJ are supported; convert the mesh"),
+        ('<mesh filename="a.dae"/>', "<mesh>, a.dae: only STL and OBJ are supported; convert the mesh"),
         ("<mesh/>", "<mesh> needs the attribute 'filename'"),
-        ('<sphere radius="-1"/>', "<sphere>: sphere: radius is -1.0; expected a number > 0"),
+        ('<sphere radius="-1"/>', "<sphere>, sphere: radius is -1.0; expected a number > 0"),
     ],
 )
 def test_shapes_that_cannot_be_used(tmp_path: Path, shape: str, words: str) -> None:
@@ -174,5 +174,5 @@ def test_visual_stands_in_for_a_collision_that_cannot_be_used(tmp_path: Path) ->
 )
 def test_obj_refused(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "m.obj").write_text(text)
-    with refused(f"InputError: r.urdf, line 2, link 'b', <mesh>: .*m.obj{words}"):
+    with refused(f"InputError: r.urdf, line 2, link 'b', <mesh>, .*m.obj{words}"):
         loaded(write(tmp_path / "r.urdf", '<mesh filename="m.obj"/>'))

@@ -378,7 +378,8 @@ def test_names_that_are_no_files(outside: Path) -> None:
         "$(arg HOME)": "the argument 'HOME' has no value; declare it with <xacro:arg name='HOME' default=",
     }.items():
         said = refusal(outside, f'<xacro:include filename="{name}"/>')
-        assert said.startswith(f"x.xacro, line 2, <xacro:include>, filename: {reason}"), said
+        place = r"x\.xacro, line 2, <xacro:include>, filename[:,] "
+        assert re.match(place + re.escape(reason), said), said
 
 
 BOMB = "a0: &a0 [x]\n" + "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 9))
@@ -410,9 +411,8 @@ def test_hostile_yaml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for text, reason in YAMLS.items():
         (tmp_path / "y.yaml").write_text(text, encoding="utf-8")
         said = refusal(tmp_path, "<link name=\"${xacro.load_yaml('y.yaml')}\"/>")
-        place, _, rest = said.partition(", name: ")
-        assert place == "x.xacro, line 2, <link>"
-        assert re.match(rf"\S*y\.yaml(?:, |: |'\)\}}: ){re.escape(reason)}", rest), said
+        place = r"x\.xacro, line 2, <link>, name[:,] \S*y\.yaml(?:, |: |'\)\}: )"
+        assert re.match(place + re.escape(reason), said), said
     assert sorted(os.listdir(tmp_path)) == ["x.xacro", "y.yaml"]
 
 
@@ -420,7 +420,7 @@ def test_yaml_without_pyyaml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "yaml", None)
     (tmp_path / "y.yaml").write_text("a: 1\n", encoding="utf-8")
     assert refusal(tmp_path, "<link name=\"${xacro.load_yaml('y.yaml')}\"/>") == (
-        "x.xacro, line 2, <link>, name: y.yaml: load_yaml needs PyYAML; install it with "
+        "x.xacro, line 2, <link>, name, y.yaml: load_yaml needs PyYAML; install it with "
         "pip install 'forearm[xacro]'."
     )
 

@@ -68,7 +68,9 @@ class TwoSidedField:
             return equal, 0.0 - equal
         if not isinstance(value, tuple | list) or len(value) != 2:
             raise InputError(
-                f"expected a number, or a pair [for qd > 0, for qd < 0], got {shorten(value)}.", place
+                "expected a number, or a pair [for qd > 0, for qd < 0] such as [0.3, -0.3], got "
+                f"{shorten(value)}.",
+                place,
             )
         forwards, backwards = quantity(value[0], place, minimum=0.0), quantity(value[1], place)
         if backwards > 0.0:

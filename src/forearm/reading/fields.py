@@ -259,7 +259,10 @@ class PointsField:
 
     def read(self, value: Any, place: str) -> tuple[tuple[float, float], ...]:
         rows = ListField(ListField(NumberField(), 2, "a pair"), doc=self.doc).read(value, place)
-        rows = tuple((self.x.read(x, place), self.y.read(y, place)) for x, y in rows)
+        rows = tuple(
+            (self.x.read(x, f"{place}[{k}][1]"), self.y.read(y, f"{place}[{k}][2]"))
+            for k, (x, y) in enumerate(rows, 1)
+        )
         for k, (a, b) in enumerate(pairwise(rows), 2):
             if b[0] <= a[0] or (self.rising and b[1] <= a[1]):
                 what = "both values" if self.rising else "the first values"

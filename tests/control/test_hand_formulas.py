@@ -77,7 +77,7 @@ def test_a_law_over_symbols_is_the_law_over_numbers(law: str, name: str) -> None
         assert np.abs(found - tau).max() <= AGREE * np.abs(tau).max()
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_inertia_at_the_hand_is_that_of_mujoco(seed: int) -> None:
     arm, peer = pair(TEXTS[f"turning-{seed}"])
     q = posture(arm, seed)

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Compiled once, and not again by every process that a test starts.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test types tests test-long test-machines test-peers test-frameworks test-gpu test-engines check bench bench-peers docs fuzz clean
+.PHONY: demo test types tests quick test-long test-machines test-peers test-frameworks test-gpu test-engines check bench bench-peers docs fuzz clean
 
 # The demo needs plots alone; the tools of the tests take another GB.
 $(VENV)/.demo: extras := plot
@@ -65,7 +65,9 @@ test-engines: $(VENV)/.installed  ## Dask, Ray, MPI, loky and submitit live: ins
 check: $(VENV)/.installed  ## format, lint, types, import order and the quick tests
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
-	$(BIN)/mypy
+	$(MAKE) --no-print-directory -j2 types quick
+
+quick: $(VENV)/.installed
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow and not long"
 
 bench: $(VENV)/.installed  ## figures, measured now

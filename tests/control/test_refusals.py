@@ -55,7 +55,7 @@ REFUSED: list[tuple[Any, str]] = [
     (lambda: AccelerationServo(ARM, MOTION, seen_by="tachometer"), "did you mean 'tachometers'"),
     (lambda: AccelerationServo(ARM, MOTION, gain=2.5), "gain"),
     (lambda: AccelerationServo(ARM, MOTION, gain=1.1, delay=1), "gain"),
-    (lambda: AccelerationServo(ARM, MOTION, delay=2), "delay, in periods: expected a whole number"),
+    (lambda: AccelerationServo(ARM, MOTION, delay=2), "delay: expected a whole number"),
     (lambda: AccelerationServo(PUMA, MOTION), "motion: 'puma560' has 6 joints"),
     (lambda: FirstOrder(ARM, MOTION, slopes="pair"), "did you mean 'pairs'"),
     (lambda: fitted_slopes(np.zeros((1, 3)), np.zeros((1, 2))), "m at least 2"),

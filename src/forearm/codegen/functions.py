@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -295,6 +296,22 @@ class Traced:
     inputs: tuple[Argument, ...]
     outputs: tuple[Argument, ...]
 
+    @staticmethod
+    def of(
+        graph: Graph,
+        given: Mapping[str, int],
+        results: Mapping[str, Any],
+        meanings: Mapping[str, str] = MappingProxyType({}),
+    ) -> Traced:
+        """Results by name, numbers or arrays of them, from inputs of these sizes."""
+        tables = {name: np.array(x, dtype=object) for name, x in results.items()}
+        shapes = ({name: (size,) for name, size in given.items()}, {n: x.shape for n, x in tables.items()})
+        both = (
+            tuple(Argument(name, shape, meanings.get(name, "")) for name, shape in some.items())
+            for some in shapes
+        )
+        return Traced(graph, tables, *both)
+
     @property
     def arrays(self) -> tuple[Argument, ...]:
         """All arrays, inputs first."""
@@ -307,11 +324,7 @@ def traced_formula(formula: Callable[..., Results], inputs: dict[str, int]) -> T
     """
     graph = Graph()
     given = [[graph.input(f"{name}[{i}]") for i in range(size)] for name, size in inputs.items()]
-    results = {name: np.array(made, dtype=object) for name, made in formula(*given).items()}
-    outputs = tuple(Argument(name, table.shape, "") for name, table in results.items())
-    return Traced(
-        graph, results, tuple(Argument(name, (size,), "") for name, size in inputs.items()), outputs
-    )
+    return Traced.of(graph, inputs, formula(*given))
 
 
 def column_groups(traced: Traced) -> list[list[Any]]:

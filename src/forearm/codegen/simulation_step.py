@@ -15,7 +15,6 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.checking.balancing import spread_postures
 from forearm.codegen.functions import Traced
-from forearm.codegen.program import Argument
 from forearm.codegen.traced_drives import TracedDrives, inputs
 from forearm.codegen.tracing import Tracing
 from forearm.drives.coordinates import Coordinates, coordinates_of
@@ -347,14 +346,12 @@ def traced_step(plant: TracedPlant, method: ExplicitMethod) -> Traced:
     """A complete step:
     states, inputs u with their `change` until its end, and its length h in, states out.
     """
-    n, sizes, graph = plant.arm.n, plant.sizes, Graph()
-    given = {
-        name: inputs(graph, name, size) for name, size in (sizes | {"u": n, "change": n, "h": 1}).items()
-    }
+    n, graph = plant.arm.n, Graph()
+    sizes = plant.sizes | {"u": n, "change": n, "h": 1}
+    given = {name: inputs(graph, name, size) for name, size in sizes.items()}
     state = StepState(*(given[name] for name in STATES))
     made = step(plant, method, state, given["u"], given["change"], given["h"][0])
-    results = {name: np.array(getattr(made, name), dtype=object) for name in STATES}
-    return Traced(graph, results, *_arguments(given, sizes))
+    return Traced.of(graph, sizes, {name: getattr(made, name) for name in STATES})
 
 
 def traced_accelerations(plant: TracedPlant) -> Traced:
@@ -373,19 +370,9 @@ def traced_requirement(plant: TracedPlant) -> Traced:
 
 def _alone(plant: TracedPlant, function: Callable[..., Values], sizes: Mapping[str, int]) -> Traced:
     graph, m = Graph(), plant.coordinates.count
-    sizes = {"q": m, "qd": m, **sizes}
-    given = {name: inputs(graph, name, size) for name, size in sizes.items() if size}
-    results = {"out": np.array(function(*given.values()), dtype=object)}
-    return Traced(graph, results, *_arguments(given, {"out": m}))
-
-
-def _arguments(
-    given: Mapping[str, Values], made: Mapping[str, int]
-) -> tuple[tuple[Argument, ...], tuple[Argument, ...]]:
-    return (
-        tuple(Argument(name, (len(some),), "") for name, some in given.items()),
-        tuple(Argument(name, (size,), "") for name, size in made.items()),
-    )
+    sizes = {name: size for name, size in {"q": m, "qd": m, **sizes}.items() if size}
+    given = [inputs(graph, name, size) for name, size in sizes.items()]
+    return Traced.of(graph, sizes, {"out": function(*given)})
 
 
 def held_by_friction(coordinates: Coordinates, parameters: Iterable[str]) -> list[bool]:

@@ -5,8 +5,6 @@ torques.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from forearm.errors import current_name
-
 if TYPE_CHECKING:
     from forearm.control.acceleration import AccelerationServo
     from forearm.control.actuators import Actuators
@@ -81,17 +79,6 @@ _LATER = {
     "sampling": ("natural_frequencies", "period_for", "sampling_period"),
     "sensors": ("Encoder", "Sensors", "Tachometer", "exact_accelerations"),
 }
-_RENAMED = {"bearable_inertias": "stable_inertias", "mistaken": "perturbed", "usual_motion": "default_motion"}
-# moved to `identification`, still available here
-_MOVED = (
-    "LogComparison",
-    "Noise",
-    "PayloadEstimate",
-    "canonical_tests",
-    "compare_log",
-    "estimate_payload",
-    "payload_from_log",
-)
 _WHERE = {name: module for module, names in _LATER.items() for name in names}
 
 __all__ = [
@@ -159,10 +146,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MOVED:
-        return getattr(import_module("forearm.identification"), name)
     if name not in _WHERE:
-        name = current_name(name, _RENAMED, __name__)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"forearm.control.{_WHERE[name]}"), name)
 
 

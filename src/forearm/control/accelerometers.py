@@ -27,9 +27,8 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.kinematics.arguments import as_coordinates, states_of
 from forearm.model import Model, RigidBody, model_of, tilde
+from forearm.spatial import Floats
 from forearm.values import as_shape, check_number
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,10 +15,10 @@ from forearm.control.controllers.formulas import pull
 from forearm.control.gains import Gains, joint_gains
 from forearm.control.reference import Motion
 from forearm.errors import InputError
+from forearm.spatial import Floats
 from forearm.symbols import Graph
 from forearm.values import check_number
 
-Floats = NDArray[np.float64]
 MOST_PLACES = 1_000_000  # samples along a motion
 SAME_TIME = 1e-9  # relative: a sample this close to a switch may lie on either side of it
 JUST_BESIDE = 1e-6  # of a motion's duration: offset at which the direction of a joint at rest is evaluated

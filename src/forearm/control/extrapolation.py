@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.control.bookkeeping import Spending, Switches, Wanted, check_motion, feedback, parts
@@ -24,9 +24,9 @@ from forearm.errors import InputError
 from forearm.kernels import Kernel
 from forearm.kernels.compiled import LONGEST_TRACED
 from forearm.kernels.kept import kernel_of
+from forearm.spatial import Floats
 from forearm.values import as_floats, check_choice, check_number, check_whole
 
-Floats = NDArray[np.float64]
 KINDS = ("exact", "pairs")
 LOST = 1e-10  # of the longest direction: below it directions count as not spanned
 

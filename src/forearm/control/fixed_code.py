@@ -34,13 +34,14 @@ from forearm.control.fixed_point_plan import (
 )
 from forearm.control.fixed_point_ranges import WIDER, Range, Ranges, cuts, propagated, ranges_of
 from forearm.control.fixed_point_run import run
-from forearm.control.gains import Gains
-from forearm.control.laws import LAWS, PERIOD, law_of
+from forearm.control.laws import LAWS, law_of
+from forearm.control.options import CODE_LAW, CodeLawOptions
 from forearm.errors import InputError, shorten
+from forearm.records import flat
+from forearm.spatial import Floats
 from forearm.symbols import Counts, Expr, Graph
 from forearm.values import as_floats, check_choice
 
-Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 ROUNDS = 20
 
@@ -172,6 +173,7 @@ def _signed(values: Mapping[int, Whole], e: Expr) -> Whole:
     return -values[e.node] if e.negative else values[e.node]
 
 
+@flat(options=CodeLawOptions)
 def fixed_point(
     arm: Arm,
     function: str,
@@ -179,11 +181,7 @@ def fixed_point(
     word: int = 32,
     name: str | None = None,
     *,
-    bandwidth: float | None = None,
-    gains: Gains | None = None,
-    friction: bool | None = None,
-    period: float | None = None,
-    most: ArrayLike | None = None,
+    options: CodeLawOptions | None = None,
 ) -> FixedPoint:
     """Generate a function or a control law as C99 in integer arithmetic.
 
@@ -197,18 +195,15 @@ def fixed_point(
             upper); by default q has the limits of the joints and qd their max_speed.
         word: bits per number, 16 or 32.
         name: name of the function in C; None: derived from the arm and the function.
-        bandwidth, gains, friction, period, most: as in `controller_code`, for laws only.
+        options: gains, model and period, for laws only.
     """
     if word not in WORDS or isinstance(word, bool):
         raise InputError(
             f"expected one of {', '.join(map(str, WORDS))} bits, got {shorten(word)}.", "fixed_point", "word"
         )
-    settings = {"bandwidth": bandwidth, "gains": gains, "friction": friction, "period": period, "most": most}
-    traced, what, said = _traced(
-        arm, function, {key: value for key, value in settings.items() if value is not None}
-    )
+    traced, what, said = _traced(arm, function, options)
     inside = input_ranges(arm, traced.inputs, ranges or {})
-    title = identifier(name) if name is not None else identifier(f"{arm.name[:20]}_{function}_q{word}")
+    title = identifier(f"{arm.name[:20]}_{function}_q{word}" if name is None else name)
     lines = [f"{what}, of {arm.name}, {arm.n} joints, in fixed point of {word} bits.", ""]
     lines += [f"Joints in order: {', '.join(j.name for j in arm.joints)}.", *said]
     kept = {a.name: "state" for a in traced.outputs if a.name == "state_next"}
@@ -253,21 +248,18 @@ def program_in_fixed_point(
     return FixedPoint(source, word, inside, formats, wrong, graph, steps, results, bounds, errors, ends)
 
 
-def _traced(arm: Arm, function: str, settings: dict[str, Any]) -> tuple[Traced, str, tuple[str, ...]]:
+def _traced(arm: Arm, function: str, options: CodeLawOptions | None) -> tuple[Traced, str, tuple[str, ...]]:
     """The traced function, what it is, and for a law its gains in words."""
     check_arm(arm, "fixed_point", moves=True)
     if isinstance(function, str) and function in LAWS:
-        law = law_of(arm, function, **settings)
-        said = (
-            f"{LAWS[function]}, once a period of {settings.get('period', PERIOD):g} s"
-            if law.has_state
-            else LAWS[function]
-        )
-        return law.traced, said, law.gains
+        options = options or CODE_LAW
+        law = law_of(arm, function, options)
+        once = f", once a period of {options.period:g} s" if law.has_state else ""
+        return law.traced, LAWS[function] + once, law.gains
     check_choice(function, (*FUNCTIONS, *LAWS), "fixed_point, function")
-    if settings:
+    if options is not None:
         raise InputError(
-            f"only laws support it ({', '.join(LAWS)}), not {function}.", "fixed_point", next(iter(settings))
+            f"only laws have gains and a period ({', '.join(LAWS)}), not {function}.", "fixed_point"
         )
     return trace(Tracing(arm, {}), [FUNCTIONS[function]]), FUNCTIONS[function].title, ()
 

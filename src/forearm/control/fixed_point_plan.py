@@ -12,15 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.control import fixed_point_sine as sines
 from forearm.control.fixed_point_ranges import Box, Ranges, extreme_of, most_of, turned_pair
 from forearm.errors import InputError
+from forearm.spatial import Floats
 from forearm.symbols import Graph
 from forearm.symbols.graph import ABS, ADD, CHOOSE, CONSTANT, COS, DIV, INPUT, MUL, SIGN, SIN, SQRT, SUB
 
-Floats = NDArray[np.float64]
 WORDS = (16, 32)
 LARGEST_FRACTION = 60
 HEADROOM = 2.0**-10  # of the range, reserved for errors; checked once they are known

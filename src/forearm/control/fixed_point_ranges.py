@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.errors import InputError
+from forearm.spatial import Floats
 from forearm.symbols import Graph
 from forearm.symbols.graph import ABS, ADD, CHOOSE, CONSTANT, COS, DIV, INPUT, MUL, SIGN, SIN, SQRT, SUB
 
-Floats = NDArray[np.float64]
 Range = tuple[float, float]
 Box = tuple[Floats, Floats]  # lower and upper ends, one entry per box
 WIDER = 1e-12  # relative: far more than the rounding of any bound, so that bounds stay valid

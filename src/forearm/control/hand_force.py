@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.arm.elastic import elastic_freedoms
@@ -15,9 +15,9 @@ from forearm.drives.joint import depends_on_load
 from forearm.errors import InputError, ModelError, shorten
 from forearm.kernels.kept import kernel_of
 from forearm.kernels.kernel import Kernel
+from forearm.spatial import Floats
 from forearm.values import as_floats, frozen_array
 
-Floats = NDArray[np.float64]
 # Force and moment (6,) at the hand's origin, base axes: constant, or a function of t, q (n,) and qd (n,).
 HandForce = ArrayLike | Callable[[float, Floats, Floats], ArrayLike]
 

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.elastic import elastic_freedoms, expanded, link_side
@@ -14,8 +13,8 @@ from forearm.drives.elasticity import deflection_of, pressed, spring_stiffness
 from forearm.drives.joint import drives_of
 from forearm.dynamics.modes import gravity_stiffness
 from forearm.dynamics.reference import gravity, inertia_matrix
+from forearm.spatial import Floats
 
-Floats = NDArray[np.float64]
 TERMS = 18  # terms of the exponential series, for row sums below 1/8
 
 

@@ -6,15 +6,14 @@ import dataclasses
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.drive import Elasticity, Transmission
 from forearm.arm.joint import Joint
 from forearm.arm.link import Link
+from forearm.spatial import Floats
 from forearm.values import check_number, check_whole
 
-Floats = NDArray[np.float64]
 MOST = 0.9  # a share: keeps masses positive
 LEAST = 0.1  # of an efficiency, if losses would exceed it
 

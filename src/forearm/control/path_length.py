@@ -5,7 +5,7 @@ Waters IV.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.control.bookkeeping import Spending, Switches, Wanted, check_motion, feedback
@@ -14,9 +14,9 @@ from forearm.control.controllers.forces import Directions
 from forearm.control.gains import BANDWIDTH
 from forearm.control.reference import Motion
 from forearm.kernels.kept import kernel_of
+from forearm.spatial import Floats
 from forearm.values import check_whole
 
-Floats = NDArray[np.float64]
 STANDING = 1e-12  # rad or m: shorter paths count as no motion
 
 

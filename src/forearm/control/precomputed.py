@@ -7,7 +7,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.control.bookkeeping import (
@@ -24,9 +23,8 @@ from forearm.control.gains import BANDWIDTH
 from forearm.control.reference import Motion
 from forearm.kernels import Kernel
 from forearm.kernels.kept import kernel_of
+from forearm.spatial import Floats
 from forearm.values import check_number
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.control.bookkeeping import check_motion, feedback, states_along
@@ -19,9 +19,9 @@ from forearm.control.reference import Motion
 from forearm.control.tables import multilinear
 from forearm.errors import InputError
 from forearm.kernels.kept import kernel_of
+from forearm.spatial import Floats
 from forearm.values import as_floats, check_whole
 
-Floats = NDArray[np.float64]
 Family = Callable[..., Motion]
 MOST_NUMBERS = 20_000_000
 # default speeds: the motion's own lies in the middle of a cell

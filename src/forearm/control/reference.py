@@ -16,12 +16,12 @@ from forearm.arm.arm import Arm
 from forearm.arm.elastic import is_elastic
 from forearm.errors import InputError, shorten
 from forearm.kinematics.limits import limits_of, middle
+from forearm.spatial import Floats
 from forearm.trajectories.continuous_snap.motion import Derivatives, SmoothMotion
 from forearm.trajectories.continuous_snap.planner import smooth as continuous_snap
 from forearm.trajectories.switching import Switching
 from forearm.values import as_floats, check_number, frozen_array
 
-Floats = NDArray[np.float64]
 MOST_SAMPLES = 5_000_000
 REACHED = 1e-9  # of a period: tolerance of a duration that is a whole number of them
 

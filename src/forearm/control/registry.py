@@ -36,11 +36,11 @@ from forearm.control.sensors import Side
 from forearm.control.store import Stored
 from forearm.dynamics.elastic import is_invertible
 from forearm.errors import InputError, shorten
+from forearm.spatial import Floats
 from forearm.trajectories.continuous_snap.derivatives import HasDerivatives
 from forearm.trajectories.planning import Plan
 from forearm.values import chosen
 
-Floats = NDArray[np.float64]
 DISTANCE = 0.2  # m from the axes to the counterweights
 
 

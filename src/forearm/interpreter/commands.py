@@ -17,7 +17,8 @@ from forearm.interpreter.names import meant
 from forearm.interpreter.session import Session, welcome
 from forearm.interpreter.sets import plain, torques_of_file, torques_to_file
 from forearm.interpreter.simulating import simulated
-from forearm.interpreter.variables import SCALARS, VECTORS, Floats
+from forearm.interpreter.variables import SCALARS, VECTORS
+from forearm.spatial import Floats
 from forearm.tables import number, text_table
 
 PICTURE, PLAYER = "simulation.png", "simulation.html"

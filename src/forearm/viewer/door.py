@@ -25,12 +25,12 @@ from forearm.simulation.result import Simulation
 from forearm.values import check_ending, check_whole
 from forearm.viewer.live import LiveStudio, is_script, live_studio
 from forearm.viewer.recording import recording_of, summary_of
+from forearm.viewer.studio_page import TRIANGLES as TRIANGLES
+from forearm.viewer.studio_page import ShownArm as ShownArm
 from forearm.viewer.studio_page import studio_page
 from forearm.visuals.load import load_visuals
-from forearm.visuals.visual import VisualSet
 
 ENDINGS = (".html", ".htm")
-TRIANGLES = 6000  # of all mesh files of a page together
 MOST_ARMS = 4
 SLACK = 1e-9  # rad, m: tolerance for rounding at limits
 HEIGHT = 640  # px in a notebook
@@ -119,7 +119,7 @@ def studio(
         return write_studio(shown, path, triangles=triangles, q=q)
     ask = _checked_ask(shown, triangles, q)
     live = live_studio(
-        lambda policy, script: page_text(
+        lambda policy, script: studio_page(
             shown, triangles=triangles, ask=ask, policy=policy, more_script=script
         ),
         [each.arm for each in shown],
@@ -140,7 +140,7 @@ def write_studio(
     """Write a page for prepared arms, atomically."""
     check_ending(path, ENDINGS, "a page for a browser")
     ask = _checked_ask(shown, triangles, q)
-    write_text(path, page_text(shown, triangles=triangles, ask=ask))
+    write_text(path, studio_page(shown, triangles=triangles, ask=ask))
     missing = [str(entry) for each in shown if each.visuals is not None for entry in each.visuals.missing]
     return StudioPage(Path(path), tuple(missing))
 
@@ -179,22 +179,12 @@ def write_recording(simulation: Simulation, path: str | os.PathLike[str]) -> Non
 
 def recording_page(simulation: Simulation, plays: bool = False) -> str:
     """The text of a page that contains a simulation and plays it when opened (`plays`)."""
-    return page_text(
+    return studio_page(
         [ShownArm(simulation.arm, *origin_of(simulation.arm))],
         summary=summary_of(simulation),
         recording=recording_of(simulation),
         ask={"mode": "play"} if plays else {},
     )
-
-
-@dataclass(frozen=True)
-class ShownArm:
-    """An arm, how Python and the command line load it, and its meshes."""
-
-    arm: Arm
-    python: str
-    command: str
-    visuals: VisualSet | None = None
 
 
 def shown_arm(
@@ -246,10 +236,3 @@ def origin_of(arm: Arm) -> tuple[str, str]:
         plain = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)[:60] or "arm"
         name = f"{plain}.toml"
     return f"fa.load({name!r})", shlex.quote(name)
-
-
-def page_text(shown: Sequence[ShownArm], *, triangles: int = TRIANGLES, **more: Any) -> str:
-    """The text of a page for these arms."""
-    origins = [(each.python, each.command) for each in shown]
-    visuals = [each.visuals for each in shown]
-    return studio_page([each.arm for each in shown], origins, visuals, triangles=triangles, **more)

@@ -7,11 +7,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.simulation.result import Simulation
+from forearm.spatial import Floats
 
-Floats = NDArray[np.float64]
 MAX_FRAMES = 2000
 MAX_EVENTS = 500  # listed events; the page states the total
 RATE = 60.0  # least number of frames per second

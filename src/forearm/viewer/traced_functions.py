@@ -59,14 +59,13 @@ def traced_torques(arm: Arm, parameters: dict[str, float]) -> Traced:
         rigid = recursion.inverse(t.chain, t.rates(t.q), rates, accelerations, t.note)
     smooth = [x + a * J for x, a, J in zip(t.model.gathered(rigid), t.qdd, t.rotor, strict=True)]
     friction = [x - y for x, y in zip(tau, smooth, strict=True)]
-    return _traced(t, {"tau": np.array(tau), "friction": np.array(friction)}, ("q", "qd", "qdd"))
+    return _traced(t, {"tau": tau, "friction": friction}, ("q", "qd", "qdd"))
 
 
 def traced_energy(arm: Arm, parameters: dict[str, float]) -> Traced:
     """Kinetic and potential energy."""
     t = Tracing(arm, parameters)
-    both = [t.kinetic_energy(), t.potential_energy()]
-    return _traced(t, {"energy": np.array(both, dtype=object)}, ("q", "qd"))
+    return _traced(t, {"energy": [t.kinetic_energy(), t.potential_energy()]}, ("q", "qd"))
 
 
 def traced_voltage(arm: Arm) -> Traced:
@@ -136,8 +135,6 @@ def with_point(m0: float, com: Array, inertia: Array, m: Scalar, place: Array) -
     return [total, *centre, *moved]
 
 
-def _traced(tracing: Tracing, results: dict[str, Array], inputs: tuple[str, ...]) -> Traced:
-    n = tracing.arm.n
-    outputs = tuple(Argument(name, np.shape(table), "") for name, table in results.items())
-    graph, made = refined(tracing.graph, {name: np.array(x, dtype=object) for name, x in results.items()})
-    return Traced(graph, made, tuple(Argument(name, (n,), "") for name in inputs), outputs)
+def _traced(tracing: Tracing, results: dict[str, Any], inputs: tuple[str, ...]) -> Traced:
+    graph, made = refined(tracing.graph, results)
+    return Traced.of(graph, dict.fromkeys(inputs, tracing.arm.n), made)

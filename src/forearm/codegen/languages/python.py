@@ -29,7 +29,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.float64]
 
 
 def _given(name: str, value: ArrayLike, *shape: int) -> Floats:

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.codegen.functions import Traced
@@ -19,9 +18,9 @@ from forearm.control.controllers.formulas import Vector
 from forearm.control.controllers.hand_formulas import HandInputs, HandModel
 from forearm.control.controllers.traced_model import TracedModel
 from forearm.kernels.traced_function import TracedFunction, compile_function
+from forearm.spatial import Floats
 from forearm.symbols import refined
 
-Floats = NDArray[np.float64]
 JOINTS = ("q", "qd", "q_wanted", "qd_wanted", "qdd_wanted", "qd_ahead")
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.arm.drive import Elasticity
@@ -20,11 +20,13 @@ from forearm.control.elastic_gains import DAMPING, stable_state_gains
 from forearm.control.gains import BANDWIDTH, joint_gains
 from forearm.control.model_error import without_friction
 from forearm.control.motor_reference import motor_reference
+from forearm.control.options import TIMING, LoopTiming
 from forearm.control.reference import Motion
 from forearm.drives.elasticity import deflection_of
 from forearm.errors import InputError
+from forearm.records import flat
+from forearm.spatial import Floats
 
-Floats = NDArray[np.float64]
 POSTURES = 9  # configurations along the motion in which feedback must be stable
 MEASURED = {
     "q": "measured: motor angles over gear ratios, rad (m)",
@@ -95,25 +97,24 @@ class ElasticFeedForward:
     Args:
         arm: the controller's model of the arm, without backlash and rotor_axis.
         motion: the reference motion, of continuous snap.
-        period: sampling period, s.
-        delay: periods until a command acts, 0 or 1.
+        timing: period and delay of the loop.
         bandwidth: of the feedback, rad/s; None: no feedback.
         inertias: factors of its gains (n,), kg m^2 (kg); None: M_jj in mid-range.
     """
 
     name = "elastic feed-forward"
 
+    @flat(timing=LoopTiming)
     def __init__(
         self,
         arm: Arm,
         motion: Motion,
         *,
-        period: float = 1e-3,
-        delay: int = 0,
+        timing: LoopTiming = TIMING,
         bandwidth: float | None = BANDWIDTH,
         inertias: ArrayLike | None = None,
     ) -> None:
-        self.reference = motor_reference(arm, motion, period, delay)
+        self.reference = motor_reference(arm, motion, timing)
         self.gains = None if bandwidth is None else joint_gains(arm, bandwidth, inertias)
 
     @property
@@ -146,8 +147,7 @@ class StateFeedback:
     Args:
         arm: the controller's model of the arm, without backlash and rotor_axis.
         motion: the reference motion, of continuous snap.
-        period: sampling period, s.
-        delay: periods until a command acts, 0 or 1.
+        timing: period and delay of the loop.
         bandwidth: w, rad/s.
         elastic_bandwidth: natural frequency of the spring poles, rad/s; None: that of the separate joint,
             sqrt(K / M + K / B), but at least w.
@@ -156,29 +156,29 @@ class StateFeedback:
 
     name = "state feedback"
 
+    @flat(timing=LoopTiming)
     def __init__(
         self,
         arm: Arm,
         motion: Motion,
         *,
-        period: float = 1e-3,
-        delay: int = 0,
+        timing: LoopTiming = TIMING,
         bandwidth: float = BANDWIDTH,
         elastic_bandwidth: float | None = None,
         damping: float = DAMPING,
     ) -> None:
-        self.reference = motor_reference(arm, motion, period, delay)
+        self.reference = motor_reference(arm, motion, timing)
         rows = np.linspace(0, len(self.reference.q) - 1, POSTURES).astype(int)
         self.gains, self.bandwidth = stable_state_gains(
             arm,
             self.reference.q[rows],
             bandwidth,
-            period,
-            delay=delay,
+            timing.period,
+            delay=timing.delay,
             elastic_bandwidth=elastic_bandwidth,
             damping=damping,
         )
-        self._is_late = delay == 1
+        self._is_late = timing.delay == 1
         self.reset()
 
     @property

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.control.controller import Sample, check_arm
 from forearm.control.controllers.arm_law import ArmLaw
 from forearm.control.controllers.hand_formulas import gravity_compensation
 from forearm.errors import InputError
+from forearm.spatial import Floats
 from forearm.values import as_floats, frozen_array
-
-Floats = NDArray[np.float64]
 
 
 class GravityCompensation:

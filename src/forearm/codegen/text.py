@@ -74,6 +74,13 @@ def _inside(tree: Tree, dialect: Dialect, least: int) -> str:
     return text if binding >= least else f"({text})"
 
 
+def passed(statement: Statement, dialect: Dialect) -> list[str]:
+    """The entries of a new array, or what a routine is called with: its operands, and k if it reads that."""
+    assert isinstance(statement.value, Op)
+    kept = ["k"] if statement.routine is not None and statement.routine.needs_kept else []
+    return [*(expression(operand, dialect) for operand in statement.value.operands), *kept]
+
+
 def number(value: float) -> str:
     """A number that reads back bit for bit, with a decimal point or an exponent."""
     if not math.isfinite(value):

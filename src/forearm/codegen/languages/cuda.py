@@ -92,13 +92,13 @@ def _of_row(a: Argument, program: Program) -> str:
 
 
 def _batch_lines(program: Program) -> list[str]:
-    names = ", ".join([*(a.name for a in (*describing.given(program), *program.outputs)), "rows"])
+    names = describing.names((*describing.given(program), *program.outputs))
     blocks = f"(rows + {THREADS - 1}) / {THREADS}, {THREADS}"
     kept = "; k is one for all of them" if program.parameters else ""
     return [
         f"A kernel is in {program.name}.cu: one thread per state, the arrays of states one behind the "
         f"other{kept}. With arrays on the device:",
-        f"  {program.name}_batch<<<{blocks}>>>({names});",
+        f"  {program.name}_batch<<<{blocks}>>>({names}, rows);",
     ]
 
 

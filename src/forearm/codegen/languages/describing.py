@@ -5,11 +5,12 @@ arguments, units, parameters.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
-from forearm.codegen.program import ARRAY, CALL, Argument, Program, Ref, Routine, Statement
-from forearm.codegen.text import number
+from forearm.codegen.program import ARRAY, CALL, REPEAT, Argument, Program, Ref, Statement
+from forearm.codegen.text import number, paragraphs, read
 
 Shapes = dict[str, tuple[int, ...]]
 
@@ -29,24 +30,84 @@ def given(program: Program) -> tuple[Argument, ...]:
     return (*program.inputs, *([kept(program)] if program.parameters else []))
 
 
-def routine_arguments(program: Program, routine: Routine) -> tuple[Argument, ...]:
-    """Inputs of a routine: its array, then k if it reads that."""
-    return (routine.taken, *([kept(program)] if routine.needs_kept else []))
+@dataclass(frozen=True)
+class TextFunction:
+    """A function of a program as text: a routine, `prepare` or the evaluation."""
+
+    name: str
+    taken: tuple[Argument, ...]
+    made: tuple[Argument, ...]
+    statements: tuple[Statement, ...]
+    is_routine: bool = False
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        """Inputs and outputs."""
+        return (*self.taken, *self.made)
+
+    @property
+    def arrays(self) -> Shapes:
+        """The shapes of local arrays that routines read and write."""
+        return {s.target.name: (s.size,) for s in self.statements if s.role in (ARRAY, CALL)}
+
+    @property
+    def shapes(self) -> Shapes:
+        """The shape of each array by name."""
+        return {a.name: a.shape for a in self.arguments} | self.arrays
+
+    @property
+    def unused(self) -> list[str]:
+        """Arguments that no statement mentions."""
+        used = read(self.statements) | {s.target.name for s in self.statements}
+        return [a.name for a in self.arguments if a.name not in used]
+
+    @property
+    def counters(self) -> list[str]:
+        """The counters of loops, each once."""
+        return list(dict.fromkeys(s.target.name for s in self.statements if s.role == REPEAT))
+
+    @property
+    def values(self) -> list[str]:
+        """The local scalars that are no counters, each once."""
+        own = dict.fromkeys(s.target.name for s in self.statements if s.target.index is None)
+        return [name for name in own if name not in self.counters and name not in self.arrays]
 
 
-def shapes(*arguments: Argument) -> Shapes:
-    """The shape of each argument by name."""
-    return {a.name: a.shape for a in arguments}
+def functions_of(
+    program: Program, called: Callable[[str], str] = str
+) -> tuple[list[TextFunction], list[TextFunction], TextFunction]:
+    """Routines, by names that `called` makes of their own; `prepare`, if there are parameters; the
+    evaluation.
+    """
+    routines = [
+        TextFunction(
+            called(r.name),
+            (r.taken, *([kept(program)] if r.needs_kept else [])),
+            (r.made,),
+            r.statements,
+            True,
+        )
+        for r in program.routines
+    ]
+    p, k = parameters(program), kept(program)
+    prepare = TextFunction(f"{program.name}_prepare", (p,), (k,), program.prepare)
+    evaluation = TextFunction(program.name, given(program), program.outputs, program.statements)
+    return routines, [prepare] if program.parameters else [], evaluation
+
+
+def names(arguments: Iterable[Argument]) -> str:
+    """The names of arguments, with commas between."""
+    return ", ".join(a.name for a in arguments)
+
+
+def marked(lines: Iterable[str], mark: str) -> list[str]:
+    """Comment lines that begin with a mark."""
+    return [f"{mark} {line}".rstrip() for line in paragraphs(lines)]
 
 
 def subscripts(ref: Ref, known: Shapes) -> tuple[int, ...]:
     """The subscripts, from 0, of an entry given by its flat index; none for a scalar."""
     return () if ref.index is None else tuple(int(i) for i in np.unravel_index(ref.index, known[ref.name]))
-
-
-def local_shapes(statements: Iterable[Statement]) -> Shapes:
-    """The shapes of local arrays that routines read and write."""
-    return {s.target.name: (s.size,) for s in statements if s.role in (ARRAY, CALL)}
 
 
 def title(program: Program) -> str:

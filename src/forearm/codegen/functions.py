@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from forearm.codegen.elastic import FORWARD, INVERSE
-from forearm.codegen.program import Argument
+from forearm.codegen.program import Argument, Arguments
 from forearm.codegen.tracing import Tracing
 from forearm.drives.joint import depends_on_load
 from forearm.errors import InputError
-from forearm.model import Array
+from forearm.model import Array, symbolic
 from forearm.symbols import Graph, refined
 from forearm.symbols.linear import solve_general
 
@@ -49,7 +49,7 @@ def _forward_derivatives(t: Tracing) -> Results:
     if depends_on_load(t.arm):
         by_q, by_qd, M = t.inverse_derivatives(t.forward())
         columns = np.concatenate([-by_q, -by_qd, np.eye(n, dtype=object)], axis=1).T
-        made = t.solved(lambda: np.array([solve_general(M, c) for c in columns], dtype=object).T)
+        made = t.solved(lambda: symbolic([solve_general(M, c) for c in columns]).T)
         return {"qdd_q": made[:, :n], "qdd_qd": made[:, n : 2 * n], "M_inverse": made[:, 2 * n :]}
     M = t.inverse_derivatives(t.qdd)[2]
     by_q, by_qd, _ = t.inverse_derivatives(t.forward_with(M))
@@ -264,7 +264,7 @@ def said_of(meaning: str, slides: bool) -> str:
 
 def arguments(
     functions: Sequence[Function], sizes: dict[str, int], slides: bool
-) -> tuple[tuple[Argument, ...], dict[str, Argument]]:
+) -> tuple[Arguments, dict[str, Argument]]:
     """Inputs of a set of functions, each once, and outputs by their own names; an output with the name of an
     input gets the suffix "_out".
     """
@@ -293,8 +293,8 @@ class Traced:
 
     graph: Graph
     results: dict[str, Array]
-    inputs: tuple[Argument, ...]
-    outputs: tuple[Argument, ...]
+    inputs: Arguments
+    outputs: Arguments
 
     @staticmethod
     def of(
@@ -304,7 +304,7 @@ class Traced:
         meanings: Mapping[str, str] = MappingProxyType({}),
     ) -> Traced:
         """Results by name, numbers or arrays of them, from inputs of these sizes."""
-        tables = {name: np.array(x, dtype=object) for name, x in results.items()}
+        tables = {name: symbolic(x) for name, x in results.items()}
         shapes = ({name: (size,) for name, size in given.items()}, {n: x.shape for n, x in tables.items()})
         both = (
             tuple(Argument(name, shape, meanings.get(name, "")) for name, shape in some.items())
@@ -313,7 +313,7 @@ class Traced:
         return Traced(graph, tables, *both)
 
     @property
-    def arrays(self) -> tuple[Argument, ...]:
+    def arrays(self) -> Arguments:
         """All arrays, inputs first."""
         return (*self.inputs, *self.outputs)
 
@@ -371,8 +371,6 @@ def trace(tracing: Tracing, functions: Sequence[Function]) -> Traced:
         sizes["m"] = len(tracing.branches)
     inputs, outputs = arguments(functions, sizes, slides=any(not b.revolute for b in bodies))
     shapes = {key: (outputs[key].name, outputs[key].shape) for key in results}
-    tables = {
-        name: np.array(results[key], dtype=object).reshape(shape) for key, (name, shape) in shapes.items()
-    }
+    tables = {name: symbolic(results[key]).reshape(shape) for key, (name, shape) in shapes.items()}
     graph, tables = refined(tracing.graph, tables)
     return Traced(graph, tables, inputs, tuple(outputs.values()))

@@ -10,6 +10,7 @@ from forearm.arm.arm import Arm
 from forearm.codegen.functions import Traced
 from forearm.codegen.traced_drives import inputs
 from forearm.codegen.tracing import Tracing
+from forearm.dynamics.fixed_step import Values
 from forearm.kinematics.limits import is_periodic
 from forearm.kinematics.newton import Bounds, NewtonState, PoseTask, full_step, goes_on, run_nearby, step
 from forearm.model import Scalar
@@ -72,5 +73,5 @@ def traced_full_step(arm: Arm, attitude: bool) -> Traced:
     return Traced.of(tracing.graph, {"q": n, "T": 12}, {"after": after})
 
 
-def _rows(values: list[Scalar], width: int) -> list[list[Scalar]]:
+def _rows(values: Values, width: int) -> list[Values]:
     return [values[start : start + width] for start in range(0, len(values), width)]

@@ -17,6 +17,7 @@ from forearm.codegen.program import (
     VARIABLE,
     WHILE,
     Argument,
+    Arguments,
     Op,
     Program,
     Ref,
@@ -72,8 +73,8 @@ def program_of(
     results: dict[str, Any],
     name: str,
     about: tuple[str, ...],
-    inputs: tuple[Argument, ...],
-    outputs: tuple[Argument, ...],
+    inputs: Arguments,
+    outputs: Arguments,
     parameters: dict[str, float] | None = None,
     with_routines: bool = True,
 ) -> Program:
@@ -171,8 +172,8 @@ class _Writer:
         self,
         name: str,
         about: tuple[str, ...],
-        inputs: tuple[Argument, ...],
-        outputs: tuple[Argument, ...],
+        inputs: Arguments,
+        outputs: Arguments,
         parameters: dict[str, float],
     ) -> Program:
         graph = self.graph

@@ -26,6 +26,7 @@ from forearm.dynamics.fixed_step import StepState, Values
 from forearm.dynamics.load_friction import CLOSE, held
 from forearm.dynamics.located_step import step
 from forearm.errors import InputError
+from forearm.model import symbolic
 from forearm.reduction.plan import PLAIN_PLAN
 from forearm.symbols import Expr, Graph, Region, evaluate, refined
 from forearm.symbols.evaluate import called
@@ -218,7 +219,7 @@ class TracedPlant:
         entries = list(tracing.inertia_matrix().flat)
         for posture in spread_postures(arm, POSTURES).tolist():
             given = {f"q[{i}]": x for i, x in enumerate(posture)}
-            M = np.array(evaluate(tracing.graph, entries, given), dtype=object).reshape(arm.n, arm.n)
+            M = symbolic(evaluate(tracing.graph, entries, given)).reshape(arm.n, arm.n)
             try:
                 W = inverse_symmetric(M)
             except ZeroDivisionError:
@@ -322,7 +323,7 @@ class TracedPlant:
         lost = [(1.0 - a) * v for a, v in zip(free, qd, strict=True)]
         dry = np.flatnonzero(self.dry)
         pushed = [a * sum((M[i, j] * lost[j] for j in dry), 0.0) for i, a in enumerate(free)]
-        change = tracing.solved_backwards(held(M, free), np.array(pushed, dtype=object))
+        change = tracing.solved_backwards(held(M, free), symbolic(pushed))
         settled = [a * v + c for a, v, c in zip(free, qd, change, strict=True)]
         return NamedRegion.of(tracing.graph, settled, "velocities settled")
 

@@ -17,6 +17,7 @@ NOTHING, SUM, PRODUCT, ATOM = range(-1, 3)
 CODE_WIDTH = 110
 COMMENT_WIDTH = 100
 DEEPEST = 20  # columns of indentation that a comment line keeps
+TableNames = Mapping[LookupTable, str]
 # A long line may be broken before an operator, after a comma and after an equals sign.
 BREAKS = re.compile(r" (?=[-+*/?:<] )|(?<=,) |(?<= =) ")
 LOOK_ALIKES = str.maketrans(
@@ -32,7 +33,7 @@ class Dialect:
     entry: Callable[[Ref], str]
     call: Callable[[str, str], str]  # name of the function, text of its arguments
     choose: Callable[[str, str, str, str], str]  # a, b, x, y: x where a < b, else y
-    tables: Mapping[LookupTable, str]  # the name of each table
+    tables: TableNames  # the name of each table
 
     def look_up(self, table: LookupTable, x: str) -> str:
         """A table's value at x."""

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
+from forearm.control.controller import Pair
 from forearm.kinematics.arguments import as_coordinates, states_of
 from forearm.model import Model, RigidBody, model_of, tilde
 from forearm.spatial import Floats
@@ -96,7 +97,7 @@ class Accelerometers:
         return made
 
     @cached_property
-    def matrices(self) -> tuple[Floats, Floats]:
+    def matrices(self) -> Pair:
         """K and L (n, S) with qdd = K y + x L y of readings y."""
         plain, by_q = np.zeros((2, self.arm.n, len(self.each)))
         for k, a in enumerate(self.each):
@@ -155,7 +156,7 @@ def _sliding(body: RigidBody, freedom: int, index: int, d: float, scale: float) 
     ]
 
 
-def _motion(model: Model, q: Floats, qd: Floats, qdd: Floats) -> tuple[Floats, Floats]:
+def _motion(model: Model, q: Floats, qd: Floats, qdd: Floats) -> Pair:
     """For each body, the base last: f (B, k + 1, 3), the acceleration of its origin relative to free fall,
     and its spatial gradient.
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm, check_arm
-from forearm.control.controller import Sample
+from forearm.control.controller import Sample, States
 from forearm.control.controllers.forces import Directions
 from forearm.control.controllers.formulas import pull
 from forearm.control.gains import Gains, joint_gains
@@ -53,7 +53,7 @@ def times_along(motion: Motion, interval: float, what: str) -> Floats:
     return times
 
 
-def states_along(arm: Arm, motion: Motion, times: Floats) -> tuple[Floats, Floats, Floats]:
+def states_along(arm: Arm, motion: Motion, times: Floats) -> States:
     """q, qd, qdd at times (m,), (m, n) each; joints at rest with dry friction get the velocity just after or
     before.
     """
@@ -66,7 +66,7 @@ def states_along(arm: Arm, motion: Motion, times: Floats) -> tuple[Floats, Float
     return q, qd, qdd
 
 
-def parts(state: Floats) -> tuple[Floats, Floats, Floats]:
+def parts(state: Floats) -> States:
     """Split a state (3n,), or states (m, 3n), into q, qd, qdd."""
     q, qd, qdd = (np.ascontiguousarray(x) for x in np.split(state, 3, axis=-1))
     return q, qd, qdd
@@ -80,7 +80,7 @@ class Wanted:
 
     directions: Directions | None
 
-    def of(self, sample: Sample) -> tuple[Floats, Floats, Floats]:
+    def of(self, sample: Sample) -> States:
         """q, qd, qdd (n,) each."""
         q, qd, qdd = sample.wanted
         return q, qd if self.directions is None else self.directions.moving(qd, sample.ahead[1]), qdd

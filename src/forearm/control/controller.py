@@ -12,6 +12,9 @@ from forearm.arm.arm import Arm
 from forearm.errors import InputError, shorten
 from forearm.spatial import Floats
 
+States = tuple[Floats, Floats, Floats]  # q, qd, qdd
+Pair = tuple[Floats, Floats]  # such as positions and velocities
+
 
 @dataclass(eq=False)  # frozen, its construction would take twice as long
 class Sample:
@@ -36,10 +39,10 @@ class Sample:
     q: Floats
     qd: Floats
     qdd: Floats | None
-    wanted: tuple[Floats, Floats, Floats]
-    ahead: tuple[Floats, Floats, Floats]
+    wanted: States
+    ahead: States
     force: Floats | None = None
-    motor: tuple[Floats, Floats] | None = None
+    motor: Pair | None = None
     sees_links: bool = True
 
 

@@ -28,6 +28,7 @@ from forearm.control.fixed_point_plan import (
     LARGEST_FRACTION,
     WORDS,
     FixedPointStep,
+    Steps,
     constant,
     errors_in,
     planned,
@@ -330,11 +331,7 @@ def _whole_ends(ends: Range, bits: int) -> tuple[int, int]:
 
 
 def _formats(
-    argument: Argument,
-    graph: Graph,
-    steps: Mapping[int, FixedPointStep],
-    results: Mapping[str, Any],
-    word: int,
+    argument: Argument, graph: Graph, steps: Steps, results: Mapping[str, Any], word: int
 ) -> tuple[int, ...]:
     """Fractional bits of each entry; 0 for unused entries and constant zeros."""
     if argument.name in results:

@@ -10,7 +10,7 @@ from forearm.codegen.languages.c_family import INDENT
 from forearm.codegen.program import Argument
 from forearm.codegen.text import folded
 from forearm.control import fixed_point_sine as sines
-from forearm.control.fixed_point_plan import FixedPointStep, constant
+from forearm.control.fixed_point_plan import FixedPointStep, Steps, constant
 from forearm.symbols import Expr, Graph
 from forearm.symbols.graph import ABS, ADD, CHOOSE, CONSTANT, COS, DIV, INPUT, MUL, SIGN, SIN, SQRT, SUB
 
@@ -51,7 +51,7 @@ def source(
     name: str,
     about: Sequence[str],
     graph: Graph,
-    steps: Mapping[int, FixedPointStep],
+    steps: Steps,
     results: Mapping[str, Sequence[Expr | float]],
     arguments: tuple[Sequence[Argument], Sequence[Argument]],
     word: int,
@@ -119,7 +119,7 @@ def header(
     return "\n".join([*lines, *declared, "", "#ifdef __cplusplus", "}", "#endif", "", "#endif"]) + "\n"
 
 
-def _names(graph: Graph, steps: Mapping[int, FixedPointStep]) -> Callable[[int], str]:
+def _names(graph: Graph, steps: Steps) -> Callable[[int], str]:
     """Names as in other generated code, each with its index appended for uniqueness."""
 
     def name(place: int) -> str:
@@ -134,9 +134,7 @@ def _names(graph: Graph, steps: Mapping[int, FixedPointStep]) -> Callable[[int],
     return name
 
 
-def _text(
-    step: FixedPointStep, steps: Mapping[int, FixedPointStep], names: Callable[[int], str], word: int
-) -> str:
+def _text(step: FixedPointStep, steps: Steps, names: Callable[[int], str], word: int) -> str:
     wide = f"int{2 * word}_t"
     a = names(step.left)
     if step.kind == MUL:

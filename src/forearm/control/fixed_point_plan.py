@@ -20,6 +20,7 @@ from forearm.spatial import Floats
 from forearm.symbols import Graph
 from forearm.symbols.graph import ABS, ADD, CHOOSE, CONSTANT, COS, DIV, INPUT, MUL, SIGN, SIN, SQRT, SUB
 
+Steps = Mapping[int, "FixedPointStep"]
 WORDS = (16, 32)
 LARGEST_FRACTION = 60
 HEADROOM = 2.0**-10  # of the range, reserved for errors; checked once they are known
@@ -74,9 +75,7 @@ def _bits(most: float, word: int) -> int:
     return bits
 
 
-def _step(
-    graph: Graph, place: int, bits: int, steps: Mapping[int, FixedPointStep], word: int
-) -> FixedPointStep:
+def _step(graph: Graph, place: int, bits: int, steps: Steps, word: int) -> FixedPointStep:
     kind, left, right = graph.kinds[place], graph.left[place], graph.right[place]
     if kind == CONSTANT:
         return constant(graph.values[place], word, place)
@@ -137,7 +136,7 @@ def constant(value: float, word: int, place: int = -1) -> FixedPointStep:
 
 
 def errors_in(
-    graph: Graph, steps: Mapping[int, FixedPointStep], boxes: Mapping[int, Box], known: Mapping[int, float]
+    graph: Graph, steps: Steps, boxes: Mapping[int, Box], known: Mapping[int, float]
 ) -> dict[int, float]:
     """Largest distance over the boxes of each integer from the exact value, for exact inputs.
 
@@ -154,7 +153,7 @@ def errors_in(
 def _error(
     graph: Graph,
     step: FixedPointStep,
-    steps: Mapping[int, FixedPointStep],
+    steps: Steps,
     boxes: Mapping[int, Box],
     errors: Mapping[int, Floats],
     count: int,
@@ -185,17 +184,13 @@ def _error(
     return _function_error(step, boxes, ea, a)
 
 
-def _lost(steps: Mapping[int, FixedPointStep], place: int, up: int) -> float:
+def _lost(steps: Steps, place: int, up: int) -> float:
     """Error of shifting an operand down."""
     return 2.0 ** -(steps[place].bits + up + 1) if up < 0 else 0.0
 
 
 def _choice_error(
-    graph: Graph,
-    step: FixedPointStep,
-    steps: Mapping[int, FixedPointStep],
-    boxes: Mapping[int, Box],
-    errors: Mapping[int, Floats],
+    graph: Graph, step: FixedPointStep, steps: Steps, boxes: Mapping[int, Box], errors: Mapping[int, Floats]
 ) -> Floats:
     """Error of the branch taken; where errors may select the other branch, the distance between them as
     well.
@@ -229,7 +224,7 @@ def _function_error(step: FixedPointStep, boxes: Mapping[int, Box], ea: Floats, 
 def _turned_error(
     graph: Graph,
     step: FixedPointStep,
-    steps: Mapping[int, FixedPointStep],
+    steps: Steps,
     boxes: Mapping[int, Box],
     errors: Mapping[int, Floats],
     plain: Floats,

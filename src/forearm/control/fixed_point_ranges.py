@@ -15,13 +15,14 @@ from itertools import product
 
 import numpy as np
 
+from forearm.control.controller import Pair
 from forearm.errors import InputError
 from forearm.spatial import Floats
 from forearm.symbols import Graph
 from forearm.symbols.graph import ABS, ADD, CHOOSE, CONSTANT, COS, DIV, INPUT, MUL, SIGN, SIN, SQRT, SUB
 
 Range = tuple[float, float]
-Box = tuple[Floats, Floats]  # lower and upper ends, one entry per box
+Box = Pair  # lower and upper ends, one entry per box
 WIDER = 1e-12  # relative: far more than the rounding of any bound, so that bounds stay valid
 MOST_PIECES = 16  # per subdivided input range
 TOGETHER = 3  # inputs subdivided at once

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from forearm.arm.arm import Arm
 from forearm.arm.elastic import elastic_freedoms
 from forearm.control.actuators import Actuators
+from forearm.control.controller import Pair
 from forearm.drives.joint import depends_on_load
 from forearm.errors import InputError, ModelError, shorten
 from forearm.kernels.kept import kernel_of
@@ -57,7 +58,7 @@ class AppliedForce:
         fixed = frozen_array(force, (6,), "run, hand_force")
         return AppliedForce(kernel_of(plant), lambda t, q, qd: fixed)
 
-    def at(self, t: float, q: Floats, qd: Floats) -> tuple[Floats, Floats]:
+    def at(self, t: float, q: Floats, qd: Floats) -> Pair:
         """The force (6,), and J^T times it (n,)."""
         force = as_floats(self.given(t, q.copy(), qd.copy()), "run, hand_force")
         if force.shape != (6,) or not np.isfinite(force).all():

@@ -21,6 +21,7 @@ from forearm.control.options import CODE_LAW, CodeLawOptions
 from forearm.control.options import PERIOD as PERIOD
 from forearm.drives.motor import constants_of
 from forearm.errors import InputError, ModelError, shorten
+from forearm.model import symbolic
 from forearm.spatial import Floats
 from forearm.values import as_floats
 
@@ -116,7 +117,7 @@ def gain_symbols(
         if name in is_open:
             parameters |= numbers
         symbols = [tracing.graph.parameter(key) if name in is_open else x for key, x in numbers.items()]
-        rows[name] = np.array(symbols, dtype=object)
+        rows[name] = symbolic(symbols)
     return rows, parameters
 
 
@@ -142,13 +143,13 @@ def driven_by(arm: Arm, tau: Vector, qd: Vector, most: ArrayLike | None) -> tupl
     try:
         c = constants_of(arm)
     except ModelError:
-        return "tau", np.array(torques, dtype=object)
+        return "tau", symbolic(torques)
     made = []
     for x, rate, K, R, current, voltage in zip(
         torques, qd, *(v.tolist() for v in (c.K, c.R, c.most_current, c.most_voltage)), strict=True
     ):
         made.append(clamped(clamped(x, abs(K) * current) * (R / K) + rate * K, voltage))
-    return "voltage", np.array(made, dtype=object)
+    return "voltage", symbolic(made)
 
 
 def _bounds(arm: Arm, most: ArrayLike | None) -> list[float]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from forearm.arm.arm import Arm, check_arm
 from forearm.control.actuators import DIRECT, METHOD, Actuators, Amplifiers
-from forearm.control.controller import Controller, Sample, check_controller
+from forearm.control.controller import Controller, Pair, Sample, check_controller
 from forearm.control.hand_force import AppliedForce, HandForce
 from forearm.control.options import LOOP, LoopOptions
 from forearm.control.reference import Reference, sampled
@@ -111,7 +111,7 @@ def _check_given(arm: Arm, plant: Arm, controller: object, sensors: object) -> N
     check_kind(sensors, Sensors, "run, sensors")
 
 
-def _start(plant: Arm, reference: Reference, options: LoopOptions) -> tuple[Floats, Floats]:
+def _start(plant: Arm, reference: Reference, options: LoopOptions) -> Pair:
     """The initial state (n,): as given, or that of the motion."""
     pairs = {"q0": (options.q0, reference.q[0]), "qd0": (options.qd0, reference.qd[0])}
     q, qd = (
@@ -153,7 +153,7 @@ class _Exchange:
         self.rows = list(zip(reference.q, reference.qd, reference.qdd, strict=True))
         self.shape = (plant.n,)
         self.sees_links = sensors.side != "motor"
-        self.now: tuple[Floats, Floats] | None = None  # the plant's coordinates and velocities
+        self.now: Pair | None = None  # the plant's coordinates and velocities
         self.k = 0  # commands so far
         self.waiting: Floats | None = None  # command that acts one period later
         self.u: Floats | None = None  # input of the machine code
@@ -208,7 +208,7 @@ class _Exchange:
             "saturated": short if m == T else np.concatenate([short, short[-1:]]),
         }
 
-    def _first(self, state: State) -> tuple[Floats, Floats]:
+    def _first(self, state: State) -> Pair:
         """Coordinates and velocities (m,) of the state, as views."""
         self.now = state.q[0], state.qd[0]
         return self.now

@@ -18,7 +18,7 @@ from forearm.control.bookkeeping import (
     states_along,
     times_along,
 )
-from forearm.control.controller import Sample
+from forearm.control.controller import Pair, Sample
 from forearm.control.gains import BANDWIDTH
 from forearm.control.reference import Motion
 from forearm.kernels import Kernel
@@ -46,7 +46,7 @@ class Pairs:
         return self.D.size + self.E.size + self.q.size + self.qd.size
 
 
-def pairs_at(kernel: Kernel, q: Floats, qd: Floats, qdd: Floats) -> tuple[Floats, Floats]:
+def pairs_at(kernel: Kernel, q: Floats, qd: Floats, qdd: Floats) -> Pair:
     """D = M(q) and E = F(q, qd, qdd) - D qdd, drives and friction included, at states (m, n).
 
     E is the bias, independent of acceleration; with load-dependent friction only approximately, near this

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.elastic import is_elastic
+from forearm.control.controller import Pair
 from forearm.errors import InputError
 from forearm.reading.fields import FunctionField, ObjectField
 from forearm.records import choice, declared, flag, number, positional_record
@@ -159,7 +160,7 @@ class Reader:
         self.sensors, self.steps, self.period = sensors, steps, period
         self.last: Floats | None = None
 
-    def read(self, q: Floats, qd: Floats) -> tuple[Floats, Floats]:
+    def read(self, q: Floats, qd: Floats) -> Pair:
         """Readings at a state (n,); differences yield zero velocity at the first sample."""
         seen = q.copy() if self.steps is None else quantised(q, self.steps)
         if self.sensors.differences:
@@ -172,7 +173,7 @@ class Reader:
         return seen, tachometer.told(qd)
 
 
-Told = tuple[Floats, Floats]  # positions and velocities
+Told = Pair  # positions and velocities
 
 
 class Readings:

@@ -24,7 +24,7 @@ from forearm.reading.textfile import write_text
 from forearm.simulation.result import Simulation
 from forearm.values import check_ending, check_whole
 from forearm.viewer.live import LiveStudio, is_script, live_studio
-from forearm.viewer.recording import recording_of, summary_of
+from forearm.viewer.recording import Json, recording_of, summary_of
 from forearm.viewer.studio_page import TRIANGLES as TRIANGLES
 from forearm.viewer.studio_page import ShownArm as ShownArm
 from forearm.viewer.studio_page import studio_page
@@ -34,7 +34,10 @@ ENDINGS = (".html", ".htm")
 MOST_ARMS = 4
 SLACK = 1e-9  # rad, m: tolerance for rounding at limits
 HEIGHT = 640  # px in a notebook
-ArmLike = Arm | str | os.PathLike[str]
+PathLike = str | os.PathLike[str]
+ArmLike = Arm | PathLike
+Arms = ArmLike | Sequence[ArmLike]
+Packages = Mapping[str, PathLike] | None
 
 
 @dataclass(frozen=True)
@@ -61,11 +64,11 @@ class StudioPage:
 
 @overload
 def studio(
-    arm: ArmLike | Sequence[ArmLike],
-    path: str | os.PathLike[str],
+    arm: Arms,
+    path: PathLike,
     *,
-    meshes: bool | str | os.PathLike[str] = ...,
-    packages: Mapping[str, str | os.PathLike[str]] | None = ...,
+    meshes: bool | PathLike = ...,
+    packages: Packages = ...,
     triangles: int = ...,
     q: ArrayLike | None = ...,
 ) -> StudioPage: ...
@@ -73,11 +76,11 @@ def studio(
 
 @overload
 def studio(
-    arm: ArmLike | Sequence[ArmLike],
+    arm: Arms,
     path: None = None,
     *,
-    meshes: bool | str | os.PathLike[str] = ...,
-    packages: Mapping[str, str | os.PathLike[str]] | None = ...,
+    meshes: bool | PathLike = ...,
+    packages: Packages = ...,
     triangles: int = ...,
     q: ArrayLike | None = ...,
     host: str | None = ...,
@@ -86,11 +89,11 @@ def studio(
 
 
 def studio(
-    arm: ArmLike | Sequence[ArmLike],
-    path: str | os.PathLike[str] | None = None,
+    arm: Arms,
+    path: PathLike | None = None,
     *,
-    meshes: bool | str | os.PathLike[str] = False,
-    packages: Mapping[str, str | os.PathLike[str]] | None = None,
+    meshes: bool | PathLike = False,
+    packages: Packages = None,
     triangles: int = TRIANGLES,
     q: ArrayLike | None = None,
     host: str | None = None,
@@ -131,11 +134,7 @@ def studio(
 
 
 def write_studio(
-    shown: Sequence[ShownArm],
-    path: str | os.PathLike[str],
-    *,
-    triangles: int = TRIANGLES,
-    q: ArrayLike | None = None,
+    shown: Sequence[ShownArm], path: PathLike, *, triangles: int = TRIANGLES, q: ArrayLike | None = None
 ) -> StudioPage:
     """Write a page for prepared arms, atomically."""
     check_ending(path, ENDINGS, "a page for a browser")
@@ -145,7 +144,7 @@ def write_studio(
     return StudioPage(Path(path), tuple(missing))
 
 
-def _checked_ask(shown: Sequence[ShownArm], triangles: int, q: ArrayLike | None) -> dict[str, Any]:
+def _checked_ask(shown: Sequence[ShownArm], triangles: int, q: ArrayLike | None) -> Json:
     """The initial state of the page."""
     if not 1 <= len(shown) <= MOST_ARMS:
         raise InputError(f"expected 1 to {MOST_ARMS} arms, got {len(shown)}.", "studio")
@@ -171,7 +170,7 @@ def _within_limits(arm: Arm, q: ArrayLike) -> list[float]:
     return [float(x) for x in posture]
 
 
-def write_recording(simulation: Simulation, path: str | os.PathLike[str]) -> None:
+def write_recording(simulation: Simulation, path: PathLike) -> None:
     """Write a page that plays a simulation, atomically."""
     check_ending(path, ENDINGS, "a page for a browser")
     write_text(path, recording_page(simulation))
@@ -187,11 +186,7 @@ def recording_page(simulation: Simulation, plays: bool = False) -> str:
     )
 
 
-def shown_arm(
-    given: ArmLike,
-    meshes: bool | str | os.PathLike[str] = False,
-    packages: Mapping[str, str | os.PathLike[str]] | None = None,
-) -> ShownArm:
+def shown_arm(given: ArmLike, meshes: bool | PathLike = False, packages: Packages = None) -> ShownArm:
     """An arm, given as such or by name or file, prepared for display."""
     if isinstance(given, Arm):
         if meshes is True:

@@ -18,6 +18,7 @@ from forearm.pages import SCRIPTS, filled_in, html_page
 from forearm.palette import COLOURS, DASHES, ON_DARK, PAGE, PAGE_ON_DARK, page_colours
 from forearm.viewer.arm_code import arm_code
 from forearm.viewer.arm_data import arm_data
+from forearm.viewer.recording import Json
 from forearm.visuals.scene import scene
 from forearm.visuals.visual import VisualSet
 
@@ -101,7 +102,7 @@ def studio_page(
     return html_page(title, body, FOLDER / "studio.css", colours, policy=f"{POLICY}{policy}")
 
 
-def _shown(given: ShownArm, meshes: list[Any], triangles: int) -> dict[str, Any]:
+def _shown(given: ShownArm, meshes: list[Any], triangles: int) -> Json:
     """Data of an arm, its skeleton, and its shapes if any; meshes are appended to `meshes`."""
     arm, seen = given.arm, given.visuals
     bare = _drawn(scene(arm), meshes)
@@ -131,11 +132,11 @@ def _shown(given: ShownArm, meshes: list[Any], triangles: int) -> dict[str, Any]
     }
 
 
-def _places(drawn: dict[str, Any]) -> list[dict[str, Any]]:
+def _places(drawn: Json) -> list[Json]:
     return [*drawn["bodies"], drawn["base"]]
 
 
-def _drawn(drawn: dict[str, Any], meshes: list[Any]) -> dict[str, Any]:
+def _drawn(drawn: Json, meshes: list[Any]) -> Json:
     """A scene whose meshes were appended to these; the page computes the normals itself."""
     first = len(meshes)
     meshes += [{key: value for key, value in mesh.items() if key != "normals"} for mesh in drawn["meshes"]]

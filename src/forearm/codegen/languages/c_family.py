@@ -6,14 +6,25 @@ import re
 from collections.abc import Callable, Iterable
 
 from forearm.codegen.languages import describing
-from forearm.codegen.program import ARRAY, END, NEXT, REPEAT, VALUE, WHILE, Argument, Program, Ref, Statement
+from forearm.codegen.program import (
+    ARRAY,
+    END,
+    NEXT,
+    REPEAT,
+    VALUE,
+    WHILE,
+    Argument,
+    Program,
+    Ref,
+    Statement,
+    Statements,
+)
 from forearm.codegen.text import Dialect, expression, folded, number, paragraphs, passed, rounds, sectioned
 from forearm.symbols.table import LookupTable
 
 # What would end or begin a comment, or form a trigraph.
 MARKS = re.compile(r"(?<=\*)(?=/)|(?<=/)(?=\*)|(?<=\?)(?=\?)")
 INDENT = "    "
-Statements = tuple[Statement, ...]
 LAYOUT = (
     "The value of a table at x. It holds its breaks, in order; then, for what lies before the first and "
     "from each of them on, where the piece begins and the coefficients of a polynomial, the highest power "

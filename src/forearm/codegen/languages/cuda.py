@@ -7,7 +7,7 @@ from forearm.codegen.languages.c_family import INDENT
 from forearm.codegen.languages.describing import title
 from forearm.codegen.languages.language import Language
 from forearm.codegen.languages.naming import legal
-from forearm.codegen.program import Argument, Program, Statement
+from forearm.codegen.program import Argument, Program, Statements
 from forearm.codegen.text import Dialect, folded, functions, tables
 
 BEFORE = "static inline __host__ __device__"
@@ -40,7 +40,7 @@ def _header(program: Program) -> str:
     if named:
         lines += [*c_family.comment(c_family.LAYOUT), BEFORE, *_of_program(c.LOOK_UP, program), ""]
 
-    def opening(some: tuple[Statement, ...]) -> list[str]:
+    def opening(some: Statements) -> list[str]:
         return [
             line
             for table in tables(some)

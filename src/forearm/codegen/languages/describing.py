@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from forearm.codegen.program import ARRAY, CALL, REPEAT, Argument, Program, Ref, Statement
+from forearm.codegen.program import ARRAY, CALL, REPEAT, Argument, Arguments, Program, Ref, Statements
 from forearm.codegen.text import number, paragraphs, read
 
 Shapes = dict[str, tuple[int, ...]]
@@ -25,7 +25,7 @@ def kept(program: Program) -> Argument:
     return Argument("k", (program.kept,), f"what {program.name}_prepare made of the parameters")
 
 
-def given(program: Program) -> tuple[Argument, ...]:
+def given(program: Program) -> Arguments:
     """Inputs of an evaluation: those of the program, then k if there are parameters."""
     return (*program.inputs, *([kept(program)] if program.parameters else []))
 
@@ -35,13 +35,13 @@ class TextFunction:
     """A function of a program as text: a routine, `prepare` or the evaluation."""
 
     name: str
-    taken: tuple[Argument, ...]
-    made: tuple[Argument, ...]
-    statements: tuple[Statement, ...]
+    taken: Arguments
+    made: Arguments
+    statements: Statements
     is_routine: bool = False
 
     @property
-    def arguments(self) -> tuple[Argument, ...]:
+    def arguments(self) -> Arguments:
         """Inputs and outputs."""
         return (*self.taken, *self.made)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from forearm.codegen.languages import describing
 from forearm.codegen.languages.describing import TextFunction
@@ -13,6 +13,7 @@ from forearm.codegen.text import (
     CODE_WIDTH,
     COMMENT_WIDTH,
     Dialect,
+    TableNames,
     call,
     expression,
     folded,
@@ -24,7 +25,6 @@ from forearm.codegen.text import (
     sectioned,
     tables,
 )
-from forearm.symbols.table import LookupTable
 
 ROW = 100  # numbers in a statement
 
@@ -93,7 +93,7 @@ def write(program: Program) -> tuple[str, str]:
     return "\n".join([*lines, "", f"end module {name}_module"]) + "\n", ""
 
 
-def _subroutine(function: TextFunction, named: Mapping[LookupTable, str], kind: str) -> list[str]:
+def _subroutine(function: TextFunction, named: TableNames, kind: str) -> list[str]:
     lines = ["", *_folded(f"pure subroutine {function.name}({describing.names(function.arguments)})", 1)]
     for way, arguments in (("in", function.taken), ("out", function.made)):
         lines += [f"        real({kind}), intent({way}) :: {_array(a)}" for a in arguments]
@@ -136,7 +136,7 @@ def _array_of(name: str, numbers: list[str], kind: str) -> list[str]:
     return [*lines, ""]
 
 
-def _body(function: TextFunction, named: Mapping[LookupTable, str], kind: str) -> list[str]:
+def _body(function: TextFunction, named: TableNames, kind: str) -> list[str]:
     known = function.shapes
 
     def entry(ref: Ref) -> str:

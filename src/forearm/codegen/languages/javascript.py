@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from forearm.codegen.languages import c_family, describing
 from forearm.codegen.languages.describing import TextFunction
 from forearm.codegen.languages.language import Language
@@ -11,6 +9,7 @@ from forearm.codegen.languages.naming import legal
 from forearm.codegen.program import ARRAY, END, NEXT, REPEAT, VALUE, WHILE, Argument, Program, Ref, Statement
 from forearm.codegen.text import (
     Dialect,
+    TableNames,
     expression,
     folded,
     functions,
@@ -20,7 +19,6 @@ from forearm.codegen.text import (
     sectioned,
     tables,
 )
-from forearm.symbols.table import LookupTable
 
 INDENT = "    "
 WORDS = frozenset(
@@ -69,7 +67,7 @@ def write(program: Program) -> tuple[str, str]:
     return "\n".join(lines) + "\n", ""
 
 
-def _function(function: TextFunction, named: Mapping[LookupTable, str]) -> list[str]:
+def _function(function: TextFunction, named: TableNames) -> list[str]:
     """A function that fills and returns its output arrays, new ones if none are given;
     routines' arrays are reused between calls.
     """
@@ -88,7 +86,7 @@ def _function(function: TextFunction, named: Mapping[LookupTable, str]) -> list[
     return [*lines, "}"]
 
 
-def _body(function: TextFunction, named: Mapping[LookupTable, str]) -> list[str]:
+def _body(function: TextFunction, named: TableNames) -> list[str]:
     own = function.arrays
 
     def entry(ref: Ref) -> str:

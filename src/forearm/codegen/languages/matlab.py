@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from forearm.codegen.languages import describing, matlab_block
 from forearm.codegen.languages.describing import TextFunction
@@ -13,6 +13,7 @@ from forearm.codegen.text import (
     CODE_WIDTH,
     COMMENT_WIDTH,
     Dialect,
+    TableNames,
     expression,
     folded,
     functions,
@@ -22,7 +23,6 @@ from forearm.codegen.text import (
     sectioned,
     tables,
 )
-from forearm.symbols.table import LookupTable
 
 LONGEST_NAME = LONGEST - len("_prepare")  # characters: MATLAB allows 63
 # Case-insensitive: words of MATLAB and Octave besides those of other languages, and names that the code uses.
@@ -157,7 +157,7 @@ def _signature(function: TextFunction) -> list[str]:
     return _folded(f"function {before}{function.name}({describing.names(function.taken)})")
 
 
-def _body(function: TextFunction, named: Mapping[LookupTable, str], scalar: str) -> list[str]:
+def _body(function: TextFunction, named: TableNames, scalar: str) -> list[str]:
     known = function.shapes
 
     def entry(ref: Ref) -> str:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from forearm.codegen.languages import describing
 from forearm.codegen.languages.describing import TextFunction
 from forearm.codegen.languages.language import Language
 from forearm.codegen.languages.naming import legal
-from forearm.codegen.program import ARRAY, END, NEXT, REPEAT, WHILE, Argument, Program, Ref, Statement
+from forearm.codegen.program import (
+    ARRAY,
+    END,
+    NEXT,
+    REPEAT,
+    WHILE,
+    Argument,
+    Program,
+    Ref,
+    Statement,
+    Statements,
+)
 from forearm.codegen.text import (
     CODE_WIDTH,
     Dialect,
+    TableNames,
     expression,
     folded,
     number,
@@ -21,7 +33,6 @@ from forearm.codegen.text import (
     sectioned,
     tables,
 )
-from forearm.symbols.table import LookupTable
 
 CALLED = {"atan2": "np.arctan2", "look_up": "_look_up"}
 HEAD = """
@@ -91,7 +102,7 @@ def write(program: Program) -> tuple[str, str]:
     return "\n".join(lines) + "\n", ""
 
 
-def _function(function: TextFunction, about: Iterable[str], named: Mapping[LookupTable, str]) -> list[str]:
+def _function(function: TextFunction, about: Iterable[str], named: TableNames) -> list[str]:
     name, taken, made = function.name, function.taken, function.made
     returned = "Floats" if len(made) == 1 else f"tuple[{', '.join(['Floats'] * len(made)) or '()'}]"
     arguments = ", ".join(f"{a.name}: ArrayLike" for a in taken)
@@ -104,7 +115,7 @@ def _function(function: TextFunction, about: Iterable[str], named: Mapping[Looku
     return [*lines, f"    return {describing.names(made) or '()'}"]
 
 
-def _body(function: TextFunction, named: Mapping[LookupTable, str]) -> list[str]:
+def _body(function: TextFunction, named: TableNames) -> list[str]:
     known = function.shapes
 
     def entry(ref: Ref) -> str:
@@ -148,7 +159,7 @@ def _body(function: TextFunction, named: Mapping[LookupTable, str]) -> list[str]
     return sectioned(function.statements, lambda section: f"    # {section}", written)
 
 
-def _loops(statements: tuple[Statement, ...]) -> dict[Ref, str]:
+def _loops(statements: Statements) -> dict[Ref, str]:
     """For each variable the counter of the loop that updates it."""
     found: dict[Ref, str] = {}
     inside: list[str] = []

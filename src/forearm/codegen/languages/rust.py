@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from forearm.codegen.languages import describing
 from forearm.codegen.languages.describing import Shapes, TextFunction
 from forearm.codegen.languages.language import Language
@@ -22,6 +20,7 @@ from forearm.codegen.program import (
 )
 from forearm.codegen.text import (
     Dialect,
+    TableNames,
     expression,
     folded,
     functions,
@@ -153,7 +152,7 @@ def _constants(table: LookupTable, name: str, scalar: str) -> list[str]:
     return [*lines, *(line for row in rows for line in folded(f"[{row}],", INDENT)), "];"]
 
 
-def _written(function: TextFunction, named: Mapping[LookupTable, str], scalar: str) -> list[str]:
+def _written(function: TextFunction, named: TableNames, scalar: str) -> list[str]:
     taken = [f"{a.name}: {_reference('&', a, scalar)}" for a in function.taken]
     made = [f"{a.name}: &mut {_type(a, scalar)}" for a in function.made]
     signature = f"{'' if function.is_routine else 'pub '}fn {function.name}({', '.join([*taken, *made])}) {{"
@@ -161,7 +160,7 @@ def _written(function: TextFunction, named: Mapping[LookupTable, str], scalar: s
     return [*folded(signature), *idle, *_body(function, named, scalar), "}"]
 
 
-def _body(function: TextFunction, named: Mapping[LookupTable, str], scalar: str) -> list[str]:
+def _body(function: TextFunction, named: TableNames, scalar: str) -> list[str]:
     known = function.shapes
     single = {a.name for a in function.made if not a.shape}
     changed = {s.target.name for s in function.statements if s.role == NEXT}

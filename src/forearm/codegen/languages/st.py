@@ -10,7 +10,18 @@ from forearm.codegen.languages import describing, st_functions
 from forearm.codegen.languages.describing import TextFunction
 from forearm.codegen.languages.language import Language
 from forearm.codegen.languages.naming import LONGEST_ELSEWHERE, legal
-from forearm.codegen.program import ARRAY, END, REPEAT, WHILE, Argument, Program, Ref, Routine, Statement
+from forearm.codegen.program import (
+    ARRAY,
+    END,
+    REPEAT,
+    WHILE,
+    Argument,
+    Arguments,
+    Program,
+    Ref,
+    Routine,
+    Statement,
+)
 from forearm.codegen.text import (
     CODE_WIDTH,
     Dialect,
@@ -158,7 +169,7 @@ def _block(program: Program, function: TextFunction) -> list[str]:
     return [*lines, "", *(body or [f"{INDENT};"]), "END_FUNCTION_BLOCK"]
 
 
-def _variables(kind: str, arguments: tuple[Argument, ...], program: Program) -> list[str]:
+def _variables(kind: str, arguments: Arguments, program: Program) -> list[str]:
     if not arguments:
         return []
     return [kind, *(f"{INDENT}{_declared(a, program)};" for a in arguments), "END_VAR"]

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from forearm.arm.arm import Arm
 from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument
@@ -18,6 +16,7 @@ from forearm.control.controllers.formulas import Vector
 from forearm.control.controllers.hand_formulas import HandInputs, HandModel
 from forearm.control.controllers.traced_model import TracedModel
 from forearm.kernels.traced_function import TracedFunction, compile_function
+from forearm.model import symbolic
 from forearm.spatial import Floats
 from forearm.symbols import refined
 
@@ -75,7 +74,7 @@ def entries(tracing: Tracing, name: str, length: int) -> Vector:
     """An array of inputs of the graph; q and qd exist already."""
     known = {"q": tracing.q, "qd": tracing.qd}
     found = known.get(name) or [tracing.graph.input(f"{name}[{i}]") for i in range(length)]
-    return np.array(found, dtype=object)
+    return symbolic(found)
 
 
 def traced_law(

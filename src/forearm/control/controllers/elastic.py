@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from forearm.arm.arm import Arm
 from forearm.arm.drive import Elasticity
 from forearm.control.bookkeeping import pull_operations
-from forearm.control.controller import Sample, check_arm
+from forearm.control.controller import Pair, Sample, check_arm
 from forearm.control.controllers.arm_law import ArmLaw
 from forearm.control.controllers.formulas import LawModel, Vector, pull
 from forearm.control.controllers.hand_formulas import HandInputs
@@ -24,6 +24,7 @@ from forearm.control.options import TIMING, LoopTiming
 from forearm.control.reference import Motion
 from forearm.drives.elasticity import deflection_of
 from forearm.errors import InputError
+from forearm.model import symbolic
 from forearm.records import flat
 from forearm.spatial import Floats
 
@@ -40,7 +41,7 @@ def motor_pd(x: HandInputs, model: LawModel, springs: tuple[Elasticity | None, .
     """
     held = model.gravity(x.q_wanted)
     pairs = zip(springs, held, strict=True)
-    gives = np.array([0.0 if s is None else deflection_of(s, g) for s, g in pairs], dtype=object)
+    gives = symbolic([0.0 if s is None else deflection_of(s, g) for s, g in pairs])
     return pull(x.kp, x.kd, x.q, x.qd, x.q_wanted + gives, x.qd_wanted) + held
 
 
@@ -209,7 +210,7 @@ class StateFeedback:
         return tau + made
 
 
-def motors_of(sample: Sample, name: str) -> tuple[Floats, Floats]:
+def motors_of(sample: Sample, name: str) -> Pair:
     """Measured motor positions and speeds (n,); an error without sensors on motors."""
     if sample.motor is None:
         raise InputError(

@@ -16,6 +16,7 @@ from forearm.control.controllers.formulas import CONTROL_LAWS, LawInputs, Vector
 from forearm.control.controllers.traced_model import TracedModel, believed
 from forearm.drives.joint import held_freedoms
 from forearm.kernels.traced_function import TracedFunction, compile_function
+from forearm.model import symbolic
 from forearm.spatial import Floats
 from forearm.symbols import refined
 
@@ -66,7 +67,7 @@ def inputs_named(tracing: Tracing, name: str) -> Vector:
     """An array (n,) of inputs of the graph; q and qd exist already."""
     known = {"q": tracing.q, "qd": tracing.qd}
     found = known.get(name) or [tracing.graph.input(f"{name}[{i}]") for i in range(tracing.arm.n)]
-    return np.array(found, dtype=object)
+    return symbolic(found)
 
 
 def named(name: str, friction: bool, dropped: str | None) -> str:

@@ -47,8 +47,10 @@ class NamedRegion:
     names: tuple[str, ...]
 
     @staticmethod
-    def of(graph: Graph, results: Sequence[Any], title: str = "") -> NamedRegion:
-        """A region of these results; its inputs are what they need."""
+    def of(graph: Graph, results: Sequence[Any], title: str = "", refine: bool = True) -> NamedRegion:
+        """A region of these results, refined; its inputs are what they need."""
+        if refine:
+            graph, results = refined(graph, list(results))
         places = [place for place in graph.needed(list(results)) if place in graph.leaves]
         inputs = tuple(Expr(graph, place, False) for place in places)
         region = Region(graph, inputs, tuple(results), title=title)
@@ -112,6 +114,7 @@ class TracedPlant:
         c = constants_of(self.arm) if self.voltage else None
         most = most_currents(self.arm, self.is_limited) if self.voltage else []
         for j, (V, place) in enumerate(zip(u, self.coordinates.motors, strict=True)):
+            effort, is_open = self.arm.joints[j].max_effort if self.is_limited else None, True
             if c is not None:
                 K, R = self.constants(j, symbols)
                 V = _clipped(V, float(c.most_voltage[j]))
@@ -121,9 +124,7 @@ class TracedPlant:
                 else:
                     current = float(c.most_current[j]) if is_open else most[j]
                     made[j] = K * _clipped((V - K * qd[place]) * (1.0 / R), current)
-                if self.is_limited and is_open and (effort := self.arm.joints[j].max_effort) is not None:
-                    made[j] = _clipped(made[j], effort)
-            elif self.is_limited and (effort := self.arm.joints[j].max_effort) is not None:
+            if is_open and effort is not None:
                 made[j] = _clipped(made[j], effort)
         return made
 
@@ -180,8 +181,7 @@ class TracedPlant:
         if not self.loads:
             return self.accurate(q, qd, u, state.friction_sign, state.is_free, state.contact, h)
         held = {"friction_sign": state.friction_sign, "is_free": state.is_free, "contact": state.contact}
-        held |= {"rubbed": self._rubbed(qd), "eased": self._eased(qd, h)}
-        made = self.warm(self.opened, q=q, qd=qd, u=u, **held, load_guess=loads)
+        made = self._called(self.warm, q, qd, u, **held, eased=self._eased(qd, h), load_guess=loads)
         bodies = self.coordinates.bodies
         return [*made[:bodies], *self._relaxing_rates(qd, u), *made[bodies:]]
 
@@ -197,9 +197,12 @@ class TracedPlant:
     ) -> Values:
         """Accelerations to full precision, without an initial guess of the loads; for steps of h."""
         held = {"friction_sign": friction_sign, "is_free": is_free, "contact": list(contact)}
-        held |= {"rubbed": self._rubbed(qd), "eased": self._eased(qd, h)}
-        made = self.cold(self.opened, q=q, qd=qd, u=u, **held)
+        made = self._called(self.cold, q, qd, u, **held, eased=self._eased(qd, h))
         return [*made, *self._relaxing_rates(qd, u)]
+
+    def _called(self, region: NamedRegion, q: Values, qd: Values, u: Values, **given: Values) -> Values:
+        """The results of a function of the bodies, with the friction of bristles."""
+        return region(self.opened, q=q, qd=qd, u=u, rubbed=self._rubbed(qd), **given)
 
     def _eased(self, qd: Values, h: Any) -> Values:
         """The inertia to be added for each bristle to brake within a step of h, as in an implicit step."""
@@ -251,7 +254,7 @@ class TracedPlant:
     ) -> tuple[Values, Values]:
         """Required forces of the drives, with friction in the first directions, and in the second."""
         held = {"friction_sign": friction_signs[0], "other_sign": friction_signs[1], "contact": list(contact)}
-        made = self.needed_both(self.opened, q=q, qd=qd, u=qdd, rubbed=self._rubbed(qd), **held)
+        made = self._called(self.needed_both, q, qd, qdd, **held)
         rest, bodies = [0.0] * len(self.relaxing), self.coordinates.bodies
         return [*made[:bodies], *rest], [*made[bodies:], *rest]
 
@@ -259,8 +262,7 @@ class TracedPlant:
         self, q: Values, qd: Values, qdd: Values, friction_sign: Values, contact: Sequence[Any] = ()
     ) -> Values:
         """The same for one list of directions."""
-        held = {"friction_sign": friction_sign, "contact": list(contact)}
-        made = self.needed(self.opened, q=q, qd=qd, u=qdd, rubbed=self._rubbed(qd), **held)
+        made = self._called(self.needed, q, qd, qdd, friction_sign=friction_sign, contact=list(contact))
         return [*made, *([0.0] * len(self.relaxing))]
 
     def settled(self, q: Values, qd: Values, is_free: Values) -> Values:
@@ -296,23 +298,24 @@ class TracedPlant:
             made, felt = list(under_load.spoilt(found)), list(found.felt if warm else ())
         else:
             made = t.tracing.held_forward(pushes[:m], t.ways(t.signs), t.free[:m])
-        return NamedRegion.of(*_list(t.graph, [*made, *t.rotors(pushes), *felt]), "accelerations")
+        return NamedRegion.of(t.graph, [*made, *t.rotors(pushes), *felt], "accelerations")
 
     @cached_property
     def needed(self) -> NamedRegion:
         """Required forces of the drives for accelerations, which are passed in place of u."""
-        t = self._drives()
-        x = inputs(t.graph, "u", self.coordinates.bodies)
-        return NamedRegion.of(*_list(t.graph, t.needed(x, t.signs)), "torques needed")
+        return self._requirement(False)
 
     @cached_property
     def needed_both(self) -> NamedRegion:
         """The same for two lists of directions, concatenated."""
+        return self._requirement(True)
+
+    def _requirement(self, is_both: bool) -> NamedRegion:
         t = self._drives()
         x = inputs(t.graph, "u", self.coordinates.bodies)
-        other = inputs(t.graph, "other_sign", self.coordinates.count)
-        made = [*t.needed(x, t.signs), *t.needed(x, other)]
-        return NamedRegion.of(*_list(t.graph, made), "torques needed")
+        others = [inputs(t.graph, "other_sign", self.coordinates.count)] if is_both else []
+        made = [y for signs in (t.signs, *others) for y in t.needed(x, signs)]
+        return NamedRegion.of(t.graph, made, "torques needed")
 
     @cached_property
     def resting(self) -> NamedRegion:
@@ -325,7 +328,7 @@ class TracedPlant:
         pushed = [a * sum((M[i, j] * lost[j] for j in dry), 0.0) for i, a in enumerate(free)]
         change = tracing.solved_backwards(held(M, free), symbolic(pushed))
         settled = [a * v + c for a, v, c in zip(free, qd, change, strict=True)]
-        return NamedRegion.of(tracing.graph, settled, "velocities settled")
+        return NamedRegion.of(tracing.graph, settled, "velocities settled", refine=False)
 
 
 def _refuse_figures(coordinates: Coordinates, parameters: Iterable[str]) -> None:
@@ -387,11 +390,6 @@ def held_by_friction(coordinates: Coordinates, parameters: Iterable[str]) -> lis
         if k not in rough and any(name.startswith(dry) for name in parameters):
             made[body.freedom] = True
     return made
-
-
-def _list(graph: Graph, results: Sequence[Any]) -> tuple[Graph, list[Any]]:
-    graph, made = refined(graph, list(results))
-    return graph, made
 
 
 def _clipped(x: Any, most: float) -> Any:

@@ -9,11 +9,11 @@ from typing import Any, Protocol
 from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
-from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
 from forearm.control.controller import check_arm
 from forearm.control.controllers.admittance import Admittance
-from forearm.control.controllers.arm_law import ArmLaw, entries, traced_law
+from forearm.control.controllers.arm_law import ArmLaw, traced_law
+from forearm.control.controllers.forces import inputs_named
 from forearm.control.controllers.gravity_compensation import GravityCompensation
 from forearm.control.controllers.impedance import Impedance
 from forearm.control.controllers.operational_space import OperationalSpace
@@ -84,7 +84,7 @@ def law_in_hand_space(
     inputs = dict.fromkeys(INPUTS, arm.n) | {k: v for k, v in law.reads.items() if k == "force"}
     state = law.reads.get("state", 0)
     lengths = inputs | ({"state": state} if state else {})
-    given = {name: entries(tracing, name, length) for name, length in lengths.items()}
+    given = {name: inputs_named(tracing, name, length) for name, length in lengths.items()}
     is_open = set(law.numbers) - set(NOT_GAINS) if open_gains else ()
     numbers, parameters = gain_symbols(tracing, law.numbers, is_open)
     drives: list[str] = []
@@ -94,9 +94,8 @@ def law_in_hand_space(
         drives.append(output)
         return output, made
 
-    arguments = tuple(Argument(name, (k,), law.meaning(name)) for name, k in lengths.items())
     x = given | numbers | {"qd_ahead": given["qd_wanted"]}
-    traced = traced_law(law, tracing, x, arguments, drive)
+    traced = traced_law(law, tracing, x, lengths, drive)
     kept = (state, law.meaning("state")) if state else ()
     gains = {name: row for name, row in law.numbers.items() if name not in (*NOT_GAINS, DERIVED)}
     said = gains_said(gains, {}, bandwidth)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forearm.codegen.languages import describing
+from forearm.codegen.languages import c_family, describing
 from forearm.codegen.languages.describing import Shapes, TextFunction
 from forearm.codegen.languages.language import Language
 from forearm.codegen.languages.naming import legal
@@ -102,7 +102,7 @@ def write(program: Program) -> tuple[str, str]:
     program = legal(program, also=WORDS)
     scalar = "f32" if program.single else "f64"
     about = describing.full_description(
-        program, f"all {scalar}", lambda a: _declared(a, scalar), _parameter, _example(program, scalar)
+        program, f"all {scalar}", lambda a: _declared(a, scalar), c_family.entry, _example(program, scalar)
     )
     about += ["", "Without std, give the crate a feature libm that depends on the crate libm."]
     statements = program.every_statement

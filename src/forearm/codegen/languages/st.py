@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from forearm.codegen.languages import describing, st_functions
+from forearm.codegen.languages import c_family, describing, st_functions
 from forearm.codegen.languages.describing import TextFunction
 from forearm.codegen.languages.language import Language
 from forearm.codegen.languages.naming import LONGEST_ELSEWHERE, legal
@@ -73,7 +73,7 @@ def write(program: Program) -> tuple[str, str]:
     """The function blocks, preceded by the functions that they call."""
     program = legal_names(program)
     about = describing.full_description(
-        program, f"all {_type(program)}", lambda a: _declared(a, program), _parameter, _example(program)
+        program, f"all {_type(program)}", lambda a: _declared(a, program), c_family.entry, _example(program)
     )
     lines = [*_comment(about), *st_functions.definitions(program, _type(program), _comment)]
     routines, prepare, evaluation = describing.functions_of(program, lambda r: f"{program.name}_{r}")

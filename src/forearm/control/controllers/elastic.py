@@ -14,8 +14,7 @@ from forearm.arm.drive import Elasticity
 from forearm.control.bookkeeping import pull_operations
 from forearm.control.controller import Pair, Sample, check_arm
 from forearm.control.controllers.arm_law import ArmLaw
-from forearm.control.controllers.formulas import LawModel, Vector, pull
-from forearm.control.controllers.hand_formulas import HandInputs
+from forearm.control.controllers.formulas import LawInputs, LawModel, Vector, pull
 from forearm.control.elastic_gains import DAMPING, stable_state_gains
 from forearm.control.gains import BANDWIDTH, joint_gains
 from forearm.control.model_error import without_friction
@@ -35,7 +34,7 @@ MEASURED = {
 }
 
 
-def motor_pd(x: HandInputs, model: LawModel, springs: tuple[Elasticity | None, ...]) -> Vector:
+def motor_pd(x: LawInputs, model: LawModel, springs: tuple[Elasticity | None, ...]) -> Vector:
     """tau = kp (theta_d - theta) + kd (qd_d - thetad) + g(q_d), with theta_d the motor position at which its
     spring holds g(q_d); measured q and qd are those of the motors. Tomei 1991.
     """

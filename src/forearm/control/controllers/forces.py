@@ -63,10 +63,11 @@ def traced_vectors(tracing: Tracing, inputs: Iterable[str], results: dict[str, V
     return Traced.of(graph, dict.fromkeys(inputs, tracing.arm.n), made, SAID)
 
 
-def inputs_named(tracing: Tracing, name: str) -> Vector:
-    """An array (n,) of inputs of the graph; q and qd exist already."""
+def inputs_named(tracing: Tracing, name: str, length: int | None = None) -> Vector:
+    """An array of inputs of the graph, by default (n,); q and qd exist already."""
     known = {"q": tracing.q, "qd": tracing.qd}
-    found = known.get(name) or [tracing.graph.input(f"{name}[{i}]") for i in range(tracing.arm.n)]
+    count = tracing.arm.n if length is None else length
+    found = known.get(name) or [tracing.graph.input(f"{name}[{i}]") for i in range(count)]
     return symbolic(found)
 
 

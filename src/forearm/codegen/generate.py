@@ -150,7 +150,7 @@ def program_for(
     own units, `single` is for single precision.
     """
     options = CodeOptions(parameters=parameters, formulation=formulation, name=name)
-    return _traced_functions(arm, function, options, readable, single).program()
+    return traced_for(arm, function, options, readable, single).program()
 
 
 def step_program(
@@ -182,10 +182,7 @@ class TracedProgram:
 
     def program(self) -> Program:
         """The same as statements, before any language."""
-        t = self.traced
-        made = program_of(
-            t.graph, t.results, self.name, self.about, t.inputs, t.outputs, self.symbols, self.with_routines
-        )
+        made = program_of(self.traced, self.name, self.about, self.symbols, self.with_routines)
         return replace(made, single=self.single)
 
 
@@ -197,19 +194,12 @@ def traced_for(
     single: bool = False,
 ) -> TracedProgram:
     """The requested functions on the graph."""
-    names = names_in(function, "generate, function")
-    if set(names) != {STEP}:
-        return _traced_functions(arm, names, options, readable, single)
-    if options.formulation is not None:
-        raise InputError(f"{STEP} has no formulations; leave formulation out.", "generate")
-    return _traced_step(arm, options, single, not readable)
-
-
-def _traced_functions(
-    arm: Arm, function: str | Iterable[str], options: CodeOptions, readable: bool, single: bool
-) -> TracedProgram:
     check_arm(arm, "generate", moves=True)
     names = list(dict.fromkeys(names_in(function, "generate, function")))
+    if names == [STEP]:
+        if options.formulation is not None:
+            raise InputError(f"{STEP} has no formulations; leave formulation out.", "generate")
+        return _traced_step(arm, options, single, not readable)
     if STEP in names:
         raise InputError(f"{STEP} is a complete simulation step; generate it alone.", "generate")
     functions = [chosen(FUNCTIONS, name, "generate, function") for name in names]
@@ -224,7 +214,6 @@ def _traced_functions(
 
 
 def _traced_step(arm: Arm, options: CodeOptions, single: bool, with_routines: bool) -> TracedProgram:
-    check_arm(arm, "generate", moves=True)
     symbols = chosen_parameters(arm, names_in(options.parameters, "generate, parameters"))
     traced = traced_integration_step(arm, options.method, options.drive, symbols, single)
     about = _about_step(arm, traced, options.method, bool(symbols))

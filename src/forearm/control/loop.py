@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -131,28 +132,25 @@ def _step(simulator: Simulator, q: Floats, period: float) -> float:
     return max(min(STEP, max(exact, bearable)), period / MOST_STEPS)
 
 
+@dataclass(eq=False)
 class _Exchange:
     """Exchange between plant and controller, period by period: measurements, commands, inputs."""
 
-    def __init__(
-        self,
-        drive: Amplifiers,
-        controller: Controller,
-        reference: Reference,
-        sensors: Sensors,
-        delay: int,
-        track: Track,
-        push: AppliedForce | None,
-    ) -> None:
-        self.push = push
-        self.drive, self.controller, self.reference, self.track = drive, controller, reference, track
-        self.sensors, self.delay = sensors, delay
-        plant, period, motors = drive.plant, float(reference.t[1]), drive.simulator.motors
-        self.readings = Readings(sensors, plant, motors, period, len(reference.t))
-        self.commands, self.requests = np.empty(reference.q.shape), np.empty(reference.q.shape)
-        self.rows = list(zip(reference.q, reference.qd, reference.qdd, strict=True))
+    drive: Amplifiers
+    controller: Controller
+    reference: Reference
+    sensors: Sensors
+    delay: int
+    track: Track
+    push: AppliedForce | None
+
+    def __post_init__(self) -> None:
+        plant, w, motors = self.drive.plant, self.reference, self.drive.simulator.motors
+        self.readings = Readings(self.sensors, plant, motors, float(w.t[1]), len(w.t))
+        self.commands, self.requests = np.empty(w.q.shape), np.empty(w.q.shape)
+        self.rows = list(zip(w.q, w.qd, w.qdd, strict=True))
         self.shape = (plant.n,)
-        self.sees_links = sensors.side != "motor"
+        self.sees_links = self.sensors.side != "motor"
         self.now: Pair | None = None  # the plant's coordinates and velocities
         self.k = 0  # commands so far
         self.waiting: Floats | None = None  # command that acts one period later

@@ -13,14 +13,14 @@ from forearm.arm.arm import Arm
 from forearm.control.controller import Sample
 from forearm.control.controllers.arm_law import JOINTS, ArmLaw
 from forearm.control.controllers.hand_formulas import admittance, admittance_next
-from forearm.control.controllers.hand_gains import posture_numbers, task_of, usual_masses
+from forearm.control.controllers.hand_gains import each_given, posture_numbers, task_of, usual_masses
 from forearm.control.gains import critically_damped
 from forearm.control.model_error import without_friction
 from forearm.control.options import HAND, PERIOD, HandOptions
 from forearm.errors import InputError
 from forearm.records import flat
 from forearm.spatial import Floats
-from forearm.values import as_floats, check_number, frozen_array
+from forearm.values import check_number
 
 MEANINGS = {
     "force": "measured: force, N, and moment, N m, on the hand at its origin, base axes",
@@ -62,9 +62,9 @@ class Admittance:
     ) -> None:
         task, soft = task_of(arm, options), SOFT * options.bandwidth
         m = len(task.rows)
-        M = usual_masses(arm, task) if mass is None else _each(mass, m, "mass")
-        K = soft * soft * M if stiffness is None else _each(stiffness, m, "stiffness")
-        D = 2.0 * np.sqrt(K * M) if damping is None else _each(damping, m, "damping")
+        M = usual_masses(arm, task) if mass is None else each_given(mass, m, "Admittance, mass")
+        K = soft * soft * M if stiffness is None else each_given(stiffness, m, "Admittance, stiffness")
+        D = 2.0 * np.sqrt(K * M) if damping is None else each_given(damping, m, "Admittance, damping")
         if not (M > 0.0).all():
             raise InputError(f"expected numbers above 0, got {M.tolist()}.", "Admittance", "mass")
         gains = critically_damped(m, options.bandwidth)
@@ -143,11 +143,3 @@ def _exponential(A: Floats) -> Floats:
     for _ in range(halvings):
         total = total @ total
     return total
-
-
-def _each(value: ArrayLike, m: int, what: str) -> Floats:
-    array = as_floats(value, f"Admittance, {what}")
-    made = frozen_array(np.full(m, array) if array.ndim == 0 else array, (m,), f"Admittance, {what}")
-    if (made < 0.0).any():
-        raise InputError(f"expected numbers of at least 0, got {made.tolist()}.", "Admittance", what)
-    return made

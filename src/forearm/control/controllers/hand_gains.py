@@ -74,6 +74,15 @@ def posture_numbers(arm: Arm, options: HandOptions) -> dict[str, Floats]:
     return made
 
 
+def each_given(value: ArrayLike, count: int, what: str) -> Floats:
+    """Numbers of at least 0, (count,); one number stands for all."""
+    array = as_floats(value, what)
+    made = frozen_array(np.full(count, array) if array.ndim == 0 else array, (count,), what)
+    if (made < 0.0).any():
+        raise InputError(f"expected numbers of at least 0, got {made.tolist()}.", what)
+    return made
+
+
 def directions_given(value: ArrayLike, m: int, what: str) -> Floats:
     """Values of the m directions: (m,), or a positive semidefinite matrix (m, m) row by row."""
     array = as_floats(value, what)

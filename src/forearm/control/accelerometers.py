@@ -81,8 +81,7 @@ class Accelerometers:
         x = as_coordinates(self.arm, q)
         values = as_shape(readings, (*x.shape[:-1], len(self.each)), "readings")
         plain, by_q = self.matrices
-        made: Floats = values @ plain.T + self._coordinates(x) * (values @ by_q.T)
-        return made
+        return values @ plain.T + self._coordinates(x) * (values @ by_q.T)
 
     @cached_property
     def _placed(self) -> tuple[NDArray[np.intp], Floats, Floats]:

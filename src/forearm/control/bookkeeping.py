@@ -49,8 +49,7 @@ def times_along(motion: Motion, interval: float, what: str) -> Floats:
             f"{apart!r} s gives more than {MOST_PLACES} samples in {motion.duration:g} s; use a longer one.",
             what,
         )
-    times: Floats = np.linspace(0.0, motion.duration, int(np.ceil(motion.duration / apart)) + 1)
-    return times
+    return np.linspace(0.0, motion.duration, int(np.ceil(motion.duration / apart)) + 1)
 
 
 def states_along(arm: Arm, motion: Motion, times: Floats) -> States:
@@ -89,8 +88,7 @@ class Wanted:
 def corrected(sample: Sample, w: float) -> Floats:
     """Reference acceleration (n,) plus w^2 e + 2 w e', which makes errors decay; without them if w is 0."""
     q, qd, qdd = sample.wanted
-    made: Floats = qdd + pull(w**2, 2.0 * w, sample.q, sample.qd, q, qd) if w else qdd
-    return made
+    return qdd + pull(w**2, 2.0 * w, sample.q, sample.qd, q, qd) if w else qdd
 
 
 @cache

@@ -144,13 +144,12 @@ def program_for(
     formulation: str | None = None,
     name: str | None = None,
     readable: bool = False,
-    single: bool = False,
 ) -> Program:
     """The program for a function of an arm, before any language; `readable` uses the plain plan and the arm's
-    own units, `single` is for single precision.
+    own units.
     """
     options = CodeOptions(parameters=parameters, formulation=formulation, name=name)
-    return traced_for(arm, function, options, readable, single).program()
+    return traced_for(arm, function, options, readable).program()
 
 
 def step_program(
@@ -159,12 +158,10 @@ def step_program(
     drive: str = "torque",
     parameters: Iterable[str] | str = (),
     name: str | None = None,
-    single: bool = False,
-    with_routines: bool = True,
 ) -> Program:
     """The program for one integration step of an arm, before any language."""
     options = CodeOptions(method=method, drive=drive, parameters=parameters, name=name)
-    return _traced_step(arm, options, single, with_routines).program()
+    return _traced_step(arm, options).program()
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +210,9 @@ def traced_for(
     return TracedProgram(traced, _title(options.name, arm, names), about, symbols, single)
 
 
-def _traced_step(arm: Arm, options: CodeOptions, single: bool, with_routines: bool) -> TracedProgram:
+def _traced_step(
+    arm: Arm, options: CodeOptions, single: bool = False, with_routines: bool = True
+) -> TracedProgram:
     symbols = chosen_parameters(arm, names_in(options.parameters, "generate, parameters"))
     traced = traced_integration_step(arm, options.method, options.drive, symbols, single)
     about = _about_step(arm, traced, options.method, bool(symbols))

@@ -137,7 +137,6 @@ def _step(program: Program, law: Law) -> str:
 
 
 def _header(program: Program, law: Law) -> str:
-    guard = f"{program.name.upper()}_H"
     said = f"kept between calls: {law.kept}; all 0 at the start"
     about = c_family.description(program, c.arithmetic(program))
     about += [
@@ -145,7 +144,5 @@ def _header(program: Program, law: Law) -> str:
         f"{program.name}_step takes the same, and in the place of state and state_next:",
         f"  state[{law.state or law.arm.n}]  {said}.",
     ]
-    lines = [*c_family.comment(about), f"#ifndef {guard}", f"#define {guard}", ""]
-    lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
-    lines += [*c_family.declarations(program, program.scalar), "", f"{_signature(program, law)};"]
-    return "\n".join([*lines, "", "#ifdef __cplusplus", "}", "#endif", "", "#endif"]) + "\n"
+    declared = [*c_family.declarations(program, program.scalar), "", f"{_signature(program, law)};"]
+    return c_family.header(f"{program.name.upper()}_H", about, declared)

@@ -112,19 +112,18 @@ class Comparison:
 
     def document(self) -> dict[str, Any]:
         """All fields as a dictionary for JSON."""
-        said = {
+        return {
             "arm": self.arm.name,
             "duration": self.duration,
             "period": self.period,
             "bandwidth": self.bandwidth,
-        }
-        said |= {
             "longest_period": self.longest_period,
             "shares": list(self.shares),
             "beyond": list(self.beyond),
+            "left_out": list(self.left_out),
+            "payload": self.payload,
+            "controllers": [asdict(row) for row in self.rows],
         }
-        said |= {"left_out": list(self.left_out)}
-        return said | {"payload": self.payload, "controllers": [asdict(row) for row in self.rows]}
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
         """Plot each controller's error against its operations with matplotlib; save the figure if a path is

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from forearm import __version__
 from forearm.arm.arm import Arm, check_arm
 from forearm.codegen.functions import FUNCTIONS, Traced, trace
 from forearm.codegen.generate import identifier
-from forearm.codegen.program import Argument
+from forearm.codegen.program import Argument, Arguments
 from forearm.codegen.source import Source
 from forearm.codegen.tracing import Tracing
 from forearm.control import fixed_point_c
@@ -54,7 +55,9 @@ class FixedPoint:
     `quantised` converts its inputs, `evaluate` computes what the C code does, bit for bit.
 
     Attributes:
-        source: its C.
+        name: name of the function.
+        about: lines for the head of its files.
+        arguments: inputs, and outputs.
         word: bits per number.
         ranges: (lower, upper) of every input by its name, such as "q[2]".
         formats: fractional bits of each entry of inputs and outputs.
@@ -68,7 +71,9 @@ class FixedPoint:
         ends: integers at which outputs that are stored for the next call saturate.
     """
 
-    source: Source
+    name: str
+    about: list[str]
+    arguments: tuple[Arguments, Arguments]
     word: int
     ranges: dict[str, Range]
     formats: dict[str, tuple[int, ...]]
@@ -80,6 +85,12 @@ class FixedPoint:
     inner_errors: dict[int, float]
     ends: dict[str, tuple[tuple[int, int], ...]]
 
+    @cached_property
+    def source(self) -> Source:
+        """Its C."""
+        text, head = fixed_point_c.source(self), fixed_point_c.header(self)
+        return Source(text, head, self.graph.counts(self.results), self.name, "c")
+
     @property
     def text(self) -> str:
         """The C source."""
@@ -89,11 +100,6 @@ class FixedPoint:
     def header(self) -> str:
         """Its header."""
         return self.source.header
-
-    @property
-    def name(self) -> str:
-        """Name of the function."""
-        return self.source.name
 
     @property
     def counts(self) -> Counts:
@@ -243,10 +249,9 @@ def program_in_fixed_point(
     formats = {a.name: _formats(a, graph, steps, results, word) for a in traced.arrays}
     wrong = {key: np.array([_wrong(e, errors, word) for e in row]) for key, row in results.items()}
     about = [*lines, *_about(inside, wrong, kept or {})]
-    text = fixed_point_c.source(title, about, graph, steps, results, both, word, ends)
-    head = fixed_point_c.header(title, about, both, formats, word)
-    source = Source(text, head, graph.counts(traced.results), title, "c")
-    return FixedPoint(source, word, inside, formats, wrong, graph, steps, results, bounds, errors, ends)
+    return FixedPoint(
+        title, about, both, word, inside, formats, wrong, graph, steps, results, bounds, errors, ends
+    )
 
 
 def _traced(arm: Arm, function: str, options: CodeLawOptions | None) -> tuple[Traced, str, tuple[str, ...]]:

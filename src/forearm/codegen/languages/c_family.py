@@ -58,6 +58,13 @@ def comment(lines: Iterable[str]) -> list[str]:
     return ["/*", *(f" * {harmless(line)}".rstrip() for line in paragraphs(lines)), " */"]
 
 
+def header(guard: str, about: Iterable[str], declared: Iterable[str], before: Iterable[str] = ()) -> str:
+    """A header for C and C++: a comment, what comes `before`, and declarations."""
+    lines = [*comment(about), f"#ifndef {guard}", f"#define {guard}", "", *before]
+    lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", "", *declared, ""]
+    return "\n".join([*lines, "#ifdef __cplusplus", "}", "#endif", "", "#endif"]) + "\n"
+
+
 def harmless(text: str) -> str:
     """Text that neither closes nor opens a comment."""
     return MARKS.sub(" ", text)

@@ -110,6 +110,11 @@ def subscripts(ref: Ref, known: Shapes) -> tuple[int, ...]:
     return () if ref.index is None else tuple(int(i) for i in np.unravel_index(ref.index, known[ref.name]))
 
 
+def one_based(ref: Ref) -> str:
+    """p(1), an entry in languages that count from 1."""
+    return f"{ref.name}({(ref.index or 0) + 1})"
+
+
 def title(program: Program) -> str:
     """The first line about the program."""
     return program.about[0] if program.about else program.name

@@ -68,7 +68,11 @@ def write(program: Program) -> tuple[str, str]:
     program = legal(program, LONGEST_IN_FORTRAN)
     kind, real = ("sp", "real32") if program.single else ("dp", "real64")
     about = describing.full_description(
-        program, f"all real({kind}), which is {real}", _array, _parameter, _example(program, kind, real)
+        program,
+        f"all real({kind}), which is {real}",
+        _array,
+        describing.one_based,
+        _example(program, kind, real),
     )
     routines, prepare, evaluation = describing.functions_of(program)
     name, every = program.name, [*prepare, evaluation, *routines]

@@ -93,7 +93,7 @@ def write(program: Program) -> tuple[str, str]:
     program = legal(program, LONGEST_NAME, WORDS)
     scalar = _scalar(program)
     about = describing.full_description(
-        program, f"all {scalar}, columns and matrices", _array, _parameter, _example(program)
+        program, f"all {scalar}, columns and matrices", _array, describing.one_based, _example(program)
     )
     return _file(program, describing.functions_of(program)[2], about), ""
 
@@ -104,7 +104,7 @@ def others(program: Program) -> dict[str, str]:
     made = {f"{program.name}_sfun.m": matlab_block.s_function(program, _scalar(program))}
     for prepare in describing.functions_of(program)[1]:
         about = [f"What {program.name} needs of the parameters p, here with the values of the arm:", ""]
-        about += describing.parameter_lines(program, _parameter)
+        about += describing.parameter_lines(program, describing.one_based)
         made = {f"{prepare.name}.m": _file(program, prepare, about), **made}
     return made
 

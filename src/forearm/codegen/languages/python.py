@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from forearm.codegen.languages import describing
+from forearm.codegen.languages import c_family, describing
 from forearm.codegen.languages.describing import TextFunction
 from forearm.codegen.languages.language import Language
 from forearm.codegen.languages.naming import legal
@@ -83,7 +83,7 @@ def write(program: Program) -> tuple[str, str]:
         lines += ["", f"_{name} = np.array(", *folded(f"[{numbers}]", "    "), ")"]
     for function in prepare:
         about = [f"What {program.name} needs of the parameters p, here with the values of the arm:", ""]
-        about += describing.parameter_lines(program, lambda ref: f"{ref.name}[{ref.index}]")
+        about += describing.parameter_lines(program, c_family.entry)
         lines += _function(function, about, named)
     about = [
         describing.title(program),

@@ -17,7 +17,7 @@ from forearm.control.options import TIMING, LoopTiming
 from forearm.control.reference import Motion
 from forearm.errors import InputError
 from forearm.kernels.kept import kernel_of
-from forearm.records import flat
+from forearm.records import flat, with_fields
 from forearm.spatial import Floats
 from forearm.values import check_choice, check_number
 
@@ -26,6 +26,7 @@ POSTURES = 17  # configurations along the motion at which inertias are computed 
 SLOW = 0.1  # of an error per sample
 
 
+@with_fields
 class AccelerationServo:
     """tau += gain K (qdd_asked - qdd_seen), with a constant K computed in advance; no model is evaluated at
     run time.

@@ -18,7 +18,7 @@ from forearm.control.gains import critically_damped
 from forearm.control.model_error import without_friction
 from forearm.control.options import HAND, PERIOD, HandOptions
 from forearm.errors import InputError
-from forearm.records import flat
+from forearm.records import flat, with_fields
 from forearm.spatial import Floats
 from forearm.values import check_number
 
@@ -32,6 +32,7 @@ OFF = 1e-6  # of a period: rounding of times
 TERMS = 20  # terms of the exponential series, for matrices of norm at most 1
 
 
+@with_fields
 class Admittance:
     """M xdd + D xd + K x = F moves the reference by x in the directions `axes`, with F the measured force on
     the hand, base axes; `OperationalSpace` tracks it, and compensates the force itself.

@@ -24,7 +24,7 @@ from forearm.control.reference import Motion
 from forearm.drives.elasticity import deflection_of
 from forearm.errors import InputError
 from forearm.model import symbolic
-from forearm.records import flat
+from forearm.records import flat, with_fields
 from forearm.spatial import Floats
 
 POSTURES = 9  # configurations along the motion in which feedback must be stable
@@ -87,6 +87,7 @@ class MotorPD:
         return tau
 
 
+@with_fields
 class ElasticFeedForward:
     """tau = motor torques that make the links follow the motion, springs and rotors included, + M_jj (kp e +
     kd e') with e the error of the motors from their reference.
@@ -135,6 +136,7 @@ class ElasticFeedForward:
         return made
 
 
+@with_fields
 class StateFeedback:
     """tau = `ElasticFeedForward` without feedback + gains on position and speed errors of link and motor, by
     pole placement for each joint separately, as two sampled masses with a spring in mid-range.

@@ -12,11 +12,12 @@ from forearm.control.controllers.hand_formulas import ImpedanceTerms, impedance
 from forearm.control.controllers.hand_gains import directions_given, posture_numbers, task_of, usual_masses
 from forearm.control.model_error import without_friction
 from forearm.control.options import HAND, HandOptions
-from forearm.records import flat
+from forearm.records import flat, with_fields
 from forearm.spatial import Floats
 from forearm.values import check_number
 
 
+@with_fields
 class Impedance:
     """tau = J^T (K e + D e') + g(q), with e the translation and rotation vector from the hand to its
     reference, base axes: a force F displaces the hand by K^-1 F.

@@ -12,10 +12,11 @@ from forearm.control.controllers.hand_gains import posture_numbers, task_of
 from forearm.control.gains import critically_damped
 from forearm.control.model_error import without_friction
 from forearm.control.options import HAND, HandOptions
-from forearm.records import flat
+from forearm.records import flat, with_fields
 from forearm.spatial import Floats
 
 
+@with_fields
 class OperationalSpace:
     """The hand accelerates by xdd + kd e' + kp e in the directions `axes`, so that e'' + kd e' + kp e = 0
     there; redundant joints take a posture, by default that of the reference motion.

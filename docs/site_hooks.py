@@ -157,11 +157,12 @@ def page_name(chapter: str) -> str:
 
 def page_of(touch: Touch) -> str:
     """The text of a page of the studio."""
-    from forearm.viewer.door import page_text, shown_arm
+    from forearm.viewer.door import shown_arm
+    from forearm.viewer.studio_page import studio_page
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return page_text([shown_arm(touch.arm, touch.meshes)], summary=touch.words, ask=touch.ask)
+        return studio_page([shown_arm(touch.arm, touch.meshes)], summary=touch.words, ask=touch.ask)
 
 
 def poster(touch: Touch) -> str:

@@ -32,6 +32,11 @@ Z = np.array([0.0, 0.0, 1.0])
 ROUNDING = 1e-15
 
 
+def symbolic(values: Any) -> Array:
+    """Numbers or symbols as an array of objects."""
+    return np.array(values, dtype=object)
+
+
 def cross(a: Array, b: Array) -> Array:
     """The vector product over any scalar."""
     # Python's own floats are faster than NumPy's one by one

@@ -68,6 +68,16 @@ def record(cls: type[T]) -> type[T]:
     """Make a frozen keyword-only dataclass that checks its declared fields, lists them in its docstring, and
     whose arrays take part in ==, hash and pickle. `__post_init__` checks what concerns several fields.
     """
+    return _recorded(cls, kw_only=True)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(declared, number, physical, choice, flag, text))
+def positional_record(cls: type[T]) -> type[T]:
+    """The same for a record whose few fields may also be given by position."""
+    return _recorded(cls, kw_only=False)
+
+
+def _recorded(cls: type[T], kw_only: bool) -> type[T]:
     own_checks = cls.__dict__.get("__post_init__")
     if any(FIELD in getattr(value, "metadata", ()) for value in vars(cls).values()):
 
@@ -77,7 +87,7 @@ def record(cls: type[T]) -> type[T]:
                 own_checks(self)
 
         cls.__post_init__ = checked  # type: ignore[attr-defined]
-    made = dataclasses.dataclass(frozen=True, eq=False, kw_only=True)(cls)
+    made = dataclasses.dataclass(frozen=True, eq=False, kw_only=kw_only)(cls)
     made.__eq__ = _equal  # type: ignore[method-assign]
     made.__hash__ = _hash  # type: ignore[method-assign]
     made.__reduce__ = _reduce  # type: ignore[method-assign]
@@ -127,22 +137,20 @@ def flat(**records: type) -> Callable[[Callable[..., T]], Callable[..., T]]:
 
     def made(function: Callable[..., T]) -> Callable[..., T]:
         signature = inspect.signature(function)
-        own = signature.parameters
+        own, place = signature.parameters, function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
 
         @functools.wraps(function)
         def call(*args: Any, **given: Any) -> T:
             parts: dict[str, dict[str, Any]] = {}
             for key in [key for key in given if key not in own]:
                 if key not in owner:
-                    raise InputError(
-                        f"there is no parameter {key!r}: {suggest(key, [*own, *owner])}", function.__name__
-                    )
+                    raise InputError(f"there is no parameter {key!r}: {suggest(key, [*own, *owner])}", place)
                 parts.setdefault(owner[key], {})[key] = given.pop(key)
             for name, cls in records.items():
                 if name in parts:
-                    given[name] = _filled(given.get(name), cls, parts[name], function.__name__)
+                    given[name] = _filled(given.get(name), cls, parts[name], place)
                 elif given.get(name) is not None:
-                    check_kind(given[name], cls, f"{function.__name__}, {name}")
+                    check_kind(given[name], cls, f"{place}, {name}")
             return function(*args, **given)
 
         call.__signature__ = signature.replace(parameters=_flattened(own, records))  # type: ignore[attr-defined]
@@ -152,6 +160,13 @@ def flat(**records: type) -> Callable[[Callable[..., T]], Callable[..., T]]:
         return call
 
     return made
+
+
+def with_fields(cls: type[T]) -> type[T]:
+    """A class whose docstring lists the fields that its constructor takes field by field."""
+    taken = cls.__init__.records.values()  # type: ignore[attr-defined]
+    cls.__doc__ = _with_arguments(cls.__doc__, [line for part in taken for line in _arguments(part)])
+    return cls
 
 
 def _filled(given: Any, cls: type, fields: dict[str, Any], where: str) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 
 import forearm as fa
 from forearm import Arm
+from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument, Program
 from forearm.codegen.program_writer import program_of
 from forearm.dynamics.newton_euler import newton_euler
@@ -108,7 +109,9 @@ def traced(arm: Arm, symbolic: bool = False) -> tuple[Graph, list[Any], Program]
     return (
         graph,
         tau,
-        program_of(graph, {"tau": tau}, "inverse", (f"Torques of {arm.name}.",), inputs, outputs, parameters),
+        program_of(
+            Traced(graph, {"tau": tau}, inputs, outputs), "inverse", (f"Torques of {arm.name}.",), parameters
+        ),
     )
 
 
@@ -116,16 +119,7 @@ def made_of(
     results: dict[str, Any], graph: Graph, parameters: dict[str, float] | None = None, **inputs: int
 ) -> Program:
     """A program with inputs of the given sizes."""
-    shapes = {name: np.shape(np.asarray(value, dtype=object)) for name, value in results.items()}
-    return program_of(
-        graph,
-        results,
-        "made",
-        ("Made for a test.",),
-        tuple(Argument(n, (size,), n) for n, size in inputs.items()),
-        tuple(Argument(n, shape, n) for n, shape in shapes.items()),
-        parameters,
-    )
+    return program_of(Traced.of(graph, inputs, results, {}), "made", ("Made for a test.",), parameters or {})
 
 
 def planar_by_lagrange() -> tuple[Graph, dict[str, Any], Program]:

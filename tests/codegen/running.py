@@ -17,13 +17,14 @@ import numpy as np
 import pytest
 from codegen import node
 from numpy.typing import NDArray
-from tools import starts
 
+from forearm.codegen.functions import Traced
 from forearm.codegen.languages import c, cpp, fortran, javascript, python
 from forearm.codegen.languages.language import Language
 from forearm.codegen.program import Argument, Program
 from forearm.codegen.program_writer import program_of
 from forearm.symbols import Counts, Expr, Graph, evaluate
+from tools import starts
 
 Floats = NDArray[np.float64]
 State = Mapping[str, Floats]
@@ -82,7 +83,9 @@ class Case:
         outputs = tuple(
             Argument(n, np.shape(np.asarray(r, dtype=object)), "torque, N m") for n, r in self.results.items()
         )
-        return program_of(self.graph, self.results, self.name, self.about, inputs, outputs, self.parameters)
+        return program_of(
+            Traced(self.graph, self.results, inputs, outputs), self.name, self.about, self.parameters
+        )
 
     def expected(self, state: State, p: Floats) -> dict[str, Floats]:
         given = {

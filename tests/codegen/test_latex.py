@@ -16,6 +16,7 @@ from codegen.closed_forms import ARMS, PLANAR_2, TOLERANCE, assert_whole, made_o
 import forearm as fa
 from forearm import Arm
 from forearm.codegen.closed_form import polynomial
+from forearm.codegen.functions import Traced
 from forearm.codegen.languages.latex import LANGUAGE, document
 from forearm.codegen.program import Argument, Op
 from forearm.codegen.program_writer import program_of
@@ -188,7 +189,9 @@ def told(words: str) -> str:
     )
     results = {"tau": mass * q[0].cos(), "h": long}
     return document(
-        program_of(graph, results, words, (words, f"Of {words}"), inputs, outputs, {f"{words}1.mass": 2.0})
+        program_of(
+            Traced(graph, results, inputs, outputs), words, (words, f"Of {words}"), {f"{words}1.mass": 2.0}
+        )
     )
 
 

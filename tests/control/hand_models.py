@@ -13,7 +13,8 @@ from forearm import Arm
 from forearm.control.controller import Sample
 from forearm.control.controllers.arm_law import ArmLaw
 from forearm.control.controllers.forces import Directions
-from forearm.control.controllers.hand_formulas import HandInputs, HandState
+from forearm.control.controllers.formulas import LawInputs
+from forearm.control.controllers.hand_formulas import HandState
 
 Floats = NDArray[np.float64]
 
@@ -46,7 +47,7 @@ class ReferenceHand:
 
 def by_numbers(law: ArmLaw, *sample: Floats) -> tuple[Floats, Floats | None]:
     """Torques and the next state of a law by the same text over numbers."""
-    x = HandInputs(**dict(zip(law.reads, sample, strict=True)), **law.numbers)
+    x = LawInputs(**dict(zip(law.reads, sample, strict=True)), **law.numbers)
     tau = np.asarray(law.torques(x, ReferenceHand(law.arm)), dtype=np.float64)
     return tau, None if law.state_next is None else law.state_next(x)
 

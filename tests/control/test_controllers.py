@@ -275,13 +275,3 @@ def test_savings_of_the_documents() -> None:
     assert puma["2 joints locked"].operations < puma["nothing left out"].operations
     with pytest.raises(fa.InputError, match="0 to 5"):
         control.savings(fa.load("puma560-akb"), locked=6)
-
-
-def test_names_of_before_still_work_and_say_the_new_ones() -> None:
-    for old, new in {
-        "bearable_inertias": "stable_inertias",
-        "mistaken": "perturbed",
-        "usual_motion": "default_motion",
-    }.items():
-        with pytest.warns(FutureWarning, match=f"{old} is now called {new}"):
-            assert getattr(control, old) is getattr(control, new)

@@ -97,5 +97,5 @@ def test_what_else_they_do_not_take() -> None:
         fa.InputError, match="'state feedback': it is for elastic joints, and 'chain3' has none"
     ):
         control.controller_by_name(rigid, "state feedback", control.default_motion(rigid, 0.2))
-    with pytest.raises(fa.InputError, match="delay, in periods"):
+    with pytest.raises(fa.InputError, match="ElasticFeedForward, delay: expected a whole number"):
         control.ElasticFeedForward(arm, motion, delay=2)

@@ -15,7 +15,7 @@ import forearm as fa
 from forearm import control
 from forearm.control.controller import Sample
 from forearm.control.controllers.elastic import motor_pd
-from forearm.control.controllers.hand_formulas import HandInputs
+from forearm.control.controllers.formulas import LawInputs
 from forearm.control.elastic_gains import stable_state_gains
 from forearm.control.linear_arm import linear_arm
 from forearm.simulation.machine import simulator_of
@@ -92,7 +92,7 @@ def test_the_law_is_that_of_the_formula() -> None:
         def gravity(self, q: np.ndarray) -> np.ndarray:
             return fa.dynamics.gravity(arm.rigid(), q)
 
-    told_too = HandInputs(q=theta, qd=thetad, q_wanted=q, qd_wanted=qd, kp=81.0 * own, kd=18.0 * own)
+    told_too = LawInputs(q=theta, qd=thetad, q_wanted=q, qd_wanted=qd, kp=81.0 * own, kd=18.0 * own)
     springs = tuple(joint.elasticity for joint in arm.joints)
     assert motor_pd(told_too, Numbers(), springs).astype(float) == pytest.approx(tau, rel=1e-9)  # type: ignore[arg-type]
     assert controller.operations > 5 * 3

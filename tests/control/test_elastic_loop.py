@@ -27,12 +27,7 @@ def moved(**how: object) -> tuple[control.Run, Spy]:
     """Links and motors thrown about by torques that hold nothing."""
     spy = Spy(3, 0.01)
     made = control.run(
-        elastic_chain(),
-        spy,
-        control.hold(POSTURE, 0.1),
-        period=2e-3,
-        qd0=[0.4, -0.7, 0.9],
-        **how,  # type: ignore[arg-type]
+        elastic_chain(), spy, control.hold(POSTURE, 0.1), period=2e-3, qd0=[0.4, -0.7, 0.9], **how
     )
     return made, spy
 

@@ -129,7 +129,7 @@ def test_a_controller_may_use_its_array_again(delay: int) -> None:
             return shared
 
     how = {"period": 0.01, "actuators": control.Actuators(delay=delay)}
-    own, same = (control.run(arm, spy, wave(arm), **how) for spy in (Spy(3, 0.1), Shared(3, 0.1)))  # type: ignore[arg-type]
+    own, same = (control.run(arm, spy, wave(arm), **how) for spy in (Spy(3, 0.1), Shared(3, 0.1)))
     assert np.array_equal(own.q, same.q)
     assert np.array_equal(own.tau, same.tau)
     assert np.array_equal(own.asked, same.asked)
@@ -304,9 +304,9 @@ def test_samples_instead_of_a_motion() -> None:
         ({"q0": [0.0, np.nan, 0.0]}, "finite"),
         ({"controller": Spy(2)}, "3 finite torques"),
         ({"actuators": control.Actuators(voltage=True)}, "torque_constant"),
-        ({"actuators": {"delay": 2}}, "delay, in periods: expected a whole number from 0 to 1, got 2"),
-        ({"actuators": {"delay": True}}, "delay, in periods: expected a whole number from 0 to 1, got True"),
-        ({"actuators": {"dac": 1e-3}}, "Actuators, dac: expected DAC, got 0.001"),
+        ({"actuators": {"delay": 2}}, "delay: expected a whole number from 0 to 1, got 2"),
+        ({"actuators": {"delay": True}}, "delay: expected a whole number from 0 to 1, got True"),
+        ({"actuators": {"dac": 1e-3}}, "actuators, dac: expected DAC, got 0.001"),
     ],
 )
 def test_mistakes_are_said(change: dict[str, object], text: str) -> None:
@@ -319,19 +319,14 @@ def test_mistakes_are_said(change: dict[str, object], text: str) -> None:
         attempted(**({"controller": Spy(3), "motion": control.hold([0.0] * 3, 0.1)} | change))
 
 
-def test_arguments_as_they_were_still_work_and_say_how_to_write_them() -> None:
+def test_fields_of_actuators_may_be_given_flat() -> None:
     arm = fa.load("chain3")
-    new = control.run(arm, Spy(3, 0.1), wave(arm), period=0.01, actuators=control.Actuators(delay=1))
-    with pytest.warns(FutureWarning, match=r"run: delay=... is now actuators=Actuators\(delay=...\)"):
-        old = control.run(arm, Spy(3, 0.1), wave(arm), period=0.01, delay=1)
-    assert np.array_equal(old.q, new.q)
-    with pytest.warns(FutureWarning, match=r"compare: delay=... is now actuators=Actuators\(delay=...\)"):
-        rows = control.compare(arm, wave(arm), [Spy(3)], period=0.01, payload=0.0, delay=1).rows
-    assert len(rows) == 1
-    with pytest.raises(
-        TypeError, match=r"run\(\) got an unexpected keyword argument 'dealy'; did you mean 'delay'"
-    ):
-        control.run(arm, Spy(3), wave(arm), dealy=1)  # type: ignore[call-arg]
+    record = control.run(arm, Spy(3, 0.1), wave(arm), period=0.01, actuators=control.Actuators(delay=1))
+    flat = control.run(arm, Spy(3, 0.1), wave(arm), period=0.01, delay=1)
+    assert np.array_equal(flat.q, record.q)
+    assert len(control.compare(arm, wave(arm), [Spy(3)], period=0.01, payload=0.0, delay=1).rows) == 1
+    with pytest.raises(fa.ForearmError, match="run: there is no parameter 'dealy': did you mean 'delay'"):
+        control.run(arm, Spy(3), wave(arm), dealy=1)
 
 
 def test_currents_behind_an_inductance_follow_the_linear_equations() -> None:

@@ -20,7 +20,7 @@ BALANCE = 1e-5  # of the energy that went through: Hermite's cubic between sampl
 
 
 def made_by(arm: fa.Arm, **how: object) -> control.Run:
-    return control.run(arm, control.ComputedTorque(arm), wave(arm), **how)  # type: ignore[arg-type]
+    return control.run(arm, control.ComputedTorque(arm), wave(arm), **how)
 
 
 def test_it_is_a_simulation_whose_arrays_have_one_length() -> None:

@@ -14,7 +14,7 @@ from viewer.stream_client import PATIENCE, eventually, port_of
 
 import forearm as fa
 from forearm.viewer.live import LiveStudio, live_studio
-from forearm.viewer.studio_page import studio_page
+from forearm.viewer.studio_page import ShownArm, studio_page
 
 ARM = random_arm(7, 3, drives=False)
 MS = 1000.0
@@ -29,10 +29,9 @@ def serve(
     port: int = 0, host: str | None = None, arms: Sequence[fa.Arm] = (ARM,), rest: int = 20000
 ) -> LiveStudio:
     def page(policy: str, script: str) -> str:
-        origins, visuals = [("", "")] * len(arms), [None] * len(arms)
         assert "RESTS_AFTER = 20000" in script
         script = script.replace("RESTS_AFTER = 20000", f"RESTS_AFTER = {rest}")
-        return studio_page(arms, origins, visuals, triangles=100, policy=policy, more_script=script)
+        return studio_page([ShownArm(arm, "", "") for arm in arms], triangles=100, policy=policy, more_script=script)
 
     return live_studio(page, arms, port=port, host=host)
 

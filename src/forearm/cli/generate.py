@@ -159,11 +159,11 @@ def _source(given: argparse.Namespace, arm: Arm, functions: list[str]) -> Source
             arm,
             functions,
             given.lang,
-            given.parameter,
-            given.formulation,
-            given.name,
-            given.dtype,
             target=given.target,
+            parameters=given.parameter,
+            formulation=given.formulation,
+            name=given.name,
+            dtype=given.dtype,
             **{name: value for name, value in steps.items() if value is not None},
         )
     if len(functions) > 1:

@@ -6,10 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from forearm.codegen.functions import Traced
-from forearm.codegen.program import Argument
 from forearm.codegen.simulation_step import TracedPlant
 from forearm.codegen.traced_drives import inputs
 from forearm.dynamics.adaptive_step import AdaptiveState, EmbeddedPair, StepBounds, attempt
@@ -27,10 +24,5 @@ def traced_attempt(plant: TracedPlant, pair: EmbeddedPair) -> Traced:
     made = attempt(pair, DrivenArm(plant, *(one[name] for name in DRIVE)), state, bounds)
     found = {name: getattr(made.state, name) for name in STATE}
     found |= {name: getattr(made, name) for name in ("width", "dense", "is_taken", "is_crossed", "is_over")}
-    results = {name: np.array(x if isinstance(x, list) else [x], dtype=object) for name, x in found.items()}
-    return Traced(
-        graph,
-        results,
-        tuple(Argument(name, (len(some),), "") for name, some in given.items()),
-        tuple(Argument(name, some.shape, "") for name, some in results.items()),
-    )
+    results = {name: x if isinstance(x, list) else [x] for name, x in found.items()}
+    return Traced.of(graph, {name: len(some) for name, some in given.items()}, results)

@@ -11,7 +11,8 @@ from itertools import count
 import numpy as np
 
 from forearm.codegen.functions import Traced
-from forearm.codegen.program import Argument
+from forearm.codegen.program import Argument, Arguments
+from forearm.dynamics.fixed_step import Values
 from forearm.model import Array
 from forearm.symbols import Expr, Graph, derivative, refined
 from forearm.symbols.calculus import gradient
@@ -61,7 +62,7 @@ def forward_of(traced: Traced, parameters: Sequence[str] = ()) -> Traced:
 DERIVED: dict[str, Callable[[Traced, Sequence[str]], Traced]] = {"reverse": reverse_of, "forward": forward_of}
 
 
-def _open(parameters: Sequence[str]) -> tuple[Argument, ...]:
+def _open(parameters: Sequence[str]) -> Arguments:
     return (Argument(PARAMETERS, (len(parameters),), "values of the open parameters"),) if parameters else ()
 
 
@@ -69,7 +70,7 @@ def _named(a: Argument, what: str) -> Argument:
     return Argument(f"{a.name}_{what}", a.shape, f"{what} of {a.name}")
 
 
-def _beside(inputs: Sequence[Argument], arrays: Sequence[Argument], what: str) -> tuple[Argument, ...]:
+def _beside(inputs: Sequence[Argument], arrays: Sequence[Argument], what: str) -> Arguments:
     """New inputs for these arrays, with names that no input has: "q_rate2" if there is a "q_rate"."""
     taken, made = {a.name for a in inputs}, list[Argument]()
     for a in arrays:
@@ -93,14 +94,12 @@ def _leaves(graph: Graph, a: Argument, parameters: Sequence[str]) -> list[Expr]:
     return [Expr(graph, places[name], False) for name in names]
 
 
-def _shaped(a: Argument, values: list[Scalar]) -> Array:
+def _shaped(a: Argument, values: Values) -> Array:
     made = np.empty(a.size, dtype=object)
     made[:] = values
     return made.reshape(a.shape)
 
 
-def _made(
-    graph: Graph, results: dict[str, Array], inputs: tuple[Argument, ...], outputs: tuple[Argument, ...]
-) -> Traced:
+def _made(graph: Graph, results: dict[str, Array], inputs: Arguments, outputs: Arguments) -> Traced:
     graph, results = refined(graph, results)
     return Traced(graph, results, inputs, outputs)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from forearm.arm.arm import Arm
 from forearm.arm.elastic import expanded, has_spinning_rotors, is_elastic, link_side
 from forearm.dynamics.damped_springs import Load, deflections
@@ -17,8 +15,9 @@ from forearm.dynamics.elastic import (
     elastic_drives,
     is_invertible,
 )
+from forearm.dynamics.fixed_step import Values
 from forearm.errors import InputError
-from forearm.model import Scalar
+from forearm.model import Scalar, symbolic
 from forearm.symbols import Expr
 
 if TYPE_CHECKING:
@@ -58,12 +57,12 @@ class ElasticTracing:
         """Motor velocities."""
         return self.tracing.inputs("thetad")
 
-    def forward(self) -> tuple[list[Scalar], list[Scalar]]:
+    def forward(self) -> tuple[Values, Values]:
         """Accelerations of links and motors."""
         check_elastic(self.arm, FORWARD)
         return self._with_spin() if has_spinning_rotors(self.arm) else self._reduced()
 
-    def _reduced(self) -> tuple[list[Scalar], list[Scalar]]:
+    def _reduced(self) -> tuple[Values, Values]:
         t, part = self.tracing, self._part(link_side(self.arm))
         carried = self._carried()
         part.tau = [carried.get(j, tau) for j, tau in enumerate(t.tau)]
@@ -76,7 +75,7 @@ class ElasticTracing:
         t.mark("motors")
         return qdd, thetadd
 
-    def _with_spin(self) -> tuple[list[Scalar], list[Scalar]]:
+    def _with_spin(self) -> tuple[Values, Values]:
         """The expanded arm includes the rotors' inertia, and the friction of their motors."""
         t, n = self.tracing, self.arm.n
         if t.parameters:
@@ -109,7 +108,7 @@ class ElasticTracing:
         self.tracing.mark("springs")
         return made
 
-    def inverse(self) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
+    def inverse(self) -> tuple[Values, Values, Values]:
         """Motor torques, positions and velocities for a motion of the links."""
         check_invertible(self.arm, INVERSE)
         t, part = self.tracing, self._part(link_side(self.arm))
@@ -123,12 +122,12 @@ class ElasticTracing:
         t.mark("motors")
         return tau, theta, thetad
 
-    def _loads(self, tau: list[Scalar]) -> list[Load]:
+    def _loads(self, tau: Values) -> list[Load]:
         """Spring torques, with their first and second derivatives along the motion."""
         t = self.tracing
         qddd, qdddd = t.inputs("qddd"), t.inputs("qdddd")
         states, rates = [*t.q, *t.qd, *t.qdd], [*t.qd, *t.qdd, *qddd]
-        carried = np.array([tau[spring.freedom] for spring in self.drives], dtype=object)
+        carried = symbolic([tau[spring.freedom] for spring in self.drives])
         first = t.along(carried, states, rates)
         second = t.along(first, [*states, *qddd], [*rates, *qdddd])
         return list(zip(carried, first, second, strict=True))
@@ -138,7 +137,7 @@ class ElasticTracing:
         self.parts.append(made)
         return made
 
-    def _done(self, part: Tracing, results: list[Scalar]) -> list[Scalar]:
+    def _done(self, part: Tracing, results: Values) -> Values:
         """Run a part, which keeps its sections."""
         self.tracing._marked = part._marked
         return results

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from forearm.codegen.elastic import FORWARD, INVERSE
-from forearm.codegen.program import Argument
+from forearm.codegen.program import Argument, Arguments
 from forearm.codegen.tracing import Tracing
 from forearm.drives.joint import depends_on_load
 from forearm.errors import InputError
-from forearm.model import Array
+from forearm.model import Array, symbolic
 from forearm.symbols import Graph, refined
 from forearm.symbols.linear import solve_general
 
@@ -31,16 +32,12 @@ class Function:
     title: str
     inputs: tuple[str, ...]
     outputs: dict[str, tuple[tuple[str | int, ...], str]]
-    trace: Callable[[Tracing], Results]
+    trace: Callable[[Tracing], Any]  # the output, or several in order
     has_formulations: bool = False
     drives: tuple[str, ...] = ()  # which parts of the drives it includes: "rotors", "friction"
 
 
-def _derivatives(t: Tracing) -> Results:
-    return dict(zip(("tau_q", "tau_qd", "M"), t.inverse_derivatives(t.qdd), strict=True))
-
-
-def _forward_derivatives(t: Tracing) -> Results:
+def _forward_derivatives(t: Tracing) -> tuple[Array, Array, Array]:
     """d qdd = -M^-1 d tau, tau being the inverse dynamics at the resulting acceleration; where friction
     depends on the load, d tau / d qdd takes the place of M.
     """
@@ -48,12 +45,12 @@ def _forward_derivatives(t: Tracing) -> Results:
     if depends_on_load(t.arm):
         by_q, by_qd, M = t.inverse_derivatives(t.forward())
         columns = np.concatenate([-by_q, -by_qd, np.eye(n, dtype=object)], axis=1).T
-        made = t.solved(lambda: np.array([solve_general(M, c) for c in columns], dtype=object).T)
-        return {"qdd_q": made[:, :n], "qdd_qd": made[:, n : 2 * n], "M_inverse": made[:, 2 * n :]}
+        made = t.solved(lambda: symbolic([solve_general(M, c) for c in columns]).T)
+        return made[:, :n], made[:, n : 2 * n], made[:, 2 * n :]
     M = t.inverse_derivatives(t.qdd)[2]
     by_q, by_qd, _ = t.inverse_derivatives(t.forward_with(M))
     inverse = t.inverse_inertia_matrix(M)
-    return {"qdd_q": -(inverse @ by_q), "qdd_qd": -(inverse @ by_qd), "M_inverse": inverse}
+    return -(inverse @ by_q), -(inverse @ by_qd), inverse
 
 
 N_M = "N m (N where a joint slides)"
@@ -66,7 +63,7 @@ FUNCTIONS: dict[str, Function] = {
         "Inverse dynamics",
         ("q", "qd", "qdd"),
         {"tau": (JOINTS, f"joint torques, {N_M}")},
-        lambda t: {"tau": t.inverse(t.qd, t.qdd)},
+        lambda t: t.inverse(t.qd, t.qdd),
         True,
         BOTH,
     ),
@@ -74,7 +71,7 @@ FUNCTIONS: dict[str, Function] = {
         "Forward dynamics",
         ("q", "qd", "tau"),
         {"qdd": (JOINTS, "joint accelerations, rad/s^2 (m/s^2 where a joint slides)")},
-        lambda t: {"qdd": t.forward()},
+        lambda t: t.forward(),
         True,
         BOTH,
     ),
@@ -82,7 +79,7 @@ FUNCTIONS: dict[str, Function] = {
         "Inertia matrix",
         ("q",),
         {"M": (SQUARE, "inertia matrix by rows, symmetric, kg m^2 (kg, kg m where joints slide)")},
-        lambda t: {"M": t.inertia_matrix()},
+        lambda t: t.inertia_matrix(),
         True,
         ("rotors",),
     ),
@@ -90,14 +87,14 @@ FUNCTIONS: dict[str, Function] = {
         "Bias: torques at zero acceleration",
         ("q", "qd"),
         {"bias": (JOINTS, f"torques, {N_M}")},
-        lambda t: {"bias": t.inverse(t.qd, None)},
+        lambda t: t.inverse(t.qd, None),
         drives=("friction",),
     ),
     "gravity": Function(
         "Gravity: torques at rest",
         ("q",),
         {"gravity": (JOINTS, f"torques, {N_M}")},
-        lambda t: {"gravity": t.inverse(None, None)},
+        lambda t: t.inverse(None, None),
     ),
     "coriolis_matrix": Function(
         "Coriolis matrix",
@@ -111,13 +108,13 @@ FUNCTIONS: dict[str, Function] = {
                 ),
             )
         },
-        lambda t: {"C": t.coriolis_matrix()},
+        lambda t: t.coriolis_matrix(),
     ),
     "forward_kinematics": Function(
         "Forward kinematics",
         ("q",),
         {"T": ((4, 4), "pose of the hand in the base frame by rows, m")},
-        lambda t: {"T": t.hand_pose()},
+        lambda t: t.hand_pose(),
     ),
     "inverse_kinematics": Function(
         "Inverse kinematics",
@@ -128,7 +125,7 @@ FUNCTIONS: dict[str, Function] = {
                 "one row per branch, NaN where there is none within limits, rad (m where a joint slides)",
             )
         },
-        lambda t: {"q_branches": t.branches},
+        lambda t: t.branches,
     ),
     "numeric_inverse_kinematics": Function(
         "Inverse kinematics by iteration",
@@ -137,38 +134,38 @@ FUNCTIONS: dict[str, Function] = {
             "q_found": (JOINTS, "within the limits, where steps from q lead, rad (m where a joint slides)"),
             "error": ((2,), "what is left of the distance, m, and the angle, rad: less than 1e-9 if solved"),
         },
-        lambda t: dict(zip(("q_found", "error"), t.numeric_inverse(), strict=True)),
+        lambda t: t.numeric_inverse(),
     ),
     "jacobian": Function(
         "Jacobian",
         ("q",),
         {"J": ((6, "n"), "by rows: velocity of the hand's origin, then angular velocity, base axes")},
-        lambda t: {"J": t.hand_jacobian()},
+        lambda t: t.hand_jacobian(),
     ),
     "jacobian_derivative": Function(
         "Time derivative of the Jacobian",
         ("q", "qd"),
         {"Jd": ((6, "n"), "dJ/dt by rows, linear rows first, base axes")},
-        lambda t: {"Jd": t.along(t.hand_jacobian(), t.q, t.qd)},
+        lambda t: t.along(t.hand_jacobian(), t.q, t.qd),
     ),
     "kinetic_energy": Function(
         "Kinetic energy",
         ("q", "qd"),
         {"kinetic": ((1,), "J")},
-        lambda t: {"kinetic": [t.kinetic_energy()]},
+        lambda t: [t.kinetic_energy()],
         drives=("rotors",),
     ),
     "potential_energy": Function(
         "Potential energy",
         ("q",),
         {"potential": ((1,), "J, zero where the links' centres are level with the base's origin")},
-        lambda t: {"potential": [t.potential_energy()]},
+        lambda t: [t.potential_energy()],
     ),
     "regressor": Function(
         "Regressor",
         ("q", "qd", "qdd"),
         {"Y": (("n", "10N"), "by rows: Y times the inertial parameters are the torques of the rigid arm")},
-        lambda t: {"Y": t.regressor(base=False)},
+        lambda t: t.regressor(base=False),
     ),
     "base_regressor": Function(
         "Regressor of the base parameters",
@@ -179,7 +176,7 @@ FUNCTIONS: dict[str, Function] = {
                 "by rows: Y_base times the base parameters are the torques of the rigid arm",
             )
         },
-        lambda t: {"Y_base": t.regressor(base=True)},
+        lambda t: t.regressor(base=True),
     ),
     "reactions": Function(
         "Forces and moments in the joints",
@@ -190,7 +187,7 @@ FUNCTIONS: dict[str, Function] = {
                 "one row per joint: force (N), moment (N m) on the link behind it, at its origin, its axes",
             )
         },
-        lambda t: {"wrench": t.reactions()},
+        lambda t: t.reactions(),
     ),
     "inverse_dynamics_derivatives": Function(
         "Derivatives of inverse dynamics",
@@ -203,7 +200,7 @@ FUNCTIONS: dict[str, Function] = {
                 "d tau_i / d qdd_j by rows: the inertia matrix, unless friction depends on the load",
             ),
         },
-        _derivatives,
+        lambda t: t.inverse_derivatives(t.qdd),
         drives=BOTH,
     ),
     "forward_dynamics_derivatives": Function(
@@ -224,7 +221,7 @@ FUNCTIONS: dict[str, Function] = {
             "qdd": (JOINTS, "joint accelerations, rad/s^2 (m/s^2 where a joint slides)"),
             "thetadd": (JOINTS, "motors' accelerations on the joints' side, qdd where a joint is rigid"),
         },
-        lambda t: dict(zip(("qdd", "thetadd"), t.elastic.forward(), strict=True)),
+        lambda t: t.elastic.forward(),
         drives=(*BOTH, "springs"),
     ),
     INVERSE: Function(
@@ -235,7 +232,7 @@ FUNCTIONS: dict[str, Function] = {
             "theta": (JOINTS, f"motor angle / gear ratio, {RAD}"),
             "thetad": (JOINTS, f"motor speed / gear ratio, {RATE}"),
         },
-        lambda t: dict(zip(("tau", "theta", "thetad"), t.elastic.inverse(), strict=True)),
+        lambda t: t.elastic.inverse(),
         drives=(*BOTH, "springs"),
     ),
 }
@@ -263,7 +260,7 @@ def said_of(meaning: str, slides: bool) -> str:
 
 def arguments(
     functions: Sequence[Function], sizes: dict[str, int], slides: bool
-) -> tuple[tuple[Argument, ...], dict[str, Argument]]:
+) -> tuple[Arguments, dict[str, Argument]]:
     """Inputs of a set of functions, each once, and outputs by their own names; an output with the name of an
     input gets the suffix "_out".
     """
@@ -292,11 +289,27 @@ class Traced:
 
     graph: Graph
     results: dict[str, Array]
-    inputs: tuple[Argument, ...]
-    outputs: tuple[Argument, ...]
+    inputs: Arguments
+    outputs: Arguments
+
+    @staticmethod
+    def of(
+        graph: Graph,
+        given: Mapping[str, int],
+        results: Mapping[str, Any],
+        meanings: Mapping[str, str] = MappingProxyType({}),
+    ) -> Traced:
+        """Results by name, numbers or arrays of them, from inputs of these sizes."""
+        tables = {name: symbolic(x) for name, x in results.items()}
+        shapes = ({name: (size,) for name, size in given.items()}, {n: x.shape for n, x in tables.items()})
+        both = (
+            tuple(Argument(name, shape, meanings.get(name, "")) for name, shape in some.items())
+            for some in shapes
+        )
+        return Traced(graph, tables, *both)
 
     @property
-    def arrays(self) -> tuple[Argument, ...]:
+    def arrays(self) -> Arguments:
         """All arrays, inputs first."""
         return (*self.inputs, *self.outputs)
 
@@ -307,11 +320,7 @@ def traced_formula(formula: Callable[..., Results], inputs: dict[str, int]) -> T
     """
     graph = Graph()
     given = [[graph.input(f"{name}[{i}]") for i in range(size)] for name, size in inputs.items()]
-    results = {name: np.array(made, dtype=object) for name, made in formula(*given).items()}
-    outputs = tuple(Argument(name, table.shape, "") for name, table in results.items())
-    return Traced(
-        graph, results, tuple(Argument(name, (size,), "") for name, size in inputs.items()), outputs
-    )
+    return Traced.of(graph, inputs, formula(*given))
 
 
 def column_groups(traced: Traced) -> list[list[Any]]:
@@ -348,7 +357,10 @@ def trace(tracing: Tracing, functions: Sequence[Function]) -> Traced:
             "inertia_matrix and inverse_dynamics_derivatives separately."
         )
     _check_outputs(functions)
-    results = {key: value for f in functions for key, value in f.trace(tracing).items()}
+    results: Results = {}
+    for f in functions:
+        made = f.trace(tracing)
+        results |= zip(f.outputs, made if len(f.outputs) > 1 else [made], strict=True)
     tracing.name_turns()
     bodies = tracing.model.bodies
     sizes = {"n": tracing.arm.n, "N": len(bodies), "10N": 10 * len(bodies)}
@@ -358,8 +370,6 @@ def trace(tracing: Tracing, functions: Sequence[Function]) -> Traced:
         sizes["m"] = len(tracing.branches)
     inputs, outputs = arguments(functions, sizes, slides=any(not b.revolute for b in bodies))
     shapes = {key: (outputs[key].name, outputs[key].shape) for key in results}
-    tables = {
-        name: np.array(results[key], dtype=object).reshape(shape) for key, (name, shape) in shapes.items()
-    }
+    tables = {name: symbolic(results[key]).reshape(shape) for key, (name, shape) in shapes.items()}
     graph, tables = refined(tracing.graph, tables)
     return Traced(graph, tables, inputs, tuple(outputs.values()))

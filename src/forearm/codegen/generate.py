@@ -11,18 +11,19 @@ from dataclasses import asdict, dataclass, replace
 from forearm import __version__
 from forearm.arm.arm import Arm, check_arm
 from forearm.codegen.functions import FUNCTIONS, Function, Traced, trace
+from forearm.codegen.integration_step import DRIVES, METHODS, traced_integration_step
 from forearm.codegen.integration_step import NAME as STEP
-from forearm.codegen.integration_step import traced_integration_step
 from forearm.codegen.languages.language import Language
-from forearm.codegen.program import Argument, Program
+from forearm.codegen.program import Program
 from forearm.codegen.program_writer import program_of
 from forearm.codegen.source import Source
 from forearm.codegen.tracing import Tracing
 from forearm.dynamics.reference import parameter_names
 from forearm.errors import InputError, shorten, suggest
+from forearm.reading.fields import ObjectField
+from forearm.records import choice, declared, flat, record
 from forearm.reduction.plan import PLAIN_PLAN
 from forearm.reduction.symbolic import chosen_parameters
-from forearm.symbols import Counts
 from forearm.symbols.scalars import is_zero
 from forearm.values import check_choice, check_name, chosen, names_in
 
@@ -59,17 +60,49 @@ MOMENTS = (
 LONGEST_NAME = 50  # Fortran allows 63 characters, of which some are needed for "_prepare"
 
 
+@record
+class CodeOptions:
+    """How the functions of an arm become code."""
+
+    parameters: Iterable[str] | str = declared(
+        ObjectField(
+            "parameters left as symbols (a second function computes everything that depends on them alone): "
+            '"link6.mass", "link6.com.x", "link6.inertia.xx", "joint6.alpha", a whole "link6" or "joint6", '
+            '"gravity.z", or "all"; "joint6.friction", "joint6.motor", or "drives"'
+        ),
+        default=(),
+    )
+    formulation: str | None = declared(
+        ObjectField(
+            "a published formulation, traced unchanged; if absent, the code with the fewest operations that "
+            "forearm finds"
+        ),
+        default=None,
+    )
+    name: str | None = declared(
+        ObjectField("name of the generated function; if absent, of the arm's and the functions' names"),
+        default=None,
+    )
+    dtype: str | None = choice(
+        '"float64", or "float32" for target machines and all languages but Python, JavaScript and LaTeX; if '
+        'absent, "float64", or "float32" for cortex-m4',
+        DTYPES,
+        default=None,
+    )
+    method: str = choice('integration method of "integration_step"', METHODS, default="rk4")
+    drive: str = choice('input of "integration_step"', DRIVES, default="torque")
+
+
+PLAIN_CODE = CodeOptions()
+
+
+@flat(options=CodeOptions)
 def generate(
     arm: Arm,
     function: str | Iterable[str],
     language: str = "c",
-    parameters: Iterable[str] | str = (),
-    formulation: str | None = None,
-    name: str | None = None,
-    dtype: str | None = None,
-    method: str = "rk4",
-    drive: str = "torque",
     target: str | None = None,
+    options: CodeOptions = PLAIN_CODE,
 ) -> Source:
     """Straight-line code for a function of an arm, or for several as one function with common subexpressions
     computed once; as source text in a language, or as an object file for a target machine.
@@ -79,30 +112,17 @@ def generate(
         function: a name such as "inverse_dynamics", or several (the error for a wrong name lists all); or
             "integration_step", one step of a simulation.
         language: "c", "cpp", "fortran", "python", "javascript", "latex", "rust", "cuda", "matlab" or "st".
-        parameters: parameters left as symbols (a second function computes everything that depends on them
-            alone): "link6.mass", "link6.com.x", "link6.inertia.xx", "joint6.alpha", a whole "link6" or
-            "joint6", "gravity.z", or "all"; "joint6.friction", "joint6.motor", or "drives".
-        formulation: a published formulation, traced unchanged; None: the code with the fewest operations that
-            forearm finds.
-        name: name of the generated function; None: composed of the arm's and the functions' names.
-        dtype: "float64", or "float32" for target machines and all languages but Python, JavaScript and LaTeX;
-            None: "float64", or "float32" for cortex-m4.
-        method: integration method of "integration_step": "rk3", "rk4" or "gill".
-        drive: input of "integration_step": "torque" or "voltage".
         target: a machine to write an object file for, without a compiler: "cortex-m4", "cortex-m7",
             "aarch64", "riscv64", "x86-64-v3" or "wasm32"; None: source text in the language.
+        options: what is left open, names and numbers.
     """
     if target is not None:
         from forearm.targets.object_source import object_source
 
-        return object_source(
-            arm, function, target, parameters, formulation, name, dtype, language, method, drive
-        )
-    written, dtype = language_of(language), "float64" if dtype is None else dtype
+        return object_source(arm, function, target, language, options)
+    written, dtype = language_of(language), options.dtype or "float64"
     check_dtype(dtype, written.name)
-    readable, single = written.name == "latex", dtype == "float32"
-    made = traced_for(arm, function, parameters, formulation, name, readable, single, method, drive)
-    program = made.program()
+    program = traced_for(arm, function, options, written.name == "latex", dtype == "float32").program()
     text, header = written.write(program)
     return Source(text, header, program.counts, program.name, written.name, written.others(program))
 
@@ -124,12 +144,12 @@ def program_for(
     formulation: str | None = None,
     name: str | None = None,
     readable: bool = False,
-    single: bool = False,
 ) -> Program:
     """The program for a function of an arm, before any language; `readable` uses the plain plan and the arm's
-    own units, `single` is for single precision.
+    own units.
     """
-    return _traced_functions(arm, function, parameters, formulation, name, readable, single).program()
+    options = CodeOptions(parameters=parameters, formulation=formulation, name=name)
+    return traced_for(arm, function, options, readable).program()
 
 
 def step_program(
@@ -138,11 +158,10 @@ def step_program(
     drive: str = "torque",
     parameters: Iterable[str] | str = (),
     name: str | None = None,
-    single: bool = False,
-    with_routines: bool = True,
 ) -> Program:
     """The program for one integration step of an arm, before any language."""
-    return _traced_step(arm, method, drive, parameters, name, single, with_routines).program()
+    options = CodeOptions(method=method, drive=drive, parameters=parameters, name=name)
+    return _traced_step(arm, options).program()
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,85 +179,54 @@ class TracedProgram:
 
     def program(self) -> Program:
         """The same as statements, before any language."""
-        t = self.traced
-        made = program_of(
-            t.graph, t.results, self.name, self.about, t.inputs, t.outputs, self.symbols, self.with_routines
-        )
+        made = program_of(self.traced, self.name, self.about, self.symbols, self.with_routines)
         return replace(made, single=self.single)
 
 
 def traced_for(
     arm: Arm,
     function: str | Iterable[str],
-    parameters: Iterable[str] | str = (),
-    formulation: str | None = None,
-    name: str | None = None,
+    options: CodeOptions = PLAIN_CODE,
     readable: bool = False,
     single: bool = False,
-    method: str = "rk4",
-    drive: str = "torque",
 ) -> TracedProgram:
     """The requested functions on the graph."""
-    names = names_in(function, "generate, function")
-    if set(names) != {STEP}:
-        return _traced_functions(arm, names, parameters, formulation, name, readable, single)
-    if formulation is not None:
-        raise InputError(f"{STEP} has no formulations; leave formulation out.", "generate")
-    return _traced_step(arm, method, drive, parameters, name, single, not readable)
-
-
-def _traced_functions(
-    arm: Arm,
-    function: str | Iterable[str],
-    parameters: Iterable[str] | str,
-    formulation: str | None,
-    name: str | None,
-    readable: bool,
-    single: bool,
-) -> TracedProgram:
     check_arm(arm, "generate", moves=True)
     names = list(dict.fromkeys(names_in(function, "generate, function")))
+    if names == [STEP]:
+        if options.formulation is not None:
+            raise InputError(f"{STEP} has no formulations; leave formulation out.", "generate")
+        return _traced_step(arm, options, single, not readable)
     if STEP in names:
         raise InputError(f"{STEP} is a complete simulation step; generate it alone.", "generate")
-    functions = [chosen(FUNCTIONS, given, "generate, function") for given in names]
+    functions = [chosen(FUNCTIONS, name, "generate, function") for name in names]
     if not functions:
         raise InputError(f"expected a function; {suggest('', FUNCTIONS)}", "generate")
-    _check_formulation(names, functions, formulation)
-    symbols = chosen_parameters(arm, names_in(parameters, "generate, parameters"))
-    tracing = Tracing(arm, symbols, formulation, PLAIN_PLAN if readable else None, single)
+    _check_formulation(names, functions, options.formulation)
+    symbols = chosen_parameters(arm, names_in(options.parameters, "generate, parameters"))
+    tracing = Tracing(arm, symbols, options.formulation, PLAIN_PLAN if readable else None, single)
     traced = trace(tracing, functions)
-    title = identifier(name) if name is not None else _default_name(arm, names)
-    counts = traced.graph.counts(traced.results)
-    about = _about(arm, functions, formulation, counts, tracing, traced.inputs, not readable)
-    return TracedProgram(traced, title, about, symbols, single)
+    about = _about(functions, traced, tracing, not readable)
+    return TracedProgram(traced, _title(options.name, arm, names), about, symbols, single)
 
 
 def _traced_step(
-    arm: Arm,
-    method: str,
-    drive: str,
-    parameters: Iterable[str] | str,
-    name: str | None,
-    single: bool,
-    with_routines: bool,
+    arm: Arm, options: CodeOptions, single: bool = False, with_routines: bool = True
 ) -> TracedProgram:
-    check_arm(arm, "generate", moves=True)
-    symbols = chosen_parameters(arm, names_in(parameters, "generate, parameters"))
-    traced = traced_integration_step(arm, method, drive, symbols, single)
-    title = identifier(name) if name is not None else _default_name(arm, [STEP])
-    about = _about_step(arm, traced, method, bool(symbols))
-    return TracedProgram(traced, title, about, symbols, single, with_routines)
+    symbols = chosen_parameters(arm, names_in(options.parameters, "generate, parameters"))
+    traced = traced_integration_step(arm, options.method, options.drive, symbols, single)
+    about = _about_step(arm, traced, options.method, bool(symbols))
+    return TracedProgram(traced, _title(options.name, arm, [STEP]), about, symbols, single, with_routines)
 
 
 def _about_step(arm: Arm, traced: Traced, method: str, is_open: bool) -> tuple[str, ...]:
-    counts = traced.graph.counts(traced.results)
     return (
         f"One integration step of {arm.name}, {arm.n} joints, by the method {method}.",
         "",
         *_said_of_arm(arm),
         "Torques are motor torque times gear ratio; friction, sticking, rotors and gears are included.",
         *([UNITS] if is_open else []),
-        f"One step while all joints move: {_spent(counts)}.",
+        f"One step while all joints move: {_spent(traced)}.",
         f"Generated by forearm {__version__}.",
     )
 
@@ -251,9 +239,9 @@ def _said_of_arm(arm: Arm) -> list[str]:
     ]
 
 
-def _spent(counts: Counts) -> str:
+def _spent(traced: Traced) -> str:
     """Operation counts in words."""
-    pairs = asdict(counts).items()
+    pairs = asdict(traced.graph.counts(traced.results)).items()
     return ", ".join(f"{number} {WORDS[kind]}" for kind, number in pairs if number or kind in ("mul", "add"))
 
 
@@ -272,10 +260,12 @@ def identifier(name: str) -> str:
     return plain if plain[:1].isalpha() else f"arm_{plain}".strip("_")
 
 
-def _default_name(arm: Arm, names: list[str]) -> str:
-    """The arm's and the functions' names; if too long for the languages, the arm's name is shortened, and
-    several functions are replaced by a hash.
+def _title(name: str | None, arm: Arm, names: list[str]) -> str:
+    """The name, or the arm's and the functions' names; if too long for the languages, the arm's name is
+    shortened, and several functions are replaced by a hash.
     """
+    if name is not None:
+        return identifier(name)
     what = "_".join(names)
     if len(what) > LONGEST_NAME // 2 and len(names) > 1:
         what = f"{len(names)}_functions_{hashlib.sha256(what.encode()).hexdigest()[:6]}"
@@ -298,21 +288,13 @@ def _check_formulation(names: list[str], chosen: list[Function], formulation: st
             )
 
 
-def _about(
-    arm: Arm,
-    chosen: list[Function],
-    formulation: str | None,
-    counts: Counts,
-    tracing: Tracing,
-    inputs: tuple[Argument, ...],
-    named: bool,
-) -> tuple[str, ...]:
-    what = "; ".join(f.title for f in chosen)
-    lines = [f"{what} of {arm.name}, {arm.n} joints, from {', '.join(a.name for a in inputs)}.", ""]
-    lines += _said_of_arm(arm)
+def _about(chosen: list[Function], traced: Traced, tracing: Tracing, named: bool) -> tuple[str, ...]:
+    arm, what = tracing.arm, "; ".join(f.title for f in chosen)
+    inputs = ", ".join(a.name for a in traced.inputs)
+    lines = [f"{what} of {arm.name}, {arm.n} joints, from {inputs}.", "", *_said_of_arm(arm)]
     lines += _drives_said(arm, chosen, tracing)
-    if formulation is not None:
-        lines += [f"Traced from the formulation {formulation}, common values shared."]
+    if tracing.formulation is not None:
+        lines += [f"Traced from the formulation {tracing.formulation}, common values shared."]
     elif tracing.regrouped:
         lines += [
             (
@@ -327,7 +309,7 @@ def _about(
     lines += _columns_said(chosen, tracing)
     if tracing.parameters:
         lines += [UNITS]
-    lines += [f"One evaluation: {_spent(counts)}."]
+    lines += [f"One evaluation: {_spent(traced)}."]
     if tracing.regrouped and not named:
         lines += [PLAIN]
     return (*lines, f"Generated by forearm {__version__}.")

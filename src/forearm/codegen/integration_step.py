@@ -7,11 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from forearm.arm.arm import Arm
 from forearm.codegen.functions import MEANINGS, N_M, Traced, said_of
-from forearm.codegen.program import Argument
 from forearm.codegen.simulation_step import TracedPlant
 from forearm.codegen.traced_drives import inputs
 from forearm.drives.coordinates import Coordinates
@@ -62,12 +59,9 @@ def traced_integration_step(
     meant = {name: said_of(MEANT[name], slides) for name in x}
     if not plant.coordinates.is_plain:
         meant |= {name: f"{meant[name]}; {_coordinates(plant.coordinates, name)}" for name in ("q", "qd")}
-    return Traced(
-        graph,
-        {f"{name}_next": np.array(getattr(made, name), dtype=object) for name in sizes},
-        tuple(Argument(name, (len(some),), meant[name]) for name, some in x.items()),
-        tuple(Argument(f"{name}_next", (size,), f"{name} after the step") for name, size in sizes.items()),
-    )
+    meant |= {f"{name}_next": f"{name} after the step" for name in sizes}
+    results = {f"{name}_next": getattr(made, name) for name in sizes}
+    return Traced.of(graph, sizes | {given: n, "h": 1}, results, meant)
 
 
 def _coordinates(coordinates: Coordinates, name: str) -> str:

@@ -8,16 +8,15 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from forearm.arm.arm import Arm
+from forearm.dynamics.fixed_step import Values
 from forearm.errors import ModelError
 from forearm.kinematics.arguments import ORTHONORMAL
 from forearm.kinematics.closed_form.branches import solve
 from forearm.kinematics.closed_form.linear import dot
 from forearm.kinematics.closed_form.recognition import geometry_of
 from forearm.kinematics.limits import AT_LIMIT, TURN, limits_of, middle
-from forearm.model import Array, Scalar
+from forearm.model import Array, Scalar, symbolic
 from forearm.portable import total
 from forearm.symbols.scalars import choose, hinge, root, sign
 
@@ -38,7 +37,7 @@ def can_be_written(arm: Arm) -> bool:
     return geometry.uses_roots_only and geometry.miss <= EXACT
 
 
-def branches(arm: Arm, T: list[Scalar], pose_at: Callable[[list[Scalar]], Array]) -> Array:
+def branches(arm: Arm, T: Values, pose_at: Callable[[Values], Array]) -> Array:
     """(m, n) for a pose by rows; `pose_at` is the forward kinematics."""
     geometry = geometry_of(arm)
     if not geometry.uses_roots_only:
@@ -56,12 +55,10 @@ def branches(arm: Arm, T: list[Scalar], pose_at: Callable[[list[Scalar]], Array]
     wrong: Scalar = 0.0
     if arm.n == 6:
         rows, wrong = _with_rotation(rows)
-    return np.array(
-        [_checked(arm, branch, rows, wrong, pose_at) for branch in solve(geometry, rows)], dtype=object
-    )
+    return symbolic([_checked(arm, branch, rows, wrong, pose_at) for branch in solve(geometry, rows)])
 
 
-def _with_rotation(T: list[list[Scalar]]) -> tuple[list[list[Scalar]], Scalar]:
+def _with_rotation(T: list[Values]) -> tuple[list[Values], Scalar]:
     """The pose with R replaced by R (3 - R^T R) / 2, a rotation up to the square of the error; and a value
     above 0 if the error was large.
 
@@ -78,12 +75,8 @@ def _with_rotation(T: list[list[Scalar]]) -> tuple[list[list[Scalar]], Scalar]:
 
 
 def _checked(
-    arm: Arm,
-    branch: list[Scalar],
-    T: list[list[Scalar]],
-    wrong: Scalar,
-    pose_at: Callable[[list[Scalar]], Array],
-) -> list[Scalar]:
+    arm: Arm, branch: Values, T: list[Values], wrong: Scalar, pose_at: Callable[[Values], Array]
+) -> Values:
     """A branch moved by whole turns into the limits; NaN if it is invalid, or `wrong` is above 0."""
     found = pose_at(branch)
     entries = [(i, 3) for i in range(3)] if arm.n == 3 else [(i, j) for i in range(3) for j in range(4)]

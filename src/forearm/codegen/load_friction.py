@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forearm.drives.joint import needs_reactions
+from forearm.dynamics.fixed_step import Values
 from forearm.dynamics.load_friction import CLOSE, Found, Loads, TorqueEquation, solved
-from forearm.model import Scalar
+from forearm.model import symbolic
 from forearm.reduction import composite, recursion
 from forearm.symbols import jacobian, substituted
 from forearm.symbols.region import stand_ins
@@ -30,7 +31,7 @@ class UnderLoad:
     def __init__(self, tracing: Tracing) -> None:
         self.tracing, self.arm, self.graph, self.model = tracing, tracing.arm, tracing.graph, tracing.model
 
-    def forward(self) -> list[Scalar]:
+    def forward(self) -> Values:
         """Accelerations, NaN where the residual of the equation exceeds UNSOLVED of its terms."""
         found = self.found(self.tracing.tau)
         self.tracing.mark("solution")
@@ -38,10 +39,10 @@ class UnderLoad:
 
     def found(
         self,
-        tau: list[Scalar],
-        ways: list[Scalar] | None = None,
-        free: list[Scalar] | None = None,
-        felt: list[Scalar] | None = None,
+        tau: Values,
+        ways: Values | None = None,
+        free: Values | None = None,
+        felt: Values | None = None,
         close: float = CLOSE,
     ) -> Found:
         """The solution under these torques, with friction in given directions, joints held where `free` is 0;
@@ -54,7 +55,7 @@ class UnderLoad:
         equation = TorqueEquation(traced.drives, self.loads, tau, rates, ways, free, traced.solved_backwards)
         return traced.solved(lambda: solved(equation, felt, close))
 
-    def spoilt(self, found: Found) -> list[Scalar]:
+    def spoilt(self, found: Found) -> Values:
         """The accelerations, or NaN, as the root of a negative number, if there is no solution."""
         limit = (UNSOLVED_SINGLE if self.tracing.single else UNSOLVED) * found.size
         unknown = root(-choose(found.left, limit, 0.0, 1.0))  # also where the residual is NaN
@@ -68,16 +69,16 @@ class UnderLoad:
         traced, model, n = self.tracing, self.model, self.arm.n
         q, qd = traced.rates(traced.q), traced.rates(traced.qd)
         if not needs_reactions(self.arm):
-            moving = np.array([model.rates(row) for row in np.eye(n).tolist()], dtype=object).T  # (N, n)
+            moving = symbolic([model.rates(row) for row in np.eye(n).tolist()]).T  # (N, n)
             Y = composite.inertia_matrix(traced.chain, q, traced.note) @ moving
-            y0 = np.array(recursion.inverse(traced.chain, q, qd, [0.0] * len(q), traced.note), dtype=object)
+            y0 = symbolic(recursion.inverse(traced.chain, q, qd, [0.0] * len(q), traced.note))
             return Loads(y0, Y, np.zeros((len(q), 6)), None)
         x = stand_ins(self.graph, n)
         _, reactions = traced.joint_reactions(qd, traced.rates(x))
         flat = [value for reaction in reactions for vector in reaction for value in vector]
         A = jacobian(self.graph, flat, x).reshape(len(q), 6, n)
-        r0 = np.array(substituted(self.graph, flat, dict.fromkeys(x, 0.0)), dtype=object).reshape(len(q), 6)
+        r0 = symbolic(substituted(self.graph, flat, dict.fromkeys(x, 0.0))).reshape(len(q), 6)
         # the component of the reaction that moves the joint
         along = [5 if body.revolute else 2 for body in traced.whole_model.bodies]
-        y0, Y = (np.array([table[i, k] for i, k in enumerate(along)], dtype=object) for table in (r0, A))
+        y0, Y = (symbolic([table[i, k] for i, k in enumerate(along)]) for table in (r0, A))
         return Loads(y0, Y, r0, A)

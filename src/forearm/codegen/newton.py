@@ -6,13 +6,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from forearm.arm.arm import Arm
 from forearm.codegen.functions import Traced
-from forearm.codegen.program import Argument
 from forearm.codegen.traced_drives import inputs
 from forearm.codegen.tracing import Tracing
+from forearm.dynamics.fixed_step import Values
 from forearm.kinematics.limits import is_periodic
 from forearm.kinematics.newton import Bounds, NewtonState, PoseTask, full_step, goes_on, run_nearby, step
 from forearm.model import Scalar
@@ -64,13 +62,7 @@ def traced_run(arm: Arm, attitude: bool, ways: int | None) -> Traced:
     directions = None if ways is None else _rows(given["directions"], ways)
     target, patience = _rows(given["T"], 4), given["patience"][0]
     q, squares = run_nearby(tracing.hand_at, target, tracing.q, attitude, patience, directions)
-    results = {"found": np.array(q, dtype=object), "squares": np.array(squares, dtype=object)}
-    return Traced(
-        tracing.graph,
-        results,
-        tuple(Argument(name, (size,), "") for name, size in ({"q": n} | sizes).items()),
-        tuple(Argument(name, table.shape, "") for name, table in results.items()),
-    )
+    return Traced.of(tracing.graph, {"q": n} | sizes, {"found": q, "squares": squares})
 
 
 def traced_full_step(arm: Arm, attitude: bool) -> Traced:
@@ -78,13 +70,8 @@ def traced_full_step(arm: Arm, attitude: bool) -> Traced:
     tracing, n = Tracing(arm, {}), arm.n
     target = _rows(inputs(tracing.graph, "T", 12), 4)
     after = full_step(tracing.hand_at, target, tracing.q, attitude)
-    return Traced(
-        tracing.graph,
-        {"after": np.array(after, dtype=object)},
-        (Argument("q", (n,), ""), Argument("T", (12,), "")),
-        (Argument("after", (n,), ""),),
-    )
+    return Traced.of(tracing.graph, {"q": n, "T": 12}, {"after": after})
 
 
-def _rows(values: list[Scalar], width: int) -> list[list[Scalar]]:
+def _rows(values: Values, width: int) -> list[Values]:
     return [values[start : start + width] for start in range(0, len(values), width)]

@@ -36,6 +36,10 @@ class Argument:
         return int(np.prod(self.shape))
 
 
+Arguments = tuple[Argument, ...]
+Statements = tuple["Statement", ...]
+
+
 @dataclass(frozen=True)
 class Ref:
     """A value by name: an entry of an argument (flat index, row by row), or a statement's own value."""
@@ -91,7 +95,7 @@ class Routine:
     title: str
     taken: Argument
     made: Argument
-    statements: tuple[Statement, ...]
+    statements: Statements
     needs_kept: bool
 
 
@@ -117,19 +121,19 @@ class Program:
 
     name: str
     about: tuple[str, ...]  # lines for the head of the file: arm, source, frames
-    inputs: tuple[Argument, ...]
-    outputs: tuple[Argument, ...]
-    statements: tuple[Statement, ...]
+    inputs: Arguments
+    outputs: Arguments
+    statements: Statements
     counts: Counts
     parameters: tuple[str, ...] = ()
     defaults: tuple[float, ...] = ()  # the arm's own values of the parameters
-    prepare: tuple[Statement, ...] = ()
+    prepare: Statements = ()
     kept: int = 0
     single: bool = False  # in single precision, where a language has both
     routines: tuple[Routine, ...] = ()  # each before those that call it
 
     @property
-    def every_statement(self) -> tuple[Statement, ...]:
+    def every_statement(self) -> Statements:
         """Those of routines, of `prepare` and of the evaluation."""
         inside = (s for routine in self.routines for s in routine.statements)
         return (*inside, *self.prepare, *self.statements)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from forearm.codegen.functions import Traced
 from forearm.codegen.program import (
     ARRAY,
     CALL,
@@ -68,23 +71,33 @@ LONGEST = 6  # operations in one statement, not counting named values
 
 
 def program_of(
-    graph: Graph,
-    results: dict[str, Any],
+    traced: Traced,
     name: str,
-    about: tuple[str, ...],
-    inputs: tuple[Argument, ...],
-    outputs: tuple[Argument, ...],
-    parameters: dict[str, float] | None = None,
+    about: tuple[str, ...] = (),
+    parameters: Mapping[str, float] = MappingProxyType({}),
     with_routines: bool = True,
 ) -> Program:
     """The program that computes the results; inputs of the graph are named "q[0]",
     its parameters as in `parameters`. Functions that are called several times become routines, or are
     inlined at every call if not `with_routines`.
     """
-    graph, results = (with_functions if with_routines else _inlined)(graph, results)
-    taken = {a.name.lower() for a in (*inputs, *outputs)} | {"k", "p"}
+    graph, results = (with_functions if with_routines else _inlined)(traced.graph, traced.results)
+    taken = {a.name.lower() for a in traced.arrays} | {"k", "p"}
     writer = _Writer(graph, results, _Names(taken), _Routines())
-    return writer.program(name, about, inputs, outputs, parameters or {})
+    prepare, statements = writer.parts(parameters)
+    return Program(
+        name,
+        about,
+        traced.inputs,
+        traced.outputs,
+        tuple(statements),
+        graph.counts(results),
+        tuple(parameters),
+        tuple(parameters.values()),
+        tuple(prepare),
+        len({s.target for s in prepare if s.target.name == "k"}),
+        routines=tuple(writer.routines.made.values()),
+    )
 
 
 def _inlined(graph: Graph, results: Any) -> tuple[Graph, Any]:
@@ -167,14 +180,8 @@ class _Writer:
         self.named: dict[int, Tree] = {}
         self.sizes: dict[int, int] = {}
 
-    def program(
-        self,
-        name: str,
-        about: tuple[str, ...],
-        inputs: tuple[Argument, ...],
-        outputs: tuple[Argument, ...],
-        parameters: dict[str, float],
-    ) -> Program:
+    def parts(self, parameters: Mapping[str, float]) -> tuple[list[Statement], list[Statement]]:
+        """The statements of `prepare`, and of the evaluation."""
         graph = self.graph
         places = {leaf: place for place, leaf in graph.leaves.items()}
         for index, parameter in enumerate(parameters):
@@ -183,21 +190,8 @@ class _Writer:
         for place, leaf in graph.leaves.items():
             if graph.kinds[place] == INPUT:
                 self.named[place] = _entry(leaf)
-        prepare, kept = self._prepare()
-        statements = self._body([p for p in self.needed if not graph.offline[p]])
-        return Program(
-            name,
-            about,
-            inputs,
-            outputs,
-            tuple(statements),
-            graph.counts(self.results),
-            tuple(parameters),
-            tuple(parameters.values()),
-            tuple(prepare),
-            kept,
-            routines=tuple(self.routines.made.values()),
-        )
+        prepare = self._prepare()
+        return prepare, self._body([p for p in self.needed if not graph.offline[p]])
 
     def _uses(self) -> Counter[int]:
         graph, uses = self.graph, Counter(e.node for e in expressions(self.results))
@@ -206,7 +200,7 @@ class _Writer:
                 uses.update(graph.operands(place))
         return uses
 
-    def _prepare(self) -> tuple[list[Statement], int]:
+    def _prepare(self) -> list[Statement]:
         """The offline values that evaluations need, as entries of k."""
         graph = self.graph
         wanted = {e.node for e in expressions(self.results)}
@@ -221,7 +215,7 @@ class _Writer:
             made.append(Statement(Ref("k", index), self._tree(place), "prepare"))
         for index, place in enumerate(kept):
             self.named[place] = Ref("k", index)
-        return made, len(kept)
+        return made
 
     def _body(self, places: list[int]) -> list[Statement]:
         made = self._statements([p for p in places if self.graph.kinds[p] >= MUL])

@@ -7,15 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from forearm.codegen.differentiated import reverse_of
 from forearm.codegen.functions import Traced
-from forearm.codegen.program import Argument
 from forearm.codegen.simulation_step import NamedRegion, TracedPlant
 from forearm.codegen.traced_drives import inputs
 from forearm.dynamics.explicit_methods import ExplicitMethod
-from forearm.dynamics.fixed_step import StepState, Values
+from forearm.dynamics.fixed_step import StepState
 from forearm.dynamics.located_step import step
 from forearm.symbols import Graph
 
@@ -56,9 +53,8 @@ class RolloutStep:
         """
         plant = self.plant  # traced again, as differentiation adds to the graph
         region = TracedPlant(plant.arm, plant.voltage, plant.parameters, plant.single).cold.region
-        given = tuple(Argument(name, (self.n,), "") for name in ("q", "qd", "u"))
-        results = {"qdd": np.array(region.results, dtype=object)}
-        traced = Traced(region.graph, results, given, (Argument("qdd", (self.n,), ""),))
+        given = dict.fromkeys(("q", "qd", "u"), self.n)
+        traced = Traced.of(region.graph, given, {"qdd": list(region.results)})
         return reverse_of(traced, tuple(plant.parameters))
 
     @cached_property
@@ -74,12 +70,4 @@ class RolloutStep:
         given = {name: inputs(graph, name, size) for name, size in sizes.items()}
         state = StepState(*(given[name] for name in STATES))
         made = step(self.plant, self.method, state, given["u"], [0.0] * self.n, given["h"][0])
-        return _traced(graph, given, {name: getattr(made, name) for name in STATES})
-
-
-def _traced(graph: Graph, given: dict[str, Values], made: dict[str, Values]) -> Traced:
-    results = {name: np.array(some, dtype=object) for name, some in made.items()}
-    inputs, outputs = (
-        tuple(Argument(name, (len(some),), "") for name, some in arrays.items()) for arrays in (given, made)
-    )
-    return Traced(graph, results, inputs, outputs)
+        return Traced.of(graph, sizes, {name: getattr(made, name) for name in STATES})

@@ -15,7 +15,6 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.checking.balancing import spread_postures
 from forearm.codegen.functions import Traced
-from forearm.codegen.program import Argument
 from forearm.codegen.traced_drives import TracedDrives, inputs
 from forearm.codegen.tracing import Tracing
 from forearm.drives.coordinates import Coordinates, coordinates_of
@@ -27,6 +26,7 @@ from forearm.dynamics.fixed_step import StepState, Values
 from forearm.dynamics.load_friction import CLOSE, held
 from forearm.dynamics.located_step import step
 from forearm.errors import InputError
+from forearm.model import symbolic
 from forearm.reduction.plan import PLAIN_PLAN
 from forearm.symbols import Expr, Graph, Region, evaluate, refined
 from forearm.symbols.evaluate import called
@@ -47,8 +47,10 @@ class NamedRegion:
     names: tuple[str, ...]
 
     @staticmethod
-    def of(graph: Graph, results: Sequence[Any], title: str = "") -> NamedRegion:
-        """A region of these results; its inputs are what they need."""
+    def of(graph: Graph, results: Sequence[Any], title: str = "", refine: bool = True) -> NamedRegion:
+        """A region of these results, refined; its inputs are what they need."""
+        if refine:
+            graph, results = refined(graph, list(results))
         places = [place for place in graph.needed(list(results)) if place in graph.leaves]
         inputs = tuple(Expr(graph, place, False) for place in places)
         region = Region(graph, inputs, tuple(results), title=title)
@@ -112,6 +114,7 @@ class TracedPlant:
         c = constants_of(self.arm) if self.voltage else None
         most = most_currents(self.arm, self.is_limited) if self.voltage else []
         for j, (V, place) in enumerate(zip(u, self.coordinates.motors, strict=True)):
+            effort, is_open = self.arm.joints[j].max_effort if self.is_limited else None, True
             if c is not None:
                 K, R = self.constants(j, symbols)
                 V = _clipped(V, float(c.most_voltage[j]))
@@ -121,9 +124,7 @@ class TracedPlant:
                 else:
                     current = float(c.most_current[j]) if is_open else most[j]
                     made[j] = K * _clipped((V - K * qd[place]) * (1.0 / R), current)
-                if self.is_limited and is_open and (effort := self.arm.joints[j].max_effort) is not None:
-                    made[j] = _clipped(made[j], effort)
-            elif self.is_limited and (effort := self.arm.joints[j].max_effort) is not None:
+            if is_open and effort is not None:
                 made[j] = _clipped(made[j], effort)
         return made
 
@@ -180,8 +181,7 @@ class TracedPlant:
         if not self.loads:
             return self.accurate(q, qd, u, state.friction_sign, state.is_free, state.contact, h)
         held = {"friction_sign": state.friction_sign, "is_free": state.is_free, "contact": state.contact}
-        held |= {"rubbed": self._rubbed(qd), "eased": self._eased(qd, h)}
-        made = self.warm(self.opened, q=q, qd=qd, u=u, **held, load_guess=loads)
+        made = self._called(self.warm, q, qd, u, **held, eased=self._eased(qd, h), load_guess=loads)
         bodies = self.coordinates.bodies
         return [*made[:bodies], *self._relaxing_rates(qd, u), *made[bodies:]]
 
@@ -197,9 +197,12 @@ class TracedPlant:
     ) -> Values:
         """Accelerations to full precision, without an initial guess of the loads; for steps of h."""
         held = {"friction_sign": friction_sign, "is_free": is_free, "contact": list(contact)}
-        held |= {"rubbed": self._rubbed(qd), "eased": self._eased(qd, h)}
-        made = self.cold(self.opened, q=q, qd=qd, u=u, **held)
+        made = self._called(self.cold, q, qd, u, **held, eased=self._eased(qd, h))
         return [*made, *self._relaxing_rates(qd, u)]
+
+    def _called(self, region: NamedRegion, q: Values, qd: Values, u: Values, **given: Values) -> Values:
+        """The results of a function of the bodies, with the friction of bristles."""
+        return region(self.opened, q=q, qd=qd, u=u, rubbed=self._rubbed(qd), **given)
 
     def _eased(self, qd: Values, h: Any) -> Values:
         """The inertia to be added for each bristle to brake within a step of h, as in an implicit step."""
@@ -219,7 +222,7 @@ class TracedPlant:
         entries = list(tracing.inertia_matrix().flat)
         for posture in spread_postures(arm, POSTURES).tolist():
             given = {f"q[{i}]": x for i, x in enumerate(posture)}
-            M = np.array(evaluate(tracing.graph, entries, given), dtype=object).reshape(arm.n, arm.n)
+            M = symbolic(evaluate(tracing.graph, entries, given)).reshape(arm.n, arm.n)
             try:
                 W = inverse_symmetric(M)
             except ZeroDivisionError:
@@ -251,7 +254,7 @@ class TracedPlant:
     ) -> tuple[Values, Values]:
         """Required forces of the drives, with friction in the first directions, and in the second."""
         held = {"friction_sign": friction_signs[0], "other_sign": friction_signs[1], "contact": list(contact)}
-        made = self.needed_both(self.opened, q=q, qd=qd, u=qdd, rubbed=self._rubbed(qd), **held)
+        made = self._called(self.needed_both, q, qd, qdd, **held)
         rest, bodies = [0.0] * len(self.relaxing), self.coordinates.bodies
         return [*made[:bodies], *rest], [*made[bodies:], *rest]
 
@@ -259,8 +262,7 @@ class TracedPlant:
         self, q: Values, qd: Values, qdd: Values, friction_sign: Values, contact: Sequence[Any] = ()
     ) -> Values:
         """The same for one list of directions."""
-        held = {"friction_sign": friction_sign, "contact": list(contact)}
-        made = self.needed(self.opened, q=q, qd=qd, u=qdd, rubbed=self._rubbed(qd), **held)
+        made = self._called(self.needed, q, qd, qdd, friction_sign=friction_sign, contact=list(contact))
         return [*made, *([0.0] * len(self.relaxing))]
 
     def settled(self, q: Values, qd: Values, is_free: Values) -> Values:
@@ -296,23 +298,24 @@ class TracedPlant:
             made, felt = list(under_load.spoilt(found)), list(found.felt if warm else ())
         else:
             made = t.tracing.held_forward(pushes[:m], t.ways(t.signs), t.free[:m])
-        return NamedRegion.of(*_list(t.graph, [*made, *t.rotors(pushes), *felt]), "accelerations")
+        return NamedRegion.of(t.graph, [*made, *t.rotors(pushes), *felt], "accelerations")
 
     @cached_property
     def needed(self) -> NamedRegion:
         """Required forces of the drives for accelerations, which are passed in place of u."""
-        t = self._drives()
-        x = inputs(t.graph, "u", self.coordinates.bodies)
-        return NamedRegion.of(*_list(t.graph, t.needed(x, t.signs)), "torques needed")
+        return self._requirement(False)
 
     @cached_property
     def needed_both(self) -> NamedRegion:
         """The same for two lists of directions, concatenated."""
+        return self._requirement(True)
+
+    def _requirement(self, is_both: bool) -> NamedRegion:
         t = self._drives()
         x = inputs(t.graph, "u", self.coordinates.bodies)
-        other = inputs(t.graph, "other_sign", self.coordinates.count)
-        made = [*t.needed(x, t.signs), *t.needed(x, other)]
-        return NamedRegion.of(*_list(t.graph, made), "torques needed")
+        others = [inputs(t.graph, "other_sign", self.coordinates.count)] if is_both else []
+        made = [y for signs in (t.signs, *others) for y in t.needed(x, signs)]
+        return NamedRegion.of(t.graph, made, "torques needed")
 
     @cached_property
     def resting(self) -> NamedRegion:
@@ -323,9 +326,9 @@ class TracedPlant:
         lost = [(1.0 - a) * v for a, v in zip(free, qd, strict=True)]
         dry = np.flatnonzero(self.dry)
         pushed = [a * sum((M[i, j] * lost[j] for j in dry), 0.0) for i, a in enumerate(free)]
-        change = tracing.solved_backwards(held(M, free), np.array(pushed, dtype=object))
+        change = tracing.solved_backwards(held(M, free), symbolic(pushed))
         settled = [a * v + c for a, v, c in zip(free, qd, change, strict=True)]
-        return NamedRegion.of(tracing.graph, settled, "velocities settled")
+        return NamedRegion.of(tracing.graph, settled, "velocities settled", refine=False)
 
 
 def _refuse_figures(coordinates: Coordinates, parameters: Iterable[str]) -> None:
@@ -347,14 +350,12 @@ def traced_step(plant: TracedPlant, method: ExplicitMethod) -> Traced:
     """A complete step:
     states, inputs u with their `change` until its end, and its length h in, states out.
     """
-    n, sizes, graph = plant.arm.n, plant.sizes, Graph()
-    given = {
-        name: inputs(graph, name, size) for name, size in (sizes | {"u": n, "change": n, "h": 1}).items()
-    }
+    n, graph = plant.arm.n, Graph()
+    sizes = plant.sizes | {"u": n, "change": n, "h": 1}
+    given = {name: inputs(graph, name, size) for name, size in sizes.items()}
     state = StepState(*(given[name] for name in STATES))
     made = step(plant, method, state, given["u"], given["change"], given["h"][0])
-    results = {name: np.array(getattr(made, name), dtype=object) for name in STATES}
-    return Traced(graph, results, *_arguments(given, sizes))
+    return Traced.of(graph, sizes, {name: getattr(made, name) for name in STATES})
 
 
 def traced_accelerations(plant: TracedPlant) -> Traced:
@@ -373,19 +374,9 @@ def traced_requirement(plant: TracedPlant) -> Traced:
 
 def _alone(plant: TracedPlant, function: Callable[..., Values], sizes: Mapping[str, int]) -> Traced:
     graph, m = Graph(), plant.coordinates.count
-    sizes = {"q": m, "qd": m, **sizes}
-    given = {name: inputs(graph, name, size) for name, size in sizes.items() if size}
-    results = {"out": np.array(function(*given.values()), dtype=object)}
-    return Traced(graph, results, *_arguments(given, {"out": m}))
-
-
-def _arguments(
-    given: Mapping[str, Values], made: Mapping[str, int]
-) -> tuple[tuple[Argument, ...], tuple[Argument, ...]]:
-    return (
-        tuple(Argument(name, (len(some),), "") for name, some in given.items()),
-        tuple(Argument(name, (size,), "") for name, size in made.items()),
-    )
+    sizes = {name: size for name, size in {"q": m, "qd": m, **sizes}.items() if size}
+    given = [inputs(graph, name, size) for name, size in sizes.items()]
+    return Traced.of(graph, sizes, {"out": function(*given)})
 
 
 def held_by_friction(coordinates: Coordinates, parameters: Iterable[str]) -> list[bool]:
@@ -399,11 +390,6 @@ def held_by_friction(coordinates: Coordinates, parameters: Iterable[str]) -> lis
         if k not in rough and any(name.startswith(dry) for name in parameters):
             made[body.freedom] = True
     return made
-
-
-def _list(graph: Graph, results: Sequence[Any]) -> tuple[Graph, list[Any]]:
-    graph, made = refined(graph, list(results))
-    return graph, made
 
 
 def _clipped(x: Any, most: float) -> Any:

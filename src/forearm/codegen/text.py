@@ -17,6 +17,7 @@ NOTHING, SUM, PRODUCT, ATOM = range(-1, 3)
 CODE_WIDTH = 110
 COMMENT_WIDTH = 100
 DEEPEST = 20  # columns of indentation that a comment line keeps
+TableNames = Mapping[LookupTable, str]
 # A long line may be broken before an operator, after a comma and after an equals sign.
 BREAKS = re.compile(r" (?=[-+*/?:<] )|(?<=,) |(?<= =) ")
 LOOK_ALIKES = str.maketrans(
@@ -32,7 +33,7 @@ class Dialect:
     entry: Callable[[Ref], str]
     call: Callable[[str, str], str]  # name of the function, text of its arguments
     choose: Callable[[str, str, str, str], str]  # a, b, x, y: x where a < b, else y
-    tables: Mapping[LookupTable, str]  # the name of each table
+    tables: TableNames  # the name of each table
 
     def look_up(self, table: LookupTable, x: str) -> str:
         """A table's value at x."""
@@ -72,6 +73,13 @@ def _text(tree: Tree, dialect: Dialect) -> tuple[str, int]:
 def _inside(tree: Tree, dialect: Dialect, least: int) -> str:
     text, binding = _text(tree, dialect)
     return text if binding >= least else f"({text})"
+
+
+def passed(statement: Statement, dialect: Dialect) -> list[str]:
+    """The entries of a new array, or what a routine is called with: its operands, and k if it reads that."""
+    assert isinstance(statement.value, Op)
+    kept = ["k"] if statement.routine is not None and statement.routine.needs_kept else []
+    return [*(expression(operand, dialect) for operand in statement.value.operands), *kept]
 
 
 def number(value: float) -> str:

@@ -17,6 +17,7 @@ from forearm.codegen.inverse_kinematics import branches as traced_branches
 from forearm.codegen.load_friction import UnderLoad
 from forearm.drives.joint import Reaction, depends_on_load, driven, needs_reactions, rotors
 from forearm.drives.parameters import drive_values, drives_over
+from forearm.dynamics.fixed_step import Values
 from forearm.dynamics.forward import articulated_body, idle_joints, singular
 from forearm.dynamics.load_friction import held, reactions_of
 from forearm.dynamics.newton_euler import newton_euler
@@ -25,7 +26,7 @@ from forearm.dynamics.regressor import regressor
 from forearm.errors import InputError, ModelError
 from forearm.kinematics.limits import is_periodic, limits_of
 from forearm.kinematics.newton import HUGE, Bounds, PoseTask, run
-from forearm.model import AT_REST, Array, Model, Scalar, Vector, model_of
+from forearm.model import AT_REST, Array, Model, Scalar, Vector, model_of, symbolic
 from forearm.reduction import composite, energy, hand, recursion
 from forearm.reduction.base import BaseParameters, base_parameters
 from forearm.reduction.chain import Chain
@@ -144,9 +145,7 @@ class Tracing:
         """The original model over symbols, for published formulations."""
         return symbolic_model(self.arm, self.parameters, lambda name, _: self.symbols[name])
 
-    def inverse(
-        self, qd: Vector | None, qdd: Vector | None, directions: Vector | None = None
-    ) -> list[Scalar]:
+    def inverse(self, qd: Vector | None, qdd: Vector | None, directions: Vector | None = None) -> Values:
         """Joint torques, drives included; at rest or without acceleration if those are omitted.
 
         Directions of friction, one per joint, are by default the signs of the joints' velocities.
@@ -174,7 +173,7 @@ class Tracing:
         self.mark("joints")
         return tau
 
-    def forward(self) -> list[Scalar]:
+    def forward(self) -> Values:
         """Joint accelerations."""
         q, qd = self.rates(self.q), self.rates(self.qd)
         if depends_on_load(self.arm):
@@ -196,7 +195,7 @@ class Tracing:
         check_choice(self.formulation, FORWARD, "generate, formulation")
         return self.solved(lambda: self._forward_by_formulation(right, rotor))
 
-    def held_forward(self, tau: list[Scalar], ways: list[Scalar] | None, free: list[Scalar]) -> list[Scalar]:
+    def held_forward(self, tau: Values, ways: Values | None, free: Values) -> Values:
         """Accelerations with friction in given directions,
         one per joint, and joints held where `free` is 0, 1 elsewhere.
 
@@ -207,9 +206,7 @@ class Tracing:
         bias = self.model.gathered(
             recursion.inverse(self.chain, self.rates(self.q), qd, [0.0] * len(qd), self.note)
         )
-        right = np.array(
-            [(t - f - b) * a for t, f, b, a in zip(tau, friction, bias, free, strict=True)], dtype=object
-        )
+        right = symbolic([(t - f - b) * a for t, f, b, a in zip(tau, friction, bias, free, strict=True)])
         return self.solved_backwards(held(self.inertia_matrix(), free), right)
 
     @cached_property
@@ -217,7 +214,7 @@ class Tracing:
         """Forward dynamics where friction depends on the load."""
         return UnderLoad(self)
 
-    def joint_reactions(self, rates: Vector, accelerations: Vector) -> tuple[list[Scalar], list[Reaction]]:
+    def joint_reactions(self, rates: Vector, accelerations: Vector) -> tuple[Values, list[Reaction]]:
         """Torques, and force and moment at each joint, of the original arm."""
         return reactions_of(self.whole_model, self.model.coordinates(self.q), rates, accelerations)
 
@@ -240,13 +237,13 @@ class Tracing:
                 raise singular(self.arm) from None
             raise
 
-    def solved_backwards(self, M: Array, right: Array) -> list[Scalar]:
+    def solved_backwards(self, M: Array, right: Array) -> Values:
         """M x = right, eliminated from the last joint to the first, as in `composite.forward`, so that common
         subexpressions are shared.
         """
         return self.solved(lambda: list(solve_symmetric(M[::-1, ::-1], right[::-1])[::-1]))
 
-    def _forward_by_formulation(self, driven: list[Scalar], rotor: list[Scalar]) -> list[Scalar]:
+    def _forward_by_formulation(self, driven: Values, rotor: Values) -> Values:
         model, q, qd = self.whole_model, self.model.coordinates(self.q), self.rates(self.qd)
         rest = [0.0] * len(q)
         if self.formulation == "articulated-body":
@@ -256,9 +253,7 @@ class Tracing:
                     "generate",
                 )
             return list(articulated_body(model, q, qd, driven, rotor))
-        right = np.array(driven, dtype=object) - np.array(
-            self.model.gathered(newton_euler(model, q, qd, rest)), dtype=object
-        )
+        right = symbolic(driven) - symbolic(self.model.gathered(newton_euler(model, q, qd, rest)))
         return list(solve_symmetric(self.inertia_matrix(), right))
 
     def inertia_matrix(self) -> Array:
@@ -274,10 +269,10 @@ class Tracing:
             M[j, j] = M[j, j] + J
         return self._done("inertia matrix", M)
 
-    def forward_with(self, M: Array) -> list[Scalar]:
+    def forward_with(self, M: Array) -> Values:
         """Accelerations from an existing inertia matrix, where friction does not depend on the load."""
         bias = self.inverse(self.qd, None)
-        right = np.array([t - b for t, b in zip(self.tau, bias, strict=True)], dtype=object)
+        right = symbolic([t - b for t, b in zip(self.tau, bias, strict=True)])
         return self.solved_backwards(M, right)
 
     def inverse_inertia_matrix(self, M: Array) -> Array:
@@ -339,15 +334,15 @@ class Tracing:
         self.mark("branches")
         return made
 
-    def _pose_at(self, q: list[Scalar]) -> Array:
+    def _pose_at(self, q: Values) -> Array:
         return self.substituted(self.hand_pose(), self.q, q)
 
     @cached_property
-    def T(self) -> list[Scalar]:
+    def T(self) -> Values:
         """The desired pose of the hand, by rows."""
         return [self.graph.input(f"T[{k}]") for k in range(16)]
 
-    def numeric_inverse(self, attitude: bool = True) -> tuple[list[Scalar], list[Scalar]]:
+    def numeric_inverse(self, attitude: bool = True) -> tuple[Values, Values]:
         """The result of Newton's steps from q to the pose T, or to its position only, within the limits, and
         the remaining position and angle errors; NaN, as the root of a negative number, where the start has no
         finite errors.
@@ -372,7 +367,7 @@ class Tracing:
     def hand_jacobian(self, q: Vector | None = None) -> Array:
         """The Jacobian at the hand's origin, (6, n), at q or at other coordinates."""
         J = hand.jacobian(self.plain, self.rates(self.q if q is None else q))
-        made = np.array([self.model.gathered(list(row)) for row in J], dtype=object).reshape(6, self.arm.n)
+        made = symbolic([self.model.gathered(list(row)) for row in J]).reshape(6, self.arm.n)
         return self._done("hand", made)
 
     def kinetic_energy(self) -> Scalar:
@@ -390,7 +385,7 @@ class Tracing:
         """The regressor of all inertial parameters, or of the base parameters."""
         q, qd, qdd = self.model.coordinates(self.q), self.rates(self.qd), self.rates(self.qdd)
         Y = regressor(self.whole_model, q, qd, qdd)
-        Y = np.array(self.model.gathered(list(Y)), dtype=object)
+        Y = symbolic(self.model.gathered(list(Y)))
         return self._done("regressor", Y[:, list(self.base.columns)] if base else Y)
 
     @cached_property
@@ -420,20 +415,18 @@ class Tracing:
         q, qd, qdd = self.model.coordinates(self.q), self.rates(self.qd), self.rates(self.qdd)
         newton_euler(self.whole_model, q, qd, qdd, AT_REST, None, note)
         rows = [[*felt["f", i], *self._at_origin(i, felt)] for i in range(len(self.model.bodies))]
-        return self._done("reactions", np.array(rows, dtype=object))
+        return self._done("reactions", symbolic(rows))
 
     def _at_origin(self, i: int, felt: dict[tuple[str, int], Any]) -> Array:
         """The moment about the link's origin; newton_euler returns it about the joint's."""
         (sx, sy, sz), (fx, fy, fz) = self.whole_model.bodies[i].s, felt["f", i]
-        return felt["n", i] - np.array(
-            [sy * fz - sz * fy, sz * fx - sx * fz, sx * fy - sy * fx], dtype=object
-        )
+        return felt["n", i] - symbolic([sy * fz - sz * fy, sz * fx - sx * fz, sx * fy - sy * fx])
 
     def jacobian(self, results: Sequence[Scalar], inputs: list[Expr]) -> Array:
         """Derivatives of results with respect to inputs."""
         return self._done("derivatives", jacobian(self.graph, results, inputs))
 
-    def substituted(self, table: Array, inputs: list[Expr], values: list[Scalar]) -> Array:
+    def substituted(self, table: Array, inputs: list[Expr], values: Values) -> Array:
         """A table with values substituted for inputs."""
         return self._done(
             "derivatives", substituted(self.graph, table, dict(zip(inputs, values, strict=True)))
@@ -442,7 +435,7 @@ class Tracing:
     def along(self, table: Array, inputs: list[Expr], rates: list[Expr]) -> Array:
         """The time derivative of a table for given rates of the inputs."""
         changed = derivative(self.graph, list(table.flat), dict(zip(inputs, rates, strict=True)))
-        return self._done("derivatives", np.array(changed, dtype=object).reshape(table.shape))
+        return self._done("derivatives", symbolic(changed).reshape(table.shape))
 
     def name_turns(self) -> None:
         """Give cosines and sines their customary names: c2, s23."""
@@ -452,7 +445,7 @@ class Tracing:
                 text = ("_" if self.arm.n > 9 else "").join(str(i + 1) for i in of)
                 graph.names.setdefault(place, f"{'c' if kind == COS else 's'}{text}")
 
-    def rates(self, freedoms: Vector) -> list[Scalar]:
+    def rates(self, freedoms: Vector) -> Values:
         """Joint values from values of the coordinates: rates, or coordinates without offsets."""
         return self.model.rates(freedoms)
 

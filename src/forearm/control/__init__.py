@@ -5,47 +5,67 @@ torques.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from forearm.errors import current_name
-
 if TYPE_CHECKING:
-    from forearm.control.acceleration import AccelerationServo
-    from forearm.control.actuators import Actuators
-    from forearm.control.bits import bits_needed
-    from forearm.control.by_name import controller_by_name
-    from forearm.control.code import controller_code
-    from forearm.control.comparison import Comparison, Row, compare
-    from forearm.control.controller import Controller, Sample
-    from forearm.control.controllers.admittance import Admittance
-    from forearm.control.controllers.computed_torque import ComputedTorque
-    from forearm.control.controllers.elastic import ElasticFeedForward, MotorPD, StateFeedback
-    from forearm.control.controllers.feedforward import FeedForward, FeedForwardPD
-    from forearm.control.controllers.gravity_compensation import GravityCompensation
-    from forearm.control.controllers.hand_gains import hand_inertia
-    from forearm.control.controllers.impedance import Impedance
-    from forearm.control.controllers.operational_space import OperationalSpace
-    from forearm.control.controllers.pd import PD, PID
-    from forearm.control.controllers.simplified import Saving, counterbalanced, locked_arm, savings
-    from forearm.control.elastic_gains import stable_motor_inertias, state_gains
-    from forearm.control.extrapolation import FirstOrder
-    from forearm.control.fixed_code import FixedPoint, fixed_point
-    from forearm.control.gains import (
-        Gains,
-        critically_damped,
-        joint_inertias,
-        largest_bandwidth,
-        stable_inertias,
-    )
-    from forearm.control.loop import run
-    from forearm.control.model_error import perturbed, without_backlash, without_friction
-    from forearm.control.path_length import PathLength
-    from forearm.control.precomputed import Precomputed
-    from forearm.control.procedures import Procedural, procedure
-    from forearm.control.reference import default_motion, hold, smooth
-    from forearm.control.rollout_laws import rollout_controller
-    from forearm.control.sampling import natural_frequencies, period_for, sampling_period
-    from forearm.control.sensors import Encoder, Sensors, Tachometer, exact_accelerations
-    from forearm.control.store import Store, Stored, practise
-    from forearm.simulation.controlled import Run
+    from forearm.control.acceleration import AccelerationServo as AccelerationServo
+    from forearm.control.actuators import Actuators as Actuators
+    from forearm.control.bits import bits_needed as bits_needed
+    from forearm.control.by_name import controller_by_name as controller_by_name
+    from forearm.control.code import controller_code as controller_code
+    from forearm.control.comparison import Comparison as Comparison
+    from forearm.control.comparison import Row as Row
+    from forearm.control.comparison import compare as compare
+    from forearm.control.controller import Controller as Controller
+    from forearm.control.controller import Sample as Sample
+    from forearm.control.controllers.admittance import Admittance as Admittance
+    from forearm.control.controllers.computed_torque import ComputedTorque as ComputedTorque
+    from forearm.control.controllers.elastic import ElasticFeedForward as ElasticFeedForward
+    from forearm.control.controllers.elastic import MotorPD as MotorPD
+    from forearm.control.controllers.elastic import StateFeedback as StateFeedback
+    from forearm.control.controllers.feedforward import FeedForward as FeedForward
+    from forearm.control.controllers.feedforward import FeedForwardPD as FeedForwardPD
+    from forearm.control.controllers.gravity_compensation import GravityCompensation as GravityCompensation
+    from forearm.control.controllers.hand_gains import hand_inertia as hand_inertia
+    from forearm.control.controllers.impedance import Impedance as Impedance
+    from forearm.control.controllers.operational_space import OperationalSpace as OperationalSpace
+    from forearm.control.controllers.pd import PD as PD
+    from forearm.control.controllers.pd import PID as PID
+    from forearm.control.controllers.simplified import Saving as Saving
+    from forearm.control.controllers.simplified import counterbalanced as counterbalanced
+    from forearm.control.controllers.simplified import locked_arm as locked_arm
+    from forearm.control.controllers.simplified import savings as savings
+    from forearm.control.elastic_gains import stable_motor_inertias as stable_motor_inertias
+    from forearm.control.elastic_gains import state_gains as state_gains
+    from forearm.control.extrapolation import FirstOrder as FirstOrder
+    from forearm.control.fixed_code import FixedPoint as FixedPoint
+    from forearm.control.fixed_code import fixed_point as fixed_point
+    from forearm.control.gains import Gains as Gains
+    from forearm.control.gains import critically_damped as critically_damped
+    from forearm.control.gains import joint_inertias as joint_inertias
+    from forearm.control.gains import largest_bandwidth as largest_bandwidth
+    from forearm.control.gains import stable_inertias as stable_inertias
+    from forearm.control.loop import run as run
+    from forearm.control.model_error import perturbed as perturbed
+    from forearm.control.model_error import without_backlash as without_backlash
+    from forearm.control.model_error import without_friction as without_friction
+    from forearm.control.path_length import PathLength as PathLength
+    from forearm.control.precomputed import Precomputed as Precomputed
+    from forearm.control.procedures import Procedural as Procedural
+    from forearm.control.procedures import procedure as procedure
+    from forearm.control.reference import default_motion as default_motion
+    from forearm.control.reference import hold as hold
+    from forearm.control.reference import smooth as smooth
+    from forearm.control.rollout_laws import rollout_controller as rollout_controller
+    from forearm.control.sampling import natural_frequencies as natural_frequencies
+    from forearm.control.sampling import period_for as period_for
+    from forearm.control.sampling import sampling_period as sampling_period
+    from forearm.control.sensors import Encoder as Encoder
+    from forearm.control.sensors import Sensors as Sensors
+    from forearm.control.sensors import Tachometer as Tachometer
+    from forearm.control.sensors import exact_accelerations as exact_accelerations
+    from forearm.control.store import Store as Store
+    from forearm.control.store import Stored as Stored
+    from forearm.control.store import practise as practise
+    from forearm.simulation.controlled import Run as Run
 
 # Lazy imports: a name should not load machine code and planning.
 _LATER = {
@@ -81,88 +101,14 @@ _LATER = {
     "sampling": ("natural_frequencies", "period_for", "sampling_period"),
     "sensors": ("Encoder", "Sensors", "Tachometer", "exact_accelerations"),
 }
-_RENAMED = {"bearable_inertias": "stable_inertias", "mistaken": "perturbed", "usual_motion": "default_motion"}
-# moved to `identification`, still available here
-_MOVED = (
-    "LogComparison",
-    "Noise",
-    "PayloadEstimate",
-    "canonical_tests",
-    "compare_log",
-    "estimate_payload",
-    "payload_from_log",
-)
 _WHERE = {name: module for module, names in _LATER.items() for name in names}
 
-__all__ = [
-    "PD",
-    "PID",
-    "AccelerationServo",
-    "Actuators",
-    "Admittance",
-    "Comparison",
-    "ComputedTorque",
-    "Controller",
-    "ElasticFeedForward",
-    "Encoder",
-    "FeedForward",
-    "FeedForwardPD",
-    "FirstOrder",
-    "FixedPoint",
-    "Gains",
-    "GravityCompensation",
-    "Impedance",
-    "MotorPD",
-    "OperationalSpace",
-    "PathLength",
-    "Precomputed",
-    "Procedural",
-    "Row",
-    "Run",
-    "Sample",
-    "Saving",
-    "Sensors",
-    "StateFeedback",
-    "Store",
-    "Stored",
-    "Tachometer",
-    "bits_needed",
-    "compare",
-    "controller_by_name",
-    "controller_code",
-    "counterbalanced",
-    "critically_damped",
-    "default_motion",
-    "exact_accelerations",
-    "fixed_point",
-    "hand_inertia",
-    "hold",
-    "joint_inertias",
-    "largest_bandwidth",
-    "locked_arm",
-    "natural_frequencies",
-    "period_for",
-    "perturbed",
-    "practise",
-    "procedure",
-    "rollout_controller",
-    "run",
-    "sampling_period",
-    "savings",
-    "smooth",
-    "stable_inertias",
-    "stable_motor_inertias",
-    "state_gains",
-    "without_backlash",
-    "without_friction",
-]
+__all__ = sorted(_WHERE)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MOVED:
-        return getattr(import_module("forearm.identification"), name)
     if name not in _WHERE:
-        name = current_name(name, _RENAMED, __name__)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"forearm.control.{_WHERE[name]}"), name)
 
 

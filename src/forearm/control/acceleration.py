@@ -7,24 +7,26 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.control.accelerometers import accelerometers
 from forearm.control.bookkeeping import check_motion, corrected, pull_operations
 from forearm.control.controller import Sample
 from forearm.control.gains import BANDWIDTH
+from forearm.control.options import TIMING, LoopTiming
 from forearm.control.reference import Motion
 from forearm.errors import InputError
 from forearm.kernels.kept import kernel_of
-from forearm.values import check_choice, check_number, check_whole
+from forearm.records import flat, with_fields
+from forearm.spatial import Floats
+from forearm.values import check_choice, check_number
 
-Floats = NDArray[np.float64]
 SOURCES = ("accelerometers", "tachometers", "encoders")
 POSTURES = 17  # configurations along the motion at which inertias are computed in advance
 SLOW = 0.1  # of an error per sample
 
 
+@with_fields
 class AccelerationServo:
     """tau += gain K (qdd_asked - qdd_seen), with a constant K computed in advance; no model is evaluated at
     run time.
@@ -42,12 +44,12 @@ class AccelerationServo:
         coupled: whether K is a full matrix rather than one inertia per joint; None: if separate joints would
             correct less than a tenth of some error per sample.
         bandwidth: w, rad/s; None: only accelerations are corrected.
-        period: sampling period, s.
-        delay: periods until a command acts, 0 or 1.
+        timing: period and delay of the loop.
     """
 
     name = "acceleration servo"
 
+    @flat(timing=LoopTiming)
     def __init__(
         self,
         arm: Arm,
@@ -57,10 +59,9 @@ class AccelerationServo:
         gain: float | None = None,
         coupled: bool | None = None,
         bandwidth: float | None = BANDWIDTH,
-        period: float = 1e-3,
-        delay: int = 0,
+        timing: LoopTiming = TIMING,
     ) -> None:
-        self.seen_by = check_choice(seen_by, SOURCES, "seen_by")
+        self.seen_by, delay = check_choice(seen_by, SOURCES, "seen_by"), timing.delay
         check_motion(arm, motion)
         kernel = kernel_of(arm)
         usual = 0.5 if delay else 1.0
@@ -75,7 +76,7 @@ class AccelerationServo:
         slowest = max(
             settling_pole(self.gain * share, seen_by, delay) for share in (slowest_share(M, self.K), 1.0)
         )
-        rate = max(0.0, 1.0 - slowest) / check_number(period, "period", above=0.0)
+        rate = max(0.0, 1.0 - slowest) / timing.period
         self.bandwidth = (
             0.0 if bandwidth is None else min(check_number(bandwidth, "bandwidth", above=0.0), 0.25 * rate)
         )
@@ -130,7 +131,6 @@ def largest_gain(seen_by: str, delay: int = 0) -> float:
 
     By Jury's criterion for the polynomial of `settling_pole`; for encoders with a delay 2 sqrt(2) - 2.
     """
-    check_whole(delay, "delay, in periods", 0, 1)
     if delay == 0:
         return 2.0
     return 2.0 * math.sqrt(2.0) - 2.0 if seen_by == "encoders" else 1.0

@@ -25,11 +25,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
+from forearm.control.controller import Pair
 from forearm.kinematics.arguments import as_coordinates, states_of
 from forearm.model import Model, RigidBody, model_of, tilde
+from forearm.spatial import Floats
 from forearm.values import as_shape, check_number
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +81,7 @@ class Accelerometers:
         x = as_coordinates(self.arm, q)
         values = as_shape(readings, (*x.shape[:-1], len(self.each)), "readings")
         plain, by_q = self.matrices
-        made: Floats = values @ plain.T + self._coordinates(x) * (values @ by_q.T)
-        return made
+        return values @ plain.T + self._coordinates(x) * (values @ by_q.T)
 
     @cached_property
     def _placed(self) -> tuple[NDArray[np.intp], Floats, Floats]:
@@ -97,7 +96,7 @@ class Accelerometers:
         return made
 
     @cached_property
-    def matrices(self) -> tuple[Floats, Floats]:
+    def matrices(self) -> Pair:
         """K and L (n, S) with qdd = K y + x L y of readings y."""
         plain, by_q = np.zeros((2, self.arm.n, len(self.each)))
         for k, a in enumerate(self.each):
@@ -156,7 +155,7 @@ def _sliding(body: RigidBody, freedom: int, index: int, d: float, scale: float) 
     ]
 
 
-def _motion(model: Model, q: Floats, qd: Floats, qdd: Floats) -> tuple[Floats, Floats]:
+def _motion(model: Model, q: Floats, qd: Floats, qdd: Floats) -> Pair:
     """For each body, the base last: f (B, k + 1, 3), the acceleration of its origin relative to free fall,
     and its spatial gradient.
 

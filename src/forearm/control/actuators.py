@@ -7,43 +7,35 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.control.controller import most_torques
+from forearm.control.options import DELAY, PERIOD
 from forearm.drives.motor import DAC, Constants, constants_of
 from forearm.errors import InputError
 from forearm.kernels.rollout import Simulator
+from forearm.reading.fields import ObjectField
+from forearm.records import declared, flag, positional_record
 from forearm.simulation.inputs import Converter, converter_of
 from forearm.simulation.machine import simulator_of
 from forearm.simulation.windings import has_inductance
-from forearm.values import check_kind, check_number, check_whole
+from forearm.spatial import Floats
 
-Floats = NDArray[np.float64]
-PERIOD = 1e-3  # s
 METHOD = "rk4"
 
 
-@dataclass(frozen=True)
+@positional_record
 class Actuators:
-    """How commands reach the plant: as torques, or as the voltages that produce them.
+    """How commands reach the plant: as torques, or as the voltages that produce them."""
 
-    Args:
-        dac: converter of the voltages; None: not used.
-        voltage: whether the motors are driven by voltages; a `dac` implies it.
-        delay: periods from a sample until its command acts, 0 or 1.
-    """
-
-    dac: DAC | None = None
-    voltage: bool = False
-    delay: int = 0
-
-    def __post_init__(self) -> None:
-        check_whole(self.delay, "Actuators, delay, in periods", 0, 1)
-        check_kind(self.dac, (DAC, type(None)), "Actuators, dac")
+    dac: DAC | None = declared(
+        ObjectField("converter of the voltages; if absent, there is none", (DAC,)), default=None
+    )
+    voltage: bool = flag("whether the motors are driven by voltages; a `dac` implies it", default=False)
+    delay: int = declared(DELAY, default=0)
 
     @property
     def by_voltage(self) -> bool:
@@ -59,18 +51,10 @@ class Actuators:
             )
         if self.dac is not None:
             return self.dac.period
-        return check_number(PERIOD if given is None else given, "run, period", above=0.0)
+        return PERIOD if given is None else given
 
 
 DIRECT = Actuators()
-
-
-class OldActuators(TypedDict, total=False):
-    """Keyword arguments of run before the records existed."""
-
-    dac: DAC | None
-    voltage: bool
-    delay: int
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,13 +8,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.control.reference import Motion
 from forearm.errors import InputError
+from forearm.spatial import Floats
 from forearm.values import check_number, check_whole
 
-Floats = NDArray[np.float64]
 MOST_BITS = 60
 SAMPLES = 1_000_000
 

@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm, check_arm
-from forearm.control.controller import Sample
+from forearm.control.controller import Sample, States
 from forearm.control.controllers.forces import Directions
 from forearm.control.controllers.formulas import pull
 from forearm.control.gains import Gains, joint_gains
 from forearm.control.reference import Motion
 from forearm.errors import InputError
+from forearm.spatial import Floats
 from forearm.symbols import Graph
 from forearm.values import check_number
 
-Floats = NDArray[np.float64]
 MOST_PLACES = 1_000_000  # samples along a motion
 SAME_TIME = 1e-9  # relative: a sample this close to a switch may lie on either side of it
 JUST_BESIDE = 1e-6  # of a motion's duration: offset at which the direction of a joint at rest is evaluated
@@ -49,11 +49,10 @@ def times_along(motion: Motion, interval: float, what: str) -> Floats:
             f"{apart!r} s gives more than {MOST_PLACES} samples in {motion.duration:g} s; use a longer one.",
             what,
         )
-    times: Floats = np.linspace(0.0, motion.duration, int(np.ceil(motion.duration / apart)) + 1)
-    return times
+    return np.linspace(0.0, motion.duration, int(np.ceil(motion.duration / apart)) + 1)
 
 
-def states_along(arm: Arm, motion: Motion, times: Floats) -> tuple[Floats, Floats, Floats]:
+def states_along(arm: Arm, motion: Motion, times: Floats) -> States:
     """q, qd, qdd at times (m,), (m, n) each; joints at rest with dry friction get the velocity just after or
     before.
     """
@@ -66,7 +65,7 @@ def states_along(arm: Arm, motion: Motion, times: Floats) -> tuple[Floats, Float
     return q, qd, qdd
 
 
-def parts(state: Floats) -> tuple[Floats, Floats, Floats]:
+def parts(state: Floats) -> States:
     """Split a state (3n,), or states (m, 3n), into q, qd, qdd."""
     q, qd, qdd = (np.ascontiguousarray(x) for x in np.split(state, 3, axis=-1))
     return q, qd, qdd
@@ -80,7 +79,7 @@ class Wanted:
 
     directions: Directions | None
 
-    def of(self, sample: Sample) -> tuple[Floats, Floats, Floats]:
+    def of(self, sample: Sample) -> States:
         """q, qd, qdd (n,) each."""
         q, qd, qdd = sample.wanted
         return q, qd if self.directions is None else self.directions.moving(qd, sample.ahead[1]), qdd
@@ -89,8 +88,7 @@ class Wanted:
 def corrected(sample: Sample, w: float) -> Floats:
     """Reference acceleration (n,) plus w^2 e + 2 w e', which makes errors decay; without them if w is 0."""
     q, qd, qdd = sample.wanted
-    made: Floats = qdd + pull(w**2, 2.0 * w, sample.q, sample.qd, q, qd) if w else qdd
-    return made
+    return qdd + pull(w**2, 2.0 * w, sample.q, sample.qd, q, qd) if w else qdd
 
 
 @cache

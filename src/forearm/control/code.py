@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from numpy.typing import ArrayLike
-
 from forearm import __version__
 from forearm.arm.arm import Arm
 from forearm.codegen.generate import NAMES, TracedProgram, check_dtype, identifier, language_of
@@ -15,27 +13,25 @@ from forearm.codegen.languages import c, c_family, describing
 from forearm.codegen.program import Program
 from forearm.codegen.source import Source
 from forearm.codegen.text import folded
-from forearm.control.gains import BANDWIDTH, Gains
 from forearm.control.hand_laws import LawOfArm, arm_law_of, law_in_hand_space
-from forearm.control.laws import LAWS, PERIOD, Law, law_of
+from forearm.control.laws import LAWS, Law, law_of
+from forearm.control.options import CODE_LAW, CodeLawOptions
 from forearm.errors import InputError
+from forearm.records import flat
 from forearm.targets.object_source import machine_of, object_of, target_dtype
 
 
+@flat(options=CodeLawOptions)
 def controller_code(
     arm: Arm,
     law: str | LawOfArm = "computed_torque",
     *,
-    bandwidth: float = BANDWIDTH,
-    gains: Gains | None = None,
-    friction: bool = True,
-    period: float = PERIOD,
-    most: ArrayLike | None = None,
     open_gains: bool = False,
     name: str | None = None,
     dtype: str | None = None,
     language: str = "c",
     target: str | None = None,
+    options: CodeLawOptions = CODE_LAW,
 ) -> Source:
     """Generate code of a controller, to be called once per period: in C `NAME_step(q, qd, q_wanted,
     qd_wanted, qdd_wanted, state, voltage)`, which updates the state; in other languages NAME, which takes the
@@ -47,16 +43,12 @@ def controller_code(
         arm: the arm of the controller's model.
         law: "computed_torque", "feedforward_pd", "pd_gravity", "pid_gravity", "gravity_compensation",
             "impedance", "operational_space", "admittance", or a controller object of one of the last four.
-        bandwidth: of critically damped gains, rad/s.
-        gains: used instead of `bandwidth`; None: those of the controller of the same name.
-        friction: whether friction is in the model.
-        period: sampling period, s.
-        most: torque limits (n,), N m (N); None: the joints' max_effort.
         open_gains: whether gains are set at run time by `NAME_prepare`.
         name: NAME; None: derived from the arm and the law.
         dtype: "float64" or "float32"; None: "float64", or "float32" for cortex-m4.
         language: as for `fa.generate`, except LaTeX.
         target: a machine to write an object file for, as for `fa.generate`; None: text in the language.
+        options: gains, model and period of a law given by name.
     """
     written = language_of(language)
     if written.name == "latex":
@@ -66,18 +58,7 @@ def controller_code(
             "language",
         )
     in_c = written.name == "c" and target is None
-    made, traced = traced_controller(
-        arm,
-        law,
-        bandwidth=bandwidth,
-        gains=gains,
-        friction=friction,
-        period=period,
-        most=most,
-        open_gains=open_gains,
-        name=name,
-        in_c=in_c,
-    )
+    made, traced = traced_controller(arm, law, options, open_gains=open_gains, name=name, in_c=in_c)
     if target is not None:
         machine = machine_of(target, language)
         return object_of(replace(traced, single=target_dtype(machine, dtype) == "float32"), machine)
@@ -91,26 +72,24 @@ def controller_code(
     return Source(text, _header(program, made), program.counts, program.name, "c")
 
 
+@flat(options=CodeLawOptions)
 def traced_controller(
     arm: Arm,
     law: str | LawOfArm,
+    options: CodeLawOptions = CODE_LAW,
     *,
-    bandwidth: float = BANDWIDTH,
-    gains: Gains | None = None,
-    friction: bool = True,
-    period: float = PERIOD,
-    most: ArrayLike | None = None,
     open_gains: bool = False,
     name: str | None = None,
     in_c: bool = False,
 ) -> tuple[Law, TracedProgram]:
     """The traced law of an arm, and its program."""
+    period = options.period
     if isinstance(law, str) and law in LAWS:
-        made, label = law_of(arm, law, bandwidth, gains, friction, period, most, open_gains), law
+        made, label = law_of(arm, law, options, open_gains), law
     else:
-        chosen = arm_law_of(arm, law, bandwidth, gains, friction, period)
-        own = bandwidth if isinstance(law, str) else None  # a controller object has gains of its own
-        made, label = law_in_hand_space(arm, chosen, most, open_gains, own), chosen.name
+        chosen = arm_law_of(arm, law, options)
+        own = options.bandwidth if isinstance(law, str) else None  # a controller object has its own gains
+        made, label = law_in_hand_space(arm, chosen, options.most, open_gains, own), chosen.name
         period = getattr(law, "period", period)
     title = identifier(f"{arm.name[:24]}_{label}" if name is None else name)
     return made, TracedProgram(made.traced, title, _about(made, period, in_c), made.parameters)
@@ -158,7 +137,6 @@ def _step(program: Program, law: Law) -> str:
 
 
 def _header(program: Program, law: Law) -> str:
-    guard = f"{program.name.upper()}_H"
     said = f"kept between calls: {law.kept}; all 0 at the start"
     about = c_family.description(program, c.arithmetic(program))
     about += [
@@ -166,7 +144,5 @@ def _header(program: Program, law: Law) -> str:
         f"{program.name}_step takes the same, and in the place of state and state_next:",
         f"  state[{law.state or law.arm.n}]  {said}.",
     ]
-    lines = [*c_family.comment(about), f"#ifndef {guard}", f"#define {guard}", ""]
-    lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
-    lines += [*c_family.declarations(program, program.scalar), "", f"{_signature(program, law)};"]
-    return "\n".join([*lines, "", "#ifdef __cplusplus", "}", "#endif", "", "#endif"]) + "\n"
+    declared = [*c_family.declarations(program, program.scalar), "", f"{_signature(program, law)};"]
+    return c_family.header(f"{program.name.upper()}_H", about, declared)

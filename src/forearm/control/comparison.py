@@ -8,31 +8,30 @@ import math
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm, check_arm
 from forearm.arm.elastic import is_elastic
-from forearm.control.actuators import DIRECT, Actuators, OldActuators
+from forearm.control.actuators import DIRECT, Actuators
 from forearm.control.bookkeeping import check_motion
 from forearm.control.by_name import setting_for
 from forearm.control.controller import Controller
-from forearm.control.gains import BANDWIDTH, bandwidth_said
+from forearm.control.gains import bandwidth_said
 from forearm.control.loop import run
+from forearm.control.options import COMPARISON, PERIOD, ComparisonOptions
 from forearm.control.reference import Reference, default_motion
 from forearm.control.registry import ControllerTrial, Setting, left_out, trials
 from forearm.control.sampling import sampling_period
 from forearm.control.sensors import Sensors, all_of, exact_accelerations
 from forearm.kinematics.limits import behind_limits
 from forearm.progress import Progress
-from forearm.simulation.arguments import with_old
+from forearm.records import flat
 from forearm.simulation.controlled import Run
 from forearm.tables import Report, number
-from forearm.values import check_kind, check_number, chosen
+from forearm.values import check_kind, chosen
 
-Floats = NDArray[np.float64]
 LOAD = 0.05  # of the moving mass: the default payload
 PAST = 1e-9  # rad (m): tolerance for a motion that ends at a limit
 
@@ -113,19 +112,18 @@ class Comparison:
 
     def document(self) -> dict[str, Any]:
         """All fields as a dictionary for JSON."""
-        said = {
+        return {
             "arm": self.arm.name,
             "duration": self.duration,
             "period": self.period,
             "bandwidth": self.bandwidth,
-        }
-        said |= {
             "longest_period": self.longest_period,
             "shares": list(self.shares),
             "beyond": list(self.beyond),
+            "left_out": list(self.left_out),
+            "payload": self.payload,
+            "controllers": [asdict(row) for row in self.rows],
         }
-        said |= {"left_out": list(self.left_out)}
-        return said | {"payload": self.payload, "controllers": [asdict(row) for row in self.rows]}
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
         """Plot each controller's error against its operations with matplotlib; save the figure if a path is
@@ -197,19 +195,17 @@ class Comparison:
                 yield f"saturated commands, {when}: {', '.join(listed)}"
 
 
+@flat(actuators=Actuators, options=ComparisonOptions)
 def compare(
     arm: Arm,
     motion: Any = None,
     controllers: Iterable[str | Controller] | None = None,
     *,
-    period: float | None = None,
-    bandwidth: float = BANDWIDTH,
     plant: Arm | None = None,
-    payload: float | None = None,
     sensors: Sensors | None = None,
     actuators: Actuators = DIRECT,
     progress: Progress | None = None,
-    **old: Unpack[OldActuators],
+    options: ComparisonOptions = COMPARISON,
 ) -> Comparison:
     """Compare controllers on one motion. Each runs twice, the second time with an unknown payload. Waters IV.
 
@@ -219,43 +215,33 @@ def compare(
         arm: the controllers' model.
         motion: the reference motion; None: `default_motion` of 2 s, of continuous snap if joints are elastic.
         controllers: names, or controller objects; None: all that suit the arm, the motion and the sensors.
-        period: sampling period, s; None: the converter's, or 1 ms.
-        bandwidth: of the feedback, rad/s.
         plant: the simulated arm; None: `arm`.
-        payload: point mass at the hand's origin, kg; None: a twentieth of the moving mass.
         sensors: what the controllers measure; None: the full state, including motors behind springs and
             accelerations.
-        actuators: how commands reach the plant.
         progress: called before each controller with the number done, the total, and its name.
-        **old: fields of `actuators` as separate arguments; deprecated.
+        actuators: how commands reach the plant.
+        options: period, bandwidth and payload.
     """
-    if old:
-        (actuators,) = with_old("compare", old, actuators=actuators)
-    check_arm(arm, "compare, arm")
-    check_kind(actuators, Actuators, "compare, actuators")
     true = arm if plant is None else plant
+    check_arm(arm, "compare, arm")
     check_arm(true, "compare, plant")
     motion = default_motion(true if is_elastic(true) else arm) if motion is None else motion
     check_motion(arm, motion)
-    T = (
-        check_number(1e-3 if period is None else period, "compare, period", above=0.0)
-        if actuators.dac is None
-        else actuators.dac.period
-    )
-    mass = LOAD * sum(body.mass for body in arm.moving.bodies) if payload is None else payload
-    mass = check_number(mass, "compare, payload", minimum=0.0)
+    dac, bandwidth, mass = actuators.dac, options.bandwidth, options.payload
+    T = options.period or PERIOD if dac is None else dac.period
+    mass = LOAD * sum(body.mass for body in arm.moving.bodies) if mass is None else mass
     sensors = all_of(true, exact_accelerations) if sensors is None else sensors
     check_kind(sensors, Sensors, "compare, sensors")
     setting = setting_for(arm, motion, T, bandwidth, actuators.delay, side=sensors.side)
     reference = setting.reference
-    options = {"period": period, "sensors": sensors, "actuators": actuators}
+    how = {"period": options.period, "sensors": sensors, "actuators": actuators}
     tried = trials(setting, controllers)
     rows: list[Row] = []
     for name, trial in tried:
         if progress is not None:
             progress(len(rows), len(tried), name)
-        alone = _run(trial, setting, true, options)
-        loaded = alone if mass == 0.0 else _run(trial, setting, true.with_payload(mass), options)
+        alone = _run(trial, setting, true, how)
+        loaded = alone if mass == 0.0 else _run(trial, setting, true.with_payload(mass), how)
         rows.append(_row(name, trial, alone, loaded))
     shares = tuple(float(x) for x in setting.shares)
     missing = left_out(setting) if controllers is None else {}

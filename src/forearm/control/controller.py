@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, shorten
+from forearm.spatial import Floats
 
-Floats = NDArray[np.float64]
+States = tuple[Floats, Floats, Floats]  # q, qd, qdd
+Pair = tuple[Floats, Floats]  # such as positions and velocities
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)  # frozen, its construction would take twice as long
 class Sample:
     """What a controller receives each period.
 
@@ -38,44 +39,11 @@ class Sample:
     q: Floats
     qd: Floats
     qdd: Floats | None
-    wanted: tuple[Floats, Floats, Floats]
-    ahead: tuple[Floats, Floats, Floats]
+    wanted: States
+    ahead: States
     force: Floats | None = None
-    motor: tuple[Floats, Floats] | None = None
+    motor: Pair | None = None
     sees_links: bool = True
-
-    @staticmethod
-    def quickly(
-        k: int,
-        t: float,
-        q: Floats,
-        qd: Floats,
-        qdd: Floats | None,
-        wanted: tuple[Floats, Floats, Floats],
-        ahead: tuple[Floats, Floats, Floats],
-        force: Floats | None = None,
-        motor: tuple[Floats, Floats] | None = None,
-        sees_links: bool = True,
-    ) -> Sample:
-        """Construct a sample in half the time of a frozen dataclass's initialiser.
-
-        Args:
-            k, t, q, qd, qdd, wanted, ahead, force, motor, sees_links: as in `Sample`.
-        """
-        self = object.__new__(Sample)
-        self.__dict__.update(
-            k=k,
-            t=t,
-            q=q,
-            qd=qd,
-            qdd=qdd,
-            wanted=wanted,
-            ahead=ahead,
-            force=force,
-            motor=motor,
-            sees_links=sees_links,
-        )
-        return self
 
 
 def check_arm(arm: object) -> None:

@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.control.gains import bearable, joint_inertias, largest_bandwidth
@@ -16,9 +16,9 @@ from forearm.control.linear_arm import LinearArm, linear_arm
 from forearm.errors import InputError
 from forearm.kinematics.arguments import states_of
 from forearm.kinematics.limits import middle
+from forearm.spatial import Floats
 from forearm.values import as_floats, check_number
 
-Floats = NDArray[np.float64]
 DAMPING = 0.7  # minimum damping ratio of a spring's mode
 SEEN = 1.5  # rad per period: a spring mode that is faster counts as rigid for the loop
 SETTLING = 0.05  # of the bandwidth: every error of a loop decays at least this fast

@@ -12,11 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.control.bookkeeping import Spending, Switches, Wanted, check_motion, feedback, parts
-from forearm.control.controller import Sample
+from forearm.control.controller import Pair, Sample
 from forearm.control.controllers.forces import Directions
 from forearm.control.gains import BANDWIDTH
 from forearm.control.reference import Motion
@@ -24,9 +24,9 @@ from forearm.errors import InputError
 from forearm.kernels import Kernel
 from forearm.kernels.compiled import LONGEST_TRACED
 from forearm.kernels.kept import kernel_of
+from forearm.spatial import Floats
 from forearm.values import as_floats, check_choice, check_number, check_whole
 
-Floats = NDArray[np.float64]
 KINDS = ("exact", "pairs")
 LOST = 1e-10  # of the longest direction: below it directions count as not spanned
 
@@ -38,7 +38,7 @@ def exact_slopes(kernel: Kernel, state: Floats) -> Floats:
     return np.concatenate(kernel.inverse_dynamics_derivatives(*parts(state)), axis=-1)
 
 
-def slopes_by_pairs(kernel: Kernel, state: Floats, step: float = 1e-4) -> tuple[Floats, Floats]:
+def slopes_by_pairs(kernel: Kernel, state: Floats, step: float = 1e-4) -> Pair:
     """F (n,) and dF/dx (n, 3n) from 3n + 1 evaluations: forward differences at the state (3n,) in one
     parameter each.
     """

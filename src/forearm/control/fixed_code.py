@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from forearm import __version__
 from forearm.arm.arm import Arm, check_arm
 from forearm.codegen.functions import FUNCTIONS, Traced, trace
 from forearm.codegen.generate import identifier
-from forearm.codegen.program import Argument
+from forearm.codegen.program import Argument, Arguments
 from forearm.codegen.source import Source
 from forearm.codegen.tracing import Tracing
 from forearm.control import fixed_point_c
@@ -28,19 +29,21 @@ from forearm.control.fixed_point_plan import (
     LARGEST_FRACTION,
     WORDS,
     FixedPointStep,
+    Steps,
     constant,
     errors_in,
     planned,
 )
 from forearm.control.fixed_point_ranges import WIDER, Range, Ranges, cuts, propagated, ranges_of
 from forearm.control.fixed_point_run import run
-from forearm.control.gains import Gains
-from forearm.control.laws import LAWS, PERIOD, law_of
+from forearm.control.laws import LAWS, law_of
+from forearm.control.options import CODE_LAW, CodeLawOptions
 from forearm.errors import InputError, shorten
+from forearm.records import flat
+from forearm.spatial import Floats
 from forearm.symbols import Counts, Expr, Graph
 from forearm.values import as_floats, check_choice
 
-Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 ROUNDS = 20
 
@@ -52,7 +55,9 @@ class FixedPoint:
     `quantised` converts its inputs, `evaluate` computes what the C code does, bit for bit.
 
     Attributes:
-        source: its C.
+        name: name of the function.
+        about: lines for the head of its files.
+        arguments: inputs, and outputs.
         word: bits per number.
         ranges: (lower, upper) of every input by its name, such as "q[2]".
         formats: fractional bits of each entry of inputs and outputs.
@@ -66,7 +71,9 @@ class FixedPoint:
         ends: integers at which outputs that are stored for the next call saturate.
     """
 
-    source: Source
+    name: str
+    about: list[str]
+    arguments: tuple[Arguments, Arguments]
     word: int
     ranges: dict[str, Range]
     formats: dict[str, tuple[int, ...]]
@@ -78,6 +85,12 @@ class FixedPoint:
     inner_errors: dict[int, float]
     ends: dict[str, tuple[tuple[int, int], ...]]
 
+    @cached_property
+    def source(self) -> Source:
+        """Its C."""
+        text, head = fixed_point_c.source(self), fixed_point_c.header(self)
+        return Source(text, head, self.graph.counts(self.results), self.name, "c")
+
     @property
     def text(self) -> str:
         """The C source."""
@@ -87,11 +100,6 @@ class FixedPoint:
     def header(self) -> str:
         """Its header."""
         return self.source.header
-
-    @property
-    def name(self) -> str:
-        """Name of the function."""
-        return self.source.name
 
     @property
     def counts(self) -> Counts:
@@ -172,6 +180,7 @@ def _signed(values: Mapping[int, Whole], e: Expr) -> Whole:
     return -values[e.node] if e.negative else values[e.node]
 
 
+@flat(options=CodeLawOptions)
 def fixed_point(
     arm: Arm,
     function: str,
@@ -179,11 +188,7 @@ def fixed_point(
     word: int = 32,
     name: str | None = None,
     *,
-    bandwidth: float | None = None,
-    gains: Gains | None = None,
-    friction: bool | None = None,
-    period: float | None = None,
-    most: ArrayLike | None = None,
+    options: CodeLawOptions | None = None,
 ) -> FixedPoint:
     """Generate a function or a control law as C99 in integer arithmetic.
 
@@ -197,18 +202,15 @@ def fixed_point(
             upper); by default q has the limits of the joints and qd their max_speed.
         word: bits per number, 16 or 32.
         name: name of the function in C; None: derived from the arm and the function.
-        bandwidth, gains, friction, period, most: as in `controller_code`, for laws only.
+        options: gains, model and period, for laws only.
     """
     if word not in WORDS or isinstance(word, bool):
         raise InputError(
             f"expected one of {', '.join(map(str, WORDS))} bits, got {shorten(word)}.", "fixed_point", "word"
         )
-    settings = {"bandwidth": bandwidth, "gains": gains, "friction": friction, "period": period, "most": most}
-    traced, what, said = _traced(
-        arm, function, {key: value for key, value in settings.items() if value is not None}
-    )
+    traced, what, said = _traced(arm, function, options)
     inside = input_ranges(arm, traced.inputs, ranges or {})
-    title = identifier(name) if name is not None else identifier(f"{arm.name[:20]}_{function}_q{word}")
+    title = identifier(f"{arm.name[:20]}_{function}_q{word}" if name is None else name)
     lines = [f"{what}, of {arm.name}, {arm.n} joints, in fixed point of {word} bits.", ""]
     lines += [f"Joints in order: {', '.join(j.name for j in arm.joints)}.", *said]
     kept = {a.name: "state" for a in traced.outputs if a.name == "state_next"}
@@ -247,27 +249,23 @@ def program_in_fixed_point(
     formats = {a.name: _formats(a, graph, steps, results, word) for a in traced.arrays}
     wrong = {key: np.array([_wrong(e, errors, word) for e in row]) for key, row in results.items()}
     about = [*lines, *_about(inside, wrong, kept or {})]
-    text = fixed_point_c.source(title, about, graph, steps, results, both, word, ends)
-    head = fixed_point_c.header(title, about, both, formats, word)
-    source = Source(text, head, graph.counts(traced.results), title, "c")
-    return FixedPoint(source, word, inside, formats, wrong, graph, steps, results, bounds, errors, ends)
+    return FixedPoint(
+        title, about, both, word, inside, formats, wrong, graph, steps, results, bounds, errors, ends
+    )
 
 
-def _traced(arm: Arm, function: str, settings: dict[str, Any]) -> tuple[Traced, str, tuple[str, ...]]:
+def _traced(arm: Arm, function: str, options: CodeLawOptions | None) -> tuple[Traced, str, tuple[str, ...]]:
     """The traced function, what it is, and for a law its gains in words."""
     check_arm(arm, "fixed_point", moves=True)
     if isinstance(function, str) and function in LAWS:
-        law = law_of(arm, function, **settings)
-        said = (
-            f"{LAWS[function]}, once a period of {settings.get('period', PERIOD):g} s"
-            if law.has_state
-            else LAWS[function]
-        )
-        return law.traced, said, law.gains
+        options = options or CODE_LAW
+        law = law_of(arm, function, options)
+        once = f", once a period of {options.period:g} s" if law.has_state else ""
+        return law.traced, LAWS[function] + once, law.gains
     check_choice(function, (*FUNCTIONS, *LAWS), "fixed_point, function")
-    if settings:
+    if options is not None:
         raise InputError(
-            f"only laws support it ({', '.join(LAWS)}), not {function}.", "fixed_point", next(iter(settings))
+            f"only laws have gains and a period ({', '.join(LAWS)}), not {function}.", "fixed_point"
         )
     return trace(Tracing(arm, {}), [FUNCTIONS[function]]), FUNCTIONS[function].title, ()
 
@@ -338,11 +336,7 @@ def _whole_ends(ends: Range, bits: int) -> tuple[int, int]:
 
 
 def _formats(
-    argument: Argument,
-    graph: Graph,
-    steps: Mapping[int, FixedPointStep],
-    results: Mapping[str, Any],
-    word: int,
+    argument: Argument, graph: Graph, steps: Steps, results: Mapping[str, Any], word: int
 ) -> tuple[int, ...]:
     """Fractional bits of each entry; 0 for unused entries and constant zeros."""
     if argument.name in results:

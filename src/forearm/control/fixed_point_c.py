@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from forearm.codegen.languages import c_family
 from forearm.codegen.languages.c_family import INDENT
-from forearm.codegen.program import Argument
 from forearm.codegen.text import folded
 from forearm.control import fixed_point_sine as sines
-from forearm.control.fixed_point_plan import FixedPointStep, constant
+from forearm.control.fixed_point_plan import FixedPointStep, Steps, constant
 from forearm.symbols import Expr, Graph
 from forearm.symbols.graph import ABS, ADD, CHOOSE, CONSTANT, COS, DIV, INPUT, MUL, SIGN, SIN, SQRT, SUB
+
+if TYPE_CHECKING:
+    from forearm.control.fixed_code import FixedPoint
 
 SHIFTS = """\
 #if (-1 >> 1) != -1
@@ -47,17 +50,10 @@ static int{word}_t within(int{word}_t x, int{word}_t low, int{word}_t high)
 """
 
 
-def source(
-    name: str,
-    about: Sequence[str],
-    graph: Graph,
-    steps: Mapping[int, FixedPointStep],
-    results: Mapping[str, Sequence[Expr | float]],
-    arguments: tuple[Sequence[Argument], Sequence[Argument]],
-    word: int,
-    ends: Mapping[str, Sequence[tuple[int, int]]],
-) -> str:
-    """The definition of the function; `ends` holds the integers at which entries of some outputs saturate."""
+def source(program: FixedPoint) -> str:
+    """The definition of the function."""
+    name, about, steps, word, ends = (program.name, program.about, program.steps, program.word, program.ends)
+    graph, (inputs, outputs) = program.graph, program.arguments
     names = _names(graph, steps)
     lines = [
         *c_family.comment(
@@ -69,9 +65,9 @@ def source(
     lines += [sines.C_TEXT] if kinds & {SIN, COS} else []
     lines += [ROOT] if SQRT in kinds else []
     lines += [WITHIN.format(word=word)] if ends else []
-    lines += [*signature(name, arguments, word), "{"]
+    lines += [*_signature(program), "{"]
     used = {graph.leaves[p].split("[")[0] for p, s in steps.items() if s.kind == INPUT}
-    lines += [f"{INDENT}(void){a.name};" for a in arguments[0] if a.name not in used]
+    lines += [f"{INDENT}(void){a.name};" for a in inputs if a.name not in used]
     section = ""
     for place, step in steps.items():
         if step.kind in (CONSTANT, INPUT):
@@ -84,8 +80,8 @@ def source(
             ]
         lines += folded(f"const int{word}_t {names(place)} = {_text(step, steps, names, word)};", INDENT)
     lines.append("")
-    for output in arguments[1]:
-        for i, value in enumerate(results[output.name]):
+    for output in outputs:
+        for i, value in enumerate(program.results[output.name]):
             text = _result(value, names, word)
             if output.name in ends:
                 text = f"within({text}, {', '.join(map(str, ends[output.name][i]))})"
@@ -93,33 +89,26 @@ def source(
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def signature(name: str, arguments: tuple[Sequence[Argument], Sequence[Argument]], word: int) -> list[str]:
+def _signature(program: FixedPoint) -> list[str]:
     """The prototype void NAME(const int32_t q[6], ..., int32_t tau[6]), split into lines."""
-    taken = [f"const int{word}_t {a.name}[{max(a.size, 1)}]" for a in arguments[0]]
-    made = [f"int{word}_t {a.name}[{max(a.size, 1)}]" for a in arguments[1]]
-    return folded(f"void {name}({', '.join([*taken, *made])})")
+    inputs, outputs = (
+        [f"int{program.word}_t {a.name}[{max(a.size, 1)}]" for a in some] for some in program.arguments
+    )
+    taken = [f"const {text}" for text in inputs]
+    return folded(f"void {program.name}({', '.join([*taken, *outputs])})")
 
 
-def header(
-    name: str,
-    about: Sequence[str],
-    arguments: tuple[Sequence[Argument], Sequence[Argument]],
-    formats: Mapping[str, Sequence[int]],
-    word: int,
-) -> str:
+def header(program: FixedPoint) -> str:
     """The declaration, and the formats as macros that a program can use."""
-    guard = f"{name.upper()}_H"
-    lines = [*c_family.comment(about), f"#ifndef {guard}", f"#define {guard}", "", "#include <stdint.h>", ""]
-    lines += ["/* Bits behind the point of each entry: value = number / 2^bits. */"]
-    for key, bits in formats.items():
-        lines.append(f"#define {name.upper()}_{key.upper()}_BITS {{{', '.join(map(str, bits))}}}")
-    lines += ["", "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
-    declared = signature(name, arguments, word)
-    declared[-1] += ";"
-    return "\n".join([*lines, *declared, "", "#ifdef __cplusplus", "}", "#endif", "", "#endif"]) + "\n"
+    name = program.name.upper()
+    lines = ["#include <stdint.h>", "", "/* Bits behind the point of each entry: value = number / 2^bits. */"]
+    for key, bits in program.formats.items():
+        lines.append(f"#define {name}_{key.upper()}_BITS {{{', '.join(map(str, bits))}}}")
+    *declared, last = _signature(program)
+    return c_family.header(f"{name}_H", program.about, [*declared, f"{last};"], [*lines, ""])
 
 
-def _names(graph: Graph, steps: Mapping[int, FixedPointStep]) -> Callable[[int], str]:
+def _names(graph: Graph, steps: Steps) -> Callable[[int], str]:
     """Names as in other generated code, each with its index appended for uniqueness."""
 
     def name(place: int) -> str:
@@ -134,9 +123,7 @@ def _names(graph: Graph, steps: Mapping[int, FixedPointStep]) -> Callable[[int],
     return name
 
 
-def _text(
-    step: FixedPointStep, steps: Mapping[int, FixedPointStep], names: Callable[[int], str], word: int
-) -> str:
+def _text(step: FixedPointStep, steps: Steps, names: Callable[[int], str], word: int) -> str:
     wide = f"int{2 * word}_t"
     a = names(step.left)
     if step.kind == MUL:

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.control import fixed_point_sine as sines
 from forearm.control.fixed_point_ranges import Box, Ranges, extreme_of, most_of, turned_pair
 from forearm.errors import InputError
+from forearm.spatial import Floats
 from forearm.symbols import Graph
 from forearm.symbols.graph import ABS, ADD, CHOOSE, CONSTANT, COS, DIV, INPUT, MUL, SIGN, SIN, SQRT, SUB
 
-Floats = NDArray[np.float64]
+Steps = Mapping[int, "FixedPointStep"]
 WORDS = (16, 32)
 LARGEST_FRACTION = 60
 HEADROOM = 2.0**-10  # of the range, reserved for errors; checked once they are known
@@ -75,9 +75,7 @@ def _bits(most: float, word: int) -> int:
     return bits
 
 
-def _step(
-    graph: Graph, place: int, bits: int, steps: Mapping[int, FixedPointStep], word: int
-) -> FixedPointStep:
+def _step(graph: Graph, place: int, bits: int, steps: Steps, word: int) -> FixedPointStep:
     kind, left, right = graph.kinds[place], graph.left[place], graph.right[place]
     if kind == CONSTANT:
         return constant(graph.values[place], word, place)
@@ -138,78 +136,86 @@ def constant(value: float, word: int, place: int = -1) -> FixedPointStep:
 
 
 def errors_in(
-    graph: Graph, steps: Mapping[int, FixedPointStep], boxes: Mapping[int, Box], known: Mapping[int, float]
+    graph: Graph, steps: Steps, boxes: Mapping[int, Box], known: Mapping[int, float]
 ) -> dict[int, float]:
     """Largest distance over the boxes of each integer from the exact value, for exact inputs.
 
     Never more than the bound known from other boxes.
     """
-    errors: dict[int, Floats] = {}
-    count = len(next(iter(boxes.values()))[0])
+    errors = _Errors(graph, steps, boxes)
     for place, step in steps.items():
-        found = _error(graph, step, steps, boxes, errors, count)
-        errors[place] = np.minimum(found, known[place]) if place in known else found
-    return {place: float(e.max()) for place, e in errors.items()}
+        found = errors.found(step)
+        errors.of[place] = np.minimum(found, known[place]) if place in known else found
+    return {place: float(e.max()) for place, e in errors.of.items()}
 
 
-def _error(
-    graph: Graph,
-    step: FixedPointStep,
-    steps: Mapping[int, FixedPointStep],
-    boxes: Mapping[int, Box],
-    errors: Mapping[int, Floats],
-    count: int,
-) -> Floats:
-    unit = 2.0**-step.bits
-    if step.kind == CONSTANT:
-        return np.full(count, abs(step.number * unit - graph.values[step.place]))
-    if step.kind == INPUT:
-        return np.zeros(count)
-    ea, a = errors[step.left], most_of(boxes[step.left])
-    half = 0.5 * unit if step.down > 0 else 0.0
-    if step.kind == MUL:
-        b, eb = most_of(boxes[step.right]), errors[step.right]
-        return a * eb + b * ea + ea * eb + half
-    if step.kind in (ADD, SUB):
-        lost = sum(_lost(steps, *operand) for operand in step.lifted)
-        plain = ea + errors[step.right]
-        return np.minimum(plain, _turned_error(graph, step, steps, boxes, errors, plain)) + lost + half
-    if step.kind == CHOOSE:
-        return _choice_error(graph, step, steps, boxes, errors)
-    if step.kind == DIV:
-        b, eb, r = _least(boxes[step.right]), errors[step.right], most_of(boxes[step.place])
-        if (b <= eb).any():
-            raise InputError(
-                "a divisor can be as small as its rounding error; use narrower ranges.", "fixed_point"
-            )
-        return (ea + r * eb) / (b - eb) + 2.0 ** -(step.bits + step.down) + half
-    return _function_error(step, boxes, ea, a)
+@dataclass(frozen=True, eq=False)
+class _Errors:
+    """Errors of the steps so far, by index, one entry per box."""
 
+    graph: Graph
+    steps: Steps
+    boxes: Mapping[int, Box]
+    of: dict[int, Floats] = field(default_factory=dict)
 
-def _lost(steps: Mapping[int, FixedPointStep], place: int, up: int) -> float:
-    """Error of shifting an operand down."""
-    return 2.0 ** -(steps[place].bits + up + 1) if up < 0 else 0.0
+    def found(self, step: FixedPointStep) -> Floats:
+        """The error of the next step."""
+        unit, boxes, count = 2.0**-step.bits, self.boxes, len(next(iter(self.boxes.values()))[0])
+        if step.kind == CONSTANT:
+            return np.full(count, abs(step.number * unit - self.graph.values[step.place]))
+        if step.kind == INPUT:
+            return np.zeros(count)
+        ea, a = self.of[step.left], most_of(boxes[step.left])
+        half = 0.5 * unit if step.down > 0 else 0.0
+        if step.kind == MUL:
+            b, eb = most_of(boxes[step.right]), self.of[step.right]
+            return a * eb + b * ea + ea * eb + half
+        if step.kind in (ADD, SUB):
+            lost = sum(self._lost(*operand) for operand in step.lifted)
+            plain = ea + self.of[step.right]
+            return np.minimum(plain, self._turned(step, plain)) + lost + half
+        if step.kind == CHOOSE:
+            return self._choice(step)
+        if step.kind == DIV:
+            b, eb, r = _least(boxes[step.right]), self.of[step.right], most_of(boxes[step.place])
+            if (b <= eb).any():
+                raise InputError(
+                    "a divisor can be as small as its rounding error; use narrower ranges.", "fixed_point"
+                )
+            return (ea + r * eb) / (b - eb) + 2.0 ** -(step.bits + step.down) + half
+        return _function_error(step, boxes, ea, a)
 
+    def _lost(self, place: int, up: int) -> float:
+        """Error of shifting an operand down."""
+        return 2.0 ** -(self.steps[place].bits + up + 1) if up < 0 else 0.0
 
-def _choice_error(
-    graph: Graph,
-    step: FixedPointStep,
-    steps: Mapping[int, FixedPointStep],
-    boxes: Mapping[int, Box],
-    errors: Mapping[int, Floats],
-) -> Floats:
-    """Error of the branch taken; where errors may select the other branch, the distance between them as
-    well.
-    """
-    (a, ea), (b, eb) = ((boxes[p], errors[p] + _lost(steps, p, up)) for p, up in step.lifted)
-    (x, ex), (y, ey) = ((boxes[p], errors[p] + _lost(steps, p, up)) for p, up in step.branches)
-    either = np.maximum(ex, ey)
-    if extreme_of(graph, step.place):  # the wrong branch is off by no more than the compared values
-        return either + _lost(steps, *step.lifted[0]) + _lost(steps, *step.lifted[1])
-    far = np.maximum(x[1] - y[0], y[1] - x[0])
-    first, second = a[1] + ea < b[0] - eb, a[0] - ea >= b[1] + eb
-    is_exact = (ea == 0.0) & (eb == 0.0)
-    return np.where(first, ex, np.where(second, ey, np.where(is_exact, either, either + far)))
+    def _choice(self, step: FixedPointStep) -> Floats:
+        """Error of the branch taken; where errors may select the other branch, the distance between them as
+        well.
+        """
+        (a, ea), (b, eb), (x, ex), (y, ey) = (
+            (self.boxes[p], self.of[p] + self._lost(p, up)) for p, up in (*step.lifted, *step.branches)
+        )
+        either = np.maximum(ex, ey)
+        if extreme_of(self.graph, step.place):  # the wrong branch is off by no more than the compared values
+            return either + self._lost(*step.lifted[0]) + self._lost(*step.lifted[1])
+        far = np.maximum(x[1] - y[0], y[1] - x[0])
+        first, second = a[1] + ea < b[0] - eb, a[0] - ea >= b[1] + eb
+        is_exact = (ea == 0.0) & (eb == 0.0)
+        return np.where(first, ex, np.where(second, ey, np.where(is_exact, either, either + far)))
+
+    def _turned(self, step: FixedPointStep, plain: Floats) -> Floats:
+        """Error of c x +- s y: errors of x and y are rotated, those of c, s and of the products add."""
+        pair = turned_pair(self.graph, step.place)
+        if pair is None:
+            return plain
+        total = np.hypot(self.of[pair[0]], self.of[pair[1]])
+        for term, value in zip((step.left, step.right), pair, strict=True):
+            product = self.steps[term]
+            turn = product.left if product.right == value else product.right
+            total = total + (most_of(self.boxes[value]) + self.of[value]) * self.of[turn]
+            total = total + (2.0 ** -(product.bits + 1) if product.down > 0 else 0.0)
+        return total
 
 
 def _function_error(step: FixedPointStep, boxes: Mapping[int, Box], ea: Floats, a: Floats) -> Floats:
@@ -225,28 +231,6 @@ def _function_error(step: FixedPointStep, boxes: Mapping[int, Box], ea: Floats, 
     if step.kind == SIGN:  # a value closer to 0 than its error may have any sign
         return np.where((_least(boxes[step.left]) > ea) | (ea == 0.0), 0.0, 2.0)
     return ea
-
-
-def _turned_error(
-    graph: Graph,
-    step: FixedPointStep,
-    steps: Mapping[int, FixedPointStep],
-    boxes: Mapping[int, Box],
-    errors: Mapping[int, Floats],
-    plain: Floats,
-) -> Floats:
-    """Error of c x +- s y: errors of x and y are rotated, those of c, s and of the products add."""
-    pair = turned_pair(graph, step.place)
-    if pair is None:
-        return plain
-    x, y = pair
-    total = np.hypot(errors[x], errors[y])
-    for term, value in ((step.left, x), (step.right, y)):
-        product = steps[term]
-        turn = product.left if product.right == value else product.right
-        total = total + (most_of(boxes[value]) + errors[value]) * errors[turn]
-        total = total + (2.0 ** -(product.bits + 1) if product.down > 0 else 0.0)
-    return total
 
 
 def _least(box: Box) -> Floats:

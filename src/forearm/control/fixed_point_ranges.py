@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forearm.control.controller import Pair
 from forearm.errors import InputError
+from forearm.spatial import Floats
 from forearm.symbols import Graph
 from forearm.symbols.graph import ABS, ADD, CHOOSE, CONSTANT, COS, DIV, INPUT, MUL, SIGN, SIN, SQRT, SUB
 
-Floats = NDArray[np.float64]
 Range = tuple[float, float]
-Box = tuple[Floats, Floats]  # lower and upper ends, one entry per box
+Box = Pair  # lower and upper ends, one entry per box
 WIDER = 1e-12  # relative: far more than the rounding of any bound, so that bounds stay valid
 MOST_PIECES = 16  # per subdivided input range
 TOGETHER = 3  # inputs subdivided at once

@@ -9,15 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.control import fixed_point_sine as sines
-from forearm.control.fixed_point_plan import FixedPointStep
+from forearm.control.fixed_point_plan import FixedPointStep, Steps
 from forearm.symbols.graph import ABS, ADD, CHOOSE, CONSTANT, COS, DIV, INPUT, MUL, SIN, SQRT, SUB
 
 Whole = NDArray[np.int64]
 
 
-def run(
-    steps: Mapping[int, FixedPointStep], leaves: Mapping[int, str], given: Mapping[str, Whole]
-) -> dict[int, Whole]:
+def run(steps: Steps, leaves: Mapping[int, str], given: Mapping[str, Whole]) -> dict[int, Whole]:
     """Every value by index, for inputs by name, arrays of one shape."""
     shape = np.shape(next(iter(given.values()))) if given else ()
     values: dict[int, Whole] = {}
@@ -31,7 +29,7 @@ def run(
     return values
 
 
-def _value(step: FixedPointStep, steps: Mapping[int, FixedPointStep], values: Mapping[int, Whole]) -> Whole:
+def _value(step: FixedPointStep, steps: Steps, values: Mapping[int, Whole]) -> Whole:
     a = values[step.left]
     if step.kind == MUL:
         return sines.rounded_shift(a * values[step.right], step.down)

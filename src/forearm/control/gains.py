@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.codegen.tracing import Tracing
@@ -14,10 +14,10 @@ from forearm.kernels.kept import kernel_of
 from forearm.kinematics.arguments import one_state, states_of
 from forearm.kinematics.limits import middle
 from forearm.reduction.plan import PLAIN_PLAN
+from forearm.spatial import Floats
 from forearm.symbols import evaluate
 from forearm.values import as_floats, check_number, check_whole, frozen_array
 
-Floats = NDArray[np.float64]
 BANDWIDTH = 2.0 * math.pi * 5.0  # rad/s: lower end for industrial arms, Dhanaraj 1.1
 
 

@@ -6,18 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.arm.elastic import elastic_freedoms
 from forearm.control.actuators import Actuators
+from forearm.control.controller import Pair
 from forearm.drives.joint import depends_on_load
 from forearm.errors import InputError, ModelError, shorten
 from forearm.kernels.kept import kernel_of
 from forearm.kernels.kernel import Kernel
+from forearm.spatial import Floats
 from forearm.values import as_floats, frozen_array
 
-Floats = NDArray[np.float64]
 # Force and moment (6,) at the hand's origin, base axes: constant, or a function of t, q (n,) and qd (n,).
 HandForce = ArrayLike | Callable[[float, Floats, Floats], ArrayLike]
 
@@ -57,7 +58,7 @@ class AppliedForce:
         fixed = frozen_array(force, (6,), "run, hand_force")
         return AppliedForce(kernel_of(plant), lambda t, q, qd: fixed)
 
-    def at(self, t: float, q: Floats, qd: Floats) -> tuple[Floats, Floats]:
+    def at(self, t: float, q: Floats, qd: Floats) -> Pair:
         """The force (6,), and J^T times it (n,)."""
         force = as_floats(self.given(t, q.copy(), qd.copy()), "run, hand_force")
         if force.shape != (6,) or not np.isfinite(force).all():

@@ -6,22 +6,22 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Protocol
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
-from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
 from forearm.control.controller import check_arm
 from forearm.control.controllers.admittance import Admittance
-from forearm.control.controllers.arm_law import ArmLaw, entries, traced_law
+from forearm.control.controllers.arm_law import ArmLaw, traced_law
+from forearm.control.controllers.forces import inputs_named
 from forearm.control.controllers.gravity_compensation import GravityCompensation
 from forearm.control.controllers.impedance import Impedance
 from forearm.control.controllers.operational_space import OperationalSpace
-from forearm.control.gains import Gains
-from forearm.control.laws import INPUTS, LAWS, Law, driven_by, gains_said
+from forearm.control.laws import INPUTS, LAWS, Law, driven_by, gain_symbols, gains_said
 from forearm.control.model_error import without_friction
+from forearm.control.options import CodeLawOptions
 from forearm.errors import InputError, shorten
+from forearm.records import fields_of
 from forearm.values import check_choice
 
 HAND_LAWS: dict[str, Callable[..., LawOfArm]] = {
@@ -43,14 +43,12 @@ class LawOfArm(Protocol):
         ...
 
 
-def arm_law_of(
-    arm: Arm, law: str | LawOfArm, bandwidth: float, gains: Gains | None, friction: bool, period: float
-) -> ArmLaw:
+def arm_law_of(arm: Arm, law: str | LawOfArm, options: CodeLawOptions) -> ArmLaw:
     """The law of a controller object, or of a controller made by name."""
     check_arm(arm)
     if isinstance(law, str) and law not in HAND_LAWS:
         check_choice(law, (*LAWS, *HAND_LAWS), "controller, law")
-    if gains is not None:
+    if options.gains is not None:
         raise InputError(
             f"only joint-space laws accept them ({', '.join(LAWS)}); pass a controller with "
             "its own gains, such as control.Impedance(arm, stiffness).",
@@ -59,9 +57,8 @@ def arm_law_of(
         )
     if isinstance(law, str):
         cls = HAND_LAWS[law]
-        known = {"bandwidth": bandwidth, "friction": friction, "period": period}
         takes = inspect.signature(cls).parameters
-        return cls(arm, **{key: value for key, value in known.items() if key in takes}).law
+        return cls(arm, **{key: value for key, value in fields_of(options).items() if key in takes}).law
     found = getattr(law, "law", None)
     if not isinstance(found, ArmLaw):
         raise InputError(
@@ -87,8 +84,9 @@ def law_in_hand_space(
     inputs = dict.fromkeys(INPUTS, arm.n) | {k: v for k, v in law.reads.items() if k == "force"}
     state = law.reads.get("state", 0)
     lengths = inputs | ({"state": state} if state else {})
-    given = {name: entries(tracing, name, length) for name, length in lengths.items()}
-    numbers, parameters = _numbers(tracing, law, open_gains)
+    given = {name: inputs_named(tracing, name, length) for name, length in lengths.items()}
+    is_open = set(law.numbers) - set(NOT_GAINS) if open_gains else ()
+    numbers, parameters = gain_symbols(tracing, law.numbers, is_open)
     drives: list[str] = []
 
     def drive(tau: Any) -> tuple[str, Any]:
@@ -96,25 +94,9 @@ def law_in_hand_space(
         drives.append(output)
         return output, made
 
-    arguments = tuple(Argument(name, (k,), law.meaning(name)) for name, k in lengths.items())
     x = given | numbers | {"qd_ahead": given["qd_wanted"]}
-    traced = traced_law(law, tracing, x, arguments, drive)
+    traced = traced_law(law, tracing, x, lengths, drive)
     kept = (state, law.meaning("state")) if state else ()
     gains = {name: row for name, row in law.numbers.items() if name not in (*NOT_GAINS, DERIVED)}
     said = gains_said(gains, {}, bandwidth)
     return Law(law.about, arm, traced, parameters, drives[0], tracing.regrouped, inputs, said, *kept)
-
-
-def _numbers(tracing: Tracing, law: ArmLaw, is_open: bool) -> tuple[dict[str, Any], dict[str, float]]:
-    """Its gains as numbers, or as open parameters such as stiffness.1."""
-    parameters = {
-        f"{name}.{i + 1}": float(x)
-        for name, values in law.numbers.items()
-        if is_open and name not in NOT_GAINS
-        for i, x in enumerate(values)
-    }
-    made = {name: tracing.graph.parameter(name) for name in parameters}
-    return {
-        name: np.array([made.get(f"{name}.{i + 1}", float(x)) for i, x in enumerate(values)], dtype=object)
-        for name, values in law.numbers.items()
-    }, parameters

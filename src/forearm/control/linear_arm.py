@@ -6,16 +6,16 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.elastic import elastic_freedoms, expanded, link_side
+from forearm.control.controller import Pair
 from forearm.drives.elasticity import deflection_of, pressed, spring_stiffness
 from forearm.drives.joint import drives_of
 from forearm.dynamics.modes import gravity_stiffness
 from forearm.dynamics.reference import gravity, inertia_matrix
+from forearm.spatial import Floats
 
-Floats = NDArray[np.float64]
 TERMS = 18  # terms of the exponential series, for row sums below 1/8
 
 
@@ -42,7 +42,7 @@ class LinearArm:
         one = np.ones((1, 1))
         return LinearArm(one * self.M.sum(), one * self.D.sum(), 0.0 * one, 0.0 * one, (0,))
 
-    def sampled(self, period: float) -> tuple[Floats, Floats]:
+    def sampled(self, period: float) -> Pair:
         """F - 1 and G of (x, xd) over a period, F (x, xd) + G tau, with torques held."""
         m, n = len(self.M), len(self.motors)
         W = np.linalg.inv(self.M)
@@ -53,7 +53,7 @@ class LinearArm:
         grown = _exponential_less_one(A * period)
         return grown[: 2 * m, : 2 * m], grown[: 2 * m, 2 * m :]
 
-    def with_delay(self, period: float, delay: int) -> tuple[Floats, Floats]:
+    def with_delay(self, period: float, delay: int) -> Pair:
         """F - 1 and G of a loop, with the pending torques in the state if there is a delay."""
         F, G = self.sampled(period)
         if not delay:

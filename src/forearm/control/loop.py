@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Unpack
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm, check_arm
-from forearm.control.actuators import DIRECT, METHOD, Actuators, Amplifiers, OldActuators
-from forearm.control.controller import Controller, Sample, check_controller
+from forearm.control.actuators import DIRECT, METHOD, Actuators, Amplifiers
+from forearm.control.controller import Controller, Pair, Sample, check_controller
 from forearm.control.hand_force import AppliedForce, HandForce
+from forearm.control.options import LOOP, LoopOptions
 from forearm.control.reference import Reference, sampled
 from forearm.control.sensors import EXACT, Readings, Sensors, all_of
 from forearm.errors import InputError, shorten
 from forearm.kernels.rollout import Simulator, State
-from forearm.simulation.arguments import with_old
+from forearm.records import flat
 from forearm.simulation.controlled import Run
 from forearm.simulation.fixed import SampledLoop, SimulatedPlant
 from forearm.simulation.run import simulation_of
@@ -24,9 +25,9 @@ from forearm.simulation.solution import Status
 from forearm.simulation.stability import fastest_decay, longest_step, warn_of_long_steps
 from forearm.simulation.start import Clock, loaded
 from forearm.simulation.track import Track
-from forearm.values import as_finite, check_kind, check_number
+from forearm.spatial import Floats
+from forearm.values import as_finite, check_kind
 
-Floats = NDArray[np.float64]
 STEP = 2.5e-4  # s: maximum integration step of the plant,
 OF_DECAY = 1.0  # reduced to this share of the time in which a drive brakes its joint,
 OF_SWING = 0.25  # and to this phase, rad, of a spring mode, which steps then neither damp nor slow down,
@@ -36,20 +37,17 @@ MOST_STEPS = 1000  # but never more than this many per period
 BEYOND = 1e9  # norm of (q, qd) beyond which a run has diverged
 
 
+@flat(actuators=Actuators, options=LoopOptions)
 def run(
     arm: Arm,
     controller: Controller,
     motion: Any,
     *,
-    period: float | None = None,
     plant: Arm | None = None,
     sensors: Sensors | None = None,
     actuators: Actuators = DIRECT,
     hand_force: HandForce | None = None,
-    step: float | None = None,
-    q0: ArrayLike | None = None,
-    qd0: ArrayLike | None = None,
-    **old: Unpack[OldActuators],
+    options: LoopOptions = LOOP,
 ) -> Run:
     """Simulate an arm under a controller along a motion, its torques, or the voltages for them, held for a
     period.
@@ -59,30 +57,24 @@ def run(
             Swartz (11).
         controller: called for torques once per period.
         motion: the reference, with .duration and .at(t), or samples (q, qd, qdd).
-        period: sampling period, s; None: the converter's, or 1 ms.
         plant: the simulated arm; None: `arm`.
         sensors: what the controller measures; None: the full state, including motors behind springs, except
             accelerations.
-        actuators: how commands reach the plant, by default as torques without delay.
         hand_force: external force and moment (6,) at the hand's origin, base axes, constant or a function of
             t, q, qd evaluated once per period; the controller receives it, and `tau` of the result includes
             J^T times it; refused for elastic joints. None: no force.
-        step: integration step of the plant (fourth order), s, possibly reduced slightly; None: 0.25 ms, or
-            less for strongly damped drives or stiff springs.
-        q0, qd0: initial state of the links, (n,); None: on the motion. Springs balance gravity there.
-        **old: fields of `actuators` as separate arguments; deprecated.
+        actuators: how commands reach the plant, by default as torques without delay.
+        options: period, step and initial state.
     """
-    if old:
-        (actuators,) = with_old("run", old, actuators=actuators)
     plant = arm if plant is None else plant
     sensors = (all_of(plant) if isinstance(plant, Arm) else EXACT) if sensors is None else sensors
-    _check_given(arm, plant, controller, sensors, actuators)
-    T = actuators.period(period)
+    _check_given(arm, plant, controller, sensors)
+    T = actuators.period(options.period)
     reference = sampled(arm, motion, T)
     drive = Amplifiers.of(arm, plant, actuators)
     push = None if hand_force is None else AppliedForce.of(plant, hand_force, actuators)
-    simulator, (q, qd) = drive.simulator, _start(plant, reference, q0, qd0)
-    h = _step(simulator, q, T) if step is None else check_number(step, "run, step", above=0.0)
+    simulator, (q, qd) = drive.simulator, _start(plant, reference, options)
+    h = _step(simulator, q, T) if options.step is None else options.step
     substeps = max(1, math.ceil(T / h - 1e-9))
     warn_of_long_steps(simulator, METHOD, T / substeps, [q], "run")
     state = simulator.at_rest_or_moving(*loaded(simulator, q[None], qd[None]))
@@ -109,7 +101,7 @@ def run(
     )
 
 
-def _check_given(arm: Arm, plant: Arm, controller: object, sensors: object, actuators: object) -> None:
+def _check_given(arm: Arm, plant: Arm, controller: object, sensors: object) -> None:
     for some, name in ((arm, "arm"), (plant, "plant")):
         check_arm(some, f"run, {name}")
     check_controller(controller, "run, controller")
@@ -118,15 +110,16 @@ def _check_given(arm: Arm, plant: Arm, controller: object, sensors: object, actu
             f"the plant has {plant.n} joints, the controller's model {arm.n}; they must be equal.", "run"
         )
     check_kind(sensors, Sensors, "run, sensors")
-    check_kind(actuators, Actuators, "run, actuators")
 
 
-def _start(
-    plant: Arm, reference: Reference, q0: ArrayLike | None, qd0: ArrayLike | None
-) -> tuple[Floats, Floats]:
+def _start(plant: Arm, reference: Reference, options: LoopOptions) -> Pair:
     """The initial state (n,): as given, or that of the motion."""
-    q = as_finite(reference.q[0] if q0 is None else q0, (plant.n,), "run, q0")
-    return q, as_finite(reference.qd[0] if qd0 is None else qd0, (plant.n,), "run, qd0")
+    pairs = {"q0": (options.q0, reference.q[0]), "qd0": (options.qd0, reference.qd[0])}
+    q, qd = (
+        as_finite(usual if given is None else given, (plant.n,), f"run, {name}")
+        for name, (given, usual) in pairs.items()
+    )
+    return q, qd
 
 
 def _step(simulator: Simulator, q: Floats, period: float) -> float:
@@ -139,29 +132,26 @@ def _step(simulator: Simulator, q: Floats, period: float) -> float:
     return max(min(STEP, max(exact, bearable)), period / MOST_STEPS)
 
 
+@dataclass(eq=False)
 class _Exchange:
     """Exchange between plant and controller, period by period: measurements, commands, inputs."""
 
-    def __init__(
-        self,
-        drive: Amplifiers,
-        controller: Controller,
-        reference: Reference,
-        sensors: Sensors,
-        delay: int,
-        track: Track,
-        push: AppliedForce | None,
-    ) -> None:
-        self.push = push
-        self.drive, self.controller, self.reference, self.track = drive, controller, reference, track
-        self.sensors, self.delay = sensors, delay
-        plant, period, motors = drive.plant, float(reference.t[1]), drive.simulator.motors
-        self.readings = Readings(sensors, plant, motors, period, len(reference.t))
-        self.commands, self.requests = np.empty(reference.q.shape), np.empty(reference.q.shape)
-        self.rows = list(zip(reference.q, reference.qd, reference.qdd, strict=True))
+    drive: Amplifiers
+    controller: Controller
+    reference: Reference
+    sensors: Sensors
+    delay: int
+    track: Track
+    push: AppliedForce | None
+
+    def __post_init__(self) -> None:
+        plant, w, motors = self.drive.plant, self.reference, self.drive.simulator.motors
+        self.readings = Readings(self.sensors, plant, motors, float(w.t[1]), len(w.t))
+        self.commands, self.requests = np.empty(w.q.shape), np.empty(w.q.shape)
+        self.rows = list(zip(w.q, w.qd, w.qdd, strict=True))
         self.shape = (plant.n,)
-        self.sees_links = sensors.side != "motor"
-        self.now: tuple[Floats, Floats] | None = None  # the plant's coordinates and velocities
+        self.sees_links = self.sensors.side != "motor"
+        self.now: Pair | None = None  # the plant's coordinates and velocities
         self.k = 0  # commands so far
         self.waiting: Floats | None = None  # command that acts one period later
         self.u: Floats | None = None  # input of the machine code
@@ -175,7 +165,7 @@ class _Exchange:
         qdd = None if self.sensors.accelerometers is None else self._accelerations(x, xd, state)
         force, push = (None, None) if self.push is None else self.push.at(t, x[:n], xd[:n])
         now, ahead = self.rows[k], self.rows[k + 1]
-        sample = Sample.quickly(k, t, *told, qdd, now, ahead, force, motor, self.sees_links)
+        sample = Sample(k, t, *told, qdd, now, ahead, force, motor, self.sees_links)
         answer = self.controller.command(sample)
         _check(answer, self.shape, is_first=k == 0)
         self.commands[k], self.k = answer, k + 1
@@ -216,7 +206,7 @@ class _Exchange:
             "saturated": short if m == T else np.concatenate([short, short[-1:]]),
         }
 
-    def _first(self, state: State) -> tuple[Floats, Floats]:
+    def _first(self, state: State) -> Pair:
         """Coordinates and velocities (m,) of the state, as views."""
         self.now = state.q[0], state.qd[0]
         return self.now

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.arm.drive import Elasticity, Transmission
+from forearm.arm.drive import Transmission
 from forearm.arm.joint import Joint
 from forearm.arm.link import Link
+from forearm.spatial import Floats
 from forearm.values import check_number, check_whole
 
-Floats = NDArray[np.float64]
 MOST = 0.9  # a share: keeps masses positive
 LEAST = 0.1  # of an efficiency, if losses would exceed it
 
@@ -71,36 +71,38 @@ def perturbed(arm: Arm, share: float, seed: int = 0) -> Arm:
 
 
 def _mistaken_joint(joint: Joint, off: Callable[[int], Floats]) -> Joint:
-    rotor, constant, resistance, b, c, gear = (float(x) for x in off(6))
-    motor = joint.motor
-    if motor is not None:
-        K, R = motor.torque_constant, motor.resistance
-        motor = dataclasses.replace(
-            motor,
-            rotor_inertia=motor.rotor_inertia * rotor,
-            torque_constant=None if K is None else K * constant,
-            resistance=None if R is None else R * resistance,
-        )
-    f = joint.friction
-    if f is not None:
-        static = None if f.static is None else (f.static[0] * c, f.static[1] * c)
-        f = dataclasses.replace(
-            f, viscous=f.viscous * b, coulomb=(f.coulomb[0] * c, f.coulomb[1] * c), static=static
-        )
-        if f.bristle_stiffness is not None:
-            s0, s1 = (float(x) for x in off(2))
-            f = dataclasses.replace(
-                f, bristle_stiffness=f.bristle_stiffness * s0, bristle_damping=f.bristle_damping * s1
-            )
-    bearings = tuple(dataclasses.replace(one, mu=one.mu * float(off(1)[0])) for one in joint.bearings)
+    rotor, constant, resistance, b, c, gear = off(6).tolist()
+    f = _scaled(joint.friction, viscous=b, coulomb=c, static=c)
+    if f is not None and f.bristle_stiffness is not None:
+        s0, s1 = off(2).tolist()
+        f = _scaled(f, bristle_stiffness=s0, bristle_damping=s1)
+    bearings = tuple(_scaled(one, mu=float(off(1)[0])) for one in joint.bearings)
+    spring = joint.elasticity
+    if spring is not None:
+        k, d, gap = off(3).tolist()
+        curve = tuple((deflection, torque * k) for deflection, torque in spring.curve)
+        spring = dataclasses.replace(_scaled(spring, stiffness=k, damping=d, half_gap=gap), curve=curve)
     return dataclasses.replace(
         joint,
-        motor=motor,
+        motor=_scaled(joint.motor, rotor_inertia=rotor, torque_constant=constant, resistance=resistance),
         friction=f,
         bearings=bearings,
         transmission=_mistaken_gear(joint.transmission, gear),
-        elasticity=None if joint.elasticity is None else _mistaken_spring(joint.elasticity, off(3)),
+        elasticity=spring,
     )
+
+
+def _scaled(part: Any, **factors: float) -> Any:
+    """A part with these fields multiplied; what is absent stays so."""
+    if part is None:
+        return None
+    return dataclasses.replace(part, **{name: _times(getattr(part, name), x) for name, x in factors.items()})
+
+
+def _times(value: Any, x: float) -> Any:
+    if isinstance(value, tuple):
+        return tuple(each * x for each in value)
+    return None if value is None else value * x
 
 
 def _mistaken_gear(gear: Transmission | None, x: float) -> Transmission | None:
@@ -109,15 +111,3 @@ def _mistaken_gear(gear: Transmission | None, x: float) -> Transmission | None:
         return None
     kept = tuple((load, max(eta - (x - 1.0) * (1.0 - eta), LEAST * eta)) for load, eta in gear.efficiency)
     return dataclasses.replace(gear, efficiency=kept, breakaway=gear.breakaway * x)
-
-
-def _mistaken_spring(spring: Elasticity, by: Floats) -> Elasticity:
-    """Torque, damping and gap multiplied by these three factors."""
-    k, d, gap = (float(x) for x in by)
-    return dataclasses.replace(
-        spring,
-        stiffness=None if spring.stiffness is None else spring.stiffness * k,
-        curve=tuple((deflection, torque * k) for deflection, torque in spring.curve),
-        damping=spring.damping * d,
-        half_gap=spring.half_gap * gap,
-    )

@@ -5,18 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.control.bookkeeping import check_motion
 from forearm.control.controller import Sample
+from forearm.control.options import TIMING, LoopTiming
 from forearm.control.reference import Motion, sampled
 from forearm.dynamics.elastic import check_invertible, elastic_inverse_along
 from forearm.errors import InputError
+from forearm.spatial import Floats
 from forearm.trajectories.continuous_snap.derivatives import derivatives_of
-from forearm.values import check_number, check_whole
 
-Floats = NDArray[np.float64]
 SAME = 1e-6  # of a period: times this close are equal
 Instant = tuple[Floats, Floats, Floats, Floats, Floats]
 
@@ -47,7 +46,7 @@ class MotorReference:
         return self.q[k], self.qd[k], self.theta[k], self.thetad[k], self.tau[k]
 
 
-def motor_reference(arm: Arm, motion: Motion, period: float, delay: int = 0) -> MotorReference:
+def motor_reference(arm: Arm, motion: Motion, timing: LoopTiming = TIMING) -> MotorReference:
     """Elastic inverse dynamics along a motion, every half period.
 
     A torque held over a period acts like its value in the middle, up to an error of second order in the
@@ -56,19 +55,17 @@ def motor_reference(arm: Arm, motion: Motion, period: float, delay: int = 0) -> 
     Args:
         arm: an arm with elastic joints, without backlash and rotor_axis.
         motion: a motion of continuous snap.
-        period: sampling period, s.
-        delay: periods until a command acts, 0 or 1.
+        timing: period and delay of the loop.
     """
     check_invertible(arm, "controller")
     check_motion(arm, motion)
-    T = check_number(period, "period", above=0.0)
-    late = check_whole(delay, "delay, in periods", 0, 1)
+    T = timing.period
     steps = len(sampled(arm, motion, T).t) - 1
     t = np.minimum(0.5 * T * np.arange(2 * steps + 1), motion.duration)
     states = derivatives_of(motion, t)
     made = elastic_inverse_along(arm, t, *states)
     starts = np.arange(steps + 1) * 2
-    acting = np.minimum(starts + 1 + 2 * late, 2 * steps)
+    acting = np.minimum(starts + 1 + 2 * timing.delay, 2 * steps)
     rows = (states[0], states[1], made.theta, made.thetad)
     blocks = [np.ascontiguousarray(x[starts]) for x in rows] + [np.ascontiguousarray(made.tau[acting])]
     for block in blocks:  # controllers receive rows of them

@@ -5,18 +5,18 @@ Waters IV.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.control.bookkeeping import Spending, Switches, Wanted, check_motion, feedback
-from forearm.control.controller import Sample
+from forearm.control.controller import Sample, States
 from forearm.control.controllers.forces import Directions
 from forearm.control.gains import BANDWIDTH
 from forearm.control.reference import Motion
 from forearm.kernels.kept import kernel_of
+from forearm.spatial import Floats
 from forearm.values import check_whole
 
-Floats = NDArray[np.float64]
 STANDING = 1e-12  # rad or m: shorter paths count as no motion
 
 
@@ -94,7 +94,7 @@ class PathLength:
         has_moved = self._s - self._knots[-1][0] > STANDING
         return has_moved and (len(self._knots) <= self._order or self._since >= self._every)
 
-    def _solve(self, state: tuple[Floats, Floats, Floats]) -> None:
+    def _solve(self, state: States) -> None:
         force = self._kernel.inverse_dynamics(*state)
         self._knots = [*self._knots, (self._s, force)][-1 - self._order :]
         self._since = 0

@@ -7,7 +7,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.control.bookkeeping import (
@@ -19,14 +18,13 @@ from forearm.control.bookkeeping import (
     states_along,
     times_along,
 )
-from forearm.control.controller import Sample
+from forearm.control.controller import Pair, Sample
 from forearm.control.gains import BANDWIDTH
 from forearm.control.reference import Motion
 from forearm.kernels import Kernel
 from forearm.kernels.kept import kernel_of
+from forearm.spatial import Floats
 from forearm.values import check_number
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +46,7 @@ class Pairs:
         return self.D.size + self.E.size + self.q.size + self.qd.size
 
 
-def pairs_at(kernel: Kernel, q: Floats, qd: Floats, qdd: Floats) -> tuple[Floats, Floats]:
+def pairs_at(kernel: Kernel, q: Floats, qd: Floats, qdd: Floats) -> Pair:
     """D = M(q) and E = F(q, qd, qdd) - D qdd, drives and friction included, at states (m, n).
 
     E is the bias, independent of acceleration; with load-dependent friction only approximately, near this

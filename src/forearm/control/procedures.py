@@ -8,20 +8,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.control.bookkeeping import check_motion, feedback, states_along
-from forearm.control.controller import Sample
+from forearm.control.controller import Sample, States
 from forearm.control.gains import BANDWIDTH
 from forearm.control.precomputed import pairs_at
 from forearm.control.reference import Motion
 from forearm.control.tables import multilinear
 from forearm.errors import InputError
 from forearm.kernels.kept import kernel_of
+from forearm.spatial import Floats
 from forearm.values import as_floats, check_whole
 
-Floats = NDArray[np.float64]
 Family = Callable[..., Motion]
 MOST_NUMBERS = 20_000_000
 # default speeds: the motion's own lies in the middle of a cell
@@ -40,7 +40,7 @@ class AtSpeed:
         """Duration, s."""
         return self.motion.duration / self.factor
 
-    def at(self, t: ArrayLike, /) -> tuple[Floats, Floats, Floats]:
+    def at(self, t: ArrayLike, /) -> States:
         """q, qd, qdd at times."""
         q, qd, qdd = self.motion.at(np.minimum(as_floats(t, "t") * self.factor, self.motion.duration))
         return q, qd * self.factor, qdd * self.factor**2

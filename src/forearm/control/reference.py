@@ -14,14 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.elastic import is_elastic
+from forearm.control.controller import States
 from forearm.errors import InputError, shorten
 from forearm.kinematics.limits import limits_of, middle
+from forearm.spatial import Floats
 from forearm.trajectories.continuous_snap.motion import Derivatives, SmoothMotion
 from forearm.trajectories.continuous_snap.planner import smooth as continuous_snap
 from forearm.trajectories.switching import Switching
 from forearm.values import as_floats, check_number, frozen_array
 
-Floats = NDArray[np.float64]
 MOST_SAMPLES = 5_000_000
 REACHED = 1e-9  # of a period: tolerance of a duration that is a whole number of them
 
@@ -34,7 +35,7 @@ class Motion(Protocol):
         """Duration, s."""
         ...
 
-    def at(self, t: ArrayLike, /) -> tuple[Floats, Floats, Floats]:
+    def at(self, t: ArrayLike, /) -> States:
         """q, qd, qdd at times (m,) from 0 to the duration."""
         ...
 
@@ -61,7 +62,7 @@ class Held:
     q: Floats
     duration: float
 
-    def at(self, t: ArrayLike, /) -> tuple[Floats, Floats, Floats]:
+    def at(self, t: ArrayLike, /) -> States:
         """The configuration, with zero velocity and acceleration."""
         q, qd, qdd, _, _ = self.derivatives(t)
         return q, qd, qdd
@@ -83,7 +84,7 @@ class Smooth:
     q1: Floats
     duration: float
 
-    def at(self, t: ArrayLike, /) -> tuple[Floats, Floats, Floats]:
+    def at(self, t: ArrayLike, /) -> States:
         """q, qd, qdd at a time or times."""
         T = self.duration
         x = np.clip(as_floats(t, "t") / T, 0.0, 1.0)[..., None]

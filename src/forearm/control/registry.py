@@ -36,11 +36,11 @@ from forearm.control.sensors import Side
 from forearm.control.store import Stored
 from forearm.dynamics.elastic import is_invertible
 from forearm.errors import InputError, shorten
+from forearm.spatial import Floats
 from forearm.trajectories.continuous_snap.derivatives import HasDerivatives
 from forearm.trajectories.planning import Plan
 from forearm.values import chosen
 
-Floats = NDArray[np.float64]
 DISTANCE = 0.2  # m from the axes to the counterweights
 
 
@@ -82,6 +82,9 @@ class ControllerTrial:
     sees_accelerations: bool = False
 
 
+Maker = Callable[[Setting], ControllerTrial]
+
+
 def trials(setting: Setting, asked: Iterable[str | Controller] | None) -> list[tuple[str, ControllerTrial]]:
     """The requested controllers, by name or as objects; by default all that suit the arm and the motion."""
     known = available(setting)
@@ -101,7 +104,7 @@ def trials(setting: Setting, asked: Iterable[str | Controller] | None) -> list[t
     return made
 
 
-def available(setting: Setting) -> dict[str, Callable[[Setting], ControllerTrial]]:
+def available(setting: Setting) -> dict[str, Maker]:
     """Constructors by name: all that suit the arm and the motion; others state what they need."""
     found = dict(CLASSICAL)
     if without_friction(setting.arm) == setting.arm:
@@ -138,7 +141,7 @@ def check_elastic_name(name: str, arm: Arm) -> None:
         )
 
 
-def _made(cls: Callable[..., Any], **given: Any) -> Callable[[Setting], ControllerTrial]:
+def _made(cls: Callable[..., Any], **given: Any) -> Maker:
     """A constructor from the arm, the motion if required, and the bandwidth, inertias, period and delay if
     accepted.
     """
@@ -169,7 +172,7 @@ def _stiffness(s: Setting, controller: Any, takes: Mapping[str, Any]) -> float:
     )
 
 
-def _elastic(cls: Callable[..., Any]) -> Callable[[Setting], ControllerTrial]:
+def _elastic(cls: Callable[..., Any]) -> Maker:
     """A constructor of a controller along the motion, with a model whose motor motion follows from the
     links'.
     """
@@ -215,7 +218,7 @@ def _locked(s: Setting) -> ControllerTrial:
     )
 
 
-CLASSICAL: dict[str, Callable[[Setting], ControllerTrial]] = {
+CLASSICAL: dict[str, Maker] = {
     "feed-forward": _made(FeedForward),
     "feed-forward, no friction": _made(FeedForward, friction=False),
     "PD": _made(PD, gravity=False),
@@ -230,19 +233,19 @@ CLASSICAL: dict[str, Callable[[Setting], ControllerTrial]] = {
     "computed torque, counterbalanced": _counterbalanced,
 }
 # Operational-space controllers.
-IN_HAND_SPACE: dict[str, Callable[[Setting], ControllerTrial]] = {
+IN_HAND_SPACE: dict[str, Maker] = {
     "impedance": _made(Impedance),
     "impedance, feed-forward": _made(Impedance, feedforward=True, velocity_terms=True),
     "operational space": _made(OperationalSpace),
 }
 # Compared on request only: without a force, admittance equals operational space, and gravity compensation
 # ignores the reference.
-ASKED_FOR: dict[str, Callable[[Setting], ControllerTrial]] = {
+ASKED_FOR: dict[str, Maker] = {
     "admittance": _made(Admittance),
     "gravity compensation": _made(GravityCompensation),
 }
 # Cheaper ways to the torques than a full evaluation at each sample.
-OTHERS: dict[str, Callable[[Setting], ControllerTrial]] = {
+OTHERS: dict[str, Maker] = {
     "acceleration servo": _made(AccelerationServo),
     "acceleration servo, seen by tachometers": _made(AccelerationServo, seen_by="tachometers"),
     "acceleration servo, seen by encoders": _made(AccelerationServo, seen_by="encoders"),
@@ -253,7 +256,7 @@ OTHERS: dict[str, Callable[[Setting], ControllerTrial]] = {
     "procedure": _made(Procedural),
 }
 # Controllers of arms with elastic joints that model the motors behind springs,
-ELASTIC: dict[str, Callable[[Setting], ControllerTrial]] = {
+ELASTIC: dict[str, Maker] = {
     "PD on motors": _made(MotorPD),
     "elastic feed-forward": _elastic(ElasticFeedForward),
     "state feedback": _elastic(StateFeedback),

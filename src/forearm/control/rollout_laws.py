@@ -5,20 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm, check_arm
 from forearm.control.controllers.formulas import CONTROL_LAWS, LawInputs, state_next
 from forearm.control.controllers.traced_model import TracedModel
-from forearm.control.gains import BANDWIDTH, Gains, critically_damped, joint_gains
+from forearm.control.gains import Gains
+from forearm.control.laws import law_gains as law_gains
 from forearm.control.model_error import without_friction
+from forearm.control.options import ROLLOUT_LAW, RolloutLawOptions
 from forearm.errors import InputError
 from forearm.kernels.traced_controller import SymbolicModel, TracedController
+from forearm.records import flat
+from forearm.spatial import Floats
 from forearm.values import as_floats, check_choice, check_number, check_whole
 
-Floats = NDArray[np.float64]
 
-
+@flat(options=RolloutLawOptions)
 def rollout_controller(
     arm: Arm,
     law: str,
@@ -28,10 +31,7 @@ def rollout_controller(
     *,
     step: float,
     period: int = 1,
-    bandwidth: float = BANDWIDTH,
-    gains: Gains | None = None,
-    friction: bool = True,
-    open_gains: bool = False,
+    options: RolloutLawOptions = ROLLOUT_LAW,
 ) -> TracedController:
     """A control law for `Kernel.simulate`, with the reference at each step: the torques of the controller of
     that name in Python.
@@ -43,11 +43,7 @@ def rollout_controller(
         qd, qdd: reference velocities and accelerations, of the same shape; None: zero.
         step: step size of the rollout, s.
         period: steps between two samples.
-        bandwidth: of the critically damped error dynamics, rad/s, if no gains are given.
-        gains: of torques, or of accelerations for "computed_torque"; None: those of the bandwidth.
-        friction: whether friction is in the law's model.
-        open_gains: whether gains are runtime inputs, so that other gains need no recompilation: `gains` of
-            the controller, (3 n,) as `gains_row` makes them, or (B, 3 n).
+        options: gains and model of the law.
     """
     check_arm(arm, "rollout_controller", moves=True)
     formula = CONTROL_LAWS[check_choice(law, CONTROL_LAWS, "rollout_controller, law")]
@@ -55,7 +51,7 @@ def rollout_controller(
         period, "rollout_controller, period", 1
     )
     n, keeps = arm.n, "state" in formula.inputs
-    chosen = gains or law_gains(arm, law, bandwidth)
+    chosen, open_gains = options.gains or law_gains(arm, law, options.bandwidth), options.open_gains
     numbers = {"kp": chosen.kp, "kd": chosen.kd, "ki": chosen.ki * seconds}
 
     def answer(t: Any, q: Any, qd: Any, wanted: Any, model: SymbolicModel, state: Any, own: Any) -> Any:
@@ -66,7 +62,7 @@ def rollout_controller(
         return (tau, state_next(x)) if keeps else tau
 
     reference = _reference(arm, q, {"qd": qd, "qdd": qdd}, period)
-    believed = arm if friction and not law.startswith("p") else without_friction(arm)
+    believed = arm if options.friction and not law.startswith("p") else without_friction(arm)
     row = gains_row(chosen, seconds) if open_gains else None
     return TracedController(answer, reference, period, arm=believed, state=n if keeps else 0, gains=row)
 
@@ -77,20 +73,6 @@ def gains_row(gains: Gains, period: float) -> Floats:
 
 
 WANTED = ("q_wanted", "qd_wanted", "qdd_wanted", "qd_ahead")
-
-
-def law_gains(arm: Arm, law: str, bandwidth: float, inertias: ArrayLike | None = None) -> Gains:
-    """The gains that give a law its bandwidth.
-
-    Args:
-        arm: the controller's model of the arm.
-        law: its name.
-        bandwidth: rad/s.
-        inertias: factors of torque gains (n,); None: M_jj in mid-range.
-    """
-    if law == "computed_torque":
-        return critically_damped(arm.n, bandwidth)
-    return joint_gains(arm, bandwidth, inertias, integral=law.startswith("pid"))
 
 
 def _reference(arm: Arm, posture: ArrayLike, rates: dict[str, ArrayLike | None], period: int) -> Floats:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError
 from forearm.kernels.kept import kernel_of
+from forearm.spatial import Floats
 from forearm.values import as_finite, as_floats, check_number
 
-Floats = NDArray[np.float64]
 SAMPLES = 20.0  # per period of the fastest relevant motion
 
 

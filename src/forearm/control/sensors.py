@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
@@ -14,37 +13,35 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.elastic import is_elastic
+from forearm.control.controller import Pair
 from forearm.errors import InputError
+from forearm.reading.fields import FunctionField, ObjectField
+from forearm.records import choice, declared, flag, number, positional_record
+from forearm.spatial import Floats
 from forearm.symbols.scalars import Scalar, quantised
-from forearm.values import check_choice, check_number, check_whole
+from forearm.trajectories.request_fields import WholeField
 
-Floats = NDArray[np.float64]
-MOST_BITS = 52
 Side = Literal["link", "motor", "both"]
 SIDES: tuple[Side, ...] = get_args(Side)
 # From the true q, qd, qdd (n,) to the measured accelerations.
 Accelerometers = Callable[[Floats, Floats, Floats], Floats]
 
 
-@dataclass(frozen=True)
+BITS = WholeField(
+    "2^bits steps: per turn or per metre of an encoder, from -span to span of a tachometer", 1, 52
+)
+
+
+@positional_record
 class Encoder:
-    """Quantised position; give one of its arguments. On a motor it measures the motor's angle.
+    """Quantised position; give one of its arguments. On a motor it measures the motor's angle."""
 
-    Args:
-        bits: 2^bits steps per turn (per metre at a prismatic joint).
-        resolution: step size, rad (m).
-    """
-
-    bits: int | None = None
-    resolution: float | None = None
+    bits: int | None = declared(BITS, default=None)
+    resolution: float | None = number("step size", "rad (m)", default=None, above=0.0)
 
     def __post_init__(self) -> None:
         if (self.bits is None) == (self.resolution is None):
             raise InputError("expected either bits or a resolution.", "Encoder")
-        if self.bits is not None:
-            check_whole(self.bits, "Encoder, bits", 1, MOST_BITS)
-        if self.resolution is not None:
-            check_number(self.resolution, "Encoder, resolution", above=0.0)
 
     def steps(self, arm: Arm) -> Floats:
         """Resolution of each joint, (n,)."""
@@ -67,21 +64,12 @@ class Encoder:
         return np.array([step / abs(joint.motor.gear_ratio) for joint in arm.joints if joint.motor])
 
 
-@dataclass(frozen=True)
+@positional_record
 class Tachometer:
-    """Quantised velocity; 0 is one of the levels.
+    """Quantised velocity; 0 is one of the levels."""
 
-    Args:
-        bits: 2^bits steps from -span to span.
-        span: largest velocity, rad/s (m/s); of a motor over its gear ratio.
-    """
-
-    bits: int
-    span: float
-
-    def __post_init__(self) -> None:
-        check_whole(self.bits, "Tachometer, bits", 1, MOST_BITS)
-        check_number(self.span, "Tachometer, span", above=0.0)
+    bits: int = declared(BITS)
+    span: float = number("largest velocity; of a motor over its gear ratio", "rad/s (m/s)", above=0.0)
 
     @property
     def step(self) -> float:
@@ -94,31 +82,36 @@ class Tachometer:
         return quantised(qd, self.step, -half, half - 1.0)
 
 
-@dataclass(frozen=True)
+@positional_record
 class Sensors:
-    """What a controller measures of the plant's state, with the same sensors at every joint.
+    """What a controller measures of the plant's state, with the same sensors at every joint."""
 
-    Args:
-        encoder: of positions; None: exact.
-        tachometer: of velocities; None: exact.
-        differences: whether velocities are differences of positions instead.
-        accelerometers: function from the true q, qd, qdd (n,) to measured accelerations; None: not measured.
-        side: where encoders and tachometers are, on the "link", on the "motor" or on "both"; they differ if
-            joints are elastic.
-    """
-
-    encoder: Encoder | None = None
-    tachometer: Tachometer | None = None
-    differences: bool = False
-    accelerometers: Accelerometers | None = None
-    side: Side = "link"
+    encoder: Encoder | None = declared(
+        ObjectField("of positions; if absent, exact", (Encoder,)), default=None
+    )
+    tachometer: Tachometer | None = declared(
+        ObjectField("of velocities; if absent, exact", (Tachometer,)), default=None
+    )
+    differences: bool = flag("whether velocities are differences of positions instead", default=False)
+    accelerometers: Accelerometers | None = declared(
+        FunctionField(
+            "function from the true q, qd, qdd (n,) to measured accelerations; if absent, not measured",
+            "(q, qd, qdd)",
+        ),
+        default=None,
+    )
+    side: Side = choice(
+        'where encoders and tachometers are, on the "link", the "motor" or on "both"; they differ if joints '
+        "are elastic",
+        SIDES,
+        default="link",
+    )
 
     def __post_init__(self) -> None:
         if self.differences and self.tachometer is not None:
             raise InputError(
                 "velocities come from a tachometer or from differences of positions, not both.", "Sensors"
             )
-        check_choice(self.side, SIDES, "Sensors, side")
 
     @property
     def is_exact(self) -> bool:
@@ -167,7 +160,7 @@ class Reader:
         self.sensors, self.steps, self.period = sensors, steps, period
         self.last: Floats | None = None
 
-    def read(self, q: Floats, qd: Floats) -> tuple[Floats, Floats]:
+    def read(self, q: Floats, qd: Floats) -> Pair:
         """Readings at a state (n,); differences yield zero velocity at the first sample."""
         seen = q.copy() if self.steps is None else quantised(q, self.steps)
         if self.sensors.differences:
@@ -180,7 +173,7 @@ class Reader:
         return seen, tachometer.told(qd)
 
 
-Told = tuple[Floats, Floats]  # positions and velocities
+Told = Pair  # positions and velocities
 
 
 class Readings:

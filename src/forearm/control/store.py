@@ -28,14 +28,16 @@ from forearm.control.controllers.forces import Directions
 from forearm.control.extrapolation import exact_slopes
 from forearm.control.gains import BANDWIDTH
 from forearm.control.loop import run
+from forearm.control.options import PRACTICE, PracticeOptions
 from forearm.control.precomputed import walked
 from forearm.control.reference import Motion
 from forearm.errors import InputError
 from forearm.kernels.kept import kernel_of
+from forearm.records import flat
 from forearm.simulation.controlled import Run
+from forearm.spatial import Floats
 from forearm.values import as_floats, check_number, check_whole
 
-Floats = NDArray[np.float64]
 BESIDE = 1e-9  # of a motion's duration: offset to either side of a switch of acceleration
 WEAK = 0.1  # of the extent of neighbouring points: directions below it hardly count as spanned
 WIDTH = 1.1  # of the squared distance of the farthest neighbour: where weights vanish
@@ -277,17 +279,15 @@ class Stored:
         return self._feedback.added(force, sample)
 
 
+@flat(options=PracticeOptions)
 def practise(
     arm: Arm,
     motion: Motion,
     *,
     plant: Arm | None = None,
-    trials: int = 4,
-    spacing: float = 0.05,
-    reach: float = 1.0,
-    period: float = 1e-3,
     bandwidth: float = BANDWIDTH,
     inertias: ArrayLike | None = None,
+    options: PracticeOptions = PRACTICE,
 ) -> tuple[Store, list[Run]]:
     """Learn a motion by practice: move the plant with the torques in the store, and record the results in the
     store.
@@ -298,20 +298,17 @@ def practise(
         arm: the arm, used for the feedback gains only.
         motion: the reference motion.
         plant: the simulated arm; None: `arm`.
-        trials: number of runs.
-        spacing: minimum distance of a new point from existing ones, in spans of the motion.
-        reach: maximum distance of a match, in spans of the motion; beyond it only feedback acts.
-        period: sampling period, s.
         bandwidth: of the feedback, rad/s.
         inertias: factors of its gains (n,), kg m^2 (kg); None: M_jj in mid-range.
+        options: how it is practised.
     """
     store, runs = empty_store(arm, motion), []
-    for _ in range(check_whole(trials, "practise, trials", 1, 1000)):
+    for _ in range(options.trials):
         controller = Stored(
-            arm, motion, store=store.sloped(), reach=reach, bandwidth=bandwidth, inertias=inertias
+            arm, motion, store=store.sloped(), reach=options.reach, bandwidth=bandwidth, inertias=inertias
         )
-        runs.append(run(arm, controller, motion, plant=plant, period=period))
-        store = store.learned(*met(runs[-1]), spacing=spacing)
+        runs.append(run(arm, controller, motion, plant=plant, period=options.period))
+        store = store.learned(*met(runs[-1]), spacing=options.spacing)
     return store, runs
 
 

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.control.bookkeeping import parts
 from forearm.errors import InputError
 from forearm.kernels import Kernel
 from forearm.kernels.kept import kernel_of
+from forearm.spatial import Floats
 from forearm.values import as_floats, check_number, check_whole
 
-Floats = NDArray[np.float64]
 MOST_NUMBERS = 5_000_000  # limit of `table_error`
 BYTES = 8  # per number
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from forearm import __version__
 from forearm.codegen.differentiated import PARAMETERS
+from forearm.codegen.functions import Traced
 from forearm.codegen.languages.c import bodies
 from forearm.codegen.languages.c_family import comment
 from forearm.codegen.languages.naming import legal
@@ -116,7 +117,9 @@ def _program(f: CasadiFunction) -> Program:
     results = {a.name: f.traced.results[a.name] for a in outputs}
     inputs = tuple(a for a in f.traced.inputs if a.name != PARAMETERS)
     open_values = dict.fromkeys(f.parameters, 0.0)
-    made = program_of(f.traced.graph, results, f"{f.name}_of_rows", (), inputs, outputs, open_values)
+    made = program_of(
+        Traced(f.traced.graph, results, inputs, outputs), f"{f.name}_of_rows", parameters=open_values
+    )
     return legal(made)
 
 

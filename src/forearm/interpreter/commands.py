@@ -17,7 +17,8 @@ from forearm.interpreter.names import meant
 from forearm.interpreter.session import Session, welcome
 from forearm.interpreter.sets import plain, torques_of_file, torques_to_file
 from forearm.interpreter.simulating import simulated
-from forearm.interpreter.variables import SCALARS, VECTORS, Floats
+from forearm.interpreter.variables import SCALARS, VECTORS
+from forearm.spatial import Floats
 from forearm.tables import number, text_table
 
 PICTURE, PLAYER = "simulation.png", "simulation.html"
@@ -31,12 +32,12 @@ class SessionCommand:
     summary: str
     text: str
     most: int
-    run: Callable[[Session, Answers, int], None]
+    run: Callable[[Session, Answers], None]
 
 
-def _inverse_arm(session: Session, answers: Answers, given: int) -> None:
-    if given:
-        _many_sets(session, answers, given)
+def _inverse_arm(session: Session, answers: Answers) -> None:
+    if answers.given:
+        _many_sets(session, answers)
         return
     v = session.variables
     with np.errstate(all="ignore"):
@@ -45,9 +46,9 @@ def _inverse_arm(session: Session, answers: Answers, given: int) -> None:
     session.show_results("torque", "voltage", "DACOut")
 
 
-def _many_sets(session: Session, answers: Answers, given: int) -> None:
+def _many_sets(session: Session, answers: Answers) -> None:
     source = answers.text("File of sets?")
-    if given == 2:
+    if answers.given == 2:
         target = answers.text("File for the results?")
         count = torques_to_file(session.variables, source, target)
         session.output.show(f"{count} sets of {source}; wrote {target}")
@@ -59,7 +60,7 @@ def _many_sets(session: Session, answers: Answers, given: int) -> None:
         session.output.note(f"{len(rows)} sets to {session.output.name}")
 
 
-def _forward_arm(session: Session, _answers: Answers, _given: int) -> None:
+def _forward_arm(session: Session, _answers: Answers) -> None:
     v = session.variables
     with np.errstate(all="ignore"):
         alpha = _finite(forward(v.arm, v.theta, v.omega, v.torque), "forward_arm", "alpha")
@@ -67,7 +68,7 @@ def _forward_arm(session: Session, _answers: Answers, _given: int) -> None:
     session.show("alpha")
 
 
-def _simulate(session: Session, answers: Answers, _given: int) -> None:
+def _simulate(session: Session, answers: Answers) -> None:
     session.simulation, session.variables = simulated(session, answers)
     run = session.simulation
     session.output.show(f"{number(run.t[-1])} s, {len(run.t)} samples: {run.message}")
@@ -77,14 +78,14 @@ def _simulate(session: Session, answers: Answers, _given: int) -> None:
     session.show_results("theta", "omega")
 
 
-def _plot_simulation(session: Session, answers: Answers, given: int) -> None:
+def _plot_simulation(session: Session, answers: Answers) -> None:
     run = session.run_so_far("plot_simulation")
-    path = answers.text("File?") if given else PICTURE
+    path = answers.text("File?") if answers.given else PICTURE
     run.plot(path)
     session.output.show(f"wrote {path}")
 
 
-def _print_simulation(session: Session, answers: Answers, _given: int) -> None:
+def _print_simulation(session: Session, answers: Answers) -> None:
     run = session.run_so_far("print_simulation")
     start = answers.number("Start, s?", float(run.t[0]))
     finish = answers.number("Finish, s?", float(run.t[-1]))
@@ -95,9 +96,9 @@ def _print_simulation(session: Session, answers: Answers, _given: int) -> None:
         session.output.note(f"{len(chosen)} samples to {session.output.name}")
 
 
-def _write_graphic_file(session: Session, answers: Answers, given: int) -> None:
+def _write_graphic_file(session: Session, answers: Answers) -> None:
     run = session.run_so_far("write_graphic_file")
-    path = answers.text("File?") if given else PLAYER
+    path = answers.text("File?") if answers.given else PLAYER
     if Path(path).suffix.lower() in (".html", ".htm"):
         run.to_html(path)
     else:
@@ -105,24 +106,24 @@ def _write_graphic_file(session: Session, answers: Answers, given: int) -> None:
     session.output.show(f"wrote {path}")
 
 
-def _open_output_file(session: Session, answers: Answers, _given: int) -> None:
+def _open_output_file(session: Session, answers: Answers) -> None:
     session.output.open(plain(answers.text("Output file?")))
 
 
-def _close_output_file(session: Session, _answers: Answers, _given: int) -> None:
+def _close_output_file(session: Session, _answers: Answers) -> None:
     if not session.output.is_open:
         raise InputError("no output file is open.", "close_output_file")
     session.output.close()
 
 
-def _database_read(session: Session, answers: Answers, _given: int) -> None:
+def _database_read(session: Session, answers: Answers) -> None:
     arm = load(plain(answers.text("Arm file, or name of a built-in arm?")))
     session.load(arm)
     session.output.show(welcome(arm, session.variables.gravity))
 
 
-def _help(session: Session, answers: Answers, given: int) -> None:
-    if not given:
+def _help(session: Session, answers: Answers) -> None:
+    if not answers.given:
         rows = [[name, command.summary] for name, command in COMMANDS.items()]
         rows += [[name, what] for name, what in (SCALARS | VECTORS).items()]
         table = text_table(["name", "what"], rows, session.output.width)
@@ -145,7 +146,7 @@ def _help(session: Session, answers: Answers, given: int) -> None:
         session.output.show("Swartz's sign: negative if z of the base points down, positive if it points up.")
 
 
-def _quit(session: Session, _answers: Answers, _given: int) -> None:
+def _quit(session: Session, _answers: Answers) -> None:
     session.is_over = True
 
 

@@ -86,7 +86,7 @@ class Interpreter:
         if len(words) > command.most:
             allowed = f"at most {command.most} words" if command.most else "no words"
             raise InputError(f"expected {allowed} after it, got {len(words)}; see 'help {name}'.", name)
-        command.run(self.session, Answers(words, self.session.lines), len(words))
+        command.run(self.session, Answers(words, self.session.lines))
 
 
 def completions(line: str, word: str) -> list[str]:

@@ -55,6 +55,7 @@ class Answers:
 
     def __init__(self, words: list[str], lines: LineSource) -> None:
         self._words, self._lines = list(words), lines
+        self.given = len(words)
 
     def text(self, question: str, default: str | None = None) -> str:
         """The answer as typed; an empty line means the default, if there is one."""

@@ -10,9 +10,10 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.drives.motor import voltage_of
 from forearm.errors import InputError
-from forearm.interpreter.variables import Floats, Variables
+from forearm.interpreter.variables import Variables
 from forearm.logs.columns import Columns, Question, find_columns
 from forearm.logs.stream import STANDARD, Log, check_apart, reading, writing
+from forearm.spatial import Floats
 
 SWARTZ = ("theta", "omega", "alpha")
 OURS = ("q", "qd", "qdd")

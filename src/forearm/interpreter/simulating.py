@@ -14,7 +14,7 @@ from forearm.errors import IgnoredWarning, InputError, StepWarning, shorten
 from forearm.interpreter.lines import Answers, whole_number
 from forearm.interpreter.session import Session
 from forearm.interpreter.sets import plain
-from forearm.interpreter.variables import DIGITS, Floats, Variables
+from forearm.interpreter.variables import DIGITS, Variables
 from forearm.logs.motion import MotionLog, read_motion_log
 from forearm.simulation.arguments import Sampling
 from forearm.simulation.joining import joined
@@ -23,6 +23,7 @@ from forearm.simulation.result import Simulation
 from forearm.simulation.run import simulate
 from forearm.simulation.schedule import Schedule
 from forearm.simulation.stability import warn_of_long_steps
+from forearm.spatial import Floats
 from forearm.tables import number
 
 ROWS, SAME = 21, 1e-6  # rows of a motion that are compared, and their largest error, of its largest torque

@@ -7,15 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC, constants_of, torque_of, voltage_of, without_constants
 from forearm.simulation.inputs import Converter, converter_of
 from forearm.simulation.windings import without_inductance
+from forearm.spatial import Floats
 from forearm.tables import number
-
-Floats = NDArray[np.float64]
 
 GRAVITY = -9.80621  # m/s^2, Swartz's default: the z axis of the base points down
 DIGITS = 8  # of the displayed numbers

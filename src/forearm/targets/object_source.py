@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from forearm.arm.arm import Arm
 from forearm.codegen.functions import Traced
-from forearm.codegen.generate import DTYPES, NAMES, TracedProgram, traced_for
+from forearm.codegen.generate import DTYPES, NAMES, CodeOptions, TracedProgram, traced_for
 from forearm.codegen.languages import c
 from forearm.codegen.languages.naming import legal
 from forearm.codegen.program import Program
@@ -26,24 +26,13 @@ from forearm.values import check_choice, chosen
 
 
 def object_source(
-    arm: Arm,
-    function: str | Iterable[str],
-    target: str,
-    parameters: Iterable[str] | str = (),
-    formulation: str | None = None,
-    name: str | None = None,
-    dtype: str | None = None,
-    language: str = "c",
-    method: str = "rk4",
-    drive: str = "torque",
+    arm: Arm, function: str | Iterable[str], target: str, language: str, options: CodeOptions
 ) -> Source:
     """An object file for a target machine, with the arguments of `generate`."""
     machine = machine_of(target, language)
-    single = target_dtype(machine, dtype) == "float32"
+    single = target_dtype(machine, options.dtype) == "float32"
     try:
-        made = traced_for(
-            arm, function, parameters, formulation, name, single=single, method=method, drive=drive
-        )
+        made = traced_for(arm, function, options, single=single)
     except InputError as error:
         if "float64" in str(error) and "float64" not in machine.dtypes:
             raise InputError(

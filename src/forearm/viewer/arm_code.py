@@ -8,7 +8,6 @@ from contextlib import suppress
 from functools import cache
 
 from forearm.arm.arm import Arm
-from forearm.codegen.functions import Traced
 from forearm.codegen.generate import program_for, step_program
 from forearm.codegen.languages.javascript import LANGUAGE
 from forearm.codegen.program import Program
@@ -74,31 +73,27 @@ def why_still(arm: Arm) -> str | None:
 
 
 def _kinematics(arm: Arm) -> Iterator[tuple[str, Program]]:
-    yield "poses", _program(traced_poses(arm), "poses")
-    yield "plan", _program(traced_planner(arm.n, has_duration=False), "plan")
-    yield "motion", _program(traced_motion(arm.n), "motion")
-    yield "encoder", _program(traced_encoder(arm.n), "encoder")
+    yield "poses", program_of(traced_poses(arm), "poses")
+    yield "plan", program_of(traced_planner(arm.n, has_duration=False), "plan")
+    yield "motion", program_of(traced_motion(arm.n), "motion")
+    yield "encoder", program_of(traced_encoder(arm.n), "encoder")
     yield "jacobian", program_for(arm, "jacobian", name="jacobian_of")
     if arm.n <= MOST_FOR_INVERSE:
-        yield "reach", _program(traced_reach(arm), "reach")
+        yield "reach", program_of(traced_reach(arm), "reach")
         with suppress(ForearmError):  # without a closed form
             yield "branches", program_for(arm, "inverse_kinematics", name="branches")
 
 
 def _dynamics(arm: Arm) -> Iterator[tuple[str, Program]]:
     opened = open_parameters(arm)
-    yield "torques", _program(traced_torques(arm, opened), "torques", opened)
-    yield "energy", _program(traced_energy(arm, opened), "energy_of", opened)
+    yield "torques", program_of(traced_torques(arm, opened), "torques", parameters=opened)
+    yield "energy", program_of(traced_energy(arm, opened), "energy_of", parameters=opened)
     yield "step", step_program(arm, "rk4", "torque", opened, "step_of")
-    yield "payload", _program(traced_payload(arm), "payload")
+    yield "payload", program_of(traced_payload(arm), "payload")
     if not without_constants(arm):
-        yield "voltage", _program(traced_voltage(arm), "voltage_of")
+        yield "voltage", program_of(traced_voltage(arm), "voltage_of")
     for law in LAWS:
-        yield law, _program(traced_law(arm, law), law)
-
-
-def _program(traced: Traced, name: str, parameters: dict[str, float] | None = None) -> Program:
-    return program_of(traced.graph, traced.results, name, (), traced.inputs, traced.outputs, parameters or {})
+        yield law, program_of(traced_law(arm, law), law)
 
 
 def _body(program: Program) -> str:

@@ -18,6 +18,7 @@ from forearm.drives.motor import constants_of, without_constants
 from forearm.errors import ModelError
 from forearm.kinematics.limits import limits_of
 from forearm.viewer.arm_code import LAWS, open_parameters, why_still
+from forearm.viewer.recording import Json
 
 # rad/s^2 and rad/s (m/s^2, m/s): defaults for plans if the arm has no limits
 ACCELERATION, VELOCITY = 5.0, 2.0
@@ -26,7 +27,7 @@ POSTURES, GOLDEN = 24, 0.6180339887498949
 STEP = 5e-4  # s: longest simulation step; the energy then drifts by less than 1e-6 in a fall of 60 s
 
 
-def arm_data(arm: Arm, python: str, command: str) -> dict[str, Any]:
+def arm_data(arm: Arm, python: str, command: str) -> Json:
     """Everything but the arm's shapes; `python` and `command` load the arm."""
     lower, upper = _range(arm)
     opened = open_parameters(arm)
@@ -60,9 +61,7 @@ def arm_data(arm: Arm, python: str, command: str) -> dict[str, Any]:
     }
 
 
-def _joints(
-    arm: Arm, lower: Sequence[float], upper: Sequence[float], dry: Sequence[bool]
-) -> list[dict[str, Any]]:
+def _joints(arm: Arm, lower: Sequence[float], upper: Sequence[float], dry: Sequence[bool]) -> list[Json]:
     volts = [np.inf] * arm.n if without_constants(arm) else constants_of(arm).most_voltage.tolist()
     inertias = joint_inertias(arm).tolist()
     made = []
@@ -86,7 +85,7 @@ def _joints(
     return made
 
 
-def _open(arm: Arm, opened: dict[str, float]) -> dict[str, Any]:
+def _open(arm: Arm, opened: dict[str, float]) -> Json:
     """The values that users can change, and the indices of each group."""
     names = list(opened)
     places = {name: k for k, name in enumerate(names)}
@@ -104,7 +103,7 @@ def _home(lower: float, upper: float) -> float:
     return 0.0 if lower < 0.0 < upper else round(0.5 * (lower + upper), 3)
 
 
-def _stable(arm: Arm, lower: Sequence[float], upper: Sequence[float]) -> list[dict[str, Any]]:
+def _stable(arm: Arm, lower: Sequence[float], upper: Sequence[float]) -> list[Json]:
     """Permitted factors of joint gains, `stable_inertias`, for increasing bandwidth times period of a loop
     without delay: an entry holds up to its `most`. Sampled at configurations over the ranges.
     """

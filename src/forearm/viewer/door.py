@@ -24,17 +24,20 @@ from forearm.reading.textfile import write_text
 from forearm.simulation.result import Simulation
 from forearm.values import check_ending, check_whole
 from forearm.viewer.live import LiveStudio, is_script, live_studio
-from forearm.viewer.recording import recording_of, summary_of
+from forearm.viewer.recording import Json, recording_of, summary_of
+from forearm.viewer.studio_page import TRIANGLES as TRIANGLES
+from forearm.viewer.studio_page import ShownArm as ShownArm
 from forearm.viewer.studio_page import studio_page
 from forearm.visuals.load import load_visuals
-from forearm.visuals.visual import VisualSet
 
 ENDINGS = (".html", ".htm")
-TRIANGLES = 6000  # of all mesh files of a page together
 MOST_ARMS = 4
 SLACK = 1e-9  # rad, m: tolerance for rounding at limits
 HEIGHT = 640  # px in a notebook
-ArmLike = Arm | str | os.PathLike[str]
+PathLike = str | os.PathLike[str]
+ArmLike = Arm | PathLike
+Arms = ArmLike | Sequence[ArmLike]
+Packages = Mapping[str, PathLike] | None
 
 
 @dataclass(frozen=True)
@@ -61,11 +64,11 @@ class StudioPage:
 
 @overload
 def studio(
-    arm: ArmLike | Sequence[ArmLike],
-    path: str | os.PathLike[str],
+    arm: Arms,
+    path: PathLike,
     *,
-    meshes: bool | str | os.PathLike[str] = ...,
-    packages: Mapping[str, str | os.PathLike[str]] | None = ...,
+    meshes: bool | PathLike = ...,
+    packages: Packages = ...,
     triangles: int = ...,
     q: ArrayLike | None = ...,
 ) -> StudioPage: ...
@@ -73,11 +76,11 @@ def studio(
 
 @overload
 def studio(
-    arm: ArmLike | Sequence[ArmLike],
+    arm: Arms,
     path: None = None,
     *,
-    meshes: bool | str | os.PathLike[str] = ...,
-    packages: Mapping[str, str | os.PathLike[str]] | None = ...,
+    meshes: bool | PathLike = ...,
+    packages: Packages = ...,
     triangles: int = ...,
     q: ArrayLike | None = ...,
     host: str | None = ...,
@@ -86,11 +89,11 @@ def studio(
 
 
 def studio(
-    arm: ArmLike | Sequence[ArmLike],
-    path: str | os.PathLike[str] | None = None,
+    arm: Arms,
+    path: PathLike | None = None,
     *,
-    meshes: bool | str | os.PathLike[str] = False,
-    packages: Mapping[str, str | os.PathLike[str]] | None = None,
+    meshes: bool | PathLike = False,
+    packages: Packages = None,
     triangles: int = TRIANGLES,
     q: ArrayLike | None = None,
     host: str | None = None,
@@ -119,7 +122,7 @@ def studio(
         return write_studio(shown, path, triangles=triangles, q=q)
     ask = _checked_ask(shown, triangles, q)
     live = live_studio(
-        lambda policy, script: page_text(
+        lambda policy, script: studio_page(
             shown, triangles=triangles, ask=ask, policy=policy, more_script=script
         ),
         [each.arm for each in shown],
@@ -131,21 +134,17 @@ def studio(
 
 
 def write_studio(
-    shown: Sequence[ShownArm],
-    path: str | os.PathLike[str],
-    *,
-    triangles: int = TRIANGLES,
-    q: ArrayLike | None = None,
+    shown: Sequence[ShownArm], path: PathLike, *, triangles: int = TRIANGLES, q: ArrayLike | None = None
 ) -> StudioPage:
     """Write a page for prepared arms, atomically."""
     check_ending(path, ENDINGS, "a page for a browser")
     ask = _checked_ask(shown, triangles, q)
-    write_text(path, page_text(shown, triangles=triangles, ask=ask))
+    write_text(path, studio_page(shown, triangles=triangles, ask=ask))
     missing = [str(entry) for each in shown if each.visuals is not None for entry in each.visuals.missing]
     return StudioPage(Path(path), tuple(missing))
 
 
-def _checked_ask(shown: Sequence[ShownArm], triangles: int, q: ArrayLike | None) -> dict[str, Any]:
+def _checked_ask(shown: Sequence[ShownArm], triangles: int, q: ArrayLike | None) -> Json:
     """The initial state of the page."""
     if not 1 <= len(shown) <= MOST_ARMS:
         raise InputError(f"expected 1 to {MOST_ARMS} arms, got {len(shown)}.", "studio")
@@ -171,7 +170,7 @@ def _within_limits(arm: Arm, q: ArrayLike) -> list[float]:
     return [float(x) for x in posture]
 
 
-def write_recording(simulation: Simulation, path: str | os.PathLike[str]) -> None:
+def write_recording(simulation: Simulation, path: PathLike) -> None:
     """Write a page that plays a simulation, atomically."""
     check_ending(path, ENDINGS, "a page for a browser")
     write_text(path, recording_page(simulation))
@@ -179,7 +178,7 @@ def write_recording(simulation: Simulation, path: str | os.PathLike[str]) -> Non
 
 def recording_page(simulation: Simulation, plays: bool = False) -> str:
     """The text of a page that contains a simulation and plays it when opened (`plays`)."""
-    return page_text(
+    return studio_page(
         [ShownArm(simulation.arm, *origin_of(simulation.arm))],
         summary=summary_of(simulation),
         recording=recording_of(simulation),
@@ -187,21 +186,7 @@ def recording_page(simulation: Simulation, plays: bool = False) -> str:
     )
 
 
-@dataclass(frozen=True)
-class ShownArm:
-    """An arm, how Python and the command line load it, and its meshes."""
-
-    arm: Arm
-    python: str
-    command: str
-    visuals: VisualSet | None = None
-
-
-def shown_arm(
-    given: ArmLike,
-    meshes: bool | str | os.PathLike[str] = False,
-    packages: Mapping[str, str | os.PathLike[str]] | None = None,
-) -> ShownArm:
+def shown_arm(given: ArmLike, meshes: bool | PathLike = False, packages: Packages = None) -> ShownArm:
     """An arm, given as such or by name or file, prepared for display."""
     if isinstance(given, Arm):
         if meshes is True:
@@ -246,10 +231,3 @@ def origin_of(arm: Arm) -> tuple[str, str]:
         plain = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)[:60] or "arm"
         name = f"{plain}.toml"
     return f"fa.load({name!r})", shlex.quote(name)
-
-
-def page_text(shown: Sequence[ShownArm], *, triangles: int = TRIANGLES, **more: Any) -> str:
-    """The text of a page for these arms."""
-    origins = [(each.python, each.command) for each in shown]
-    visuals = [each.visuals for each in shown]
-    return studio_page([each.arm for each in shown], origins, visuals, triangles=triangles, **more)

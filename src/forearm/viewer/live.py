@@ -20,16 +20,16 @@ from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, shorten
+from forearm.spatial import Floats
 from forearm.values import LARGEST, as_finite, as_floats, check_number, check_whole, is_number
 from forearm.viewer.live_feed import LiveFeed
 from forearm.viewer.live_request import LOCAL, RequestRefused, Visitors
 from forearm.viewer.live_server import StudioServer
 
-Floats = NDArray[np.float64]
 SCRIPT = Path(__file__).with_name("page") / "live.js"
 POLICY = "; connect-src 'self'"  # additional permissions of a served page
 EVERYWHERE = ("0.0.0.0", "::")

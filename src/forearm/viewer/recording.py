@@ -7,17 +7,17 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.simulation.result import Simulation
+from forearm.spatial import Floats
 
-Floats = NDArray[np.float64]
+Json = dict[str, Any]
 MAX_FRAMES = 2000
 MAX_EVENTS = 500  # listed events; the page states the total
 RATE = 60.0  # least number of frames per second
 
 
-def recording_of(simulation: Simulation) -> dict[str, Any]:
+def recording_of(simulation: Simulation) -> Json:
     """What the page plays: every curve at equally spaced times, and the events."""
     times = frame_times(simulation)
     return {
@@ -49,7 +49,7 @@ def frame_times(simulation: Simulation) -> Floats:
     return np.clip(times, t[0], t[-1])
 
 
-def _panels(simulation: Simulation, times: Floats) -> list[dict[str, Any]]:
+def _panels(simulation: Simulation, times: Floats) -> list[Json]:
     """The curves by panel, positions first; quantities without derivatives are interpolated linearly."""
     kinds = {joint.kind for joint in simulation.arm.joints}
     names = [joint.name for joint in simulation.arm.joints]

@@ -6,6 +6,7 @@ import html
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,11 @@ from forearm.pages import SCRIPTS, filled_in, html_page
 from forearm.palette import COLOURS, DASHES, ON_DARK, PAGE, PAGE_ON_DARK, page_colours
 from forearm.viewer.arm_code import arm_code
 from forearm.viewer.arm_data import arm_data
+from forearm.viewer.recording import Json
 from forearm.visuals.scene import scene
 from forearm.visuals.visual import VisualSet
 
+TRIANGLES = 6000  # of all mesh files of a page together
 FOLDER = Path(__file__).with_name("page")
 POLICY = f"{SCRIPTS}; img-src data: blob:"
 # Colours of curves and the arm: as variables in the style sheet, and for the scripts.
@@ -56,39 +59,41 @@ def _code_of(arm: Arm) -> str:
     return arm_code(arm)
 
 
+@dataclass(frozen=True)
+class ShownArm:
+    """An arm, how Python and the command line load it, and its meshes."""
+
+    arm: Arm
+    python: str
+    command: str
+    visuals: VisualSet | None = None
+
+
 def studio_page(
-    arms: Sequence[Arm],
-    origins: Sequence[tuple[str, str]],
-    visuals: Sequence[VisualSet | None],
+    arms: Sequence[ShownArm],
     *,
     summary: str = "",
     recording: Mapping[str, Any] | None = None,
     ask: Mapping[str, Any] | None = None,
-    triangles: int,
+    triangles: int = TRIANGLES,
     policy: str = "",
     more_script: str = "",
 ) -> str:
-    """The text of the page for one arm or several; `origins` tell how Python and the command line load each,
-    `visuals` its shapes.
-    """
+    """The text of the page for one arm or several."""
     meshes: list[Any] = []
-    shown = [
-        _shown(arm, origin, seen, meshes, triangles)
-        for arm, origin, seen in zip(arms, origins, visuals, strict=True)
-    ]
     document = {
         "version": __version__,
         "look": LOOK,
-        "arms": shown,
+        "arms": [_shown(shown, meshes, triangles) for shown in arms],
         "meshes": meshes,
         "recording": recording,
         "ask": ask or {},
     }
-    title = " and ".join(arm.name for arm in arms)
-    code = f"const engineCode = [{','.join(_code_of(arm) for arm in arms)}];"
+    title = " and ".join(shown.arm.name for shown in arms)
+    code = f"const engineCode = [{','.join(_code_of(shown.arm) for shown in arms)}];"
     parts = {
         "title": html.escape(title),
-        "summary": html.escape(summary or f"{' and '.join(str(arm.n) for arm in arms)} joints"),
+        "summary": html.escape(summary or f"{' and '.join(str(shown.arm.n) for shown in arms)} joints"),
         "data": inside_script(document),
         "script": f'"use strict";\n(() => {{\n{code}\n{scripts()}{more_script}\n}})();',
     }
@@ -97,13 +102,12 @@ def studio_page(
     return html_page(title, body, FOLDER / "studio.css", colours, policy=f"{POLICY}{policy}")
 
 
-def _shown(
-    arm: Arm, origin: tuple[str, str], seen: VisualSet | None, meshes: list[Any], triangles: int
-) -> dict[str, Any]:
+def _shown(given: ShownArm, meshes: list[Any], triangles: int) -> Json:
     """Data of an arm, its skeleton, and its shapes if any; meshes are appended to `meshes`."""
+    arm, seen = given.arm, given.visuals
     bare = _drawn(scene(arm), meshes)
     shapes = _drawn(scene(arm, seen, triangles=triangles), meshes) if seen and seen.visuals else None
-    data = arm_data(arm, *origin)
+    data = arm_data(arm, given.python, given.command)
     bodies = [
         shape
         | {
@@ -128,11 +132,11 @@ def _shown(
     }
 
 
-def _places(drawn: dict[str, Any]) -> list[dict[str, Any]]:
+def _places(drawn: Json) -> list[Json]:
     return [*drawn["bodies"], drawn["base"]]
 
 
-def _drawn(drawn: dict[str, Any], meshes: list[Any]) -> dict[str, Any]:
+def _drawn(drawn: Json, meshes: list[Any]) -> Json:
     """A scene whose meshes were appended to these; the page computes the normals itself."""
     first = len(meshes)
     meshes += [{key: value for key, value in mesh.items() if key != "normals"} for mesh in drawn["meshes"]]

@@ -12,7 +12,7 @@ from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
 from forearm.drives.joint import needs_reactions
 from forearm.drives.motor import constants_of
-from forearm.model import Array, Scalar, steps
+from forearm.model import Array, Scalar, steps, symbolic
 from forearm.reduction import recursion
 from forearm.symbols import refined
 from forearm.symbols.scalars import choose, quantised
@@ -34,7 +34,7 @@ def traced_poses(arm: Arm) -> Traced:
     R, p = made[model.hand] if model.hand >= 0 else base
     made.append((R @ model.R_hand, p + R @ model.p_hand))
     rows = [np.column_stack([R, p]) for R, p in made]
-    table = np.array([np.vstack([row, [0.0, 0.0, 0.0, 1.0]]).ravel() for row in rows], dtype=object)
+    table = symbolic([np.vstack([row, [0.0, 0.0, 0.0, 1.0]]).ravel() for row in rows])
     return _traced(tracing, {"poses": table}, ("q",))
 
 
@@ -42,7 +42,7 @@ def traced_reach(arm: Arm) -> Traced:
     """Newton's inverse kinematics from q to a pose T; with fewer than six joints to its position."""
     t = Tracing(arm, {})
     found, left = t.numeric_inverse(attitude=arm.n >= FULL)
-    results = {"q_found": np.array(found, dtype=object), "error": np.array([*left, 0.0][:2], dtype=object)}
+    results = {"q_found": symbolic(found), "error": symbolic([*left, 0.0][:2])}
     graph, made = refined(t.graph, results)
     inputs = (Argument("q", (arm.n,), ""), Argument("T", (4, 4), ""))
     return Traced(graph, made, inputs, (Argument("q_found", (arm.n,), ""), Argument("error", (2,), "")))
@@ -59,14 +59,13 @@ def traced_torques(arm: Arm, parameters: dict[str, float]) -> Traced:
         rigid = recursion.inverse(t.chain, t.rates(t.q), rates, accelerations, t.note)
     smooth = [x + a * J for x, a, J in zip(t.model.gathered(rigid), t.qdd, t.rotor, strict=True)]
     friction = [x - y for x, y in zip(tau, smooth, strict=True)]
-    return _traced(t, {"tau": np.array(tau), "friction": np.array(friction)}, ("q", "qd", "qdd"))
+    return _traced(t, {"tau": tau, "friction": friction}, ("q", "qd", "qdd"))
 
 
 def traced_energy(arm: Arm, parameters: dict[str, float]) -> Traced:
     """Kinetic and potential energy."""
     t = Tracing(arm, parameters)
-    both = [t.kinetic_energy(), t.potential_energy()]
-    return _traced(t, {"energy": np.array(both, dtype=object)}, ("q", "qd"))
+    return _traced(t, {"energy": [t.kinetic_energy(), t.potential_energy()]}, ("q", "qd"))
 
 
 def traced_voltage(arm: Arm) -> Traced:
@@ -136,8 +135,6 @@ def with_point(m0: float, com: Array, inertia: Array, m: Scalar, place: Array) -
     return [total, *centre, *moved]
 
 
-def _traced(tracing: Tracing, results: dict[str, Array], inputs: tuple[str, ...]) -> Traced:
-    n = tracing.arm.n
-    outputs = tuple(Argument(name, np.shape(table), "") for name, table in results.items())
-    graph, made = refined(tracing.graph, {name: np.array(x, dtype=object) for name, x in results.items()})
-    return Traced(graph, made, tuple(Argument(name, (n,), "") for name in inputs), outputs)
+def _traced(tracing: Tracing, results: dict[str, Any], inputs: tuple[str, ...]) -> Traced:
+    graph, made = refined(tracing.graph, results)
+    return Traced.of(graph, dict.fromkeys(inputs, tracing.arm.n), made)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from forearm.codegen.program import Ref, Statement, Tree
+from forearm.codegen.program import Ref, Statements, Tree
 from forearm.portable import cos_sin as exact_cos_sin
 from forearm.portable import total
 
@@ -30,7 +30,7 @@ class Affine:
 NOTHING = Affine({}, 0.0)
 
 
-def affine_values(statements: tuple[Statement, ...]) -> dict[Ref, Affine | None]:
+def affine_values(statements: Statements) -> dict[Ref, Affine | None]:
     """Each statement as a sum of inputs and parameters; None if it is not one."""
     known: dict[Ref, Affine | None] = {}
     for statement in statements:

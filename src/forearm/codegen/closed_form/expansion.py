@@ -11,7 +11,7 @@ from forearm.codegen.closed_form.angles import Affine, affine, affine_values, co
 from forearm.codegen.closed_form.polynomial import FLAT, ONE, Polynomial, Ring, add, signed
 from forearm.codegen.closed_form.sums import PARAMETER, FunctionCall, NoClosedForm, Sum, SymbolicClosedForm
 from forearm.codegen.closed_form.writing import written
-from forearm.codegen.program import REPEAT, Argument, Op, Program, Ref, Statement, Tree, grouped
+from forearm.codegen.program import REPEAT, Argument, Op, Program, Ref, Statements, Tree, grouped
 from forearm.codegen.text import parts
 
 
@@ -26,7 +26,7 @@ def closed_form(program: Program) -> SymbolicClosedForm:
     return SymbolicClosedForm(outputs, expansion.offsets, rates)
 
 
-def all_statements(program: Program) -> tuple[Statement, ...]:
+def all_statements(program: Program) -> Statements:
     """The preparing and the evaluating statements together; parameters are called PARAMETER, since an
     argument may be called p.
     """
@@ -39,7 +39,7 @@ def all_statements(program: Program) -> tuple[Statement, ...]:
     return (*(replace(s, value=renamed(s.value)) for s in program.prepare), *program.statements)
 
 
-def needed(statements: tuple[Statement, ...], targets: Iterable[Ref], leaves: Iterable[Ref] = ()) -> set[Ref]:
+def needed(statements: Statements, targets: Iterable[Ref], leaves: Iterable[Ref] = ()) -> set[Ref]:
     """The values that the targets need, without following the operands of `leaves`."""
     wanted, ends = set(targets), set(leaves)
     for group in reversed(grouped(statements)):

@@ -50,20 +50,8 @@ def write(program: Program) -> tuple[str, str]:
 
 def header(program: Program) -> str:
     """Declarations with everything that a caller must know."""
-    guard = f"{program.name.upper()}_H"
     about = c_family.description(program, arithmetic(program))
-    lines = [*c_family.comment(about), f"#ifndef {guard}", f"#define {guard}", ""]
-    lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
-    lines += [
-        *c_family.declarations(program, program.scalar),
-        "",
-        "#ifdef __cplusplus",
-        "}",
-        "#endif",
-        "",
-        "#endif",
-    ]
-    return "\n".join(lines) + "\n"
+    return c_family.header(f"{program.name.upper()}_H", about, c_family.declarations(program, program.scalar))
 
 
 def arithmetic(program: Program) -> str:

@@ -14,19 +14,17 @@ from forearm.codegen.program import (
     VALUE,
     WHILE,
     Argument,
-    Op,
     Program,
     Ref,
-    Routine,
     Statement,
+    Statements,
 )
-from forearm.codegen.text import Dialect, expression, folded, number, paragraphs, read, rounds, sectioned
+from forearm.codegen.text import Dialect, expression, folded, number, paragraphs, passed, rounds, sectioned
 from forearm.symbols.table import LookupTable
 
 # What would end or begin a comment, or form a trigraph.
 MARKS = re.compile(r"(?<=\*)(?=/)|(?<=/)(?=\*)|(?<=\?)(?=\?)")
 INDENT = "    "
-Statements = tuple[Statement, ...]
 LAYOUT = (
     "The value of a table at x. It holds its breaks, in order; then, for what lies before the first and "
     "from each of them on, where the piece begins and the coefficients of a polynomial, the highest power "
@@ -60,6 +58,13 @@ def comment(lines: Iterable[str]) -> list[str]:
     return ["/*", *(f" * {harmless(line)}".rstrip() for line in paragraphs(lines)), " */"]
 
 
+def header(guard: str, about: Iterable[str], declared: Iterable[str], before: Iterable[str] = ()) -> str:
+    """A header for C and C++: a comment, what comes `before`, and declarations."""
+    lines = [*comment(about), f"#ifndef {guard}", f"#define {guard}", "", *before]
+    lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", "", *declared, ""]
+    return "\n".join([*lines, "#ifdef __cplusplus", "}", "#endif", "", "#endif"]) + "\n"
+
+
 def harmless(text: str) -> str:
     """Text that neither closes nor opens a comment."""
     return MARKS.sub(" ", text)
@@ -87,7 +92,7 @@ def _example(program: Program) -> list[str]:
             f"{_array(describing.kept(program))};"
         )
         lines.append(f"{program.name}_prepare(p, k);")
-    names = ", ".join(a.name for a in (*describing.given(program), *program.outputs))
+    names = describing.names((*describing.given(program), *program.outputs))
     return [*lines, f"{program.name}({names});"]
 
 
@@ -98,7 +103,7 @@ def _array(argument: Argument) -> str:
 
 def declarations(program: Program, scalar: str) -> list[str]:
     """The functions of the program, without comments."""
-    return [f"{signature};" for signature, _, _ in _functions(program, scalar)]
+    return [f"{_signature(f, scalar)};" for f in _functions(program) if not f.is_routine]
 
 
 def definitions(
@@ -113,71 +118,44 @@ def definitions(
     `inside` precedes routines.
     """
     lines: list[str] = []
-    routines = [(f"{inside}{head}", arguments, body) for head, arguments, body in _routines(program, scalar)]
-    for signature, arguments, statements in [*routines, *_functions(program, scalar)]:
-        first = [*_unused(statements, arguments), *opening(statements)]
+    for function in _functions(program):
+        statements = function.statements
+        first = [*(f"{INDENT}(void){name};" for name in function.unused), *opening(statements)]
         lines += [
             "",
             *([before] if before else []),
-            signature,
+            f"{inside if function.is_routine else ''}{_signature(function, scalar)}",
             "{",
             *first,
             *([""] if first and statements else []),
+            *_body(program, statements, dialect, scalar),
+            "}",
         ]
-        lines += [*_body(program, statements, dialect, scalar), "}"]
     return lines[1:]
 
 
-def _routines(program: Program, scalar: str) -> list[tuple[str, tuple[Argument, ...], Statements]]:
-    """Signature, arguments and statements of each routine."""
-    made: list[tuple[str, tuple[Argument, ...], Statements]] = []
-    for routine in program.routines:
-        taken = describing.routine_arguments(program, routine)
-        signature = _signature(routine_name(program, routine), taken, (routine.made,), scalar)
-        made.append((signature, (*taken, routine.made), routine.statements))
-    return made
+def _functions(program: Program) -> list[describing.TextFunction]:
+    """The functions in order; routines are called NAME_routine."""
+    routines, prepare, evaluation = describing.functions_of(program, lambda r: f"{program.name}_{r}")
+    return [*routines, *prepare, evaluation]
 
 
-def routine_name(program: Program, routine: Routine) -> str:
-    """A routine's name in a separate file."""
-    return f"{program.name}_{routine.name}"
-
-
-def _functions(program: Program, scalar: str) -> list[tuple[str, tuple[Argument, ...], Statements]]:
-    """Signature, arguments and statements of `prepare`, if there are parameters, and of the evaluation."""
-    given, p, k = describing.given(program), describing.parameters(program), describing.kept(program)
-    evaluation = (
-        _signature(program.name, given, program.outputs, scalar),
-        (*given, *program.outputs),
-        program.statements,
-    )
-    if not program.parameters:
-        return [evaluation]
-    return [(_signature(f"{program.name}_prepare", (p,), (k,), scalar), (p, k), program.prepare), evaluation]
-
-
-def _signature(name: str, taken: tuple[Argument, ...], made: tuple[Argument, ...], scalar: str) -> str:
-    arguments = [f"const {scalar} {_array(a)}" for a in taken] + [f"{scalar} {_array(a)}" for a in made]
-    return "\n".join(folded(f"void {name}({', '.join(arguments) or 'void'})"))
-
-
-def _unused(statements: Statements, arguments: tuple[Argument, ...]) -> list[str]:
-    """Mark unused arguments, as compilers require."""
-    used = read(statements) | {s.target.name for s in statements}
-    return [f"{INDENT}(void){a.name};" for a in arguments if a.name not in used]
+def _signature(function: describing.TextFunction, scalar: str) -> str:
+    arguments = [f"const {scalar} {_array(a)}" for a in function.taken]
+    arguments += [f"{scalar} {_array(a)}" for a in function.made]
+    return "\n".join(folded(f"void {function.name}({', '.join(arguments) or 'void'})"))
 
 
 def _body(program: Program, statements: Statements, dialect: Dialect, scalar: str) -> list[str]:
     def written(statement: Statement) -> list[str]:
         name, role = entry(statement.target), statement.role
         if role == ARRAY:
-            return folded(
-                f"const {scalar} {name}[{max(statement.size, 1)}] = {{{values(statement)}}};", INDENT
-            )
+            values = ", ".join(passed(statement, dialect))
+            return folded(f"const {scalar} {name}[{max(statement.size, 1)}] = {{{values}}};", INDENT)
         if statement.routine is not None:
-            kept = ", k" if statement.routine.needs_kept else ""
-            called = f"{routine_name(program, statement.routine)}({values(statement)}{kept}, {name});"
-            return [f"{INDENT}{scalar} {name}[{statement.size}];", *folded(called, INDENT)]
+            arguments = ", ".join([*passed(statement, dialect), name])
+            call = f"{program.name}_{statement.routine.name}({arguments});"
+            return [f"{INDENT}{scalar} {name}[{statement.size}];", *folded(call, INDENT)]
         if role == REPEAT:
             most = rounds(statement)
             return [f"{INDENT}for (int {name} = 0; {name} < {most}; {name}++) {{"]
@@ -188,9 +166,5 @@ def _body(program: Program, statements: Statements, dialect: Dialect, scalar: st
             return folded(f"if (!({value})) break;", INDENT)
         kind = "" if statement.target.index is not None or role == NEXT else f"{scalar} "
         return folded(f"{'const ' if kind and role == VALUE else ''}{kind}{name} = {value};", INDENT)
-
-    def values(statement: Statement) -> str:
-        assert isinstance(statement.value, Op)
-        return ", ".join(expression(operand, dialect) for operand in statement.value.operands)
 
     return sectioned(statements, lambda section: f"{INDENT}/* {harmless(section)} */", written)

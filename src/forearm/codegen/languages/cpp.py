@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from forearm.codegen.languages import c_family
 from forearm.codegen.languages.language import Language
 from forearm.codegen.languages.naming import legal
-from forearm.codegen.program import Program, Statement
-from forearm.codegen.text import Dialect, call, functions, number, tables
-from forearm.symbols.table import LookupTable
+from forearm.codegen.program import Program, Statements
+from forearm.codegen.text import Dialect, TableNames, call, functions, number, tables
 
 
 def write(program: Program) -> tuple[str, str]:
@@ -73,7 +70,7 @@ def _look_up(name: str, scalar: str) -> list[str]:
     ]
 
 
-def _opening(statements: tuple[Statement, ...], scalar: str, named: Mapping[LookupTable, str]) -> list[str]:
+def _opening(statements: Statements, scalar: str, named: TableNames) -> list[str]:
     """The functions called: std's for plain numbers, by argument-dependent lookup for other types."""
     called = functions(statements)
     lines = [f"    using std::{name};" for name in sorted(called - {"sign", "choose", "lookup"})]

@@ -7,7 +7,7 @@ from forearm.codegen.languages.c_family import INDENT
 from forearm.codegen.languages.describing import title
 from forearm.codegen.languages.language import Language
 from forearm.codegen.languages.naming import legal
-from forearm.codegen.program import Argument, Program, Statement
+from forearm.codegen.program import Argument, Program, Statements
 from forearm.codegen.text import Dialect, folded, functions, tables
 
 BEFORE = "static inline __host__ __device__"
@@ -40,7 +40,7 @@ def _header(program: Program) -> str:
     if named:
         lines += [*c_family.comment(c_family.LAYOUT), BEFORE, *_of_program(c.LOOK_UP, program), ""]
 
-    def opening(some: tuple[Statement, ...]) -> list[str]:
+    def opening(some: Statements) -> list[str]:
         return [
             line
             for table in tables(some)
@@ -92,13 +92,13 @@ def _of_row(a: Argument, program: Program) -> str:
 
 
 def _batch_lines(program: Program) -> list[str]:
-    names = ", ".join([*(a.name for a in (*describing.given(program), *program.outputs)), "rows"])
+    names = describing.names((*describing.given(program), *program.outputs))
     blocks = f"(rows + {THREADS - 1}) / {THREADS}, {THREADS}"
     kept = "; k is one for all of them" if program.parameters else ""
     return [
         f"A kernel is in {program.name}.cu: one thread per state, the arrays of states one behind the "
         f"other{kept}. With arrays on the device:",
-        f"  {program.name}_batch<<<{blocks}>>>({names});",
+        f"  {program.name}_batch<<<{blocks}>>>({names}, rows);",
     ]
 
 

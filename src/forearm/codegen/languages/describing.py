@@ -5,11 +5,12 @@ arguments, units, parameters.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
-from forearm.codegen.program import ARRAY, CALL, Argument, Program, Ref, Routine, Statement
-from forearm.codegen.text import number
+from forearm.codegen.program import ARRAY, CALL, REPEAT, Argument, Arguments, Program, Ref, Statements
+from forearm.codegen.text import number, paragraphs, read
 
 Shapes = dict[str, tuple[int, ...]]
 
@@ -24,19 +25,84 @@ def kept(program: Program) -> Argument:
     return Argument("k", (program.kept,), f"what {program.name}_prepare made of the parameters")
 
 
-def given(program: Program) -> tuple[Argument, ...]:
+def given(program: Program) -> Arguments:
     """Inputs of an evaluation: those of the program, then k if there are parameters."""
     return (*program.inputs, *([kept(program)] if program.parameters else []))
 
 
-def routine_arguments(program: Program, routine: Routine) -> tuple[Argument, ...]:
-    """Inputs of a routine: its array, then k if it reads that."""
-    return (routine.taken, *([kept(program)] if routine.needs_kept else []))
+@dataclass(frozen=True)
+class TextFunction:
+    """A function of a program as text: a routine, `prepare` or the evaluation."""
+
+    name: str
+    taken: Arguments
+    made: Arguments
+    statements: Statements
+    is_routine: bool = False
+
+    @property
+    def arguments(self) -> Arguments:
+        """Inputs and outputs."""
+        return (*self.taken, *self.made)
+
+    @property
+    def arrays(self) -> Shapes:
+        """The shapes of local arrays that routines read and write."""
+        return {s.target.name: (s.size,) for s in self.statements if s.role in (ARRAY, CALL)}
+
+    @property
+    def shapes(self) -> Shapes:
+        """The shape of each array by name."""
+        return {a.name: a.shape for a in self.arguments} | self.arrays
+
+    @property
+    def unused(self) -> list[str]:
+        """Arguments that no statement mentions."""
+        used = read(self.statements) | {s.target.name for s in self.statements}
+        return [a.name for a in self.arguments if a.name not in used]
+
+    @property
+    def counters(self) -> list[str]:
+        """The counters of loops, each once."""
+        return list(dict.fromkeys(s.target.name for s in self.statements if s.role == REPEAT))
+
+    @property
+    def values(self) -> list[str]:
+        """The local scalars that are no counters, each once."""
+        own = dict.fromkeys(s.target.name for s in self.statements if s.target.index is None)
+        return [name for name in own if name not in self.counters and name not in self.arrays]
 
 
-def shapes(*arguments: Argument) -> Shapes:
-    """The shape of each argument by name."""
-    return {a.name: a.shape for a in arguments}
+def functions_of(
+    program: Program, called: Callable[[str], str] = str
+) -> tuple[list[TextFunction], list[TextFunction], TextFunction]:
+    """Routines, by names that `called` makes of their own; `prepare`, if there are parameters; the
+    evaluation.
+    """
+    routines = [
+        TextFunction(
+            called(r.name),
+            (r.taken, *([kept(program)] if r.needs_kept else [])),
+            (r.made,),
+            r.statements,
+            True,
+        )
+        for r in program.routines
+    ]
+    p, k = parameters(program), kept(program)
+    prepare = TextFunction(f"{program.name}_prepare", (p,), (k,), program.prepare)
+    evaluation = TextFunction(program.name, given(program), program.outputs, program.statements)
+    return routines, [prepare] if program.parameters else [], evaluation
+
+
+def names(arguments: Iterable[Argument]) -> str:
+    """The names of arguments, with commas between."""
+    return ", ".join(a.name for a in arguments)
+
+
+def marked(lines: Iterable[str], mark: str) -> list[str]:
+    """Comment lines that begin with a mark."""
+    return [f"{mark} {line}".rstrip() for line in paragraphs(lines)]
 
 
 def subscripts(ref: Ref, known: Shapes) -> tuple[int, ...]:
@@ -44,9 +110,9 @@ def subscripts(ref: Ref, known: Shapes) -> tuple[int, ...]:
     return () if ref.index is None else tuple(int(i) for i in np.unravel_index(ref.index, known[ref.name]))
 
 
-def local_shapes(statements: Iterable[Statement]) -> Shapes:
-    """The shapes of local arrays that routines read and write."""
-    return {s.target.name: (s.size,) for s in statements if s.role in (ARRAY, CALL)}
+def one_based(ref: Ref) -> str:
+    """p(1), an entry in languages that count from 1."""
+    return f"{ref.name}({(ref.index or 0) + 1})"
 
 
 def title(program: Program) -> str:

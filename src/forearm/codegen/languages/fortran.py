@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from forearm.codegen.languages import describing
-from forearm.codegen.languages.describing import Shapes
+from forearm.codegen.languages.describing import TextFunction
 from forearm.codegen.languages.language import Language
 from forearm.codegen.languages.naming import LONGEST_IN_FORTRAN, legal
-from forearm.codegen.program import ARRAY, END, REPEAT, WHILE, Argument, Op, Program, Ref, Statement
+from forearm.codegen.program import ARRAY, END, REPEAT, WHILE, Argument, Program, Ref, Statement
 from forearm.codegen.text import (
     CODE_WIDTH,
     COMMENT_WIDTH,
     Dialect,
+    TableNames,
     call,
     expression,
     folded,
     functions,
     number,
-    paragraphs,
+    passed,
     read,
     rounds,
     sectioned,
     tables,
 )
-from forearm.symbols.table import LookupTable
 
 ROW = 100  # numbers in a statement
 
@@ -66,15 +66,19 @@ LOOK_UP = """
 def write(program: Program) -> tuple[str, str]:
     """Write the module."""
     program = legal(program, LONGEST_IN_FORTRAN)
-    name, given = program.name, describing.given(program)
-    p, k = describing.parameters(program), describing.kept(program)
     kind, real = ("sp", "real32") if program.single else ("dp", "real64")
     about = describing.full_description(
-        program, f"all real({kind}), which is {real}", _array, _parameter, _example(program, kind, real)
+        program,
+        f"all real({kind}), which is {real}",
+        _array,
+        describing.one_based,
+        _example(program, kind, real),
     )
-    public = [name, *([f"{name}_prepare"] if program.parameters else [])]
+    routines, prepare, evaluation = describing.functions_of(program)
+    name, every = program.name, [*prepare, evaluation, *routines]
+    public = [name, *(f.name for f in prepare)]
     lines = [
-        *_comment(about),
+        *describing.marked(about, "!"),
         f"module {name}_module",
         f"    use, intrinsic :: iso_fortran_env, only: {kind} => {real}",
     ]
@@ -85,50 +89,32 @@ def write(program: Program) -> tuple[str, str]:
     for table, called in named.items():
         lines += _array_of(called, [_number(value, kind) for value in table.numbers], kind)
     lines += ["contains"]
-    if program.parameters:
-        lines += _subroutine(f"{name}_prepare", (p,), (k,), program.prepare, named, kind)
-    lines += _subroutine(name, given, program.outputs, program.statements, named, kind)
-    for routine in program.routines:
-        taken = describing.routine_arguments(program, routine)
-        lines += _subroutine(routine.name, taken, (routine.made,), routine.statements, named, kind)
+    for function in every:
+        lines += _subroutine(function, named, kind)
     if "sign" in functions(program.every_statement):
         lines += SIGN.replace("dp", kind).splitlines()
     lines += LOOK_UP.replace("dp", kind).splitlines() if named else []
     return "\n".join([*lines, "", f"end module {name}_module"]) + "\n", ""
 
 
-def _subroutine(
-    name: str,
-    taken: tuple[Argument, ...],
-    made: tuple[Argument, ...],
-    statements: tuple[Statement, ...],
-    named: Mapping[LookupTable, str],
-    kind: str,
-) -> list[str]:
-    arrays = describing.local_shapes(statements)
-    known = describing.shapes(*taken, *made) | arrays
-    names = ", ".join(a.name for a in (*taken, *made))
-    lines = ["", *_folded(f"pure subroutine {name}({names})", 1)]
-    lines += [f"        real({kind}), intent(in) :: {_array(a)}" for a in taken]
-    lines += [f"        real({kind}), intent(out) :: {_array(a)}" for a in made]
-    counters = dict.fromkeys(s.target.name for s in statements if s.role == REPEAT)
-    own = dict.fromkeys(s.target.name for s in statements if s.target.index is None)
-    lines += _declared((name for name in own if name not in counters and name not in arrays), kind)
-    lines += [f"        real({kind}) :: {name}({size})" for name, (size,) in arrays.items()]
-    lines += [f"        integer :: {name}" for name in counters]
-    lines += [*_idle(taken, made, statements, kind), "", *_body(statements, known, named, kind)]
-    return [*lines, f"    end subroutine {name}"]
+def _subroutine(function: TextFunction, named: TableNames, kind: str) -> list[str]:
+    lines = ["", *_folded(f"pure subroutine {function.name}({describing.names(function.arguments)})", 1)]
+    for way, arguments in (("in", function.taken), ("out", function.made)):
+        lines += [f"        real({kind}), intent({way}) :: {_array(a)}" for a in arguments]
+    lines += _declared(function.values, kind)
+    lines += [f"        real({kind}) :: {name}({size})" for name, (size,) in function.arrays.items()]
+    lines += [f"        integer :: {name}" for name in function.counters]
+    lines += [*_idle(function, kind), "", *_body(function, named, kind)]
+    return [*lines, f"    end subroutine {function.name}"]
 
 
-def _idle(
-    taken: tuple[Argument, ...], made: tuple[Argument, ...], statements: tuple[Statement, ...], kind: str
-) -> list[str]:
+def _idle(function: TextFunction, kind: str) -> list[str]:
     """Mention unused arguments once, and set those without entries, as compilers require."""
-    used, filled = read(statements), {s.target.name for s in statements}
-    unused = [a.name for a in taken if a.name not in used]
+    used, filled = read(function.statements), {s.target.name for s in function.statements}
+    unused = [a.name for a in function.taken if a.name not in used]
     pairs = ", ".join(f"unused_{i} => {name}" for i, name in enumerate(unused, 1))
     lines = ["", *_folded(f"associate ({pairs})", 2), "        end associate"] if unused else []
-    return lines + [f"        {a.name} = 0.0_{kind}" for a in made if a.name not in filled]
+    return lines + [f"        {a.name} = 0.0_{kind}" for a in function.made if a.name not in filled]
 
 
 def _declared(names: Iterable[str], kind: str) -> list[str]:
@@ -154,9 +140,9 @@ def _array_of(name: str, numbers: list[str], kind: str) -> list[str]:
     return [*lines, ""]
 
 
-def _body(
-    statements: tuple[Statement, ...], known: Shapes, named: Mapping[LookupTable, str], kind: str
-) -> list[str]:
+def _body(function: TextFunction, named: TableNames, kind: str) -> list[str]:
+    known = function.shapes
+
     def entry(ref: Ref) -> str:
         places = ", ".join(str(i + 1) for i in describing.subscripts(ref, known))
         return f"{ref.name}({places})" if places else ref.name
@@ -168,14 +154,10 @@ def _body(
         if statement.role == END:
             return ["        end do"]
         if statement.role == ARRAY:
-            assert isinstance(statement.value, Op)
-            numbers = [expression(operand, dialect) for operand in statement.value.operands]
-            return _filled(name, numbers)
+            return _filled(name, passed(statement, dialect))
         if statement.routine is not None:
-            assert isinstance(statement.value, Op)
-            given = [expression(operand, dialect) for operand in statement.value.operands]
-            given += ["k"] if statement.routine.needs_kept else []
-            return _folded(f"call {statement.routine.name}({', '.join([*given, name])})", 2)
+            arguments = ", ".join([*passed(statement, dialect), name])
+            return _folded(f"call {statement.routine.name}({arguments})", 2)
         value = expression(statement.value, dialect)
         return _folded(f"if (.not. ({value})) exit" if statement.role == WHILE else f"{name} = {value}", 2)
 
@@ -186,7 +168,7 @@ def _body(
         lambda a, b, x, y: f"merge({x}, {y}, {a} < {b})",
         named,
     )
-    return sectioned(statements, lambda section: f"        ! {section}", written)
+    return sectioned(function.statements, lambda section: f"        ! {section}", written)
 
 
 def _filled(name: str, numbers: list[str]) -> list[str]:
@@ -215,10 +197,6 @@ def _parameter(ref: Ref) -> str:
     return f"{ref.name}({(ref.index or 0) + 1})"
 
 
-def _comment(lines: Iterable[str]) -> list[str]:
-    return [f"! {line}".rstrip() for line in paragraphs(lines)]
-
-
 def _folded(line: str, depth: int, width: int = CODE_WIDTH) -> list[str]:
     return folded(line, "    " * depth, " &", width)
 
@@ -232,7 +210,7 @@ def _example(program: Program, kind: str, real: str) -> list[str]:
     if program.parameters:
         values = ", ".join(_number(value, kind) for value in program.defaults)
         lines += [f"p = [{values}]", f"call {program.name}_prepare(p, k)"]
-    names = ", ".join(a.name for a in (*describing.given(program), *program.outputs))
+    names = describing.names((*describing.given(program), *program.outputs))
     return [
         piece
         for line in [*lines, f"call {program.name}({names})"]

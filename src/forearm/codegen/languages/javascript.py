@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
 from forearm.codegen.languages import c_family, describing
+from forearm.codegen.languages.describing import TextFunction
 from forearm.codegen.languages.language import Language
 from forearm.codegen.languages.naming import legal
-from forearm.codegen.program import (
-    ARRAY,
-    END,
-    NEXT,
-    REPEAT,
-    VALUE,
-    WHILE,
-    Argument,
-    Op,
-    Program,
-    Ref,
-    Statement,
+from forearm.codegen.program import ARRAY, END, NEXT, REPEAT, VALUE, WHILE, Argument, Program, Ref, Statement
+from forearm.codegen.text import (
+    Dialect,
+    TableNames,
+    expression,
+    folded,
+    functions,
+    number,
+    passed,
+    rounds,
+    sectioned,
+    tables,
 )
-from forearm.codegen.text import Dialect, expression, folded, functions, number, rounds, sectioned, tables
-from forearm.symbols.table import LookupTable
 
 INDENT = "    "
 WORDS = frozenset(
@@ -64,48 +61,36 @@ def write(program: Program) -> tuple[str, str]:
     for table, name in named.items():
         numbers = ", ".join(map(number, table.numbers))
         lines += ["", *folded(f"const {name} = Float64Array.of({numbers});")]
-    for routine in program.routines:
-        taken = describing.routine_arguments(program, routine)
-        lines += _function(routine.name, taken, (routine.made,), routine.statements, named, exported=False)
-    if program.parameters:
-        p, k = describing.parameters(program), describing.kept(program)
-        lines += _function(f"{program.name}_prepare", (p,), (k,), program.prepare, named)
-    lines += _function(program.name, describing.given(program), program.outputs, program.statements, named)
+    routines, prepare, evaluation = describing.functions_of(program)
+    for function in (*routines, *prepare, evaluation):
+        lines += _function(function, named)
     return "\n".join(lines) + "\n", ""
 
 
-def _function(
-    name: str,
-    taken: tuple[Argument, ...],
-    made: tuple[Argument, ...],
-    statements: tuple[Statement, ...],
-    named: Mapping[LookupTable, str],
-    exported: bool = True,
-) -> list[str]:
+def _function(function: TextFunction, named: TableNames) -> list[str]:
     """A function that fills and returns its output arrays, new ones if none are given;
     routines' arrays are reused between calls.
     """
-    own = describing.local_shapes(statements)
-    lines = ["", *(f"const {name}_{array} = new Float64Array({size});" for array, (size,) in own.items())]
+    name, made, exported = function.name, function.made, not function.is_routine
+    lines = [""]
+    lines += [
+        f"const {name}_{array} = new Float64Array({size});" for array, (size,) in function.arrays.items()
+    ]
     outputs = [f"{a.name} = new Float64Array({a.size})" if exported else a.name for a in made]
     start = f"{'export ' if exported else ''}function {name}"
-    lines += folded(f"{start}({', '.join([*(a.name for a in taken), *outputs])}) {{")
-    lines += _body(name, statements, frozenset(own), named)
+    lines += folded(f"{start}({', '.join([*(a.name for a in function.taken), *outputs])}) {{")
+    lines += _body(function, named)
     if exported:
-        names = ", ".join(a.name for a in made)
+        names = describing.names(made)
         lines += [f"{INDENT}return {names if len(made) == 1 else f'{{ {names} }}'};"]
     return [*lines, "}"]
 
 
-def _body(
-    function: str, statements: Iterable[Statement], own: frozenset[str], named: Mapping[LookupTable, str]
-) -> list[str]:
-    def entry(ref: Ref) -> str:
-        return c_family.entry(Ref(f"{function}_{ref.name}", ref.index) if ref.name in own else ref)
+def _body(function: TextFunction, named: TableNames) -> list[str]:
+    own = function.arrays
 
-    def values(statement: Statement) -> list[str]:
-        assert isinstance(statement.value, Op)
-        return [expression(operand, dialect) for operand in statement.value.operands]
+    def entry(ref: Ref) -> str:
+        return c_family.entry(Ref(f"{function.name}_{ref.name}", ref.index) if ref.name in own else ref)
 
     def written(statement: Statement) -> list[str]:
         name, role, routine = entry(statement.target), statement.role, statement.routine
@@ -116,12 +101,12 @@ def _body(
         if role == ARRAY:
             return [
                 line
-                for i, x in enumerate(values(statement))
+                for i, x in enumerate(passed(statement, dialect))
                 for line in folded(f"{name}[{i}] = {x};", INDENT)
             ]
         if routine is not None:
-            given = [*values(statement), *(["k"] if routine.needs_kept else []), name]
-            return folded(f"{routine.name}({', '.join(given)});", INDENT)
+            arguments = ", ".join([*passed(statement, dialect), name])
+            return folded(f"{routine.name}({arguments});", INDENT)
         value = expression(statement.value, dialect)
         if role == WHILE:
             return folded(f"if (!({value})) break;", INDENT)
@@ -130,7 +115,9 @@ def _body(
         return folded(f"{kind}{name} = {value};", INDENT)
 
     dialect = Dialect(number, entry, _call, c_family.choice, named)
-    return sectioned(statements, lambda section: f"{INDENT}/* {c_family.harmless(section)} */", written)
+    return sectioned(
+        function.statements, lambda section: f"{INDENT}/* {c_family.harmless(section)} */", written
+    )
 
 
 def _call(name: str, argument: str) -> str:
@@ -150,9 +137,9 @@ def _example(program: Program) -> list[str]:
     if program.parameters:
         values = ", ".join(map(number, program.defaults))
         lines += [f"const k = {name}_prepare(Float64Array.of({values}));"]
-    outputs = ", ".join(a.name for a in program.outputs)
+    outputs = describing.names(program.outputs)
     made = outputs if len(program.outputs) == 1 else f"{{ {outputs} }}"
-    return [*lines, f"const {made} = {name}({', '.join(a.name for a in describing.given(program))});"]
+    return [*lines, f"const {made} = {name}({describing.names(describing.given(program))});"]
 
 
 LANGUAGE = Language("javascript", "mjs", "", write)

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from forearm.codegen.languages import describing, matlab_block
-from forearm.codegen.languages.describing import Shapes
+from forearm.codegen.languages.describing import TextFunction
 from forearm.codegen.languages.language import Language
 from forearm.codegen.languages.naming import LONGEST, legal
-from forearm.codegen.program import ARRAY, END, REPEAT, WHILE, Argument, Op, Program, Ref, Routine, Statement
+from forearm.codegen.program import ARRAY, END, REPEAT, WHILE, Argument, Program, Ref, Statement
 from forearm.codegen.text import (
     CODE_WIDTH,
     COMMENT_WIDTH,
     Dialect,
+    TableNames,
     expression,
     folded,
     functions,
     number,
-    paragraphs,
+    passed,
     rounds,
     sectioned,
     tables,
 )
-from forearm.symbols.table import LookupTable
 
 LONGEST_NAME = LONGEST - len("_prepare")  # characters: MATLAB allows 63
 # Case-insensitive: words of MATLAB and Octave besides those of other languages, and names that the code uses.
@@ -93,87 +93,73 @@ def write(program: Program) -> tuple[str, str]:
     program = legal(program, LONGEST_NAME, WORDS)
     scalar = _scalar(program)
     about = describing.full_description(
-        program, f"all {scalar}, columns and matrices", _array, _parameter, _example(program)
+        program, f"all {scalar}, columns and matrices", _array, describing.one_based, _example(program)
     )
-    given = describing.given(program)
-    return _file(program, program.name, about, given, program.outputs, program.statements), ""
+    return _file(program, describing.functions_of(program)[2], about), ""
 
 
 def others(program: Program) -> dict[str, str]:
     """The function that prepares parameters, which MATLAB requires in a separate file, and the S-function."""
     program = legal(program, LONGEST_NAME, WORDS)
-    made = {f"{program.name}_sfun.m": matlab_block.s_function(program, _scalar(program), _comment)}
-    if not program.parameters:
-        return made
-    p, k = describing.parameters(program), describing.kept(program)
-    about = [f"What {program.name} needs of the parameters p, here with the values of the arm:", ""]
-    about += describing.parameter_lines(program, _parameter)
-    text = _file(program, f"{program.name}_prepare", about, (p,), (k,), program.prepare)
-    return {f"{program.name}_prepare.m": text, **made}
+    made = {f"{program.name}_sfun.m": matlab_block.s_function(program, _scalar(program))}
+    for prepare in describing.functions_of(program)[1]:
+        about = [f"What {program.name} needs of the parameters p, here with the values of the arm:", ""]
+        about += describing.parameter_lines(program, describing.one_based)
+        made = {f"{prepare.name}.m": _file(program, prepare, about), **made}
+    return made
 
 
 def _scalar(program: Program) -> str:
     return "single" if program.single else "double"
 
 
-def _file(
-    program: Program,
-    name: str,
-    about: Iterable[str],
-    taken: tuple[Argument, ...],
-    made: tuple[Argument, ...],
-    statements: tuple[Statement, ...],
-) -> str:
+def _file(program: Program, function: TextFunction, about: Iterable[str]) -> str:
     """A function with the help text that MATLAB shows, and its local functions."""
     scalar = _scalar(program)
-    lines = [*_signature(name, taken, made), "%#codegen", *_comment(about), ""]
-    for a in taken:
+    lines = [*_signature(function), "%#codegen", *describing.marked(about, "%"), ""]
+    for a in function.taken:
         lines += [f"assert(isa({a.name}, '{scalar}'));", f"assert(all(size({a.name}) == [{_size(a)}]));"]
-    lines += _inside(taken, made, statements, scalar)
-    every = list(statements)
-    for routine in _needed(program, statements):
-        given = describing.routine_arguments(program, routine)
-        lines += ["", *_signature(routine.name, given, (routine.made,))]
-        lines += _inside(given, (routine.made,), routine.statements, scalar)
-        every += routine.statements
+    lines += _inside(function, scalar)
+    every, needed = list(function.statements), _needed(function.statements)
+    for routine in describing.functions_of(program)[0]:
+        if routine.name in needed:
+            lines += ["", *_signature(routine), *_inside(routine, scalar)]
+            every += routine.statements
     called = functions(every)
     for own, text in (("choose", CHOOSE), ("sqrt", ROOT), ("rint", RINT), ("lookup", LOOK_UP)):
         lines += text.rstrip().splitlines() if own in called else []
     return "\n".join(lines) + "\n"
 
 
-def _needed(program: Program, statements: Iterable[Statement]) -> list[Routine]:
+def _needed(statements: Iterable[Statement]) -> set[str]:
     """The routines that statements call, directly or indirectly."""
-    waiting, found = list(statements), set[Routine]()
+    waiting, found = list(statements), set[str]()
     while waiting:
         routine = waiting.pop().routine
-        if routine is not None and routine not in found:
-            found.add(routine)
+        if routine is not None and routine.name not in found:
+            found.add(routine.name)
             waiting += routine.statements
-    return [routine for routine in program.routines if routine in found]
+    return found
 
 
-def _inside(
-    taken: tuple[Argument, ...], made: tuple[Argument, ...], statements: tuple[Statement, ...], scalar: str
-) -> list[str]:
+def _inside(function: TextFunction, scalar: str) -> list[str]:
     """The body of a function: its tables, its outputs, its statements."""
-    named, lines = tables(statements), list[str]()
+    named, lines = tables(function.statements), list[str]()
     for table, called in named.items():
         lines += _folded(f"{called} = [{', '.join(_number(value, scalar) for value in table.numbers)}];")
-    lines += [f"{a.name} = zeros({_size(a, ', ')}, '{scalar}');" for a in made]
-    known = describing.shapes(*taken, *made) | describing.local_shapes(statements)
-    return [*lines, "", *_body(statements, known, named, scalar), "end"]
+    lines += [f"{a.name} = zeros({_size(a, ', ')}, '{scalar}');" for a in function.made]
+    return [*lines, "", *_body(function, named, scalar), "end"]
 
 
-def _signature(name: str, taken: tuple[Argument, ...], made: tuple[Argument, ...]) -> list[str]:
-    results = ", ".join(a.name for a in made)
+def _signature(function: TextFunction) -> list[str]:
+    made, results = function.made, describing.names(function.made)
     before = f"[{results}] = " if len(made) > 1 else f"{results} = " if made else ""
-    return _folded(f"function {before}{name}({', '.join(a.name for a in taken)})")
+    return _folded(f"function {before}{function.name}({describing.names(function.taken)})")
 
 
-def _body(
-    statements: tuple[Statement, ...], known: Shapes, named: Mapping[LookupTable, str], scalar: str
-) -> list[str]:
+def _body(function: TextFunction, named: TableNames, scalar: str) -> list[str]:
+    known = function.shapes
+
     def entry(ref: Ref) -> str:
         places = [i + 1 for i in describing.subscripts(ref, known)]
         return f"{ref.name}({', '.join(map(str, places))})" if places else ref.name
@@ -198,16 +184,15 @@ def _body(
         lambda a, b, x, y: f"choose({a} < {b}, {x}, {y})",
         named,
     )
-    return sectioned(statements, lambda section: f"% {section}", written)
+    return sectioned(function.statements, lambda section: f"% {section}", written)
 
 
 def _array_of(statement: Statement, dialect: Dialect) -> str:
     """A column of values, or the result of a routine."""
-    assert isinstance(statement.value, Op)
-    values = ", ".join(expression(operand, dialect) for operand in statement.value.operands)
+    values = ", ".join(passed(statement, dialect))
     if statement.routine is None:
         return f"[{values}].'" if values else "zeros(0, 1)"
-    return f"{statement.routine.name}({values}{', k' if statement.routine.needs_kept else ''})"
+    return f"{statement.routine.name}({values})"
 
 
 def _number(value: float, scalar: str) -> str:
@@ -227,10 +212,6 @@ def _parameter(ref: Ref) -> str:
     return f"{ref.name}({(ref.index or 0) + 1})"
 
 
-def _comment(lines: Iterable[str]) -> list[str]:
-    return [f"% {line}".rstrip() for line in paragraphs(lines)]
-
-
 def _folded(line: str, width: int = CODE_WIDTH) -> list[str]:
     return folded(line, "", " ...", width)
 
@@ -241,8 +222,8 @@ def _example(program: Program) -> list[str]:
     if program.parameters:
         values = ", ".join(number(value) for value in program.defaults)
         lines += [f"k = {name}_prepare({scalar}([{values}]'));"]
-    results = ", ".join(a.name for a in program.outputs)
-    call = f"{name}({', '.join(a.name for a in describing.given(program))});"
+    results = describing.names(program.outputs)
+    call = f"{name}({describing.names(describing.given(program))});"
     lines += [f"[{results}] = {call}" if program.outputs[1:] else f"{results} = {call}" if results else call]
     return [piece for line in lines for piece in _folded(line, COMMENT_WIDTH - 2)]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-
 from forearm.codegen.languages import describing
 from forearm.codegen.program import Argument, Program
 
@@ -12,7 +10,7 @@ TYPES = {"double": 0, "single": 1}
 INDENT = "    "
 
 
-def s_function(program: Program, scalar: str, comment: Callable[[Iterable[str]], list[str]]) -> str:
+def s_function(program: Program, scalar: str) -> str:
     """The S-function, for a "Level-2 MATLAB S-Function" block; parameters are its one block parameter."""
     name = f"{program.name}_sfun"
     inputs, outputs = ([a for a in some if a.size] for some in (program.inputs, program.outputs))
@@ -24,7 +22,7 @@ def s_function(program: Program, scalar: str, comment: Callable[[Iterable[str]],
     ]
     if program.parameters:
         about += [f"  Parameter: p ({len(program.parameters)} x 1), as {program.name}_prepare lists them."]
-    lines = [f"function {name}(block)", *comment(about), "setup(block);", "end", ""]
+    lines = [f"function {name}(block)", *describing.marked(about, "%"), "setup(block);", "end", ""]
     lines += _setup(program, inputs, outputs, scalar)
     if program.parameters:
         lines += ["", *_prepared(program, scalar)]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from forearm.codegen.program import Argument, Op, Program, Ref, Routine, Statement, Tree
+from forearm.codegen.program import Argument, Op, Program, Ref, Routine, Statement, Statements, Tree
 from forearm.codegen.text import tables
 from forearm.errors import InputError, shorten
 
@@ -100,7 +100,7 @@ class _Renaming:
             return replace(old, operands=tuple(map(self.tree, old.operands)))
         return self.ref(old) if isinstance(old, Ref) else old
 
-    def statements(self, old: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    def statements(self, old: Statements) -> Statements:
         if not self.names and not self.routines:
             return old
         return tuple(

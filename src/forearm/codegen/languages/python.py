@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-from forearm.codegen.languages import describing
-from forearm.codegen.languages.describing import Shapes
+from forearm.codegen.languages import c_family, describing
+from forearm.codegen.languages.describing import TextFunction
 from forearm.codegen.languages.language import Language
 from forearm.codegen.languages.naming import legal
-from forearm.codegen.program import ARRAY, END, NEXT, REPEAT, WHILE, Argument, Op, Program, Ref, Statement
+from forearm.codegen.program import (
+    ARRAY,
+    END,
+    NEXT,
+    REPEAT,
+    WHILE,
+    Argument,
+    Program,
+    Ref,
+    Statement,
+    Statements,
+)
 from forearm.codegen.text import (
     CODE_WIDTH,
     Dialect,
+    TableNames,
     expression,
     folded,
     number,
     paragraphs,
+    passed,
     rounds,
     sectioned,
     tables,
 )
-from forearm.symbols.table import LookupTable
 
 CALLED = {"atan2": "np.arctan2", "look_up": "_look_up"}
 HEAD = """
@@ -61,7 +73,7 @@ def _rows(*values: ArrayLike) -> Floats:
 def write(program: Program) -> tuple[str, str]:
     """The module."""
     program = legal(program)
-    p, k = describing.parameters(program), describing.kept(program)
+    routines, prepare, evaluation = describing.functions_of(program, lambda r: f"_{r}")
     lines = [*_docstring(program.about or [program.name], ""), *HEAD]
     named = tables(program.every_statement)
     lines += LOOK_UP if named else []
@@ -69,10 +81,10 @@ def write(program: Program) -> tuple[str, str]:
     for table, name in named.items():
         numbers = ", ".join(map(number, table.numbers))
         lines += ["", f"_{name} = np.array(", *folded(f"[{numbers}]", "    "), ")"]
-    if program.parameters:
+    for function in prepare:
         about = [f"What {program.name} needs of the parameters p, here with the values of the arm:", ""]
-        about += describing.parameter_lines(program, lambda ref: f"{ref.name}[{ref.index}]")
-        lines += _function(f"{program.name}_prepare", about, (p,), (k,), program.prepare, named)
+        about += describing.parameter_lines(program, c_family.entry)
+        lines += _function(function, about, named)
     about = [
         describing.title(program),
         "",
@@ -84,37 +96,28 @@ def write(program: Program) -> tuple[str, str]:
         "Call:",
         *(f"  {line}" for line in _example(program)),
     ]
-    for routine in program.routines:
-        taken = describing.routine_arguments(program, routine)
-        said = [f"The routine {routine.title!r}."]
-        lines += _function(f"_{routine.name}", said, taken, (routine.made,), routine.statements, named)
-    given = describing.given(program)
-    lines += _function(program.name, about, given, program.outputs, program.statements, named)
+    for routine, function in zip(program.routines, routines, strict=True):
+        lines += _function(function, [f"The routine {routine.title!r}."], named)
+    lines += _function(evaluation, about, named)
     return "\n".join(lines) + "\n", ""
 
 
-def _function(
-    name: str,
-    about: Iterable[str],
-    taken: tuple[Argument, ...],
-    made: tuple[Argument, ...],
-    statements: tuple[Statement, ...],
-    named: Mapping[LookupTable, str],
-) -> list[str]:
-    known = describing.shapes(*taken, *made) | describing.local_shapes(statements)
+def _function(function: TextFunction, about: Iterable[str], named: TableNames) -> list[str]:
+    name, taken, made = function.name, function.taken, function.made
     returned = "Floats" if len(made) == 1 else f"tuple[{', '.join(['Floats'] * len(made)) or '()'}]"
     arguments = ", ".join(f"{a.name}: ArrayLike" for a in taken)
-    names = ", ".join(a.name for a in made)
     lines = ["", "", *folded(f"def {name}({arguments}) -> {returned}:"), *_docstring(about, "    ")]
     lines += [f'    {a.name} = _given("{a.name}", {", ".join([a.name, *map(str, a.shape)])})' for a in taken]
     batches = [f"{a.name}.shape" + (f"[:-{len(a.shape)}]" if a.shape else "") for a in taken]
     lines += folded(f"batch = np.broadcast_shapes({', '.join(batches)})", "    ")
     lines += [f"    {a.name} = np.empty({_shape('*batch', a) if a.shape else 'batch'})" for a in made]
-    lines += ["", *_body(statements, known, named)]
-    return [*lines, f"    return {names or '()'}"]
+    lines += ["", *_body(function, named)]
+    return [*lines, f"    return {describing.names(made) or '()'}"]
 
 
-def _body(statements: tuple[Statement, ...], known: Shapes, named: Mapping[LookupTable, str]) -> list[str]:
+def _body(function: TextFunction, named: TableNames) -> list[str]:
+    known = function.shapes
+
     def entry(ref: Ref) -> str:
         places = "".join(f", {i}" for i in describing.subscripts(ref, known))
         return ref.name if ref.index is None else f"{ref.name}[...{places}]"
@@ -126,14 +129,9 @@ def _body(statements: tuple[Statement, ...], known: Shapes, named: Mapping[Looku
         if role == END:
             return []
         if role == ARRAY:
-            assert isinstance(statement.value, Op)
-            numbers = ", ".join(expression(operand, dialect) for operand in statement.value.operands)
-            return assigned(target, f"_rows({numbers})")
+            return assigned(target, f"_rows({', '.join(passed(statement, dialect))})")
         if statement.routine is not None:
-            assert isinstance(statement.value, Op)
-            given = [expression(operand, dialect) for operand in statement.value.operands]
-            given += ["k"] if statement.routine.needs_kept else []
-            return assigned(target, f"_{statement.routine.name}({', '.join(given)})")
+            return assigned(target, f"_{statement.routine.name}({', '.join(passed(statement, dialect))})")
         value = expression(statement.value, dialect)
         if role == WHILE:
             return [
@@ -150,7 +148,7 @@ def _body(statements: tuple[Statement, ...], known: Shapes, named: Mapping[Looku
             return [f"    {target} = {value}"]
         return [f"    {target} = (", *folded(value, "        "), "    )"]
 
-    loops = _loops(statements)
+    loops = _loops(function.statements)
     dialect = Dialect(
         number,
         entry,
@@ -158,10 +156,10 @@ def _body(statements: tuple[Statement, ...], known: Shapes, named: Mapping[Looku
         lambda a, b, x, y: f"np.where({a} < {b}, {x}, {y})",
         {table: f"_{name}" for table, name in named.items()},
     )
-    return sectioned(statements, lambda section: f"    # {section}", written)
+    return sectioned(function.statements, lambda section: f"    # {section}", written)
 
 
-def _loops(statements: tuple[Statement, ...]) -> dict[Ref, str]:
+def _loops(statements: Statements) -> dict[Ref, str]:
     """For each variable the counter of the loop that updates it."""
     found: dict[Ref, str] = {}
     inside: list[str] = []
@@ -197,8 +195,8 @@ def _example(program: Program) -> list[str]:
     lines += (
         [f"k = {name}_prepare([{', '.join(map(number, program.defaults))}])"] if program.parameters else []
     )
-    outputs = ", ".join(a.name for a in program.outputs)
-    return [*lines, f"{outputs} = {name}({', '.join(a.name for a in describing.given(program))})"]
+    outputs = describing.names(program.outputs)
+    return [*lines, f"{outputs} = {name}({describing.names(describing.given(program))})"]
 
 
 LANGUAGE = Language("python", "py", "", write)

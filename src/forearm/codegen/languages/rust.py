@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-
-from forearm.codegen.languages import describing
-from forearm.codegen.languages.describing import Shapes
+from forearm.codegen.languages import c_family, describing
+from forearm.codegen.languages.describing import Shapes, TextFunction
 from forearm.codegen.languages.language import Language
 from forearm.codegen.languages.naming import legal
 from forearm.codegen.program import (
@@ -17,19 +14,18 @@ from forearm.codegen.program import (
     VARIABLE,
     WHILE,
     Argument,
-    Op,
     Program,
     Ref,
     Statement,
 )
 from forearm.codegen.text import (
     Dialect,
+    TableNames,
     expression,
     folded,
     functions,
     number,
-    paragraphs,
-    read,
+    passed,
     rounds,
     sectioned,
     tables,
@@ -101,46 +97,25 @@ class _RustDialect(Dialect):
         return f"look_up(&{name}_BREAKS, &{name}_PIECES, {x})"
 
 
-@dataclass(frozen=True)
-class _Function:
-    """A function of the module: `public` ones are called from outside."""
-
-    name: str
-    taken: tuple[Argument, ...]
-    made: tuple[Argument, ...]
-    statements: tuple[Statement, ...]
-    public: bool = True
-
-
 def write(program: Program) -> tuple[str, str]:
     """The module."""
     program = legal(program, also=WORDS)
     scalar = "f32" if program.single else "f64"
     about = describing.full_description(
-        program, f"all {scalar}", lambda a: _declared(a, scalar), _parameter, _example(program, scalar)
+        program, f"all {scalar}", lambda a: _declared(a, scalar), c_family.entry, _example(program, scalar)
     )
     about += ["", "Without std, give the crate a feature libm that depends on the crate libm."]
     statements = program.every_statement
     named = {table: name.upper() for table, name in tables(statements).items()}
-    lines = [*_comment(about), ALLOWED, *_mathematics(functions(statements), scalar)]
+    lines = [*describing.marked(about, "//"), ALLOWED, *_mathematics(functions(statements), scalar)]
     for table, name in named.items():
         lines += ["", *_constants(table, name, scalar)]
-    for function in _functions(program):
+    routines, prepare, evaluation = describing.functions_of(program)
+    for function in (*routines, *prepare, evaluation):
         lines += ["", *_written(function, named, scalar)]
     for own, text in (("sign", SIGN), ("choose", CHOOSE), ("lookup", LOOK_UP)):
         lines += text.replace("f64", scalar).rstrip().splitlines() if own in functions(statements) else []
     return "\n".join(lines) + "\n", ""
-
-
-def _functions(program: Program) -> list[_Function]:
-    p, k = describing.parameters(program), describing.kept(program)
-    made = [
-        _Function(r.name, describing.routine_arguments(program, r), (r.made,), r.statements, public=False)
-        for r in program.routines
-    ]
-    if program.parameters:
-        made += [_Function(f"{program.name}_prepare", (p,), (k,), program.prepare)]
-    return [*made, _Function(program.name, describing.given(program), program.outputs, program.statements)]
 
 
 def _mathematics(called: set[str], scalar: str) -> list[str]:
@@ -177,18 +152,16 @@ def _constants(table: LookupTable, name: str, scalar: str) -> list[str]:
     return [*lines, *(line for row in rows for line in folded(f"[{row}],", INDENT)), "];"]
 
 
-def _written(function: _Function, named: Mapping[LookupTable, str], scalar: str) -> list[str]:
+def _written(function: TextFunction, named: TableNames, scalar: str) -> list[str]:
     taken = [f"{a.name}: {_reference('&', a, scalar)}" for a in function.taken]
     made = [f"{a.name}: &mut {_type(a, scalar)}" for a in function.made]
-    signature = f"{'pub ' if function.public else ''}fn {function.name}({', '.join([*taken, *made])}) {{"
-    used = read(function.statements) | {s.target.name for s in function.statements}
-    idle = [f"{INDENT}let _ = {a.name};" for a in (*function.taken, *function.made) if a.name not in used]
+    signature = f"{'' if function.is_routine else 'pub '}fn {function.name}({', '.join([*taken, *made])}) {{"
+    idle = [f"{INDENT}let _ = {name};" for name in function.unused]
     return [*folded(signature), *idle, *_body(function, named, scalar), "}"]
 
 
-def _body(function: _Function, named: Mapping[LookupTable, str], scalar: str) -> list[str]:
-    known = describing.shapes(*function.taken, *function.made)
-    known |= describing.local_shapes(function.statements)
+def _body(function: TextFunction, named: TableNames, scalar: str) -> list[str]:
+    known = function.shapes
     single = {a.name for a in function.made if not a.shape}
     changed = {s.target.name for s in function.statements if s.role == NEXT}
 
@@ -220,14 +193,12 @@ def _body(function: _Function, named: Mapping[LookupTable, str], scalar: str) ->
 
 def _array(statement: Statement, dialect: Dialect, scalar: str) -> list[str]:
     """A new array of values, or the result of a routine."""
-    assert isinstance(statement.value, Op)
-    values = ", ".join(expression(operand, dialect) for operand in statement.value.operands)
+    values = ", ".join(passed(statement, dialect))
     name, kind = statement.target.name, f"[{scalar}; {statement.size}]"
     if statement.routine is None:
         return folded(f"let {name}: {kind} = [{values}];", INDENT)
-    kept = ", k" if statement.routine.needs_kept else ""
     lines = [f"{INDENT}let mut {name}: {kind} = [0.0; {statement.size}];"]
-    return [*lines, *folded(f"{statement.routine.name}(&{values}{kept}, &mut {name});", INDENT)]
+    return [*lines, *folded(f"{statement.routine.name}(&{values}, &mut {name});", INDENT)]
 
 
 def _entry(ref: Ref, known: Shapes, single: set[str]) -> str:
@@ -254,11 +225,6 @@ def _declared(argument: Argument, scalar: str) -> str:
 
 def _parameter(ref: Ref) -> str:
     return f"{ref.name}[{ref.index}]"
-
-
-def _comment(lines: Iterable[str]) -> list[str]:
-    """Lines of a plain comment: in a doc comment rustdoc would look for examples to run."""
-    return [f"// {line}".rstrip() for line in paragraphs(lines)]
 
 
 def _zeros(argument: Argument) -> str:

@@ -6,17 +6,29 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from forearm.codegen.languages import describing, st_functions
-from forearm.codegen.languages.describing import Shapes
+from forearm.codegen.languages import c_family, describing, st_functions
+from forearm.codegen.languages.describing import TextFunction
 from forearm.codegen.languages.language import Language
 from forearm.codegen.languages.naming import LONGEST_ELSEWHERE, legal
-from forearm.codegen.program import ARRAY, END, REPEAT, WHILE, Argument, Op, Program, Ref, Routine, Statement
+from forearm.codegen.program import (
+    ARRAY,
+    END,
+    REPEAT,
+    WHILE,
+    Argument,
+    Arguments,
+    Program,
+    Ref,
+    Routine,
+    Statement,
+)
 from forearm.codegen.text import (
     CODE_WIDTH,
     Dialect,
     expression,
     folded,
     paragraphs,
+    passed,
     rounds,
     sectioned,
     tables,
@@ -61,17 +73,12 @@ def write(program: Program) -> tuple[str, str]:
     """The function blocks, preceded by the functions that they call."""
     program = legal_names(program)
     about = describing.full_description(
-        program, f"all {_type(program)}", lambda a: _declared(a, program), _parameter, _example(program)
+        program, f"all {_type(program)}", lambda a: _declared(a, program), c_family.entry, _example(program)
     )
     lines = [*_comment(about), *st_functions.definitions(program, _type(program), _comment)]
-    for r in program.routines:
-        taken = describing.routine_arguments(program, r)
-        lines += ["", *_block(program, f"{program.name}_{r.name}", taken, (r.made,), r.statements)]
-    p, k = describing.parameters(program), describing.kept(program)
-    if program.parameters:
-        lines += ["", *_block(program, f"{program.name}_prepare", (p,), (k,), program.prepare)]
-    given = describing.given(program)
-    lines += ["", *_block(program, program.name, given, program.outputs, program.statements)]
+    routines, prepare, evaluation = describing.functions_of(program, lambda r: f"{program.name}_{r}")
+    for function in (*routines, *prepare, evaluation):
+        lines += ["", *_block(program, function)]
     return "\n".join(lines) + "\n", ""
 
 
@@ -148,29 +155,21 @@ def _type(program: Program) -> str:
     return "REAL" if program.single else "LREAL"
 
 
-def _block(
-    program: Program,
-    name: str,
-    taken: tuple[Argument, ...],
-    made: tuple[Argument, ...],
-    statements: tuple[Statement, ...],
-) -> list[str]:
-    lines = [f"FUNCTION_BLOCK {name}", *_variables("VAR_INPUT", taken, program)]
-    lines += _variables("VAR_OUTPUT", made, program)
-    counters = dict.fromkeys(s.target.name for s in statements if s.role == REPEAT)
-    own = dict.fromkeys(s.target.name for s in statements if s.target.index is None)
-    arrays = describing.local_shapes(statements)
-    values = [value for value in own if value not in counters and value not in arrays]
-    blocks = {s.routine: None for s in statements if s.routine is not None}
-    if own:
+def _block(program: Program, function: TextFunction) -> list[str]:
+    lines = [f"FUNCTION_BLOCK {function.name}", *_variables("VAR_INPUT", function.taken, program)]
+    lines += _variables("VAR_OUTPUT", function.made, program)
+    blocks = dict.fromkeys(s.routine for s in function.statements if s.routine is not None)
+    counters, values = function.counters, function.values
+    if counters or values or blocks or function.arrays:
         lines += ["VAR", *(f"{INDENT}{_instance(r)} : {program.name}_{r.name};" for r in blocks)]
-        lines += [f"{INDENT}{_declared(Argument(a, shape, ''), program)};" for a, shape in arrays.items()]
+        arrays = (Argument(name, shape, "") for name, shape in function.arrays.items())
+        lines += [f"{INDENT}{_declared(a, program)};" for a in arrays]
         lines += [*_listed(values, _type(program)), *_listed(counters, "DINT"), "END_VAR"]
-    body = _body(program, statements, describing.shapes(*taken, *made) | arrays)
+    body = _body(program, function)
     return [*lines, "", *(body or [f"{INDENT};"]), "END_FUNCTION_BLOCK"]
 
 
-def _variables(kind: str, arguments: tuple[Argument, ...], program: Program) -> list[str]:
+def _variables(kind: str, arguments: Arguments, program: Program) -> list[str]:
     if not arguments:
         return []
     return [kind, *(f"{INDENT}{_declared(a, program)};" for a in arguments), "END_VAR"]
@@ -187,7 +186,9 @@ def _listed(names: Iterable[str], kind: str) -> list[str]:
     return [f"{line} : {kind};" for line in lines]
 
 
-def _body(program: Program, statements: tuple[Statement, ...], known: Shapes) -> list[str]:
+def _body(program: Program, function: TextFunction) -> list[str]:
+    known = function.shapes
+
     def entry(ref: Ref) -> str:
         places = ", ".join(map(str, describing.subscripts(ref, known)))
         return f"{ref.name}[{places}]" if places else ref.name
@@ -212,14 +213,13 @@ def _body(program: Program, statements: tuple[Statement, ...], known: Shapes) ->
         lambda a, b, x, y: f"SEL({a} < {b}, {y}, {x})",
         {table: f"{program.name}_{name}" for table, name in tables(program.every_statement).items()},
     )
-    return sectioned(statements, lambda section: f"{INDENT}(* {_harmless(section)} *)", written)
+    return sectioned(function.statements, lambda section: f"{INDENT}(* {_harmless(section)} *)", written)
 
 
 def _array(statement: Statement, dialect: Dialect) -> list[str]:
     """Assignments entry by entry; or the call of a routine's block and a copy of its result."""
     name, routine = statement.target.name, statement.routine
-    assert isinstance(statement.value, Op)
-    values = [expression(operand, dialect) for operand in statement.value.operands]
+    values = passed(statement, dialect)
     if routine is None:
         return [line for i, x in enumerate(values) for line in folded(f"{name}[{i}] := {x};", INDENT)]
     kept = ", k := k" if routine.needs_kept else ""

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable
 
+from forearm.codegen.languages import c_family
 from forearm.codegen.program import Program
 from forearm.codegen.text import folded, functions, number, tables
 from forearm.symbols.table import LookupTable
@@ -95,11 +96,6 @@ END_VAR
         value := value * (x - numbers[piece]) + numbers[piece + middle];
     END_FOR;
 """
-LAYOUT = (
-    "The value of a table at x. It holds its breaks, in order; then, for what lies before the first and "
-    "from each of them on, where the piece begins and the coefficients of a polynomial, the highest power "
-    "first."
-)
 
 
 def definitions(program: Program, kind: str, comment: Callable[[Iterable[str]], list[str]]) -> list[str]:
@@ -110,7 +106,7 @@ def definitions(program: Program, kind: str, comment: Callable[[Iterable[str]], 
     for own, text in (("sign", SIGN), ("atan2", ATAN2), ("rint", RINT)):
         lines += _of_program(text, program.name, kind) if own in needed else []
     for table, name in tables(statements).items():
-        lines += ["", *comment([LAYOUT]), *_table(table, f"{program.name}_{name}", kind)]
+        lines += ["", *comment(c_family.LAYOUT), *_table(table, f"{program.name}_{name}", kind)]
     return lines
 
 

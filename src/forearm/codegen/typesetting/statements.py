@@ -18,6 +18,7 @@ from forearm.codegen.program import (
     Program,
     Ref,
     Statement,
+    Statements,
     Tree,
 )
 from forearm.codegen.text import ATOM, NOTHING, PRODUCT, SUM, functions, rounds, tables
@@ -116,7 +117,7 @@ def _listed(program: Program, targets: list[Ref], page: Page) -> list[Statement]
     return listed
 
 
-def _short_ones(everything: tuple[Statement, ...], page: Page) -> dict[Ref, Trig]:
+def _short_ones(everything: Statements, page: Page) -> dict[Ref, Trig]:
     """The statements that are abbreviated cosines and sines,
     of angles whose offset is that of their joints.
     """

@@ -5,22 +5,23 @@ position loop in operational space tracks it. Hogan 1985.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.control.controller import Sample
 from forearm.control.controllers.arm_law import JOINTS, ArmLaw
 from forearm.control.controllers.hand_formulas import admittance, admittance_next
-from forearm.control.controllers.hand_gains import NEAR, posture_numbers, task_of, usual_masses
-from forearm.control.gains import BANDWIDTH, critically_damped
+from forearm.control.controllers.hand_gains import each_given, posture_numbers, task_of, usual_masses
+from forearm.control.gains import critically_damped
 from forearm.control.model_error import without_friction
+from forearm.control.options import HAND, PERIOD, HandOptions
 from forearm.errors import InputError
-from forearm.values import as_floats, check_number, frozen_array
+from forearm.records import flat, with_fields
+from forearm.spatial import Floats
+from forearm.values import check_number
 
-Floats = NDArray[np.float64]
 MEANINGS = {
     "force": "measured: force, N, and moment, N m, on the hand at its origin, base axes",
     "state": "how far the force has moved the reference, m and rad, and the rates of that",
@@ -31,6 +32,7 @@ OFF = 1e-6  # of a period: rounding of times
 TERMS = 20  # terms of the exponential series, for matrices of norm at most 1
 
 
+@with_fields
 class Admittance:
     """M xdd + D xd + K x = F moves the reference by x in the directions `axes`, with F the measured force on
     the hand, base axes; `OperationalSpace` tracks it, and compensates the force itself.
@@ -43,9 +45,11 @@ class Admittance:
             kg m^2, N m s/rad, N m/rad; None: the apparent mass of the hand in mid-range, critically damped
             with a fifth of the bandwidth.
         period: sampling period, s, over which a force is held.
-        bandwidth, axes, posture, avoid_limits, friction, near: as in `OperationalSpace`.
+        friction: whether friction is in the model.
+        options: bandwidth, directions and posture.
     """
 
+    @flat(options=HandOptions)
     def __init__(
         self,
         arm: Arm,
@@ -53,23 +57,18 @@ class Admittance:
         damping: ArrayLike | None = None,
         stiffness: ArrayLike | None = None,
         *,
-        period: float = 1e-3,
-        bandwidth: float = BANDWIDTH,
-        axes: Iterable[str] | None = None,
-        posture: ArrayLike | None = None,
-        avoid_limits: float | None = None,
+        period: float = PERIOD,
         friction: bool = True,
-        near: float = NEAR,
+        options: HandOptions = HAND,
     ) -> None:
-        task = task_of(arm, axes, near)
+        task, soft = task_of(arm, options), SOFT * options.bandwidth
         m = len(task.rows)
-        M = usual_masses(arm, task) if mass is None else _each(mass, m, "mass")
-        soft = SOFT * check_number(bandwidth, "bandwidth", above=0.0)
-        K = soft * soft * M if stiffness is None else _each(stiffness, m, "stiffness")
-        D = 2.0 * np.sqrt(K * M) if damping is None else _each(damping, m, "damping")
+        M = usual_masses(arm, task) if mass is None else each_given(mass, m, "Admittance, mass")
+        K = soft * soft * M if stiffness is None else each_given(stiffness, m, "Admittance, stiffness")
+        D = 2.0 * np.sqrt(K * M) if damping is None else each_given(damping, m, "Admittance, damping")
         if not (M > 0.0).all():
             raise InputError(f"expected numbers above 0, got {M.tolist()}.", "Admittance", "mass")
-        gains = critically_damped(m, bandwidth)
+        gains = critically_damped(m, options.bandwidth)
         self.period = check_number(period, "Admittance, period", above=0.0)
         self.law = ArmLaw(
             "admittance",
@@ -77,7 +76,7 @@ class Admittance:
             arm if friction else without_friction(arm),
             {**dict.fromkeys(JOINTS, arm.n), "force": 6, "state": 2 * m},
             {"kp_hand": gains.kp, "kd_hand": gains.kd}
-            | posture_numbers(arm, bandwidth, posture, avoid_limits)
+            | posture_numbers(arm, options)
             | {"mobility": 1.0 / M, "spring": K / M, "damper": D / M}
             | {"transition": held_response(M, D, K, self.period)},
             (task,),
@@ -145,11 +144,3 @@ def _exponential(A: Floats) -> Floats:
     for _ in range(halvings):
         total = total @ total
     return total
-
-
-def _each(value: ArrayLike, m: int, what: str) -> Floats:
-    array = as_floats(value, f"Admittance, {what}")
-    made = frozen_array(np.full(m, array) if array.ndim == 0 else array, (m,), f"Admittance, {what}")
-    if (made < 0.0).any():
-        raise InputError(f"expected numbers of at least 0, got {made.tolist()}.", "Admittance", what)
-    return made

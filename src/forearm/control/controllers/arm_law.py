@@ -7,21 +7,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from forearm.arm.arm import Arm
 from forearm.codegen.functions import Traced
-from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
-from forearm.control.controllers.forces import SAID
-from forearm.control.controllers.formulas import Vector
-from forearm.control.controllers.hand_formulas import HandInputs, HandModel
+from forearm.control.controllers.forces import SAID, inputs_named
+from forearm.control.controllers.formulas import LawInputs, Vector
+from forearm.control.controllers.hand_formulas import HandModel
 from forearm.control.controllers.traced_model import TracedModel
 from forearm.kernels.traced_function import TracedFunction, compile_function
+from forearm.spatial import Floats
 from forearm.symbols import refined
 
-Floats = NDArray[np.float64]
 JOINTS = ("q", "qd", "q_wanted", "qd_wanted", "qdd_wanted", "qd_ahead")
 
 
@@ -40,8 +36,8 @@ class ArmLaw:
     reads: dict[str, int]
     numbers: dict[str, Floats]
     form: tuple[object, ...]
-    torques: Callable[[HandInputs, HandModel], Vector]
-    state_next: Callable[[HandInputs], Vector] | None = None
+    torques: Callable[[LawInputs, HandModel], Vector]
+    state_next: Callable[[LawInputs], Vector] | None = None
     meanings: dict[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -67,34 +63,27 @@ class ArmLaw:
     def _traced(self) -> Traced:
         tracing = Tracing(self.arm, {})
         lengths = self.reads | {name: len(x) for name, x in self.numbers.items()}
-        given = {name: entries(tracing, name, k) for name, k in lengths.items()}
-        inputs = tuple(Argument(name, (k,), self.meaning(name)) for name, k in lengths.items())
-        return traced_law(self, tracing, given, inputs)
-
-
-def entries(tracing: Tracing, name: str, length: int) -> Vector:
-    """An array of inputs of the graph; q and qd exist already."""
-    known = {"q": tracing.q, "qd": tracing.qd}
-    found = known.get(name) or [tracing.graph.input(f"{name}[{i}]") for i in range(length)]
-    return np.array(found, dtype=object)
+        given = {name: inputs_named(tracing, name, k) for name, k in lengths.items()}
+        return traced_law(self, tracing, given, lengths)
 
 
 def traced_law(
     law: ArmLaw,
     tracing: Tracing,
     given: dict[str, Vector],
-    inputs: tuple[Argument, ...],
+    lengths: dict[str, int],
     drive: Callable[[Vector], tuple[str, Vector]] = lambda tau: ("tau", tau),
 ) -> Traced:
     """Trace a law on a graph, refined: the named output that `drive` makes of its torques, and its next
     state.
     """
-    x = HandInputs(**given)
+    x = LawInputs(**given)
     results = {} if law.state_next is None else {"state_next": law.state_next(x)}
     tau = law.torques(x, TracedModel(tracing))
     tracing.mark("law")
     name, results[name] = drive(tau)
     tracing.mark("drives")
     tracing.name_turns()
-    outputs = tuple(Argument(key, (len(value),), law.meaning(key)) for key, value in results.items())
-    return Traced(*refined(tracing.graph, results), inputs, outputs)
+    meanings = {key: law.meaning(key) for key in (*lengths, *results)}
+    graph, results = refined(tracing.graph, results)
+    return Traced.of(graph, lengths, results, meanings)

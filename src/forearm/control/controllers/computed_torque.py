@@ -4,16 +4,12 @@ control. Dhanaraj 1.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from forearm.arm.arm import Arm
 from forearm.control.controller import Sample
 from forearm.control.controllers.forces import law_of_model, named
 from forearm.control.gains import BANDWIDTH, critically_damped
 from forearm.control.model_error import without_friction
-
-Floats = NDArray[np.float64]
+from forearm.spatial import Floats
 
 
 class ComputedTorque:

@@ -7,24 +7,26 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.arm.drive import Elasticity
 from forearm.control.bookkeeping import pull_operations
-from forearm.control.controller import Sample, check_arm
+from forearm.control.controller import Pair, Sample, check_arm
 from forearm.control.controllers.arm_law import ArmLaw
-from forearm.control.controllers.formulas import LawModel, Vector, pull
-from forearm.control.controllers.hand_formulas import HandInputs
+from forearm.control.controllers.formulas import LawInputs, LawModel, Vector, pull
 from forearm.control.elastic_gains import DAMPING, stable_state_gains
 from forearm.control.gains import BANDWIDTH, joint_gains
 from forearm.control.model_error import without_friction
 from forearm.control.motor_reference import motor_reference
+from forearm.control.options import TIMING, LoopTiming
 from forearm.control.reference import Motion
 from forearm.drives.elasticity import deflection_of
 from forearm.errors import InputError
+from forearm.model import symbolic
+from forearm.records import flat, with_fields
+from forearm.spatial import Floats
 
-Floats = NDArray[np.float64]
 POSTURES = 9  # configurations along the motion in which feedback must be stable
 MEASURED = {
     "q": "measured: motor angles over gear ratios, rad (m)",
@@ -32,13 +34,13 @@ MEASURED = {
 }
 
 
-def motor_pd(x: HandInputs, model: LawModel, springs: tuple[Elasticity | None, ...]) -> Vector:
+def motor_pd(x: LawInputs, model: LawModel, springs: tuple[Elasticity | None, ...]) -> Vector:
     """tau = kp (theta_d - theta) + kd (qd_d - thetad) + g(q_d), with theta_d the motor position at which its
     spring holds g(q_d); measured q and qd are those of the motors. Tomei 1991.
     """
     held = model.gravity(x.q_wanted)
     pairs = zip(springs, held, strict=True)
-    gives = np.array([0.0 if s is None else deflection_of(s, g) for s, g in pairs], dtype=object)
+    gives = symbolic([0.0 if s is None else deflection_of(s, g) for s, g in pairs])
     return pull(x.kp, x.kd, x.q, x.qd, x.q_wanted + gives, x.qd_wanted) + held
 
 
@@ -85,6 +87,7 @@ class MotorPD:
         return tau
 
 
+@with_fields
 class ElasticFeedForward:
     """tau = motor torques that make the links follow the motion, springs and rotors included, + M_jj (kp e +
     kd e') with e the error of the motors from their reference.
@@ -95,25 +98,24 @@ class ElasticFeedForward:
     Args:
         arm: the controller's model of the arm, without backlash and rotor_axis.
         motion: the reference motion, of continuous snap.
-        period: sampling period, s.
-        delay: periods until a command acts, 0 or 1.
+        timing: period and delay of the loop.
         bandwidth: of the feedback, rad/s; None: no feedback.
         inertias: factors of its gains (n,), kg m^2 (kg); None: M_jj in mid-range.
     """
 
     name = "elastic feed-forward"
 
+    @flat(timing=LoopTiming)
     def __init__(
         self,
         arm: Arm,
         motion: Motion,
         *,
-        period: float = 1e-3,
-        delay: int = 0,
+        timing: LoopTiming = TIMING,
         bandwidth: float | None = BANDWIDTH,
         inertias: ArrayLike | None = None,
     ) -> None:
-        self.reference = motor_reference(arm, motion, period, delay)
+        self.reference = motor_reference(arm, motion, timing)
         self.gains = None if bandwidth is None else joint_gains(arm, bandwidth, inertias)
 
     @property
@@ -134,6 +136,7 @@ class ElasticFeedForward:
         return made
 
 
+@with_fields
 class StateFeedback:
     """tau = `ElasticFeedForward` without feedback + gains on position and speed errors of link and motor, by
     pole placement for each joint separately, as two sampled masses with a spring in mid-range.
@@ -146,8 +149,7 @@ class StateFeedback:
     Args:
         arm: the controller's model of the arm, without backlash and rotor_axis.
         motion: the reference motion, of continuous snap.
-        period: sampling period, s.
-        delay: periods until a command acts, 0 or 1.
+        timing: period and delay of the loop.
         bandwidth: w, rad/s.
         elastic_bandwidth: natural frequency of the spring poles, rad/s; None: that of the separate joint,
             sqrt(K / M + K / B), but at least w.
@@ -156,29 +158,29 @@ class StateFeedback:
 
     name = "state feedback"
 
+    @flat(timing=LoopTiming)
     def __init__(
         self,
         arm: Arm,
         motion: Motion,
         *,
-        period: float = 1e-3,
-        delay: int = 0,
+        timing: LoopTiming = TIMING,
         bandwidth: float = BANDWIDTH,
         elastic_bandwidth: float | None = None,
         damping: float = DAMPING,
     ) -> None:
-        self.reference = motor_reference(arm, motion, period, delay)
+        self.reference = motor_reference(arm, motion, timing)
         rows = np.linspace(0, len(self.reference.q) - 1, POSTURES).astype(int)
         self.gains, self.bandwidth = stable_state_gains(
             arm,
             self.reference.q[rows],
             bandwidth,
-            period,
-            delay=delay,
+            timing.period,
+            delay=timing.delay,
             elastic_bandwidth=elastic_bandwidth,
             damping=damping,
         )
-        self._is_late = delay == 1
+        self._is_late = timing.delay == 1
         self.reset()
 
     @property
@@ -209,7 +211,7 @@ class StateFeedback:
         return tau + made
 
 
-def motors_of(sample: Sample, name: str) -> tuple[Floats, Floats]:
+def motors_of(sample: Sample, name: str) -> Pair:
     """Measured motor positions and speeds (n,); an error without sensors on motors."""
     if sample.motor is None:
         raise InputError(

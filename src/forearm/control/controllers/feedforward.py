@@ -4,16 +4,14 @@ Inverse Arm.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.control.controller import Sample
 from forearm.control.controllers.forces import law_of_model, named
 from forearm.control.gains import BANDWIDTH, joint_gains
 from forearm.control.model_error import without_friction
-
-Floats = NDArray[np.float64]
+from forearm.spatial import Floats
 
 
 class FeedForward:

@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.codegen.functions import MEANINGS, Traced
-from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
 from forearm.control.controllers.formulas import CONTROL_LAWS, LawInputs, Vector, moving, state_next
 from forearm.control.controllers.traced_model import TracedModel, believed
 from forearm.drives.joint import held_freedoms
 from forearm.kernels.traced_function import TracedFunction, compile_function
+from forearm.model import symbolic
+from forearm.spatial import Floats
 from forearm.symbols import refined
 
-Floats = NDArray[np.float64]
 SAID = {
     **{name: f"measured: {MEANINGS[name]}" for name in ("q", "qd")},
     **{f"{name}_wanted": f"the same, wanted: {MEANINGS[name]}" for name in ("q", "qd", "qdd")},
@@ -59,15 +59,16 @@ def traced_law(arm: Arm, law: str, dropped: str | None = None) -> Traced:
 
 def traced_vectors(tracing: Tracing, inputs: Iterable[str], results: dict[str, Vector]) -> Traced:
     """Named results (n,) from inputs (n,), refined."""
-    both = ([Argument(name, (tracing.arm.n,), SAID.get(name, "")) for name in x] for x in (inputs, results))
-    return Traced(*refined(tracing.graph, results), *map(tuple, both))
+    graph, made = refined(tracing.graph, results)
+    return Traced.of(graph, dict.fromkeys(inputs, tracing.arm.n), made, SAID)
 
 
-def inputs_named(tracing: Tracing, name: str) -> Vector:
-    """An array (n,) of inputs of the graph; q and qd exist already."""
+def inputs_named(tracing: Tracing, name: str, length: int | None = None) -> Vector:
+    """An array of inputs of the graph, by default (n,); q and qd exist already."""
     known = {"q": tracing.q, "qd": tracing.qd}
-    found = known.get(name) or [tracing.graph.input(f"{name}[{i}]") for i in range(tracing.arm.n)]
-    return np.array(found, dtype=object)
+    count = tracing.arm.n if length is None else length
+    found = known.get(name) or [tracing.graph.input(f"{name}[{i}]") for i in range(count)]
+    return symbolic(found)
 
 
 def named(name: str, friction: bool, dropped: str | None) -> str:

@@ -30,8 +30,14 @@ class LawModel(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class LawInputs:
-    """Inputs of a law, (n,) each: measurement, reference, the next reference velocity, gains, and the sum of
-    errors.
+    """Inputs of a law: measured and reference joints, the next reference velocity, and gains of joints, (n,)
+    each; the measured `force` on the hand (6,); gains of m controlled directions; the state of a law, such as
+    the sum of errors.
+
+    `stiffness` and `damping` are (m,) or, row by row, (m m,). The posture is that of the reference joints
+    unless `posture` (n,) is given; joints beyond `lower` and `upper` are pushed back by `push` (n,), 1/s^2.
+    `mobility`, `spring` and `damper` are 1 / M, K / M and D / M of an admittance, `transition` (6 m,)
+    advances its state by a period.
     """
 
     q: Vector = None
@@ -40,10 +46,24 @@ class LawInputs:
     qd_wanted: Vector = None
     qdd_wanted: Vector = None
     qd_ahead: Vector = None
+    force: Vector = None
+    state: Vector = None
+    kp_hand: Vector = None
+    kd_hand: Vector = None
+    stiffness: Vector = None
+    damping: Vector = None
+    ratio: Vector = None
     kp: Vector = None
     kd: Vector = None
     ki: Vector = None
-    state: Vector = None
+    posture: Vector = None
+    lower: Vector = None
+    upper: Vector = None
+    push: Vector = None
+    mobility: Vector = None
+    spring: Vector = None
+    damper: Vector = None
+    transition: Vector = None
 
 
 def pull(kp: Scalar, kd: Scalar, q: Scalar, qd: Scalar, q_wanted: Scalar, qd_wanted: Scalar) -> Scalar:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.control.controller import Sample, check_arm
 from forearm.control.controllers.arm_law import ArmLaw
 from forearm.control.controllers.hand_formulas import gravity_compensation
-from forearm.errors import InputError
-from forearm.values import as_floats, frozen_array
-
-Floats = NDArray[np.float64]
+from forearm.control.controllers.hand_gains import each_given
+from forearm.spatial import Floats
 
 
 class GravityCompensation:
@@ -26,7 +23,7 @@ class GravityCompensation:
     def __init__(self, arm: Arm, *, damping: ArrayLike | None = None) -> None:
         check_arm(arm)
         self._is_damped = damping is not None
-        numbers = {} if damping is None else {"kd": _damping(arm, damping)}
+        numbers = {} if damping is None else {"kd": each_given(damping, arm.n, "damping")}
         self.law = ArmLaw(
             "gravity_compensation",
             "Gravity compensation: g(q) - kd qd" if numbers else "Gravity compensation: g(q)",
@@ -50,11 +47,3 @@ class GravityCompensation:
         """Gravity torques minus damping."""
         tau: Floats = self.law.command(*((sample.q, sample.qd) if self._is_damped else (sample.q,)))
         return tau
-
-
-def _damping(arm: Arm, given: ArrayLike) -> Floats:
-    array = as_floats(given, "damping")
-    made = frozen_array(np.full(arm.n, array) if array.ndim == 0 else array, (arm.n,), "damping")
-    if (made < 0.0).any():
-        raise InputError(f"expected numbers of at least 0, got {made.tolist()}.", "damping")
-    return made

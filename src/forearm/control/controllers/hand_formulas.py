@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from forearm.control.controllers.formulas import LawModel, Vector, pull
+from forearm.control.controllers.formulas import LawInputs, LawModel, Vector, pull
 from forearm.control.controllers.hand_inertia import HandInertia, HandTask
 from forearm.model import Array
 from forearm.symbols.scalars import Scalar, atan2, maximum, minimum, root
@@ -43,42 +43,6 @@ class HandModel(LawModel, Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
-class HandInputs:
-    """Inputs of an operational-space law: measured and reference joints, (n,) each; the measured `force` on
-    the hand (6,); gains of the m controlled directions and of the posture; the state of a law.
-
-    `stiffness` and `damping` are (m,) or, row by row, (m m,). The posture is that of the reference joints
-    unless `posture` (n,) is given; joints beyond `lower` and `upper` are pushed back by `push` (n,), 1/s^2.
-    `mobility`, `spring` and `damper` are 1 / M, K / M and D / M of an admittance, `transition` (6 m,)
-    advances its state by a period.
-    """
-
-    q: Vector = None
-    qd: Vector = None
-    q_wanted: Vector = None
-    qd_wanted: Vector = None
-    qdd_wanted: Vector = None
-    qd_ahead: Vector = None
-    force: Vector = None
-    state: Vector = None
-    kp_hand: Vector = None
-    kd_hand: Vector = None
-    stiffness: Vector = None
-    damping: Vector = None
-    ratio: Vector = None
-    kp: Vector = None
-    kd: Vector = None
-    posture: Vector = None
-    lower: Vector = None
-    upper: Vector = None
-    push: Vector = None
-    mobility: Vector = None
-    spring: Vector = None
-    damper: Vector = None
-    transition: Vector = None
-
-
 @dataclass(frozen=True)
 class ImpedanceTerms:
     """Optional terms of an impedance: Lambda (xdd - J' qd), velocity terms and friction of the model, a
@@ -90,13 +54,13 @@ class ImpedanceTerms:
     posture: bool = False
 
 
-def gravity_compensation(x: HandInputs, model: LawModel) -> Vector:
+def gravity_compensation(x: LawInputs, model: LawModel) -> Vector:
     """tau = g(q) - kd qd."""
     held = model.gravity(x.q)
     return held if x.kd is None else held - x.kd * x.qd
 
 
-def impedance(x: HandInputs, model: HandModel, task: HandTask, terms: ImpedanceTerms) -> Vector:
+def impedance(x: LawInputs, model: HandModel, task: HandTask, terms: ImpedanceTerms) -> Vector:
     """tau = J^T (K e + D e' [+ Lambda (xdd - J' qd)]) + g(q), or the full bias, plus torques M a of the
     posture in the null space of the hand. Hogan 1985.
     """
@@ -114,7 +78,7 @@ def impedance(x: HandInputs, model: HandModel, task: HandTask, terms: ImpedanceT
     return J.T @ f + model.gravity(x.q) + M @ a
 
 
-def operational_space(x: HandInputs, model: HandModel, task: HandTask) -> Vector:
+def operational_space(x: LawInputs, model: HandModel, task: HandTask) -> Vector:
     """Torques that accelerate the hand by xdd + kd e' + kp e, and the joints in its null space by the
     posture's acceleration a: inverse dynamics at a + M^-1 J^T Lambda (xdd + kd e' + kp e - J' qd - J a).
 
@@ -127,7 +91,7 @@ def operational_space(x: HandInputs, model: HandModel, task: HandTask) -> Vector
     return model.inverse(x.q, x.qd, _resolved(x, model, here.J[rows], asked, task), x.qd_ahead)
 
 
-def admittance(x: HandInputs, model: HandModel, task: HandTask) -> Vector:
+def admittance(x: LawInputs, model: HandModel, task: HandTask) -> Vector:
     """Torques of `operational_space` for a reference displaced by the measured force: `state`, an offset and
     its rate, (m,) each, follows M xdd + D xd + K x = F; the force itself is compensated, -J^T F.
     """
@@ -141,7 +105,7 @@ def admittance(x: HandInputs, model: HandModel, task: HandTask) -> Vector:
     return model.inverse(x.q, x.qd, qdd, x.qd_ahead) - here.J.T @ x.force
 
 
-def admittance_next(x: HandInputs, task: HandTask) -> Vector:
+def admittance_next(x: LawInputs, task: HandTask) -> Vector:
     """The state one period later, exact for a held force."""
     m = len(task.rows)
     parts = [x.transition[i * m : (i + 1) * m] for i in range(6)]
@@ -150,7 +114,7 @@ def admittance_next(x: HandInputs, task: HandTask) -> Vector:
     return np.concatenate([offset, speed])
 
 
-def posture_acceleration(x: HandInputs) -> Vector:
+def posture_acceleration(x: LawInputs) -> Vector:
     """Accelerations (n,) towards a posture, and away from the limits."""
     if x.posture is None:
         a = x.qdd_wanted + pull(x.kp, x.kd, x.q, x.qd, x.q_wanted, x.qd_wanted)
@@ -174,15 +138,15 @@ def rotation_vector(R: Array) -> Array:
     return s * (atan2(sine, cosine) / maximum(sine, TINY))
 
 
-def _here(x: HandInputs, model: HandModel) -> HandState:
+def _here(x: LawInputs, model: HandModel) -> HandState:
     return model.hand(x.q, x.qd)
 
 
-def _there(x: HandInputs, model: HandModel) -> HandState:
+def _there(x: LawInputs, model: HandModel) -> HandState:
     return model.hand(x.q_wanted, x.qd_wanted, x.qdd_wanted)
 
 
-def _resolved(x: HandInputs, model: HandModel, J: Array, asked: Array, task: HandTask) -> Array:
+def _resolved(x: LawInputs, model: HandModel, J: Array, asked: Array, task: HandTask) -> Array:
     """Joint accelerations closest to the posture's in the kinetic-energy metric among those that produce the
     hand acceleration.
     """
@@ -190,7 +154,7 @@ def _resolved(x: HandInputs, model: HandModel, J: Array, asked: Array, task: Han
     return a + inertia.accelerations(inertia.force(asked - J @ a))
 
 
-def _damped(x: HandInputs, inertia: HandInertia, rate: Array) -> Array:
+def _damped(x: LawInputs, inertia: HandInertia, rate: Array) -> Array:
     """2 ratio sqrt(K_jj Lambda_j) e', with Lambda_j the apparent mass while the other directions are free."""
     m = len(rate)
     own = x.stiffness if len(x.stiffness) == m else x.stiffness[:: m + 1]

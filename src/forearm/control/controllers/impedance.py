@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.control.controller import Sample
 from forearm.control.controllers.arm_law import JOINTS, ArmLaw
 from forearm.control.controllers.hand_formulas import ImpedanceTerms, impedance
-from forearm.control.controllers.hand_gains import (
-    NEAR,
-    directions_given,
-    posture_numbers,
-    task_of,
-    usual_masses,
-)
-from forearm.control.gains import BANDWIDTH
+from forearm.control.controllers.hand_gains import directions_given, posture_numbers, task_of, usual_masses
 from forearm.control.model_error import without_friction
+from forearm.control.options import HAND, HandOptions
+from forearm.records import flat, with_fields
+from forearm.spatial import Floats
 from forearm.values import check_number
 
-Floats = NDArray[np.float64]
 
-
+@with_fields
 class Impedance:
     """tau = J^T (K e + D e') + g(q), with e the translation and rotation vector from the hand to its
     reference, base axes: a force F displaces the hand by K^-1 F.
@@ -40,12 +33,12 @@ class Impedance:
         damping: D likewise, N s/m and N m s/rad; None: 2 `ratio` sqrt(K_jj Lambda_j) at each sample, with
             Lambda_j = 1 / (J M^-1 J^T)_jj.
         ratio: damping ratio, 1 is critical.
-        bandwidth: w, rad/s.
         feedforward: whether Lambda (xdd - J' qd) is added to the force.
         velocity_terms: whether C qd and friction are added to g(q).
-        axes, posture, avoid_limits, near: as in `OperationalSpace`.
+        options: bandwidth w, directions and posture.
     """
 
+    @flat(options=HandOptions)
     def __init__(
         self,
         arm: Arm,
@@ -53,27 +46,22 @@ class Impedance:
         damping: ArrayLike | None = None,
         *,
         ratio: float = 1.0,
-        bandwidth: float = BANDWIDTH,
         feedforward: bool = False,
         velocity_terms: bool = False,
-        axes: Iterable[str] | None = None,
-        posture: ArrayLike | None = None,
-        avoid_limits: float | None = None,
-        near: float = NEAR,
+        options: HandOptions = HAND,
     ) -> None:
-        task = task_of(arm, axes, near)
+        task, w = task_of(arm, options), options.bandwidth
         m = len(task.rows)
-        w = check_number(bandwidth, "bandwidth", above=0.0)
         K = w * w * usual_masses(arm, task) if stiffness is None else stiffness
         numbers = {"stiffness": directions_given(K, m, "stiffness")}
         if damping is None:
             numbers["ratio"] = np.array([check_number(ratio, "ratio", minimum=0.0)])
         else:
             numbers["damping"] = directions_given(damping, m, "damping")
-        chooses = arm.n > m or feedforward or posture is not None or avoid_limits is not None
+        chooses = arm.n > m or feedforward or options.posture is not None or options.avoid_limits is not None
         terms = ImpedanceTerms(feedforward, velocity_terms, chooses)
         if chooses:
-            numbers |= posture_numbers(arm, bandwidth, posture, avoid_limits)
+            numbers |= posture_numbers(arm, options)
         self.law = ArmLaw(
             "impedance",
             f"Impedance: J^T (K e + D e'{' + Lambda (xdd - Jd qd)' if feedforward else ''}) + "

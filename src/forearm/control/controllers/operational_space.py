@@ -4,57 +4,39 @@ Khatib 1987.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
 from forearm.arm.arm import Arm
 from forearm.control.controller import Sample
 from forearm.control.controllers.arm_law import JOINTS, ArmLaw
 from forearm.control.controllers.hand_formulas import operational_space
-from forearm.control.controllers.hand_gains import NEAR, posture_numbers, task_of
-from forearm.control.gains import BANDWIDTH, critically_damped
+from forearm.control.controllers.hand_gains import posture_numbers, task_of
+from forearm.control.gains import critically_damped
 from forearm.control.model_error import without_friction
+from forearm.control.options import HAND, HandOptions
+from forearm.records import flat, with_fields
+from forearm.spatial import Floats
 
-Floats = NDArray[np.float64]
 
-
+@with_fields
 class OperationalSpace:
     """The hand accelerates by xdd + kd e' + kp e in the directions `axes`, so that e'' + kd e' + kp e = 0
     there; redundant joints take a posture, by default that of the reference motion.
 
     Args:
         arm: the controller's model of the arm.
-        bandwidth: of critically damped gains, rad/s.
-        axes: of x, y, z, rx, ry, rz, base axes; None: all for six joints and more, else x, y, z.
-        posture: preferred joint coordinates (n,); None: those of the reference motion.
-        avoid_limits: bandwidth, rad/s, with which joints are pushed back from the last tenth of their range;
-            None: disabled.
         friction: whether friction is in the model.
-        near: damping threshold near singular configurations, as a share of the mean mobility of the hand.
+        options: gains, directions and posture.
     """
 
-    def __init__(
-        self,
-        arm: Arm,
-        *,
-        bandwidth: float = BANDWIDTH,
-        axes: Iterable[str] | None = None,
-        posture: ArrayLike | None = None,
-        avoid_limits: float | None = None,
-        friction: bool = True,
-        near: float = NEAR,
-    ) -> None:
-        task = task_of(arm, axes, near)
-        gains = critically_damped(len(task.rows), bandwidth)
+    @flat(options=HandOptions)
+    def __init__(self, arm: Arm, *, friction: bool = True, options: HandOptions = HAND) -> None:
+        task = task_of(arm, options)
+        gains = critically_damped(len(task.rows), options.bandwidth)
         self.law = ArmLaw(
             "operational_space",
             "Operational space: inverse dynamics at a + M^-1 J^T Lambda (xdd + kd e' + kp e - J' qd - J a)",
             arm if friction else without_friction(arm),
             dict.fromkeys(JOINTS, arm.n),
-            {"kp_hand": gains.kp, "kd_hand": gains.kd}
-            | posture_numbers(arm, bandwidth, posture, avoid_limits),
+            {"kp_hand": gains.kp, "kd_hand": gains.kd} | posture_numbers(arm, options),
             (task,),
             lambda x, model: operational_space(x, model, task),
         )

@@ -6,19 +6,19 @@ import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.arm.joint import Limits
 from forearm.checking.balancing import Balance, balance, with_counterweights
+from forearm.control.controller import States
 from forearm.control.controllers.forces import forces_of
 from forearm.control.model_error import without_gravity
 from forearm.control.reference import default_motion, sampled
 from forearm.errors import InputError, shorten
 from forearm.kernels.kept import kernel_of
+from forearm.spatial import Floats
 
-Floats = NDArray[np.float64]
-States = tuple[Floats, Floats, Floats]
 PERIOD = 1e-2  # s between the samples at which torques are compared
 
 

@@ -12,7 +12,7 @@ from forearm.control.controllers.formulas import Vector, moving
 from forearm.control.controllers.hand_formulas import HandState
 from forearm.control.model_error import without_friction, without_gravity
 from forearm.drives.joint import depends_on_load, driven, held_freedoms
-from forearm.model import refuse_tree, silent
+from forearm.model import refuse_tree, silent, symbolic
 from forearm.reduction.chain import Chain
 from forearm.reduction.recursion import inverse
 from forearm.symbols import derivative
@@ -44,7 +44,7 @@ class TracedModel:
     def gravity(self, q: Vector) -> Vector:
         """Torques that hold the arm still."""
         self.tracing.q = list(q)
-        return np.array(self.tracing.inverse(None, None), dtype=object)
+        return symbolic(self.tracing.inverse(None, None))
 
     def inertia_matrix(self, q: Vector) -> Vector:
         """M (n, n), rotors included."""
@@ -60,7 +60,7 @@ class TracedModel:
         T, J = t.hand_pose(), t.hand_jacobian()
         velocity = J @ qd
         along = dict(zip(q, qd, strict=True)) | ({} if qdd is None else dict(zip(qd, qdd, strict=True)))
-        acceleration = np.array(derivative(t.graph, list(velocity), along), dtype=object)
+        acceleration = symbolic(derivative(t.graph, list(velocity), along))
         t.mark("hand")
         return HandState(T[:3, :3], T[:3, 3], J, velocity, acceleration)
 
@@ -72,11 +72,11 @@ class TracedModel:
         t.q = list(q)
         rates, ways = self._moving(qd, ahead)
         if self.dropped == "no-velocity-terms":
-            made = np.array(t.inverse(None, a), dtype=object) + self._friction(rates, ways)
+            made = symbolic(t.inverse(None, a)) + self._friction(rates, ways)
         elif self.dropped == "own-link-only":
             made = self._own_links(rates, a) + self._friction(rates, ways)
         else:
-            made = np.array(t.inverse(rates, a, ways), dtype=object)
+            made = symbolic(t.inverse(rates, a, ways))
         return made
 
     def _moving(self, qd: Vector, ahead: Vector) -> tuple[list[Scalar], list[Scalar]]:
@@ -96,13 +96,13 @@ class TracedModel:
         refuse_tree(t.model, "own-link-only")
         states = (t.model.coordinates(t.q), t.model.rates(qd), t.model.rates(qdd))
         own = [inverse(_alone(t.plain, i), *states, silent)[i] for i in range(t.arm.n)]
-        return np.array([x + a * J for x, a, J in zip(own, qdd, t.rotor, strict=True)], dtype=object)
+        return symbolic([x + a * J for x, a, J in zip(own, qdd, t.rotor, strict=True)])
 
     def _friction(self, qd: list[Scalar], ways: list[Scalar]) -> Vector:
         """Friction torques at the degrees of freedom."""
         t, rates = self.tracing, self.tracing.model.rates(qd)
         torques = driven(t.drives, [0.0] * len(rates), None, rates, ways)
-        return np.array(t.model.gathered(torques), dtype=object)
+        return symbolic(t.model.gathered(torques))
 
 
 def _alone(chain: Chain, i: int) -> Chain:

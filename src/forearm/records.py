@@ -68,6 +68,18 @@ def record(cls: type[T]) -> type[T]:
     """Make a frozen keyword-only dataclass that checks its declared fields, lists them in its docstring, and
     whose arrays take part in ==, hash and pickle. `__post_init__` checks what concerns several fields.
     """
+    return _recorded(cls, kw_only=True)
+
+
+@dataclass_transform(
+    frozen_default=True, field_specifiers=(declared, number, physical, choice, flag, text)
+)
+def positional_record(cls: type[T]) -> type[T]:
+    """The same for a record whose few fields may also be given by position."""
+    return _recorded(cls, kw_only=False)
+
+
+def _recorded(cls: type[T], kw_only: bool) -> type[T]:
     own_checks = cls.__dict__.get("__post_init__")
     if any(FIELD in getattr(value, "metadata", ()) for value in vars(cls).values()):
 
@@ -77,7 +89,7 @@ def record(cls: type[T]) -> type[T]:
                 own_checks(self)
 
         cls.__post_init__ = checked  # type: ignore[attr-defined]
-    made = dataclasses.dataclass(frozen=True, eq=False, kw_only=True)(cls)
+    made = dataclasses.dataclass(frozen=True, eq=False, kw_only=kw_only)(cls)
     made.__eq__ = _equal  # type: ignore[method-assign]
     made.__hash__ = _hash  # type: ignore[method-assign]
     made.__reduce__ = _reduce  # type: ignore[method-assign]

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from forearm.errors import ForearmError, InputError, ModelError, shorten, suggest
-from forearm.values import MAX_NAME, check_choice, check_number
+from forearm.values import MAX_NAME, check_choice, check_kind, check_number
 
 MAX_ITEMS = 10_000
 MAX_KEYS = 8  # keys of a table listed in a message
@@ -132,12 +132,45 @@ class FlagField:
     doc: str = ""
 
     def read(self, value: Any, place: str) -> bool:
-        if not isinstance(value, bool):
+        if not isinstance(value, bool | np.bool_):
             raise InputError(f"expected true or false, got {shorten(value)}.", place)
-        return value
+        return bool(value)
 
     def schema(self) -> dict[str, Any]:
         return _described({"type": "boolean"}, self.doc)
+
+
+@dataclass(frozen=True)
+class ObjectField:
+    """A value that no file holds: of these classes, or if there are none, checked where it is used."""
+
+    doc: str
+    kinds: tuple[type, ...] = ()
+    unit: str = ""
+
+    def read(self, value: Any, place: str) -> Any:
+        if self.kinds:
+            check_kind(value, self.kinds, place)
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        return {"description": self.doc}
+
+
+@dataclass(frozen=True)
+class FunctionField:
+    """A function of these arguments."""
+
+    doc: str
+    arguments: str
+
+    def read(self, value: Any, place: str) -> Any:
+        if not callable(value):
+            raise InputError(f"expected a function of {self.arguments}, got {shorten(value)}.", place)
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        return {"description": self.doc}
 
 
 @dataclass(frozen=True)

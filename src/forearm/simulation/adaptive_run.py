@@ -87,9 +87,9 @@ class PiecewiseRun:
         self.friction = DryFriction(motors, state)
         self.n = setup.simulator.coordinates.count
         self.machine = None
-        if setup.method != "radau" and not is_wound and commands.is_straight and setup.track.until is None:
+        if setup.options.method != "radau" and not is_wound and commands.is_straight and setup.track.until is None:
             self.machine = MachineSteps(
-                adaptive_simulator_of(drive.arm, setup.simulator.options, setup.method),
+                adaptive_simulator_of(drive.arm, setup.simulator.options, setup.options.method),
                 commands.line,
                 self.friction.slow,
                 bool(setup.simulator.dry.any() or setup.simulator.coordinates.gaps),
@@ -134,7 +134,7 @@ class PiecewiseRun:
             until,
             x,
             xd,
-            method=self.setup.method,
+            method=self.setup.options.method,
             rtol=accuracy.rtol,
             atol_q=np.concatenate([self.atol_q, np.full(m, ANY)]),
             atol_qd=np.concatenate([self.atol_qd, np.full(m, accuracy.atol)]),

@@ -35,8 +35,8 @@ def fixed_run(setup: Setup) -> Course:
     """
     simulator, drive, track, clock = setup.simulator, setup.drive, setup.track, setup.clock
     record, duration = setup.record, setup.duration
-    told = simulator, setup.method, setup.step
-    share = warn_of_long_steps(*told, [setup.state.q[0]], "simulate", FOLLOWED, callers=2)
+    stepping = simulator, setup.options.method, setup.options.step
+    share = warn_of_long_steps(*stepping, [setup.state.q[0]], "simulate", FOLLOWED, callers=3)
     missing, held = 0.0, 1 if drive.converter is None else held_steps(drive.converter.period, clock.step)
     if drive.converter is not None and not drive.is_constant:
         clock, missing = from_zero(clock)
@@ -55,7 +55,7 @@ def fixed_run(setup: Setup) -> Course:
     if rest and not track.is_over:
         loop.short(rest, is_whole=False)
     if is_near(share):
-        warn_of_long_steps(*told, [plant.state.q[0]], "simulate", FOLLOWED, callers=2)
+        warn_of_long_steps(*stepping, [plant.state.q[0]], "simulate", FOLLOWED, callers=3)
     if drive.is_constant:
         return plant.course(loop.rows)
     rows = loop.rows()  # the user's functions are evaluated now, and never after the run

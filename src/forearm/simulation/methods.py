@@ -267,3 +267,6 @@ MIDPOINT = Tableau("midpoint", _row("1/2"), (_row("1/2"),), _row("1"), 2)
 GAUSS4 = Tableau("gauss4", (0.5 - _S, 0.5 + _S), ((0.25, 0.25 - _S), (0.25 + _S, 0.25)), (0.5, 0.5), 4)
 
 METHODS: dict[str, Tableau] = {m.name: m for m in (RK3, RK4, GILL, DP45, DP87, RADAU, MIDPOINT, GAUSS4)}
+FIXED = ("rk3", "rk4", "gill")
+ADAPTIVE = ("dp45", "dp87", "radau")
+SYMPLECTIC = ("midpoint", "gauss4")

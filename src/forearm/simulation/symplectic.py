@@ -145,8 +145,8 @@ def symplectic_run(setup: Setup) -> Course:
     """Symplectic steps, recording every `record`-th and the last, with a shorter last step if the duration
     requires it.
     """
-    refuse_driven(setup.arm, setup.method, setup.drive.name)
-    refuse_drive_states(setup.arm, f"simulate, {setup.method}", "Methods 'dp87' and 'radau' do. ")
+    refuse_driven(setup.drive.arm, setup.options.method, setup.drive.name)
+    refuse_drive_states(setup.drive.arm, f"simulate, {setup.options.method}", "Methods 'dp87' and 'radau' do. ")
     return SymplecticRun(setup).run()
 
 
@@ -155,7 +155,7 @@ class SymplecticRun:
 
     def __init__(self, setup: Setup) -> None:
         self.setup, self.track, self.clock = setup, setup.track, setup.clock
-        self.tableau, self.mechanics, self.state = tableau_of(setup.method), Mechanics(setup.arm), setup.state
+        self.tableau, self.mechanics, self.state = tableau_of(setup.options.method), Mechanics(setup.drive.arm), setup.state
         p = setup.start.momentum
         self.p = self.mechanics.momentum(self.state.q, self.state.qd) if p is None else p
         self.is_whole = True
@@ -164,7 +164,7 @@ class SymplecticRun:
         """Simulate until the end, or until an event ends the run."""
         record, clock = self.setup.record, self.clock
         steps, rest = whole_steps(self.setup.duration, clock.step)
-        check_record(self.setup.arm, steps, record)
+        check_record(self.setup.drive.arm, steps, record)
         first = clock.done
         while clock.done < first + steps and not self.track.is_over:
             self._record(min(record, first + steps - clock.done), clock.step)
@@ -210,7 +210,7 @@ class SymplecticRun:
         def given() -> Floats:
             return np.zeros_like(q)
 
-        arm = self.setup.arm
+        arm = self.setup.drive.arm
         simulator = simulator_of(arm, False, "rk4")
         return Course(
             simulator,

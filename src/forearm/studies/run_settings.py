@@ -13,7 +13,7 @@ from forearm.arm.arm import Arm
 from forearm.control.controllers.formulas import CONTROL_LAWS
 from forearm.control.gains import BANDWIDTH
 from forearm.errors import InputError, NameNotFound, shorten, suggest
-from forearm.simulation.many import FIXED
+from forearm.simulation.methods import FIXED
 from forearm.simulation.row_parameters import PAYLOAD
 from forearm.simulation.start import whole_steps
 from forearm.spatial import Floats

@@ -25,7 +25,7 @@ from forearm.reading.fields import (
 )
 from forearm.reading.formats import refuse_other_format
 from forearm.reading.textfile import beside, read_toml
-from forearm.simulation.many import FIXED
+from forearm.simulation.methods import FIXED
 from forearm.studies.catalogue import CatalogueMotor
 from forearm.studies.sampling.designs import DESIGNS, MAX_ROWS, MAX_SEED
 from forearm.studies.study import DEFAULT_DESIGN, Study

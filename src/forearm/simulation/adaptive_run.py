@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from forearm.arm.elastic import link_side
 from forearm.errors import InputError
-from forearm.simulation.adaptive import integrate
+from forearm.simulation.adaptive import Controls, integrate
 from forearm.simulation.events import EventFunction, EventHit
 from forearm.simulation.inputs import Input, periods
 from forearm.simulation.jamming import is_jammed
@@ -134,15 +134,17 @@ class PiecewiseRun:
             until,
             x,
             xd,
-            method=self.setup.options.method,
-            rtol=accuracy.rtol,
-            atol_q=np.concatenate([self.atol_q, np.full(m, ANY)]),
-            atol_qd=np.concatenate([self.atol_qd, np.full(m, accuracy.atol)]),
-            events=self._events(),
-            breakpoints=breaks,
-            first_step=self.friction.careful(self.motors.u(t, x, xd), first),
-            progress=lambda done, _total, _what: self.setup.tell(t + done),
-            at_once=self.machine,
+            controls=Controls(
+                method=self.setup.options.method,
+                rtol=accuracy.rtol,
+                atol_q=np.concatenate([self.atol_q, np.full(m, ANY)]),
+                atol_qd=np.concatenate([self.atol_qd, np.full(m, accuracy.atol)]),
+                events=self._events(),
+                breakpoints=breaks,
+                first_step=self.friction.careful(self.motors.u(t, x, xd), first),
+                tell=self.setup.tell,
+                at_once=self.machine,
+            ),
         )
         # Rounding in the equations of an implicit step moves sticking joints by 1e-30, and a moving joint is
         # subject to other friction.

@@ -20,7 +20,7 @@ from forearm.simulation.solution import DenseSolution, Status
 from forearm.simulation.start import Setup
 from forearm.simulation.stiction import DryFriction
 from forearm.simulation.track import Course, before_zero
-from forearm.simulation.windings import Asked, AtOnce, Motors, Wound, has_inductance
+from forearm.simulation.windings import Asked, Motors
 
 Floats = NDArray[np.float64]
 MOST_BREAKS = 10_000  # breakpoints per piece
@@ -77,17 +77,14 @@ class PiecewiseRun:
     def __init__(self, setup: Setup) -> None:
         drive, state, start = setup.drive, setup.state, setup.start
         commands = Commands(drive)
-        is_wound = drive.voltage and has_inductance(drive.arm)
-        is_limited = setup.simulator.options.is_limited
-        motors: Motors = (
-            Wound(drive, is_limited, start.current) if is_wound else AtOnce(drive, setup.simulator, commands)
-        )
+        motors = Motors(drive, setup.simulator, commands, start.current)
         self.setup, self.drive, self.commands, self.motors = setup, drive, commands, motors
         self.track, self.state = setup.track, state
         self.friction = DryFriction(motors, state)
         self.n = setup.simulator.coordinates.count
         self.machine = None
-        if setup.options.method != "radau" and not is_wound and commands.is_straight and setup.track.until is None:
+        is_in_python = motors.is_wound or setup.track.until is not None or setup.options.method == "radau"
+        if commands.is_straight and not is_in_python:
             self.machine = MachineSteps(
                 adaptive_simulator_of(drive.arm, setup.simulator.options, setup.options.method),
                 commands.line,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.drives.motor import DAC, amplifier_gains, torque_of
+from forearm.drives.motor import DAC, amplifier_gains
 from forearm.errors import InputError
 from forearm.kernels.rollout import State
 from forearm.logs.motion import MotionLog
@@ -121,19 +121,12 @@ class Input:
             found = self.source.times[first : first + most]
         return found[found < end]
 
-    def torque(self, u: Floats, qd: Floats) -> Floats:
-        """Torques of the input at velocities qd, with currents that follow voltages without delay."""
-        return torque_of(self.arm, u, qd) if self.voltage else np.asarray(u, dtype=np.float64)
-
     def _value(self, t: float) -> Floats:
         if isinstance(self.source, Schedule):
             return self.source.value(t)
-        value: Floats = self.source
-        return (
-            numbers(self.arm, self.source(t), "voltage" if self.voltage else "torque")
-            if callable(self.source)
-            else value
-        )
+        if callable(self.source):
+            return numbers(self.arm, self.source(t), "voltage" if self.voltage else "torque")
+        return np.asarray(self.source)
 
 
 def one_input(options: RunOptions | RowOptions, where: str) -> tuple[str, Any]:

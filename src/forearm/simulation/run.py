@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,7 +11,7 @@ from forearm.arm.arm import Arm, check_arm
 from forearm.records import flat
 from forearm.simulation.adaptive_run import adaptive_run
 from forearm.simulation.arguments import Accuracy, Ending, RunOptions, Sampling, condition_of
-from forearm.simulation.energy_balance import EnergyBalance
+from forearm.simulation.energy_balance import evaluated
 from forearm.simulation.fixed import fixed_run
 from forearm.simulation.inputs import input_of
 from forearm.simulation.machine import simulator_of
@@ -78,13 +76,12 @@ def simulate(
 def simulation_of(course: Course, kind: type[Result], **fields: Any) -> Result:
     """The result of a run, with further `fields` of its kind; expensive fields are computed on demand."""
     track, simulator, n = course.track, course.simulator, course.simulator.arm.n
-    balance: Callable[[], EnergyBalance] = cache(lambda: EnergyBalance(course))
     events = [*track.events, *sticking(simulator, course.t, course.qd)]
     events += changing_flanks(simulator, course.t, course.q, course.qd)
     if not track.stops:  # where a limit ends the run, that is the event
         events += passing_limits(simulator, course.t, course.q)
     found = kind.of_motion(
-        lambda name: getattr(balance(), name),
+        evaluated(course),
         t=course.t,
         q=np.ascontiguousarray(course.q[:, :n]),
         qd=np.ascontiguousarray(course.qd[:, :n]),

@@ -315,29 +315,31 @@ def passing_limits(simulator: Simulator, t: Floats, q: Floats) -> list[Event]:
     return made
 
 
+def torques(simulator: Simulator) -> Callable[[Floats, Floats], Floats]:
+    """The function from inputs (..., n) at velocities (..., m) to torques (..., n), with currents that follow
+    voltages without delay; at most max_effort if effort limits apply.
+    """
+    arm, motors, voltage = simulator.arm, simulator.motors, simulator.voltage
+    efforts = [joint.max_effort if simulator.options.is_limited else None for joint in arm.joints]
+    most = np.array([np.inf if effort is None else effort for effort in efforts])
+    return lambda u, xd: np.clip(torque_of(arm, u, xd[..., motors]) if voltage else u, -most, most)
+
+
 def at_once(simulator: Simulator) -> Supply:
     """Torques, or voltages that the currents follow without delay."""
-    arm, motors, voltage = simulator.arm, simulator.motors, simulator.voltage
-    most = most_efforts(simulator)
+    arm, torque = simulator.arm, torques(simulator)
+    has_motors = arm.n and not without_constants(arm)
 
     def supply(given: Floats, xd: Floats) -> Flow:
-        qd = xd[:, motors]
-        tau = np.clip(torque_of(arm, given, qd) if voltage else given, -most, most)
+        tau, qd = torque(given, xd), xd[:, simulator.motors]
         power = np.sum(tau * qd, axis=1)
-        if not voltage:
-            has_motors = arm.n and not without_constants(arm)
+        if not simulator.voltage:
             return Flow(given, tau, voltage_of(arm, tau, qd) if has_motors else None, power)
         c = constants_of(arm)
         winding = c.R * (tau / c.K) ** 2
         return Flow(given, tau, given, power + winding.sum(axis=1), winding)
 
     return supply
-
-
-def most_efforts(simulator: Simulator) -> Floats:
-    """Largest torque of each motor (n,): max_effort if effort limits apply, else infinite."""
-    efforts = [joint.max_effort if simulator.options.is_limited else None for joint in simulator.arm.joints]
-    return np.array([np.inf if effort is None else effort for effort in efforts])
 
 
 def behind_windings(simulator: Simulator) -> Supply:

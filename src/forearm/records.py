@@ -140,6 +140,8 @@ def flat(**records: type) -> Callable[[Callable[..., T]], Callable[..., T]]:
     def made(function: Callable[..., T]) -> Callable[..., T]:
         signature = inspect.signature(function)
         own = signature.parameters
+        *_, where = function.__qualname__.removesuffix(".__init__").split(".")
+        where = where.lower() if function.__name__ == "__init__" else where
 
         @functools.wraps(function)
         def call(*args: Any, **given: Any) -> T:
@@ -147,14 +149,14 @@ def flat(**records: type) -> Callable[[Callable[..., T]], Callable[..., T]]:
             for key in [key for key in given if key not in own]:
                 if key not in owner:
                     raise InputError(
-                        f"there is no parameter {key!r}: {suggest(key, [*own, *owner])}", function.__name__
+                        f"there is no parameter {key!r}: {suggest(key, [*own, *owner])}", where
                     )
                 parts.setdefault(owner[key], {})[key] = given.pop(key)
             for name, cls in records.items():
                 if name in parts:
-                    given[name] = _filled(given.get(name), cls, parts[name], function.__name__)
+                    given[name] = _filled(given.get(name), cls, parts[name], where)
                 elif given.get(name) is not None:
-                    check_kind(given[name], cls, f"{function.__name__}, {name}")
+                    check_kind(given[name], cls, f"{where}, {name}")
             return function(*args, **given)
 
         call.__signature__ = signature.replace(parameters=_flattened(own, records))  # type: ignore[attr-defined]

@@ -24,7 +24,6 @@ from forearm.studies.results import StudyResults
 from forearm.studies.storage.manifest import MANIFEST
 from forearm.studies.storage.result_folder import ResultFolder
 from forearm.studies.study import Study
-from forearm.studies.variable_units import variable_unit
 from forearm.tables import Report, number
 
 LOOKED = 0.5  # s between two looks at a folder that is watched
@@ -238,7 +237,7 @@ def _tell_study(given: argparse.Namespace, study: Study) -> int:
         return 0
     said = f"{study.name}: {study.rows} rows in {parts} parts, design {study.design.kind}"
     listed = [
-        [v.name, ", ".join(v.of[:3]), _shown(first[v.name]), variable_unit(v, study.arm)]
+        [v.name, ", ".join(v.of[:3]), _shown(first[v.name]), v.unit(study.arm)]
         for v in study.variables[:MOST_SHOWN]
     ]
     wanted = [[c.name, c.unit, c.title] for c in study.columns[:MOST_SHOWN]]

@@ -29,6 +29,7 @@ Results = ResultFolder | MemoryResults
 ASKED = 5.0  # s between queries of an executor's worker count
 ROUNDS = 3  # scans of the folder: parts may disappear while others are computed
 MAX_SHOWN = 5  # failed parts listed in a message
+LONGEST_TEXT = 300  # characters of the error of a part
 POLL = 0.05, 1.0  # s between polls of futures without callbacks: at first, and at most
 WAKE = 0.5  # s: waiting for a queue is not interruptible on every system
 DASK_ENDED = ("closing", "closed")  # states of a client that has lost its scheduler
@@ -98,7 +99,7 @@ def run_parts(
             if not missing:
                 break
             with _pool(executor, task, engine, count, len(missing)) as pool:
-                done += _PartRun(folder, pool, retries, missing, parts, progress).completed()
+                done += _PartRun(folder, pool, retries, missing).completed(parts, progress)
     left = folder.missing(parts)
     if left:
         raise StudyError(
@@ -111,15 +112,7 @@ def run_parts(
 class _PartRun:
     """One pass over the missing parts, with a bounded number in flight."""
 
-    def __init__(
-        self,
-        folder: Results,
-        pool: _Pool,
-        retries: int,
-        missing: list[int],
-        parts: list[int],
-        progress: Progress | None,
-    ) -> None:
+    def __init__(self, folder: Results, pool: _Pool, retries: int, missing: list[int]) -> None:
         self._folder, self._pool, self._retries = folder, pool, retries
         self._width, self._asked = 0, -ASKED
         self._queue = deque(missing)
@@ -131,12 +124,13 @@ class _PartRun:
         self._cause: BaseException | None = None  # the first error of a part
         self._broken: BaseException | None = None  # why the executor refuses more parts
         self._committed = 0
-        self._progress = progress
-        self._rows_total = sum(map(self._rows, parts))
-        self._rows_done = self._rows_total - sum(map(self._rows, missing))
 
-    def completed(self) -> int:
-        """Compute and commit parts; return how many, and an error about the failed ones."""
+    def completed(self, parts: list[int], progress: Progress | None) -> int:
+        """Compute and commit parts; return how many, and an error about the failed ones. Progress counts the
+        rows of all these parts.
+        """
+        self._progress, self._rows_total = progress, sum(map(self._rows, parts))
+        self._rows_done = self._rows_total - sum(map(self._rows, self._queue))
         try:
             self._report()
             while self._queue or self._flying:
@@ -200,8 +194,7 @@ class _PartRun:
         part = self._flying.pop(future)
         try:
             data = future.result()
-            is_part = isinstance(data, self._folder.part_type)
-            if not is_part:
+            if not isinstance(data, self._folder.part_type):
                 raise InputError(f"expected {self._folder.part_type.__name__}, got {shorten(data)}.", "task")
         except Exception as error:
             self._fail(part, error)
@@ -259,13 +252,10 @@ class _PartRun:
         error = cause if isinstance(cause, Exception) else error
         is_ours = isinstance(error, ForearmError | WorkerDied)
         text = str(error) if is_ours else f"{type(error).__name__}: {error}"
-        text = " ".join(text.split())
         tries = f"given up after {self._deaths[part]} tries: " if is_lost_worker(error) else ""
-        return f"part {part} (rows {first} to {last - 1}): {tries}{_bounded(text)}"
-
-
-def _bounded(text: str, limit: int = 300) -> str:
-    return text if len(text) <= limit else text[: limit - 3] + "..."
+        text = " ".join(text.split())
+        text = text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 3] + "..."
+        return f"part {part} (rows {first} to {last - 1}): {tries}{text}"
 
 
 def is_lost_worker(error: BaseException) -> bool:

@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
+from forearm.arm.drive import Friction, Motor, TwoSidedField
 from forearm.arm.link import ROUNDING, SEMIDEFINITE_SLACK, SMALLEST
 from forearm.arm.named_values import DIRECTIONS
 from forearm.errors import InputError
+from forearm.reading.fields import NumberField
+from forearm.records import declaration
 from forearm.spatial import TENSOR
 from forearm.values import LARGEST
 
 Floats = NDArray[np.float64]
 AT_ONCE = 1 << 15  # rows per batch of principal moments
-# Bounds of arm parameters, by the suffix of their names.
-AT_LEAST_0 = ("mass", "friction.viscous", "motor.rotor_inertia")
-ABOVE_0 = ("friction.stribeck_speed", "motor.torque_constant", "motor.resistance")
+
+
+def _bounds() -> Iterator[tuple[str, Callable[[Floats], Any], str]]:
+    """Of arm parameters, by the suffix of their names: what is out of bounds, and the bound in words."""
+    yield "mass", lambda x: x < 0.0, "must be at least 0"
+    for prefix, cls in (("friction", Friction), ("motor", Motor)):
+        for key, field in declaration(cls).items():
+            if isinstance(field, NumberField) and field.minimum == 0.0:
+                yield f"{prefix}.{key}", lambda x: x < 0.0, "must be at least 0"
+            elif isinstance(field, NumberField) and field.above == 0.0:
+                yield f"{prefix}.{key}", lambda x: x <= 0.0, "must be above 0"
+            elif isinstance(field, NumberField) and field.nonzero:
+                yield f"{prefix}.{key}", lambda x: x == 0.0, f"must not be 0; {field.nonzero}"
+            elif isinstance(field, TwoSidedField):
+                forwards, backwards = (f"{prefix}.{key}.{way}" for way in DIRECTIONS)
+                yield forwards, lambda x: x < 0.0, "must be at least 0"
+                yield backwards, lambda x: x > 0.0, "must be at most 0, so that it brakes"
+
+
+BOUNDS = tuple(_bounds())
 
 
 def check_rows(arm: Arm, values: Mapping[str, Floats]) -> None:
@@ -31,16 +51,9 @@ def check_rows(arm: Arm, values: Mapping[str, Floats]) -> None:
     """
     for name, x in values.items():
         _refuse(name, x, ~(np.abs(x) <= LARGEST), f"must be finite and at most {LARGEST:g}")
-        if name.endswith(tuple(f".{key}" for key in AT_LEAST_0)):
-            _refuse(name, x, x < 0.0, "must be at least 0")
-        if name.endswith(tuple(f".{key}" for key in ABOVE_0)):
-            _refuse(name, x, x <= 0.0, "must be above 0")
-        if name.endswith(".motor.gear_ratio"):
-            _refuse(name, x, x == 0.0, "must not be 0; a direct drive has 1")
-        for way, sign in zip(DIRECTIONS, (1.0, -1.0), strict=True):
-            if name.endswith((f".friction.coulomb.{way}", f".friction.static.{way}")):
-                bound = "at least 0" if sign > 0.0 else "at most 0, so that it brakes"
-                _refuse(name, x, sign * x < 0.0, f"must be {bound}")
+        for key, wrong, bound in BOUNDS:
+            if name.endswith(f".{key}"):
+                _refuse(name, x, wrong(x), bound)
     own = arm.named_values
     for joint in arm.tree:
         for way, sign in zip(DIRECTIONS, (1.0, -1.0), strict=True):
@@ -102,5 +115,4 @@ def _refuse(name: str, x: Any, wrong: Any, why: str) -> None:
 
 
 def _say(name: str, row: int | None, why: str) -> NoReturn:
-    where = "" if row is None else f", row {row}"
-    raise InputError(f"{why}", "parameters", f"{name}{where}")
+    raise InputError(why, "parameters", name, *([] if row is None else [f"row {row}"]))

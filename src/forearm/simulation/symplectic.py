@@ -106,33 +106,32 @@ class Mechanics:
         return np.asarray(self._weightless.inverse_dynamics(q, np.zeros_like(q), qd))
 
     def velocity(self, q: Floats, p: Floats) -> Floats:
-        """M(q)^-1 p."""
-        return np.asarray(self._weightless.forward_dynamics(q, np.zeros_like(q), p))
+        """M(q)^-1 p, for states (..., n)."""
+        Q, P = (x.reshape(-1, x.shape[-1]) for x in (q, p))
+        return np.asarray(self._weightless.forward_dynamics(Q, np.zeros_like(Q), P)).reshape(q.shape)
 
     def force(self, q: Floats, qd: Floats) -> Floats:
-        """qd' (dM/dq) qd / 2 - gravity, with dM/dq qd as the slope of M a at a = qd; for states (B, n)."""
-        slope = self._weightless.inverse_dynamics_derivatives(q, np.zeros_like(q), qd)[0]
-        return np.asarray(0.5 * np.einsum("bi,bik->bk", qd, slope) - self._heavy.gravity(q))
+        """qd' (dM/dq) qd / 2 - gravity, with dM/dq qd as the slope of M a at a = qd; for states
+        (..., n).
+        """
+        Q, Qd = (x.reshape(-1, x.shape[-1]) for x in (q, qd))
+        slope = self._weightless.inverse_dynamics_derivatives(Q, np.zeros_like(Q), Qd)[0]
+        return np.asarray(0.5 * np.einsum("bi,bik->bk", Qd, slope) - self._heavy.gravity(Q)).reshape(q.shape)
 
 
 def refuse_driven(arm: Arm, method: str, given: str | None) -> None:
     """Refuse arms with inputs or friction: they have no Hamiltonian, and symplectic steps would have no
     advantage.
     """
-    rubbing = [
-        joint.name
-        for joint in arm.joints
-        if joint.friction is not None or joint.bearings or joint.transmission is not None
-    ]
     if given is not None:
         raise InputError(
             f"{method!r} is for undriven arms, got {given}. Remove the input, or use 'dp87'.", "simulate"
         )
+    rubbing = [j.name for j in arm.joints if j.friction is not None or j.bearings or j.transmission is not None]
     if rubbing or any(d.friction or d.depends_on_load for d in drives_of(arm)):
         raise InputError(
-            f"{method!r} is for arms without friction; {', '.join(rubbing) or arm.name} "
-            f"{'has' if len(rubbing) <= 1 else 'have'} friction. Use arm.rigid(), or method "
-            "'rk4' or 'dp45'.",
+            f"{method!r} is for arms without friction, got friction of {', '.join(rubbing) or arm.name}. Use "
+            "arm.rigid(), or method 'rk4' or 'dp45'.",
             "simulate",
         )
 
@@ -176,7 +175,7 @@ class SymplecticRun:
         time = before + h if h != self.clock.step else self.clock.times(steps)[-1:]
         try:
             for _ in range(steps):
-                q, p = symplectic_step(self.tableau, self._velocity, self._force, q, p, h)
+                q, p = symplectic_step(self.tableau, self.mechanics.velocity, self.mechanics.force, q, p, h)
         except StageError:
             text = f"a step of {h:g} s is too long for the stages to converge, at {float(before[0]):g} s"
             self.track.fail(Status.STEP_TOO_LONG, text)
@@ -189,14 +188,6 @@ class SymplecticRun:
         self.state.q, self.state.qd, self.p = q, qd, p
         self.clock.done += steps
 
-    def _velocity(self, q: Floats, p: Floats) -> Floats:
-        return self.mechanics.velocity(q.reshape(-1, q.shape[-1]), p.reshape(-1, q.shape[-1])).reshape(
-            q.shape
-        )
-
-    def _force(self, q: Floats, qd: Floats) -> Floats:
-        return self.mechanics.force(q.reshape(-1, q.shape[-1]), qd.reshape(-1, q.shape[-1])).reshape(q.shape)
-
     def _course(self) -> Course:
         t, q, qd = self.track.samples()
         checkpoint = {"t": float(t[-1]), **vars(self.state.copy()), "momentum": self.p.copy()}
@@ -206,17 +197,6 @@ class SymplecticRun:
         def given() -> Floats:
             return np.zeros_like(q)
 
-        arm = self.setup.drive.arm
-        simulator = simulator_of(arm, False, "rk4")
-        return Course(
-            simulator,
-            t,
-            q,
-            qd,
-            given,
-            straight(t, q, qd, given, is_linear=False),
-            at_once(simulator),
-            True,
-            self.track,
-            checkpoint,
-        )
+        simulator = simulator_of(self.setup.drive.arm, False, "rk4")
+        between = straight(t, q, qd, given, is_linear=False)
+        return Course(simulator, t, q, qd, given, between, at_once(simulator), True, self.track, checkpoint)

@@ -71,9 +71,7 @@ def record(cls: type[T]) -> type[T]:
     return _recorded(cls, kw_only=True)
 
 
-@dataclass_transform(
-    frozen_default=True, field_specifiers=(declared, number, physical, choice, flag, text)
-)
+@dataclass_transform(frozen_default=True, field_specifiers=(declared, number, physical, choice, flag, text))
 def positional_record(cls: type[T]) -> type[T]:
     """The same for a record whose few fields may also be given by position."""
     return _recorded(cls, kw_only=False)
@@ -148,9 +146,7 @@ def flat(**records: type) -> Callable[[Callable[..., T]], Callable[..., T]]:
             parts: dict[str, dict[str, Any]] = {}
             for key in [key for key in given if key not in own]:
                 if key not in owner:
-                    raise InputError(
-                        f"there is no parameter {key!r}: {suggest(key, [*own, *owner])}", where
-                    )
+                    raise InputError(f"there is no parameter {key!r}: {suggest(key, [*own, *owner])}", where)
                 parts.setdefault(owner[key], {})[key] = given.pop(key)
             for name, cls in records.items():
                 if name in parts:

@@ -188,9 +188,9 @@ def test_a_run_begins_in_balance(method: str) -> None:
 def test_what_a_start_may_not_be() -> None:
     soft = two_masses(stiffness=K)
     for motor0, text in (
-        ([0.1], "motor0: expected a pair, positions and speeds"),
-        (([0.1, 0.2], [0.0]), "motor0, positions"),
-        (([0.1], [math.nan]), "motor0, speeds"),
+        ([0.1], r"motor0: expected shape \(2, "),
+        (([0.1, 0.2], [0.0]), "motor0: expected rows of equal length"),
+        (([0.1], [math.nan]), "motor0: every number must be finite"),
     ):
         with pytest.raises(fa.InputError, match=text):
             fa.simulate(soft, [0.0], [0.0], 0.1, motor0=motor0)  # type: ignore[arg-type]

@@ -145,7 +145,7 @@ def test_a_step_that_divides_the_duration_is_taken() -> None:
 
 def test_electrical_energy_needs_motors() -> None:
     said = (
-        r"^summary 'energy': arm 'ascher2': currents, voltages and electrical energy need torque_constant "
+        r"^summary 'energy', arm 'ascher2': currents, voltages and electrical energy need torque_constant "
         r"and resistance of every motor; joint1, joint2 have none\. .* figures of torques, such as work\.$"
     )
     with pytest.raises(fa.ModelError, match=said):

@@ -10,6 +10,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+from forearm.studies.variable_units import variable_unit
 from studies.campaign import ARM, MOTION, STEP, VARY, small_study
 
 import forearm as fa
@@ -19,7 +20,6 @@ from forearm.studies.description import manifest_of, study_of
 from forearm.studies.rows.row_numbers import row_numbers
 from forearm.studies.storage.manifest import digest_of
 from forearm.studies.study_file import study_schema
-from forearm.studies.variable_units import variable_unit
 
 STUDY = """
 schema = "forearm-study/1"

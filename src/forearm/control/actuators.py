@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,14 +62,6 @@ class Actuators:
 
 
 DIRECT = Actuators()
-
-
-class OldActuators(TypedDict, total=False):
-    """Keyword arguments of run before the records existed."""
-
-    dac: DAC | None
-    voltage: bool
-    delay: int
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,14 +8,14 @@ import math
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm, check_arm
 from forearm.arm.elastic import is_elastic
-from forearm.control.actuators import DIRECT, Actuators, OldActuators
+from forearm.control.actuators import DIRECT, Actuators
 from forearm.control.bookkeeping import check_motion
 from forearm.control.by_name import setting_for
 from forearm.control.controller import Controller
@@ -27,7 +27,7 @@ from forearm.control.sampling import sampling_period
 from forearm.control.sensors import Sensors, all_of, exact_accelerations
 from forearm.kinematics.limits import behind_limits
 from forearm.progress import Progress
-from forearm.simulation.arguments import with_old
+from forearm.records import flat
 from forearm.simulation.controlled import Run
 from forearm.tables import Report, number
 from forearm.values import check_kind, check_number, chosen
@@ -197,6 +197,7 @@ class Comparison:
                 yield f"saturated commands, {when}: {', '.join(listed)}"
 
 
+@flat(actuators=Actuators)
 def compare(
     arm: Arm,
     motion: Any = None,
@@ -209,7 +210,6 @@ def compare(
     sensors: Sensors | None = None,
     actuators: Actuators = DIRECT,
     progress: Progress | None = None,
-    **old: Unpack[OldActuators],
 ) -> Comparison:
     """Compare controllers on one motion. Each runs twice, the second time with an unknown payload. Waters IV.
 
@@ -227,10 +227,7 @@ def compare(
             accelerations.
         actuators: how commands reach the plant.
         progress: called before each controller with the number done, the total, and its name.
-        **old: fields of `actuators` as separate arguments; deprecated.
     """
-    if old:
-        (actuators,) = with_old("compare", old, actuators=actuators)
     check_arm(arm, "compare, arm")
     check_kind(actuators, Actuators, "compare, actuators")
     true = arm if plant is None else plant

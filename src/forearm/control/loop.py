@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm, check_arm
-from forearm.control.actuators import DIRECT, METHOD, Actuators, Amplifiers, OldActuators
+from forearm.control.actuators import DIRECT, METHOD, Actuators, Amplifiers
 from forearm.control.controller import Controller, Sample, check_controller
 from forearm.control.hand_force import AppliedForce, HandForce
 from forearm.control.reference import Reference, sampled
 from forearm.control.sensors import EXACT, Readings, Sensors, all_of
 from forearm.errors import InputError, shorten
 from forearm.kernels.rollout import Simulator, State
-from forearm.simulation.arguments import with_old
+from forearm.records import flat
 from forearm.simulation.controlled import Run
 from forearm.simulation.fixed import SampledLoop, SimulatedPlant
 from forearm.simulation.run import simulation_of
@@ -36,6 +36,7 @@ MOST_STEPS = 1000  # but never more than this many per period
 BEYOND = 1e9  # norm of (q, qd) beyond which a run has diverged
 
 
+@flat(actuators=Actuators)
 def run(
     arm: Arm,
     controller: Controller,
@@ -49,7 +50,6 @@ def run(
     step: float | None = None,
     q0: ArrayLike | None = None,
     qd0: ArrayLike | None = None,
-    **old: Unpack[OldActuators],
 ) -> Run:
     """Simulate an arm under a controller along a motion, its torques, or the voltages for them, held for a
     period.
@@ -70,10 +70,7 @@ def run(
         step: integration step of the plant (fourth order), s, possibly reduced slightly; None: 0.25 ms, or
             less for strongly damped drives or stiff springs.
         q0, qd0: initial state of the links, (n,); None: on the motion. Springs balance gravity there.
-        **old: fields of `actuators` as separate arguments; deprecated.
     """
-    if old:
-        (actuators,) = with_old("run", old, actuators=actuators)
     plant = arm if plant is None else plant
     sensors = (all_of(plant) if isinstance(plant, Arm) else EXACT) if sensors is None else sensors
     _check_given(arm, plant, controller, sensors, actuators)

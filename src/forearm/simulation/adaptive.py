@@ -122,7 +122,7 @@ class _Run:
                     return False
         return True
 
-    def _steps_at_once(self, at_once: StepsAtOnce) -> bool:
+    def _steps_at_once(self, at_once: MachineSteps) -> bool:
         """Take compiled steps until an event is near; return whether more remain."""
         most = min(MOST_STEPS - self.taken - self.rejected, AT_ONCE)
         if most <= 0:

@@ -247,8 +247,8 @@ class PiecewiseRun:
             for found, giving in self.found:
                 times = found.t[:-1] + s * np.diff(found.t)
                 x, xd = found(times)
-                u = [giving(float(t), *row) for t, *row in zip(times, x, xd, strict=True)]
-                parts.append((x[:, : self.n], xd[:, : self.n], np.array(u)))
+                rows = [giving(float(t), *row) for t, *row in zip(times, x, xd, strict=True)]
+                parts.append((x[:, : self.n], xd[:, : self.n], np.array(rows)))
             at, rate, u = (np.concatenate([part[k] for part in parts]) for k in range(3))
             return at, rate, u
 

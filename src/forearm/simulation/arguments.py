@@ -15,12 +15,11 @@ from forearm.kernels.rollout_summary import Summary
 from forearm.kernels.traced_controller import TracedController
 from forearm.logs.motion import HasLog, MotionLog
 from forearm.progress import Progress
-from forearm.reading.fields import FunctionField, ObjectField
+from forearm.reading.fields import FunctionField, ObjectField, WholeField
 from forearm.records import choice, declared, flag, number, positional_record, record
 from forearm.simulation.methods import ADAPTIVE, FIXED, SYMPLECTIC
 from forearm.simulation.result import Simulation
 from forearm.simulation.schedule import Schedule
-from forearm.trajectories.request_fields import WholeField
 from forearm.values import is_number
 
 Floats = NDArray[np.float64]
@@ -68,9 +67,7 @@ class Sampling:
         ),
         default=None,
     )
-    record: int = declared(
-        WholeField("fixed steps between two recorded samples", 1, MOST_RECORD), default=1
-    )
+    record: int = declared(WholeField("fixed steps between two recorded samples", 1, MOST_RECORD), default=1)
 
 
 @record
@@ -103,7 +100,7 @@ class RunOptions(Steps):
         ObjectField("a simulation to continue from its end as if it had not stopped", (Simulation,)),
         default=None,
     )
-    motor0: tuple[ArrayLike, ArrayLike] | None = declared(
+    motor0: ArrayLike | None = declared(
         ObjectField(
             "positions and speeds of the motors over their gear ratios (n,) each, if joints are elastic; if "
             "absent, springs hold the links at q0 against gravity, and motors move with the joints"
@@ -126,8 +123,8 @@ class RowOptions(Steps):
 
     torque: ArrayLike | Schedule | None = declared(
         ObjectField(
-            "held torques, (n,) for all or (B, n), N m (N), or per step, (1, steps, n) or (B, steps, n); or a "
-            "`Schedule`; if absent 0, unless a voltage or a controller is given"
+            "held torques, (n,) for all or (B, n), N m (N), or per step, (1, steps, n) or (B, steps, n); or "
+            "a `Schedule`; if absent 0, unless a voltage or a controller is given"
         ),
         default=None,
     )
@@ -135,9 +132,7 @@ class RowOptions(Steps):
         ObjectField("voltages instead of `torque`, V"), default=None
     )
     controller: TracedController | Callable[..., Any] | None = declared(
-        ObjectField(
-            "a law over symbols, a `TracedController`, or one of `fa.control.rollout_controller`"
-        ),
+        ObjectField("a law over symbols, a `TracedController`, or one of `fa.control.rollout_controller`"),
         default=None,
     )
     method: str = choice("integration method", FIXED, default="rk4")
@@ -152,8 +147,7 @@ class RowOptions(Steps):
         default=None,
     )
     record: int | None = declared(
-        ObjectField("steps between recorded states; if absent, only the last state is recorded"),
-        default=None,
+        ObjectField("steps between recorded states; if absent, only the last state is recorded"), default=None
     )
     summaries: str | Summary | Sequence[str | Summary] = declared(
         ObjectField("figures of each run, by name (`forearm.simulation.SUMMARIES`) or as `fa.Summary`"),
@@ -167,6 +161,9 @@ class RowOptions(Steps):
     check_steps: bool = flag(
         "whether to warn (StepWarning) if the step is too long for the drives of some rows", default=True
     )
+
+
+ACCURACY, ENDING, SAMPLING, RUN, ROWS = Accuracy(), Ending(), Sampling(), RunOptions(), RowOptions()
 
 
 def condition_of(ending: Ending) -> Condition | None:

@@ -133,9 +133,7 @@ def one_input(options: RunOptions | RowOptions, where: str) -> tuple[str, Any]:
     """The one input among torque, voltage and controller, by name; None for zero torque."""
     given = {name: x for name in INPUTS if (x := getattr(options, name)) is not None}
     if len(given) > 1:
-        raise InputError(
-            f"expected one of torque, voltage and controller, got {' and '.join(given)}.", where
-        )
+        raise InputError(f"expected one of torque, voltage and controller, got {' and '.join(given)}.", where)
     return next(iter(given.items()), ("torque", None))
 
 

@@ -34,8 +34,10 @@ def joined(before: Simulation, after: Simulation) -> Simulation:
     values: dict[str, Any] = {f.name: getattr(after, f.name) for f in fields(Simulation)}
     values |= {name: both(getattr(before, name), values[name]) for name in ("t", *STATES)}
     for name, counted in (("energy", COUNTED_ON), ("lost", after.lost), ("drives", ())):
-        pairs = {key: (old, values[name][key]) for key, old in getattr(before, name).items() if key in values[name]}
-        values[name] = {key: both(*pairs[key], key in counted) for key in values[name] if key in pairs}
+        old = getattr(before, name)
+        values[name] = {
+            key: both(old[key], block, key in counted) for key, block in values[name].items() if key in old
+        }
     has_voltages = before.voltage is not None and after.voltage is not None
     values["voltage"] = both(before.voltage, after.voltage) if has_voltages else None  # type: ignore[arg-type]
     return Simulation(**values | {"events": (*before.events, *after.events)})

@@ -19,7 +19,7 @@ from forearm.kernels.batch_rollout import Rollout, SummarisedRollout
 from forearm.kernels.kernel import compile as compile_arm
 from forearm.kernels.rollout_arguments import plan_of
 from forearm.records import flat
-from forearm.simulation.arguments import RowOptions
+from forearm.simulation.arguments import ROWS, RowOptions
 from forearm.simulation.machine import simulator_of
 from forearm.simulation.row_inputs import RowInputs, as_array, row_inputs
 from forearm.simulation.row_parameters import checked_rows, open_names, opened_values, row_arm
@@ -40,7 +40,7 @@ ON_DEVICE = 1 << 20  # rows per call on a GPU, which needs many
 
 @flat(options=RowOptions)
 def simulate_many(
-    arm: Arm, q0: ArrayLike, qd0: ArrayLike, duration: float, *, options: RowOptions = RowOptions()
+    arm: Arm, q0: ArrayLike, qd0: ArrayLike, duration: float, *, options: RowOptions = ROWS
 ) -> Rollout:
     """Final states of many simulations, and summaries accumulated during the runs: rows may differ in state,
     input, arm parameters and controller gains, and share one compiled function.
@@ -99,9 +99,9 @@ def simulate_many(
             "duration",
         )
     values = checked_rows(arm, parameters, len(q))
-    if options.check_steps and values:
-        if doubt := long_steps_of_rows(arm, options.method, step, q, drive.by_voltage, values):
-            warnings.warn(f"simulate_many, row {doubt[0]}: {doubt[1]}", StepWarning, stacklevel=3)
+    how = arm, options.method, step, q, drive.by_voltage, values
+    if options.check_steps and values and (doubt := long_steps_of_rows(*how)):
+        warnings.warn(f"simulate_many, row {doubt[0]}: {doubt[1]}", StepWarning, stacklevel=3)
     blocks = _Blocks(arm, (q, qd), drive, values, options)
     return blocks.run((steps, rest), max(steps, 1) if reasons else LONGEST, figures)
 
@@ -129,7 +129,8 @@ def _states(
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{size} of {name}" for name, size in sizes.items())
         raise InputError(f"expected the same number of rows everywhere, got {listed}.", "simulate_many")
-    reference = () if drive.controller is None else np.shape(drive.controller.reference)
+    given_reference = getattr(drive.controller, "reference", None)
+    reference = () if given_reference is None else np.shape(given_reference)
     if not sizes and len(reference) == 2 and reference[0] != steps:
         sizes = found = {"controller, reference": reference[0]}
     if not found:

@@ -61,7 +61,7 @@ def _simulation(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], a
     if "control" in header:  # a run under a controller
         kind, more = Run, {name: header["control"][name] for name in CONTROL}
         for name, keys in (("wanted", WANTED), ("measured", MEASURED), ("measured_motor", MOTOR)):
-            more[name] = tuple(arrays[key] for key in keys) if MOTOR != keys or keys[0] in arrays else None
+            more[name] = tuple(arrays[key] for key in keys) if keys != MOTOR or keys[0] in arrays else None
         more |= {"asked": arrays["asked"], "saturated": arrays["saturated"] != 0.0}
     more |= {name: header[name] for name in PLAIN} | {name: arrays[name] for name in ("t", *STATES)}
     for name, prefix in BLOCKS.items():

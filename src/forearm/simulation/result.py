@@ -21,15 +21,7 @@ from forearm.simulation.solution import Status
 from forearm.tables import Report
 from forearm.tables import number as shown
 from forearm.trajectories.recorded import cubic
-from forearm.values import (
-    MAX_TEXT,
-    as_floats,
-    check_ending,
-    check_kind,
-    check_name,
-    check_number,
-    check_text,
-)
+from forearm.values import MAX_TEXT, as_floats, check_ending, check_kind, check_name, check_number, check_text
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -43,7 +35,7 @@ class Event:
     """An event of a simulation."""
 
     t: float = number("time", "s")
-    kind: str = choice('"stop", "limit", "stick", "slip", "contact", "release", "condition", "diverged" or "jammed"', EVENTS)
+    kind: str = choice(f"one of {', '.join(EVENTS)}", EVENTS)
     joint: str | None = text("name of the joint; if absent, it is not related to a joint", default=None)
     text: str = text("description, a sentence", default="", max_length=MAX_TEXT)
 

@@ -83,8 +83,8 @@ def row_inputs(arm: Arm, options: RowOptions, steps: int) -> RowInputs:
         return RowInputs()
     if name == "controller":
         law = as_controller(x)
-        arrays = {key: np.asarray(value) for key in ("gains", "reference") if (value := getattr(law, key)) is not None}
-        return RowInputs(controller=replace(law, **arrays), is_held=False)
+        gains, reference = (None if x is None else np.asarray(x) for x in (law.gains, law.reference))
+        return RowInputs(controller=replace(law, gains=gains, reference=reference), is_held=False)
     if isinstance(x, Schedule):
         x.check_for(arm, "voltage" if name == "voltage" else "torque")
         t = options.step * np.arange(float(steps))
@@ -94,7 +94,7 @@ def row_inputs(arm: Arm, options: RowOptions, steps: int) -> RowInputs:
         array, n = as_array(x, f"simulate_many, {name}"), arm.n
         shape, is_held = array.shape, array.ndim < 3
         # neither held nor by step; the numbers of rows are compared later
-        if shape and shape[-1] != n or len(shape) > 3 or (not is_held and shape[1] not in (1, steps)):
+        if (shape and shape[-1] != n) or len(shape) > 3 or (not is_held and shape[1] not in (1, steps)):
             raise InputError(
                 f"expected shape ({n},) or (B, {n}) held, or (1, {steps}, {n}) or (B, {steps}, {n}) by step, "
                 f"got {shape}.",
@@ -102,7 +102,8 @@ def row_inputs(arm: Arm, options: RowOptions, steps: int) -> RowInputs:
                 name,
             )
         array = np.full(n, array) if array.ndim == 0 else array[:, None] if array.ndim == 2 else array
-    return RowInputs(**{name: array}, is_held=is_held)
+    given: dict[str, Any] = {name: array}
+    return RowInputs(**given, is_held=is_held)
 
 
 def as_array(given: ArrayLike, what: str) -> Floats:

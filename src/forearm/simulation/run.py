@@ -10,7 +10,17 @@ from numpy.typing import ArrayLike
 from forearm.arm.arm import Arm, check_arm
 from forearm.records import flat
 from forearm.simulation.adaptive_run import adaptive_run
-from forearm.simulation.arguments import Accuracy, Ending, RunOptions, Sampling, condition_of
+from forearm.simulation.arguments import (
+    ACCURACY,
+    ENDING,
+    RUN,
+    SAMPLING,
+    Accuracy,
+    Ending,
+    RunOptions,
+    Sampling,
+    condition_of,
+)
 from forearm.simulation.energy_balance import evaluated
 from forearm.simulation.fixed import fixed_run
 from forearm.simulation.inputs import input_of
@@ -33,10 +43,10 @@ def simulate(
     qd0: ArrayLike,
     duration: float,
     *,
-    options: RunOptions = RunOptions(),
-    sampling: Sampling = Sampling(),
-    accuracy: Accuracy = Accuracy(),
-    ending: Ending = Ending(),
+    options: RunOptions = RUN,
+    sampling: Sampling = SAMPLING,
+    accuracy: Accuracy = ACCURACY,
+    ending: Ending = ENDING,
 ) -> Simulation:
     """Simulate the motion of an arm from a state under torques, voltages or a controller: at most one of
     them.

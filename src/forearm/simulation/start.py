@@ -97,11 +97,7 @@ class Setup:
 
 
 def beginning(
-    arm: Arm,
-    simulator: Simulator,
-    q0: ArrayLike,
-    qd0: ArrayLike,
-    motor0: tuple[ArrayLike, ArrayLike] | None = None,
+    arm: Arm, simulator: Simulator, q0: ArrayLike, qd0: ArrayLike, motor0: ArrayLike | None = None
 ) -> Start:
     """A state (n,) at time 0."""
     q, qd = states_of(arm, q0=q0, qd0=qd0)
@@ -158,8 +154,10 @@ def going_on(arm: Arm, simulator: Simulator, continued: Simulation) -> Start:
     if windings and current is not None and current.shape != (windings,):
         raise _damaged("current")
     charge, i = np.zeros((1, windings)), np.zeros((1, windings)) if current is None else current[None]
-    if np.shape(kept.get("qd")) != (1, count):
-        raise _damaged("qd")
+    shapes = {"qd": (1, count), **dict.fromkeys(("step", "origin", "done") if "step" in kept else (), ())}
+    for name, shape in shapes.items():
+        if name not in kept or kept[name].shape != shape:
+            raise _damaged(name)
     q, qd = np.hstack([kept["q"], charge]), np.hstack([kept["qd"], i if windings else charge])
     state = simulator.at_rest_or_moving(q, qd)
     for name, value in {"t": kept.get("t"), "q": q[0, : arm.n], "qd": qd[0, : arm.n]}.items():

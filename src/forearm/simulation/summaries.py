@@ -113,9 +113,7 @@ def least(name: str, of: Callable[[StepView], Any], size: int | None = None) -> 
         size: number of values; None: one per joint.
     """
     # infinity cannot be a constant of a graph
-    return _accumulated(
-        name, of, size, lambda now, x, _: now if x is math.inf else minimum(now, x), math.inf
-    )
+    return _accumulated(name, of, size, lambda now, x, _: now if x is math.inf else minimum(now, x), math.inf)
 
 
 def first_time(name: str, of: Callable[[StepView], Any], size: int | None = 1) -> Summary:

@@ -127,7 +127,9 @@ def refuse_driven(arm: Arm, method: str, given: str | None) -> None:
         raise InputError(
             f"{method!r} is for undriven arms, got {given}. Remove the input, or use 'dp87'.", "simulate"
         )
-    rubbing = [j.name for j in arm.joints if j.friction is not None or j.bearings or j.transmission is not None]
+    rubbing = [
+        j.name for j in arm.joints if j.friction is not None or j.bearings or j.transmission is not None
+    ]
     if rubbing or any(d.friction or d.depends_on_load for d in drives_of(arm)):
         raise InputError(
             f"{method!r} is for arms without friction, got friction of {', '.join(rubbing) or arm.name}. Use "
@@ -141,7 +143,9 @@ def symplectic_run(setup: Setup) -> Course:
     requires it.
     """
     refuse_driven(setup.drive.arm, setup.options.method, setup.drive.name)
-    refuse_drive_states(setup.drive.arm, f"simulate, {setup.options.method}", "Methods 'dp87' and 'radau' do. ")
+    refuse_drive_states(
+        setup.drive.arm, f"simulate, {setup.options.method}", "Methods 'dp87' and 'radau' do. "
+    )
     return SymplecticRun(setup).run()
 
 
@@ -150,7 +154,11 @@ class SymplecticRun:
 
     def __init__(self, setup: Setup) -> None:
         self.setup, self.track, self.clock = setup, setup.track, setup.clock
-        self.tableau, self.mechanics, self.state = tableau_of(setup.options.method), Mechanics(setup.drive.arm), setup.state
+        self.tableau, self.mechanics, self.state = (
+            tableau_of(setup.options.method),
+            Mechanics(setup.drive.arm),
+            setup.state,
+        )
         p = setup.start.momentum
         self.p = self.mechanics.momentum(self.state.q, self.state.qd) if p is None else p
         self.is_whole = True

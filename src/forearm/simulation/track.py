@@ -64,6 +64,9 @@ class Track:
             if (over := self.beyond(q[: arm.n])).max(initial=-1.0) > 0.0:
                 self.at_limit(t, int(np.argmax(over)))
 
+    def __len__(self) -> int:
+        return len(self.samples()[0])
+
     @property
     def last(self) -> float:
         """Time of the last sample."""

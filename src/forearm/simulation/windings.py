@@ -39,7 +39,8 @@ class Motors:
         self.simulator = simulator_of(arm, False, "rk4") if self.is_wound else simulator
         self._m, self._motors = self.simulator.coordinates.count, self.simulator.motors
         self._at_once, self._torque = at_once(simulator), torques(simulator)
-        self.which = self._most = self._L = np.zeros(0, dtype=np.intp)
+        self.which: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
+        self._most = self._L = np.zeros(0)
         if self.is_wound:
             self._c = constants_of(arm)
             self.which = np.flatnonzero(self._c.inductance > 0.0)

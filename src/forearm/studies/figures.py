@@ -91,9 +91,7 @@ OF_DESIGN = (
 )
 FIGURES: dict[str, Figure] = {
     **{figure.name: figure for figure in OF_RUN},
-    **{
-        REQUIRED + f.name: replace(f, name=REQUIRED + f.name, title=f"required {f.title}") for f in OF_MOTION
-    },
+    **{REQUIRED + f.name: replace(f, name=REQUIRED + f.name, title=f"required {f.title}") for f in OF_MOTION},
     **{figure.name: figure for figure in OF_DESIGN},
 }
 assert {need for figure in FIGURES.values() for need in figure.needs} <= set(QUANTITIES)

@@ -12,12 +12,11 @@ from forearm.arm.arm import Arm
 from forearm.control.controllers.formulas import CONTROL_LAWS
 from forearm.control.gains import BANDWIDTH
 from forearm.errors import InputError
-from forearm.reading.fields import AngleField, Field, MapField, NumberField
+from forearm.reading.fields import AngleField, Field, MapField, NumberField, OneOrMany, WholeField
 from forearm.records import choice, declaration, declared, flag, number, record
 from forearm.simulation.methods import FIXED
 from forearm.simulation.row_parameters import PAYLOAD
 from forearm.simulation.start import whole_steps
-from forearm.trajectories.request_fields import OneOrMany, WholeField
 from forearm.values import as_finite, as_floats, check_choice
 
 MOST_STEPS = 100_000_000  # steps of a run
@@ -40,7 +39,9 @@ class RunSettings:
     bandwidth: float = number("of its gains", "rad/s", default=BANDWIDTH, above=0.0)
     period: int = declared(WholeField("sampling period of the law, steps", 1, 1_000_000), default=1)
     friction: bool = flag("whether the law's model includes friction", default=True)
-    torque: tuple[float, ...] | None = _per_joint("constant torque, N m (N), instead of a motion", NumberField())
+    torque: tuple[float, ...] | None = _per_joint(
+        "constant torque, N m (N), instead of a motion", NumberField()
+    )
     voltage: tuple[float, ...] | None = _per_joint("constant voltage, V, instead of a motion", NumberField())
     acceleration: tuple[float, ...] | None = _per_joint(
         "limits for planning the motion, rad/s^2 (m/s^2); if absent, the drives'", NumberField(above=0.0)
@@ -58,7 +59,7 @@ class RunSettings:
     step: float = number("integration step", "s", default=1e-3, above=0.0)
     method: str = choice("integration method", FIXED, default="rk4")
     effort_limits: bool = flag("whether motor torques saturate at max_effort", default=False)
-    payload: Mapping[str, float] | None = declared(
+    payload: Mapping[str, float] = declared(
         MapField(NumberField(), "load in the hand: mass, com.x, inertia.xx ..."), default=None
     )
     dtype: str = choice("of the kernel", ("float64", "float32"), default="float64")
@@ -68,6 +69,9 @@ class RunSettings:
     def steps(self) -> int:
         """Number of steps of a run without a motion."""
         return whole_steps(self.duration, self.step)[0]
+
+
+RUN = RunSettings()
 
 
 def settings_of(run: RunSettings, arm: Arm, has_motion: bool) -> RunSettings:

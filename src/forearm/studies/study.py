@@ -15,19 +15,18 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError, shorten
 from forearm.files.load import load
-from forearm.reading.fields import Field, MapField, ObjectField
+from forearm.reading.fields import Field, MapField, ObjectField, WholeField
 from forearm.records import choice, declared, flat, record
 from forearm.studies.catalogue import CatalogueMotor, motor_of
 from forearm.studies.figure_checks import check_figures
 from forearm.studies.figures import Column, columns_of
 from forearm.studies.reference_motion import ReferenceMotion, motion_for
-from forearm.studies.run_settings import RunSettings, settings_of
+from forearm.studies.run_settings import RUN, RunSettings, settings_of
 from forearm.studies.sampling.correlation import Correlation
 from forearm.studies.sampling.designs import DESIGNS, MAX_ROWS, MAX_SEED, Design
 from forearm.studies.sampling.distributions import Choice, Distribution
 from forearm.studies.targets import check_targets
 from forearm.studies.variable import Variable, variable_of
-from forearm.trajectories.request_fields import WholeField
 from forearm.values import check_choice, check_kind, check_name, check_whole, names_in
 
 FEWEST, MOST, SHARES = 16, 4096, 64  # rows per part: a fraction of all, within bounds
@@ -84,6 +83,9 @@ class StudyOptions:
     )
 
 
+OPTIONS = StudyOptions()
+
+
 class Study:
     """A study: many runs with varied parameters, and figures of merit of each; rows are points of a design,
     each computed from the seed and its number alone.
@@ -107,8 +109,8 @@ class Study:
         vary: Mapping[str, Any],
         figures: Sequence[str] | str,
         *,
-        options: StudyOptions = StudyOptions(),
-        run: RunSettings = RunSettings(),
+        options: StudyOptions = OPTIONS,
+        run: RunSettings = RUN,
     ) -> None:
         check_name(name, "study, name")
         self.name, self.arms = name, _arms(arm)

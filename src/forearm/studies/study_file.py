@@ -79,7 +79,7 @@ DURATION = NumberField("of a run without a motion, s", above=0.0)
 RUN = table_of(RunSettings, "simulation settings", duration=DURATION)
 # the published schema allows 0, where the record has a sharper bound
 OF_MOTOR = {name: replace(f, minimum=0.0, above=-inf) for name, f in declaration(CatalogueMotor).items()}  # type: ignore[type-var]
-MOTOR = table_of(CatalogueMotor, "constants of a motor", **OF_MOTOR)
+MOTOR = TableField(OF_MOTOR, table_of(CatalogueMotor).required, "constants of a motor")
 PAIR = TableField(
     {
         "between": ListField(TextField(), 2, "two variables"),

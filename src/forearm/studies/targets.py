@@ -77,7 +77,7 @@ def _replaced(arm: Arm, variable: Variable, target: str) -> list[str]:
 def _check_target(study: Study, arm: Arm, variable: Variable, target: str) -> None:
     where = f"vary, {variable.name}"
     if target in CHOSEN:
-        names = {"arm": study.arms, "motion": study.motions, "law": CONTROL_LAWS}[target]
+        names = {"arm": [*study.arms], "motion": [*study.motions], "law": [*CONTROL_LAWS]}[target]
         for value in _texts(variable, where):
             check_choice(value, names, where)
     elif not variable.distribution.is_numeric:

@@ -8,7 +8,7 @@ from typing import Any
 from forearm.arm.arm import Arm
 from forearm.arm.drive import Bearing, Elasticity, Friction, Motor
 from forearm.errors import InputError, located, shorten
-from forearm.reading.fields import ObjectField, TextField
+from forearm.reading.fields import ObjectField
 from forearm.records import declaration, declared, flag, positional_record, set_field, text
 from forearm.studies.sampling.distributions import Distribution, distribution_of, table_fields
 from forearm.values import check_kind, check_name, names_in
@@ -56,7 +56,7 @@ class Variable:
         """The common unit of all its parameters; none for factors, names and mixed units."""
         is_plain = self.distribution.is_numeric and not self.factor
         units = {_unit(target, arm) for target in self.of} if is_plain else ()
-        return units.pop() if len(units) == 1 else ""  # type: ignore[union-attr]
+        return units.pop() if len(units) == 1 else ""
 
 
 def variable_of(name: str, given: Mapping[str, Any]) -> Variable:
@@ -71,7 +71,9 @@ def variable_of(name: str, given: Mapping[str, Any]) -> Variable:
 
 def _unit(target: str, arm: Arm) -> str:
     words = target.split(".")
-    joint = next((j for j in arm.tree if target.startswith(f"{j.name}.") or target == f"start.{j.name}"), None)
+    joint = next(
+        (j for j in arm.tree if target.startswith(f"{j.name}.") or target == f"start.{j.name}"), None
+    )
     slides = joint is not None and joint.kind == "prismatic"
     if words[0] == "start":
         return "m" if slides else "rad"
@@ -82,6 +84,8 @@ def _unit(target: str, arm: Arm) -> str:
     cls = OF_DRIVES.get(group.rstrip("0123456789"))
     field = declaration(cls).get(key.split(".")[0]) if cls else None
     # declared as "N m (N)": for revolute and for prismatic joints
-    at_joint, _, sliding = str(getattr(field, "unit", "")).partition(",")[0].replace(" / ", "/").partition(" (")
+    at_joint, _, sliding = (
+        str(getattr(field, "unit", "")).partition(",")[0].replace(" / ", "/").partition(" (")
+    )
     at_motor = group == "friction" and joint.friction is not None and joint.friction.side == "motor"
     return sliding.rstrip(")") if slides and sliding and not at_motor else at_joint

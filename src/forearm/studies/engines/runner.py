@@ -193,7 +193,7 @@ class _PartRun:
     def _land(self, future: PartFuture) -> None:
         part = self._flying.pop(future)
         try:
-            data = future.result()
+            data: Any = future.result()
             if not isinstance(data, self._folder.part_type):
                 raise InputError(f"expected {self._folder.part_type.__name__}, got {shorten(data)}.", "task")
         except Exception as error:

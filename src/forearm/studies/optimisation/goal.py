@@ -125,11 +125,15 @@ def _bounds(given: object, where: str) -> tuple[float, float]:
 def constraint_of(text: str) -> tuple[str, float | None, float | None]:
     """Figure, low and high of a text such as "voltage_margin>=0.05" or "10<=peak_voltage.joint1<=40"."""
     found = COMPARISON.fullmatch(text)
-    left, right = (number_in((found and found[name] or "").strip()) for name in ("left", "right"))
+    left, right = (number_in(((found and found[name]) or "").strip()) for name in ("left", "right"))
     figure = found["figure"].strip() if found else ""
     is_two = found is not None and found["left"] is not None
-    if found is None or right is None or not figure or number_in(figure) is not None or (
-        is_two and (left is None or found["before"] != found["sign"])
+    if (
+        found is None
+        or right is None
+        or not figure
+        or number_in(figure) is not None
+        or (is_two and (left is None or found["before"] != found["sign"]))
     ):
         raise InputError(
             "expected a text such as 'voltage_margin>=0.05' or '0.05<=voltage_margin<=0.5', "

@@ -17,7 +17,7 @@ import numpy as np
 
 from forearm.errors import InputError
 from forearm.progress import Progress
-from forearm.reading.fields import ObjectField
+from forearm.reading.fields import ObjectField, WholeField
 from forearm.records import declared, flag, flat, number, record
 from forearm.simulation.arguments import PROGRESS
 from forearm.spatial import Floats
@@ -27,7 +27,6 @@ from forearm.studies.optimisation.space import Space
 from forearm.studies.rows.evaluation import RowEvaluation
 from forearm.studies.sampling.designs import MAX_SEED
 from forearm.studies.study import Study
-from forearm.trajectories.request_fields import WholeField
 from forearm.values import check_kind
 
 FEWEST, MOST = 50, 1_000_000  # rows of one search
@@ -73,13 +72,16 @@ class SearchOptions:
     progress: Progress | None = declared(PROGRESS, default=None)
 
 
+OPTIONS = SearchOptions()
+
+
 @flat(options=SearchOptions)
 def optimise(
     study: Study,
     minimise: str | None = None,
     maximise: str | None = None,
     *,
-    options: SearchOptions = SearchOptions(),
+    options: SearchOptions = OPTIONS,
 ) -> Optimum:
     """Optimise a figure of a study over its variables, subject to constraints on other figures.
 
@@ -124,12 +126,7 @@ class Search:
     """
 
     def __init__(
-        self,
-        evaluation: RowEvaluation,
-        goal: Goal,
-        space: Space,
-        evaluations: int,
-        progress: Progress | None,
+        self, evaluation: RowEvaluation, goal: Goal, space: Space, evaluations: int, progress: Progress | None
     ) -> None:
         self.evaluation, self.goal, self.space = evaluation, goal, space
         self.evaluations, self.progress = evaluations, progress

@@ -130,7 +130,7 @@ def _coordinate(variable: Variable) -> Coordinate:
         if distribution.is_numeric:
             kept.sort()  # so that similar choices are neighbours
         return Coordinate(variable.name, tuple(kept))
-    low, high = distribution.bounds
+    low, high = distribution.bounds or (-math.inf, math.inf)
     if not (math.isfinite(low) and math.isfinite(high)):
         raise InputError(
             f"expected a bounded distribution, but {type(distribution).__name__} ranges from "

@@ -31,13 +31,7 @@ from forearm.studies.storage.atomic_files import (
     visible,
     write_new,
 )
-from forearm.studies.storage.manifest import (
-    MANIFEST,
-    check_same,
-    digest_of,
-    plain,
-    read_manifest,
-)
+from forearm.studies.storage.manifest import MANIFEST, check_same, digest_of, plain, read_manifest
 from forearm.studies.storage.part_file import fault_in, read_columns
 from forearm.studies.storage.part_table import Columns, PartStore
 
@@ -248,7 +242,6 @@ class ResultFolder(PartStore):
 
     def _fault_in(self, part: int, source: Path | io.BytesIO) -> str | None:
         return fault_in(source, self.columns, *self.rows_of(part), self.digest)
-
 
 
 def _manifest_to_go_on(folder: Path) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from forearm.studies.variable_units import variable_unit
 from studies.campaign import ARM, MOTION, STEP, VARY, small_study
 
 import forearm as fa
@@ -356,5 +355,5 @@ def test_units_of_variables() -> None:
     arm = fa.load("stanford").with_drives(friction=fa.Friction(viscous=0.1))
     assert [joint.kind for joint in arm.joints][:3] == ["revolute", "revolute", "prismatic"]
     some = Uniform(0.0, 1.0)
-    assert {name: variable_unit(Variable(name, some), arm) for name in UNITS} == UNITS
-    assert {variable_unit(Variable("x", some, (name,), factor=True), arm) for name in UNITS} == {""}
+    assert {name: Variable(name, some).unit(arm) for name in UNITS} == UNITS
+    assert {Variable("x", some, (name,), factor=True).unit(arm) for name in UNITS} == {""}

@@ -194,17 +194,17 @@ def _parts(
     """Contribution of each element of a drive to the torque, in order from load to motor; `rubbed` is the
     friction of bristles, if any.
     """
-    made: list[tuple[str, Floats]] = []
+    parts: list[tuple[str, Floats]] = []
     for bearing in drive.bearings:
-        made.append(("bearing", way * bearing_level(bearing, *reaction)))
-        load = load + made[-1][1]
+        parts.append(("bearing", way * bearing_level(bearing, *reaction)))
+        load = load + parts[-1][1]
     if rubbed is None:
         rubbed = friction_torque(drive.at_joint, rate, way) if drive.friction is not None else 0.0 * load
     if drive.friction is not None and drive.friction.side == "joint":
         load = load + rubbed
     if drive.transmission is not None:
-        made.append(("gear", through(drive.transmission, load, way) - load))
-    return [*made, ("friction", rubbed)]
+        parts.append(("gear", through(drive.transmission, load, way) - load))
+    return [*parts, ("friction", rubbed)]
 
 
 def _rigid(arm: Arm, q: Floats, qd: Floats, qdd: Floats) -> tuple[list[Floats], Any]:

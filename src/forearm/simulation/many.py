@@ -21,7 +21,8 @@ from forearm.kernels.rollout_arguments import plan_of
 from forearm.records import flat
 from forearm.simulation.arguments import ROWS, RowOptions
 from forearm.simulation.machine import simulator_of
-from forearm.simulation.row_inputs import RowInputs, as_array, row_inputs
+from forearm.simulation.row_checks import as_array
+from forearm.simulation.row_inputs import RowInputs, row_inputs
 from forearm.simulation.row_parameters import checked_rows, open_names, opened_values, row_arm
 from forearm.simulation.stability import fastest_decay, longest_step, warn_of_long_steps
 from forearm.simulation.start import loaded, whole_steps

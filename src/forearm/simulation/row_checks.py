@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.drive import Friction, Motor, TwoSidedField
@@ -16,7 +16,7 @@ from forearm.errors import InputError
 from forearm.reading.fields import NumberField
 from forearm.records import declaration
 from forearm.spatial import TENSOR
-from forearm.values import LARGEST
+from forearm.values import LARGEST, as_floats
 
 Floats = NDArray[np.float64]
 AT_ONCE = 1 << 15  # rows per batch of principal moments
@@ -116,3 +116,9 @@ def _refuse(name: str, x: Any, wrong: Any, why: str) -> None:
 
 def _say(name: str, row: int | None, why: str) -> NoReturn:
     raise InputError(why, "parameters", name, *([] if row is None else [f"row {row}"]))
+
+
+def as_array(given: ArrayLike, what: str) -> Floats:
+    """Convert to an array, without a copy where possible: it may be large."""
+    is_plain = isinstance(given, np.ndarray) and given.dtype == np.float64
+    return np.asarray(given) if is_plain else as_floats(given, what)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
@@ -14,8 +14,8 @@ from forearm.kernels.rollout_arguments import strides_of
 from forearm.kernels.traced_controller import TracedController, as_controller
 from forearm.simulation.arguments import RowOptions
 from forearm.simulation.inputs import one_input
+from forearm.simulation.row_checks import as_array
 from forearm.simulation.schedule import Schedule
-from forearm.values import as_floats
 
 Floats = NDArray[np.float64]
 
@@ -104,9 +104,3 @@ def row_inputs(arm: Arm, options: RowOptions, steps: int) -> RowInputs:
         array = np.full(n, array) if array.ndim == 0 else array[:, None] if array.ndim == 2 else array
     given: dict[str, Any] = {name: array}
     return RowInputs(**given, is_held=is_held)
-
-
-def as_array(given: ArrayLike, what: str) -> Floats:
-    """Convert to an array, without a copy where possible: it may be large."""
-    is_plain = isinstance(given, np.ndarray) and given.dtype == np.float64
-    return np.asarray(given) if is_plain else as_floats(given, what)

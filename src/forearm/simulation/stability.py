@@ -126,8 +126,7 @@ def longest_step(method: str, rate: complex) -> float:
     """The longest step for which a mode of this rate does not grow."""
     if not rate:
         return math.inf
-    size = abs(rate)
-    return _decay_times(method, round(math.atan2(rate.imag, rate.real), 3)) / size
+    return _decay_times(method, round(math.atan2(rate.imag, rate.real), 3)) / abs(rate)
 
 
 @cache

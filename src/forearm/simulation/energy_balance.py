@@ -137,13 +137,14 @@ def _energies(simulator: Simulator, q: Floats, qd: Floats) -> dict[str, Floats]:
     kinetic = both["kinetic"][:, 0]
     for rotor in c.alone:
         kinetic = kinetic + 0.5 * rotor.inertia * qd[:, rotor.place] ** 2
-    made = {"kinetic": kinetic, "potential": both["potential"][:, 0]}
+    energies = {"kinetic": kinetic, "potential": both["potential"][:, 0]}
     if c.rotors:
         x = list(q.T)
-        made["spring"] = np.sum([spring_energy(r.elasticity, r.deflection(x)) for r in c.rotors], axis=0)
+        energies["spring"] = np.sum([spring_energy(r.elasticity, r.deflection(x)) for r in c.rotors], axis=0)
     if c.bristles:
-        made["bristle"] = np.sum([0.5 * b.law.stiffness * qd[:, b.place] ** 2 for b in c.bristles], axis=0)
-    return made
+        bent = [0.5 * b.law.stiffness * qd[:, b.place] ** 2 for b in c.bristles]
+        energies["bristle"] = np.sum(bent, axis=0)
+    return energies
 
 
 def _losses(simulator: Simulator, q: Floats, qd: Floats, qdd: Floats) -> dict[str, Floats]:

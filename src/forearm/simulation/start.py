@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.arm.elastic import link_side
 from forearm.drives.elasticity import deflection_of
-from forearm.errors import InputError, shorten
+from forearm.errors import InputError
 from forearm.kernels.kept import kernel_of
 from forearm.kernels.rollout import Simulator, State
 from forearm.kinematics.arguments import states_of
@@ -105,9 +105,7 @@ def beginning(
         raise InputError(
             f"expected one state, ({arm.n},), got {q.shape}; use simulate_many for many.", "simulate"
         )
-    for name, value in (("q0", q), ("qd0", qd)):
-        if not np.isfinite(value).all():
-            raise InputError(f"every number must be finite, got {shorten(value.tolist())}.", "simulate", name)
+    q, qd = (as_finite(x, (arm.n,), f"simulate, {name}") for name, x in (("q0", q), ("qd0", qd)))
     if motor0 is None:
         return Start(0.0, simulator.at_rest_or_moving(*loaded(simulator, q[None], qd[None])))
     if not simulator.coordinates.rotors:

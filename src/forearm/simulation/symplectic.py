@@ -78,10 +78,7 @@ def _stage_rates(tableau: Tableau, velocity: Pairing, force: Pairing, y: Floats,
         if not isfinite(change):
             break
         before = change
-    raise StageError(
-        f"symplectic_step: a step of {h:g} is too long for the stages to converge in this state; use a "
-        "shorter one, or an adaptive method."
-    )
+    raise StageError(f"a step of {h:g} s is too long for the stages to converge", "symplectic_step")
 
 
 def _relative(change: Floats, K: Floats, y: Floats, h: float) -> float:
@@ -184,9 +181,8 @@ class SymplecticRun:
         try:
             for _ in range(steps):
                 q, p = symplectic_step(self.tableau, self.mechanics.velocity, self.mechanics.force, q, p, h)
-        except StageError:
-            text = f"a step of {h:g} s is too long for the stages to converge, at {float(before[0]):g} s"
-            self.track.fail(Status.STEP_TOO_LONG, text)
+        except StageError as error:
+            self.track.fail(Status.STEP_TOO_LONG, f"{error.problem}, at {float(before[0]):g} s")
             return
         qd = self.mechanics.velocity(q, p)
         both = np.vstack([self.state.q, q]), np.vstack([self.state.qd, qd])

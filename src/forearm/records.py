@@ -16,7 +16,16 @@ from typing import Any, TypeVar, dataclass_transform
 import numpy as np
 
 from forearm.errors import InputError, ModelError, suggest
-from forearm.reading.fields import ChoiceField, Field, FlagField, NumberField, TableField, TextField
+from forearm.reading.fields import (
+    ChoiceField,
+    Field,
+    FlagField,
+    NumberField,
+    ObjectField,
+    TableField,
+    TextField,
+    WholeField,
+)
 from forearm.values import check_kind, check_number
 
 T = TypeVar("T")
@@ -59,10 +68,20 @@ def text(doc: str, *, default: Any = dataclasses.MISSING, **bounds: Any) -> Any:
     return declared(TextField(doc, **bounds), default=default)
 
 
+def whole(doc: str, least: int, most: int, *, default: Any = dataclasses.MISSING) -> Any:
+    """A whole number within bounds."""
+    return declared(WholeField(doc, least, most), default=default)
+
+
+def anything(doc: str, *kinds: type, default: Any = None) -> Any:
+    """A value that no file holds, of these classes if there are any."""
+    return declared(ObjectField(doc, kinds), default=default)
+
+
 @dataclass_transform(
     frozen_default=True,
     kw_only_default=True,
-    field_specifiers=(declared, number, physical, choice, flag, text),
+    field_specifiers=(declared, number, physical, choice, flag, text, whole, anything),
 )
 def record(cls: type[T]) -> type[T]:
     """Make a frozen keyword-only dataclass that checks its declared fields, lists them in its docstring, and
@@ -71,7 +90,9 @@ def record(cls: type[T]) -> type[T]:
     return _recorded(cls, kw_only=True)
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(declared, number, physical, choice, flag, text))
+@dataclass_transform(
+    frozen_default=True, field_specifiers=(declared, number, physical, choice, flag, text, whole, anything)
+)
 def positional_record(cls: type[T]) -> type[T]:
     """The same for a record whose few fields may also be given by position."""
     return _recorded(cls, kw_only=False)

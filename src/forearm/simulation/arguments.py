@@ -15,8 +15,8 @@ from forearm.kernels.rollout_summary import Summary
 from forearm.kernels.traced_controller import TracedController
 from forearm.logs.motion import HasLog, MotionLog
 from forearm.progress import Progress
-from forearm.reading.fields import FunctionField, ObjectField, WholeField
-from forearm.records import choice, declared, flag, number, positional_record, record
+from forearm.reading.fields import FunctionField
+from forearm.records import anything, choice, declared, flag, number, positional_record, record, whole
 from forearm.simulation.methods import ADAPTIVE, FIXED, SYMPLECTIC
 from forearm.simulation.result import Simulation
 from forearm.simulation.schedule import Schedule
@@ -28,7 +28,6 @@ Driving = ArrayLike | Schedule | MotionLog | HasLog | Callable[[float], ArrayLik
 Controller = Callable[[float, Floats, Floats], ArrayLike]
 
 MOST_RECORD = 1_000_000  # steps between two samples: a run can be interrupted between samples
-EFFORT_LIMITS = "whether motor torques are limited to max_effort of their joints"
 PROGRESS = FunctionField("function of (done, total, what), called from time to time", "(done, total, what)")
 
 
@@ -61,51 +60,48 @@ class Ending:
 class Sampling:
     """Sampling of inputs and of the recorded motion."""
 
-    dac: DAC | None = declared(
-        ObjectField(
-            "converter that samples the input once per period and holds it; if absent, there is none", (DAC,)
-        ),
-        default=None,
+    dac: DAC | None = anything(
+        "converter that samples the input once per period and holds it; if absent, there is none", DAC
     )
-    record: int = declared(WholeField("fixed steps between two recorded samples", 1, MOST_RECORD), default=1)
+    record: int = whole("fixed steps between two recorded samples", 1, MOST_RECORD, default=1)
 
 
 @record
-class Steps:
-    """What single simulations and those of many rows share."""
+class Inputs:
+    """What drives an arm, at most one of torque, voltage and controller, and the steps."""
 
+    torque: Driving | None = anything(
+        "a value (n,), a `Schedule`, or for `simulate` a function of time, N m (N); for rows also (B, n), "
+        "or per step (1, steps, n) or (B, steps, n)"
+    )
+    voltage: Driving | None = anything("the same in place of `torque`, V")
+    controller: Controller | TracedController | Callable[..., Any] | None = anything(
+        "function of (t, q, qd) that returns torques (n,); for rows a law over symbols, a "
+        "`TracedController`, or one of `fa.control.rollout_controller`"
+    )
     step: float = number("size of a fixed or symplectic step", "s", default=1e-3, above=0.0)
-    effort_limits: bool = flag(EFFORT_LIMITS, default=False)
+    effort_limits: bool = flag(
+        "whether motor torques are limited to max_effort of their joints", default=False
+    )
     progress: Progress | None = declared(PROGRESS, default=None)
 
 
 @record
-class RunOptions(Steps):
-    """What drives an arm, at most one of torque, voltage and controller, and how its motion is computed."""
+class RunOptions(Inputs):
+    """What drives an arm, and how its motion is computed."""
 
-    torque: Driving | None = declared(
-        ObjectField("a value (n,), a `Schedule`, or a function of time, N m (N)"), default=None
-    )
-    voltage: Driving | None = declared(ObjectField("the same in place of `torque`, V"), default=None)
-    controller: Controller | None = declared(
-        FunctionField("function of (t, q, qd) that returns torques (n,)", "(t, q, qd)"), default=None
-    )
     method: str = choice(
         '"rk3" (Swartz\'s), "rk4" and "gill" take fixed steps; "dp45", "dp87" and "radau" (for stiff drives) '
         'are adaptive; "midpoint" and "gauss4" are symplectic, for arms without input and friction',
         (*FIXED, *ADAPTIVE, *SYMPLECTIC),
         default="rk3",
     )
-    continued: Simulation | None = declared(
-        ObjectField("a simulation to continue from its end as if it had not stopped", (Simulation,)),
-        default=None,
+    continued: Simulation | None = anything(
+        "a simulation to continue from its end as if it had not stopped", Simulation
     )
-    motor0: ArrayLike | None = declared(
-        ObjectField(
-            "positions and speeds of the motors over their gear ratios (n,) each, if joints are elastic; if "
-            "absent, springs hold the links at q0 against gravity, and motors move with the joints"
-        ),
-        default=None,
+    motor0: ArrayLike | None = anything(
+        "positions and speeds of the motors over their gear ratios (n,) each, if joints are elastic; if "
+        "absent, springs hold the links at q0 against gravity, and motors move with the joints"
     )
 
     def __post_init__(self) -> None:
@@ -118,46 +114,24 @@ class RunOptions(Steps):
 
 
 @record
-class RowOptions(Steps):
-    """What drives many rows, at most one of torque, voltage and controller, and how they differ."""
+class RowOptions(Inputs):
+    """What drives many rows, and how they differ."""
 
-    torque: ArrayLike | Schedule | None = declared(
-        ObjectField(
-            "held torques, (n,) for all or (B, n), N m (N), or per step, (1, steps, n) or (B, steps, n); or "
-            "a `Schedule`; if absent 0, unless a voltage or a controller is given"
-        ),
-        default=None,
-    )
-    voltage: ArrayLike | Schedule | None = declared(
-        ObjectField("voltages instead of `torque`, V"), default=None
-    )
-    controller: TracedController | Callable[..., Any] | None = declared(
-        ObjectField("a law over symbols, a `TracedController`, or one of `fa.control.rollout_controller`"),
-        default=None,
-    )
     method: str = choice("integration method", FIXED, default="rk4")
-    parameters: Mapping[str, ArrayLike] | None = declared(
-        ObjectField(
-            "values by name, a number or (B,), that override the arm's own: those that `fa.compile` can "
-            'leave open ("joint1.friction.viscous", "link3.mass", "joint2.motor.resistance"), and '
-            '"payload.mass", "payload.com.x", "payload.inertia.xx" of a body in the hand, in the hand frame, '
-            'or "counterweight.link2.mass" and so on of a body on a link, in the link frame',
-            (Mapping,),
-        ),
-        default=None,
+    parameters: Mapping[str, ArrayLike] | None = anything(
+        "values by name, a number or (B,), that override the arm's own: those that `fa.compile` can "
+        'leave open ("joint1.friction.viscous", "link3.mass", "joint2.motor.resistance"), and '
+        '"payload.mass", "payload.com.x", "payload.inertia.xx" of a body in the hand, in the hand frame, '
+        'or "counterweight.link2.mass" and so on of a body on a link, in the link frame',
+        Mapping,
     )
-    record: int | None = declared(
-        ObjectField("steps between recorded states; if absent, only the last state is recorded"), default=None
+    record: int | None = anything("steps between recorded states; if absent, only the last state is recorded")
+    summaries: str | Summary | Sequence[str | Summary] = anything(
+        "figures of each run, by name (`forearm.simulation.SUMMARIES`) or as `fa.Summary`", default=()
     )
-    summaries: str | Summary | Sequence[str | Summary] = declared(
-        ObjectField("figures of each run, by name (`forearm.simulation.SUMMARIES`) or as `fa.Summary`"),
-        default=(),
-    )
-    dtype: str = declared(ObjectField("of the kernel, as in `fa.compile`"), default="float64")
-    device: str = declared(ObjectField('of the kernel, as in `fa.compile`: "cuda" is a GPU'), default="cpu")
-    threads: int | None = declared(
-        ObjectField("number of threads that share the rows; if absent, one per processor"), default=None
-    )
+    dtype: str = anything("of the kernel, as in `fa.compile`", default="float64")
+    device: str = anything('of the kernel, as in `fa.compile`: "cuda" is a GPU', default="cpu")
+    threads: int | None = anything("number of threads that share the rows; if absent, one per processor")
     check_steps: bool = flag(
         "whether to warn (StepWarning) if the step is too long for the drives of some rows", default=True
     )

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC, amplifier_gains
-from forearm.errors import InputError
+from forearm.errors import InputError, shorten
 from forearm.kernels.rollout import State
 from forearm.logs.motion import MotionLog
 from forearm.simulation.arguments import Controller, RowOptions, RunOptions
@@ -163,7 +163,11 @@ def input_of(arm: Arm, options: RunOptions, dac: DAC | None) -> Input:
 
 
 def _check_takes(function: Any, arguments: int, wanted: str, name: str) -> None:
-    """Refuse a function that cannot be called with this many arguments, where its signature is known."""
+    """Refuse what is no function, and one that cannot be called with this many arguments, where its signature
+    is known.
+    """
+    if not callable(function):
+        raise InputError(f"expected a function of {wanted} Got {shorten(function)}.", "simulate", name)
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):

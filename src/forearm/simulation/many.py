@@ -24,7 +24,7 @@ from forearm.simulation.machine import simulator_of
 from forearm.simulation.row_checks import as_array
 from forearm.simulation.row_inputs import RowInputs, row_inputs
 from forearm.simulation.row_parameters import checked_rows, open_names, opened_values, row_arm
-from forearm.simulation.stability import fastest_decay, longest_step, warn_of_long_steps
+from forearm.simulation.stability import share_of_longest, warn_of_long_steps
 from forearm.simulation.start import loaded, whole_steps
 from forearm.simulation.summaries import summaries_of
 from forearm.simulation.windings import has_inductance
@@ -172,13 +172,9 @@ def long_steps_of_rows(
     rows = {int(np.argmax(np.abs(x))) if x.ndim else 0 for x in braking.values()} or {0}
     for k in sorted(rows)[:LOOKED_AT] if len(q) else []:
         alone = row_arm(arm, {name: float(x[k] if x.ndim else x) for name, x in values.items()})
-        rate, freedom = fastest_decay(coordinates_of(alone), by_voltage, q[k])
-        if step > (most := longest_step(method, rate)):
-            return k, (
-                f"steps of {step:g} s are too long for {arm.joints[freedom].name}, which its drive brakes "
-                f"within {1.0 / abs(rate):.2g} s: the simulated motion would be spurious. Use steps of at "
-                f"most {0.99 * most:.2g} s, or remove such rows."
-            )
+        doubt = share_of_longest(coordinates_of(alone), by_voltage, q[k], method, step)[1]
+        if doubt:
+            return k, f"{doubt}, or remove such rows."
     return None
 
 

@@ -12,8 +12,8 @@ from forearm.arm.arm import Arm
 from forearm.control.controllers.formulas import CONTROL_LAWS
 from forearm.control.gains import BANDWIDTH
 from forearm.errors import InputError
-from forearm.reading.fields import AngleField, Field, MapField, NumberField, OneOrMany, WholeField
-from forearm.records import choice, declaration, declared, flag, number, record
+from forearm.reading.fields import AngleField, Field, MapField, NumberField, OneOrMany
+from forearm.records import choice, declaration, declared, flag, number, record, whole
 from forearm.simulation.methods import FIXED
 from forearm.simulation.row_parameters import PAYLOAD
 from forearm.simulation.start import whole_steps
@@ -37,7 +37,7 @@ class RunSettings:
         default=None,
     )
     bandwidth: float = number("of its gains", "rad/s", default=BANDWIDTH, above=0.0)
-    period: int = declared(WholeField("sampling period of the law, steps", 1, 1_000_000), default=1)
+    period: int = whole("sampling period of the law, steps", 1, 1_000_000, default=1)
     friction: bool = flag("whether the law's model includes friction", default=True)
     torque: tuple[float, ...] | None = _per_joint(
         "constant torque, N m (N), instead of a motion", NumberField()

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError, shorten
 from forearm.files.load import load
-from forearm.reading.fields import Field, MapField, ObjectField, WholeField
-from forearm.records import choice, declared, flat, record
+from forearm.reading.fields import Field, MapField, WholeField
+from forearm.records import anything, choice, declared, flat, record, whole
 from forearm.studies.catalogue import CatalogueMotor, motor_of
 from forearm.studies.figure_checks import check_figures
 from forearm.studies.figures import Column, columns_of
@@ -56,31 +56,24 @@ class StudyOptions:
     """The rows of a study: design, correlation, motion and motors."""
 
     design: str = choice("kind of design", DESIGNS, default="latin-hypercube")
-    rows: int | None = declared(
-        WholeField("number of rows; for a grid the product of its levels", 1, MAX_ROWS), default=None
+    rows: int | None = whole(
+        "number of rows; for a grid the product of its levels", 1, MAX_ROWS, default=None
     )
-    seed: int = declared(WholeField("random seed", 0, MAX_SEED), default=0)
+    seed: int = whole("random seed", 0, MAX_SEED, default=0)
     levels: int | Mapping[str, int] | None = declared(
         OneOrNamed(WholeField("", 1, MAX_ROWS), "for a grid: one count, or counts by variable"), default=None
     )
-    correlation: Mapping[tuple[str, str], float] | None = declared(
-        ObjectField("correlation of the underlying normals of two variables, by their names", (Mapping,)),
-        default=None,
+    correlation: Mapping[tuple[str, str], float] | None = anything(
+        "correlation of the underlying normals of two variables, by their names", Mapping
     )
-    motion: Any = declared(
-        ObjectField(
-            "a request for `fa.plan`, a motion, or samples (q, qd, qdd) at every step; or a mapping of names "
-            'to several, which the variable "motion" chooses from'
-        ),
-        default=None,
+    motion: Any = anything(
+        "a request for `fa.plan`, a motion, or samples (q, qd, qdd) at every step; or a mapping of names "
+        'to several, which the variable "motion" chooses from'
     )
-    motors: Mapping[str, CatalogueMotor | Mapping[str, Any]] | None = declared(
-        ObjectField('a catalogue by name, which variables "JOINT.motor" choose from', (Mapping,)),
-        default=None,
+    motors: Mapping[str, CatalogueMotor | Mapping[str, Any]] | None = anything(
+        'a catalogue by name, which variables "JOINT.motor" choose from', Mapping
     )
-    rows_per_part: int | None = declared(
-        WholeField("rows that are computed and stored together", 1, MAX_ROWS), default=None
-    )
+    rows_per_part: int | None = whole("rows that are computed and stored together", 1, MAX_ROWS, default=None)
 
 
 OPTIONS = StudyOptions()

@@ -9,7 +9,7 @@ from forearm.arm.arm import Arm
 from forearm.arm.drive import Bearing, Elasticity, Friction, Motor
 from forearm.errors import InputError, located, shorten
 from forearm.reading.fields import ObjectField
-from forearm.records import declaration, declared, flag, positional_record, set_field, text
+from forearm.records import anything, declaration, declared, flag, positional_record, set_field, text
 from forearm.studies.sampling.distributions import Distribution, distribution_of, table_fields
 from forearm.values import check_kind, check_name, names_in
 
@@ -24,11 +24,9 @@ class Variable:
 
     name: str = text("of its column; also its target, unless `of` is given")
     distribution: Distribution = declared(ObjectField("of its values", (Distribution,)))
-    of: Sequence[str] = declared(
-        ObjectField(
-            'the parameters it sets: "link3.mass", "joint2.friction.viscous", "payload.mass", '
-            '"controller.bandwidth", "start.joint1"; with a factor also patterns such as "*.friction.*"'
-        ),
+    of: Sequence[str] = anything(
+        'the parameters it sets: "link3.mass", "joint2.friction.viscous", "payload.mass", '
+        '"controller.bandwidth", "start.joint1"; with a factor also patterns such as "*.friction.*"',
         default=(),
     )
     factor: bool = flag(

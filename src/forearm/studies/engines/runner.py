@@ -15,7 +15,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecutor
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from forearm.errors import ForearmError, InputError, shorten
 from forearm.progress import Progress
@@ -47,23 +47,6 @@ LOST_WORKER = {
 }
 
 
-class PartFuture(Protocol):
-    """Interface of a submitted part; `add_done_callback` and `cancel` are used if present."""
-
-    def result(self) -> Any:
-        """The bytes; raises the task's error."""
-
-    def done(self) -> bool:
-        """Whether `result` returns at once."""
-
-
-class PartExecutor(Protocol):
-    """Interface of executors: pools of concurrent.futures, Dask, MPI, loky, submitit, or `RayExecutor`."""
-
-    def submit(self, task: Task, part: int, /) -> PartFuture:
-        """Start `task(part)` on some worker."""
-
-
 def run_parts(
     folder: Results,
     task: Task,
@@ -81,7 +64,7 @@ def run_parts(
         folder: The folder, opened for writing, or the parts in memory.
         task: Returns the Parquet bytes of a part (`part_bytes`), or for parts in memory its columns;
             picklable unless run by threads.
-        executor: A `PartExecutor` or a Dask client; it stays open (default: local workers).
+        executor: anything with `submit(task, part)`, or a Dask client; it stays open (default: local workers).
         workers: Number of concurrent workers (default: the executor's, or the cores of this machine).
         engine: "threads" or "processes", for local workers.
         wanted: The parts to compute (default: all).
@@ -116,9 +99,9 @@ class _PartRun:
         self._folder, self._pool, self._retries = folder, pool, retries
         self._width, self._asked = 0, -ASKED
         self._queue = deque(missing)
-        self._flying: dict[PartFuture, int] = {}
-        self._polled: list[PartFuture] = []  # futures without callbacks
-        self._landed: queue.SimpleQueue[PartFuture] = queue.SimpleQueue()
+        self._flying: dict[Any, int] = {}
+        self._polled: list[Any] = []  # futures without callbacks
+        self._landed: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._deaths: Counter[int] = Counter()
         self._failed: dict[int, str] = {}  # text, as an error keeps references to its frames
         self._cause: BaseException | None = None  # the first error of a part
@@ -176,7 +159,7 @@ class _PartRun:
         except Exception:  # a lost cluster is reported by the next submission
             self._width = max(self._width, 2)
 
-    def _next(self) -> PartFuture:
+    def _next(self) -> Any:
         """Wait for a finished future; futures of a lost cluster never finish."""
         pause = POLL[0]
         while True:
@@ -190,7 +173,7 @@ class _PartRun:
                 raise _PoolGone
             pause = min(2.0 * pause, POLL[1])
 
-    def _land(self, future: PartFuture) -> None:
+    def _land(self, future: Any) -> None:
         part = self._flying.pop(future)
         try:
             data: Any = future.result()
@@ -278,7 +261,7 @@ class _PoolGone(Exception):
 class _Pool(NamedTuple):
     """Where parts are submitted, the current number of workers, and whether they are unreachable."""
 
-    submit: Callable[[int], PartFuture]
+    submit: Callable[[int], Any]
     workers: Callable[[], int]
     is_gone: Callable[[], bool]
 

@@ -17,8 +17,7 @@ import numpy as np
 
 from forearm.errors import InputError
 from forearm.progress import Progress
-from forearm.reading.fields import ObjectField, WholeField
-from forearm.records import declared, flag, flat, number, record
+from forearm.records import anything, declared, flag, flat, number, record, whole
 from forearm.simulation.arguments import PROGRESS
 from forearm.spatial import Floats
 from forearm.studies.optimisation.goal import MISSING, Bounds, Goal, goal_of
@@ -46,29 +45,20 @@ PRECISION = 1e-12  # relative change at which polishing ends
 class SearchOptions:
     """Constraints and budget of an optimisation."""
 
-    subject_to: Mapping[str, Bounds] | None = declared(
-        ObjectField(
-            "(low, high) of figures by name, None for no bound; for a per-joint figure they apply to every "
-            "joint",
-            (Mapping,),
-        ),
-        default=None,
+    subject_to: Mapping[str, Bounds] | None = anything(
+        "(low, high) of figures by name, None for no bound; for a per-joint figure they apply to every joint",
+        Mapping,
     )
-    evaluations: int = declared(WholeField("largest number of rows to compute", FEWEST, MOST), default=20_000)
-    seed: int = declared(
-        WholeField("random seed; the same seed gives the same search", 0, MAX_SEED), default=0
-    )
+    evaluations: int = whole("largest number of rows to compute", FEWEST, MOST, default=20_000)
+    seed: int = whole("random seed; the same seed gives the same search", 0, MAX_SEED, default=0)
     tolerance: float = number(
         "relative spread of the figures in a population at which the search ends", default=1e-5, minimum=0.0
     )
-    start: Mapping[str, Any] | None = declared(
-        ObjectField("values of all variables by name, included in the first population", (Mapping,)),
-        default=None,
+    start: Mapping[str, Any] | None = anything(
+        "values of all variables by name, included in the first population", Mapping
     )
     polish: bool = flag("whether to refine the numeric variables of the best point", default=True)
-    threads: int | None = declared(
-        ObjectField("number of threads; if absent, one per processor"), default=None
-    )
+    threads: int | None = anything("number of threads; if absent, one per processor")
     progress: Progress | None = declared(PROGRESS, default=None)
 
 

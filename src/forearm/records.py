@@ -73,7 +73,7 @@ def whole(doc: str, least: int, most: int, *, default: Any = dataclasses.MISSING
     return declared(WholeField(doc, least, most), default=default)
 
 
-def anything(doc: str, *kinds: type, default: Any = None) -> Any:
+def anything(doc: str, *kinds: type, default: Any = dataclasses.MISSING) -> Any:
     """A value that no file holds, of these classes if there are any."""
     return declared(ObjectField(doc, kinds), default=default)
 

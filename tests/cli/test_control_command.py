@@ -286,10 +286,10 @@ def test_a_log_against_the_model(capsys: Capture, tmp_path: Path) -> None:
         (("compare", "stanford", "--tachometer-bits", "8"), "go together"),
         (("compare", "stanford", "--dac-bits", "8"), "--dac-range"),
         (("compare", "stanford", "--voltage", "--only", "PD"), "torque_constant"),
-        (("compare", "stanford", "--delay", "3", "--only", "PD"), "0 or 1"),
+        (("compare", "stanford", "--delay", "3", "--only", "PD"), "from 0 to 1"),
         (
             ("compare", "stanford", "--error", "5", "--seed", "-1", "--only", "PD"),
-            "seed: expected a whole number of at least 0",
+            "seed: expected a whole number from 0",
         ),
         (("compare", "stanford", "--lever", "0.1", "--only", "PD"), "--accelerometer-step"),
         (("compare", "stanford", "--accelerometer-step", "-1", "--only", "PD"), "step"),

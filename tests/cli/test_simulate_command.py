@@ -200,7 +200,6 @@ def test_files_are_written_and_the_table_tells(tmp_path: Path, capsys: Capture) 
         (("--voltage", "1,2"), "--voltage: cmu-dd needs 6 finite numbers, got 2"),
         (("--linear",), "--linear: only for rows of a file"),
         (("--dac-bits", "8"), "--dac-bits: needs the output range; give it by --dac-range V."),
-        (("--method", "euler"), "--method"),
         (("--step", "0"), "--step: must be above 0, got 0"),
         (
             ("--duration", "x"),

@@ -23,7 +23,7 @@ METHODS = ("rk4", "dp45", "gauss4")  # a path each
     [
         ({"dac": 0.01}, "sampling, dac: expected DAC, got 0.01."),
         ({"continued": 5}, "simulate, continued: expected Simulation, got 5."),
-        ({"controller": [3.0]}, "simulate, controller: expected a function of (t, q, qd), got [3.0]."),
+        ({"controller": [3.0]}, "simulate, controller: expected a function of (t, q, qd); pass"),
         (
             {"torque": lambda t, q, qd: q},
             "expected a function of t alone; pass a function of (t, q, qd) as controller=. The",

@@ -68,21 +68,16 @@ def test_a_simulation_uses_it_as_it_uses_the_converters_own(method: str) -> None
         [0.0],
         0.02,
         sampling=Sampling(dac=fa.DAC(bits=5, span=2.0, gain=3.0)),
-        **how,  # type: ignore[arg-type]
+        **how,
     )
     arms = fa.simulate(
-        beam(motor=motor(3.0)),
-        [0.3],
-        [0.0],
-        0.02,
-        sampling=Sampling(dac=fa.DAC(bits=5, span=2.0)),
-        **how,  # type: ignore[arg-type]
+        beam(motor=motor(3.0)), [0.3], [0.0], 0.02, sampling=Sampling(dac=fa.DAC(bits=5, span=2.0)), **how
     )
     assert np.array_equal(own.q, arms.q)
     assert arms.voltage is not None
     # in steps of 4 V / 32 x 3, below 2 V x 3
     assert np.unique(arms.voltage) == pytest.approx([-4.125, 5.625])
-    free = fa.simulate(beam(motor=motor(3.0)), [0.3], [0.0], 0.02, **how)  # type: ignore[arg-type]
+    free = fa.simulate(beam(motor=motor(3.0)), [0.3], [0.0], 0.02, **how)
     assert free.voltage is not None
     assert np.unique(free.voltage) == pytest.approx([-4.0, 9.0]), (
         "without a converter voltages are the motors'"

@@ -61,7 +61,9 @@ class Sampling:
     """Sampling of inputs and of the recorded motion."""
 
     dac: DAC | None = anything(
-        "converter that samples the input once per period and holds it; if absent, there is none", DAC
+        "converter that samples the input once per period and holds it; if absent, there is none",
+        DAC,
+        default=None,
     )
     record: int = whole("fixed steps between two recorded samples", 1, MOST_RECORD, default=1)
 
@@ -72,12 +74,14 @@ class Inputs:
 
     torque: Driving | None = anything(
         "a value (n,), a `Schedule`, or for `simulate` a function of time, N m (N); for rows also (B, n), "
-        "or per step (1, steps, n) or (B, steps, n)"
+        "or per step (1, steps, n) or (B, steps, n)",
+        default=None,
     )
-    voltage: Driving | None = anything("the same in place of `torque`, V")
+    voltage: Driving | None = anything("the same in place of `torque`, V", default=None)
     controller: Controller | TracedController | Callable[..., Any] | None = anything(
         "function of (t, q, qd) that returns torques (n,); for rows a law over symbols, a "
-        "`TracedController`, or one of `fa.control.rollout_controller`"
+        "`TracedController`, or one of `fa.control.rollout_controller`",
+        default=None,
     )
     step: float = number("size of a fixed or symplectic step", "s", default=1e-3, above=0.0)
     effort_limits: bool = flag(
@@ -97,11 +101,12 @@ class RunOptions(Inputs):
         default="rk3",
     )
     continued: Simulation | None = anything(
-        "a simulation to continue from its end as if it had not stopped", Simulation
+        "a simulation to continue from its end as if it had not stopped", Simulation, default=None
     )
     motor0: ArrayLike | None = anything(
         "positions and speeds of the motors over their gear ratios (n,) each, if joints are elastic; if "
-        "absent, springs hold the links at q0 against gravity, and motors move with the joints"
+        "absent, springs hold the links at q0 against gravity, and motors move with the joints",
+        default=None,
     )
 
     def __post_init__(self) -> None:
@@ -124,14 +129,19 @@ class RowOptions(Inputs):
         '"payload.mass", "payload.com.x", "payload.inertia.xx" of a body in the hand, in the hand frame, '
         'or "counterweight.link2.mass" and so on of a body on a link, in the link frame',
         Mapping,
+        default=None,
     )
-    record: int | None = anything("steps between recorded states; if absent, only the last state is recorded")
+    record: int | None = anything(
+        "steps between recorded states; if absent, only the last state is recorded", default=None
+    )
     summaries: str | Summary | Sequence[str | Summary] = anything(
         "figures of each run, by name (`forearm.simulation.SUMMARIES`) or as `fa.Summary`", default=()
     )
     dtype: str = anything("of the kernel, as in `fa.compile`", default="float64")
     device: str = anything('of the kernel, as in `fa.compile`: "cuda" is a GPU', default="cpu")
-    threads: int | None = anything("number of threads that share the rows; if absent, one per processor")
+    threads: int | None = anything(
+        "number of threads that share the rows; if absent, one per processor", default=None
+    )
     check_steps: bool = flag(
         "whether to warn (StepWarning) if the step is too long for the drives of some rows", default=True
     )

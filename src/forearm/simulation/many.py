@@ -130,8 +130,8 @@ def _states(
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{size} of {name}" for name, size in sizes.items())
         raise InputError(f"expected the same number of rows everywhere, got {listed}.", "simulate_many")
-    given_reference = getattr(drive.controller, "reference", None)
-    reference = () if given_reference is None else np.shape(given_reference)
+    rows_by_step = getattr(drive.controller, "reference", None)
+    reference: tuple[int, ...] = () if rows_by_step is None else np.shape(rows_by_step)
     if not sizes and len(reference) == 2 and reference[0] != steps:
         sizes = found = {"controller, reference": reference[0]}
     if not found:

@@ -391,7 +391,7 @@ def _rows(log: Log, places: tuple[int, ...]) -> Iterator[Array]:
                 f"times must increase, got {float(rows[k, 0])!r} after {before!r}. Sort the "
                 "rows and remove duplicates.",
                 log.name,
-                f"line {block.came.first + k}" if is_text else f"row {count + k + 1}",  # type: ignore[union-attr]
+                f"line {block.came.first + k}" if is_text else f"row {count + k + 1}",
                 f"column {log.header[places[0]]!r}",
             )
         last = float(rows[-1, 0])

@@ -50,10 +50,10 @@ class DryFriction:
         coordinates, contact = self.simulator.coordinates, self.state.contact[0].tolist()
 
         def stick(t: float, x: Floats, xd: Floats) -> Floats:
-            return way[moving] * xd[moving]
+            return np.asarray(way[moving] * xd[moving])
 
         def slow(t: float, x: Floats, xd: Floats) -> Floats:
-            return way[fast] * xd[fast] - level
+            return np.asarray(way[fast] * xd[fast] - level)
 
         def slip(t: float, x: Floats, xd: Floats) -> Floats:
             over = self._excess(x[:n], xd[:n], self.motors.u(t, x, xd), way, free)[0]

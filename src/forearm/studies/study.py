@@ -64,14 +64,15 @@ class StudyOptions:
         OneOrNamed(WholeField("", 1, MAX_ROWS), "for a grid: one count, or counts by variable"), default=None
     )
     correlation: Mapping[tuple[str, str], float] | None = anything(
-        "correlation of the underlying normals of two variables, by their names", Mapping
+        "correlation of the underlying normals of two variables, by their names", Mapping, default=None
     )
     motion: Any = anything(
         "a request for `fa.plan`, a motion, or samples (q, qd, qdd) at every step; or a mapping of names "
-        'to several, which the variable "motion" chooses from'
+        'to several, which the variable "motion" chooses from',
+        default=None,
     )
     motors: Mapping[str, CatalogueMotor | Mapping[str, Any]] | None = anything(
-        'a catalogue by name, which variables "JOINT.motor" choose from', Mapping
+        'a catalogue by name, which variables "JOINT.motor" choose from', Mapping, default=None
     )
     rows_per_part: int | None = whole("rows that are computed and stored together", 1, MAX_ROWS, default=None)
 

@@ -64,7 +64,7 @@ def run_parts(
         folder: The folder, opened for writing, or the parts in memory.
         task: Returns the Parquet bytes of a part (`part_bytes`), or for parts in memory its columns;
             picklable unless run by threads.
-        executor: anything with `submit(task, part)`, or a Dask client; it stays open (default: local workers).
+        executor: Anything with `submit(task, part)`; it stays open (default: local workers).
         workers: Number of concurrent workers (default: the executor's, or the cores of this machine).
         engine: "threads" or "processes", for local workers.
         wanted: The parts to compute (default: all).
@@ -182,7 +182,7 @@ class _PartRun:
         except Exception as error:
             self._fail(part, error)
             return
-        self._folder.commit(part, data)
+        self._folder.commit(part, data)  # type: ignore[arg-type]
         self._committed += 1
         self._advance(part)
 

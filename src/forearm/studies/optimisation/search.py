@@ -48,6 +48,7 @@ class SearchOptions:
     subject_to: Mapping[str, Bounds] | None = anything(
         "(low, high) of figures by name, None for no bound; for a per-joint figure they apply to every joint",
         Mapping,
+        default=None,
     )
     evaluations: int = whole("largest number of rows to compute", FEWEST, MOST, default=20_000)
     seed: int = whole("random seed; the same seed gives the same search", 0, MAX_SEED, default=0)
@@ -55,10 +56,10 @@ class SearchOptions:
         "relative spread of the figures in a population at which the search ends", default=1e-5, minimum=0.0
     )
     start: Mapping[str, Any] | None = anything(
-        "values of all variables by name, included in the first population", Mapping
+        "values of all variables by name, included in the first population", Mapping, default=None
     )
     polish: bool = flag("whether to refine the numeric variables of the best point", default=True)
-    threads: int | None = anything("number of threads; if absent, one per processor")
+    threads: int | None = anything("number of threads; if absent, one per processor", default=None)
     progress: Progress | None = declared(PROGRESS, default=None)
 
 

@@ -253,7 +253,7 @@ def distribution_of(given: Mapping[str, Any], where: str) -> Distribution:
     """
     with located(where):
         for key in given:
-            check_choice(key, (*KINDS, "weights"), "")
+            check_choice(key, (*KINDS, "weights"), where)
         kind, *others = [kind for kind in KINDS if kind in given] or [""]
         if others or not kind:
             got = ", ".join(filter(None, (kind, *others))) or "none"

@@ -122,7 +122,7 @@ def test_fields_of_records_may_be_given_one_by_one() -> None:
 
 def test_a_misspelt_argument_names_the_nearest() -> None:
     with pytest.raises(fa.InputError, match=r"there is no parameter 'acuracy': did you mean 'accuracy'"):
-        fa.simulate(block(), [0.0], [1.0], 0.02, acuracy=1.0)
+        fa.simulate(block(), [0.0], [1.0], 0.02, **dict[str, Any](acuracy=1.0))
     wrong: Any = 1e-3
     with pytest.raises(fa.InputError, match=r"simulate, sampling: expected Sampling, got 0\.001\."):
         fa.simulate(block(), [0.0], [1.0], 0.02, sampling=wrong)

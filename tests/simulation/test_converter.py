@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -61,7 +62,7 @@ def test_out_and_voltage_are_inverse_up_to_steps_and_bounds() -> None:
 @pytest.mark.parametrize("method", ["rk4", "dp45"])
 def test_a_simulation_uses_it_as_it_uses_the_converters_own(method: str) -> None:
     pulse = Schedule(times=np.array([0.0, 0.01]), values=np.array([[9.0], [-4.0]]))
-    how = {"voltage": pulse, "method": method}
+    how: dict[str, Any] = {"voltage": pulse, "method": method}
     own = fa.simulate(
         beam(motor=motor(None)),
         [0.3],

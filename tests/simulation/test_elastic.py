@@ -452,7 +452,8 @@ def test_stiff_springs_tend_to_an_arm_built_of_rotors() -> None:
         links=(*links, fa.Link(name="rotor", inertia=J)),
         tree=tuple(bare if joint is second else joint for joint in soft.tree) + (rotor,),
     )
-    start, given = ([0.3, -0.4], [0.5, 0.7], 0.4), {"torque": [0.0, 6.0], "accuracy": Accuracy(1e-10, 1e-12)}
+    start: Any = ([0.3, -0.4], [0.5, 0.7], 0.4)
+    given: dict[str, Any] = {"torque": [0.0, 6.0], "accuracy": Accuracy(1e-10, 1e-12)}
     truth = fa.simulate(built, *start, method="dp87", **given)
     errors = []
     for stiffness in (1e4, 1e5):

@@ -150,30 +150,30 @@ def going_on(arm: Arm, simulator: Simulator, continued: Simulation) -> Start:
     kept = {name: _finite(name, value) for name, value in checkpoint.items()}
     current = kept.get("current")
     if windings and current is not None and current.shape != (windings,):
-        raise _damaged("current")
+        raise damaged("current")
     charge, i = np.zeros((1, windings)), np.zeros((1, windings)) if current is None else current[None]
     shapes = {"qd": (1, count), **dict.fromkeys(("step", "origin", "done") if "step" in kept else (), ())}
     for name, shape in shapes.items():
         if name not in kept or kept[name].shape != shape:
-            raise _damaged(name)
+            raise damaged(name)
     q, qd = np.hstack([kept["q"], charge]), np.hstack([kept["qd"], i if windings else charge])
     state = simulator.at_rest_or_moving(q, qd)
     for name, value in {"t": kept.get("t"), "q": q[0, : arm.n], "qd": qd[0, : arm.n]}.items():
         if not np.array_equal(np.asarray(value), end[name]):
-            raise _damaged(name)
+            raise damaged(name)
     for name in ("friction_sign", "is_free", "load_guess", "contact"):
         values = getattr(state, name)
         values = values[:, :count] if name in ("friction_sign", "is_free") else values
         if kept.get(name, values).shape != values.shape:
-            raise _damaged(name)
+            raise damaged(name)
         values[...] = kept.get(name, values)
     momentum, steps = kept.get("momentum"), None
     if momentum is not None and momentum.shape != (1, arm.n):
-        raise _damaged("momentum")
+        raise damaged("momentum")
     if "step" in kept:
         origin, step, done = (float(kept[name]) for name in ("origin", "step", "done"))
         if not 0.0 <= done <= MOST_COUNTED or not is_same(origin + done * step, float(end["t"]), step):
-            raise _damaged("done")
+            raise damaged("done")
         steps = Clock(origin, step, int(done))
     return Start(float(end["t"]), state, steps, current, momentum)
 
@@ -183,9 +183,9 @@ def _finite(name: str, value: Any) -> Floats:
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise _damaged(name) from None
+        raise damaged(name) from None
     if not np.isfinite(array).all():
-        raise _damaged(name)
+        raise damaged(name)
     return array
 
 
@@ -193,7 +193,8 @@ def _cannot_continue(problem: str) -> InputError:
     return InputError(problem, "simulate", "continued")
 
 
-def _damaged(name: str) -> InputError:
+def damaged(name: str) -> InputError:
+    """The error about a part of a checkpoint."""
     return _cannot_continue(f"{name} of the checkpoint is damaged; simulate from the start again.")
 
 

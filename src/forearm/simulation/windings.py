@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.arm.joint import Joint
 from forearm.drives.motor import constants_of, current_of, most_currents
-from forearm.errors import InputError
 from forearm.kernels.rollout import Simulator
 from forearm.simulation.events import EventFunction
 from forearm.simulation.inputs import Input
 from forearm.simulation.machine import simulator_of
+from forearm.simulation.start import damaged
 from forearm.simulation.track import Flow, at_once, before_zero, torques
 
 Floats = NDArray[np.float64]
@@ -50,11 +50,7 @@ class Motors:
         if self.current.shape != self.which.shape or (
             self.is_wound and not np.all(np.abs(self.current) <= self._c.most_current[self.which])
         ):
-            raise InputError(
-                "current of the checkpoint is damaged; simulate from the start again.",
-                "simulate",
-                "continued",
-            )
+            raise damaged("current")
         self.current = np.clip(self.current, -self._most, self._most)
         self.is_limited = np.abs(self.current) == self._most
 

@@ -166,8 +166,8 @@ def test_many_are_as_one_by_one(kind: str) -> None:
     rng = np.random.default_rng(1)
     q, qd = posture(arm, 2, 21), rng.normal(size=(21, 3))
     u = rng.uniform(-9.0, 9.0, (21, 3))
-    given: dict[str, Any] = {kind: u}
-    found = fa.simulate_many(arm, q, qd, 0.0205, **given)
+    inputs: dict[str, Any] = {kind: u}
+    found = fa.simulate_many(arm, q, qd, 0.0205, **inputs)
     for k in (0, 7, 20):
         given: dict[str, Any] = {kind: u[k]}
         one = fa.simulate(arm, q[k], qd[k], 0.0205, method="rk4", **given)

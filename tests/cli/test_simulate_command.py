@@ -201,10 +201,7 @@ def test_files_are_written_and_the_table_tells(tmp_path: Path, capsys: Capture) 
         (("--linear",), "--linear: only for rows of a file"),
         (("--dac-bits", "8"), "--dac-bits: needs the output range; give it by --dac-range V."),
         (("--step", "0"), "--step: must be above 0, got 0"),
-        (
-            ("--duration", "x"),
-            "--duration: expected a number, got 'x'. See 'forearm simulate --help'.",
-        ),
+        (("--duration", "x"), "--duration: expected a number, got 'x'. See 'forearm simulate --help'."),
         (("--record", "0"), "record: expected a whole number from 1"),
         (("--to", "m.txt"), "--to m.txt: the name must end in .csv, .parquet, .pq, .npz or .json."),
         (("--plot", "m.gif"), "--plot m.gif: a picture ends in .png, .svg or .pdf."),

@@ -129,7 +129,7 @@ def test_a_controller_may_use_its_array_again(delay: int) -> None:
             return shared
 
     how = {"period": 0.01, "actuators": control.Actuators(delay=delay)}
-    own, same = (control.run(arm, spy, wave(arm), **how) for spy in (Spy(3, 0.1), Shared(3, 0.1)))  # type: ignore[arg-type]
+    own, same = (control.run(arm, spy, wave(arm), **how) for spy in (Spy(3, 0.1), Shared(3, 0.1)))
     assert np.array_equal(own.q, same.q)
     assert np.array_equal(own.tau, same.tau)
     assert np.array_equal(own.asked, same.asked)
@@ -331,7 +331,7 @@ def test_arguments_as_they_were_still_work_and_say_how_to_write_them() -> None:
     with pytest.raises(
         TypeError, match=r"run\(\) got an unexpected keyword argument 'dealy'; did you mean 'delay'"
     ):
-        control.run(arm, Spy(3), wave(arm), dealy=1)  # type: ignore[call-arg]
+        control.run(arm, Spy(3), wave(arm), dealy=1)
 
 
 def test_currents_behind_an_inductance_follow_the_linear_equations() -> None:

@@ -319,19 +319,12 @@ def test_mistakes_are_said(change: dict[str, object], text: str) -> None:
         attempted(**({"controller": Spy(3), "motion": control.hold([0.0] * 3, 0.1)} | change))
 
 
-def test_arguments_as_they_were_still_work_and_say_how_to_write_them() -> None:
+def test_fields_of_actuators_may_be_given_one_by_one() -> None:
     arm = fa.load("chain3")
     new = control.run(arm, Spy(3, 0.1), wave(arm), period=0.01, actuators=control.Actuators(delay=1))
-    with pytest.warns(FutureWarning, match=r"run: delay=... is now actuators=Actuators\(delay=...\)"):
-        old = control.run(arm, Spy(3, 0.1), wave(arm), period=0.01, delay=1)
-    assert np.array_equal(old.q, new.q)
-    with pytest.warns(FutureWarning, match=r"compare: delay=... is now actuators=Actuators\(delay=...\)"):
-        rows = control.compare(arm, wave(arm), [Spy(3)], period=0.01, payload=0.0, delay=1).rows
-    assert len(rows) == 1
-    with pytest.raises(
-        TypeError, match=r"run\(\) got an unexpected keyword argument 'dealy'; did you mean 'delay'"
-    ):
-        control.run(arm, Spy(3), wave(arm), dealy=1)
+    flat = control.run(arm, Spy(3, 0.1), wave(arm), period=0.01, delay=1)
+    assert np.array_equal(flat.q, new.q)
+    assert len(control.compare(arm, wave(arm), [Spy(3)], period=0.01, payload=0.0, delay=1).rows) == 1
 
 
 def test_currents_behind_an_inductance_follow_the_linear_equations() -> None:

@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-CEILINGS = {"src/forearm": (964_000, 955), "tests": (976_000, 563), "tools": (45_000, 27)}  # tokens and modules
+CEILINGS = {
+    "src/forearm": (964_000, 955),
+    "tests": (976_000, 563),
+    "tools": (45_000, 27),
+}  # tokens and modules
 SLACK = 2_000  # tokens: a ceiling further above the code than this is lowered
 
 # Imports and docstrings do not count, nor do comments; lines wrapped differently weigh the same.

@@ -16,7 +16,16 @@ from typing import Any, TypeVar, dataclass_transform
 import numpy as np
 
 from forearm.errors import InputError, ModelError, suggest
-from forearm.reading.fields import ChoiceField, Field, FlagField, NumberField, TableField, TextField
+from forearm.reading.fields import (
+    ChoiceField,
+    Field,
+    FlagField,
+    NumberField,
+    ObjectField,
+    TableField,
+    TextField,
+    WholeField,
+)
 from forearm.values import check_kind, check_number
 
 T = TypeVar("T")
@@ -59,10 +68,20 @@ def text(doc: str, *, default: Any = dataclasses.MISSING, **bounds: Any) -> Any:
     return declared(TextField(doc, **bounds), default=default)
 
 
+def whole(doc: str, least: int, most: int, *, default: Any = dataclasses.MISSING) -> Any:
+    """A whole number within bounds."""
+    return declared(WholeField(doc, least, most), default=default)
+
+
+def anything(doc: str, *kinds: type, default: Any = dataclasses.MISSING) -> Any:
+    """A value that no file holds, of these classes if there are any."""
+    return declared(ObjectField(doc, kinds), default=default)
+
+
 @dataclass_transform(
     frozen_default=True,
     kw_only_default=True,
-    field_specifiers=(declared, number, physical, choice, flag, text),
+    field_specifiers=(declared, number, physical, choice, flag, text, whole, anything),
 )
 def record(cls: type[T]) -> type[T]:
     """Make a frozen keyword-only dataclass that checks its declared fields, lists them in its docstring, and
@@ -71,7 +90,9 @@ def record(cls: type[T]) -> type[T]:
     return _recorded(cls, kw_only=True)
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(declared, number, physical, choice, flag, text))
+@dataclass_transform(
+    frozen_default=True, field_specifiers=(declared, number, physical, choice, flag, text, whole, anything)
+)
 def positional_record(cls: type[T]) -> type[T]:
     """The same for a record whose few fields may also be given by position."""
     return _recorded(cls, kw_only=False)
@@ -137,20 +158,22 @@ def flat(**records: type) -> Callable[[Callable[..., T]], Callable[..., T]]:
 
     def made(function: Callable[..., T]) -> Callable[..., T]:
         signature = inspect.signature(function)
-        own, place = signature.parameters, function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
+        own = signature.parameters
+        *_, where = function.__qualname__.removesuffix(".__init__").split(".")
+        where = where.lower() if function.__name__ == "__init__" else where
 
         @functools.wraps(function)
         def call(*args: Any, **given: Any) -> T:
             parts: dict[str, dict[str, Any]] = {}
             for key in [key for key in given if key not in own]:
                 if key not in owner:
-                    raise InputError(f"there is no parameter {key!r}: {suggest(key, [*own, *owner])}", place)
+                    raise InputError(f"there is no parameter {key!r}: {suggest(key, [*own, *owner])}", where)
                 parts.setdefault(owner[key], {})[key] = given.pop(key)
             for name, cls in records.items():
                 if name in parts:
-                    given[name] = _filled(given.get(name), cls, parts[name], place)
+                    given[name] = _filled(given.get(name), cls, parts[name], where)
                 elif given.get(name) is not None:
-                    check_kind(given[name], cls, f"{place}, {name}")
+                    check_kind(given[name], cls, f"{where}, {name}")
             return function(*args, **given)
 
         call.__signature__ = signature.replace(parameters=_flattened(own, records))  # type: ignore[attr-defined]

@@ -168,7 +168,7 @@ def test_divergence_is_told_and_not_gone_on_with(tmp_path: Path, capsys: Capture
     assert code == 1
     assert " overflowed; " in err
     assert json.loads(out)["status"] == "diverged"
-    assert "continued: that run failed" in refused(capsys, *given, "--continue", path)
+    assert "--continue: that run failed" in refused(capsys, *given, "--continue", path)
 
 
 @pytest.mark.slow

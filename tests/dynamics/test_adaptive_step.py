@@ -80,7 +80,7 @@ def test_steps_are_those_of_the_integration(tableau: Tableau) -> None:
 def test_dense_output_is_that_of_the_method(tableau: Tableau) -> None:
     h, state = 0.05, at(1.1, 0.05)
     made = attempt(pair_of(tableau), Pendulum(), state, bounds())
-    system = System(pendulum.acceleration, 1)
+    system = System(pendulum.acceleration)
     stepper = Explicit(tableau, system, tolerance(1e-8, 1e-8, 1e-8, 1))
     y = np.array([state.q, state.qd])
     rate = system(1.1, y)

@@ -10,11 +10,12 @@ from arms import posture, random_arm, speed
 from drives.making import loaded_arm, with_efficiency
 from numpy.typing import NDArray
 from one_joint import beam, block
+from simulation.stepping_once import explicit_step
 
 import forearm as fa
 from forearm.drives import torque_of
 from forearm.kernels.rollout import PlantOptions, Simulator
-from forearm.simulation.methods import explicit_step, tableau_of
+from forearm.simulation.methods import tableau_of
 
 Floats = NDArray[np.float64]
 SAME = 1e-10  # of the largest value: roundings of 40 steps in another order of operations

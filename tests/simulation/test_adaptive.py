@@ -10,7 +10,6 @@ import numpy as np
 import pendulum
 import pytest
 
-from forearm.errors import InputError
 from forearm.simulation.adaptive import integrate
 from forearm.simulation.events import EventFunction, bracketed
 from forearm.simulation.solution import DenseSolution, Status
@@ -117,8 +116,6 @@ def test_a_terminal_event_ends_the_integration_there() -> None:
         assert solution.message.startswith("event 'stop' at t = 2.09439")
         inside = np.linspace(solution.t[-2], solution.t[-1], 9)
         np.testing.assert_allclose(solution(inside)[0][:, 0], np.cos(inside), atol=1e-8)
-        with pytest.raises(InputError, match=r"t = 3 is outside the integrated interval, 0 to 2.0943"):
-            solution(3.0)
         end = solution.t[-1], 10.0, solution.q[-1], solution.qd[-1]
         again = integrate(spring, *end, method=method, rtol=1e-9, events=[stop])
         assert again.t[-1] == pytest.approx(4 * pi / 3, abs=1e-7), (
@@ -213,12 +210,11 @@ def test_tolerances_hold_for_each_component_and_part() -> None:
 
 
 def test_the_first_step_and_progress_are_as_asked() -> None:
-    called: list[tuple[float, float, str]] = []
-    solution = spring_from_one(first_step=1e-3, progress=lambda *how_far: called.append(how_far))
+    called: list[float] = []
+    solution = spring_from_one(first_step=1e-3, tell=called.append)
     assert solution.t[0] == 0.0
     assert solution.t[1] == 1e-3
-    assert [done for done, _, _ in called] == solution.t[1:].tolist()
-    assert {(total, what) for _, total, what in called} == {(solution.t[-1], "integrating")}
+    assert called == solution.t[1:].tolist()
 
 
 def test_a_blow_up_ends_at_its_time_with_its_component() -> None:
@@ -244,10 +240,6 @@ def test_what_is_no_number_stops_with_time_and_component(method: str) -> None:
     assert solution.t[-1] == pytest.approx(1.0, abs=2e-3)
     assert np.isfinite(solution.q).all()
     assert "qdd[1] became nan" in solution.message
-    with pytest.raises(
-        InputError, match=r"outside the integrated interval, 0 to .*: integration stopped at t = "
-    ):
-        solution(1.5)
 
 
 def test_a_bad_start_is_told_at_once() -> None:
@@ -262,38 +254,3 @@ def test_when_many_joints_go_at_once_the_fastest_is_named() -> None:
         return np.full(3, np.nan) if t > 0.5 else np.array([0.1, -7.0, 3.0])
 
     assert integrate(f, 0.0, 1.0, [0.0] * 3, [0.0] * 3).component == 1
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"rtol": 1e-16}, r"rtol: must lie between 1e-14 and 0.1, got 1e-16"),
-        ({"atol_q": 0.0}, r"atol_q: expected a number above 0 or 1 of them"),
-        ({"atol_qd": [1e-6, 1e-6]}, r"atol_qd: expected a number above 0 or 1 of them"),
-        ({"method": "rk4"}, r"'rk4' has no error estimate; use 'dp45', 'dp87' or 'radau'"),
-        ({"method": "gauss4"}, r"'gauss4' has no error estimate"),
-        ({"first_step": 0.0}, r"first_step: must be above 0, got 0"),
-        ({"breakpoints": [0.1, np.nan]}, r"breakpoints: expected a list of times without NaN"),
-        ({"until": 0.0}, r"t0, t1: expected finite times with t1 > t0, got t0 = 0, t1 = 0"),
-        (
-            {"events": [EventFunction("sick", lambda t, q, qd: np.nan * t)]},
-            r"event 'sick': g is NaN at t = 0",
-        ),
-    ],
-)
-def test_arguments_are_refused_with_a_reason(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        spring_from_one(**options)
-
-
-def test_shapes_are_checked() -> None:
-    with pytest.raises(InputError, match=r"accelerations of shape \(2,\), got \(1,\) at t = 0"):
-        integrate(lambda t, q, qd: np.zeros(1), 0.0, 1.0, [0.0, 0.0], [0.0, 0.0])
-    with pytest.raises(
-        InputError, match=r"expected one state \(n,\), got \(2, 3\); use explicit_step for batches"
-    ):
-        integrate(spring, 0.0, 1.0, np.zeros((2, 3)), np.zeros((2, 3)))
-    with pytest.raises(
-        InputError, match=r"event 'up': direction must be -1 \(falling\), 0 or 1 \(rising\), got 2"
-    ):
-        EventFunction("up", lambda t, q, qd: 0.0, direction=2)

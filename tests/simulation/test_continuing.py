@@ -99,20 +99,6 @@ def test_a_damaged_checkpoint_and_one_of_another_moment_are_refused() -> None:
             fa.simulate(first.arm, [0.0], [0.0], 0.1, continued=bad)
 
 
-def test_a_checkpoint_in_the_words_of_an_earlier_release_is_gone_on_with() -> None:
-    first = fa.simulate(block(friction=RUBBING), [0.0], [1.0], 0.1)
-    assert first.checkpoint is not None
-    old = {"friction_sign": "way", "is_free": "free", "load_guess": "felt"}
-    assert old.keys() <= first.checkpoint.keys()
-    fields = {f: getattr(first, f) for f in first.__dataclass_fields__}
-    kept = {old.get(name, name): value for name, value in first.checkpoint.items()}
-    kept["free"] = 0.0 * kept["free"]  # a joint that stands: which is seen
-    went_on = fa.simulate(
-        first.arm, [0.0], [0.0], 0.01, continued=Simulation(**fields | {"checkpoint": kept})
-    )
-    assert not np.array_equal(went_on.q, fa.simulate(first.arm, [0.0], [0.0], 0.01, continued=first).q)
-
-
 def test_only_what_goes_on_is_joined() -> None:
     push: dict[str, Any] = {"torque": [2.0]}
     first = fa.simulate(block(), [0.0], [1.0], 0.1, **push)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -61,28 +62,23 @@ def test_out_and_voltage_are_inverse_up_to_steps_and_bounds() -> None:
 @pytest.mark.parametrize("method", ["rk4", "dp45"])
 def test_a_simulation_uses_it_as_it_uses_the_converters_own(method: str) -> None:
     pulse = Schedule(times=np.array([0.0, 0.01]), values=np.array([[9.0], [-4.0]]))
-    how = {"voltage": pulse, "method": method}
+    how: dict[str, Any] = {"voltage": pulse, "method": method}
     own = fa.simulate(
         beam(motor=motor(None)),
         [0.3],
         [0.0],
         0.02,
         sampling=Sampling(dac=fa.DAC(bits=5, span=2.0, gain=3.0)),
-        **how,  # type: ignore[arg-type]
+        **how,
     )
     arms = fa.simulate(
-        beam(motor=motor(3.0)),
-        [0.3],
-        [0.0],
-        0.02,
-        sampling=Sampling(dac=fa.DAC(bits=5, span=2.0)),
-        **how,  # type: ignore[arg-type]
+        beam(motor=motor(3.0)), [0.3], [0.0], 0.02, sampling=Sampling(dac=fa.DAC(bits=5, span=2.0)), **how
     )
     assert np.array_equal(own.q, arms.q)
     assert arms.voltage is not None
     # in steps of 4 V / 32 x 3, below 2 V x 3
     assert np.unique(arms.voltage) == pytest.approx([-4.125, 5.625])
-    free = fa.simulate(beam(motor=motor(3.0)), [0.3], [0.0], 0.02, **how)  # type: ignore[arg-type]
+    free = fa.simulate(beam(motor=motor(3.0)), [0.3], [0.0], 0.02, **how)
     assert free.voltage is not None
     assert np.unique(free.voltage) == pytest.approx([-4.0, 9.0]), (
         "without a converter voltages are the motors'"

@@ -102,5 +102,6 @@ def test_behind_a_spring_it_is_the_motor_that_gives_no_more(method: str) -> None
 
 
 def test_it_must_be_said_with_a_truth_value() -> None:
+    wrong: Any = 1
     with pytest.raises(fa.InputError, match="simulate, effort_limits"):
-        fa.simulate(block(max_effort=MOST), [0.0], [0.0], 0.1, effort_limits=1)  # type: ignore[arg-type]
+        fa.simulate(block(max_effort=MOST), [0.0], [0.0], 0.1, effort_limits=wrong)

@@ -140,7 +140,7 @@ def test_differences_give_the_jacobian() -> None:
         return np.array([np.sin(q[0]) * qd[1], q[1] ** 2 - t * qd[0] + 3.0 * q[0]])
 
     y = np.array([[0.4, -1.1], [0.7, 0.0]])
-    system = System(f, 2)
+    system = System(f)
     fq, fqd = differences(system, 2.0, y, system(2.0, y))
     np.testing.assert_allclose(fq, [[np.cos(0.4) * 0.0, 0.0], [3.0, -2.2]], atol=1e-6)
     np.testing.assert_allclose(fqd, [[0.0, np.sin(0.4)], [-2.0, 0.0]], atol=1e-6)

@@ -57,7 +57,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         "counterweight.part2.mass, row 4: must be at",
     ),
     ({"parameters": {f"{LAST}.mass": at_row(12, -2.0)}}, f"{LAST}.mass, row 12: must be at least 0, got -2"),
-    ({"parameters": {f"{LAST}.com.x": at_row(3, np.nan)}}, f"{LAST}.com.x, row 3: must be finite"),
+    ({"parameters": {f"{LAST}.com.x": at_row(3, np.nan)}}, f"{LAST}.com.x, row 3: the number must be finite"),
     ({"parameters": {"payload.com.z": 0.1}}, "payload.com.z: a body without mass.*give payload.mass"),
     (
         {
@@ -84,7 +84,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"parameters": {"joint2.friction.coulomb.negative": at_row(6, 0.1, -0.1)}},
-        "row 6: must be at most 0, so",
+        "row 6: must be at most 0, got",
     ),
     ({"parameters": {"joint1.motor.gear_ratio": at_row(7, 0.0)}}, "gear_ratio, row 7: must not be 0"),
     ({"parameters": {"joint1.motor.resistance": at_row(8, 0.0)}}, "resistance, row 8: must be above 0"),
@@ -145,7 +145,7 @@ def test_a_step_that_divides_the_duration_is_taken() -> None:
 
 def test_electrical_energy_needs_motors() -> None:
     said = (
-        r"^summary 'energy': arm 'ascher2': currents, voltages and electrical energy need torque_constant "
+        r"^summary 'energy', arm 'ascher2': currents, voltages and electrical energy need torque_constant "
         r"and resistance of every motor; joint1, joint2 have none\. .* figures of torques, such as work\.$"
     )
     with pytest.raises(fa.ModelError, match=said):

@@ -263,7 +263,7 @@ COMPLAINTS = {
         r"volts\.csv, line 4, column 't': times must increase, got 1\.0 after 1\.0\. Sort the rows"
     ),
     "t,v1,v2\n0,1,2\n-1,1,2\n": r"volts\.csv, line 3, column 't': times must increase, got -1\.0 after 0\.0",
-    "t,v1,v2\n0,1,1e31\n": r"volts\.csv: schedule, values: no number may exceed 1e\+30",
+    "t,v1,v2\n0,1,1e31\n": r"volts\.csv, schedule, values: no number may exceed 1e\+30",
     "t,v1,v2\n0,1,2\0\n": r"volts\.csv, line 2: a NUL byte",
     't,v1,"v2\n0,1,2\n': r"volts\.csv, line 1: unbalanced quotes",
     "t," + "v1," * 20_000 + "\n": r"volts\.csv, line 1: more than 10000 columns",

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from forearm.errors import InputError
-from forearm.simulation.methods import GAUSS4, MIDPOINT, RK4, Tableau
+from forearm.simulation.methods import GAUSS4, MIDPOINT, Tableau
 from forearm.simulation.symplectic import symplectic_step
 
 METHODS = pytest.mark.parametrize("tableau", [MIDPOINT, GAUSS4], ids=lambda t: t.name)
@@ -100,12 +100,7 @@ def test_rest_stays_at_rest() -> None:
 
 
 def test_what_cannot_be_used_is_refused_with_a_reason() -> None:
-    with pytest.raises(InputError, match=r"'rk4' is not symplectic; use 'midpoint' or 'gauss4'"):
-        symplectic_step(RK4, velocity, force, Q0, QD0, 0.1)
-    with pytest.raises(
-        InputError,
-        match=r"a step of 3 is too long for the stages to converge in this state; use a shorter one",
-    ):
+    with pytest.raises(InputError, match=r"a step of 3 s is too long for the stages to converge"):
         symplectic_step(MIDPOINT, velocity, force, Q0, QD0, 3.0)
     with pytest.raises(InputError, match=r"too long for the stages to converge"):
         symplectic_step(MIDPOINT, velocity, lambda q, qd: q * np.nan, Q0, QD0, 0.01)

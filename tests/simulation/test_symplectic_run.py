@@ -171,7 +171,8 @@ def test_what_drives_is_refused(given: dict[str, Any]) -> None:
 )
 def test_what_brakes_is_refused(drive: dict[str, Any]) -> None:
     with pytest.raises(
-        fa.InputError, match=r"'midpoint' is for arms without friction; way has friction. Use arm.rigid\(\)"
+        fa.InputError,
+        match=r"'midpoint' is for arms without friction, got friction of way\. Use arm\.rigid\(\)",
     ):
         fa.simulate(block(**drive), [0.0], [0.0], 1.0, method="midpoint")
     assert fa.simulate(block(**drive).rigid(), [0.0], [0.0], 0.01, method="midpoint").ok

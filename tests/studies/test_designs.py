@@ -162,16 +162,9 @@ def test_a_grid_counts_like_nested_loops() -> None:
 
 
 BAD: list[tuple[tuple[Any, ...], str]] = [
-    (("sobl", 5, 2, 3), "design, kind: expected one of grid, .*, got 'sobl'; did you mean 'sobol'"),
-    (("random", 0, 2, 3), "design, rows: expected a whole number from 1 to 4294967296, got 0"),
-    (("random", 5, 2, -1), "design, seed: expected a whole number from 0 to 18446744073709551615, got -1"),
-    (("random", 5, 2, None), "design, seed: random expects a whole number, got None; give one, such as 0"),
     (("sobol", 5, 257, 3), "design, dimensions: sobol expects at most 256, got 257; use random or lat"),
     (("sobol-indices", 131, 129, 3), "design, dimensions: sobol-indices expects at most 128, got 129; "),
     (("sobol-indices", 23, 4, 3), "design, rows: sobol-indices .* a multiple of 6, got 23; use 18 or 24"),
-    (("grid", 5, 2, 3, (2,)), "design, levels: expected one count per dimension, 2, got 1"),
-    (("grid", 5, 2, 3, (2, 3)), r"design, rows: a grid of \[2, 3\] levels expects their product, 6, got 5; "),
-    (("random", 5, 2, 3, (5, 1)), "design, levels: only a grid has levels, this is random; omit them"),
 ]  # fmt: skip
 
 
@@ -190,5 +183,3 @@ def test_refused_rows() -> None:
     ):
         with pytest.raises(InputError, match=f"design, {said}"):
             design.points(first, last)
-    with pytest.raises(InputError, match="design: only a grid has levels, this is random; use points"):
-        design.level_indices(0, 1)

@@ -20,7 +20,7 @@ from forearm.studies.sampling.distributions import (
     Triangular,
     Uniform,
     distribution_of,
-    fields_of,
+    table_fields,
 )
 from forearm.studies.sampling.normal_quantile import normal_cdf, normal_quantile
 
@@ -84,9 +84,9 @@ def test_blocks_tables_and_what_is_no_probability(distribution: Distribution) ->
     u = np.random.default_rng(4).uniform(1e-9, 1.0 - 1e-9, 301)
     parts = [distribution.quantile(u[a:b]) for a, b in ((0, 1), (1, 8), (8, 131), (131, 301))]
     assert distribution.quantile(u).tolist() == np.concatenate(parts).tolist()
-    back = distribution_of(fields_of(distribution), "mass")
+    back = distribution_of(table_fields(distribution), "mass")
     assert back == distribution
-    assert (fields_of(back), hash(back)) == (fields_of(distribution), hash(distribution))
+    assert (table_fields(back), hash(back)) == (table_fields(distribution), hash(distribution))
     for bad in (0.0, 1.0, 1.5, math.nan):
         with pytest.raises(InputError, match="quantile: expected every u strictly between 0 and 1"):
             distribution.quantile(np.array([0.5, bad]))
@@ -159,24 +159,24 @@ def test_tables_as_files_have_them() -> None:
 BAD_TABLES: list[tuple[dict[str, object], str]] = [
     ({}, "p: expected exactly one of uniform, loguniform, .*, choice, values, got none; keep one"),
     ({"uniform": [1, 2], "normal": [1, 2]}, "p: expected exactly one of .*, got uniform, normal; keep one."),
-    ({"unifrom": [1, 2]}, "p: unknown key 'unifrom'; did you mean 'uniform'"),
-    ({"uniform": [1, 2], "weights": [1, 2]}, "p: weights: allowed only with choice or values, got uniform"),
-    ({"uniform": [1, 2, 3]}, r"p: uniform: expected uniform = \[low, high\], got \[1, 2, 3\]"),
-    ({"uniform": [2, 1]}, "p: uniform: expected low below high, got low 2 and high 1; swap them."),
-    ({"uniform": [1, math.inf]}, "p: uniform, high: the number must be finite, got inf"),
-    ({"loguniform": [0, 1]}, "p: loguniform, low: must be above 0, got 0"),
-    ({"normal": {"mean": 0}}, "p: normal: expected mean and std, std is missing; add std = NUMBER"),
-    ({"normal": {"mean": 0, "std": 1, "hihg": 3}}, "p: normal: unknown key 'hihg'; did you mean 'high'"),
-    ({"normal": {"mean": 0, "std": 1, "low": 50}}, "p: normal: expected bounds that contain some prob"),
-    ({"lognormal": [1, 11]}, "p: lognormal, sigma: must be above 0 and at most 10, got 11"),
-    ({"triangular": [1, 3, 2]}, "p: triangular: expected a mode from low 1 to high 2, got 3; the order is"),
-    ({"choice": []}, "p: choice, number of values: expected a whole number from 1 to 10000, got 0"),
+    ({"unifrom": [1, 2]}, "p: expected one of .*, got 'unifrom'; did you mean 'uniform'"),
+    ({"uniform": [1, 2], "weights": [1, 2]}, "p, weights: allowed only with choice or values, got uniform"),
+    ({"uniform": [1, 2, 3]}, r"p, uniform: expected uniform = \[low, high\], got \[1, 2, 3\]"),
+    ({"uniform": [2, 1]}, "p, uniform: expected low below high, got low 2 and high 1; swap them."),
+    ({"uniform": [1, math.inf]}, "p, uniform, high: the number must be finite, got inf"),
+    ({"loguniform": [0, 1]}, "p, loguniform, low: must be above 0, got 0"),
+    ({"normal": {"mean": 0}}, "p, normal: missing key 'std'"),
+    ({"normal": {"mean": 0, "std": 1, "hihg": 3}}, "p, normal: unknown key 'hihg'; did you mean 'high'"),
+    ({"normal": {"mean": 0, "std": 1, "low": 50}}, "p, normal: expected bounds that contain some prob"),
+    ({"lognormal": [1, 11]}, "p, lognormal, sigma: must be above 0 and at most 10, got 11"),
+    ({"triangular": [1, 3, 2]}, "p, triangular: expected a mode from low 1 to high 2, got 3; the order is"),
+    ({"choice": []}, "p, choice, values, number of values: expected a whole number from 1 to 10000, got 0"),
     (
         {"choice": [1, "a"]},
-        r"p: choice: expected all numbers or all texts, got \(1, 'a'\); put numbers in quotes",
+        r"p, choice, values: expected all numbers or all texts, got \(1, 'a'\); put numbers in quotes",
     ),
-    ({"choice": [1, 2], "weights": [1]}, "p: choice, weights: expected one per value, 2, got 1"),
-    ({"choice": [1, 2], "weights": [0, 0]}, "p: choice, weights: expected at least one above 0, got zeros"),
+    ({"choice": [1, 2], "weights": [1]}, "p, choice, weights: expected one per value, 2, got 1"),
+    ({"choice": [1, 2], "weights": [0, 0]}, "p, choice, weights: expected at least one above 0, got zeros"),
 ]
 
 

@@ -275,7 +275,7 @@ def test_report_names_variables_figures_and_bounds() -> None:
         ({"subject_to": {"required_copper_loss": (2, 1)}}, "expected low below high, got 2 and 1."),
         ({"evaluations": 3}, "optimise, evaluations: expected a whole number from 50 to 1000000, got 3."),
         ({"start": {}}, "optimise, start: expected all variables, way.motor.gear_ratio is missing."),
-        ({"start": {"gear": 3}}, "optimise, start: the study does not vary 'gear'"),
+        ({"start": {"gear": 3}}, "optimise, start: expected one of way.motor.gear_ratio, got 'gear'"),
         (
             {"start": {"way.motor.gear_ratio": 1.0}},
             "optimise, start, way.motor.gear_ratio: must be at least 2",
@@ -318,8 +318,8 @@ def test_constraints_are_read_from_texts() -> None:
     assert constraint_of(" peak_torque.joint2 < 8e1 ") == ("peak_torque.joint2", None, 80.0)
     assert constraint_of("-1<=work<=2") == constraint_of("2 >= work >= -1") == ("work", -1.0, 2.0)
     assert constraints_of(["a>=1", "b<=2", "a<=3"]) == {"a": (1.0, 3.0), "b": (None, 2.0)}
-    for text in ("voltage_margin", "a=3", "a<b", "3<4", "1<=a>=2", "1<=a", "<=3", ">=1<=2", 7):
+    for text in ("voltage_margin", "a=3", "a<b", "3<4", "1<=a>=2", "1<=a", "<=3", ">=1<=2"):
         with pytest.raises(fa.InputError, match="constraint: expected"):
-            constraint_of(text)  # type: ignore[arg-type]
+            constraint_of(text)
     with pytest.raises(fa.InputError, match="constraint, a: expected one lower bound, got 1 and 2"):
         constraints_of(["a>=1", "a>=2"])

@@ -67,7 +67,7 @@ def test_rows_of_complete_parts_alone_are_read_in_order_and_in_ranges(tmp_path: 
     assert folder.missing() == [0, 2, 3, 5, 6, 7]
     assert folder.missing([4, 5, 8]) == [5]
     assert folder.rows_done == 7 + 7 + 4
-    assert not folder.is_complete
+    assert folder.missing()
     assert folder.column("row").tolist() == [*range(7, 14), *range(28, 35), *range(56, 60)]
     run_parts(folder, TASK)
     for first, last in ((0, 60), (0, 1), (6, 8), (7, 14), (13, 57), (59, 60), (60, 60), (5, 5)):
@@ -176,7 +176,7 @@ DAMAGES = [truncated, zeroed, of_another_part, of_another_study, with_other_colu
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
 def test_a_part_that_is_not_valid_is_computed_again(tmp_path: Path, damage: Any) -> None:
     folder = filled(tmp_path)
-    assert folder.is_complete
+    assert not folder.missing()
     damage(folder.part_path(3))
     reader = ResultFolder.at(tmp_path)
     assert reader.missing() == [3]
@@ -255,7 +255,7 @@ def test_temporary_files_of_the_dead_are_swept(tmp_path: Path) -> None:
     cut_off = tmp_path / "cut off"
     cut_off.mkdir()
     (cut_off / f".study.json.{host}.{ended_process()}.{random}.tmp").write_bytes(b"{")
-    assert filled(cut_off).is_complete
+    assert not filled(cut_off).missing()
     ResultFolder.open(tmp_path, MANIFEST)
     assert sorted(temporaries(tmp_path)) == sorted([alive.name, elsewhere.name])
     assert folder.missing() == list(range(1, PARTS))

@@ -173,6 +173,3 @@ def test_refused() -> None:
     ):
         with pytest.raises(InputError, match=said):
             sobol_indices(values, d, **options)
-    said = r"inputs and values: expected shapes \(rows, d\) and \(rows,\), got \(3, 2\) and \(4,\)"
-    with pytest.raises(InputError, match=said):
-        rank_correlations(np.ones((3, 2)), np.ones(4))

@@ -110,7 +110,7 @@ def test_what_a_result_says(results: StudyResults) -> None:
 def test_arms_that_cannot_exist_are_found_before_anything_is_computed(tmp_path: Path) -> None:
     vary = dict(VARY) | {"joint1.friction.viscous": Normal(0.05, 0.1)}
     wrong = fa.Study("wrong", ARM, vary, ["energy"], motion=MOTION, law="pd", step=STEP, rows=200)
-    text = r"study, row (\d+): parameters, joint1\.friction\.viscous: must be at least 0"
+    text = r"study, row (\d+), parameters, joint1\.friction\.viscous: must be at least 0"
     with pytest.raises(fa.ForearmError, match=text) as caught:
         fa.sweep(wrong, folder=tmp_path / "out")
     found = re.search(text, str(caught.value))
@@ -122,7 +122,7 @@ def test_arms_that_cannot_exist_are_found_before_anything_is_computed(tmp_path: 
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({"study": 3}, "expected a fa.Study or the path of its file"),
+        ({"study": 3}, "sweep, study: expected Study or str"),
         ({"engine": "gpu"}, "engine: expected one of"),
         ({"workers": 0}, "workers"),
         ({"parts": [99]}, "part"),

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import random_arm
-from tools import starts
 
 import forearm as fa
 from forearm.cli.main import main
@@ -21,6 +20,7 @@ from forearm.viewer import headless
 from forearm.viewer.arm_code import arm_code
 from forearm.viewer.headless import in_node
 from forearm.viewer.traced_functions import with_point
+from tools import starts
 
 pytestmark = pytest.mark.skipif(not starts("node"), reason="node is not installed")
 # The same operations; sines of another library, and what some hundred steps make of their last digits.

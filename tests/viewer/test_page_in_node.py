@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tools import starts
 
 import forearm as fa
 from forearm.viewer.arm_code import arm_code
 from forearm.viewer.studio_page import FOLDER
+from tools import starts
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not starts("node"), reason="node is not installed")]
 ARM, MANY = "puma560-dhanaraj3", 2

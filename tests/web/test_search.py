@@ -7,8 +7,9 @@ import subprocess
 from typing import Any
 
 import pytest
-from tools import starts
 from web.docs_module import DOCS, docs_module
+
+from tools import starts
 
 SEARCH = docs_module("site_search")
 PAGE = """<h1 id="one">One</h1><p>Before <code>a_b</code>.</p>

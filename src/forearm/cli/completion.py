@@ -120,9 +120,9 @@ def _forms() -> Iterable[str]:
 
 
 def _methods() -> Iterable[str]:
-    from forearm.simulation.run import ALL
+    from forearm.simulation.methods import METHODS
 
-    return ALL
+    return METHODS
 
 
 def _formulations(*functions: str) -> Callable[[], Iterable[str]]:

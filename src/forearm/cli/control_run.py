@@ -21,7 +21,7 @@ from forearm.cli.loop_options import (
 from forearm.cli.motions import MOTION_HELP, add_columns, read_plan
 from forearm.cli.numbers import POSITIVE
 from forearm.cli.progress import ProgressBar
-from forearm.cli.simulate import add_files, check_files, tell, write_files
+from forearm.cli.simulate import add_files, check_run_files, finish_run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,12 +57,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Plan, run the controller and show the tracking error."""
-    check_files(given)
+    check_run_files(given)
     arm = load(given.arm, hand=given.hand)
     with ProgressBar(f"planning for {arm.name}"):
         motion = read_plan(given, arm, given.motion)
     with ProgressBar(f"running {given.controller} on {arm.name}"):
         found = controlled(given, arm, motion, given.voltage, given.step)
-        write_files(given, found)
-    tell(given, found)
-    return 0 if found.ok else 1
+    return finish_run(given, found)

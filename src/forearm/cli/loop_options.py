@@ -3,43 +3,138 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Sequence
 
 from forearm.arm.arm import Arm
-from forearm.cli.command import group
-from forearm.cli.numbers import ANY, NOT_NEGATIVE, POSITIVE, Real, Whole
+from forearm.cli.options import SECONDS, Group, Option
 from forearm.cli.states import read_numbers
 from forearm.control.gains import BANDWIDTH
 from forearm.control.sensors import SIDES
 from forearm.drives.motor import DAC
 from forearm.errors import InputError
+from forearm.reading.fields import ChoiceField, FlagField, NumberField, WholeField
 
 MOST_BITS = 52  # what a float64 holds
 LEVER = 0.1  # m
+BITS, POSITIVE = WholeField("", 1, MOST_BITS), NumberField(above=0.0)
+FLAG = FlagField()
+UP_TO = f"N from 1 to {MOST_BITS}"
+
+PERIOD = Option("--period", "sampling period, s, above 0 (default: 0.001)", reads=SECONDS, default=1e-3)
+BANDWIDTH_OPTION = Option(
+    "--bandwidth",
+    "bandwidth of the critically damped gains, all poles at -W, rad/s (2 pi times Hz), above 0 (default: "
+    f"{BANDWIDTH:.4g})",
+    "W",
+    POSITIVE,
+)
+INERTIAS = Option(
+    "--inertias",
+    "inertias that scale the gains of PD, PID and feed-forward + PD, kg m^2 (kg), one value per joint "
+    "(default: the arm's, reduced where joints would oscillate)",
+    "A,B,...",
+)
+DELAY = Option(
+    "--delay", "delay of a command in periods, 0 or 1 (default: 0)", reads=WholeField("", 0, 1), default=0
+)
+VOLTAGE = Option("--voltage", "command motor voltages instead of torques", reads=FLAG)
+CONVERTER = (
+    Option("--dac-bits", f"resolution, 2^N steps, {UP_TO}; needs --dac-range", reads=BITS),
+    Option("--dac-range", "output range, -V to V, V above 0", "V", POSITIVE),
+    Option(
+        "--dac-gain",
+        "gain of the amplifiers after it, not 0 (default: the arm file's, or 1)",
+        reads=NumberField(),
+    ),
+)
+WITH_PERIOD = (
+    Option("--dac-period", "sample and hold the input for this time, s, above 0", reads=SECONDS),
+    *CONVERTER,
+)
+# What a controller measures of the arm's state.
+SENSORS = (
+    Option(
+        "--encoder-bits",
+        "position resolution, 2^N steps per turn (per metre), motor turns for a motor encoder, " + UP_TO,
+        reads=BITS,
+    ),
+    Option(
+        "--sensor-side",
+        "where encoders and tachometers are: link, motor or both (default: both where joints are elastic, "
+        "else link)",
+        "SIDE",
+        ChoiceField(SIDES),
+    ),
+    Option(
+        "--tachometer-bits", f"velocity resolution, 2^N steps, {UP_TO}; needs --tachometer-range", reads=BITS
+    ),
+    Option("--tachometer-range", "velocity range, -V to V, rad/s (m/s), V above 0", "V", POSITIVE),
+    Option(
+        "--accelerometer-step",
+        "resolution of accelerometers, m/s^2 (default: exact)",
+        "A",
+        NumberField(minimum=0.0),
+    ),
+    Option(
+        "--lever",
+        f"distance between accelerometers, m, above 0; with --accelerometer-step (default: {LEVER})",
+        "M",
+        POSITIVE,
+    ),
+    Option("--differences", "compute velocities by differencing positions", reads=FLAG),
+)
+ERRORS = (
+    Option(
+        "--error",
+        "random error of masses, friction and motors, at most this many percent, 0 to 90 (default: 0)",
+        "PERCENT",
+        NumberField(minimum=0.0, maximum=90.0),
+        0.0,
+    ),
+    Option(
+        "--seed",
+        "random seed of these errors, from 0 (default: 0)",
+        reads=WholeField("", 0, 2**63 - 1),
+        default=0,
+    ),
+)
+# Friction and gravity of the simulated arm, if not those of its file.
+CHANGES = (
+    Option("--friction", "factor on joint friction, 0 or more (default: 1)", reads=NumberField(minimum=0.0)),
+    Option("--gravity", "gravitational acceleration in the base frame, m/s^2 (default: the arm's)", "X,Y,Z"),
+    Option("--no-torque-limits", "drives deliver any commanded torque", reads=FLAG),
+)
+
+
+def plant(payload: str = "5 % of the moving mass") -> tuple[Option, ...]:
+    """How the arm differs from the controllers' model."""
+    text = f"mass in the hand, unknown to the controller, kg (default: {payload})"
+    return Option("--payload", text, "KG", NumberField(minimum=0.0)), *ERRORS
+
+
+def _adding(options: Sequence[Option]) -> Callable[[argparse._ActionsContainer], object]:
+    return lambda container: [option.add_to(container) for option in options]
+
+
+# For commands that are not lists of options yet.
+add_period, add_bandwidth, add_inertias = PERIOD.add_to, BANDWIDTH_OPTION.add_to, INERTIAS.add_to
+add_delay, add_voltage = DELAY.add_to, VOLTAGE.add_to
+add_sensors, add_changes = _adding(SENSORS), _adding(CHANGES)
+
+
+def add_plant(container: argparse._ActionsContainer, *payload: str) -> None:
+    """How the arm differs from the controllers' model."""
+    _adding(plant(*payload))(container)
 
 
 def add_dac(parser: argparse.ArgumentParser, period: bool = True) -> None:
     """The options of the converter in front of the motors."""
-    dac = group(parser, "D/A converter in front of the motors")
-    if period:
-        dac.add_argument(
-            "--dac-period",
-            type=POSITIVE,
-            metavar="S",
-            help="sample and hold the input for this time, s, above 0",
-        )
-    dac.add_argument(
-        "--dac-bits",
-        type=Whole(1, MOST_BITS),
-        metavar="N",
-        help=f"resolution, 2^N steps, N from 1 to {MOST_BITS}; needs --dac-range",
-    )
-    dac.add_argument("--dac-range", type=POSITIVE, metavar="V", help="output range, -V to V, V above 0")
-    dac.add_argument(
-        "--dac-gain",
-        type=ANY,
-        metavar="X",
-        help="gain of the amplifiers after it, not 0 (default: the arm file's, or 1)",
-    )
+    converter(WITH_PERIOD if period else CONVERTER).add_to(parser)
+
+
+def converter(options: tuple[Option, ...]) -> Group:
+    """The options of the converter in front of the motors."""
+    return Group("D/A converter in front of the motors", options)
 
 
 def read_dac(given: argparse.Namespace, arm: Arm) -> DAC | None:
@@ -49,68 +144,14 @@ def read_dac(given: argparse.Namespace, arm: Arm) -> DAC | None:
         return None
     if given.dac_bits is not None and given.dac_range is None:
         raise InputError("needs the output range; give it by --dac-range V.", "--dac-bits")
-    if given.dac_gain is not None and any(
-        j.motor is not None and j.motor.amplifier_gain is not None for j in arm.joints
-    ):
+    has_gains = any(j.motor is not None and j.motor.amplifier_gain is not None for j in arm.joints)
+    if given.dac_gain is not None and has_gains:
         raise InputError(
             f"motors of {arm.name!r} have an amplifier_gain in the arm file; leave the option out.",
             "--dac-gain",
         )
-    return DAC(
-        1e-3 if period is None else period,
-        given.dac_bits,
-        given.dac_range,
-        1.0 if given.dac_gain is None else given.dac_gain,
-    )
-
-
-def add_plant(plant: argparse._ArgumentGroup, payload: str = "5 %% of the moving mass") -> None:
-    """How the arm differs from the controllers' model."""
-    plant.add_argument(
-        "--payload",
-        type=NOT_NEGATIVE,
-        metavar="KG",
-        help=f"mass in the hand, unknown to the controller, kg (default: {payload})",
-    )
-    plant.add_argument(
-        "--error",
-        type=Real(least=0.0, most=90.0),
-        default=0.0,
-        metavar="PERCENT",
-        help="random error of masses, friction and motors, at most this many percent, 0 to 90 (default: 0)",
-    )
-    plant.add_argument(
-        "--seed",
-        type=Whole(0),
-        default=0,
-        metavar="N",
-        help="random seed of these errors, from 0 (default: 0)",
-    )
-
-
-def add_changes(plant: argparse._ArgumentGroup) -> None:
-    """Friction and gravity of the simulated arm, if not those of its file."""
-    plant.add_argument(
-        "--friction", type=NOT_NEGATIVE, metavar="X", help="factor on joint friction, 0 or more (default: 1)"
-    )
-    plant.add_argument(
-        "--gravity",
-        metavar="X,Y,Z",
-        help="gravitational acceleration in the base frame, m/s^2 (default: the arm's)",
-    )
-    plant.add_argument("--no-torque-limits", action="store_true", help="drives deliver any commanded torque")
-
-
-def add_inertias(loop: argparse._ActionsContainer) -> None:
-    """Inertias that scale the gains."""
-    loop.add_argument(
-        "--inertias",
-        metavar="A,B,...",
-        help=(
-            "inertias that scale the gains of PD, PID and feed-forward + PD, kg m^2 (kg), one value per "
-            "joint (default: the arm's, reduced where joints would oscillate)"
-        ),
-    )
+    gain = 1.0 if given.dac_gain is None else given.dac_gain
+    return DAC(period or 1e-3, given.dac_bits, given.dac_range, gain)
 
 
 def changed_arm(given: argparse.Namespace, arm: Arm) -> Arm:
@@ -120,90 +161,3 @@ def changed_arm(given: argparse.Namespace, arm: Arm) -> Arm:
     for joint in arm.joints if given.no_torque_limits else ():
         arm = arm.with_joint(joint.name, max_effort=None)
     return arm if given.gravity is None else arm.replace(gravity=read_numbers(given.gravity, "gravity", 3))
-
-
-def add_period(parser: argparse._ActionsContainer) -> None:
-    """Add --period, the sampling period."""
-    parser.add_argument(
-        "--period",
-        type=POSITIVE,
-        default=1e-3,
-        metavar="S",
-        help="sampling period, s, above 0 (default: 0.001)",
-    )
-
-
-def add_bandwidth(parser: argparse._ActionsContainer) -> None:
-    """Add --bandwidth, that of the controller; None: BANDWIDTH."""
-    parser.add_argument(
-        "--bandwidth",
-        type=POSITIVE,
-        metavar="W",
-        help=(
-            "bandwidth of the critically damped gains, all poles at -W, rad/s (2 pi times Hz), above 0 "
-            f"(default: {BANDWIDTH:.4g})"
-        ),
-    )
-
-
-def add_delay(loop: argparse._ArgumentGroup) -> None:
-    """Add --delay, that of commands."""
-    loop.add_argument(
-        "--delay",
-        type=Whole(0, 1),
-        default=0,
-        metavar="N",
-        help="delay of a command in periods, 0 or 1 (default: 0)",
-    )
-
-
-def add_sensors(loop: argparse._ArgumentGroup) -> None:
-    """What a controller measures of the arm's state."""
-    bits = f"N from 1 to {MOST_BITS}"
-    loop.add_argument(
-        "--encoder-bits",
-        type=Whole(1, MOST_BITS),
-        metavar="N",
-        help=f"position resolution, 2^N steps per turn (per metre), motor turns for a motor encoder, {bits}",
-    )
-    loop.add_argument(
-        "--sensor-side",
-        choices=SIDES,
-        metavar="SIDE",
-        help=(
-            "where encoders and tachometers are: link, motor or both (default: both where joints are "
-            "elastic, else link)"
-        ),
-    )
-    loop.add_argument(
-        "--tachometer-bits",
-        type=Whole(1, MOST_BITS),
-        metavar="N",
-        help=f"velocity resolution, 2^N steps, {bits}; needs --tachometer-range",
-    )
-    loop.add_argument(
-        "--tachometer-range",
-        type=POSITIVE,
-        metavar="V",
-        help="velocity range, -V to V, rad/s (m/s), V above 0",
-    )
-    loop.add_argument(
-        "--accelerometer-step",
-        type=NOT_NEGATIVE,
-        metavar="A",
-        help="resolution of accelerometers, m/s^2 (default: exact)",
-    )
-    loop.add_argument(
-        "--lever",
-        type=POSITIVE,
-        metavar="M",
-        help=f"distance between accelerometers, m, above 0; with --accelerometer-step (default: {LEVER})",
-    )
-    loop.add_argument(
-        "--differences", action="store_true", help="compute velocities by differencing positions"
-    )
-
-
-def add_voltage(loop: argparse._ArgumentGroup) -> None:
-    """Add --voltage: motors driven by voltages without a converter."""
-    loop.add_argument("--voltage", action="store_true", help="command motor voltages instead of torques")

@@ -8,94 +8,33 @@ import time
 from pathlib import Path
 from typing import Any
 
-from forearm.cli.command import Command, add_json, group, names_of, show_json
-from forearm.cli.numbers import Whole
-from forearm.cli.outputs import check_output, check_page, tell_written
+from forearm.cli.command import Command, names_of
+from forearm.cli.options import JSON, Group, Option, finish
+from forearm.cli.outputs import PAGES, tell_written
 from forearm.cli.progress import ProgressBar
 from forearm.cli.sweep_engines import ALL, executor_of
-from forearm.cli.terminal import complain, is_terminal, show
+from forearm.cli.terminal import complain, is_terminal
 from forearm.errors import InputError
+from forearm.reading.fields import ChoiceField, FlagField, WholeField
 from forearm.studies.description import study_of
 from forearm.studies.engines.cluster_scripts import part_range, slurm_script
 from forearm.studies.engines.runner import ENGINES
 from forearm.studies.engines.sweep import sweep
 from forearm.studies.report.page import SIMULATIONS
 from forearm.studies.results import StudyResults
+from forearm.studies.sampling.designs import MAX_ROWS
 from forearm.studies.storage.manifest import MANIFEST
 from forearm.studies.storage.result_folder import ResultFolder
 from forearm.studies.study import Study
-from forearm.studies.variable_units import variable_unit
 from forearm.tables import Report, number
 
 LOOKED = 0.5  # s between two looks at a folder that is watched
 SAID = 10.0  # s between two lines about it where there is no terminal
 MOST_SHOWN = 24  # variables and figures that are listed
-
-
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "study", metavar="STUDY", help="a study file (.toml), or a folder of results to continue"
-    )
-    parser.add_argument(
-        "-o", "--output", metavar="FOLDER", help="folder for results (default: NAME-results for NAME.toml)"
-    )
-    add_json(parser)
-    where = group(parser, "where rows are computed")
-    where.add_argument(
-        "--engine", choices=ALL, default="threads", metavar="NAME", help=names_of(ALL, "threads")
-    )
-    where.add_argument(
-        "--workers", type=Whole(1), metavar="N", help="number of workers (default: one per core)"
-    )
-    where.add_argument(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="address of a running Dask or Ray cluster (default: on this machine)",
-    )
-    where.add_argument(
-        "--part", metavar="I/N", help="compute only part I of N, on a cluster without a scheduler"
-    )
-    where.add_argument("--check", action="store_true", help="describe the study and compute nothing")
-    script = group(parser, "a script for a cluster")
-    script.add_argument("--emit", choices=("slurm",), metavar="NAME", help="print a job script: slurm")
-    script.add_argument("--jobs", type=Whole(1), default=10, metavar="N", help="number of jobs (default: 10)")
-    script.add_argument("--cpus", type=Whole(1), default=1, metavar="N", help="cores per job (default: 1)")
-    script.add_argument("--time", metavar="LIMIT", help="time limit per job, such as 02:00:00")
-    script.add_argument("--memory", metavar="SIZE", help="memory per job, such as 4G")
-    script.add_argument("--partition", metavar="NAME", help="partition for the jobs")
-    script.add_argument(
-        "--setup",
-        action="append",
-        default=[],
-        metavar="LINE",
-        help="shell line to run first; may be repeated",
-    )
-    results = group(parser, "results")
-    results.add_argument("--watch", action="store_true", help="watch a running study until it is complete")
-    results.add_argument("--report", metavar="FILE", help="write a page for a browser: .html")
-    results.add_argument(
-        "--worst",
-        type=Whole(0, 100),
-        default=3,
-        metavar="N",
-        help="number of worst rows per figure in the report (default: 3)",
-    )
-    results.add_argument(
-        "--simulations",
-        type=Whole(0, 100),
-        default=SIMULATIONS,
-        metavar="N",
-        help=f"number of simulations of worst rows in the report (default: {SIMULATIONS})",
-    )
-    results.add_argument("--csv", metavar="FILE", help="write all rows as a table: .csv")
-    results.add_argument("--row", type=Whole(0), metavar="K", help="recompute and show row K")
-    results.add_argument("--html", metavar="FILE", help="with --row: write a page that plays the simulation")
+FLAG, COUNT = FlagField(), WholeField("", 1, MAX_ROWS)
 
 
 def _run(given: argparse.Namespace) -> int:
-    check_page("--report", given.report)
-    check_page("--html", given.html)
-    check_output("--csv", given.csv, (".csv",))
     if given.html is not None and given.row is None:
         raise InputError(
             "a page of one row; give --row K as well, or --report FILE for all of them.", "--html"
@@ -114,12 +53,9 @@ def _run(given: argparse.Namespace) -> int:
             results.report(given.report, worst=given.worst, simulations=given.simulations, progress=bar)
         if given.csv is not None:
             results.to_csv(given.csv)
-        said = results.describe() if not given.json else None
-    if said is None:
-        show_json(_document(results))
-        return 0
-    show(said)
-    tell_written([given.report, given.csv])
+        report, document = results.describe(), _document(results)
+    finish(given, report, document)
+    tell_written(() if given.json else (given.report, given.csv))
     return 0
 
 
@@ -232,13 +168,11 @@ def _word(name: str) -> str:
 def _tell_study(given: argparse.Namespace, study: Study) -> int:
     parts = -(-study.rows // study.rows_per_part)
     first = study.row(0)
-    if given.json:
-        document = {"name": study.name, "rows": study.rows, "parts": parts, "first_row": first}
-        show_json(document | {"figures": [c.name for c in study.columns]})
-        return 0
+    document = {"name": study.name, "rows": study.rows, "parts": parts, "first_row": first}
+    document["figures"] = [c.name for c in study.columns]
     said = f"{study.name}: {study.rows} rows in {parts} parts, design {study.design.kind}"
     listed = [
-        [v.name, ", ".join(v.of[:3]), _shown(first[v.name]), variable_unit(v, study.arm)]
+        [v.name, ", ".join(v.of[:3]), _shown(first[v.name]), v.unit(study.arm)]
         for v in study.variables[:MOST_SHOWN]
     ]
     wanted = [[c.name, c.unit, c.title] for c in study.columns[:MOST_SHOWN]]
@@ -247,8 +181,7 @@ def _tell_study(given: argparse.Namespace, study: Study) -> int:
         Report(["variable", "what it is", "in row 0", "unit"], listed, "Variables"),
         Report(["figure", "unit", "what it is"], wanted, "Figures", (), [f"and {more} more"] if more else ()),
     ]
-    show(Report(before=[said], parts=tables))
-    return 0
+    return finish(given, Report(before=[said], parts=tables), document)
 
 
 def _shown(value: Any) -> str:
@@ -268,16 +201,14 @@ def _tell_row(given: argparse.Namespace, study: Study, folder: Path) -> int:
         }
         if given.html is not None:
             simulate_row(study, given.row).to_html(given.html)
-    if given.json:
-        show_json({"row": given.row, "variables": values, "figures": figures})
-        return 0
     units = {column.name: column.unit for column in study.columns}
     tables = [
         Report(["variable", "value"], [[name, _shown(x)] for name, x in values.items()]),
         Report(["figure", "value", "unit"], [[name, number(x), units[name]] for name, x in figures.items()]),
     ]
-    show(Report(before=[f"{study.name}, row {given.row}"], parts=tables))
-    tell_written([given.html])
+    document = {"row": given.row, "variables": values, "figures": figures}
+    finish(given, Report(before=[f"{study.name}, row {given.row}"], parts=tables), document)
+    tell_written(() if given.json else (given.html,))
     return 0
 
 
@@ -292,10 +223,52 @@ def _document(results: StudyResults) -> dict[str, Any]:
     }
 
 
+RESULTS = (
+    Option("--watch", "watch a running study until it is complete", reads=FLAG),
+    Option("--report", "write a page for a browser: .html", endings=PAGES),
+    Option(
+        "--worst",
+        "number of worst rows per figure in the report (default: 3)",
+        reads=WholeField("", 0, 100),
+        default=3,
+    ),
+    Option(
+        "--simulations",
+        f"number of simulations of worst rows in the report (default: {SIMULATIONS})",
+        reads=WholeField("", 0, 100),
+        default=SIMULATIONS,
+    ),
+    Option("--csv", "write all rows as a table: .csv", endings=(".csv",)),
+    Option("--row", "recompute and show row K", "K", WholeField("", 0, MAX_ROWS)),
+    Option("--html", "with --row: write a page that plays the simulation", endings=PAGES),
+)
+SCRIPT = (
+    Option("--emit", "print a job script: slurm", reads=ChoiceField(("slurm",))),
+    Option("--jobs", "number of jobs (default: 10)", reads=COUNT, default=10),
+    Option("--cpus", "cores per job (default: 1)", reads=COUNT, default=1),
+    Option("--time", "time limit per job, such as 02:00:00", "LIMIT"),
+    Option("--memory", "memory per job, such as 4G", "SIZE"),
+    Option("--partition", "partition for the jobs", "NAME"),
+    Option("--setup", "shell line to run first; may be repeated", "LINE", default=[], count="append"),
+)
+WHERE = (
+    Option("--engine", names_of(ALL, "threads"), reads=ChoiceField(ALL), default="threads"),
+    Option("--workers", "number of workers (default: one per core)", reads=COUNT),
+    Option("--scheduler", "address of a running Dask or Ray cluster (default: on this machine)", "ADDRESS"),
+    Option("--part", "compute only part I of N, on a cluster without a scheduler", "I/N"),
+    Option("--check", "describe the study and compute nothing", reads=FLAG),
+)
 COMMAND = Command(
     "forearm sweep study.toml -o results --report report.html\n"
     "forearm sweep results --row 2 --html row2.html\n"
     "forearm sweep study.toml -o results --emit slurm --jobs 40",
-    _add_arguments,
+    (
+        Option("study", "a study file (.toml), or a folder of results to continue", "STUDY"),
+        Option("--output", "folder for results (default: NAME-results for NAME.toml)", "FOLDER", short="-o"),
+        JSON,
+        Group("where rows are computed", WHERE),
+        Group("a script for a cluster", SCRIPT),
+        Group("results", RESULTS),
+    ),
     _run,
 )

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from numpy.typing import ArrayLike
 
 from forearm.control.gains import BANDWIDTH, Gains
-from forearm.reading.fields import ObjectField
+from forearm.reading.fields import ObjectField, WholeField
 from forearm.records import declared, flag, number, record
-from forearm.trajectories.request_fields import WholeField
 
 PERIOD = 1e-3  # s
 NEAR = 1e-3  # of the mean mobility: damping threshold

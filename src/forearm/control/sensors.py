@@ -15,11 +15,10 @@ from forearm.arm.arm import Arm
 from forearm.arm.elastic import is_elastic
 from forearm.control.controller import Pair
 from forearm.errors import InputError
-from forearm.reading.fields import FunctionField, ObjectField
+from forearm.reading.fields import FunctionField, ObjectField, WholeField
 from forearm.records import choice, declared, flag, number, positional_record
 from forearm.spatial import Floats
 from forearm.symbols.scalars import Scalar, quantised
-from forearm.trajectories.request_fields import WholeField
 
 Side = Literal["link", "motor", "both"]
 SIDES: tuple[Side, ...] = get_args(Side)

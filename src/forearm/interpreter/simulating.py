@@ -181,7 +181,7 @@ def _run(v: Variables, drive: Floats | Schedule, duration: float, before: Simula
             step=STEP,
             sampling=Sampling(v.dac),
             continued=before,
-            **given,  # type: ignore[arg-type]
+            **given,
         )
 
 

@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from math import isfinite
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.dynamics.step_control import FIRST_ERROR, GROW, next_factor, step_size
-from forearm.errors import InputError
-from forearm.progress import Progress
+from forearm.records import flat
 from forearm.simulation.events import EventFunction, EventHit, Watch
 from forearm.simulation.implicit import Radau
-from forearm.simulation.methods import Acceleration, Floats, stacked, tableau_of
+from forearm.simulation.machine_steps import MachineSteps
+from forearm.simulation.methods import Acceleration, Floats, tableau_of
 from forearm.simulation.solution import DenseSolution, Status
 from forearm.simulation.stepping import (
     PARTS,
     Explicit,
     Failure,
-    Stepper,
-    StepsAtOnce,
     System,
-    Tolerance,
     TrialStep,
     along,
     tolerance,
     unfinite,
 )
-from forearm.values import as_floats, check_number
+
+Stepper: TypeAlias = Explicit | Radau
 
 # Step size factor after a step that produced non-finite values or whose stage equations were not solved.
 AFTER_FAILURE = 0.25
@@ -39,40 +40,39 @@ MOST_STEPS = 1_000_000  # accepted and rejected steps together
 AT_ONCE = 256  # steps per call of machine code, before control returns to Python
 
 
-def integrate(
-    f: Acceleration,
-    t0: float,
-    t1: float,
-    q: ArrayLike,
-    qd: ArrayLike,
-    *,
-    method: str = "dp45",
-    rtol: float = 1e-6,
-    atol_q: ArrayLike = 1e-9,
-    atol_qd: ArrayLike = 1e-9,
-    events: Sequence[EventFunction] = (),
-    breakpoints: ArrayLike = (),
-    first_step: float | None = None,
-    progress: Progress | None = None,
-    at_once: StepsAtOnce | None = None,
-) -> DenseSolution:
-    """Integrate q'' = f(t, q, qd) from t0 to t1 with a local error within atol + rtol |y| in every component
-    of q and qd.
+@dataclass(frozen=True, eq=False)
+class Controls:
+    """How a system is integrated: the local error in every component of q and qd is within atol + rtol |y|,
+    and steps end at the breakpoints.
 
-    Steps end at the breakpoints. Between two of them f is called only for start <= t < end, so that an input
-    that jumps at a breakpoint is seen from one side. `progress` is called after every step, or after each
-    batch of `at_once`, with the elapsed part of t1 - t0. A failure is reported as the status of the solution,
+    Between two breakpoints f is called only for start <= t < end, so that an input that jumps at one is seen
+    from one side. `tell` is called with the time after every step, or after each batch of `at_once`.
+    """
+
+    method: str = "dp45"
+    rtol: float = 1e-6
+    atol_q: ArrayLike = 1e-9
+    atol_qd: ArrayLike = 1e-9
+    events: Sequence[EventFunction] = ()
+    breakpoints: ArrayLike = ()
+    first_step: float | None = None
+    tell: Callable[[float], object] = lambda _: None
+    at_once: MachineSteps | None = None
+
+
+@flat(controls=Controls)
+def integrate(
+    f: Acceleration, t0: float, t1: float, q: Floats, qd: Floats, *, controls: Controls = Controls()
+) -> DenseSolution:
+    """Integrate q'' = f(t, q, qd) from t0 to t1. A failure is reported as the status of the solution,
     together with the partial result.
     """
-    y = stacked(q, qd)
-    stretches = _stretches(t0, t1, breakpoints)
-    _check(y, first_step)
-    tell = (lambda _: None) if progress is None else lambda t: progress(t - t0, t1 - t0, "integrating")
-    system = System(f, y.shape[1])
-    stepper = _stepper(method, system, tolerance(rtol, atol_q, atol_qd, y.shape[1]))
-    run = _Run(system, stepper, Watch(events, t0, y), tell, at_once, t0, y)
-    for start, end in stretches:
-        if not run.stretch(start, end, first_step if start == t0 else None):
+    y = np.array([q, qd], dtype=np.float64)
+    knots = np.asarray(controls.breakpoints, dtype=np.float64)
+    ends = [*np.unique(knots[(knots > t0) & (knots < t1)]).tolist(), t1]
+    run = _Run(System(f), controls, t0, y)
+    for start, end in pairwise([t0, *ends]):
+        if not run.stretch(start, end, controls.first_step if start == t0 else None):
             break
     return run.solution()
 
@@ -80,26 +80,22 @@ def integrate(
 class _Run:
     """State of an integration in progress."""
 
-    def __init__(
-        self,
-        system: System,
-        stepper: Stepper,
-        watch: Watch,
-        tell: Callable[[float], object],
-        at_once: StepsAtOnce | None,
-        t: float,
-        y: Floats,
-    ) -> None:
-        self.system, self.stepper, self.watch, self.tell = system, stepper, watch, tell
-        self.at_once = at_once
+    def __init__(self, system: System, controls: Controls, t: float, y: Floats) -> None:
+        allowed = tolerance(controls.rtol, controls.atol_q, controls.atol_qd, y.shape[1])
+        self.system, self.watch = system, Watch(controls.events, t, y)
+        self.stepper: Stepper = (
+            Radau(system, allowed)
+            if controls.method == "radau"
+            else Explicit(tableau_of(controls.method), system, allowed)
+        )
+        self.tell, self.at_once = controls.tell, controls.at_once
         self.t, self.y, self.h, self.error_before = t, y, 0.0, FIRST_ERROR
         # batches of steps, one array each
         self.times, self.states = [np.array([t])], [y[None]]
-        self.dense: list[Floats] = []
-        self.widths: list[Floats] = []
-        self.taken = 0
+        self.dense = [np.zeros((0, 1, *y.shape))]
+        self.widths = [np.zeros(0)]
+        self.taken = self.rejected = 0
         self.hits: list[EventHit] = []
-        self.rejected = 0
         self.status, self.message = Status.END, Status.END.value
         self.component: int | None = None
 
@@ -114,40 +110,37 @@ class _Run:
             if failure is not None:
                 return self._fail(Status.DIVERGED, failure)
             if self.h == 0.0:
-                self.h = (
-                    first_step
-                    if first_step is not None
-                    else first_guess(self.system, self.stepper, start, self.y, self.rate)
-                )
-            if self.at_once is not None:
-                self.at_once.enter(start, end, self.y, self._shortest(end), self.stepper.tolerance)
+                self.h = first_step or first_guess(self.system, self.stepper, start, self.y, self.rate)
+            at_once = self.at_once
+            if at_once is not None:
+                at_once.enter(start, end, self.y, self._shortest(end), self.stepper.tolerance)
             while self.t < end:
-                is_more = self.at_once is not None and self._steps_at_once(self.at_once)
+                is_more = at_once is not None and self._steps_at_once(at_once)
                 if self.status is not Status.END:
                     return False
                 if not is_more and self.t < end and not self._step(end):
                     return False
         return True
 
-    def _steps_at_once(self, at_once: StepsAtOnce) -> bool:
+    def _steps_at_once(self, at_once: MachineSteps) -> bool:
         """Take compiled steps until an event is near; return whether more remain."""
         most = min(MOST_STEPS - self.taken - self.rejected, AT_ONCE)
         if most <= 0:
             return False
-        made = at_once.take(self.t, self.y, self.rate, self.h, self.error_before, most)
-        self.rate, self.h, self.error_before = made.rate, made.h, made.error_before
-        self.rejected += made.rejected
-        self.system.evaluations += made.evaluations
-        if len(made.t):
-            self._take(made.t, made.y, made.widths, made.dense, [])
+        steps = at_once.take(self.t, self.y, self.rate, self.h, self.error_before, most)
+        self.rate, self.h, self.error_before = steps.rate, steps.h, steps.error_before
+        self.rejected += steps.rejected
+        self.system.evaluations += steps.evaluations
+        if len(steps.t):
+            self._take(steps.t, steps.y, steps.widths, steps.dense, [])
         # at a breakpoint, where a jump of the input may break a joint loose, and where signs differ by
         # rounding
         self.hits += (hits := self.watch.follow(self.t, self.y))
         if hits and hits[-1].terminal:
             self._end(hits[-1])
-        elif made.crossing is not None:
-            self._cross(*made.crossing)
-        return not made.is_over
+        elif steps.crossing is not None:
+            self._cross(*steps.crossing)
+        return not steps.is_over
 
     def _cross(self, h: float, dense: Floats) -> None:
         """End at a terminal event within the step; without one, leave the step to be taken."""
@@ -172,11 +165,8 @@ class _Run:
             if trial.failure is None and worst <= 1.0:
                 return self._accept(trial, worst, end if landing else self.t + h, failure is not None)
             failure = trial.failure or self._blame(trial)
-            self.h = h * (
-                self._factor(worst, growth=1.0)
-                if trial.failure is None and isfinite(worst)
-                else AFTER_FAILURE
-            )
+            is_measured = trial.failure is None and isfinite(worst)
+            self.h = h * (self._factor(worst, growth=1.0) if is_measured else AFTER_FAILURE)
             self.rejected += 1
         return self._fail(Status.TOO_MANY_STEPS, Failure(f"maximum number of steps, {MOST_STEPS}, reached"))
 
@@ -268,8 +258,8 @@ class _Run:
             self.h,
             self.system.evaluations,
             self.rejected,
-            np.concatenate(self.dense) if self.dense else np.zeros((0, 1, *self.y.shape)),
-            np.concatenate(self.widths) if self.widths else np.zeros(0),
+            np.concatenate(self.dense[1:] or self.dense),
+            np.concatenate(self.widths),
         )
 
 
@@ -284,32 +274,3 @@ def first_guess(system: System, stepper: Stepper, t: float, y: Floats, rate: Flo
         return h
     largest = max(speed, bend)
     return min(100.0 * h, max(1e-6, 1e-3 * h) if largest <= 1e-15 else (0.01 / largest) ** stepper.exponent)
-
-
-def _stepper(name: str, system: System, allowed: Tolerance) -> Stepper:
-    tableau = tableau_of(name)
-    if tableau.name == "radau":
-        return Radau(system, allowed)
-    if tableau.b_embedded is None:
-        raise InputError(f"method {name!r} has no error estimate; use 'dp45', 'dp87' or 'radau'.")
-    return Explicit(tableau, system, allowed)
-
-
-def _stretches(t0: float, t1: float, breakpoints: ArrayLike) -> list[tuple[float, float]]:
-    """Intervals (start, end) between the breakpoints inside (t0, t1)."""
-    knots = as_floats(breakpoints, "breakpoints")
-    if not (isfinite(t0) and isfinite(t1) and t1 > t0):
-        raise InputError(f"expected finite times with t1 > t0, got t0 = {t0:g}, t1 = {t1:g}.", "t0", "t1")
-    if knots.ndim != 1 or np.isnan(knots).any():
-        raise InputError("expected a list of times without NaN.", "breakpoints")
-    inside = np.unique(knots[(knots > t0) & (knots < t1)]).tolist()
-    return list(zip([t0, *inside], [*inside, t1], strict=True))
-
-
-def _check(y: Floats, first_step: float | None) -> None:
-    if y.ndim != 2:
-        raise InputError(
-            f"q and qd: expected one state (n,), got {y.shape[1:]}; use explicit_step for batches."
-        )
-    if first_step is not None:
-        check_number(first_step, "first_step", above=0.0)

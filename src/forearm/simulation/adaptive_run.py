@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from forearm.arm.elastic import link_side
 from forearm.errors import InputError
-from forearm.simulation.adaptive import integrate
-from forearm.simulation.events import EventFunction, EventHit
+from forearm.simulation.adaptive import Controls, integrate
+from forearm.simulation.events import EventFunction
 from forearm.simulation.inputs import Input, periods
 from forearm.simulation.jamming import is_jammed
 from forearm.simulation.machine import adaptive_simulator_of
@@ -20,7 +20,7 @@ from forearm.simulation.solution import DenseSolution, Status
 from forearm.simulation.start import Setup
 from forearm.simulation.stiction import DryFriction
 from forearm.simulation.track import Course, before_zero
-from forearm.simulation.windings import Asked, AtOnce, Motors, Wound, has_inductance
+from forearm.simulation.windings import Asked, Motors
 
 Floats = NDArray[np.float64]
 MOST_BREAKS = 10_000  # breakpoints per piece
@@ -37,8 +37,7 @@ class Commands:
     def __init__(self, drive: Input) -> None:
         self._drive = drive
         self._kept: list[tuple[float, Floats]] = []
-        is_sampled = drive.converter is not None and drive.controller is not None
-        self.period = drive.converter.period if is_sampled and drive.converter is not None else math.inf
+        self.period = drive.converter.period if drive.converter and drive.controller else math.inf
 
     def sample(self, t: float, q: Floats, qd: Floats) -> None:
         """Sample the command if a period of the converter is due."""
@@ -67,7 +66,15 @@ class Commands:
 
 def adaptive_run(setup: Setup) -> Course:
     """Simulate in pieces within which no joint sticks or slips and no limit becomes active."""
-    check_periods(setup.drive, setup.duration)
+    converter, duration, n = setup.drive.converter, setup.duration, setup.drive.arm.n
+    # each period has at least one sample
+    if converter and not setup.drive.is_constant and duration / converter.period * n > MOST_NUMBERS:
+        raise InputError(
+            f"{duration:g} s contain {duration / converter.period:.3g} converter periods of "
+            f"{converter.period:g} s; of {n} joints at most {MOST_NUMBERS // n} are stored. Use a shorter "
+            "duration and continued=, or a longer period, or fixed steps with Sampling(record=...).",
+            "simulate",
+        )
     return PiecewiseRun(setup).run()
 
 
@@ -77,19 +84,16 @@ class PiecewiseRun:
     def __init__(self, setup: Setup) -> None:
         drive, state, start = setup.drive, setup.state, setup.start
         commands = Commands(drive)
-        is_wound = drive.voltage and has_inductance(drive.arm)
-        is_limited = setup.simulator.options.is_limited
-        motors: Motors = (
-            Wound(drive, is_limited, start.current) if is_wound else AtOnce(drive, setup.simulator, commands)
-        )
+        motors = Motors(drive, setup.simulator, commands, start.current)
         self.setup, self.drive, self.commands, self.motors = setup, drive, commands, motors
         self.track, self.state = setup.track, state
         self.friction = DryFriction(motors, state)
         self.n = setup.simulator.coordinates.count
         self.machine = None
-        if setup.method != "radau" and not is_wound and commands.is_straight and setup.track.until is None:
+        is_in_python = motors.is_wound or setup.track.until is not None or setup.options.method == "radau"
+        if commands.is_straight and not is_in_python:
             self.machine = MachineSteps(
-                adaptive_simulator_of(drive.arm, setup.simulator.options, setup.method),
+                adaptive_simulator_of(drive.arm, setup.simulator.options, setup.options.method),
                 commands.line,
                 self.friction.slow,
                 bool(setup.simulator.dry.any() or setup.simulator.coordinates.gaps),
@@ -121,8 +125,10 @@ class PiecewiseRun:
     def _piece(self, t: float, until: float, breaks: Floats, first: float | None) -> DenseSolution:
         """Integrate until the next mode change, or `until`."""
         accuracy = self.setup.accuracy
-        x, xd = self._extended()
-        m = len(self.motors.current)
+        m, i = len(self.motors.current), self.motors.current
+        # the state of the joints, followed by charges and currents
+        x = np.concatenate([self.state.q[0], np.zeros(m)])
+        xd = np.concatenate([self.state.qd[0], i])
         self.motors.settle(t, xd)
         self.friction.loosen(self.motors.u(t, x, xd))
         if self.machine is not None:
@@ -134,15 +140,17 @@ class PiecewiseRun:
             until,
             x,
             xd,
-            method=self.setup.method,
-            rtol=accuracy.rtol,
-            atol_q=np.concatenate([self.atol_q, np.full(m, ANY)]),
-            atol_qd=np.concatenate([self.atol_qd, np.full(m, accuracy.atol)]),
-            events=self._events(),
-            breakpoints=breaks,
-            first_step=self.friction.careful(self.motors.u(t, x, xd), first),
-            progress=lambda done, _total, _what: self.setup.tell(t + done),
-            at_once=self.machine,
+            controls=Controls(
+                method=self.setup.options.method,
+                rtol=accuracy.rtol,
+                atol_q=np.concatenate([self.atol_q, np.full(m, ANY)]),
+                atol_qd=np.concatenate([self.atol_qd, np.full(m, accuracy.atol)]),
+                events=self._events(),
+                breakpoints=breaks,
+                first_step=self.friction.careful(self.motors.u(t, x, xd), first),
+                tell=self.setup.tell,
+                at_once=self.machine,
+            ),
         )
         # Rounding in the equations of an implicit step moves sticking joints by 1e-30, and a moving joint is
         # subject to other friction.
@@ -156,11 +164,6 @@ class PiecewiseRun:
         if len(found.t) > 1:
             self.currents[-1][-1] = self.motors.current
         return found
-
-    def _extended(self) -> tuple[Floats, Floats]:
-        """State of the joints, followed by charges and currents."""
-        i = self.motors.current
-        return np.concatenate([self.state.q[0], np.zeros_like(i)]), np.concatenate([self.state.qd[0], i])
 
     def _accelerations(self) -> Asked:
         """The function for x'' (n + m) with the present set of sticking and slipping joints."""
@@ -182,17 +185,15 @@ class PiecewiseRun:
         """Events that end a piece: stick and slip, backlash flanks, current and joint limits, the user's
         condition.
         """
-        made, until = [*self.friction.events(), *self.motors.events()], self.track.until
+        events, until = [*self.friction.events(), *self.motors.events()], self.track.until
         n = self.drive.arm.n
         if self.track.stops:
-            made.append(
-                EventFunction(
-                    "stop", lambda t, x, xd: before_zero(self.track.beyond(x[:n])), 1, terminal=True
-                )
+            events.append(
+                EventFunction("stop", lambda t, x, xd: before_zero(self.track.beyond(x[:n])), 1, True)
             )
         if until is not None:
-            made.append(EventFunction("condition", lambda t, x, xd: until(t, x[:n], xd[:n]), 1, True))
-        return made
+            events.append(EventFunction("condition", lambda t, x, xd: until(t, x[:n], xd[:n]), 1, True))
+        return events
 
     def _take(self, found: DenseSolution) -> None:
         """Append the samples of a piece and apply the mode change at its end."""
@@ -207,24 +208,17 @@ class PiecewiseRun:
         self.motors.take(found.qd[-1, self.n :], [(hit.name, hit.component) for hit in hits])
         self.track.add(found.t, found.q[:, : self.n], qd)
         t = float(found.t[-1])
-        if not found.ok:
-            self._failed(found, t)
-        for hit in hits:
-            self._ended(hit, t)
-
-    def _ended(self, hit: EventHit, t: float) -> None:
-        if hit.name == "stop":
-            self.track.at_limit(t, hit.component)
-        if hit.name == "condition":
-            self.track.met(t)
-
-    def _failed(self, found: DenseSolution, t: float) -> None:
         if found.status is Status.DIVERGED and self._jams():
             self.track.jammed(t)
         elif found.status is Status.DIVERGED and found.component is not None:
             self.track.diverged(t, int([*range(self.n), *self.motors.which][found.component]))
-        else:
+        elif not found.ok:
             self.track.fail(found.status, found.message)
+        for hit in hits:
+            if hit.name == "stop":
+                self.track.at_limit(t, hit.component)
+            if hit.name == "condition":
+                self.track.met(t)
 
     def _jams(self) -> bool:
         """Whether the missing acceleration is due to jamming rather than to overflow."""
@@ -253,28 +247,19 @@ class PiecewiseRun:
             for found, giving in self.found:
                 times = found.t[:-1] + s * np.diff(found.t)
                 x, xd = found(times)
-                parts.append((x[:, : self.n], xd[:, : self.n], np.array(_rows(giving, times, x, xd))))
+                rows = [giving(float(t), *row) for t, *row in zip(times, x, xd, strict=True)]
+                parts.append((x[:, : self.n], xd[:, : self.n], np.array(rows)))
             at, rate, u = (np.concatenate([part[k] for part in parts]) for k in range(3))
             return at, rate, u
 
-        current = None
+        current, is_held = None, drive.is_constant and not len(motors.current)
         if len(motors.current):
             current = np.zeros((len(t), drive.arm.n))
             current[:, motors.which] = np.concatenate(self.currents)
         return Course(
-            motors.simulator,
-            t,
-            q,
-            qd,
-            given,
-            between,
-            motors.supply,
-            is_held=drive.is_constant and not len(motors.current),
-            track=self.track,
-            checkpoint=checkpoint,
-            is_asking=not drive.is_data,
-            current=current,
-        )
+            motors.simulator, t, q, qd, given, between, motors.supply, is_held, self.track, checkpoint,
+            is_asking=not drive.is_data, current=current,
+        )  # fmt: skip
 
 
 def _tolerances(setup: Setup) -> tuple[Floats, Floats]:
@@ -287,24 +272,3 @@ def _tolerances(setup: Setup) -> tuple[Floats, Floats]:
         bent = min(abs(level) for level in bristle.law.law.coulomb) / bristle.law.stiffness
         q[bristle.place], qd[bristle.place] = ANY, setup.accuracy.atol * min(1.0, bent)
     return q, qd
-
-
-def check_periods(drive: Input, duration: float) -> None:
-    """Refuse a run with more converter periods than samples that can be stored: each period has at least
-    one.
-    """
-    if drive.converter is None or drive.is_constant:
-        return
-    period = drive.converter.period
-    if duration / period * drive.arm.n > MOST_NUMBERS:
-        raise InputError(
-            f"{duration:g} s contain {duration / period:.3g} converter periods of {period:g} "
-            f"s; of {drive.arm.n} joints at most {MOST_NUMBERS // drive.arm.n} are stored. "
-            "Use a shorter duration and continued=, or a longer period, or fixed steps with "
-            "Sampling(record=...).",
-            "simulate",
-        )
-
-
-def _rows(giving: Asked, times: Floats, x: Floats, xd: Floats) -> list[Floats]:
-    return [giving(float(t), a, b) for t, a, b in zip(times, x, xd, strict=True)]

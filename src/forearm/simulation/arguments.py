@@ -1,139 +1,178 @@
-"""Options of a simulation in small records: step accuracy, termination, sampling."""
+"""Records of a simulation: what drives it, its steps and accuracy, what is sampled, and what ends it."""
 
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, TypedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from forearm.drives.motor import DAC
-from forearm.errors import InputError, shorten, suggest
-from forearm.simulation.stepping import tolerance
-from forearm.simulation.track import Condition, Floats
-from forearm.values import check_kind, check_number, check_whole, is_number
+from forearm.errors import InputError, shorten
+from forearm.kernels.rollout_summary import Summary
+from forearm.kernels.traced_controller import TracedController
+from forearm.logs.motion import HasLog, MotionLog
+from forearm.progress import Progress
+from forearm.reading.fields import FunctionField
+from forearm.records import anything, choice, declared, flag, number, positional_record, record, whole
+from forearm.simulation.methods import ADAPTIVE, FIXED, SYMPLECTIC
+from forearm.simulation.result import Simulation
+from forearm.simulation.schedule import Schedule
+from forearm.values import is_number
+
+Floats = NDArray[np.float64]
+Condition = Callable[[float, Floats, Floats], float]
+Driving = ArrayLike | Schedule | MotionLog | HasLog | Callable[[float], ArrayLike]
+Controller = Callable[[float, Floats, Floats], ArrayLike]
 
 MOST_RECORD = 1_000_000  # steps between two samples: a run can be interrupted between samples
+PROGRESS = FunctionField("function of (done, total, what), called from time to time", "(done, total, what)")
 
 
-def check_function(value: object, what: str, arguments: str) -> None:
-    """Refuse a value that is neither None nor callable."""
-    if value is not None and not callable(value):
-        raise InputError(f"expected a function of {arguments}, got {shorten(value)}.", what)
-
-
-@dataclass(frozen=True)
+@positional_record
 class Accuracy:
-    """Local error tolerance of an adaptive method for a position or velocity x: rtol |x| + atol.
+    """Local error tolerance of an adaptive method for a position or velocity x: rtol |x| + atol."""
 
-    Args:
-        rtol: relative tolerance.
-        atol: absolute tolerance, rad or m, rad/s or m/s.
-    """
-
-    rtol: float = 1e-6
-    atol: float = 1e-9
-
-    def __post_init__(self) -> None:
-        absolute = check_number(self.atol, "Accuracy, atol")
-        tolerance(check_number(self.rtol, "Accuracy, rtol"), absolute, absolute, 1)
+    rtol: float = number(
+        "relative tolerance; rounding alone makes errors of 1e-16", default=1e-6, minimum=1e-14, maximum=0.1
+    )
+    atol: float = number("absolute tolerance", "rad or m, rad/s or m/s", default=1e-9, above=0.0)
 
 
-@dataclass(frozen=True)
+@positional_record
 class Ending:
-    """Conditions that end a run early.
+    """Conditions that end a run early."""
 
-    Args:
-        stops: whether the run ends when a joint passes its limit.
-        until: function of (t, q, qd), s and (n,); the run ends when its value crosses zero from below or
-            changes from False to True. None: disabled.
-    """
-
-    stops: bool = False
-    until: Callable[[float, Floats, Floats], float | bool] | None = None
-
-    def __post_init__(self) -> None:
-        stops = bool(self.stops) if isinstance(self.stops, np.bool_) else self.stops
-        check_kind(stops, bool, "Ending, stops")
-        object.__setattr__(self, "stops", stops)
-        check_function(self.until, "Ending, until", "(t, q, qd)")
+    stops: bool = flag("whether the run ends when a joint passes its limit", default=False)
+    until: Callable[[float, Floats, Floats], float | bool] | None = declared(
+        FunctionField(
+            "function of (t, q, qd), s and (n,); the run ends when its value crosses zero from below or "
+            "changes from False to True; if absent, there is none",
+            "(t, q, qd)",
+        ),
+        default=None,
+    )
 
 
-@dataclass(frozen=True)
+@positional_record
 class Sampling:
-    """Sampling of inputs and of the recorded motion.
+    """Sampling of inputs and of the recorded motion."""
 
-    Args:
-        dac: converter that samples the input once per period and holds it; None: not used.
-        record: every `record`-th fixed step is recorded.
-    """
+    dac: DAC | None = anything(
+        "converter that samples the input once per period and holds it; if absent, there is none",
+        DAC,
+        default=None,
+    )
+    record: int = whole("fixed steps between two recorded samples", 1, MOST_RECORD, default=1)
 
-    dac: DAC | None = None
-    record: int = 1
+
+@record
+class Inputs:
+    """What drives an arm, at most one of torque, voltage and controller, and the steps."""
+
+    torque: Driving | None = anything(
+        "a value (n,), a `Schedule`, or for `simulate` a function of time, N m (N); for rows also (B, n), "
+        "or per step (1, steps, n) or (B, steps, n)",
+        default=None,
+    )
+    voltage: Driving | None = anything("the same in place of `torque`, V", default=None)
+    controller: Controller | TracedController | Callable[..., Any] | None = anything(
+        "function of (t, q, qd) that returns torques (n,); for rows a law over symbols, a "
+        "`TracedController`, or one of `fa.control.rollout_controller`",
+        default=None,
+    )
+    step: float = number("size of a fixed or symplectic step", "s", default=1e-3, above=0.0)
+    effort_limits: bool = flag(
+        "whether motor torques are limited to max_effort of their joints", default=False
+    )
+    progress: Progress | None = declared(PROGRESS, default=None)
+
+
+@record
+class RunOptions(Inputs):
+    """What drives an arm, and how its motion is computed."""
+
+    method: str = choice(
+        '"rk3" (Swartz\'s), "rk4" and "gill" take fixed steps; "dp45", "dp87" and "radau" (for stiff drives) '
+        'are adaptive; "midpoint" and "gauss4" are symplectic, for arms without input and friction',
+        (*FIXED, *ADAPTIVE, *SYMPLECTIC),
+        default="rk3",
+    )
+    continued: Simulation | None = anything(
+        "a simulation to continue from its end as if it had not stopped", Simulation, default=None
+    )
+    motor0: ArrayLike | None = anything(
+        "positions and speeds of the motors over their gear ratios (n,) each, if joints are elastic; if "
+        "absent, springs hold the links at q0 against gravity, and motors move with the joints",
+        default=None,
+    )
 
     def __post_init__(self) -> None:
-        check_kind(self.dac, (DAC, type(None)), "Sampling, dac")
-        check_whole(self.record, "Sampling, record", 1, MOST_RECORD)
+        if self.motor0 is not None and self.continued is not None:
+            raise InputError(
+                "with continued= the motors continue from their last state; give only one of the two.",
+                "runoptions",
+                "motor0",
+            )
 
 
-ACCURACY, ENDING, SAMPLING = Accuracy(), Ending(), Sampling()
+@record
+class RowOptions(Inputs):
+    """What drives many rows, and how they differ."""
+
+    method: str = choice("integration method", FIXED, default="rk4")
+    parameters: Mapping[str, ArrayLike] | None = anything(
+        "values by name, a number or (B,), that override the arm's own: those that `fa.compile` can "
+        'leave open ("joint1.friction.viscous", "link3.mass", "joint2.motor.resistance"), and '
+        '"payload.mass", "payload.com.x", "payload.inertia.xx" of a body in the hand, in the hand frame, '
+        'or "counterweight.link2.mass" and so on of a body on a link, in the link frame',
+        Mapping,
+        default=None,
+    )
+    record: int | None = anything(
+        "steps between recorded states; if absent, only the last state is recorded", default=None
+    )
+    summaries: str | Summary | Sequence[str | Summary] = anything(
+        "figures of each run, by name (`forearm.simulation.SUMMARIES`) or as `fa.Summary`", default=()
+    )
+    dtype: str = anything("of the kernel, as in `fa.compile`", default="float64")
+    device: str = anything('of the kernel, as in `fa.compile`: "cuda" is a GPU', default="cpu")
+    threads: int | None = anything(
+        "number of threads that share the rows; if absent, one per processor", default=None
+    )
+    check_steps: bool = flag(
+        "whether to warn (StepWarning) if the step is too long for the drives of some rows", default=True
+    )
 
 
-class OldArguments(TypedDict, total=False):
-    """Keyword arguments of simulate before the records existed."""
-
-    dac: DAC | None
-    record: int
-    rtol: float
-    atol: float
-    stops: bool
-    until: Any
+ACCURACY, ENDING, SAMPLING, RUN, ROWS = Accuracy(), Ending(), Sampling(), RunOptions(), RowOptions()
 
 
-def with_old(where: str, old: Mapping[str, Any], **records: Any) -> list[Any]:
-    """Records with the fields given as separate keyword arguments, as in earlier versions, with a warning."""
-    fields = {name: record for record, value in records.items() for name in value.__dataclass_fields__}
-    for name, value in old.items():
-        if name not in fields:
-            near = suggest(name, [*records, *fields])
-            raise TypeError(f"{where}() got an unexpected keyword argument {name!r}; {near}")
-        record, kind = fields[name], type(records[fields[name]]).__name__
-        warnings.warn(
-            f"{where}: {name}=... is now {record}={kind}({name}=...); the old spelling will be removed in "
-            "the next release.",
-            FutureWarning,
-            stacklevel=3,
-        )
-        records[record] = replace(records[record], **{name: value})
-    return list(records.values())
-
-
-def condition_of(until: Any) -> Condition | None:
+def condition_of(ending: Ending) -> Condition | None:
     """The termination condition as a function with values -1 (no) and 1 (yes) for bool; the user's function
     receives copies.
     """
+    until = ending.until
     if until is None:
         return None
 
     def checked(t: float, q: Floats, qd: Floats) -> float:
-        value = until(t, q.copy(), qd.copy())
+        value: Any = until(t, q.copy(), qd.copy())
         value = value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
         if isinstance(value, bool | np.bool_):
             return 1.0 if value else -1.0
         try:
-            number = float(value) if is_number(value) else math.nan
+            found = float(value) if is_number(value) else math.nan
         except OverflowError:
-            number = math.nan
-        if math.isnan(number):
+            found = math.nan
+        if math.isnan(found):
             raise InputError(
-                "expected a number, not NaN, or True or False at every state, got "
-                f"{shorten(value)} at t = {t:.9g} s.",
-                "Ending",
+                f"expected a number, not NaN, or True or False, got {shorten(value)} at t = {t:.9g} s.",
+                "ending",
                 "until",
             )
-        return number
+        return found
 
     return checked

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +14,11 @@ from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.kernels.kept import kernel_of
 from forearm.logs.motion import MotionLog
-from forearm.simulation.result import Array, Simulation, taken
+from forearm.simulation.result import Array, Simulation, numbered, taken
 from forearm.values import check_number, check_text
 
+WANTED = ("wanted_q", "wanted_qd", "wanted_qdd")
+MEASURED = ("measured_q", "measured_qd")
 MOTOR = ("measured_motor_q", "measured_motor_qd")
 NOT_LOGGED = ("saturated", *MOTOR)  # quantities without a column in tables of motions
 
@@ -53,36 +56,22 @@ class Run(Simulation):
         super()._check_motion()
         check_text(self.controller, "run, controller")
         shape, saturated = self.q.shape, np.array(self.saturated, dtype=bool)
-        if len(self.wanted) != 3 or len(self.measured) != 2 or saturated.shape != shape:
-            raise InputError(
-                f"expected wanted (q, qd, qdd), measured (q, qd) and saturated, {shape} each, "
-                f"got {len(self.wanted)}, {len(self.measured)} and {saturated.shape}.",
-                "run",
-            )
         saturated.flags.writeable = False
-        fields = {
+        values: dict[str, Any] = {
             "period": check_number(self.period, "run, period", above=0.0),
             "operations": float(self.operations),
-            "wanted": tuple(taken(x, shape, "wanted") for x in self.wanted),
-            "measured": tuple(taken(x, shape, "measured") for x in self.measured),
-            "measured_motor": self._motors(shape),
             "asked": taken(self.asked, shape, "asked"),
             "saturated": saturated,
         }
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
-
-    def _motors(self, shape: tuple[int, ...]) -> tuple[Array, Array] | None:
-        if self.measured_motor is None:
-            return None
-        if len(self.measured_motor) != 2:
-            raise InputError(
-                f"expected positions and speeds, {shape} each, got {len(self.measured_motor)}.",
-                "run",
-                "measured_motor",
-            )
-        q, qd = (taken(x, shape, "measured_motor") for x in self.measured_motor)
-        return q, qd
+        counts = {"wanted": 3, "measured": 2, "measured_motor": 2}  # (q, qd, qdd) and (q, qd)
+        for name, count in counts.items():
+            blocks = getattr(self, name)
+            if (blocks is not None or count == 3) and len(blocks) != count:
+                raise InputError(f"expected {count} arrays {shape}, got {len(blocks)}.", "run", name)
+            values[name] = None if blocks is None else tuple(taken(x, shape, name) for x in blocks)
+        if saturated.shape != shape:
+            raise InputError(f"expected shape {shape}, got {saturated.shape}.", "run", "saturated")
+        self.__dict__.update(values)
 
     @property
     def plant(self) -> Arm:
@@ -98,10 +87,10 @@ class Run(Simulation):
     def hand_error(self) -> Array:
         """Distance of the hand from its reference, (T,), m."""
         kernel = kernel_of(self.arm)
-        there, here = (
-            kernel.forward_kinematics(np.ascontiguousarray(q))[:, :3, 3] for q in (self.wanted[0], self.q)
+        away = np.subtract(
+            *(kernel.forward_kinematics(np.ascontiguousarray(q))[:, :3, 3] for q in (self.wanted[0], self.q))
         )
-        return np.asarray(np.linalg.norm(there - here, axis=1))
+        return np.asarray(np.linalg.norm(away, axis=1))
 
     @property
     def rms(self) -> float:
@@ -142,17 +131,13 @@ class Run(Simulation):
         measured_qd1.., asked1.., saturated1.. (1 or 0), and measured_motor_q1.., measured_motor_qd1.. if
         motors have sensors.
         """
-        more = self.blocks()
-        return super().columns() | {
-            f"{name}{i + 1}": block[:, i] for name, block in more.items() for i in range(self.arm.n)
-        }
+        return super().columns() | numbered(self.blocks())
 
     def blocks(self) -> dict[str, Array]:
         """Quantities that a plain simulation lacks, (T, n) each, by name."""
-        made = dict(zip(("wanted_q", "wanted_qd", "wanted_qdd"), self.wanted, strict=True))
-        made |= dict(zip(("measured_q", "measured_qd"), self.measured, strict=True))
-        made |= {"asked": self.asked, "saturated": self.saturated.astype(np.float64)}
-        return made | (dict(zip(MOTOR, self.measured_motor, strict=True)) if self.measured_motor else {})
+        blocks = dict(zip(WANTED, self.wanted, strict=True)) | dict(zip(MEASURED, self.measured, strict=True))
+        blocks |= {"asked": self.asked, "saturated": self.saturated.astype(np.float64)}
+        return blocks | (dict(zip(MOTOR, self.measured_motor, strict=True)) if self.measured_motor else {})
 
     def __repr__(self) -> str:
         return f"<Run under {self.controller!r}: {super().__repr__()[1:-1]}>"

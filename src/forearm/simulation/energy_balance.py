@@ -7,7 +7,8 @@ velocities; powers are integrated by four-point Gauss quadrature.
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -28,50 +29,29 @@ Floats = NDArray[np.float64]
 NODES, WEIGHTS = (0.5 * (v + w) for v, w in zip(np.polynomial.legendre.leggauss(4), (1.0, 0.0), strict=True))
 
 
-class EnergyBalance:
-    """Accelerations, efforts and energies of a motion at its samples, each computed on first access."""
+def evaluated(course: Course) -> Callable[[str], Any]:
+    """The accelerations, efforts, energies and losses of a motion at its samples by name, each computed on
+    first access.
 
-    def __init__(self, course: Course) -> None:
-        self._course = course
+    Accelerations (T, n) are 0 for a sticking joint, and for a joint that breaks loose its initial
+    acceleration; voltages are those applied, or required for the torques, None if a motor is not fully
+    specified; energies (T,) and cumulative losses (T, n) are in J.
+    """
+    flow = cache(lambda: course.supply(course.given(), course.qd))
+    sums = cache(lambda: _added_up(course, flow()))
 
-    @cached_property
-    def qdd(self) -> Floats:
-        """Accelerations (T, n): 0 for a sticking joint; for a joint that breaks loose, its initial
-        acceleration.
-        """
-        simulator = self._course.simulator
-        made = _with_beginnings(simulator, self._course.q, self._course.qd, self._flow.u)
-        return np.ascontiguousarray(made[:, : simulator.arm.n])
+    def qdd() -> Floats:
+        found = _with_beginnings(course.simulator, course.q, course.qd, flow().u)
+        return np.ascontiguousarray(found[:, : course.simulator.arm.n])
 
-    @property
-    def tau(self) -> Floats:
-        """Torques (T, n)."""
-        return self._flow.tau
-
-    @property
-    def voltage(self) -> Floats | None:
-        """Voltages (T, n) applied to the motors, or required for the torques; None if a motor is not fully
-        specified.
-        """
-        return self._flow.voltage
-
-    @property
-    def energy(self) -> dict[str, Floats]:
-        """Energies (T,) in J by name."""
-        return self._sums[0]
-
-    @property
-    def lost(self) -> dict[str, Floats]:
-        """Cumulative losses (T, n) by kind, J."""
-        return self._sums[1]
-
-    @cached_property
-    def _flow(self) -> Flow:
-        return self._course.supply(self._course.given(), self._course.qd)
-
-    @cached_property
-    def _sums(self) -> tuple[dict[str, Floats], dict[str, Floats]]:
-        return _added_up(self._course, self._flow)
+    values: dict[str, Callable[[], Any]] = {
+        "qdd": qdd,
+        "tau": lambda: flow().tau,
+        "voltage": lambda: flow().voltage,
+        "energy": lambda: sums()[0],
+        "lost": lambda: sums()[1],
+    }
+    return lambda name: values[name]()
 
 
 def _added_up(course: Course, flow: Flow) -> tuple[dict[str, Floats], dict[str, Floats]]:
@@ -119,10 +99,8 @@ def _accelerations(simulator: Simulator, q: Floats, qd: Floats, u: Floats) -> Fl
 
 
 def _contacts(simulator: Simulator, q: Floats, qd: Floats) -> Floats:
-    made = np.zeros((len(q), len(simulator.coordinates.gaps)))
-    for k, side in enumerate(simulator.coordinates.contacts(list(q.T), list(qd.T))):
-        made[:, k] = side
-    return made
+    sides = simulator.coordinates.contacts(list(q.T), list(qd.T))
+    return np.ascontiguousarray(np.reshape(sides, (-1, len(q))).T, dtype=np.float64)
 
 
 def _with_beginnings(simulator: Simulator, q: Floats, qd: Floats, u: Floats) -> Floats:
@@ -159,13 +137,14 @@ def _energies(simulator: Simulator, q: Floats, qd: Floats) -> dict[str, Floats]:
     kinetic = both["kinetic"][:, 0]
     for rotor in c.alone:
         kinetic = kinetic + 0.5 * rotor.inertia * qd[:, rotor.place] ** 2
-    made = {"kinetic": kinetic, "potential": both["potential"][:, 0]}
+    energies = {"kinetic": kinetic, "potential": both["potential"][:, 0]}
     if c.rotors:
         x = list(q.T)
-        made["spring"] = np.sum([spring_energy(r.elasticity, r.deflection(x)) for r in c.rotors], axis=0)
+        energies["spring"] = np.sum([spring_energy(r.elasticity, r.deflection(x)) for r in c.rotors], axis=0)
     if c.bristles:
-        made["bristle"] = np.sum([0.5 * b.law.stiffness * qd[:, b.place] ** 2 for b in c.bristles], axis=0)
-    return made
+        bent = [0.5 * b.law.stiffness * qd[:, b.place] ** 2 for b in c.bristles]
+        energies["bristle"] = np.sum(bent, axis=0)
+    return energies
 
 
 def _losses(simulator: Simulator, q: Floats, qd: Floats, qdd: Floats) -> dict[str, Floats]:
@@ -216,17 +195,17 @@ def _parts(
     """Contribution of each element of a drive to the torque, in order from load to motor; `rubbed` is the
     friction of bristles, if any.
     """
-    made: list[tuple[str, Floats]] = []
+    parts: list[tuple[str, Floats]] = []
     for bearing in drive.bearings:
-        made.append(("bearing", way * bearing_level(bearing, *reaction)))
-        load = load + made[-1][1]
+        parts.append(("bearing", way * bearing_level(bearing, *reaction)))
+        load = load + parts[-1][1]
     if rubbed is None:
         rubbed = friction_torque(drive.at_joint, rate, way) if drive.friction is not None else 0.0 * load
     if drive.friction is not None and drive.friction.side == "joint":
         load = load + rubbed
     if drive.transmission is not None:
-        made.append(("gear", through(drive.transmission, load, way) - load))
-    return [*made, ("friction", rubbed)]
+        parts.append(("gear", through(drive.transmission, load, way) - load))
+    return [*parts, ("friction", rubbed)]
 
 
 def _rigid(arm: Arm, q: Floats, qd: Floats, qdd: Floats) -> tuple[list[Floats], Any]:

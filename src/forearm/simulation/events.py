@@ -10,7 +10,6 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from forearm.errors import InputError, shorten
 from forearm.simulation.methods import Floats
 
 # Bracket width of a crossing, relative to the step; at least a few roundings of t.
@@ -34,13 +33,6 @@ class EventFunction:
     direction: int = 0
     terminal: bool = False
 
-    def __post_init__(self) -> None:
-        if self.direction not in (-1, 0, 1):
-            raise InputError(
-                f"direction must be -1 (falling), 0 or 1 (rising), got {shorten(self.direction)}.",
-                f"event {self.name!r}",
-            )
-
 
 @dataclass(frozen=True)
 class EventHit:
@@ -62,25 +54,13 @@ class Watch:
 
     def __init__(self, events: Sequence[EventFunction], t: float, y: Floats) -> None:
         self.events = events
-        parts = self._parts(t, y)
-        # Each row of the stacked g: its event and its component there.
-        self.rows = [(event, k) for event, part in zip(events, parts, strict=True) for k in range(part.size)]
-        self.signs = np.sign(self._joint(t, parts))
+        # Each row of all g: its event and its component there.
+        self.rows = [(event, k) for event in events for k in range(_value(event, t, y).size)]
+        self.signs = np.sign(self.values(t, y))
 
     def values(self, t: float, y: Floats) -> Floats:
         """All g at a state, concatenated."""
-        return self._joint(t, self._parts(t, y))
-
-    def _parts(self, t: float, y: Floats) -> list[Floats]:
-        return [np.ravel(np.asarray(event.g(t, y[0], y[1]), dtype=float)) for event in self.events]
-
-    def _joint(self, t: float, parts: list[Floats]) -> Floats:
-        joint = np.concatenate([*parts, np.zeros(0)])
-        if joint.size != len(self.rows) or np.isnan(joint).any():
-            sick = next((e for e, part in zip(self.events, parts, strict=True) if np.isnan(part).any()), None)
-            what = f"event {sick.name!r}: g is NaN" if sick else "events: the shape of a g changed"
-            raise InputError(f"{what} at t = {t:.9g}; it must be defined, with one shape, at every state.")
-        return joint
+        return np.concatenate([np.zeros(0), *(_value(event, t, y) for event in self.events)])
 
     def step(self, t: float, h: float, states: Sequence[tuple[float, Floats]], at: StateAt) -> list[EventHit]:
         """Crossings within a step in order of time, up to and including the first terminal one.
@@ -135,10 +115,13 @@ class Watch:
         event, component = self.rows[index]
 
         def g(theta: float) -> float:
-            y = at(theta)
-            return float(np.ravel(np.asarray(event.g(t + theta * h, y[0], y[1]), dtype=float))[component])
+            return float(_value(event, t + theta * h, at(theta))[component])
 
         return bracketed(g, low, high, max(LOCATED, 4.0 * float(np.spacing(abs(t) + h)) / h))
+
+
+def _value(event: EventFunction, t: float, y: Floats) -> Floats:
+    return np.ravel(np.asarray(event.g(t, y[0], y[1]), dtype=float))
 
 
 def bracketed(g: Callable[[float], float], low: float, high: float, width: float) -> float:

@@ -35,8 +35,8 @@ def fixed_run(setup: Setup) -> Course:
     """
     simulator, drive, track, clock = setup.simulator, setup.drive, setup.track, setup.clock
     record, duration = setup.record, setup.duration
-    told = simulator, setup.method, setup.step
-    share = warn_of_long_steps(*told, [setup.state.q[0]], "simulate", FOLLOWED, callers=2)
+    stepping = simulator, setup.options.method, setup.options.step
+    share = warn_of_long_steps(*stepping, [setup.state.q[0]], "simulate", FOLLOWED, callers=3)
     missing, held = 0.0, 1 if drive.converter is None else held_steps(drive.converter.period, clock.step)
     if drive.converter is not None and not drive.is_constant:
         clock, missing = from_zero(clock)
@@ -49,13 +49,15 @@ def fixed_run(setup: Setup) -> Course:
     else:  # sampled at every step, so that every step is recorded; the result is thinned afterwards
         loop, thin = SampledLoop(plant, drive.answer, held), record
     if missing and duration and not track.is_over:
-        loop.short(min(missing, duration), is_whole=duration >= missing)
+        plant.is_whole = duration >= missing
+        loop.advance(1, min(missing, duration))
     if plant.is_whole:
         loop.run(steps, setup.tell)
     if rest and not track.is_over:
-        loop.short(rest, is_whole=False)
+        plant.is_whole = False
+        loop.advance(1, rest)
     if is_near(share):
-        warn_of_long_steps(*told, [plant.state.q[0]], "simulate", FOLLOWED, callers=2)
+        warn_of_long_steps(*stepping, [plant.state.q[0]], "simulate", FOLLOWED, callers=3)
     if drive.is_constant:
         return plant.course(loop.rows)
     rows = loop.rows()  # the user's functions are evaluated now, and never after the run
@@ -106,24 +108,24 @@ class SimulatedPlant:
         how many were taken before the run ended.
         """
         steps, track, before = len(times) - 1, self.track, self._numbers.copy()
-        k = self.substeps
-        q, qd = self.simulator.run(self.state, u, steps * k, h / k, record * k, self.is_linear)
+        q, qd = self._run(self.state, u, steps, h, record)
         # a state that overflows within the steps stays non-finite
         is_fine = math.hypot(*self._motion.tolist()) < self.bound
         if is_fine and not track.is_watching:
             if steps == record:
                 track.put(float(times[-1]), self._motion)
             else:
-                track.add(times[::record], q[0], qd[0])
+                track.add(times[::record], q, qd)
         elif not is_fine and self.bound < math.inf:
             steps, self._numbers[:] = 0, before
             track.lost()
-        elif (kept := track.add_checked(times[::record], q[0], qd[0])) < steps // record:
+        elif (kept := track.add_checked(times[::record], q, qd)) < steps // record:
             steps, self._numbers[:] = kept * record, before  # the state is that of the last sample
+            table = np.broadcast_to(u, (len(times), u.shape[-1]))
             if steps:
-                self._run(self.state, u if u.ndim == 1 else u[: steps + 1], steps, h, record)
+                self._run(self.state, table[: steps + 1], steps, h, record)
             if not track.is_over:
-                self._blame(times[steps:], u if u.ndim == 1 else u[steps:], h, record)
+                self._blame(times[steps:], table[steps : steps + record + 1], h, record)
         self.clock.done += steps
         return steps
 
@@ -150,24 +152,19 @@ class SimulatedPlant:
         q, qd = self.simulator.run(state, u, steps * k, h / k, record * k, self.is_linear)
         return q[0], qd[0]
 
-    def _blame(self, times: Floats, u: Floats, h: float, steps: int) -> None:
+    def _blame(self, times: Floats, table: Floats, h: float, steps: int) -> None:
         """Record which joint overflowed within these steps, and at which step."""
-        table = np.broadcast_to(u, (steps + 1, len(u))) if u.ndim == 1 else u[: steps + 1]
         row, joint = first_to_go(*self._run(self.state.copy(), table, steps, h, 1))
-        if self._jams(table, h, row):
-            self.track.jammed(float(times[row - 1]))
-        else:
-            self.track.diverged(float(times[row]), joint, "; use a shorter step")
-
-    def _jams(self, table: Floats, h: float, row: int) -> bool:
-        """Whether the step to this row found no acceleration."""
         before = self.state.copy()
         if row > 1:
             self._run(before, table[:row], row - 1, h, 1)
         after = before.copy()
         self._run(after, table[row - 1 : row + 1], 1, h, 1)
         inputs = table[row - 1], table[row] if self.is_linear else table[row - 1]
-        return jams_within(self.simulator, before, after, inputs, h)
+        if jams_within(self.simulator, before, after, inputs, h):
+            self.track.jammed(float(times[row - 1]))
+        else:
+            self.track.diverged(float(times[row]), joint, "; use a shorter step")
 
 
 class OpenLoop:
@@ -183,13 +180,8 @@ class OpenLoop:
         end = clock.done + steps
         while clock.done < end and not track.is_over:
             piece = min(max(PIECE // record, 1) * record, end - clock.done)
-            self._piece(piece - piece % record if piece > record else piece, clock.step)
+            self.advance(piece - piece % record if piece > record else piece, clock.step)
             tell()
-
-    def short(self, h: float, is_whole: bool) -> None:
-        """Take one shorter step, which may end at a time of the clock."""
-        self.plant.is_whole = is_whole
-        self._piece(1, h)
 
     def rows(self) -> Floats:
         """Input at each sample, (T, n)."""
@@ -200,23 +192,20 @@ class OpenLoop:
             return self.drive.at(float(t[0]))[None]
         return np.concatenate([*(part[:-1] for part in self.given), self.given[-1][-1:]])[: len(t)]
 
-    def _piece(self, steps: int, h: float) -> None:
-        record, times = min(self.record, steps), self.plant.times(steps, h)
-        u = self._inputs(times)
-        if u.ndim > 1:
+    def advance(self, steps: int, h: float) -> None:
+        """Take a few steps, or one shorter step, which may end at a time of the clock."""
+        plant, drive, record = self.plant, self.drive, min(self.record, steps)
+        times = at = plant.times(steps, h)
+        if drive.is_constant:
+            u = drive.at(0.0)
+        else:
+            if drive.converter is not None:
+                at = plant.clock.times(steps, self.held)
+                if not plant.is_whole:  # the value is held beyond the end
+                    at[1] = at[0]
+            u = drive.table(at, plant.clock.step)
             self.given.append(u[::record])
-        self.plant.move(times, u, h, record)
-
-    def _inputs(self, times: Floats) -> Floats:
-        """Input of these steps: (n,) if constant, else (steps + 1, n)."""
-        if self.drive.is_constant:
-            return self.drive.at(0.0)
-        clock = self.plant.clock
-        if self.drive.converter is not None:
-            times = clock.times(len(times) - 1, self.held)
-            if not self.plant.is_whole:  # the value is held beyond the end
-                times[1] = times[0]
-        return self.drive.table(times, clock.step)
+        plant.move(times, u, h, record)
 
 
 class SampledLoop:
@@ -236,10 +225,9 @@ class SampledLoop:
             self._hold(times[done : done + count + 1], step)
             tell()
 
-    def short(self, h: float, is_whole: bool) -> None:
+    def advance(self, steps: int, h: float) -> None:
         """Take one shorter step, which may end at a time of the clock."""
-        self.plant.is_whole = is_whole
-        self._hold(self.plant.times(1, h), h)
+        self._hold(self.plant.times(steps, h), h)
 
     def rows(self) -> Floats:
         """Input at each sample, (T, n); at the last, the value held before it."""

@@ -5,7 +5,6 @@ optionally through a DAC.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,17 +12,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.drives.motor import DAC, amplifier_gains, torque_of
-from forearm.errors import InputError
+from forearm.drives.motor import DAC, amplifier_gains
+from forearm.errors import InputError, shorten
 from forearm.kernels.rollout import State
-from forearm.logs.motion import HasLog, MotionLog
-from forearm.simulation.arguments import check_function
+from forearm.logs.motion import MotionLog
+from forearm.simulation.arguments import Controller, RowOptions, RunOptions
 from forearm.simulation.schedule import Quantity, Schedule
 from forearm.values import as_finite
 
 Floats = NDArray[np.float64]
-Driving = ArrayLike | Schedule | MotionLog | HasLog | Callable[[float], ArrayLike]
-Controller = Callable[[float, Floats, Floats], ArrayLike]
+INPUTS = ("torque", "voltage", "controller")
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,66 +121,53 @@ class Input:
             found = self.source.times[first : first + most]
         return found[found < end]
 
-    def torque(self, u: Floats, qd: Floats) -> Floats:
-        """Torques of the input at velocities qd, with currents that follow voltages without delay."""
-        return torque_of(self.arm, u, qd) if self.voltage else np.asarray(u, dtype=np.float64)
-
     def _value(self, t: float) -> Floats:
         if isinstance(self.source, Schedule):
             return self.source.value(t)
-        value: Floats = self.source
-        return (
-            numbers(self.arm, self.source(t), "voltage" if self.voltage else "torque")
-            if callable(self.source)
-            else value
-        )
+        if callable(self.source):
+            return numbers(self.arm, self.source(t), "voltage" if self.voltage else "torque")
+        return np.asarray(self.source)
 
 
-def input_of(
-    arm: Arm, torque: Driving | None, voltage: Driving | None, controller: Controller | None, dac: DAC | None
-) -> Input:
-    """The input from the arguments of a caller; none means zero torque."""
-    given = [
-        name
-        for name, v in (("torque", torque), ("voltage", voltage), ("controller", controller))
-        if v is not None
-    ]
+def one_input(options: RunOptions | RowOptions, where: str) -> tuple[str, Any]:
+    """The one input among torque, voltage and controller, by name; None for zero torque."""
+    given = {name: x for name in INPUTS if (x := getattr(options, name)) is not None}
     if len(given) > 1:
-        raise InputError(
-            f"expected one of torque, voltage and controller, got {' and '.join(given)}.", "simulate"
-        )
+        raise InputError(f"expected one of torque, voltage and controller, got {' and '.join(given)}.", where)
+    return next(iter(given.items()), ("torque", None))
+
+
+def input_of(arm: Arm, options: RunOptions, dac: DAC | None) -> Input:
+    """The input from the arguments of a caller; none means zero torque."""
+    name, source = one_input(options, "simulate")
+    passed, is_voltage = None if source is None else name, name == "voltage"
+    controller = source if name == "controller" else None
     if controller is not None:
-        check_function(controller, "simulate, controller", "(t, q, qd)")
-        _check_takes(
-            controller,
-            3,
-            "simulate, controller: expected a function of (t, q, qd); pass a function of t alone as torque=.",
-        )
-    source: Any = voltage if voltage is not None else np.zeros(arm.n) if torque is None else torque
-    quantity: Quantity = "voltage" if voltage is not None else "torque"
+        _check_takes(controller, 3, "(t, q, qd); pass a function of t alone as torque=.", name)
+    if controller is not None or source is None:
+        source = np.zeros(arm.n)
+    quantity: Quantity = "voltage" if is_voltage else "torque"
     log = source if isinstance(source, MotionLog) else getattr(source, "log", None)
     if isinstance(log, MotionLog):
         source = Schedule.of_log(log, quantity)
     if isinstance(source, Schedule):
         source.check_for(arm, quantity)
     elif callable(source):
-        _check_takes(
-            source,
-            1,
-            f"simulate, {given[0]}: expected a function of t alone; pass a function of (t, q, qd) as "
-            "controller=.",
-        )
+        _check_takes(source, 1, "t alone; pass a function of (t, q, qd) as controller=.", name)
     else:
-        source = numbers(arm, source, given[0] if given else "torque")
-    if dac is None:
-        converter = None
-    else:
-        converter = converter_of(arm, dac) if voltage is not None else Converter(dac, np.ones(arm.n))
-    return Input(arm, voltage is not None, source, controller, converter, given[0] if given else None)
+        source = numbers(arm, source, name)
+    converter = None
+    if dac is not None:
+        converter = converter_of(arm, dac) if is_voltage else Converter(dac, np.ones(arm.n))
+    return Input(arm, is_voltage, source, controller, converter, passed)
 
 
-def _check_takes(function: Any, arguments: int, message: str) -> None:
-    """Refuse a function that cannot be called with this many arguments, where its signature is known."""
+def _check_takes(function: Any, arguments: int, wanted: str, name: str) -> None:
+    """Refuse what is no function, and one that cannot be called with this many arguments, where its signature
+    is known.
+    """
+    if not callable(function):
+        raise InputError(f"expected a function of {wanted} Got {shorten(function)}.", "simulate", name)
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -190,7 +175,9 @@ def _check_takes(function: Any, arguments: int, message: str) -> None:
     try:
         signature.bind(*range(arguments))
     except TypeError:
-        raise InputError(f"{message} The signature of this one is {signature}.") from None
+        raise InputError(
+            f"expected a function of {wanted} The signature of this one is {signature}.", "simulate", name
+        ) from None
 
 
 def numbers(arm: Arm, value: ArrayLike, what: str) -> Floats:

@@ -42,20 +42,16 @@ def jams_within(
     if not depends_on_load(simulator.arm) or not simulator.coordinates.is_plain:
         return False
     y = np.stack([before.q[0], before.qd[0]])
-    way, free = (
-        np.where(np.isnan(after.friction_sign), before.friction_sign, after.friction_sign)[0],
-        after.is_free[0],
-    )
+    way = np.where(np.isnan(after.friction_sign), before.friction_sign, after.friction_sign)[0]
     c, a, _ = simulator.tableau
     rates: list[Floats] = []
     for share, row in zip(c, a, strict=True):
         with np.errstate(all="ignore"):
             q, qd = y + weighted(row, h, rates) if rates else y
         u = inputs[0] + share * (inputs[1] - inputs[0])
-        qdd = simulator.accelerations(q, qd, u, way, free)
+        qdd = simulator.accelerations(q, qd, u, way, after.is_free[0])
         if not np.isfinite(qdd).all():
-            return is_jammed(
-                simulator.arm, q, qd, torque_of(simulator.arm, u, qd) if simulator.voltage else u
-            )
+            tau = torque_of(simulator.arm, u, qd) if simulator.voltage else u
+            return is_jammed(simulator.arm, q, qd, tau)
         rates.append(np.stack([qd, qdd]))
     return False

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+from typing import Any
+
 import numpy as np
 
 from forearm.errors import InputError
@@ -19,45 +22,22 @@ def joined(before: Simulation, after: Simulation) -> Simulation:
         before: the first simulation.
         after: its continuation, simulated with `continued=before`.
     """
-    if (
-        not same_numbers(before.arm, after.arm)
-        or before.t[-1] != after.t[0]
-        or (before.q[-1] != after.q[0]).any()
-    ):
+    does_meet = before.t[-1] == after.t[0] and np.array_equal(before.q[-1], after.q[0])
+    if not does_meet or not same_numbers(before.arm, after.arm):
         raise InputError(
             f"{after!r} does not continue {before!r}; simulate it with continued= the first.", "joined"
         )
 
-    def put_together(a: Array, b: Array) -> Array:
-        return np.concatenate([a[:-1], b])
+    def both(a: Array, b: Array, counts: bool = False) -> Array:
+        return np.concatenate([a[:-1], b + a[-1] if counts else b])
 
-    has_voltage = before.voltage is not None and after.voltage is not None
-    return Simulation(
-        arm=after.arm,
-        method=after.method,
-        step=after.step,
-        t=put_together(before.t, after.t),
-        **{name: put_together(getattr(before, name), getattr(after, name)) for name in STATES},
-        voltage=put_together(before.voltage, after.voltage) if has_voltage else None,  # type: ignore[arg-type]
-        energy={
-            name: put_together(
-                before.energy[name], column + (before.energy[name][-1] if name in COUNTED_ON else 0.0)
-            )
-            for name, column in after.energy.items()
-            if name in before.energy
-        },
-        lost={
-            name: put_together(before.lost[name], block + before.lost[name][-1])
-            for name, block in after.lost.items()
-            if name in before.lost
-        },
-        events=(*before.events, *after.events),
-        message=after.message,
-        checkpoint=after.checkpoint,
-        status=after.status,
-        drives={
-            name: put_together(before.drives[name], block)
-            for name, block in after.drives.items()
-            if name in before.drives
-        },
-    )
+    values: dict[str, Any] = {f.name: getattr(after, f.name) for f in fields(Simulation)}
+    values |= {name: both(getattr(before, name), values[name]) for name in ("t", *STATES)}
+    for name, counted in (("energy", COUNTED_ON), ("lost", after.lost), ("drives", ())):
+        old = getattr(before, name)
+        values[name] = {
+            key: both(old[key], block, key in counted) for key, block in values[name].items() if key in old
+        }
+    has_voltages = before.voltage is not None and after.voltage is not None
+    values["voltage"] = both(before.voltage, after.voltage) if has_voltages else None  # type: ignore[arg-type]
+    return Simulation(**values | {"events": (*before.events, *after.events)})

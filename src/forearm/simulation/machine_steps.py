@@ -3,17 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forearm.kernels.adaptive_rollout import AdaptiveSimulator
 from forearm.kernels.rollout import State
-from forearm.simulation.stepping import TakenSteps, Tolerance
+from forearm.simulation.stepping import Tolerance
 
 Floats = NDArray[np.float64]
 # from an interval and the state at its start: the input there (n,) and its slope
 Line = Callable[[float, float, Floats, Floats], tuple[Floats, Floats]]
+
+
+@dataclass(frozen=True)
+class TakenSteps:
+    """A batch of steps: the times and states (k,) and (k, 2, n) they reach, their sizes (k,) and dense output
+    (k, p, 2, n); the number of rejections; and the rate, step size and error from which the next starts. If
+    `is_over`, the next step must be taken, or refused, by the caller; `crossing` is its size and dense output
+    if its error is acceptable but an event lies within it.
+    """
+
+    t: Floats
+    y: Floats
+    widths: Floats
+    dense: Floats
+    rejected: int
+    evaluations: int
+    rate: Floats
+    h: float
+    error_before: float
+    is_over: bool
+    crossing: tuple[float, Floats] | None
 
 
 class MachineSteps:

@@ -16,16 +16,12 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.dynamics.explicit_methods import TABLEAUS, Number, Row
-from forearm.errors import InputError
-from forearm.values import as_floats, chosen
+from forearm.dynamics.explicit_methods import TABLEAUS, Row
+from forearm.values import chosen
 
 Floats: TypeAlias = NDArray[np.float64]
 Acceleration: TypeAlias = Callable[[float, Floats, Floats], ArrayLike]
 Rate: TypeAlias = Callable[[float, Floats], Floats]
-
-# Tolerance of the sums of a tableau: rounding of coefficients that are not rational.
-TABLEAU_ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
@@ -46,43 +42,13 @@ class Tableau:
     order_embedded: int = 0
     dense: tuple[Row, ...] | None = None
 
-    def __post_init__(self) -> None:
-        stages = len(self.c)
-        rows = [len(row) for row in self.a]
-        if len(self.b) != stages or rows not in ([stages] * stages, list(range(stages))):
-            raise InputError(
-                "expected one number per stage in c and b, and a full matrix a or its rows "
-                "below the diagonal.",
-                f"tableau {self.name!r}",
-            )
-        sums: list[tuple[str, Number, Number]] = [
-            (f"row {i + 1} of a", sum(row), self.c[i]) for i, row in enumerate(self.a)
-        ] + [("b", sum(self.b), 1)]
-        if self.b_embedded is not None:
-            sums.append(("b_embedded", sum(self.b_embedded), 1))
-        if self.dense is not None:
-            sums += [(f"row {i + 1} of dense", sum(row), self.b[i]) for i, row in enumerate(self.dense)]
-        for what, total, wanted in sums:
-            if abs(float(total) - float(wanted)) > TABLEAU_ROUNDING:
-                raise InputError(
-                    f"{what} must sum to {float(wanted):g}, got {float(total):g}.", f"tableau {self.name!r}"
-                )
-
-    @cached_property
-    def explicit(self) -> bool:
-        """Whether each stage depends only on earlier ones."""
-        return all(not any(row[i:]) for i, row in enumerate(self.a))
-
     @cached_property
     def first_same_as_last(self) -> bool:
         """Whether the last stage is the rate at the end of the step and thus the first of the next step
         (FSAL).
         """
-        return (
-            self.explicit
-            and tuple(self.a[-1]) == self.b[: len(self.a[-1])]
-            and not any(self.b[len(self.a[-1]) :])
-        )
+        last = tuple(self.a[-1])
+        return last == self.b[: len(last)] and not any(self.b[len(last) :])
 
     @cached_property
     def floats(self) -> tuple[list[float], list[list[float]], list[float]]:
@@ -101,7 +67,7 @@ class Tableau:
         return None if self.dense is None else [_floats(column) for column in zip(*self.dense, strict=True)]
 
 
-def _floats(row: Sequence[Number]) -> list[float]:
+def _floats(row: Row) -> list[float]:
     return [float(x) for x in row]
 
 
@@ -125,22 +91,6 @@ def explicit_stages(
     return K
 
 
-def explicit_step(
-    tableau: Tableau, f: Acceleration, t: float, q: ArrayLike, qd: ArrayLike, h: float
-) -> tuple[Floats, Floats]:
-    """One step of q'' = f(t, q, qd) by an explicit method, for a state (n,) or a batch (..., n).
-
-    f is called at t + c_i h, including the end; a caller who holds an input over the step must hold it there
-    too.
-    """
-    if not tableau.explicit:
-        raise InputError(f"method {tableau.name!r} is implicit; explicit_step needs an explicit one.")
-    y = stacked(q, qd)
-    K = explicit_stages(tableau, rate_of(f), t, y, h)
-    y = y + weighted(tableau.floats[2], h, K)
-    return y[0], y[1]
-
-
 def rate_of(f: Acceleration) -> Rate:
     """F(t, y) = (qd, f(t, q, qd)) of stacked states."""
 
@@ -151,14 +101,6 @@ def rate_of(f: Acceleration) -> Rate:
         return dy
 
     return rate
-
-
-def stacked(q: ArrayLike, qd: ArrayLike) -> Floats:
-    """The state y (2, ..., n) of positions and velocities of one shape."""
-    q, qd = as_floats(q, "q"), as_floats(qd, "qd")
-    if q.shape != qd.shape or q.ndim == 0:
-        raise InputError(f"q and qd: expected the same shape (..., n), got {q.shape} and {qd.shape}.")
-    return np.stack([q, qd])
 
 
 def tableau_of(name: str) -> Tableau:
@@ -267,3 +209,6 @@ MIDPOINT = Tableau("midpoint", _row("1/2"), (_row("1/2"),), _row("1"), 2)
 GAUSS4 = Tableau("gauss4", (0.5 - _S, 0.5 + _S), ((0.25, 0.25 - _S), (0.25 + _S, 0.25)), (0.5, 0.5), 4)
 
 METHODS: dict[str, Tableau] = {m.name: m for m in (RK3, RK4, GILL, DP45, DP87, RADAU, MIDPOINT, GAUSS4)}
+FIXED = ("rk3", "rk4", "gill")
+ADAPTIVE = ("dp45", "dp87", "radau")
+SYMPLECTIC = ("midpoint", "gauss4")

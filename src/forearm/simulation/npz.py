@@ -15,13 +15,15 @@ from forearm.errors import InputError, located, shorten
 from forearm.files.armfile_read import arm_from_document
 from forearm.files.armfile_write import to_document
 from forearm.reading.npz import read_archive, write_archive
-from forearm.simulation.controlled import MOTOR, Run
+from forearm.simulation.controlled import MEASURED, MOTOR, WANTED, Run
 from forearm.simulation.result import STATES, Array, Event, Simulation
 from forearm.simulation.solution import Status
 from forearm.values import check_ending, check_kind
 
 FORMAT = "forearm-simulation/1"
 CONTROL = ("controller", "period", "operations")
+PLAIN = ("method", "step", "message", "checkpoint")
+BLOCKS = {"energy": "energy", "lost": "lost", "drives": "drive"}  # arrays by name, and their prefix
 
 
 def write_simulation(simulation: Simulation, path: str | os.PathLike[str]) -> None:
@@ -51,41 +53,26 @@ def load_simulation(path: str | os.PathLike[str], arm: Arm | None = None) -> Sim
 
 
 def _simulation(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], arm: Arm) -> Simulation:
-    events = tuple(Event(*event) for event in header["events"])
     for name, array in arrays.items():
         if array.dtype != np.float64:
             raise InputError(f"expected 64-bit numbers, got {array.dtype}.", shorten(name))
-    is_controlled = "control" in header
-    kind: type[Simulation] = Run if is_controlled else Simulation
-    more: dict[str, Any] = _control(header["control"], arrays) if is_controlled else {}
-    more |= {name: arrays[name] for name in STATES}
+    kind: type[Simulation] = Simulation
+    more: dict[str, Any] = {}
+    if "control" in header:  # a run under a controller
+        kind, more = Run, {name: header["control"][name] for name in CONTROL}
+        for name, keys in (("wanted", WANTED), ("measured", MEASURED), ("measured_motor", MOTOR)):
+            more[name] = tuple(arrays[key] for key in keys) if keys != MOTOR or keys[0] in arrays else None
+        more |= {"asked": arrays["asked"], "saturated": arrays["saturated"] != 0.0}
+    more |= {name: header[name] for name in PLAIN} | {name: arrays[name] for name in ("t", *STATES)}
+    for name, prefix in BLOCKS.items():
+        more[name] = {key: arrays[f"{prefix}_{key}"] for key in header.get(name, ())}
     return kind(
         arm=arm,
-        method=header["method"],
-        step=header["step"],
-        message=header["message"],
-        t=arrays["t"],
         voltage=arrays.get("voltage"),
-        energy={name: arrays[f"energy_{name}"] for name in header["energy"]},
-        lost={name: arrays[f"lost_{name}"] for name in header["lost"]},
-        events=events,
-        checkpoint=header["checkpoint"],
+        events=tuple(Event(*event) for event in header["events"]),
         status=Status[header["status"]],
-        drives={name: arrays[f"drive_{name}"] for name in header.get("drives", ())},
         **more,
     )
-
-
-def _control(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
-    """Additional fields of a run under a controller."""
-    return {
-        **{name: header[name] for name in CONTROL},
-        "wanted": tuple(arrays[f"wanted_{name}"] for name in ("q", "qd", "qdd")),
-        "measured": tuple(arrays[f"measured_{name}"] for name in ("q", "qd")),
-        "measured_motor": tuple(arrays[name] for name in MOTOR) if MOTOR[0] in arrays else None,
-        "asked": arrays["asked"],
-        "saturated": arrays["saturated"] != 0.0,
-    }
 
 
 def _arm(document: Any, given: Arm | None) -> Arm:
@@ -120,18 +107,16 @@ def _header(simulation: Simulation) -> dict[str, Any]:
         "step": simulation.step,
         "message": simulation.message,
         "status": simulation.status.name,
-        "energy": list(simulation.energy),
-        "lost": list(simulation.lost),
-        "drives": list(simulation.drives),
+        **{name: list(getattr(simulation, name)) for name in BLOCKS},
         "events": [[event.t, event.kind, event.joint, event.text] for event in simulation.events],
         "checkpoint": simulation.checkpoint,
     }
 
 
 def _arrays(simulation: Simulation) -> dict[str, Array]:
-    arrays = {"t": simulation.t} | {name: getattr(simulation, name) for name in STATES}
+    arrays = {name: getattr(simulation, name) for name in ("t", *STATES)}
     arrays |= {"voltage": simulation.voltage} if simulation.voltage is not None else {}
     arrays |= simulation.blocks() if isinstance(simulation, Run) else {}
-    arrays |= {f"energy_{name}": column for name, column in simulation.energy.items()}
-    arrays |= {f"drive_{name}": block for name, block in simulation.drives.items()}
-    return arrays | {f"lost_{name}": block for name, block in simulation.lost.items()}
+    for name in ("energy", "drives", "lost"):
+        arrays |= {f"{BLOCKS[name]}_{key}": block for key, block in getattr(simulation, name).items()}
+    return arrays

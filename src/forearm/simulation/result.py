@@ -13,21 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm, check_arm
-from forearm.errors import ForearmError, InputError
+from forearm.errors import ForearmError, InputError, shorten
 from forearm.logs.motion import MotionLog
 from forearm.logs.table import ENDINGS, write_table
+from forearm.records import choice, number, positional_record, set_field, text
 from forearm.simulation.solution import Status
-from forearm.tables import Report, number
+from forearm.tables import Report
+from forearm.tables import number as shown
 from forearm.trajectories.recorded import cubic
-from forearm.values import (
-    as_floats,
-    check_choice,
-    check_ending,
-    check_kind,
-    check_name,
-    check_number,
-    check_text,
-)
+from forearm.values import MAX_TEXT, as_floats, check_ending, check_kind, check_name, check_number, check_text
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -36,27 +30,14 @@ STATES = ("q", "qd", "qdd", "tau")
 LATER = ("qdd", "tau", "voltage", "energy", "lost")
 
 
-@dataclass(frozen=True)
+@positional_record
 class Event:
-    """An event of a simulation.
+    """An event of a simulation."""
 
-    Args:
-        t: time, s.
-        kind: "stop", "limit", "stick", "slip", "contact", "release", "condition", "diverged" or "jammed".
-        joint: name of the joint; None: not related to a joint.
-        text: description, a sentence.
-    """
-
-    t: float
-    kind: str
-    joint: str | None = None
-    text: str = ""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "t", check_number(self.t, "event, t"))
-        check_choice(self.kind, EVENTS, "event, kind")
-        check_kind(self.joint, (str, type(None)), "event, joint")
-        check_text(self.text, "event, text")
+    t: float = number("time", "s")
+    kind: str = choice(f"one of {', '.join(EVENTS)}", EVENTS)
+    joint: str | None = text("name of the joint; if absent, it is not related to a joint", default=None)
+    text: str = text("description, a sentence", default="", max_length=MAX_TEXT)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,7 +88,7 @@ class Simulation:
     def __post_init__(self) -> None:
         self._check_motion()
         for name in LATER:
-            object.__setattr__(self, name, self._checked(name, self.__dict__[name]))
+            set_field(self, name, self._checked(name, self.__dict__[name]))
 
     @classmethod
     def of_motion(cls, later: Callable[[str], Any], **motion: Any) -> Self:
@@ -124,21 +105,20 @@ class Simulation:
 
     def __getattr__(self, name: str) -> Any:
         """Compute and cache a lazy field."""
-        later = self.__dict__.get("_later")
-        if name in self.__dict__:  # computed by another thread
-            return self.__dict__[name]
+        known, later = self.__dict__, self.__dict__.get("_later")
+        if name in known:  # computed by another thread
+            return known[name]
         if name not in LATER or later is None:
             raise AttributeError(f"a simulation has no attribute {name!r}")
-        value = self._checked(name, later(name))
-        object.__setattr__(self, name, value)
-        if all(other in self.__dict__ for other in LATER):
-            self.__dict__.pop("_later", None)  # releases what it holds of the run
+        known[name] = value = self._checked(name, later(name))
+        if known.keys() >= {*LATER}:
+            known.pop("_later", None)  # releases what it holds of the run
         return value
 
     def __getstate__(self) -> dict[str, Any]:
         """All fields, computed: the content of a pickle or a copy."""
-        whole = {name: getattr(self, name) for name in LATER}
-        return {name: value for name, value in self.__dict__.items() if name != "_later"} | whole
+        later = {name: getattr(self, name) for name in LATER}
+        return {name: value for name, value in self.__dict__.items() if name != "_later"} | later
 
     @property
     def ok(self) -> bool:
@@ -159,20 +139,17 @@ class Simulation:
         check_arm(self.arm, "simulation, arm")
         check_name(self.method, "simulation's method")
         if self.step is not None:
-            object.__setattr__(self, "step", check_number(self.step, "simulation, step", above=0.0))
+            set_field(self, "step", check_number(self.step, "simulation, step", above=0.0))
         check_text(self.message, "simulation, message")
         check_kind(self.checkpoint, (dict, type(None)), "simulation, checkpoint")
         check_kind(self.status, Status, "simulation, status")
         samples = np.size(self.t)
-        t = taken(self.t, (samples,), "t")
+        t, shape = taken(self.t, (samples,), "t"), (samples, self.arm.n)
         if not samples or not np.isfinite(t).all() or (np.diff(t) < 0.0).any():
             raise InputError("expected at least one time, all finite and non-decreasing.", "simulation", "t")
-        object.__setattr__(self, "t", t)
-        for name in ("q", "qd"):
-            object.__setattr__(self, name, taken(getattr(self, name), (samples, self.arm.n), name))
-        shape = (samples, self.arm.n)
-        object.__setattr__(self, "drives", _taken_by_name(self.__dict__.get("drives", {}), shape, "drives"))
-        object.__setattr__(self, "events", tuple(self.events))
+        drives = _taken_by_name(self.__dict__.get("drives", {}), shape, "drives")
+        motion = {name: taken(getattr(self, name), shape, name) for name in ("q", "qd")}
+        self.__dict__.update(motion, t=t, drives=drives, events=tuple(self.events))
         for event in self.events:
             check_kind(event, Event, "simulation, events")
             if event.joint is not None:
@@ -192,46 +169,30 @@ class Simulation:
         smooth motion the error of q is of fourth order in the sample spacing, that of qd of third order. At a
         jump the value after it is returned.
         """
-        asked = as_floats(t, "at")
-        if asked.ndim > 1:
-            raise InputError(f"at: expected a time or times (m,), got shape {asked.shape}.")
-        at = np.atleast_1d(asked)
+        times = as_floats(t, "at")
+        at = np.atleast_1d(times)
         outside = ~((at >= self.t[0]) & (at <= self.t[-1]))
-        if outside.any():
+        if times.ndim > 1 or outside.any():
             raise InputError(
-                f"at: {float(at[outside][0])!r} s is outside the simulation, which runs from "
-                f"{float(self.t[0])!r} to {float(self.t[-1])!r} s. Simulate for longer, or stay within it."
+                f"expected a time or times (m,) from {float(self.t[0])!r} to {float(self.t[-1])!r} s, got "
+                f"{shorten(t)}. Simulate for longer, or stay within it.",
+                "at",
             )
-        q, qd = self._between(at)
-        return (q[0], qd[0]) if asked.ndim == 0 else (q, qd)
-
-    def _between(self, at: Array) -> tuple[Array, Array]:
-        """The cubic Hermite interpolant and its derivative at times (m,) within the simulation."""
         k = np.searchsorted(self.t, at, side="right") - 1
         exact = self.t[k] == at
-        k = np.where(exact, 0, k)  # any index will do: the sample values are inserted below
         after = np.minimum(k + 1, len(self.t) - 1)
         h = np.where(exact, 1.0, self.t[after] - self.t[k])[:, None]
         s = np.where(exact, 0.0, at - self.t[k])[:, None] / h
         q, qd = cubic(self.q[k], self.qd[k], self.q[after], self.qd[after], h, s)
-        there = np.searchsorted(self.t, at[exact], side="right") - 1
-        q[exact], qd[exact] = self.q[there], self.qd[there]
-        return q, qd
+        q[exact], qd[exact] = self.q[k[exact]], self.qd[k[exact]]
+        return (q[0], qd[0]) if times.ndim == 0 else (q, qd)
 
     @property
     def log(self) -> MotionLog:
         """The motion as a log, the table shared by planning, control and identification."""
-        joints = tuple(joint.name for joint in self.arm.joints)
-        return MotionLog(
-            joints,
-            self.t,
-            self.q,
-            self.qd,
-            self.qdd,
-            self.tau,
-            self.voltage,
-            name=f"simulation of {self.arm.name}",
-        )
+        joints, name = tuple(joint.name for joint in self.arm.joints), f"simulation of {self.arm.name}"
+        blocks = {key: getattr(self, key) for key in (*STATES, "voltage")}
+        return MotionLog(joints, self.t, **blocks, name=name)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it atomically: .npz holds everything and can be loaded, .csv and .parquet the table, .json
@@ -253,14 +214,9 @@ class Simulation:
         """
         blocks = {name: getattr(self, name) for name in STATES}
         blocks |= {"voltage": self.voltage} if self.voltage is not None else {}
-        blocks |= self.drives
-        table = {"t": self.t}
-        table |= {f"{name}{i + 1}": block[:, i] for name, block in blocks.items() for i in range(self.arm.n)}
+        table = {"t": self.t} | numbered(blocks | self.drives)
         table |= {f"energy_{name}": column for name, column in self.energy.items()}
-        table |= {
-            f"lost_{name}{i + 1}": block[:, i] for name, block in self.lost.items() for i in range(self.arm.n)
-        }
-        return table
+        return table | numbered({f"lost_{name}": block for name, block in self.lost.items()})
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
         """Plot positions, velocities, torques, voltages, energies and events with matplotlib; save the figure
@@ -291,27 +247,27 @@ class Simulation:
     def _repr_html_(self) -> str:
         """Summary of how the run ended; computes no lazy fields."""
         said = [repr(self)[1:-1], f"status {self.status.name}: {self.status.value}"]
-        end = zip(self.arm.joints, self.q[-1], self.qd[-1], strict=True)
         rows = [
-            [j.name, number(float(q)), number(float(qd)), "rad" if j.kind == "revolute" else "m"]
-            for j, q, qd in end
+            [j.name, shown(float(q)), shown(float(qd)), "rad" if j.kind == "revolute" else "m"]
+            for j, q, qd in zip(self.arm.joints, self.q[-1], self.qd[-1], strict=True)
         ]
-        happened = [[number(e.t), e.kind, e.joint or "-", e.text] for e in self.events]
-        events = [Report(["t s", "event", "joint", ""], happened, "Events")] if happened else []
+        events = [[shown(e.t), e.kind, e.joint or "-", e.text] for e in self.events]
+        parts = [Report(["t s", "event", "joint", ""], events, "Events")] if events else []
         header, title = ["joint", "q", "qd", "unit of q"], f"State at {self.t[-1]:g} s"
-        return Report(header, rows, title, said, parts=events).html()
+        return Report(header, rows, title, said, parts=parts).html()
+
+
+def numbered(blocks: Mapping[str, Array]) -> dict[str, Array]:
+    """The columns of blocks (T, n), numbered by joint."""
+    return {f"{name}{i + 1}": block[:, i] for name, block in blocks.items() for i in range(block.shape[1])}
 
 
 def taken(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
     """Read-only float64 view of this shape; other numeric input is converted."""
-    array = (
-        value
-        if isinstance(value, np.ndarray) and value.dtype == np.float64
-        else as_floats(value, f"simulation, {what}")
-    )
-    if array.shape != shape:
-        raise InputError(f"expected shape {shape}, got {array.shape}.", "simulation", what)
-    view = array.view()
+    is_plain = isinstance(value, np.ndarray) and value.dtype == np.float64
+    view = value.view() if is_plain else as_floats(value, f"simulation, {what}")  # type: ignore[union-attr]
+    if view.shape != shape:
+        raise InputError(f"expected shape {shape}, got {view.shape}.", "simulation", what)
     view.flags.writeable = False
     return view
 

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
+from forearm.arm.drive import Friction, Motor
 from forearm.arm.link import ROUNDING, SEMIDEFINITE_SLACK, SMALLEST
 from forearm.arm.named_values import DIRECTIONS
 from forearm.errors import InputError
+from forearm.reading.fields import Field, NumberField
+from forearm.records import declaration
 from forearm.spatial import TENSOR
-from forearm.values import LARGEST
+from forearm.values import as_floats
 
 Floats = NDArray[np.float64]
 AT_ONCE = 1 << 15  # rows per batch of principal moments
-# Bounds of arm parameters, by the suffix of their names.
-AT_LEAST_0 = ("mass", "friction.viscous", "motor.rotor_inertia")
-ABOVE_0 = ("friction.stribeck_speed", "motor.torque_constant", "motor.resistance")
+# Of arm parameters, by the end of their names; others may be any number.
+FIELDS: dict[str, Field] = {
+    ".mass": NumberField(minimum=0.0),
+    **{f".friction.{key}": field for key, field in declaration(Friction).items()},
+    **{f".motor.{key}": field for key, field in declaration(Motor).items()},
+    ".positive": NumberField(minimum=0.0),  # of coulomb and static friction
+    ".negative": NumberField(maximum=0.0),  # so that it brakes
+}
 
 
 def check_rows(arm: Arm, values: Mapping[str, Floats]) -> None:
@@ -30,17 +38,9 @@ def check_rows(arm: Arm, values: Mapping[str, Floats]) -> None:
         values: values by name.
     """
     for name, x in values.items():
-        _refuse(name, x, ~(np.abs(x) <= LARGEST), f"must be finite and at most {LARGEST:g}")
-        if name.endswith(tuple(f".{key}" for key in AT_LEAST_0)):
-            _refuse(name, x, x < 0.0, "must be at least 0")
-        if name.endswith(tuple(f".{key}" for key in ABOVE_0)):
-            _refuse(name, x, x <= 0.0, "must be above 0")
-        if name.endswith(".motor.gear_ratio"):
-            _refuse(name, x, x == 0.0, "must not be 0; a direct drive has 1")
-        for way, sign in zip(DIRECTIONS, (1.0, -1.0), strict=True):
-            if name.endswith((f".friction.coulomb.{way}", f".friction.static.{way}")):
-                bound = "at least 0" if sign > 0.0 else "at most 0, so that it brakes"
-                _refuse(name, x, sign * x < 0.0, f"must be {bound}")
+        field = next((field for end, field in FIELDS.items() if name.endswith(end)), NumberField())
+        for k in {int(np.argmin(x)), int(np.argmax(x)), int(np.argmin(np.abs(x)))} if x.size else ():
+            field.read(float(x.flat[k]), ", ".join(_place(name, k if x.ndim else None)))
     own = arm.named_values
     for joint in arm.tree:
         for way, sign in zip(DIRECTIONS, (1.0, -1.0), strict=True):
@@ -48,7 +48,9 @@ def check_rows(arm: Arm, values: Mapping[str, Floats]) -> None:
             if static in own and (static in values or coulomb in values):
                 x, least = (np.asarray(values.get(name, own[name])) for name in (static, coulomb))
                 below = sign * x < sign * least
-                _refuse(static, np.broadcast_to(x, below.shape), below, f"must not be smaller than {coulomb}")
+                if below.any():
+                    k = int(np.argmax(below))
+                    _say(static, k if below.ndim else None, f"must not be smaller than {coulomb}.")
 
 
 def check_tensors(
@@ -94,13 +96,15 @@ def check_tensors(
             )
 
 
-def _refuse(name: str, x: Any, wrong: Any, why: str) -> None:
-    if np.any(wrong):
-        k = int(np.argmax(wrong)) if np.ndim(wrong) else None
-        value = float(x if k is None else x[k])
-        _say(name, k, f"{why}, got {value:g}.")
-
-
 def _say(name: str, row: int | None, why: str) -> NoReturn:
-    where = "" if row is None else f", row {row}"
-    raise InputError(f"{why}", "parameters", f"{name}{where}")
+    raise InputError(why, *_place(name, row))
+
+
+def _place(name: str, row: int | None) -> tuple[str, ...]:
+    return ("parameters", name) if row is None else ("parameters", name, f"row {row}")
+
+
+def as_array(given: ArrayLike, what: str) -> Floats:
+    """Convert to an array, without a copy where possible: it may be large."""
+    is_plain = isinstance(given, np.ndarray) and given.dtype == np.float64
+    return np.asarray(given) if is_plain else as_floats(given, what)

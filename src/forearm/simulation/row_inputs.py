@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.kernels.rollout_arguments import strides_of
 from forearm.kernels.traced_controller import TracedController, as_controller
+from forearm.simulation.arguments import RowOptions
+from forearm.simulation.inputs import one_input
+from forearm.simulation.row_checks import as_array
 from forearm.simulation.schedule import Schedule
-from forearm.values import as_floats
 
 Floats = NDArray[np.float64]
 
@@ -47,8 +48,7 @@ class RowInputs:
     @property
     def by_voltage(self) -> bool:
         """Whether the input is voltages."""
-        is_law = self.controller is not None and self.controller.output == "voltage"
-        return self.voltage is not None or is_law
+        return self.voltage is not None or getattr(self.controller, "output", "") == "voltage"
 
     def by_row(self, count: int, steps: int) -> RowInputs:
         """Inputs for this many rows; data read by a controller are checked, and get an axis for rows and one
@@ -76,53 +76,31 @@ class RowInputs:
         return {"torque": some(self.torque, 3), "voltage": some(self.voltage, 3), "controller": law}
 
 
-def row_inputs(arm: Arm, given: Mapping[str, Any], steps: int, step: float) -> RowInputs:
+def row_inputs(arm: Arm, options: RowOptions, steps: int) -> RowInputs:
     """Inputs as arrays: a schedule becomes values per step, its linear segments staircases."""
-    named = {name: x for name, x in given.items() if x is not None}
-    if len(named) > 1:
-        raise InputError(
-            f"expected one of torque, voltage and controller, got {' and '.join(named)}.", "simulate_many"
-        )
-    for name, x in named.items():
-        if name == "controller":
-            return RowInputs(controller=_with_arrays(as_controller(x)), is_held=False)
-        if isinstance(x, Schedule):
-            x.check_for(arm, "voltage" if name == "voltage" else "torque")
-            t = step * np.arange(float(steps))
-            rows = x.held_at(t, step) if x.how == "hold" else x.values_at(t + 0.5 * step)
-            return _inputs(name, rows[None], is_held=False)
-        array = as_array(x, f"simulate_many, {name}")
-        _check_shape(name, array.shape, arm.n, steps)
-        is_held = array.ndim < 3
-        array = np.full(arm.n, array) if array.ndim == 0 else array[:, None] if array.ndim == 2 else array
-        return _inputs(name, array, is_held)
-    return RowInputs()
-
-
-def _check_shape(name: str, shape: tuple[int, ...], n: int, steps: int) -> None:
-    """Refuse torques or voltages neither held nor by step; the numbers of rows are compared later."""
-    is_held = not shape or (len(shape) <= 2 and shape[-1] == n)
-    if not is_held and not (len(shape) == 3 and shape[1] in (1, steps) and shape[2] == n):
-        raise InputError(
-            f"expected shape ({n},) or (B, {n}) held, or (1, {steps}, {n}) or (B, {steps}, {n}"
-            f") by step, got {shape}.",
-            "simulate_many",
-            name,
-        )
-
-
-def _inputs(name: str, array: Floats, is_held: bool) -> RowInputs:
-    if name == "voltage":
-        return RowInputs(voltage=array, is_held=is_held)
-    return RowInputs(torque=array, is_held=is_held)
-
-
-def _with_arrays(law: TracedController) -> TracedController:
-    gains, reference = (None if x is None else np.asarray(x) for x in (law.gains, law.reference))
-    return replace(law, gains=gains, reference=reference)
-
-
-def as_array(given: ArrayLike, what: str) -> Floats:
-    """Convert to an array, without a copy where possible: it may be large."""
-    is_plain = isinstance(given, np.ndarray) and given.dtype == np.float64
-    return np.asarray(given) if is_plain else as_floats(given, what)
+    name, x = one_input(options, "simulate_many")
+    if x is None:
+        return RowInputs()
+    if name == "controller":
+        law = as_controller(x)
+        gains, reference = (None if x is None else np.asarray(x) for x in (law.gains, law.reference))
+        return RowInputs(controller=replace(law, gains=gains, reference=reference), is_held=False)
+    if isinstance(x, Schedule):
+        x.check_for(arm, "voltage" if name == "voltage" else "torque")
+        t = options.step * np.arange(float(steps))
+        array = (x.held_at(t, options.step) if x.how == "hold" else x.values_at(t + 0.5 * options.step))[None]
+        is_held = False
+    else:
+        array, n = as_array(x, f"simulate_many, {name}"), arm.n
+        shape, is_held = array.shape, array.ndim < 3
+        # neither held nor by step; the numbers of rows are compared later
+        if (shape and shape[-1] != n) or len(shape) > 3 or (not is_held and shape[1] not in (1, steps)):
+            raise InputError(
+                f"expected shape ({n},) or (B, {n}) held, or (1, {steps}, {n}) or (B, {steps}, {n}) by step, "
+                f"got {shape}.",
+                "simulate_many",
+                name,
+            )
+        array = np.full(n, array) if array.ndim == 0 else array[:, None] if array.ndim == 2 else array
+    given: dict[str, Any] = {name: array}
+    return RowInputs(**given, is_held=is_held)

@@ -15,9 +15,8 @@ from forearm.arm.change import merged
 from forearm.arm.link import Link
 from forearm.errors import InputError, NameNotFound, suggest
 from forearm.reduction.symbolic import chosen_parameters
-from forearm.simulation.row_checks import check_rows, check_tensors
+from forearm.simulation.row_checks import as_array, check_rows, check_tensors
 from forearm.spatial import TENSOR
-from forearm.values import as_floats
 
 Floats = NDArray[np.float64]
 Bodies = tuple[Floats, Floats, Floats]  # masses (B,), centres (B, 3) and inertias (B, 3, 3) about them
@@ -52,19 +51,17 @@ def is_added_body(arm: Arm, name: str) -> bool:
 def open_names(arm: Arm, names: Iterable[str]) -> tuple[str, ...]:
     """The arm parameters that must be left open for these to differ, in the arm's order."""
     given = tuple(names)
-    asked = [name for name in given if not is_added_body(arm, name)]
-    chosen = chosen_parameters(arm, asked) if asked else {}
-    for name in asked:
+    own = [name for name in given if not is_added_body(arm, name)]
+    chosen = chosen_parameters(arm, own) if own else {}
+    for name in own:
         if name not in chosen:
+            member = next(x for x in chosen if x.startswith(name) or name in ("all", "drives"))
             raise InputError(
-                f"{name!r} is a group of parameters; name one of them, such as "
-                f"{next(x for x in chosen if x.startswith(name) or name in ('all', 'drives'))!r}"
-                ".",
-                "parameters",
+                f"{name!r} is a group of parameters; name one of them, such as {member!r}.", "parameters"
             )
     for link in _loads(arm, given):
-        asked += _changed(arm, link, frozenset(given))
-    return tuple(chosen_parameters(arm, asked)) if asked else ()
+        own += _changed(arm, link, frozenset(given))
+    return tuple(chosen_parameters(arm, own)) if own else ()
 
 
 def row_values(arm: Arm, given: Mapping[str, ArrayLike], count: int) -> dict[str, ArrayLike]:
@@ -104,17 +101,14 @@ def checked_rows(arm: Arm, given: Mapping[str, ArrayLike], count: int) -> dict[s
         count: number of rows.
     """
     open_names(arm, given)
-    values: dict[str, Floats] = {}
-    for name, value in given.items():
-        is_plain = isinstance(value, np.ndarray) and value.dtype == np.float64
-        array = np.asarray(value) if is_plain else as_floats(value, f"parameters, {name}")
+    values = {name: as_array(value, f"parameters, {name}") for name, value in given.items()}
+    for name, array in values.items():
         if array.shape not in ((), (count,)):
             raise InputError(
                 f"expected a number, or one for each of the {count} rows, got shape {array.shape}.",
                 "parameters",
                 name,
             )
-        values[name] = array
     check_rows(arm, values)
     own = arm.named_values
     for link in arm.links:
@@ -154,17 +148,14 @@ def _loads(arm: Arm, names: Iterable[str]) -> dict[str, list[str]]:
                 "parameters",
             )
         bodies.setdefault(body, set()).add(name)
-    made: dict[str, list[str]] = {}
-    for body in known:
-        if body in bodies:
-            if f"{body}.mass" not in bodies[body]:
-                raise InputError(
-                    f"a body without mass changes nothing; give {body}.mass too.",
-                    "parameters",
-                    sorted(bodies[body])[0],
-                )
-            made.setdefault(known[body][0], []).append(body)
-    return made
+    loads: dict[str, list[str]] = {}
+    for body in filter(bodies.get, known):
+        if f"{body}.mass" not in bodies[body]:
+            raise InputError(
+                f"a body without mass changes nothing; give {body}.mass too.", "parameters", min(bodies[body])
+            )
+        loads.setdefault(known[body][0], []).append(body)
+    return loads
 
 
 @lru_cache(maxsize=256)

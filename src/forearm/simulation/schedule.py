@@ -14,12 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import IgnoredWarning, InputError, located, shorten, suggest
-from forearm.logs.block import RowBlock, TextRows
+from forearm.logs.block import TextRows
 from forearm.logs.columns import Columns, listed, recognised
 from forearm.logs.motion import MotionLog
 from forearm.logs.spelling import time_column
 from forearm.logs.stream import Log, reading
 from forearm.logs.table import write_table
+from forearm.records import set_field
 from forearm.values import as_floats, check_choice, check_name, check_number, frozen_array, number_in
 
 Array: TypeAlias = NDArray[np.float64]
@@ -66,33 +67,29 @@ class Schedule:
         check_choice(self.how, get_args(How), "schedule, how")
         if self.quantity is not None:
             check_choice(self.quantity, get_args(Quantity), "schedule, quantity")
-        times = as_floats(self.times, "schedule, times")
-        values = as_floats(self.values, "schedule, values")
+        times, values = (as_floats(getattr(self, key), f"schedule, {key}") for key in ("times", "values"))
         if times.ndim != 1 or not times.size or values.ndim != 2 or len(values) != len(times):
             raise InputError(
                 f"expected at least one time, (K,), and values (K, n), got {times.shape} and {values.shape}.",
                 "schedule",
             )
-        times = frozen_array(times, times.shape, "schedule, times")
-        values = frozen_array(values, values.shape, "schedule, values")
         late = np.flatnonzero(np.diff(times) <= 0.0)
         if late.size:
-            k = int(late[0])
+            before, after = times[late[0] : late[0] + 2].tolist()
             raise InputError(
-                f"expected increasing times, got {float(times[k + 1])!r} s (number {k + 2}) "
-                f"after {float(times[k])!r} s.",
+                f"expected increasing times, got {after!r} s (number {late[0] + 2}) after {before!r} s.",
                 "schedule",
                 "times",
             )
-        joints = tuple(self.joints)
-        for name in joints:
+        for name in self.joints:
             check_name(name, "joint")
-        if joints and len(joints) != values.shape[1]:
+        if self.joints and len(self.joints) != values.shape[1]:
             raise InputError(
-                f"{values.shape[1]} columns of values, but {len(joints)} names of joints.", "schedule"
+                f"{values.shape[1]} columns of values, but {len(self.joints)} names of joints.", "schedule"
             )
-        for name, value in (("times", times), ("values", values), ("joints", joints)):
-            object.__setattr__(self, name, value)
+        set_field(self, "times", frozen_array(times, times.shape, "schedule, times"))
+        set_field(self, "values", frozen_array(values, values.shape, "schedule, values"))
+        set_field(self, "joints", tuple(self.joints))
 
     @classmethod
     def constant(cls, values: ArrayLike, start: float = 0.0) -> Schedule:
@@ -107,7 +104,7 @@ class Schedule:
             raise InputError(
                 f"expected one value per joint, (n,), got shape {row.shape}.", "schedule", "values"
             )
-        return cls(times=np.array([check_number(start, "schedule, start")]), values=row[None])
+        return cls(times=np.array([start]), values=row[None])
 
     @classmethod
     def read(
@@ -192,21 +189,17 @@ class Schedule:
         """The values (n,) at one time."""
         if not (isinstance(t, int | float) and self.times[0] <= t < np.inf):
             return np.asarray(self.values_at([t])[0])  # which says what is wrong
-        last = len(self.times) - 1
         before = int(self.times.searchsorted(t, side="right")) - 1
-        low = self.values[before]
-        if self.how == "hold" or not last:
+        low, after = self.values[before], before + 1
+        if self.how == "hold" or after == len(self.times):
             return np.array(low)
         # as `values_at`, without its arrays
-        after = min(before + 1, last)
-        part = (t - self.times[before]) / (self.times[after] - self.times[before]) if before < last else 0.0
+        part = (t - self.times[before]) / (self.times[after] - self.times[before])
         return np.asarray(low + part * (self.values[after] - low))
 
     def values_at(self, ts: ArrayLike) -> Array:
         """The values (m, n) at times (m,), in any order."""
         at = as_floats(ts, "schedule, times asked for")
-        if at.ndim != 1:
-            raise InputError(f"expected times (m,), got shape {at.shape}.", "schedule")
         outside = ~(at >= self.times[0]) | np.isinf(at)
         if outside.any():
             raise InputError(
@@ -216,14 +209,13 @@ class Schedule:
                 "schedule",
             )
         before = np.searchsorted(self.times, at, side="right") - 1
+        low = self.values[before]
         if self.how == "hold" or len(self.times) == 1:
-            return np.ascontiguousarray(self.values[before])
+            return np.ascontiguousarray(low)
         # after the last time both are the last, and its value holds
         after = np.minimum(before + 1, len(self.times) - 1)
-        span = np.where(after > before, self.times[after] - self.times[before], 1.0)
-        part = ((at - self.times[before]) / span)[:, None]
-        low = self.values[before]
-        return low + np.where((after > before)[:, None], part, 0.0) * (self.values[after] - low)
+        span = np.where(after > before, self.times[after] - self.times[before], np.inf)
+        return low + ((at - self.times[before]) / span)[:, None] * (self.values[after] - low)
 
     def held_at(self, ts: NDArray[np.floating], period: float) -> Array:
         """Values (m, n) that a converter samples at these times.
@@ -287,11 +279,8 @@ class Schedule:
         )
 
     def __repr__(self) -> str:
-        span = (
-            f"{self.times[0]:g} to {self.times[-1]:g} s"
-            if len(self.times) > 1
-            else f"from {self.times[0]:g} s on"
-        )
+        first, last = self.times[0], self.times[-1]
+        span = f"{first:g} to {last:g} s" if len(self.times) > 1 else f"from {first:g} s on"
         return (
             f"<Schedule of {self.quantity or 'values'} for {self.n} joints: {len(self.times)} "
             f"rows, {span}, {self.how}>"
@@ -397,11 +386,12 @@ def _rows(log: Log, places: tuple[int, ...]) -> Iterator[Array]:
         if late.size:
             k = int(late[0])
             before = last if k == 0 else float(rows[k - 1, 0])
+            is_text = isinstance(block.came, TextRows)
             raise InputError(
                 f"times must increase, got {float(rows[k, 0])!r} after {before!r}. Sort the "
                 "rows and remove duplicates.",
                 log.name,
-                _line(block, count, k),
+                f"line {block.came.first + k}" if is_text else f"row {count + k + 1}",
                 f"column {log.header[places[0]]!r}",
             )
         last = float(rows[-1, 0])
@@ -411,11 +401,6 @@ def _rows(log: Log, places: tuple[int, ...]) -> Iterator[Array]:
                 f"more than the {MAX_NUMBERS} numbers allowed in a schedule; split the file.", log.name
             )
         yield rows
-
-
-def _line(block: RowBlock, before: int, k: int) -> str:
-    """Location of row k of a block for a message: a line of text, or a row of a Parquet file."""
-    return f"line {block.came.first + k}" if isinstance(block.came, TextRows) else f"row {before + k + 1}"
 
 
 def _allowed(joints: Sequence[str]) -> str:

@@ -126,8 +126,7 @@ def longest_step(method: str, rate: complex) -> float:
     """The longest step for which a mode of this rate does not grow."""
     if not rate:
         return math.inf
-    size = abs(rate)
-    return _decay_times(method, round(math.atan2(rate.imag, rate.real), 3)) / size
+    return _decay_times(method, round(math.atan2(rate.imag, rate.real), 3)) / abs(rate)
 
 
 @cache
@@ -170,31 +169,35 @@ def warn_of_long_steps(
     most = longest_step(method, _fastest_anywhere(simulator.coordinates, simulator.voltage))
     share = step / most if most else math.inf
     for q in postures if share > NEAR else ():
-        rate, freedom = fastest_decay(simulator.coordinates, simulator.voltage, q)
-        most = longest_step(method, rate)
-        share = step / most
-        if share > 1.0:
-            does = (
-                f"whose drive oscillates at {abs(rate) / (2.0 * math.pi):.3g} Hz"
-                if isinstance(rate, complex)
-                else f"which its drive brakes within {1.0 / rate:.2g} s"
-            )
-            warnings.warn(
-                f"{where}: steps of {step:g} s are too long for {simulator.arm.joints[freedom].name}, "
-                f"{does}: the simulated motion would be spurious. Use steps of at most {_below(most)} "
-                f"s{instead}.",
-                StepWarning,
-                stacklevel=2 + callers,
-            )
+        share, doubt = share_of_longest(simulator.coordinates, simulator.voltage, q, method, step)
+        if doubt:
+            warnings.warn(f"{where}: {doubt}{instead}.", StepWarning, stacklevel=2 + callers)
         if not is_near(share):
             break
     return share
 
 
-def _below(value: float) -> str:
-    """Two digits, rounded down."""
-    digits = 10.0 ** (math.floor(math.log10(value)) - 1)
-    return f"{math.floor(value / digits * (1.0 - ROUNDING)) * digits:.2g}"
+def share_of_longest(
+    coordinates: Coordinates, voltage: bool, q: Floats, method: str, step: float
+) -> tuple[float, str]:
+    """A step as a share of the longest stable one in a configuration, and a sentence, without its end, if it
+    is longer.
+    """
+    rate, freedom = fastest_decay(coordinates, voltage, q)
+    most = longest_step(method, rate)
+    if step <= most:
+        return step / most, ""
+    does = (
+        f"whose drive oscillates at {abs(rate) / (2.0 * math.pi):.3g} Hz"
+        if isinstance(rate, complex)
+        else f"which its drive brakes within {1.0 / rate:.2g} s"
+    )
+    digits = 10.0 ** (math.floor(math.log10(most)) - 1)  # two digits, rounded down
+    below = math.floor(most / digits * (1.0 - ROUNDING)) * digits
+    return step / most, (
+        f"steps of {step:g} s are too long for {coordinates.arm.joints[freedom].name}, {does}: the simulated "
+        f"motion would be spurious. Use steps of at most {below:.2g} s"
+    )
 
 
 def is_near(share: float) -> bool:

@@ -4,10 +4,9 @@ the clock of its fixed steps.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import floor, isfinite
+from math import floor
 from typing import Any
 
 import numpy as np
@@ -16,23 +15,20 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.arm.elastic import link_side
 from forearm.drives.elasticity import deflection_of
-from forearm.errors import InputError, shorten
+from forearm.errors import InputError
 from forearm.kernels.kept import kernel_of
 from forearm.kernels.rollout import Simulator, State
 from forearm.kinematics.arguments import states_of
-from forearm.progress import Progress
-from forearm.simulation.arguments import Accuracy
+from forearm.simulation.arguments import Accuracy, RunOptions
 from forearm.simulation.inputs import Input
 from forearm.simulation.npz import same_numbers
 from forearm.simulation.result import Simulation
 from forearm.simulation.track import Track
-from forearm.values import as_finite, check_kind
+from forearm.values import as_finite
 
 Floats = NDArray[np.float64]
 MOST_STEPS = 10**12  # per run: weeks of computing, and every step still has a distinct time
 MOST_COUNTED = 2**53  # floats represent whole numbers up to here
-# names in files of earlier versions
-OLD_FIELDS = {"way": "friction_sign", "free": "is_free", "felt": "load_guess"}
 ROUNDING = 1e-9  # of a step: times closer than this are equal
 
 
@@ -66,34 +62,27 @@ class Start:
     current: Floats | None = None
     momentum: Floats | None = None
 
-    def clock(self, step: float) -> Clock:
-        """Clock of the steps from here, which continues that of a run with the same step size."""
-        return self.steps if self.steps is not None and self.steps.step == step else Clock(self.t, step)
-
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """A run as fixed, adaptive and symplectic methods receive it: from `start` for `duration` s, in steps of
-    `step` s, every `record`-th recorded, or in adaptive steps if `accuracy` is given.
+    """A run as fixed, adaptive and symplectic methods receive it: from `start` for `duration` s, every
+    `record`-th fixed step recorded.
     """
 
-    arm: Arm
-    method: str
     drive: Input
     simulator: Simulator
     start: Start
     track: Track
     duration: float
-    step: float
+    options: RunOptions
     record: int
     accuracy: Accuracy
-    progress: Progress | None
 
     def tell(self, t: float | None = None) -> None:
         """Report progress: the given time, or that of the last sample."""
-        if self.progress is not None:
+        if self.options.progress is not None:
             done = (self.track.last if t is None else t) - self.start.t
-            self.progress(done, self.duration, f"simulating {self.arm.name}")
+            self.options.progress(done, self.duration, f"simulating {self.drive.arm.name}")
 
     @property
     def state(self) -> State:
@@ -102,16 +91,13 @@ class Setup:
 
     @cached_property
     def clock(self) -> Clock:
-        """Clock of its fixed steps."""
-        return self.start.clock(self.step)
+        """Clock of its fixed steps, which continues that of a run with the same step size."""
+        steps, step = self.start.steps, self.options.step
+        return steps if steps is not None and steps.step == step else Clock(self.start.t, step)
 
 
 def beginning(
-    arm: Arm,
-    simulator: Simulator,
-    q0: ArrayLike,
-    qd0: ArrayLike,
-    motor0: tuple[ArrayLike, ArrayLike] | None = None,
+    arm: Arm, simulator: Simulator, q0: ArrayLike, qd0: ArrayLike, motor0: ArrayLike | None = None
 ) -> Start:
     """A state (n,) at time 0."""
     q, qd = states_of(arm, q0=q0, qd0=qd0)
@@ -119,27 +105,16 @@ def beginning(
         raise InputError(
             f"expected one state, ({arm.n},), got {q.shape}; use simulate_many for many.", "simulate"
         )
-    for name, value in (("q0", q), ("qd0", qd)):
-        if not np.isfinite(value).all():
-            raise InputError(f"every number must be finite, got {shorten(value.tolist())}.", "simulate", name)
+    q, qd = (as_finite(x, (arm.n,), f"simulate, {name}") for name, x in (("q0", q), ("qd0", qd)))
     if motor0 is None:
         return Start(0.0, simulator.at_rest_or_moving(*loaded(simulator, q[None], qd[None])))
     if not simulator.coordinates.rotors:
         raise InputError(f"no joint of {arm.name!r} is elastic; omit it.", "simulate", "motor0")
-    if not isinstance(motor0, tuple | list) or len(motor0) != 2:
-        raise InputError(
-            "expected a pair, positions and speeds of the motors over their gear ratios, got "
-            f"{shorten(motor0)}.",
-            "simulate",
-            "motor0",
-        )
-    theta, thetad = (
-        as_finite(some, (arm.n,), f"simulate, motor0, {what}")
-        for some, what in zip(motor0, ("positions", "speeds"), strict=True)
-    )
+    # positions and speeds of the motors over their gear ratios
+    motors = as_finite(motor0, (2, arm.n), "simulate, motor0")
     x, xd = simulator.whole(q[None]), simulator.whole(qd[None])
     for rotor in simulator.coordinates.rotors:
-        x[:, rotor.place], xd[:, rotor.place] = theta[rotor.freedom], thetad[rotor.freedom]
+        x[:, rotor.place], xd[:, rotor.place] = motors[:, rotor.freedom]
     return Start(0.0, simulator.at_rest_or_moving(x, simulator.bent(xd)))
 
 
@@ -156,103 +131,82 @@ def loaded(simulator: Simulator, q: Floats, qd: Floats) -> tuple[Floats, Floats]
 
 def going_on(arm: Arm, simulator: Simulator, continued: Simulation) -> Start:
     """The end of a successful run of the same arm."""
-    check_kind(continued, Simulation, "simulate, continued")
-    kept = continued.checkpoint and {OLD_FIELDS.get(k, k): v for k, v in continued.checkpoint.items()}
-    count = simulator.coordinates.count - len(simulator.coordinates.windings)
-    if kept is None or np.shape(kept.get("q", ())) != (1, count):
-        raise InputError(
-            "expected a simulation of this arm with its checkpoint; .npz files store it.",
-            "simulate",
-            "continued",
-        )
+    checkpoint, windings = continued.checkpoint, len(simulator.coordinates.windings)
+    count = simulator.coordinates.count - windings
+    if checkpoint is None or np.shape(checkpoint.get("q", ())) != (1, count):
+        raise _cannot_continue("expected a simulation of this arm with its checkpoint; .npz files store it.")
     if not same_numbers(arm, continued.arm):
-        raise InputError(
+        raise _cannot_continue(
             "expected a simulation of this arm with its checkpoint, got one of "
             f"{continued.arm.name!r}, whose parameters are not those of {arm.name!r}. Start a "
-            "new one from its last q and qd.",
-            "simulate",
-            "continued",
+            "new one from its last q and qd."
         )
     if not continued.ok:
-        raise InputError(
+        raise _cannot_continue(
             f"that run failed: {continued.message}. Start a new one before that, from its "
-            "at(t), with shorter steps or tolerances.",
-            "simulate",
-            "continued",
+            "at(t), with shorter steps or tolerances."
         )
-    current = None if "current" not in kept else _array(kept, "current", np.shape(kept["current"]))
-    usual = simulator.at_rest_or_moving(*_with_currents(simulator, kept, count, current))
-    t, (q, qd) = _number(kept, "t"), (some[0, : arm.n] for some in (usual.q, usual.qd))
-    ends = (("t", t, continued.t), ("q", q, continued.q), ("qd", qd, continued.qd))
-    for name, value, samples in ends:
-        if not np.array_equal(value, samples[-1]):
-            raise _damaged(name)
-    flags = ("friction_sign", "is_free")
-    given = {name: getattr(usual, name)[:, :count] for name in flags}
-    given |= {name: getattr(usual, name) for name in ("load_guess", "contact")}
-    state = usual.copy()
-    for name, value in given.items():
-        getattr(state, name)[:, : value.shape[1]] = _array(kept, name, value.shape, value)
-    momentum = None if "momentum" not in kept else _array(kept, "momentum", (1, arm.n))
-    return Start(t, state, _steps(kept, t), current, momentum)
-
-
-def _with_currents(
-    simulator: Simulator, kept: Mapping[str, Any], count: int, current: Floats | None
-) -> list[Floats]:
-    """Positions and velocities (1, m) of a checkpoint, followed by currents if these are coordinates."""
-    made = []
-    windings = len(simulator.coordinates.windings)
+    end = {name: np.asarray(getattr(continued, name)[-1]) for name in ("t", "q", "qd")}
+    kept = {name: _finite(name, value) for name, value in checkpoint.items()}
+    current = kept.get("current")
     if windings and current is not None and current.shape != (windings,):
-        raise _damaged("current")
-    for name, behind in (("q", None), ("qd", current)):
-        extra = np.zeros(windings) if behind is None or not windings else behind
-        made.append(np.concatenate([_array(kept, name, (1, count)), extra[None]], axis=1))
-    return made
+        raise damaged("current")
+    charge, i = np.zeros((1, windings)), np.zeros((1, windings)) if current is None else current[None]
+    shapes = {"qd": (1, count), **dict.fromkeys(("step", "origin", "done") if "step" in kept else (), ())}
+    for name, shape in shapes.items():
+        if name not in kept or kept[name].shape != shape:
+            raise damaged(name)
+    q, qd = np.hstack([kept["q"], charge]), np.hstack([kept["qd"], i if windings else charge])
+    state = simulator.at_rest_or_moving(q, qd)
+    for name, value in {"t": kept.get("t"), "q": q[0, : arm.n], "qd": qd[0, : arm.n]}.items():
+        if not np.array_equal(np.asarray(value), end[name]):
+            raise damaged(name)
+    for name in ("friction_sign", "is_free", "load_guess", "contact"):
+        values = getattr(state, name)
+        values = values[:, :count] if name in ("friction_sign", "is_free") else values
+        if kept.get(name, values).shape != values.shape:
+            raise damaged(name)
+        values[...] = kept.get(name, values)
+    momentum, steps = kept.get("momentum"), None
+    if momentum is not None and momentum.shape != (1, arm.n):
+        raise damaged("momentum")
+    if "step" in kept:
+        origin, step, done = (float(kept[name]) for name in ("origin", "step", "done"))
+        if not 0.0 <= done <= MOST_COUNTED or not is_same(origin + done * step, float(end["t"]), step):
+            raise damaged("done")
+        steps = Clock(origin, step, int(done))
+    return Start(float(end["t"]), state, steps, current, momentum)
+
+
+def _finite(name: str, value: Any) -> Floats:
+    """Finite numbers, copied, because machine code receives their address."""
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise damaged(name) from None
+    if not np.isfinite(array).all():
+        raise damaged(name)
+    return array
+
+
+def _cannot_continue(problem: str) -> InputError:
+    return InputError(problem, "simulate", "continued")
+
+
+def damaged(name: str) -> InputError:
+    """The error about a part of a checkpoint."""
+    return _cannot_continue(f"{name} of the checkpoint is damaged; simulate from the start again.")
 
 
 def without_currents(simulator: Simulator, state: State) -> dict[str, Any]:
     """A state in checkpoint form, with currents separate."""
     windings = len(simulator.coordinates.windings)
-    made: dict[str, Any] = dict(vars(state.copy()))
+    found: dict[str, Any] = dict(vars(state.copy()))
     if windings:
-        made["current"] = made["qd"][0, -windings:].copy()
+        found["current"] = found["qd"][0, -windings:].copy()
         for name in ("q", "qd", "friction_sign", "is_free"):
-            made[name] = np.ascontiguousarray(made[name][:, :-windings])
-    return made
-
-
-def _steps(kept: Mapping[str, Any], t: float) -> Clock | None:
-    if "step" not in kept:
-        return None
-    origin, step, done = (_number(kept, name) for name in ("origin", "step", "done"))
-    if not 0.0 <= done <= MOST_COUNTED or not is_same(origin + done * step, t, step):
-        raise _damaged("done")
-    return Clock(origin, step, int(done))
-
-
-def _array(kept: Mapping[str, Any], name: str, shape: tuple[int, ...], usual: Floats | None = None) -> Floats:
-    """Finite numbers of this shape, copied, because machine code receives their address."""
-    try:
-        value = np.array(kept[name] if usual is None else kept.get(name, usual), dtype=np.float64)
-    except (KeyError, TypeError, ValueError) as error:
-        raise _damaged(name) from error
-    if value.shape != shape or not np.isfinite(value).all():
-        raise _damaged(name)
-    return value
-
-
-def _number(kept: Mapping[str, Any], name: str) -> float:
-    value = kept.get(name)
-    if not isinstance(value, int | float) or not isfinite(value):
-        raise _damaged(name)
-    return float(value)
-
-
-def _damaged(name: str) -> InputError:
-    return InputError(
-        f"{name} of the checkpoint is damaged; simulate from the start again.", "simulate", "continued"
-    )
+            found[name] = np.ascontiguousarray(found[name][:, :-windings])
+    return found
 
 
 def from_zero(clock: Clock) -> tuple[Clock, float]:

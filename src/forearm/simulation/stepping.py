@@ -10,17 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.dynamics.adaptive_step import EmbeddedPair
 from forearm.dynamics.step_control import MEMORY
-from forearm.errors import InputError
 from forearm.simulation.methods import Acceleration, Floats, Tableau, explicit_stages, weighted
 from forearm.simulation.solution import powers_of
-from forearm.values import as_floats
 
 PARTS = ("q", "qd")
 
@@ -32,9 +29,8 @@ class System:
     require.
     """
 
-    def __init__(self, f: Acceleration, n: int) -> None:
-        self._f, self._shape = f, (n,)
-        self.before = inf
+    def __init__(self, f: Acceleration) -> None:
+        self._f, self.before = f, inf
         self.evaluations = 0
 
     def __call__(self, t: float, y: Floats) -> Floats:
@@ -44,13 +40,7 @@ class System:
         self.evaluations += 1
         dy = np.empty_like(y)
         dy[0] = y[1]
-        qdd = np.asarray(self._f(t, y[0], y[1]), dtype=float)
-        if qdd.shape != self._shape:
-            raise InputError(
-                f"f(t, q, qd) must return accelerations of shape {self._shape}, got {qdd.shape} at t = "
-                f"{t:.9g}."
-            )
-        dy[1] = qdd
+        dy[1] = self._f(t, y[0], y[1])
         return dy
 
 
@@ -68,20 +58,8 @@ class Tolerance:
 
 
 def tolerance(rtol: float, atol_q: ArrayLike, atol_qd: ArrayLike, n: int) -> Tolerance:
-    """Validated tolerances: rtol at least 1e-14, atol above 0, one number or one per component."""
-    if not 1e-14 <= rtol <= 0.1:
-        raise InputError(
-            f"must lie between 1e-14 and 0.1, got {rtol:g}; rounding alone makes errors of 1e-16.", "rtol"
-        )
-    atol = np.empty((2, n))
-    for row, given, name in zip(atol, (atol_q, atol_qd), ("atol_q", "atol_qd"), strict=True):
-        value = as_floats(given, name)
-        if value.shape not in ((), (n,)) or not np.all(np.isfinite(value)) or not np.all(value > 0.0):
-            raise InputError(
-                f"expected a number above 0 or {n} of them, got {np.array2string(value, threshold=6)}.", name
-            )
-        row[:] = value
-    return Tolerance(rtol, atol)
+    """The tolerance with atol above 0, one number or one per component."""
+    return Tolerance(rtol, np.array([np.broadcast_to(atol, n) for atol in (atol_q, atol_qd)], dtype=float))
 
 
 @dataclass(frozen=True)
@@ -104,63 +82,12 @@ class TrialStep:
     failure: Failure | None = None
 
 
-class Stepper(Protocol):
-    """A method applied to one system: tries steps, and completes those that are accepted."""
-
-    exponent: float  # exponent of the error in the step size control: 1 / (order of the estimate + 1)
-    memory: float  # exponent of the previous step's error, 0 for a controller without memory
-    deadband: float  # smaller growth factors of the step size are ignored
-    sections: list[float]  # theta within a step at which events are checked
-    tolerance: Tolerance
-
-    def attempt(self, t: float, y: Floats, rate: Floats, h: float) -> TrialStep:
-        """Try a step of h from y, where y' is `rate`."""
-        ...
-
-    def finish(self, t: float, y: Floats, rate: Floats, trial: TrialStep) -> tuple[Floats, Floats]:
-        """Rate at the end of an accepted step, and its dense output."""
-        ...
-
-    def restart(self) -> None:
-        """Discard information from earlier steps: the right-hand side changes here."""
-        ...
-
-
-@dataclass(frozen=True)
-class TakenSteps:
-    """A batch of steps: the times and states (k,) and (k, 2, n) they reach, their sizes (k,) and dense output
-    (k, p, 2, n); the number of rejections; and the rate, step size and error from which the next starts. If
-    `is_over`, the next step must be taken, or refused, by the caller; `crossing` is its size and dense output
-    if its error is acceptable but an event lies within it.
-    """
-
-    t: Floats
-    y: Floats
-    widths: Floats
-    dense: Floats
-    rejected: int
-    evaluations: int
-    rate: Floats
-    h: float
-    error_before: float
-    is_over: bool
-    crossing: tuple[float, Floats] | None
-
-
-class StepsAtOnce(Protocol):
-    """Integrates the same system with the same pair, but never past an event."""
-
-    def enter(self, start: float, end: float, y: Floats, shortest: float, tolerance: Tolerance) -> None:
-        """Begin the interval between two breakpoints, with a minimum step size."""
-        ...
-
-    def take(self, t: float, y: Floats, rate: Floats, h: float, error_before: float, most: int) -> TakenSteps:
-        """Take at most this many steps, rejected ones included."""
-        ...
-
-
 class Explicit:
-    """Stepper for an explicit tableau with embedded weights."""
+    """Steps of an explicit tableau with embedded weights: tries them, and completes those that are accepted.
+
+    The step size follows the error to the power `exponent`, that of the step before to the power `memory`;
+    growth factors below `deadband` are ignored, and events are checked at `sections` of a step.
+    """
 
     memory = MEMORY
     deadband = 1.0

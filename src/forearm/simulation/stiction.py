@@ -44,41 +44,37 @@ class DryFriction:
         loose.
         """
         way, free, n = self.state.friction_sign[0].copy(), self.state.is_free[0].copy(), self.n
-        dry = self.simulator.dry
-        moving, standing = np.flatnonzero(dry & (free > 0.0) & (way != 0.0)), np.flatnonzero(self.stands)
-        made = []
-        if moving.size:
-            made.append(EventFunction("stick", lambda t, x, xd: way[moving] * xd[moving], -1, terminal=True))
-            fast = moving[np.isfinite(self.stribeck[moving])]
-            level = self.slow[fast]
-            made.append(
-                EventFunction("slow", lambda t, x, xd: way[fast] * xd[fast] - level, -1, terminal=True)
-            )
-        if standing.size:
+        moving = np.flatnonzero(self.simulator.dry & (free > 0.0) & (way != 0.0))
+        standing, fast = np.flatnonzero(self.stands), moving[np.isfinite(self.stribeck[moving])]
+        level, self._moving = self.slow[fast], moving
+        coordinates, contact = self.simulator.coordinates, self.state.contact[0].tolist()
 
-            def excess(t: float, x: Floats, xd: Floats) -> Floats:
-                u = self.motors.u(t, x, xd)
-                over = self._excess(x[:n], xd[:n], u, way, free)[0]
-                # NaN: no acceleration exists, which the integration reports itself
-                return before_zero(np.where(np.isnan(over), -1.0, over))[standing]
+        def stick(t: float, x: Floats, xd: Floats) -> Floats:
+            return np.asarray(way[moving] * xd[moving])
 
-            made.append(EventFunction("slip", excess, 1, terminal=True))
-        if self.simulator.coordinates.gaps:
-            contact, flanks = self.state.contact[0].tolist(), self.simulator.coordinates.flanks
+        def slow(t: float, x: Floats, xd: Floats) -> Floats:
+            return np.asarray(way[fast] * xd[fast] - level)
 
-            def flank(t: float, x: Floats, xd: Floats) -> list[float]:
-                return flanks(x.tolist(), xd.tolist(), contact)
+        def slip(t: float, x: Floats, xd: Floats) -> Floats:
+            over = self._excess(x[:n], xd[:n], self.motors.u(t, x, xd), way, free)[0]
+            # NaN: no acceleration exists, which the integration reports itself
+            return before_zero(np.where(np.isnan(over), -1.0, over))[standing]
 
-            made.append(EventFunction("flank", flank, -1, terminal=True))
-        self._moving = moving
-        return made
+        def flank(t: float, x: Floats, xd: Floats) -> list[float]:
+            return coordinates.flanks(x.tolist(), xd.tolist(), contact)
+
+        found = (
+            (moving.size, "stick", stick, -1),
+            (moving.size, "slow", slow, -1),
+            (standing.size, "slip", slip, 1),
+            (len(coordinates.gaps), "flank", flank, -1),
+        )
+        return [EventFunction(name, g, sign, terminal=True) for count, name, g, sign in found if count]
 
     def change_flank(self, component: int) -> None:
         """Switch the contact of a gap at a `flank` event."""
-        contact = self.state.contact[0]
-        contact[component] = self.simulator.coordinates.next_contact(self.state.q[0], list(contact))[
-            component
-        ]
+        contact, coordinates = self.state.contact[0], self.simulator.coordinates
+        contact[component] = coordinates.next_contact(self.state.q[0], list(contact))[component]
 
     def stick(self, component: int) -> int:
         """Let the joint of a `stick` event stick from here on."""
@@ -141,14 +137,14 @@ def _stribeck_speeds(coordinates: Coordinates) -> Floats:
     """Stribeck velocity of each coordinate, infinite where dry friction does not depend on speed or is
     modelled by bristles.
     """
-    made = np.full(coordinates.count, np.inf)
+    speeds = np.full(coordinates.count, np.inf)
     bristled = {b.body for b in coordinates.bristles}
     for k, drive in enumerate(drives_of(coordinates.mechanics)):
         speed = drive.at_joint.stribeck_speed
         if speed is not None and k not in bristled:
-            made[drive.freedom] = min(made[drive.freedom], speed / abs(drive.multiplier))
+            speeds[drive.freedom] = min(speeds[drive.freedom], speed / abs(drive.multiplier))
     for rotor in coordinates.alone:
         f = rotor.friction
         if f is not None and f.stribeck_speed is not None and f.bristle_stiffness is None:
-            made[rotor.place] = f.stribeck_speed
-    return made
+            speeds[rotor.place] = f.stribeck_speed
+    return speeds

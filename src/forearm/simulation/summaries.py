@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -52,6 +54,22 @@ class Quantity:
         return np.stack(np.broadcast_arrays(*[reduce(x) for x in values]), axis=-1)
 
 
+def _accumulated(
+    name: str,
+    of: Callable[[StepView], Any],
+    size: int | None,
+    update: Callable[[Any, Any, StepView], Any],
+    start: float = 0.0,
+) -> Summary:
+    """A summary whose values are each updated from themselves, the quantity and the step."""
+    return Summary(
+        name,
+        lambda step, sums: [update(now, x, step) for now, x in zip(sums, of(step), strict=True)],
+        size,
+        start,
+    )
+
+
 def peak(name: str, of: Callable[[StepView], Any], size: int | None = None) -> Summary:
     """Largest magnitude of a quantity over the steps.
 
@@ -60,11 +78,7 @@ def peak(name: str, of: Callable[[StepView], Any], size: int | None = None) -> S
         of: function of a `StepView` that returns (size,) symbols.
         size: number of values; None: one per joint.
     """
-
-    def update(step: StepView, sums: Any) -> list[Any]:
-        return [maximum(now, maximum(x, -x)) for now, x in zip(sums, of(step), strict=True)]
-
-    return Summary(name, update, size)
+    return _accumulated(name, of, size, lambda now, x, _: maximum(now, maximum(x, -x)))
 
 
 def rms(name: str, of: Callable[[StepView], Any], size: int | None = None) -> Summary:
@@ -75,11 +89,8 @@ def rms(name: str, of: Callable[[StepView], Any], size: int | None = None) -> Su
         of: function of a `StepView` that returns (size,) symbols.
         size: number of values; None: one per joint.
     """
-
-    def update(step: StepView, sums: Any) -> list[Any]:
-        return [now + x * x for now, x in zip(sums, of(step), strict=True)]
-
-    return Summary(name, update, size, finish=_root_mean)
+    squares = _accumulated(name, of, size, lambda now, x, _: now + x * x)
+    return replace(squares, finish=_root_mean)
 
 
 def total(name: str, of: Callable[[StepView], Any], size: int | None = 1) -> Summary:
@@ -90,7 +101,7 @@ def total(name: str, of: Callable[[StepView], Any], size: int | None = 1) -> Sum
         of: function of a `StepView` that returns (size,) symbols, the increment per step.
         size: number of values; None: one per joint.
     """
-    return Summary(name, lambda step, sums: [now + x for now, x in zip(sums, of(step), strict=True)], size)
+    return _accumulated(name, of, size, lambda now, x, _: now + x)
 
 
 def least(name: str, of: Callable[[StepView], Any], size: int | None = None) -> Summary:
@@ -101,13 +112,8 @@ def least(name: str, of: Callable[[StepView], Any], size: int | None = None) -> 
         of: function of a `StepView` that returns (size,) symbols.
         size: number of values; None: one per joint.
     """
-
-    def update(step: StepView, sums: Any) -> list[Any]:
-        values = zip(sums, of(step), strict=True)
-        # infinity cannot be a constant of a graph
-        return [now if x is math.inf else minimum(now, x) for now, x in values]
-
-    return Summary(name, update, size, start=math.inf)
+    # infinity cannot be a constant of a graph
+    return _accumulated(name, of, size, lambda now, x, _: now if x is math.inf else minimum(now, x), math.inf)
 
 
 def first_time(name: str, of: Callable[[StepView], Any], size: int | None = 1) -> Summary:
@@ -118,12 +124,9 @@ def first_time(name: str, of: Callable[[StepView], Any], size: int | None = 1) -
         of: function of a `StepView` that returns (size,) symbols.
         size: number of values; None: one per joint.
     """
-
-    def update(step: StepView, sums: Any) -> list[Any]:
-        values = zip(sums, of(step), strict=True)
-        return [minimum(now, choose(0.0, x, step.t, now)) for now, x in values]
-
-    return Summary(name, update, size, start=math.inf)
+    return _accumulated(
+        name, of, size, lambda now, x, step: minimum(now, choose(0.0, x, step.t, now)), math.inf
+    )
 
 
 def last_time(name: str, of: Callable[[StepView], Any], size: int | None = 1) -> Summary:
@@ -134,11 +137,7 @@ def last_time(name: str, of: Callable[[StepView], Any], size: int | None = 1) ->
         of: function of a `StepView` that returns (size,) symbols.
         size: number of values; None: one per joint.
     """
-
-    def update(step: StepView, sums: Any) -> list[Any]:
-        return [choose(0.0, x, step.t, now) for now, x in zip(sums, of(step), strict=True)]
-
-    return Summary(name, update, size)
+    return _accumulated(name, of, size, lambda now, x, step: choose(0.0, x, step.t, now))
 
 
 def _root_mean(sums: Floats, steps: int, step: float) -> Floats:
@@ -172,10 +171,7 @@ def _losses(step: StepView) -> list[Any]:
 
 
 def _total(values: list[Any]) -> list[Any]:
-    made = values[0]
-    for x in values[1:]:
-        made = made + x
-    return [made]
+    return [reduce(add, values)]
 
 
 def _drawn(step: StepView) -> list[Any]:
@@ -204,15 +200,13 @@ def _margins(step: StepView) -> list[Any]:
 
 
 def _nearest(step: StepView) -> list[Any]:
-    nearest: Any = math.inf
-    for x in _margins(step):
-        nearest = x if nearest is math.inf else nearest if x is math.inf else minimum(nearest, x)
-    return [nearest]
+    """The least of these; infinite without limits, which a graph cannot hold as a constant."""
+    return [reduce(minimum, [x for x in _margins(step) if x is not math.inf] or [math.inf])]
 
 
-def _beyond(step: StepView) -> Any:
+def _beyond(step: StepView) -> list[Any]:
     nearest = _nearest(step)[0]
-    return -1.0 if nearest is math.inf else -nearest
+    return [-1.0 if nearest is math.inf else -nearest]
 
 
 QUANTITIES: dict[str, Quantity] = {
@@ -230,25 +224,22 @@ QUANTITIES: dict[str, Quantity] = {
     "rms_error": Quantity(lambda step: step.error, "rms"),
     "hand_error": Quantity(_hand_error, "peak", 1),
     "limit_margin": Quantity(_nearest, "least", 1, at_end=True),
-    "limit_time": Quantity(lambda step: [_beyond(step)], "first", 1, at_end=True),
+    "limit_time": Quantity(_beyond, "first", 1, at_end=True),
 }
 SUMMARIES: dict[str, Summary] = {name: quantity.summary(name) for name, quantity in QUANTITIES.items()}
 
 
-def summaries_of(asked: object, where: str) -> tuple[Summary, ...]:
+def summaries_of(given: Any, where: str) -> tuple[Summary, ...]:
     """Summaries from names or `Summary` objects, without duplicates."""
-    if isinstance(asked, str | Summary):
-        asked = (asked,)
-    if not isinstance(asked, list | tuple):
-        raise InputError(f"expected names of figures, or fa.Summary, got {shorten(asked)}.", where)
-    made: dict[str, Summary] = {}
-    for one in asked:
-        if not isinstance(one, str | Summary):
-            raise InputError(f"expected a name or a fa.Summary, got {shorten(one)}.", where)
-        if isinstance(one, str) and one not in SUMMARIES:
-            raise NameNotFound(f"unknown figure {shorten(one)}; {suggest(one, SUMMARIES)}", where)
-        figure = SUMMARIES[one] if isinstance(one, str) else one
-        if figure.name in made:
+    listed = [given] if isinstance(given, str | Summary) else given
+    if not isinstance(listed, list | tuple) or not all(isinstance(x, str | Summary) for x in listed):
+        raise InputError(f"expected names of figures, or fa.Summary, got {shorten(given)}.", where)
+    found: dict[str, Summary] = {}
+    for x in listed:
+        if isinstance(x, str) and x not in SUMMARIES:
+            raise NameNotFound(f"unknown figure {shorten(x)}; {suggest(x, SUMMARIES)}", where)
+        figure = SUMMARIES[x] if isinstance(x, str) else x
+        if figure.name in found:
             raise InputError(f"{figure.name!r} is listed twice.", where)
-        made[figure.name] = figure
-    return tuple(made.values())
+        found[figure.name] = figure
+    return tuple(found.values())

@@ -21,14 +21,13 @@ from forearm.errors import InputError
 from forearm.kernels.kept import kernel_of
 from forearm.simulation.fixed import check_record, straight
 from forearm.simulation.machine import simulator_of
-from forearm.simulation.methods import GAUSS4, MIDPOINT, Floats, Tableau, stacked, tableau_of
+from forearm.simulation.methods import Floats, Tableau, tableau_of
 from forearm.simulation.solution import Status
 from forearm.simulation.start import Setup, whole_steps
 from forearm.simulation.track import Course, at_once, first_to_go
 
 Pairing: TypeAlias = Callable[[Floats, Floats], ArrayLike]
 
-SYMPLECTIC = (MIDPOINT, GAUSS4)
 ITERATIONS = 60
 # Iterate until the next change would be below rounding; a plateau above this share of the state is a failure
 # to converge.
@@ -50,10 +49,7 @@ def symplectic_step(
     that the step is symplectic and reversible (-h leads back) to rounding, and depends on nothing but the
     state.
     """
-    if tableau not in SYMPLECTIC:
-        names = " or ".join(repr(m.name) for m in SYMPLECTIC)
-        raise InputError(f"method {tableau.name!r} is not symplectic; use {names}.")
-    y = stacked(q, p)
+    y = np.array([q, p], dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         K = _stage_rates(tableau, velocity, force, y, h)
     y = y + h * (np.array(tableau.floats[2]) @ K).reshape(y.shape)
@@ -82,10 +78,7 @@ def _stage_rates(tableau: Tableau, velocity: Pairing, force: Pairing, y: Floats,
         if not isfinite(change):
             break
         before = change
-    raise StageError(
-        f"symplectic_step: a step of {h:g} is too long for the stages to converge in this state; use a "
-        "shorter one, or an adaptive method."
-    )
+    raise StageError(f"a step of {h:g} s is too long for the stages to converge", "symplectic_step")
 
 
 def _relative(change: Floats, K: Floats, y: Floats, h: float) -> float:
@@ -110,33 +103,34 @@ class Mechanics:
         return np.asarray(self._weightless.inverse_dynamics(q, np.zeros_like(q), qd))
 
     def velocity(self, q: Floats, p: Floats) -> Floats:
-        """M(q)^-1 p."""
-        return np.asarray(self._weightless.forward_dynamics(q, np.zeros_like(q), p))
+        """M(q)^-1 p, for states (..., n)."""
+        Q, P = (x.reshape(-1, x.shape[-1]) for x in (q, p))
+        return np.asarray(self._weightless.forward_dynamics(Q, np.zeros_like(Q), P)).reshape(q.shape)
 
     def force(self, q: Floats, qd: Floats) -> Floats:
-        """qd' (dM/dq) qd / 2 - gravity, with dM/dq qd as the slope of M a at a = qd; for states (B, n)."""
-        slope = self._weightless.inverse_dynamics_derivatives(q, np.zeros_like(q), qd)[0]
-        return np.asarray(0.5 * np.einsum("bi,bik->bk", qd, slope) - self._heavy.gravity(q))
+        """qd' (dM/dq) qd / 2 - gravity, with dM/dq qd as the slope of M a at a = qd; for states
+        (..., n).
+        """
+        Q, Qd = (x.reshape(-1, x.shape[-1]) for x in (q, qd))
+        slope = self._weightless.inverse_dynamics_derivatives(Q, np.zeros_like(Q), Qd)[0]
+        return np.asarray(0.5 * np.einsum("bi,bik->bk", Qd, slope) - self._heavy.gravity(Q)).reshape(q.shape)
 
 
 def refuse_driven(arm: Arm, method: str, given: str | None) -> None:
     """Refuse arms with inputs or friction: they have no Hamiltonian, and symplectic steps would have no
     advantage.
     """
-    rubbing = [
-        joint.name
-        for joint in arm.joints
-        if joint.friction is not None or joint.bearings or joint.transmission is not None
-    ]
     if given is not None:
         raise InputError(
             f"{method!r} is for undriven arms, got {given}. Remove the input, or use 'dp87'.", "simulate"
         )
+    rubbing = [
+        j.name for j in arm.joints if j.friction is not None or j.bearings or j.transmission is not None
+    ]
     if rubbing or any(d.friction or d.depends_on_load for d in drives_of(arm)):
         raise InputError(
-            f"{method!r} is for arms without friction; {', '.join(rubbing) or arm.name} "
-            f"{'has' if len(rubbing) <= 1 else 'have'} friction. Use arm.rigid(), or method "
-            "'rk4' or 'dp45'.",
+            f"{method!r} is for arms without friction, got friction of {', '.join(rubbing) or arm.name}. Use "
+            "arm.rigid(), or method 'rk4' or 'dp45'.",
             "simulate",
         )
 
@@ -145,8 +139,10 @@ def symplectic_run(setup: Setup) -> Course:
     """Symplectic steps, recording every `record`-th and the last, with a shorter last step if the duration
     requires it.
     """
-    refuse_driven(setup.arm, setup.method, setup.drive.name)
-    refuse_drive_states(setup.arm, f"simulate, {setup.method}", "Methods 'dp87' and 'radau' do. ")
+    refuse_driven(setup.drive.arm, setup.options.method, setup.drive.name)
+    refuse_drive_states(
+        setup.drive.arm, f"simulate, {setup.options.method}", "Methods 'dp87' and 'radau' do. "
+    )
     return SymplecticRun(setup).run()
 
 
@@ -155,7 +151,11 @@ class SymplecticRun:
 
     def __init__(self, setup: Setup) -> None:
         self.setup, self.track, self.clock = setup, setup.track, setup.clock
-        self.tableau, self.mechanics, self.state = tableau_of(setup.method), Mechanics(setup.arm), setup.state
+        self.tableau, self.mechanics, self.state = (
+            tableau_of(setup.options.method),
+            Mechanics(setup.drive.arm),
+            setup.state,
+        )
         p = setup.start.momentum
         self.p = self.mechanics.momentum(self.state.q, self.state.qd) if p is None else p
         self.is_whole = True
@@ -164,7 +164,7 @@ class SymplecticRun:
         """Simulate until the end, or until an event ends the run."""
         record, clock = self.setup.record, self.clock
         steps, rest = whole_steps(self.setup.duration, clock.step)
-        check_record(self.setup.arm, steps, record)
+        check_record(self.setup.drive.arm, steps, record)
         first = clock.done
         while clock.done < first + steps and not self.track.is_over:
             self._record(min(record, first + steps - clock.done), clock.step)
@@ -180,10 +180,9 @@ class SymplecticRun:
         time = before + h if h != self.clock.step else self.clock.times(steps)[-1:]
         try:
             for _ in range(steps):
-                q, p = symplectic_step(self.tableau, self._velocity, self._force, q, p, h)
-        except StageError:
-            text = f"a step of {h:g} s is too long for the stages to converge, at {float(before[0]):g} s"
-            self.track.fail(Status.STEP_TOO_LONG, text)
+                q, p = symplectic_step(self.tableau, self.mechanics.velocity, self.mechanics.force, q, p, h)
+        except StageError as error:
+            self.track.fail(Status.STEP_TOO_LONG, f"{error.problem}, at {float(before[0]):g} s")
             return
         qd = self.mechanics.velocity(q, p)
         both = np.vstack([self.state.q, q]), np.vstack([self.state.qd, qd])
@@ -192,14 +191,6 @@ class SymplecticRun:
             return
         self.state.q, self.state.qd, self.p = q, qd, p
         self.clock.done += steps
-
-    def _velocity(self, q: Floats, p: Floats) -> Floats:
-        return self.mechanics.velocity(q.reshape(-1, q.shape[-1]), p.reshape(-1, q.shape[-1])).reshape(
-            q.shape
-        )
-
-    def _force(self, q: Floats, qd: Floats) -> Floats:
-        return self.mechanics.force(q.reshape(-1, q.shape[-1]), qd.reshape(-1, q.shape[-1])).reshape(q.shape)
 
     def _course(self) -> Course:
         t, q, qd = self.track.samples()
@@ -210,17 +201,6 @@ class SymplecticRun:
         def given() -> Floats:
             return np.zeros_like(q)
 
-        arm = self.setup.arm
-        simulator = simulator_of(arm, False, "rk4")
-        return Course(
-            simulator,
-            t,
-            q,
-            qd,
-            given,
-            straight(t, q, qd, given, is_linear=False),
-            at_once(simulator),
-            True,
-            self.track,
-            checkpoint,
-        )
+        simulator = simulator_of(self.setup.drive.arm, False, "rk4")
+        between = straight(t, q, qd, given, is_linear=False)
+        return Course(simulator, t, q, qd, given, between, at_once(simulator), True, self.track, checkpoint)

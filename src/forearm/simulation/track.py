@@ -166,17 +166,13 @@ class Track:
 
     def _ends(self, t: float, q: Floats, qd: Floats) -> bool:
         q, qd = q[: self.arm.n], qd[: self.arm.n]
-        if self.stops:
-            over = np.flatnonzero(self.beyond(q) > 0.0)
-            if over.size:
-                self.at_limit(t, int(over[0]))
-                return True
-        if self.until is not None:
+        if self.stops and (over := np.flatnonzero(self.beyond(q) > 0.0)).size:
+            self.at_limit(t, int(over[0]))
+        elif self.until is not None:
             was, self._is_armed = self._is_armed, self.until(t, q, qd) < 0.0
             if was and not self._is_armed:
                 self.met(t)
-                return True
-        return False
+        return self.is_over
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,14 +243,14 @@ def sticking(simulator: Simulator, t: Floats, qd: Floats) -> list[Event]:
         return []
     stands = (qd == 0.0) & simulator.dry
     stands[1:-1] &= stands[:-2] | stands[2:]
-    made = []
-    for k, j in zip(*np.nonzero(np.diff(stands.astype(int), axis=0)), strict=True):
-        kind, at = ("stick", k + 1) if stands[k + 1, j] else ("slip", k)
+    events = []
+    for k, j in zip(*np.nonzero(np.diff(stands, axis=0)), strict=True):
+        is_stuck = bool(stands[k + 1, j])
         name = simulator.arm.joints[simulator.coordinates.joint_of[int(j)]].name
         who = name if j < simulator.arm.n else f"the motor of {name}"
-        text = f"{who} {'sticks' if kind == 'stick' else 'breaks loose'}"
-        made.append(Event(float(t[at]), kind, name, text))
-    return made
+        kind, does = ("stick", "sticks") if is_stuck else ("slip", "breaks loose")
+        events.append(Event(float(t[k + is_stuck]), kind, name, f"{who} {does}"))
+    return events
 
 
 def changing_flanks(simulator: Simulator, t: Floats, q: Floats, qd: Floats) -> list[Event]:
@@ -279,65 +275,64 @@ def drive_states(course: Course) -> dict[str, Floats]:
     the value of a rigid drive, or 0.
     """
     c, q, qd = course.simulator.coordinates, course.q, course.qd
-    made: dict[str, Floats] = {}
+    states: dict[str, Floats] = {}
+
+    def put(name: str, freedom: int, values: Floats) -> None:
+        states.setdefault(name, np.zeros((len(q), c.n)))[:, freedom] = values
+
     if c.rotors:
-        made |= {"motor_q": q[:, list(c.motors)], "motor_qd": qd[:, list(c.motors)]}
-        made["spring"] = np.zeros((len(q), c.n))
+        states |= {"motor_q": q[:, list(c.motors)], "motor_qd": qd[:, list(c.motors)]}
         x, xd = list(q.T), list(qd.T)
         contact = c.contacts(x, xd)
         for rotor in c.rotors:
-            made["spring"][:, rotor.freedom] = rotor.torque(x, xd, contact)
+            put("spring", rotor.freedom, rotor.torque(x, xd, contact))
     for b in c.bristles:
-        if b.body is not None and c.mechanics.moving.bodies[b.body].joint.mimic is not None:
-            continue  # a mimic joint: its source is shown
-        name = "bristle" if b.on < c.n else "motor_bristle"
-        made.setdefault(name, np.zeros((len(q), c.n)))[:, c.joint_of[b.place]] = qd[:, b.place]
+        if b.body is None or c.mechanics.moving.bodies[b.body].joint.mimic is None:  # its source is shown
+            put("bristle" if b.on < c.n else "motor_bristle", c.joint_of[b.place], qd[:, b.place])
     for freedom, place in c.currents.items():
-        made.setdefault("current", np.zeros((len(q), c.n)))[:, freedom] = qd[:, place]
-    return made if course.current is None else made | {"current": course.current}
+        put("current", freedom, qd[:, place])
+    return states if course.current is None else states | {"current": course.current}
 
 
 def passing_limits(simulator: Simulator, t: Floats, q: Floats) -> list[Event]:
     """Events of joints, or their mimic joints, that pass their limits or start beyond them."""
     (low, high), q = simulator.limits, q[:, : simulator.arm.n]
-    if (low <= q).all() and (q <= high).all():
-        return []
-    made = []
-    for side, beyond in (("lower", q < low), ("upper", q > high)):
-        limit = low if side == "lower" else high
-        passed = beyond.copy()
-        passed[1:] &= ~beyond[:-1]
-        for k, j in zip(*np.nonzero(passed), strict=True):
+    events = []
+    for side, limit, beyond in (("lower", low, q < low), ("upper", high, q > high)):
+        beyond[1:] &= ~beyond[:-1]
+        for k, j in zip(*np.nonzero(beyond), strict=True):
             joint = simulator.arm.joints[int(j)]
             unit = "rad" if joint.kind == "revolute" else "m"
             text = f"{joint.name} is beyond its {side} limit, {limit[j]:.6g} {unit}"
-            made.append(Event(float(t[k]), "limit", joint.name, text))
-    return made
+            events.append(Event(float(t[k]), "limit", joint.name, text))
+    return events
+
+
+def torques(simulator: Simulator) -> Callable[[Floats, Floats], Floats]:
+    """The function from inputs (..., n) at velocities (..., m) to torques (..., n), with currents that follow
+    voltages without delay; at most max_effort if effort limits apply.
+    """
+    arm, motors, voltage = simulator.arm, simulator.motors, simulator.voltage
+    efforts = [joint.max_effort if simulator.options.is_limited else None for joint in arm.joints]
+    most = np.array([np.inf if effort is None else effort for effort in efforts])
+    return lambda u, xd: np.clip(torque_of(arm, u, xd[..., motors]) if voltage else u, -most, most)
 
 
 def at_once(simulator: Simulator) -> Supply:
     """Torques, or voltages that the currents follow without delay."""
-    arm, motors, voltage = simulator.arm, simulator.motors, simulator.voltage
-    most = most_efforts(simulator)
+    arm, torque = simulator.arm, torques(simulator)
+    has_motors = arm.n and not without_constants(arm)
 
     def supply(given: Floats, xd: Floats) -> Flow:
-        qd = xd[:, motors]
-        tau = np.clip(torque_of(arm, given, qd) if voltage else given, -most, most)
+        tau, qd = torque(given, xd), xd[:, simulator.motors]
         power = np.sum(tau * qd, axis=1)
-        if not voltage:
-            has_motors = arm.n and not without_constants(arm)
+        if not simulator.voltage:
             return Flow(given, tau, voltage_of(arm, tau, qd) if has_motors else None, power)
         c = constants_of(arm)
         winding = c.R * (tau / c.K) ** 2
         return Flow(given, tau, given, power + winding.sum(axis=1), winding)
 
     return supply
-
-
-def most_efforts(simulator: Simulator) -> Floats:
-    """Largest torque of each motor (n,): max_effort if effort limits apply, else infinite."""
-    efforts = [joint.max_effort if simulator.options.is_limited else None for joint in simulator.arm.joints]
-    return np.array([np.inf if effort is None else effort for effort in efforts])
 
 
 def behind_windings(simulator: Simulator) -> Supply:

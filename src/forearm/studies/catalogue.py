@@ -3,66 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from typing import Any
 
-from forearm.errors import InputError, located, shorten, suggest
-from forearm.values import check_number
+from forearm.arm.drive import Motor
+from forearm.errors import located, shorten
+from forearm.records import declaration, declared, fields_of, number, positional_record, table_of
 
-NEEDED = ("torque_constant", "resistance")
 LIMITS = {"voltage": "max_voltage", "current": "max_current", "heat": "continuous_current"}  # used by margins
-OPEN = (*NEEDED, "rotor_inertia")  # given to the kernel per row
+OPEN = ("torque_constant", "resistance", "rotor_inertia")  # given to the kernel per row
+OF_MOTOR = declaration(Motor)
 
 
-@dataclass(frozen=True)
+@positional_record
 class CatalogueMotor:
-    """A motor that may replace a joint's own; the gear ratio remains the joint's.
+    """A motor that may replace a joint's own; the gear ratio remains the joint's."""
 
-    Args:
-        torque_constant: N m / A, and V s / rad.
-        resistance: of the winding, ohm.
-        rotor_inertia: on the motor side, kg m^2.
-        max_voltage: V; None: unlimited.
-        max_current: A; None: unlimited.
-        continuous_current: thermally permitted continuous current, A; None: unlimited.
-        mass: kg, for the figure `motor_mass`; it is not added to a link.
-    """
-
-    torque_constant: float
-    resistance: float
-    rotor_inertia: float = 0.0
-    max_voltage: float | None = None
-    max_current: float | None = None
-    continuous_current: float | None = None
-    mass: float = 0.0
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            where = f"motor, {field.name}"
-            if field.name in ("rotor_inertia", "mass"):
-                value = check_number(value, where, minimum=0.0)
-            elif value is not None or field.name in NEEDED:
-                value = check_number(value, where, above=0.0)
-            object.__setattr__(self, field.name, value)
+    torque_constant: float = declared(OF_MOTOR["torque_constant"])
+    resistance: float = declared(OF_MOTOR["resistance"])
+    rotor_inertia: float = declared(OF_MOTOR["rotor_inertia"], default=0.0)
+    max_voltage: float | None = declared(OF_MOTOR["max_voltage"], default=None)
+    max_current: float | None = declared(OF_MOTOR["max_current"], default=None)
+    continuous_current: float | None = number(
+        "thermally permitted continuous current; if absent, unlimited", "A", default=None, above=0.0
+    )
+    mass: float = number(
+        "for the figure `motor_mass`; it is not added to a link", "kg", default=0.0, minimum=0.0
+    )
 
     @property
     def fields(self) -> dict[str, float]:
         """The motor as a table of a study file."""
-        return {f.name: x for f in fields(self) if (x := getattr(self, f.name)) is not None}
+        return {name: x for name, x in fields_of(self).items() if x is not None}
 
 
-def motor_of(name: str, given: Mapping[str, Any]) -> CatalogueMotor:
-    """The motor described by a table of a study file."""
-    known = [f.name for f in fields(CatalogueMotor)]
+def motor_of(name: str, given: Mapping[str, Any] | CatalogueMotor) -> CatalogueMotor:
+    """A motor, or the one described by a table of a study file."""
+    if isinstance(given, CatalogueMotor):
+        return given
     where = f"motors, {shorten(name)}"
-    if not isinstance(given, Mapping):
-        raise InputError(f"expected a table of {', '.join(known)}, got {shorten(given)}.", where)
-    for key in given:
-        if key not in known:
-            raise InputError(f"unknown key {shorten(key)}; {suggest(str(key), known)}", where)
-    for key in NEEDED:
-        if key not in given:
-            raise InputError(f"missing key {key!r}.", where)
+    read = table_of(CatalogueMotor).read(dict(given) if isinstance(given, Mapping) else given, where)
     with located(where):
-        return CatalogueMotor(**given)
+        return CatalogueMotor(**read)

@@ -24,7 +24,6 @@ FORMAT = "forearm-study/1"
 def described(study: Study) -> dict[str, Any]:
     """Everything that determines the rows; arms as the lines of their files."""
     run = {key: value for key, value in asdict(study.run).items() if value is not None}
-    run["payload"] = dict(study.run.payload)
     design: dict[str, Any] = {"kind": study.design.kind, "rows": study.rows, "seed": study.design.seed}
     if study.design.kind == "grid":
         counts = zip(study.variables, study.design.levels, strict=True)

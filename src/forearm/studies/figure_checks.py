@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from forearm.arm.arm import Arm
 from forearm.drives.coordinates import coordinates_of
+from forearm.drives.motor import without_constants
 from forearm.errors import InputError
 from forearm.simulation.windings import has_inductance
 from forearm.studies.catalogue import LIMITS
@@ -28,9 +29,6 @@ def check_figures(study: Study) -> None:
         _check_column(study, column)
         for arm in study.arms.values():
             _check_arm(study, arm, column)
-    if any(column.figure.is_simulated for column in study.columns):
-        for arm in study.arms.values():
-            _check_drives(arm, study.run.voltage is not None)
 
 
 def _check_column(study: Study, column: Column) -> None:
@@ -49,18 +47,25 @@ def _check_column(study: Study, column: Column) -> None:
 
 def _check_arm(study: Study, arm: Arm, column: Column) -> None:
     """Refuse a figure of limits or motors that an arm lacks."""
-    figure = column.figure
+    figure, by_voltage = column.figure, study.run.voltage is not None
     name = figure.name.removeprefix(REQUIRED)
+    if figure.is_simulated and coordinates_of(arm, by_voltage and has_inductance(arm)).count > arm.n:
+        raise InputError(
+            "elastic drives, bristle friction and inductance add states, which studies do "
+            "not simulate; remove them from the arm, or use only figures that begin with "
+            "required_.",
+            "study",
+            f"arm {arm.name!r}",
+        )
     if ELECTRIC.intersection(figure.needs):
-        for joint in arm.joints:
-            if joint.motor is None or joint.motor.torque_constant is None or joint.motor.resistance is None:
-                raise InputError(
-                    f"{joint.name} of {arm.name!r} has no motor with torque_constant and "
-                    "resistance, which currents, voltages and electrical energy require; add "
-                    "one (arm.with_drives), or omit the figure.",
-                    "figures",
-                    figure.name,
-                )
+        for joint in without_constants(arm):
+            raise InputError(
+                f"{joint} of {arm.name!r} has no motor with torque_constant and "
+                "resistance, which currents, voltages and electrical energy require; add "
+                "one (arm.with_drives), or omit the figure.",
+                "figures",
+                figure.name,
+            )
     if name in OF_LIMITS:
         found = any(math.isfinite(x) for joint in arm.joints for x in joint.limits)
     elif name.endswith("_margin"):
@@ -82,14 +87,3 @@ def _has_limit(study: Study, arm: Arm, what: str) -> bool:
     return any(math.isfinite(getattr(j.motor, key, None) or math.inf) for j in arm.joints) or (
         is_chosen and any(getattr(motor, key) for motor in study.motors.values())
     )
-
-
-def _check_drives(arm: Arm, by_voltage: bool) -> None:
-    if coordinates_of(arm, by_voltage and has_inductance(arm)).count > arm.n:
-        raise InputError(
-            "elastic drives, bristle friction and inductance add states, which studies do "
-            "not simulate; remove them from the arm, or use only figures that begin with "
-            "required_.",
-            "study",
-            f"arm {arm.name!r}",
-        )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, NameNotFound, shorten, suggest
@@ -91,17 +91,7 @@ OF_DESIGN = (
 )
 FIGURES: dict[str, Figure] = {
     **{figure.name: figure for figure in OF_RUN},
-    **{
-        REQUIRED + figure.name: Figure(
-            REQUIRED + figure.name,
-            f"required {figure.title}",
-            figure.unit,
-            figure.better,
-            figure.by_joint,
-            figure.needs,
-        )
-        for figure in OF_MOTION
-    },
+    **{REQUIRED + f.name: replace(f, name=REQUIRED + f.name, title=f"required {f.title}") for f in OF_MOTION},
     **{figure.name: figure for figure in OF_DESIGN},
 }
 assert {need for figure in FIGURES.values() for need in figure.needs} <= set(QUANTITIES)
@@ -121,7 +111,7 @@ class Column:
 def columns_of(arm: Arm, asked: Iterable[str]) -> tuple[Column, ...]:
     """The columns of the requested figures: "peak_torque" has one per joint, such as "peak_torque.joint2"."""
     names = [joint.name for joint in arm.joints]
-    made: dict[str, Column] = {}
+    found: dict[str, Column] = {}
     for text in asked:
         name, _, joint = text.partition(".")
         if name not in FIGURES:
@@ -130,24 +120,12 @@ def columns_of(arm: Arm, asked: Iterable[str]) -> tuple[Column, ...]:
         if joint and (not figure.by_joint or joint not in names):
             known = f"its joints are {', '.join(names)}" if figure.by_joint else f"{name} has no joints"
             raise NameNotFound(f"unknown figure {shorten(text)}; {known}.", "figures")
-        for column in _columns(arm, figure, names, joint):
-            made[column.name] = column
-    if not made:
+        if not figure.by_joint:
+            found[name] = Column(figure, None, name, figure.unit_of(arm, None), figure.title)
+        for k, own in enumerate(names) if figure.by_joint else ():
+            if joint in ("", own):
+                key, title = f"{name}.{own}", f"{figure.title}, {own}"
+                found[key] = Column(figure, k, key, figure.unit_of(arm, k), title)
+    if not found:
         raise InputError("expected at least one, such as peak_torque or energy.", "figures")
-    return tuple(made.values())
-
-
-def _columns(arm: Arm, figure: Figure, names: Sequence[str], joint: str) -> list[Column]:
-    if not figure.by_joint:
-        return [Column(figure, None, figure.name, figure.unit_of(arm, None), figure.title)]
-    chosen = [joint] if joint else names
-    return [
-        Column(
-            figure,
-            (k := names.index(name)),
-            f"{figure.name}.{name}",
-            figure.unit_of(arm, k),
-            f"{figure.title}, {name}",
-        )
-        for name in chosen
-    ]
+    return tuple(found.values())

@@ -17,6 +17,7 @@ from forearm.control.reference import sampled
 from forearm.errors import InputError, located
 from forearm.spatial import Floats
 from forearm.trajectories.planning import plan
+from forearm.values import as_finite
 
 MOST_SAMPLES = 200_000
 WHOLE = 1e-9  # of a step: tolerance of a duration to a whole number of steps
@@ -54,13 +55,8 @@ class ReferenceMotion:
             arm: the arm.
             name: of the motion.
         """
-        if any(
-            x.shape != (len(self.q), arm.n) or not np.isfinite(x).all() for x in (self.q, self.qd, self.qdd)
-        ):
-            raise InputError(
-                f"expected finite samples of the {arm.n} joints of {arm.name!r}, got shape {self.q.shape}.",
-                f"motion {name!r}",
-            )
+        for x in (self.q, self.qd, self.qdd):
+            as_finite(x, (len(self.q), arm.n), f"motion {name!r}")
         return self
 
     def then_still(self, steps: int) -> ReferenceMotion:
@@ -73,11 +69,9 @@ class ReferenceMotion:
                 "the motion does not end at rest, so its end cannot be held; omit settle.", "study", "settle"
             )
         rest = np.zeros((steps, self.q.shape[1]))
-        return ReferenceMotion(
-            np.concatenate([self.q, np.repeat(self.q[-1:], steps, axis=0)]),
-            np.concatenate([self.qd, rest]),
-            np.concatenate([self.qdd, rest]),
-        )
+        end = np.repeat(self.q[-1:], steps, axis=0)
+        pairs = ((self.q, end), (self.qd, rest), (self.qdd, rest))
+        return ReferenceMotion(*(np.concatenate(pair) for pair in pairs))
 
 
 def motion_for(arm: Arm, given: Any, step: float, name: str, limits: Mapping[str, Any]) -> ReferenceMotion:

@@ -27,7 +27,6 @@ from forearm.studies.rows.row_simulation import arm_of_row, simulate_row
 from forearm.studies.storage.memory_results import MemoryResults
 from forearm.studies.storage.result_folder import ResultFolder
 from forearm.studies.study import Study
-from forearm.studies.variable_units import variable_unit
 from forearm.tables import Report, number
 from forearm.values import check_whole
 
@@ -98,7 +97,7 @@ class StudyResults:
     def variables(self) -> list[ReportVariable]:
         """The variables."""
         return [
-            ReportVariable(v.name, variable_unit(v, self.study.arm), v.distribution.is_numeric)
+            ReportVariable(v.name, v.unit(self.study.arm), v.distribution.is_numeric)
             for v in self.study.variables
         ]
 

@@ -151,10 +151,6 @@ def _limits(resampled: Floats, level: float) -> Floats:
 def _standard_ranks(inputs: ArrayLike, values: ArrayLike) -> tuple[Floats, Floats]:
     """Ranks of inputs (n, d) and values (n,) of the finite rows, each standardised or all NaN."""
     X, y = as_floats(inputs, "inputs"), as_floats(values, "values")
-    if X.ndim != 2 or y.shape != X.shape[:1]:
-        raise InputError(
-            f"inputs and values: expected shapes (rows, d) and (rows,), got {X.shape} and {y.shape}."
-        )
     finite = np.isfinite(X).all(axis=1) & np.isfinite(y)
     columns = [_standard_rank(column[finite]) for column in (*X.T, y)]
     return np.stack(columns[:-1], axis=1) if len(columns) > 1 else X[finite], columns[-1]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,13 +15,15 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError, shorten
 from forearm.files.load import load
+from forearm.reading.fields import Field, MapField, WholeField
+from forearm.records import anything, choice, declared, flat, record, whole
 from forearm.studies.catalogue import CatalogueMotor, motor_of
 from forearm.studies.figure_checks import check_figures
 from forearm.studies.figures import Column, columns_of
 from forearm.studies.reference_motion import ReferenceMotion, motion_for
-from forearm.studies.run_settings import settings_of
+from forearm.studies.run_settings import RUN, RunSettings, settings_of
 from forearm.studies.sampling.correlation import Correlation
-from forearm.studies.sampling.designs import DESIGNS, MAX_ROWS, Design
+from forearm.studies.sampling.designs import DESIGNS, MAX_ROWS, MAX_SEED, Design
 from forearm.studies.sampling.distributions import Choice, Distribution
 from forearm.studies.targets import check_targets
 from forearm.studies.variable import Variable, variable_of
@@ -28,8 +32,52 @@ from forearm.values import check_choice, check_kind, check_name, check_whole, na
 FEWEST, MOST, SHARES = 16, 4096, 64  # rows per part: a fraction of all, within bounds
 MOST_PARTS = 1_000_000
 DEFAULT_LEVELS = 5
-DEFAULT_DESIGN = "latin-hypercube"
 MOST_NUMBERS = 1_500_000  # of all motions: coordinates of samples, all of which study.json holds
+
+
+@dataclass(frozen=True)
+class OneOrNamed:
+    """One value, or a table of several by user-defined names."""
+
+    item: Field
+    doc: str
+
+    def read(self, value: Any, place: str) -> Any:
+        """The value, or a table of them."""
+        return (MapField(self.item) if isinstance(value, dict) else self.item).read(value, place)
+
+    def schema(self) -> dict[str, Any]:
+        """The schema of either."""
+        return {"oneOf": [self.item.schema(), MapField(self.item).schema()], "description": self.doc}
+
+
+@record
+class StudyOptions:
+    """The rows of a study: design, correlation, motion and motors."""
+
+    design: str = choice("kind of design", DESIGNS, default="latin-hypercube")
+    rows: int | None = whole(
+        "number of rows; for a grid the product of its levels", 1, MAX_ROWS, default=None
+    )
+    seed: int = whole("random seed", 0, MAX_SEED, default=0)
+    levels: int | Mapping[str, int] | None = declared(
+        OneOrNamed(WholeField("", 1, MAX_ROWS), "for a grid: one count, or counts by variable"), default=None
+    )
+    correlation: Mapping[tuple[str, str], float] | None = anything(
+        "correlation of the underlying normals of two variables, by their names", Mapping, default=None
+    )
+    motion: Any = anything(
+        "a request for `fa.plan`, a motion, or samples (q, qd, qdd) at every step; or a mapping of names "
+        'to several, which the variable "motion" chooses from',
+        default=None,
+    )
+    motors: Mapping[str, CatalogueMotor | Mapping[str, Any]] | None = anything(
+        'a catalogue by name, which variables "JOINT.motor" choose from', Mapping, default=None
+    )
+    rows_per_part: int | None = whole("rows that are computed and stored together", 1, MAX_ROWS, default=None)
+
+
+OPTIONS = StudyOptions()
 
 
 class Study:
@@ -43,18 +91,11 @@ class Study:
         vary: the variables by name: a distribution of `forearm.studies`, numbers or texts to choose from, or
             a `Variable`.
         figures: figures of merit, from `forearm.studies.FIGURES`.
-        design: "grid", "random", "latin-hypercube", "sobol" or "sobol-indices".
-        rows: number of rows; for a grid the product of its levels.
-        seed: random seed.
-        levels: for a grid, one count for all variables or by name.
-        correlation: correlation of the underlying normals of two variables, by their names.
-        motion: a request for `fa.plan`, a motion, or samples (q, qd, qdd) at every step; or a mapping of
-            names to several, which the variable "motion" chooses from.
-        motors: a catalogue by name, which variables "JOINT.motor" choose from.
-        rows_per_part: rows that are computed and stored together.
-        **run: fields of `RunSettings`: law, bandwidth, torque, voltage, duration, step and others.
+        options: the design and what rows choose from, as a record.
+        run: the simulation of each row, as a record.
     """
 
+    @flat(options=StudyOptions, run=RunSettings)
     def __init__(
         self,
         name: str,
@@ -62,41 +103,30 @@ class Study:
         vary: Mapping[str, Any],
         figures: Sequence[str] | str,
         *,
-        design: str = DEFAULT_DESIGN,
-        rows: int | None = None,
-        seed: int = 0,
-        levels: int | Mapping[str, int] | None = None,
-        correlation: Mapping[tuple[str, str], float] | None = None,
-        motion: Any = None,
-        motors: Mapping[str, CatalogueMotor | Mapping[str, Any]] | None = None,
-        rows_per_part: int | None = None,
-        **run: Any,
+        options: StudyOptions = OPTIONS,
+        run: RunSettings = RUN,
     ) -> None:
         check_name(name, "study, name")
-        self.name = name
-        self.arms = _arms(arm)
-        check_kind(motors, (Mapping, type(None)), "study, motors")
-        self.motors = {
-            key: m if isinstance(m, CatalogueMotor) else motor_of(key, m) for key, m in (motors or {}).items()
-        }
+        self.name, self.arms = name, _arms(arm)
+        self.motors = {key: motor_of(key, motor) for key, motor in (options.motors or {}).items()}
         self.variables = _variables(vary)
-        self.run = settings_of(run, self.arm, motion is not None)
-        self.motions = self._sampled(motion)
+        self.run = settings_of(run, self.arm, options.motion is not None)
+        self.motions = self._sampled(options.motion)
         self.figures = tuple(names_in(figures, "study, figures"))
         self.columns: tuple[Column, ...] = columns_of(self.arm, self.figures)
-        for both in {v.name for v in self.variables} & {column.name for column in self.columns}:
+        names = [v.name for v in self.variables]
+        for both in {*names} & {column.name for column in self.columns}:
             raise InputError("the study has a figure of this name; rename the variable.", "vary", both)
-        check_kind(correlation, (Mapping, type(None)), "study, correlation")
-        self.correlation = Correlation([v.name for v in self.variables], dict(correlation or {}))
-        self.design = _design(design, rows, seed, levels, self.variables)
-        if self.correlation.pairs and design in ("grid", "sobol-indices"):
+        self.correlation = Correlation(names, dict(options.correlation or {}))
+        self.design = _design(options, self.variables)
+        if self.correlation.pairs and options.design in ("grid", "sobol-indices"):
             raise InputError(
-                f"the variables of a {design} design are independent; use random, "
+                f"the variables of a {options.design} design are independent; use random, "
                 "latin-hypercube or sobol, or omit the correlation.",
                 "study",
                 "correlation",
             )
-        self.rows_per_part = _part_size(rows_per_part, self.design.rows)
+        self.rows_per_part = _part_size(options.rows_per_part, self.design.rows)
         check_targets(self)
         check_figures(self)
 
@@ -127,11 +157,8 @@ class Study:
         last = self.rows if last is None else last
         if self.design.kind == "grid":
             places = self.design.level_indices(first, last)
-            every = [
-                v.distribution.levels(count)
-                for v, count in zip(self.variables, self.design.levels, strict=True)
-            ]
-            return {v.name: x[k] for v, x, k in zip(self.variables, every, places.T, strict=True)}
+            counts = zip(self.variables, self.design.levels, places.T, strict=True)
+            return {v.name: v.distribution.levels(count)[k] for v, count, k in counts}
         u = self.correlation.correlated(self.design.points(first, last))
         return {v.name: v.distribution.quantile(u[:, k]) for k, v in enumerate(self.variables)}
 
@@ -228,49 +255,35 @@ def _part_size(given: int | None, rows: int) -> int:
     """Rows per part: as given, or a fraction of all within bounds."""
     if given is None:
         return max(min(MOST, max(FEWEST, -(-rows // SHARES))), -(-rows // MOST_PARTS))
-    size = check_whole(given, "study, rows_per_part", 1, MAX_ROWS)
-    if -(-rows // size) > MOST_PARTS:
+    if -(-rows // given) > MOST_PARTS:
         raise InputError(
-            f"expected at most {MOST_PARTS} parts, got {-(-rows // size)}; put more rows into each.",
+            f"expected at most {MOST_PARTS} parts, got {-(-rows // given)}; put more rows into each.",
             "study",
             "rows_per_part",
         )
-    return size
+    return given
 
 
-def _design(
-    kind: str,
-    rows: int | None,
-    seed: int,
-    levels: int | Mapping[str, int] | None,
-    variables: Sequence[Variable],
-) -> Design:
-    check_choice(kind, DESIGNS, "study, design")
-    d = len(variables)
+def _design(options: StudyOptions, variables: Sequence[Variable]) -> Design:
+    kind, rows, levels, d = options.design, options.rows, options.levels, len(variables)
     if kind != "grid":
         if levels is not None:
             raise InputError(f"only a grid has levels, this is {kind}; omit them.", "study", "levels")
-        count = check_whole(1000 if rows is None else rows, "study, rows", 1, MAX_ROWS)
-        if kind == "sobol-indices" and rows is None:
-            count = 1024 * (d + 2)
-        return Design(kind, count, d, seed)
-    names = [v.name for v in variables]
+        usual = 1024 * (d + 2) if kind == "sobol-indices" else 1000
+        return Design(kind, usual if rows is None else rows, d, options.seed)
     by_name = levels if isinstance(levels, Mapping) else {}
     for key in by_name:
-        check_choice(key, names, "study, levels")
-    usual = DEFAULT_LEVELS
-    if levels is not None and not isinstance(levels, Mapping):
-        usual = check_whole(levels, "study, levels", 1, MAX_ROWS)
+        check_choice(key, [v.name for v in variables], "study, levels")
+    counts = []
     for v in variables:
-        if isinstance(v.distribution, Choice) and v.name in by_name:
-            raise InputError(f"{v.name} is a choice, which has its own values; remove it.", "study", "levels")
-    counts = tuple(
-        len(v.distribution.values) if isinstance(v.distribution, Choice) else by_name.get(v.name, usual)
-        for v in variables
-    )
-    total = 1
-    for count in counts:
-        total *= check_whole(count, "study, levels", 1, MAX_ROWS)
-    if rows is not None and check_whole(rows, "study, rows", 1) != total:
+        count = by_name.get(v.name, levels if isinstance(levels, int) else DEFAULT_LEVELS)
+        if isinstance(v.distribution, Choice):
+            count = len(v.distribution.values)
+            if v.name in by_name:
+                raise InputError(
+                    f"{v.name} is a choice, which has its own values; remove it.", "study", "levels"
+                )
+        counts.append(count)
+    if rows not in (None, total := prod(counts)):
         raise InputError(f"the levels of this grid yield {total}, got {rows}; omit rows.", "study", "rows")
-    return Design(kind, total, d, seed, counts)
+    return Design(kind, total, d, options.seed, tuple(counts))

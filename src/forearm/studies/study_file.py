@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
-from forearm.control.controllers.formulas import CONTROL_LAWS
 from forearm.errors import InputError, located, shorten
 from forearm.reading.fields import (
     AngleField,
     ChoiceField,
-    Field,
-    FlagField,
     ListField,
     MapField,
     NumberField,
@@ -25,11 +23,10 @@ from forearm.reading.fields import (
 )
 from forearm.reading.formats import refuse_other_format
 from forearm.reading.textfile import beside, read_toml
-from forearm.simulation.many import FIXED
+from forearm.records import declaration, table_of
 from forearm.studies.catalogue import CatalogueMotor
-from forearm.studies.sampling.designs import DESIGNS, MAX_ROWS, MAX_SEED
-from forearm.studies.study import DEFAULT_DESIGN, Study
-from forearm.trajectories.request_fields import OneOrMany, WholeField
+from forearm.studies.run_settings import RunSettings
+from forearm.studies.study import OneOrNamed, Study, StudyOptions
 
 SCHEMA = "forearm-study/1"
 MAX_PATH = 4096
@@ -53,22 +50,6 @@ class AnyTable:
 
 
 @dataclass(frozen=True)
-class OneOrNamed:
-    """One value, or a table of several by user-defined names."""
-
-    item: Field
-    doc: str
-
-    def read(self, value: Any, place: str) -> Any:
-        """The value, or a table of them."""
-        return (MapField(self.item) if isinstance(value, dict) else self.item).read(value, place)
-
-    def schema(self) -> dict[str, Any]:
-        """The schema of either."""
-        return {"oneOf": [self.item.schema(), MapField(self.item).schema()], "description": self.doc}
-
-
-@dataclass(frozen=True)
 class FileOrPoints:
     """A motion or request file, or configurations to pass through."""
 
@@ -86,43 +67,19 @@ class FileOrPoints:
         return {"oneOf": [TextField(max_length=MAX_PATH).schema(), points], "description": self.doc}
 
 
+OF_DESIGN = declaration(StudyOptions)
 DESIGN = TableField(
     {
-        "kind": ChoiceField(DESIGNS, "kind of design (default: latin-hypercube)"),
-        "rows": WholeField("number of rows; for a grid the product of its levels", 1, MAX_ROWS),
-        "seed": WholeField("random seed (default: 0)", 0, MAX_SEED),
-        "levels": OneOrNamed(WholeField("", 1, MAX_ROWS), "for a grid: one count, or counts by variable"),
-        "rows_per_part": WholeField("rows that are computed and stored together", 1, MAX_ROWS),
+        "kind": OF_DESIGN["design"],
+        **{name: OF_DESIGN[name] for name in ("rows", "seed", "levels", "rows_per_part")},
     },
     doc="the design of the rows",
 )
-RUN = TableField(
-    {
-        "law": ChoiceField(tuple(CONTROL_LAWS), "control law that tracks the motion"),
-        "bandwidth": NumberField("of its gains, rad/s", above=0.0),
-        "period": WholeField("sampling period of the law, steps", 1, 1_000_000),
-        "friction": FlagField("whether the law's model includes friction (default: true)"),
-        "torque": OneOrMany(NumberField(), "constant torque, N m (N), instead of a motion"),
-        "voltage": OneOrMany(NumberField(), "constant voltage, V, instead of a motion"),
-        "acceleration": OneOrMany(NumberField(above=0.0), "limits for planning the motion, rad/s^2 (m/s^2)"),
-        "velocity": OneOrMany(NumberField(above=0.0), "limits for planning the motion, rad/s (m/s)"),
-        "start": OneOrMany(AngleField(), "initial joint coordinates, rad (m), without a motion"),
-        "duration": NumberField("of a run without a motion, s", above=0.0),
-        "settle": NumberField("time for which the end of the motion is held, s", minimum=0.0),
-        "step": NumberField("integration step, s (default: 0.001)", above=0.0),
-        "method": ChoiceField(FIXED, "integration method (default: rk4)"),
-        "effort_limits": FlagField("whether motor torques saturate at max_effort"),
-        "payload": MapField(NumberField(), "load in the hand: mass, com.x, inertia.xx ..."),
-        "dtype": ChoiceField(("float64", "float32"), "of the kernel"),
-        "device": ChoiceField(("cpu", "cuda"), "of the kernel"),
-    },
-    doc="simulation settings",
-)
-MOTOR = TableField(
-    {key: NumberField(minimum=0.0) for key in CatalogueMotor.__dataclass_fields__},
-    ("torque_constant", "resistance"),
-    "constants of a motor: N m / A, ohm, kg m^2, V, A, kg",
-)
+DURATION = NumberField("of a run without a motion, s", above=0.0)
+RUN = table_of(RunSettings, "simulation settings", duration=DURATION)
+# the published schema allows 0, where the record has a sharper bound
+OF_MOTOR = {name: replace(f, minimum=0.0, above=-inf) for name, f in declaration(CatalogueMotor).items()}  # type: ignore[type-var]
+MOTOR = TableField(OF_MOTOR, table_of(CatalogueMotor).required, "constants of a motor")
 PAIR = TableField(
     {
         "between": ListField(TextField(), 2, "two variables"),
@@ -172,7 +129,7 @@ def read_study(path: str | os.PathLike[str]) -> Study:
             _each(given["arm"], lambda one: beside(where, one) if Path(one).suffix else one),
             given["vary"],
             given["figures"],
-            design=design.pop("kind", DEFAULT_DESIGN),
+            design=design.pop("kind", "latin-hypercube"),
             correlation=pairs,
             motion=_each(given.get("motion"), lambda one: _motion(one, where)),
             motors=given.get("motors"),

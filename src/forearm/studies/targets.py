@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from forearm.arm.arm import Arm
 from forearm.control.controllers.formulas import CONTROL_LAWS
+from forearm.drives.motor import without_constants
 from forearm.drives.parameters import drive_values, motor_constant_values
 from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.reduction.symbolic import parameter_values
@@ -76,8 +77,9 @@ def _replaced(arm: Arm, variable: Variable, target: str) -> list[str]:
 def _check_target(study: Study, arm: Arm, variable: Variable, target: str) -> None:
     where = f"vary, {variable.name}"
     if target in CHOSEN:
+        names = {"arm": [*study.arms], "motion": [*study.motions], "law": [*CONTROL_LAWS]}[target]
         for value in _texts(variable, where):
-            check_choice(value, _names(study, target), where)
+            check_choice(value, names, where)
     elif not variable.distribution.is_numeric:
         _check_motor(study, arm, variable, target, where)
     elif target in GAINS:
@@ -91,13 +93,6 @@ def _check_target(study: Study, arm: Arm, variable: Variable, target: str) -> No
             _refuse_factor(variable, f"{target} has no nominal value; give payload = ... too", where)
     else:
         _check_parameter(arm, variable, target, where)
-
-
-def _names(study: Study, what: str) -> list[str]:
-    """Possible targets in an arm, a motion or a law."""
-    if what == "arm":
-        return [*study.arms]
-    return [*study.motions] if what == "motion" else [*CONTROL_LAWS]
 
 
 def _refuse_factor(variable: Variable, why: str, where: str) -> None:
@@ -132,8 +127,7 @@ def _check_motor(study: Study, arm: Arm, variable: Variable, target: str, where:
         )
     for value in _texts(variable, where):
         check_choice(value, study.motors, where)
-    motor = arm.joints[joint].motor
-    if motor is None or motor.torque_constant is None or motor.resistance is None:
+    if arm.joints[joint].name in without_constants(arm):
         raise InputError(
             f"{arm.joints[joint].name} of {arm.name!r} has no motor with torque_constant and "
             "resistance to replace; add one (arm.with_drives).",
@@ -146,7 +140,7 @@ def _check_motor(study: Study, arm: Arm, variable: Variable, target: str, where:
 
 
 def _check_parameter(arm: Arm, variable: Variable, target: str, where: str) -> None:
-    own: Mapping[str, float] = open_values(arm)
+    own = open_values(arm)
     found = matching(own, target)
     if not found:
         starts = [f"{START}{joint.name}" for joint in arm.joints]
@@ -154,8 +148,9 @@ def _check_parameter(arm: Arm, variable: Variable, target: str, where: str) -> N
         raise NameNotFound(f"{arm.name!r} has no {shorten(target)}; {suggest(target, known)}", where)
     if not variable.factor and (len(found) > 1 or target not in own):
         raise InputError(
-            f"{where}: {target!r} is {len(found)} parameters, which one value cannot replace; name one of "
-            "them, such as " + found[0] + ", or set factor = true to multiply all of them."
+            f"{target!r} is {len(found)} parameters, which one value cannot replace; name one of them, such "
+            f"as {found[0]}, or set factor = true to multiply all of them.",
+            where,
         )
 
 

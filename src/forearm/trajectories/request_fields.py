@@ -10,30 +10,9 @@ from typing import Any
 import numpy as np
 
 from forearm.errors import InputError, shorten
-from forearm.reading.fields import Field, FlagField, ListField, NumberField, TableField
-from forearm.values import check_whole
+from forearm.reading.fields import Field, FlagField, ListField, NumberField, OneOrMany, TableField
 
 OPEN = "open"
-
-
-@dataclass(frozen=True)
-class OneOrMany:
-    """One value for all joints, or a list with one per joint."""
-
-    item: Field
-    doc: str = ""
-
-    def read(self, value: Any, place: str) -> Any:
-        """A number, or a tuple of them."""
-        return (
-            ListField(self.item).read(value, place)
-            if isinstance(value, list)
-            else self.item.read(value, place)
-        )
-
-    def schema(self) -> dict[str, Any]:
-        """A number or a list."""
-        return {"oneOf": [self.item.schema(), ListField(self.item).schema()], "description": self.doc}
 
 
 @dataclass(frozen=True)
@@ -98,30 +77,6 @@ class LimitAlongPath:
             "oneOf": [*(kind.schema() for kind in kinds), ListField(self._place).schema() | {"minItems": 2}],
             "description": self.doc,
         }
-
-
-@dataclass(frozen=True)
-class WholeField:
-    """A whole number within bounds, or one of a few."""
-
-    doc: str
-    least: int
-    most: int
-    choices: tuple[int, ...] = ()
-
-    def read(self, value: Any, place: str) -> int:
-        """The number."""
-        found = check_whole(value, place, self.least, self.most)
-        if self.choices and found not in self.choices:
-            raise InputError(f"expected one of {', '.join(map(str, self.choices))}, got {found}.", place)
-        return found
-
-    def schema(self) -> dict[str, Any]:
-        """Its bounds."""
-        bounds = (
-            {"enum": list(self.choices)} if self.choices else {"minimum": self.least, "maximum": self.most}
-        )
-        return {"type": "integer", **bounds, "description": self.doc}
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,11 @@ from forearm.reading.fields import (
     ChoiceField,
     ListField,
     NumberField,
+    OneOrMany,
     TableField,
     TableListField,
     TextField,
+    WholeField,
     published,
 )
 from forearm.reading.formats import refuse_other_format
@@ -25,14 +27,7 @@ from forearm.reading.textfile import read_toml
 from forearm.spatial import pose_xyz_rpy
 from forearm.trajectories.path_options import PathOptions
 from forearm.trajectories.paths.splines import CONTINUITIES
-from forearm.trajectories.request_fields import (
-    FlagOrTable,
-    LimitAlongPath,
-    LimitOrFlag,
-    NumberOrOpen,
-    OneOrMany,
-    WholeField,
-)
+from forearm.trajectories.request_fields import FlagOrTable, LimitAlongPath, LimitOrFlag, NumberOrOpen
 from forearm.trajectories.requests import Request, Waypoint
 
 SCHEMA = "forearm-request/1"

@@ -14,7 +14,7 @@ from forearm.control import without_friction
 from forearm.kernels.kernel import Kernel
 from forearm.kernels.kernel import compile as compile_arm
 from forearm.simulation import Simulation, simulate
-from forearm.simulation.inputs import Controller
+from forearm.simulation.arguments import Controller
 from forearm.spatial import Floats
 from forearm.trajectories import Plan, Request, Waypoint, plan
 

@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Sequence
 
 from forearm.errors import InputError, shorten
-from forearm.values import check_whole
 
 SHARE = re.compile(r"(\d{1,9})/(\d{1,9})", re.ASCII)
 WORD = re.compile(r"[A-Za-z0-9][\w.,:+-]{0,99}", re.ASCII)  # a word in a line that sbatch itself reads
@@ -21,11 +20,11 @@ def part_range(text: str, parts: int) -> list[int]:
         text: "i/N" with i from 1 to N, as `--part` takes it.
         parts: Number of parts in the study.
     """
-    found = SHARE.fullmatch(text) if isinstance(text, str) else None
+    found = SHARE.fullmatch(text)
     share, shares = (int(found[1]), int(found[2])) if found else (0, 0)
     if not 1 <= share <= shares:
         raise InputError(f"expected i/N with i from 1 to N, such as 2/8, got {shorten(text)}.", "part")
-    return list(range(share - 1, check_whole(parts, "parts", 0), shares))
+    return list(range(share - 1, parts, shares))
 
 
 def slurm_script(
@@ -53,22 +52,22 @@ def slurm_script(
         partition: Partition of the jobs (default: the cluster's).
         setup: Shell lines to run first, such as "module load python".
     """
-    jobs, job_cpus = check_whole(count, "count", 1), check_whole(cpus, "cpus", 1)
-    if not command or not all(isinstance(word, str) and "\0" not in word for word in command):
-        raise InputError(f"expected a list of words, got {shorten(command)}.", "command")
     optional = {"time": time_limit, "mem": memory, "partition": partition}
     options = {
         "job-name": name,
-        "array": f"1-{jobs}",
+        "array": f"1-{count}",
         "ntasks": "1",
-        "cpus-per-task": str(job_cpus),
+        "cpus-per-task": str(cpus),
         **{key: value for key, value in optional.items() if value is not None},
         "output": f"{name}-%A_%a.log",
         "signal": f"TERM@{SECONDS_BEFORE_END}",
     }
     for key in ("job-name", *(key for key in optional if key in options)):
-        _check_word(options[key], key)
-    share = f'"${{SLURM_ARRAY_TASK_ID:?submit this with sbatch}}/{jobs}"'
+        if not WORD.fullmatch(options[key]):
+            raise InputError(
+                f"expected only letters, digits and . , : + - _ for sbatch, got {shorten(options[key])}.", key
+            )
+    share = f'"${{SLURM_ARRAY_TASK_ID:?submit this with sbatch}}/{count}"'
     lines = [
         "#!/bin/bash",
         *(f"#SBATCH --{key}={value}" for key, value in options.items()),
@@ -77,13 +76,6 @@ def slurm_script(
         "set -e",  # not -u, which module and conda scripts do not survive
         *setup,
         # since Slurm 22.05 srun does not inherit --cpus-per-task from sbatch
-        f"exec srun --cpus-per-task={job_cpus} {shlex.join(command)} --part {share}",
+        f"exec srun --cpus-per-task={cpus} {shlex.join(command)} --part {share}",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _check_word(value: object, option: str) -> None:
-    if not isinstance(value, str) or not WORD.fullmatch(value):
-        raise InputError(
-            f"expected only letters, digits and . , : + - _ for sbatch, got {shorten(value)}.", option
-        )

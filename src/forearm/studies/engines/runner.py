@@ -15,7 +15,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecutor
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from forearm.errors import ForearmError, InputError, shorten
 from forearm.progress import Progress
@@ -29,6 +29,7 @@ Results = ResultFolder | MemoryResults
 ASKED = 5.0  # s between queries of an executor's worker count
 ROUNDS = 3  # scans of the folder: parts may disappear while others are computed
 MAX_SHOWN = 5  # failed parts listed in a message
+LONGEST_TEXT = 300  # characters of the error of a part
 POLL = 0.05, 1.0  # s between polls of futures without callbacks: at first, and at most
 WAKE = 0.5  # s: waiting for a queue is not interruptible on every system
 DASK_ENDED = ("closing", "closed")  # states of a client that has lost its scheduler
@@ -44,23 +45,6 @@ LOST_WORKER = {
     ("ray", "OutOfMemoryError"),
     ("submitit", "UncompletedJobError"),
 }
-
-
-class PartFuture(Protocol):
-    """Interface of a submitted part; `add_done_callback` and `cancel` are used if present."""
-
-    def result(self) -> Any:
-        """The bytes; raises the task's error."""
-
-    def done(self) -> bool:
-        """Whether `result` returns at once."""
-
-
-class PartExecutor(Protocol):
-    """Interface of executors: pools of concurrent.futures, Dask, MPI, loky, submitit, or `RayExecutor`."""
-
-    def submit(self, task: Task, part: int, /) -> PartFuture:
-        """Start `task(part)` on some worker."""
 
 
 def run_parts(
@@ -80,7 +64,7 @@ def run_parts(
         folder: The folder, opened for writing, or the parts in memory.
         task: Returns the Parquet bytes of a part (`part_bytes`), or for parts in memory its columns;
             picklable unless run by threads.
-        executor: A `PartExecutor` or a Dask client; it stays open (default: local workers).
+        executor: Anything with `submit(task, part)`; it stays open (default: local workers).
         workers: Number of concurrent workers (default: the executor's, or the cores of this machine).
         engine: "threads" or "processes", for local workers.
         wanted: The parts to compute (default: all).
@@ -98,7 +82,7 @@ def run_parts(
             if not missing:
                 break
             with _pool(executor, task, engine, count, len(missing)) as pool:
-                done += _PartRun(folder, pool, retries, missing, parts, progress).completed()
+                done += _PartRun(folder, pool, retries, missing).completed(parts, progress)
     left = folder.missing(parts)
     if left:
         raise StudyError(
@@ -111,32 +95,25 @@ def run_parts(
 class _PartRun:
     """One pass over the missing parts, with a bounded number in flight."""
 
-    def __init__(
-        self,
-        folder: Results,
-        pool: _Pool,
-        retries: int,
-        missing: list[int],
-        parts: list[int],
-        progress: Progress | None,
-    ) -> None:
+    def __init__(self, folder: Results, pool: _Pool, retries: int, missing: list[int]) -> None:
         self._folder, self._pool, self._retries = folder, pool, retries
         self._width, self._asked = 0, -ASKED
         self._queue = deque(missing)
-        self._flying: dict[PartFuture, int] = {}
-        self._polled: list[PartFuture] = []  # futures without callbacks
-        self._landed: queue.SimpleQueue[PartFuture] = queue.SimpleQueue()
+        self._flying: dict[Any, int] = {}
+        self._polled: list[Any] = []  # futures without callbacks
+        self._landed: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._deaths: Counter[int] = Counter()
         self._failed: dict[int, str] = {}  # text, as an error keeps references to its frames
         self._cause: BaseException | None = None  # the first error of a part
         self._broken: BaseException | None = None  # why the executor refuses more parts
         self._committed = 0
-        self._progress = progress
-        self._rows_total = sum(map(self._rows, parts))
-        self._rows_done = self._rows_total - sum(map(self._rows, missing))
 
-    def completed(self) -> int:
-        """Compute and commit parts; return how many, and an error about the failed ones."""
+    def completed(self, parts: list[int], progress: Progress | None) -> int:
+        """Compute and commit parts; return how many, and an error about the failed ones. Progress counts the
+        rows of all these parts.
+        """
+        self._progress, self._rows_total = progress, sum(map(self._rows, parts))
+        self._rows_done = self._rows_total - sum(map(self._rows, self._queue))
         try:
             self._report()
             while self._queue or self._flying:
@@ -182,7 +159,7 @@ class _PartRun:
         except Exception:  # a lost cluster is reported by the next submission
             self._width = max(self._width, 2)
 
-    def _next(self) -> PartFuture:
+    def _next(self) -> Any:
         """Wait for a finished future; futures of a lost cluster never finish."""
         pause = POLL[0]
         while True:
@@ -196,17 +173,16 @@ class _PartRun:
                 raise _PoolGone
             pause = min(2.0 * pause, POLL[1])
 
-    def _land(self, future: PartFuture) -> None:
+    def _land(self, future: Any) -> None:
         part = self._flying.pop(future)
         try:
-            data = future.result()
-            is_part = isinstance(data, self._folder.part_type)
-            if not is_part:
+            data: Any = future.result()
+            if not isinstance(data, self._folder.part_type):
                 raise InputError(f"expected {self._folder.part_type.__name__}, got {shorten(data)}.", "task")
         except Exception as error:
             self._fail(part, error)
             return
-        self._folder.commit(part, data)
+        self._folder.commit(part, data)  # type: ignore[arg-type]
         self._committed += 1
         self._advance(part)
 
@@ -259,13 +235,10 @@ class _PartRun:
         error = cause if isinstance(cause, Exception) else error
         is_ours = isinstance(error, ForearmError | WorkerDied)
         text = str(error) if is_ours else f"{type(error).__name__}: {error}"
-        text = " ".join(text.split())
         tries = f"given up after {self._deaths[part]} tries: " if is_lost_worker(error) else ""
-        return f"part {part} (rows {first} to {last - 1}): {tries}{_bounded(text)}"
-
-
-def _bounded(text: str, limit: int = 300) -> str:
-    return text if len(text) <= limit else text[: limit - 3] + "..."
+        text = " ".join(text.split())
+        text = text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 3] + "..."
+        return f"part {part} (rows {first} to {last - 1}): {tries}{text}"
 
 
 def is_lost_worker(error: BaseException) -> bool:
@@ -288,7 +261,7 @@ class _PoolGone(Exception):
 class _Pool(NamedTuple):
     """Where parts are submitted, the current number of workers, and whether they are unreachable."""
 
-    submit: Callable[[int], PartFuture]
+    submit: Callable[[int], Any]
     workers: Callable[[], int]
     is_gone: Callable[[], bool]
 

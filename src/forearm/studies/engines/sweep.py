@@ -11,7 +11,6 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from forearm.errors import InputError, shorten
 from forearm.logs.arrow import arrow_for
 from forearm.progress import Progress
 from forearm.studies.description import manifest_of, study_of, with_motions_of
@@ -23,6 +22,7 @@ from forearm.studies.storage.memory_results import MemoryResults
 from forearm.studies.storage.part_file import part_bytes
 from forearm.studies.storage.result_folder import ResultFolder
 from forearm.studies.study import Study
+from forearm.values import check_kind
 
 MOST_CHECKED = 50_000_000  # rows whose arms are checked before anything is computed, some microseconds each
 KEPT = 4  # prepared studies cached by a worker
@@ -54,7 +54,8 @@ def sweep(
     """
     if folder is not None:
         arrow_for(f"{folder}: a results folder")  # before anything is planned or computed
-    wanted = study if isinstance(study, Study) else _read(study)
+    check_kind(study, (Study, str, os.PathLike), "sweep, study")
+    wanted = study if isinstance(study, Study) else Study.read(study)
     RowEvaluation(wanted).check(0, min(wanted.rows, MOST_CHECKED))
     manifest = manifest_of(wanted)
     if folder is None:
@@ -69,14 +70,6 @@ def sweep(
         workers = 1  # they would share one GPU
     run_parts(found, task, executor, workers=workers, engine=engine, wanted=parts, progress=progress)
     return StudyResults(found, study_of(found.manifest))
-
-
-def _read(study: object) -> Study:
-    if not isinstance(study, str | os.PathLike):
-        raise InputError(
-            f"expected a fa.Study or the path of its file, got {shorten(study)}.", "sweep", "study"
-        )
-    return Study.read(study)
 
 
 class PartTask:

@@ -14,11 +14,13 @@ from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.spatial import Floats
 from forearm.studies.figures import Column
 from forearm.studies.study import Study
-from forearm.values import check_kind, check_number, number_in
+from forearm.values import check_number, number_in
 
 Bounds = tuple[float | None, float | None]
 MISSING = 1e30  # violation of a row whose constrained figures are NaN
-COMPARISON = re.compile(r"(<=|>=|<|>)")
+COMPARISON = re.compile(
+    r"((?P<left>[^<>=]*)(?P<before>[<>])=?)?(?P<figure>[^<>=]*)(?P<sign>[<>])=?(?P<right>[^<>=]*)"
+)
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class Goal:
         return np.where(is_number, np.minimum(total, MISSING), MISSING)
 
 
-def goal_of(study: Study, minimise: str | None, maximise: str | None, subject_to: Any) -> Goal:
+def goal_of(study: Study, minimise: str | None, maximise: str | None, subject_to: Mapping[str, Any]) -> Goal:
     """The goal named by a caller, checked against the columns of a study."""
     if (minimise is None) == (maximise is None):
         got = "neither" if minimise is None else "both"
@@ -89,7 +91,6 @@ def goal_of(study: Study, minimise: str | None, maximise: str | None, subject_to
             "optimise",
             verb,
         )
-    check_kind(subject_to, Mapping, "optimise, subject_to")
     constraints = []
     for name, bounds in subject_to.items():
         where = f"optimise, subject_to, {shorten(name)}"
@@ -123,24 +124,23 @@ def _bounds(given: object, where: str) -> tuple[float, float]:
 
 def constraint_of(text: str) -> tuple[str, float | None, float | None]:
     """Figure, low and high of a text such as "voltage_margin>=0.05" or "10<=peak_voltage.joint1<=40"."""
-    parts = [part.strip() for part in COMPARISON.split(text)] if isinstance(text, str) else []
-    numbers = [number_in(part) for part in parts[::2]]
-    is_one = len(parts) == 3 and numbers[0] is None and numbers[1] is not None
-    is_two = len(parts) == 5 and numbers[1] is None and None not in (numbers[0], numbers[2])
-    if not (is_one or (is_two and parts[1][0] == parts[3][0])):
+    found = COMPARISON.fullmatch(text)
+    left, right = (number_in(((found and found[name]) or "").strip()) for name in ("left", "right"))
+    figure = found["figure"].strip() if found else ""
+    is_two = found is not None and found["left"] is not None
+    if (
+        found is None
+        or right is None
+        or not figure
+        or number_in(figure) is not None
+        or (is_two and (left is None or found["before"] != found["sign"]))
+    ):
         raise InputError(
             "expected a text such as 'voltage_margin>=0.05' or '0.05<=voltage_margin<=0.5', "
             f"got {shorten(text)}.",
             "constraint",
         )
-    figure = parts[0] if is_one else parts[2]
-    if is_one:
-        low, high = (numbers[1], None) if parts[1][0] == ">" else (None, numbers[1])
-    else:
-        low, high = (numbers[0], numbers[2]) if parts[1][0] == "<" else (numbers[2], numbers[0])
-    if not figure:
-        raise InputError(f"expected the name of a figure in {shorten(text)}, got none.", "constraint")
-    return figure, low, high
+    return (figure, left, right) if found["sign"] == "<" else (figure, right, left)
 
 
 def constraints_of(texts: Iterable[str]) -> dict[str, Bounds]:

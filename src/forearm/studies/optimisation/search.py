@@ -17,13 +17,16 @@ import numpy as np
 
 from forearm.errors import InputError
 from forearm.progress import Progress
+from forearm.records import anything, declared, flag, flat, number, record, whole
+from forearm.simulation.arguments import PROGRESS
 from forearm.spatial import Floats
 from forearm.studies.optimisation.goal import MISSING, Bounds, Goal, goal_of
 from forearm.studies.optimisation.optimum import Optimum
 from forearm.studies.optimisation.space import Space
 from forearm.studies.rows.evaluation import RowEvaluation
+from forearm.studies.sampling.designs import MAX_SEED
 from forearm.studies.study import Study
-from forearm.values import check_kind, check_number, check_whole
+from forearm.values import check_kind
 
 FEWEST, MOST = 50, 1_000_000  # rows of one search
 AT_ONCE = 4096  # rows per batch when all combinations are computed
@@ -38,19 +41,38 @@ ROUNDS, ITERATIONS = 3, 60  # of polishing: restarts, and iterations of each
 PRECISION = 1e-12  # relative change at which polishing ends
 
 
+@record
+class SearchOptions:
+    """Constraints and budget of an optimisation."""
+
+    subject_to: Mapping[str, Bounds] | None = anything(
+        "(low, high) of figures by name, None for no bound; for a per-joint figure they apply to every joint",
+        Mapping,
+        default=None,
+    )
+    evaluations: int = whole("largest number of rows to compute", FEWEST, MOST, default=20_000)
+    seed: int = whole("random seed; the same seed gives the same search", 0, MAX_SEED, default=0)
+    tolerance: float = number(
+        "relative spread of the figures in a population at which the search ends", default=1e-5, minimum=0.0
+    )
+    start: Mapping[str, Any] | None = anything(
+        "values of all variables by name, included in the first population", Mapping, default=None
+    )
+    polish: bool = flag("whether to refine the numeric variables of the best point", default=True)
+    threads: int | None = anything("number of threads; if absent, one per processor", default=None)
+    progress: Progress | None = declared(PROGRESS, default=None)
+
+
+OPTIONS = SearchOptions()
+
+
+@flat(options=SearchOptions)
 def optimise(
     study: Study,
     minimise: str | None = None,
     maximise: str | None = None,
     *,
-    subject_to: Mapping[str, Bounds] | None = None,
-    evaluations: int = 20_000,
-    seed: int = 0,
-    tolerance: float = 1e-5,
-    start: Mapping[str, Any] | None = None,
-    polish: bool = True,
-    threads: int | None = None,
-    progress: Progress | None = None,
+    options: SearchOptions = OPTIONS,
 ) -> Optimum:
     """Optimise a figure of a study over its variables, subject to constraints on other figures.
 
@@ -62,30 +84,18 @@ def optimise(
         study: arms, variables and figures; its design and rows are ignored.
         minimise: the figure to minimise, such as "required_energy" or "peak_torque.joint2".
         maximise: instead, the figure to maximise.
-        subject_to: (low, high) of figures by name, None for no bound; for a per-joint figure they apply to
-            every joint.
-        evaluations: largest number of rows to compute.
-        seed: random seed; the same seed gives the same search.
-        tolerance: relative spread of the figures in a population at which the search ends.
-        start: values of all variables by name, included in the first population.
-        polish: whether to refine the numeric variables of the best point.
-        threads: number of threads; None: one per processor.
-        progress: function of (done, total, what) called after each batch, counting rows.
+        options: constraints and budget, as a record.
     """
     check_kind(study, Study, "optimise, study")
-    goal = goal_of(study, minimise, maximise, {} if subject_to is None else subject_to)
-    check_whole(evaluations, "optimise, evaluations", FEWEST, MOST)
-    check_whole(seed, "optimise, seed", 0)
-    check_number(tolerance, "optimise, tolerance", minimum=0.0)
-    check_kind(polish, bool, "optimise, polish")
-    space = Space(study)
-    first = None if start is None else space.point(start)
-    search = Search(RowEvaluation(study, threads), goal, space, evaluations, progress)
+    goal = goal_of(study, minimise, maximise, options.subject_to or {})
+    space, evaluations = Space(study), options.evaluations
+    first = None if options.start is None else space.point(options.start)
+    search = Search(RowEvaluation(study, options.threads), goal, space, evaluations, options.progress)
     if space.combinations <= evaluations:
         message = search.exhaust()
     else:
-        last = evaluations // LAST_SHARE if polish and not space.is_choice.all() else 0
-        message = search.evolve(seed, tolerance, first, evaluations - last)
+        last = evaluations // LAST_SHARE if options.polish and not space.is_choice.all() else 0
+        message = search.evolve(options.seed, options.tolerance, first, evaluations - last)
         if last:
             message += search.polish(STEP[study.run.dtype], last)
     return search.optimum(message)
@@ -107,12 +117,7 @@ class Search:
     """
 
     def __init__(
-        self,
-        evaluation: RowEvaluation,
-        goal: Goal,
-        space: Space,
-        evaluations: int,
-        progress: Progress | None = None,
+        self, evaluation: RowEvaluation, goal: Goal, space: Space, evaluations: int, progress: Progress | None
     ) -> None:
         self.evaluation, self.goal, self.space = evaluation, goal, space
         self.evaluations, self.progress = evaluations, progress
@@ -121,7 +126,7 @@ class Search:
         self.point: Floats = np.zeros(len(space.coordinates))
         self.figures: dict[str, float] = {}
         self.history: list[tuple[int, float]] = []
-        self._known: dict[bytes, tuple[float, float]] = {}
+        self._known: dict[bytes, Floats] = {}
 
     def rows(self, points: Floats) -> Floats:
         """Violation and cost of points (B, d), (B, 2)."""
@@ -129,9 +134,8 @@ class Search:
         keys = [point.tobytes() for point in points]
         new = {key: k for k, key in enumerate(keys) if key not in self._known}
         if new:
-            some = points[[*new.values()]]
-            scores = self._computed(some)[1]
-            self._known |= {key: (float(a), float(b)) for key, (a, b) in zip(new, scores, strict=True)}
+            scores = self._computed(points[[*new.values()]])[1]
+            self._known.update(zip(new, scores, strict=True))
         return np.array([self._known[key] for key in keys]).reshape(-1, 2)
 
     def _computed(self, points: Floats) -> tuple[dict[str, Floats], Floats]:
@@ -151,11 +155,8 @@ class Search:
             if score[0] == 0.0:
                 self.history.append((self.done, self.goal.sign * score[1]))
         if self.progress is not None:
-            self.progress(min(self.done, self.evaluations), self.evaluations, f"best {self._shown}")
-
-    @property
-    def _shown(self) -> str:
-        return f"{self.figures[self.goal.column]:.6g}" if self.best[0] == 0.0 else "not feasible yet"
+            best = f"{self.figures[self.goal.column]:.6g}" if self.best[0] == 0.0 else "not feasible yet"
+            self.progress(min(self.done, self.evaluations), self.evaluations, f"best {best}")
 
     def exhaust(self) -> str:
         """Compute every combination of choices."""

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.errors import InputError, shorten
 from forearm.spatial import Floats
 from forearm.studies.sampling.distributions import Choice, LogUniform
 from forearm.studies.study import Study
 from forearm.studies.variable import Variable
-from forearm.values import check_kind, check_number
+from forearm.values import check_choice, check_number
 
 SAME = 1e-9  # relative tolerance for matching a start value to a choice
 
@@ -50,8 +50,11 @@ class Coordinate:
             kind = object if isinstance(self.choices[0], str) else np.float64
             return np.array(self.choices, dtype=kind)[np.rint(x).astype(np.intp)]
         at = self.low + (self.high - self.low) * x
-        low, high = (math.exp(self.low), math.exp(self.high)) if self.is_log else (self.low, self.high)
-        return np.clip(np.exp(at) if self.is_log else at, low, high)
+        return np.clip(np.exp(at) if self.is_log else at, *self._ends)
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        return (math.exp(self.low), math.exp(self.high)) if self.is_log else (self.low, self.high)
 
     def place(self, value: object) -> float:
         """The coordinate of a value."""
@@ -67,7 +70,7 @@ class Coordinate:
             raise InputError(
                 f"expected one of {', '.join(map(str, self.choices))}, got {shorten(value)}.", where
             )
-        low, high = (math.exp(self.low), math.exp(self.high)) if self.is_log else (self.low, self.high)
+        low, high = self._ends
         number = check_number(value, where, minimum=low - SAME * abs(low), maximum=high + SAME * abs(high))
         at = math.log(number) if self.is_log else number
         return min(max((at - self.low) / (self.high - self.low), 0.0), 1.0)
@@ -109,15 +112,9 @@ class Space:
 
     def point(self, values: Mapping[str, object]) -> Floats:
         """The point (d,) of values by name."""
-        check_kind(values, Mapping, "optimise, start")
         names = [c.name for c in self.coordinates]
         for name in values:
-            if name not in names:
-                raise NameNotFound(
-                    f"the study does not vary {shorten(name)}; {suggest(str(name), names)}",
-                    "optimise",
-                    "start",
-                )
+            check_choice(name, names, "optimise, start")
         for name in names:
             if name not in values:
                 raise InputError(f"expected all variables, {name} is missing.", "optimise", "start")
@@ -133,7 +130,7 @@ def _coordinate(variable: Variable) -> Coordinate:
         if distribution.is_numeric:
             kept.sort()  # so that similar choices are neighbours
         return Coordinate(variable.name, tuple(kept))
-    low, high = distribution.bounds
+    low, high = distribution.bounds or (-math.inf, math.inf)
     if not (math.isfinite(low) and math.isfinite(high)):
         raise InputError(
             f"expected a bounded distribution, but {type(distribution).__name__} ranges from "

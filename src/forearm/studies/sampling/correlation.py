@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from forearm.errors import InputError, shorten
+from forearm.records import set_field
 from forearm.spatial import Floats
 from forearm.studies.sampling.normal_quantile import normal_cdf, normal_quantile
 from forearm.values import check_choice, check_number
@@ -37,28 +38,15 @@ class Correlation:
     _factor: Floats = field(init=False, repr=False)  # Cholesky factor of these columns
 
     def __post_init__(self) -> None:
-        names = tuple(self.names)
-        if len(set(names)) < len(names):
-            raise InputError(f"expected each name once, got {shorten(names)}.", "correlation", "names")
-        pairs = _checked_pairs(names, self.pairs)
+        pairs = _checked_pairs(self.names, self.pairs)
         paired = {name for pair in pairs for name in pair}
-        columns = tuple(column for column, name in enumerate(names) if name in paired)
-        kept = {
-            "names": names,
-            "pairs": pairs,
-            "_columns": columns,
-            "_factor": _factor_of(names, pairs, columns),
-        }
-        for name, value in kept.items():
-            object.__setattr__(self, name, value)
+        columns = tuple(column for column, name in enumerate(self.names) if name in paired)
+        set_field(self, "pairs", pairs)
+        set_field(self, "_columns", columns)
+        set_field(self, "_factor", _factor_of(self.names, pairs, columns))
 
     def correlated(self, u: Floats) -> Floats:
         """Points of a design (B, d) with correlated columns; uncorrelated columns are unchanged."""
-        if u.ndim != 2 or u.shape[1] != len(self.names):
-            raise InputError(
-                f"expected points of shape (B, {len(self.names)}), got {u.shape}; give one column per name.",
-                "correlation",
-            )
         made = u.copy()
         normals = [normal_quantile(u[:, column]) for column in self._columns]
         for column, weights in zip(self._columns, self._factor, strict=True):

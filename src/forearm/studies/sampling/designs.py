@@ -15,17 +15,15 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.errors import InputError, shorten
+from forearm.errors import InputError
 from forearm.spatial import Floats
-from forearm.values import check_choice, check_whole
+from forearm.values import check_whole
 
 Words = NDArray[np.uint64]
 Whole = NDArray[np.int64]
 
 DESIGNS = ("grid", "random", "latin-hypercube", "sobol", "sobol-indices")
-SEEDLESS = ("grid", "sobol", "sobol-indices")  # deterministic designs, without a seed
 MAX_ROWS = 2**32
-MAX_DIMENSIONS = 100_000
 MAX_SEED = 2**64 - 1
 SOBOL_DIMENSIONS = 256  # dimensions in direction_numbers.txt
 
@@ -60,19 +58,25 @@ class Design:
     levels: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        check_choice(self.kind, DESIGNS, "design, kind")
-        keep = object.__setattr__
-        keep(self, "rows", check_whole(self.rows, "design, rows", 1, MAX_ROWS))
-        keep(self, "dimensions", check_whole(self.dimensions, "design, dimensions", 1, MAX_DIMENSIONS))
-        keep(self, "levels", tuple(check_whole(n, "design, levels", 1, MAX_ROWS) for n in self.levels))
-        if self.seed is not None:
-            keep(self, "seed", check_whole(self.seed, "design, seed", 0, MAX_SEED))
-        elif self.kind not in SEEDLESS:
+        # Sobol' indices take two points of the sequence for each base sample.
+        most = {"sobol": SOBOL_DIMENSIONS, "sobol-indices": SOBOL_DIMENSIONS // 2}.get(self.kind, math.inf)
+        if self.dimensions > most:
             raise InputError(
-                f"{self.kind} expects a whole number, got None; give one, such as 0.", "design", "seed"
+                f"{self.kind} expects at most {most}, got {self.dimensions}; use random or latin-hypercube, "
+                "or vary fewer parameters.",
+                "design",
+                "dimensions",
             )
-        _check_levels(self)
-        _check_sobol(self)
+        size = self.dimensions + 2
+        if self.kind == "sobol-indices" and self.rows % size:
+            fewer = self.rows // size * size
+            near = f"{fewer} or {fewer + size}" if fewer else f"{size}"
+            raise InputError(
+                f"sobol-indices of {self.dimensions} dimensions expects a multiple of {size}, "
+                f"got {self.rows}; use {near}.",
+                "design",
+                "rows",
+            )
 
     def points(self, first: int, last: int) -> Floats:
         """Points of rows first to last - 1, (last - first, dimensions), strictly between 0 and 1.
@@ -92,52 +96,8 @@ class Design:
             last: one past the last row.
         """
         _check_rows(self, first, last)
-        if self.kind != "grid":
-            raise InputError(f"only a grid has levels, this is {self.kind}; use points.", "design")
         strides = np.array([math.prod(self.levels[k + 1 :]) for k in range(self.dimensions)], dtype=np.int64)
         return np.arange(first, last)[:, None] // strides % np.array(self.levels, dtype=np.int64)
-
-
-def _check_levels(design: Design) -> None:
-    levels, rows = design.levels, design.rows
-    if design.kind != "grid":
-        if levels:
-            raise InputError(f"only a grid has levels, this is {design.kind}; omit them.", "design", "levels")
-        return
-    if len(levels) != design.dimensions:
-        raise InputError(
-            f"expected one count per dimension, {design.dimensions}, got {len(levels)}.", "design", "levels"
-        )
-    if math.prod(levels) != rows:
-        raise InputError(
-            f"a grid of {shorten(list(levels))} levels expects their product, "
-            f"{math.prod(levels)}, got {rows}; change the levels or the rows.",
-            "design",
-            "rows",
-        )
-
-
-def _check_sobol(design: Design) -> None:
-    if design.kind not in ("sobol", "sobol-indices"):
-        return
-    per_point = 1 if design.kind == "sobol" else 2
-    if design.dimensions * per_point > SOBOL_DIMENSIONS:
-        raise InputError(
-            f"{design.kind} expects at most {SOBOL_DIMENSIONS // per_point}, got "
-            f"{design.dimensions}; use random or latin-hypercube, or vary fewer parameters.",
-            "design",
-            "dimensions",
-        )
-    size = design.dimensions + 2
-    if design.kind == "sobol-indices" and design.rows % size:
-        fewer = design.rows // size * size
-        near = f"{fewer} or {fewer + size}" if fewer else f"{size}"
-        raise InputError(
-            f"sobol-indices of {design.dimensions} dimensions expects a multiple of {size}, "
-            f"got {design.rows}; use {near}.",
-            "design",
-            "rows",
-        )
 
 
 def _check_rows(design: Design, first: int, last: int) -> None:
@@ -149,20 +109,12 @@ def _grid(design: Design, first: int, last: int) -> Floats:
     return (design.level_indices(first, last) + 0.5) / np.array(design.levels, dtype=np.float64)
 
 
-def _random(design: Design, first: int, last: int) -> Floats:
-    return _uniform(design, ROWS_STREAM, first, last)
-
-
 def _latin_hypercube(design: Design, first: int, last: int) -> Floats:
     """One row per stratum of each dimension, anywhere in it except for a margin against rounding."""
     keys = _stream(design, PERMUTATION_STREAM).random_raw(ROUNDS * design.dimensions)
     strata = _permuted(first, last, design.rows, keys.reshape(ROUNDS, design.dimensions))
     jitter = MARGIN + (1.0 - 2.0 * MARGIN) * _uniform(design, JITTER_STREAM, first, last)
     return (strata + jitter) / design.rows
-
-
-def _sobol(design: Design, first: int, last: int) -> Floats:
-    return _sobol_points(design, first, last, design.dimensions)
 
 
 def _sobol_indices(design: Design, first: int, last: int) -> Floats:
@@ -179,9 +131,9 @@ def _sobol_indices(design: Design, first: int, last: int) -> Floats:
 
 _POINTS: dict[str, Callable[[Design, int, int], Floats]] = {
     "grid": _grid,
-    "random": _random,
+    "random": lambda design, first, last: _uniform(design, ROWS_STREAM, first, last),
     "latin-hypercube": _latin_hypercube,
-    "sobol": _sobol,
+    "sobol": lambda design, first, last: _sobol_points(design, first, last, design.dimensions),
     "sobol-indices": _sobol_indices,
 }
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from forearm.errors import InputError, shorten
 from forearm.reading.textfile import read_json_table
-from forearm.values import check_kind, check_name, check_whole
+from forearm.values import check_name, check_whole
 
 MANIFEST = "study.json"
 ROW = "row"  # the first column of every part
@@ -26,7 +27,6 @@ def digest_of(manifest: Mapping[str, Any]) -> str:
 
 def plain(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """The manifest as read back from its file."""
-    check_kind(manifest, Mapping, "study")
     try:
         found: dict[str, Any] = json.loads(json.dumps(dict(manifest), allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
@@ -82,12 +82,10 @@ def _differences(found: Any, wanted: Any, path: str) -> Iterator[str]:
     """A line for every key in which two manifests differ."""
     if isinstance(found, dict) and isinstance(wanted, dict):
         for key in dict.fromkeys((*found, *wanted)):
-            yield from _differences(
-                found.get(key, _ABSENT), wanted.get(key, _ABSENT), f"{path}.{key}" if path else key
-            )
+            place = f"{path}.{key}" if path else key
+            yield from _differences(found.get(key, _ABSENT), wanted.get(key, _ABSENT), place)
     elif isinstance(found, list) and isinstance(wanted, list):
-        for k in range(max(len(found), len(wanted))):
-            one, other = _item(found, k), _item(wanted, k)
+        for k, (one, other) in enumerate(zip_longest(found, wanted, fillvalue=_ABSENT)):
             yield from _differences(one, other, f"{path}{_label(one, other, k)}")
     elif repr(found) != repr(wanted):  # by their digests: 1 is not 1.0, nor 0.0 -0.0
         is_data = all(isinstance(x, str) and len(x) > LONGEST_SHOWN for x in (found, wanted))
@@ -103,10 +101,6 @@ def _label(one: Any, other: Any, k: int) -> str:
     """The common name of two entries of a list, or their index."""
     names = [entry.get("name") if isinstance(entry, dict) else None for entry in (one, other)]
     return f".{names[0]}" if names[0] is not None and names[0] == names[1] else f"[{k}]"
-
-
-def _item(values: list[Any], k: int) -> Any:
-    return values[k] if k < len(values) else _ABSENT
 
 
 def _shown(value: Any) -> str:

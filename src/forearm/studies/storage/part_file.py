@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from forearm.errors import InputError, shorten
 from forearm.logs.arrow import arrow_for
 from forearm.studies.storage.manifest import ROW
+from forearm.studies.storage.part_table import Columns
 
 DIGEST_KEY = b"forearm.study"  # in the metadata of a part: the digest of its manifest
-
-Columns = Mapping[str, NDArray[Any]]
 
 
 def part_bytes(first_row: int, columns: Columns, digest: str) -> bytes:
@@ -95,16 +94,14 @@ def read_columns(path: Path, names: Sequence[str]) -> dict[str, NDArray[Any]]:
 
 
 def _arrow_array(name: str, values: NDArray[Any], count: int) -> Any:
-    core = arrow_for("results").core
-    array = np.asarray(values)
-    is_text = array.dtype.kind in "UOT" and all(isinstance(value, str) for value in array.flat)
-    if name == ROW or array.shape != (count,) or not (is_text or array.dtype in (np.float64, np.int64)):
+    core, array = arrow_for("results").core, np.asarray(values)
+    if array.shape != (count,) or array.dtype.kind not in "fiUOT":
         raise InputError(
-            f"expected {count} values of float64, int64 or text under a name other than "
-            f"{ROW!r}, got {array.dtype} of shape {array.shape}.",
+            f"expected {count} values of float64, int64 or text, got {array.dtype} of shape {array.shape}.",
             "results",
             f"column {shorten(name)}",
         )
+    is_text = array.dtype.kind in "UOT"
     return core.array(array.tolist(), core.string()) if is_text else core.array(np.ascontiguousarray(array))
 
 

@@ -19,8 +19,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from numpy.typing import NDArray
-
 from forearm.errors import ForearmError, InputError, shorten
 from forearm.logs.arrow import arrow_for
 from forearm.studies.storage.atomic_files import (
@@ -33,18 +31,9 @@ from forearm.studies.storage.atomic_files import (
     visible,
     write_new,
 )
-from forearm.studies.storage.manifest import (
-    MANIFEST,
-    ROW,
-    check_fields,
-    check_same,
-    digest_of,
-    plain,
-    read_manifest,
-)
+from forearm.studies.storage.manifest import MANIFEST, check_same, digest_of, plain, read_manifest
 from forearm.studies.storage.part_file import fault_in, read_columns
-from forearm.studies.storage.part_table import rows_of, table_of
-from forearm.values import check_whole
+from forearm.studies.storage.part_table import Columns, PartStore
 
 PARTS = "parts"
 PART_NAME = re.compile(r"part-(\d{6,})\.parquet")
@@ -63,20 +52,16 @@ class RunProgress(NamedTuple):
     parts_per_s: float
 
 
-class ResultFolder:
+class ResultFolder(PartStore):
     """A results folder, created by `open` or `at`."""
 
     part_type = bytes  # of what `commit` takes
 
+    path: Path
+
     def __init__(self, path: Path, manifest: dict[str, Any], writes: bool) -> None:
-        self.path, self.place = path, str(path)
-        self.manifest = manifest
-        self.digest = digest_of(manifest)
-        self.rows: int = manifest["rows"]
-        self.rows_per_part: int = manifest["rows_per_part"]
-        self.columns: dict[str, str] = {ROW: "int64", **manifest["columns"]}
-        self.parts = -(-self.rows // self.rows_per_part)
-        self._writes = writes
+        super().__init__(manifest)
+        self.path, self.place, self.digest, self._writes = path, str(path), digest_of(manifest), writes
         self._checked: dict[int, Signature] = {}  # parts found valid, as long as their files do not change
         self._manifest_seen: Signature | None = None  # nothing yet: the first commit reads it again
 
@@ -90,7 +75,6 @@ class ResultFolder:
                 and anything else that defines the study, as JSON values.
         """
         where, wanted = Path(path), plain(manifest)
-        check_fields(wanted, "study")
         arrow_for(f"{where}: a results folder")
         try:
             where.mkdir(parents=True, exist_ok=True)
@@ -119,10 +103,6 @@ class ResultFolder:
             raise InputError(f"expected a results folder with a {MANIFEST}. Check the path.", where)
         return cls(where, read_manifest(where), writes=False)
 
-    def rows_of(self, part: int) -> tuple[int, int]:
-        """The first row of a part, and one past its last."""
-        return rows_of(self, part)
-
     def part_path(self, part: int) -> Path:
         """The path of a part, existing or not."""
         return self.path / PARTS / f"part-{part:06d}.parquet"
@@ -131,7 +111,11 @@ class ResultFolder:
         """The parts still to be computed, among those wanted (default: all); in a folder opened for writing,
         invalid part files are moved aside as `broken-...`.
         """
-        return [part for part in self._wanted(wanted) if not self._usable(part)]
+        found = super().missing(wanted)
+        for part in found if self._writes else ():
+            if self._fault(part):
+                self._move_aside(part)
+        return [part for part in found if not self.has(part)]
 
     def has(self, part: int) -> bool:
         """Whether a part exists and is valid, from its file's metadata."""
@@ -180,35 +164,16 @@ class ResultFolder:
             )
         self._manifest_seen = seen
 
-    def parts_done(self) -> list[int]:
-        """The existing valid parts."""
-        return [part for part in range(self.parts) if self.has(part)]
-
-    @property
-    def rows_done(self) -> int:
-        """Number of rows in complete parts."""
-        return sum(last - first for first, last in map(self.rows_of, self.parts_done()))
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every part exists and is valid."""
-        return all(map(self.has, range(self.parts)))
-
-    def column(self, name: str) -> NDArray[Any]:
-        """A column of all complete rows, in row order: float64, int64, or text as objects."""
-        return self.table([name])[name]
-
-    def table(
-        self, names: Sequence[str] | None = None, first: int = 0, last: int | None = None
-    ) -> dict[str, NDArray[Any]]:
-        """Columns of the complete rows in a range; include "row" to know which these are.
-
-        Args:
-            names: The columns (default: all, "row" first).
-            first: The first row.
-            last: One past the last row (default: up to the end).
-        """
-        return table_of(self, self._read, names, first, last)
+    def read(self, part: int, names: Sequence[str]) -> Columns:
+        """Columns of a part."""
+        try:
+            return read_columns(self.part_path(part), names)
+        except (OSError, ValueError) as error:
+            raise StudyError(
+                f"{self._named(part)}: {self.part_path(part).name} is damaged or missing: "
+                f"{shorten(str(error), 200)}. Remove it, then run the study again: only missing parts are "
+                "computed."
+            ) from error
 
     def progress_now(self) -> RunProgress:
         """Progress of the runs on all machines, from one directory listing; no file is opened."""
@@ -239,19 +204,6 @@ class ResultFolder:
             if found and int(found[1]) < self.parts:
                 with contextlib.suppress(FileNotFoundError):  # moved aside meanwhile
                     yield entry.stat().st_mtime
-
-    def _wanted(self, wanted: Sequence[int] | None) -> Sequence[int]:
-        if wanted is None:
-            return range(self.parts)
-        return [check_whole(part, f"{self.path}, part", 0, self.parts - 1) for part in wanted]
-
-    def _usable(self, part: int) -> bool:
-        """Whether it exists and is valid; an invalid file is moved aside."""
-        fault = self._fault(part)
-        if fault and self._writes:
-            self._move_aside(part)
-            return self._fault(part) is None
-        return fault is None
 
     def _move_aside(self, part: int) -> None:
         place = self.part_path(part)
@@ -290,16 +242,6 @@ class ResultFolder:
 
     def _fault_in(self, part: int, source: Path | io.BytesIO) -> str | None:
         return fault_in(source, self.columns, *self.rows_of(part), self.digest)
-
-    def _read(self, part: int, names: Sequence[str]) -> dict[str, NDArray[Any]]:
-        try:
-            return read_columns(self.part_path(part), names)
-        except (OSError, ValueError) as error:
-            raise StudyError(
-                f"{self._named(part)}: {self.part_path(part).name} is damaged or missing: "
-                f"{shorten(str(error), 200)}. Remove it, then run the study again: only missing parts are "
-                "computed."
-            ) from error
 
 
 def _manifest_to_go_on(folder: Path) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.errors import InputError
+from forearm.spatial import Floats
 from forearm.trajectories.compiled_planner import STATES, planned
 from forearm.trajectories.failures import refuse
 from forearm.trajectories.limits import MotionLimits
@@ -22,7 +23,6 @@ from forearm.trajectories.switching import Switching
 from forearm.trajectories.synchronise import accelerations
 from forearm.values import as_floats, as_shape, check_kind, check_number, frozen_array
 
-Array = NDArray[np.float64]
 ROWS = 1024  # plans per block, so that intermediate results fit into the cache
 
 
@@ -40,25 +40,25 @@ class Plans:
         phases: durations of the three phases of each joint, (B, n, 3), s.
     """
 
-    q0: Array
-    qd0: Array
-    q1: Array
-    qd1: Array
+    q0: Floats
+    qd0: Floats
+    q1: Floats
+    qd1: Floats
     limits: MotionLimits
     status: NDArray[np.int8]
-    duration: Array
-    held: Array
-    phases: Array
+    duration: Floats
+    held: Floats
+    phases: Floats
 
     def __len__(self) -> int:
         return len(self.status)
 
     @property
-    def accelerations(self) -> Array:
+    def accelerations(self) -> Floats:
         """The accelerations of the three phases, (B, n, 3)."""
         return self._accelerations(slice(None))
 
-    def _accelerations(self, rows: slice | int) -> Array:
+    def _accelerations(self, rows: slice | int) -> Floats:
         a, held = self.limits.acceleration, self.held[rows]
         made = np.zeros((*held.shape, 3))
         made[..., 0], made[..., 2] = accelerations(
@@ -158,7 +158,7 @@ def bang_bang_many(
     return plans
 
 
-def _fill(plans: Plans, asked: Array | None) -> None:
+def _fill(plans: Plans, asked: Floats | None) -> None:
     """Plan all rows, in blocks; shared limits are repeated once, for the rows of one block."""
     limits, most = plans.limits, min(len(plans), ROWS)
     shared = None
@@ -181,7 +181,7 @@ def _fill(plans: Plans, asked: Array | None) -> None:
             _refuse_rows(plans.status[rows], status[block, 0], results)
 
 
-def _refuse_rows(status: NDArray[np.int8], codes: Array, results: tuple[Array, ...]) -> None:
+def _refuse_rows(status: NDArray[np.int8], codes: Floats, results: tuple[Floats, ...]) -> None:
     """Set the status of failed rows; a NaN input makes the code NaN."""
     status[:] = np.where(np.isnan(codes), PlanStatus.NO_NUMBER, codes)
     for array in results:
@@ -193,7 +193,7 @@ def _is_row(value: Any, n: int) -> bool:
     return type(value) is np.ndarray and value.dtype == np.float64 and value.shape == (n,)
 
 
-def _states(value: ArrayLike, n: int, name: str) -> Array:
+def _states(value: ArrayLike, n: int, name: str) -> Floats:
     known = isinstance(value, np.ndarray) and value.dtype == np.float64
     # copied once: batches are large
     array = (

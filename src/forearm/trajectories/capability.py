@@ -9,15 +9,14 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.drives.joint import drives_of
 from forearm.errors import InputError
+from forearm.spatial import Floats
 from forearm.trajectories.demands import MOST_ROWS, Demands
 from forearm.trajectories.drive_limits import WORDS, DriveLimits
 
-Array = NDArray[np.float64]
 BETWEEN = 20  # configurations sampled between two points
 LEVELS = 12  # velocities sampled, in addition to one near 0
 SLOW = 1e-9  # of the top velocity: equivalent to breaking loose
@@ -34,14 +33,14 @@ class JointCapability:
     """Accelerations (l, n) that each joint can sustain up to velocities (l, n), increasing from near 0."""
 
     demands: Demands
-    way: Array  # (k, n): direction in each segment
-    velocity: Array  # (l, n)
-    acceleration: Array  # (l, n), non-increasing, 0 or less if the drive is too weak
-    gravity: Array  # (p, n)
-    plain: Array  # (n,): accelerations without friction
+    way: Floats  # (k, n): direction in each segment
+    velocity: Floats  # (l, n)
+    acceleration: Floats  # (l, n), non-increasing, 0 or less if the drive is too weak
+    gravity: Floats  # (p, n)
+    plain: Floats  # (n,): accelerations without friction
 
     @staticmethod
-    def of(q: Array, velocity: Array, demands: Demands) -> JointCapability:
+    def of(q: Floats, velocity: Floats, demands: Demands) -> JointCapability:
         """Capability along the lines between points (k, n), up to these velocities (n,); an error if gravity
         alone exceeds a limit, or a joint has no limit.
         """
@@ -67,7 +66,7 @@ class JointCapability:
         return JointCapability(demands, way, levels, (spare / inertia).min(axis=1), gravity, plain)
 
     @cached_property
-    def best_velocities(self) -> Array:
+    def best_velocities(self) -> Floats:
         """(n,): the velocity with which each joint alone takes the least time; infinite if no velocity is too
         high.
         """
@@ -81,7 +80,7 @@ class JointCapability:
         chosen = self.velocity[level, np.arange(len(level))]
         return np.where(level == len(time) - 1, np.inf, chosen)
 
-    def accelerations(self, velocity: Array) -> Array:
+    def accelerations(self, velocity: Floats) -> Floats:
         """Acceleration of each joint up to these velocities (n,); without friction where friction leaves
         none.
         """
@@ -94,7 +93,7 @@ class JointCapability:
         """Largest share of a limit used by gravity."""
         return float((np.abs(self.gravity) / self.demands.limits.at_rest).max())
 
-    def speed_shares(self, velocity: Array) -> Array:
+    def speed_shares(self, velocity: Floats) -> Floats:
         """Share of a limit used by velocities (n,): by viscous friction, and by back-EMF."""
         viscous = np.zeros(self.demands.arm.n)
         for drive in drives_of(self.demands.arm):
@@ -102,7 +101,7 @@ class JointCapability:
         return self.demands.limits.shares(viscous * velocity, velocity)
 
 
-def _needs(demands: Demands, postures: Array, ahead: Array, levels: Array) -> Array:
+def _needs(demands: Demands, postures: Floats, ahead: Floats, levels: Floats) -> Floats:
     """Torques (l, p, n), positive forwards, that each joint needs to move by itself at its velocities (l, n)
     in its directions (p, n).
     """
@@ -110,7 +109,7 @@ def _needs(demands: Demands, postures: Array, ahead: Array, levels: Array) -> Ar
     qd = np.einsum("ln,pn,nm->lpnm", levels, ahead, np.eye(n)).reshape(-1, n)
     q = np.broadcast_to(postures[None, :, None, :], (len(levels), count, n, n)).reshape(-1, n)
     tau = demands.kernel.inverse_dynamics(q, qd, np.zeros_like(qd)).reshape(len(levels), count, n, n)
-    own: Array = np.diagonal(tau, axis1=2, axis2=3) * ahead
+    own: Floats = np.diagonal(tau, axis1=2, axis2=3) * ahead
     return own
 
 
@@ -135,7 +134,7 @@ def _check_bounded(arm: Arm, limits: DriveLimits) -> None:
         )
 
 
-def _check_gravity(limits: DriveLimits, gravity: Array) -> None:
+def _check_gravity(limits: DriveLimits, gravity: Floats) -> None:
     share = np.abs(gravity) / limits.at_rest
     if (share >= 1.0).any():
         k, j = (int(i) for i in np.argwhere(share >= 1.0)[0])
@@ -146,7 +145,7 @@ def _check_gravity(limits: DriveLimits, gravity: Array) -> None:
         )
 
 
-def _check_inertia(arm: Arm, inertia: Array) -> None:
+def _check_inertia(arm: Arm, inertia: Floats) -> None:
     idle = inertia.min(axis=0) < NO_INERTIA
     if idle.any():
         name = arm.joints[int(idle.argmax())].name

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, ModelError
@@ -16,9 +15,9 @@ from forearm.kinematics import IKResult, inverse, inverse_numeric, joint_rates
 from forearm.kinematics.angles import vector_of_matrix
 from forearm.kinematics.limits import middle
 from forearm.kinematics.poses import forward
+from forearm.spatial import Floats
 from forearm.trajectories.requests import Request, Waypoint
 
-Array = NDArray[np.float64]
 POSITION_ONLY = 3  # joints: with so few, only the position of a pose is reached, and its orientation follows
 TURNED = 1e-6  # rad: larger orientation errors are reported
 
@@ -29,8 +28,8 @@ class Configurations:
     request.
     """
 
-    q: Array
-    qd: Array
+    q: Floats
+    qd: Floats
     notes: tuple[str, ...]
 
 
@@ -57,7 +56,7 @@ def configurations(arm: Arm, request: Request) -> Configurations:
     return Configurations(q, qd, tuple(notes))
 
 
-def _slowed(arm: Arm, qd: Array, fastest: Array) -> list[str]:
+def _slowed(arm: Arm, qd: Floats, fastest: Floats) -> list[str]:
     """Clamp the velocities (k, n) of all waypoints but the first to the limits, and report it: the start
     velocity is a fact, later ones are choices.
     """
@@ -73,7 +72,7 @@ def _slowed(arm: Arm, qd: Array, fastest: Array) -> list[str]:
     return notes
 
 
-def _posture(arm: Arm, waypoint: Waypoint, near: Array, place: str) -> Array:
+def _posture(arm: Arm, waypoint: Waypoint, near: Floats, place: str) -> Floats:
     if waypoint.q is not None:
         return np.broadcast_to(waypoint.q, (arm.n,))
     assert waypoint.pose is not None
@@ -86,15 +85,15 @@ def _posture(arm: Arm, waypoint: Waypoint, near: Array, place: str) -> Array:
         return answer.q
     if not found.reachable:
         raise InputError(f"the pose cannot be reached. {found.message}", place)
-    nearest: Array = found.q[0]
+    nearest: Floats = found.q[0]
     return nearest
 
 
-def _turned(arm: Arm, q: Array, pose: Array) -> float:
+def _turned(arm: Arm, q: Floats, pose: Floats) -> float:
     return float(np.linalg.norm(vector_of_matrix(forward(arm, q)[:3, :3].T @ pose[:3, :3])))
 
 
-def _velocity(arm: Arm, waypoint: Waypoint, q: Array, place: str) -> Array:
+def _velocity(arm: Arm, waypoint: Waypoint, q: Floats, place: str) -> Floats:
     """Joint rates for the hand velocity; three joints realise the linear part, and an angular part only if it
     is consistent with that.
     """

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.drives.joint import drives_of
 from forearm.kernels.kernel import Kernel
+from forearm.spatial import Floats
 from forearm.trajectories.continuous_snap.motion import SmoothMotion
 from forearm.trajectories.drive_limits import DriveLimits, LimitUse
 from forearm.trajectories.jerk_limited.motion import JerkMotion
@@ -20,8 +20,7 @@ from forearm.trajectories.sampling import SampledMotion
 from forearm.trajectories.series.motion import SeriesMotion
 from forearm.trajectories.switching import Switching
 
-Array = NDArray[np.float64]
-States = tuple[Array, Array, Array]
+States = tuple[Floats, Floats, Floats]
 Pieced = Switching | SmoothMotion
 PER_PIECE = 16  # samples between two jumps
 QUARTERS = 4  # parts of a ninth-degree polynomial, each sampled like an interval between jumps
@@ -44,7 +43,7 @@ class Demands:
     limits: DriveLimits
 
     @cached_property
-    def stribeck(self) -> Array:
+    def stribeck(self) -> Floats:
         """Velocities (s, n) at which the Stribeck friction of a degree of freedom falls, NaN if it has
         none.
         """
@@ -94,7 +93,7 @@ class Demands:
             found = tuple(b if b.needed > a.needed else a for a, b in zip(found, more, strict=True))
         return found
 
-    def uses_at(self, motion: SampledMotion, times: Array) -> tuple[LimitUse, ...]:
+    def uses_at(self, motion: SampledMotion, times: Floats) -> tuple[LimitUse, ...]:
         """Largest use of each limit at these times."""
         found: tuple[LimitUse, ...] = ()
         for first in range(0, len(times), BLOCK):
@@ -105,13 +104,13 @@ class Demands:
             found = tuple(b if b.needed > a.needed else a for a, b in pairs)
         return found
 
-    def fine_times(self, motion: Pieced, step: float) -> Array:
+    def fine_times(self, motion: Pieced, step: float) -> Floats:
         """Ten times as many times as a plan with this step has, and all those of `largest_share`."""
         grid = max(min(step, GRID) / FINER, motion.duration / MOST_FINE)
         even, _, single = self._moments(motion)
         return np.concatenate([np.arange(0.0, motion.duration, grid), even, single])
 
-    def _moments(self, motion: Pieced) -> tuple[Array, int, Array]:
+    def _moments(self, motion: Pieced) -> tuple[Floats, int, Floats]:
         """Evenly spaced times between jumps, their number per piece, and additional ones: jumps and falling
         friction.
         """
@@ -123,12 +122,12 @@ class Demands:
         single = np.concatenate([starts, jumps[-1:], _passages(motion, self.stribeck)])
         return np.clip(even, 0.0, motion.duration), count, np.clip(single, 0.0, motion.duration)
 
-    def _shares(self, states: States) -> Array:
+    def _shares(self, states: States) -> Floats:
         q, qd, qdd = states
         return self.limits.shares(self.kernel.inverse_dynamics(q, qd, qdd), qd)
 
 
-def even_times(motion: JerkMotion | SeriesMotion, step: float) -> Array:
+def even_times(motion: JerkMotion | SeriesMotion, step: float) -> Floats:
     """Ten times as many times as a plan with this step has, and every switch."""
     grid = max(min(step, GRID) / FINER, motion.duration / MOST_FINE)
     return np.concatenate([np.arange(0.0, motion.duration, grid), motion.switches])
@@ -143,12 +142,12 @@ def _arrivals(motion: Pieced) -> States:
     return motion.points[1:], motion.velocities[1:], motion.accelerations[..., 2]
 
 
-def _ends(motion: Pieced) -> Array:
+def _ends(motion: Pieced) -> Floats:
     """Times at which segments or polynomials end, from 0."""
     return motion.times if isinstance(motion, Switching) else motion.switches
 
 
-def _pieces(motion: Pieced) -> Array:
+def _pieces(motion: Pieced) -> Floats:
     """Times between which accelerations do not jump, in pieces that a few samples resolve."""
     if isinstance(motion, Switching):
         return motion.switches
@@ -157,7 +156,7 @@ def _pieces(motion: Pieced) -> Array:
     return np.append(begun.ravel(), motion.duration)
 
 
-def _passages(motion: Pieced, velocities: Array) -> Array:
+def _passages(motion: Pieced, velocities: Floats) -> Floats:
     """Times at which a joint has one of its velocities (s, n) while accelerating or braking, unsorted."""
     if isinstance(motion, SmoothMotion):
         return motion.passages(velocities)

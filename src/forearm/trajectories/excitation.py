@@ -7,12 +7,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forearm.spatial import Floats
 from forearm.tables import Report, number
 from forearm.trajectories.drive_limits import LimitUse
 
-Array = NDArray[np.float64]
 POOR = 0.3  # of a parameter's value: a larger standard deviation counts as poorly excited
 FAR_BEYOND = 10.0  # times the value: a larger standard deviation says only that the value is near 0
 UNSEEN = 1e-12  # of the largest eigenvalue of the scaled information: directions below are unobservable
@@ -44,11 +43,11 @@ class Excitation:
 
     names: tuple[str, ...]
     labels: tuple[str, ...]
-    values: Array
-    information: Array
-    start_information: Array
-    scale: Array
-    noise: Array
+    values: Floats
+    information: Floats
+    start_information: Floats
+    scale: Floats
+    noise: Floats
     noise_note: str
     samples: int
     earlier: int
@@ -58,17 +57,17 @@ class Excitation:
     never_seen: tuple[str, ...]
 
     @cached_property
-    def std(self) -> Array:
+    def std(self) -> Floats:
         """Expected standard deviation of each parameter (p,); infinite if unobservable."""
         return _deviations(self.information, self.scale)
 
     @cached_property
-    def start_std(self) -> Array:
+    def start_std(self) -> Floats:
         """The same for the random motion."""
         return _deviations(self.start_information, self.scale)
 
     @cached_property
-    def eigenvalues(self) -> Array:
+    def eigenvalues(self) -> Floats:
         """Eigenvalues of the scaled information (p,), ascending."""
         return _eigenvalues(self.information, self.scale)
 
@@ -201,21 +200,21 @@ def _sized(std: float) -> str:
     return f"{std:.3g}" if np.isfinite(std) else "unobservable"
 
 
-def _eigenvalues(information: Array, scale: Array) -> Array:
+def _eigenvalues(information: Floats, scale: Floats) -> Floats:
     return np.asarray(np.linalg.eigvalsh(information * np.outer(scale, scale)))
 
 
-def _condition(eigenvalues: Array) -> float:
+def _condition(eigenvalues: Floats) -> float:
     least, most = float(eigenvalues[0]), float(eigenvalues[-1])
     return float(np.sqrt(most / least)) if least > UNSEEN * most else np.inf
 
 
-def _log_det(eigenvalues: Array) -> float:
+def _log_det(eigenvalues: Floats) -> float:
     """Unobservable directions count with the smallest resolvable value."""
     return float(np.log(np.maximum(eigenvalues, UNSEEN * eigenvalues[-1])).sum())
 
 
-def _deviations(information: Array, scale: Array) -> Array:
+def _deviations(information: Floats, scale: Floats) -> Floats:
     values, directions = np.linalg.eigh(information * np.outer(scale, scale))
     seen = values > UNSEEN * values[-1]
     variance = np.square(directions[:, seen]) @ (1.0 / values[seen])

@@ -7,15 +7,13 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.errors import InputError
+from forearm.spatial import Floats
 from forearm.trajectories.joint import NEVER
 from forearm.trajectories.limits import MotionLimits
 from forearm.trajectories.plan_status import PlanStatus
 from forearm.trajectories.synchronise import is_possible, joint_span
-
-Array = NDArray[np.float64]
 
 
 @contextmanager
@@ -31,7 +29,7 @@ def joints_named(names: Sequence[str]) -> Iterator[None]:
 
 
 def refuse(
-    states: tuple[Array, Array, Array, Array], limits: MotionLimits, asked: float | None, what: str
+    states: tuple[Floats, Floats, Floats, Floats], limits: MotionLimits, asked: float | None, what: str
 ) -> NoReturn:
     """Raise the error that names the infeasible joint of one plan, and the reason."""
     x0, v0, x1, v1 = states
@@ -68,9 +66,9 @@ def refuse(
 
 
 def _first_in_the_way(
-    states: tuple[Array, Array, Array, Array],
+    states: tuple[Floats, Floats, Floats, Floats],
     limits: MotionLimits,
-    spans: tuple[Array, Array, Array],
+    spans: tuple[Floats, Floats, Floats],
     asked: float | None,
 ) -> tuple[PlanStatus, int]:
     x0, _, x1, v1 = states

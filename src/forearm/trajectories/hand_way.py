@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from forearm.spatial import Floats
 
 
 class HandWay(Protocol):
@@ -21,7 +20,7 @@ class HandWay(Protocol):
         """Arc length, m."""
         ...
 
-    def at(self, s: Array) -> tuple[Array, Array, Array]:
+    def at(self, s: Floats) -> tuple[Floats, Floats, Floats]:
         """Position and its first two derivatives by s at arc lengths s (m,), (m, 3) each."""
         ...
 
@@ -30,11 +29,11 @@ class HandWay(Protocol):
 class StraightWay:
     """A line from `start` (3,) along the unit vector `along` (3,), of a length in m."""
 
-    start: Array
-    along: Array
+    start: Floats
+    along: Floats
     length: float
 
-    def at(self, s: Array) -> tuple[Array, Array, Array]:
+    def at(self, s: Floats) -> tuple[Floats, Floats, Floats]:
         """Position, direction and 0 at arc lengths s (m,), (m, 3) each."""
         places = self.start + s[:, None] * self.along
         return places, np.broadcast_to(self.along, places.shape), np.zeros_like(places)
@@ -46,13 +45,13 @@ class CircularWay:
     vectors, of a length in m.
     """
 
-    centre: Array
-    x: Array
-    y: Array
+    centre: Floats
+    x: Floats
+    y: Floats
     radius: float
     length: float
 
-    def at(self, s: Array) -> tuple[Array, Array, Array]:
+    def at(self, s: Floats) -> tuple[Floats, Floats, Floats]:
         """Position, direction and curvature at arc lengths s (m,), (m, 3) each."""
         angle = (s / self.radius)[:, None]
         outward = np.cos(angle) * self.x + np.sin(angle) * self.y
@@ -60,7 +59,7 @@ class CircularWay:
         return self.centre + self.radius * outward, along, -outward / self.radius
 
 
-def straight(start: Array, end: Array) -> StraightWay:
+def straight(start: Floats, end: Floats) -> StraightWay:
     """The line from one position (3,) to another."""
     length = float(np.linalg.norm(end - start))
     return StraightWay(start, (end - start) / length, length)

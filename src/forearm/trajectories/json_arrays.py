@@ -6,16 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.errors import InputError, shorten
-
-Array = NDArray[np.float64]
+from forearm.spatial import Floats
 
 
 def shaped_arrays(
     data: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]], name: str, least: str
-) -> dict[str, Array]:
+) -> dict[str, Floats]:
     """Arrays of these shapes, none of them empty; `least` names the minimum content."""
     arrays = {key: _array(data[key]) for key in shapes}
     for key, shape in shapes.items():
@@ -29,7 +27,7 @@ def shaped_arrays(
     return arrays
 
 
-def even_arrays(data: Mapping[str, Any], dimensions: Mapping[str, int], name: str) -> dict[str, Array]:
+def even_arrays(data: Mapping[str, Any], dimensions: Mapping[str, int], name: str) -> dict[str, Floats]:
     """Arrays with these numbers of dimensions, for the keys present, none of them empty."""
     arrays = {key: _array(data[key]) for key in dimensions if key in data}
     for key, array in arrays.items():
@@ -38,7 +36,7 @@ def even_arrays(data: Mapping[str, Any], dimensions: Mapping[str, int], name: st
     return arrays
 
 
-def _array(value: Any) -> Array:
+def _array(value: Any) -> Floats:
     """Numbers in nested lists; an empty array if rows differ in length."""
     try:
         return np.array(value, dtype=np.float64)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forearm.spatial import Floats
 from forearm.trajectories.drive_limits import DriveLimits
 from forearm.trajectories.limits import fastest_of
 from forearm.trajectories.shortest_time.path_motion import PathMotion
@@ -14,10 +14,8 @@ from forearm.trajectories.shortest_time.path_motion import PathMotion
 if TYPE_CHECKING:
     from forearm.trajectories.planning import Plan
 
-Array = NDArray[np.float64]
 
-
-def limit_curves(plan: Plan) -> dict[str, Array]:
+def limit_curves(plan: Plan) -> dict[str, Floats]:
     """The limits (m, n) by quantity, infinite if unlimited: those of the path, or the arm's."""
     drives, shape = DriveLimits.of(plan.arm, plan.dac), plan.q.shape
     if plan.timing is not None and isinstance(plan.motion, PathMotion):

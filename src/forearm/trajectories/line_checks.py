@@ -10,16 +10,15 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.moving import MovingBody
 from forearm.kinematics.numerical import inverse_numeric
+from forearm.spatial import Flags, Floats
 from forearm.trajectories.limits import SLACK
 from forearm.trajectories.line_path import LineTask, Stretch
 
-Array = NDArray[np.float64]
-Motion = Callable[[Array], tuple[Array, Array, Array]]
-Excess = Callable[[Array], Array]
+Motion = Callable[[Floats], tuple[Floats, Floats, Floats]]
+Excess = Callable[[Floats], Floats]
 Kind = Literal["unreachable", "singular", "position limit", "velocity limit"]
 
 NEAR = 1e-3  # smallest over largest singular value: below it joints move a thousand times faster than at best
@@ -103,7 +102,7 @@ def singular_places(
 
 
 def limits_passed(
-    task: LineTask, motion: Motion, hand: Callable[[Array], Array], times: Array
+    task: LineTask, motion: Motion, hand: Callable[[Floats], Floats], times: Floats
 ) -> list[Problem]:
     """Each joint's first moment beyond its range and beyond its velocity limit, and the last sample of the
     violation.
@@ -138,21 +137,21 @@ def limits_passed(
     return found
 
 
-def _excess_at(motion: Motion, which: int, i: int, excess: Excess, times: Array) -> Array:
+def _excess_at(motion: Motion, which: int, i: int, excess: Excess, times: Floats) -> Floats:
     return excess(motion(times)[which][:, i])
 
 
-def _beyond(body: MovingBody, low: float, high: float, q: Array) -> Array:
+def _beyond(body: MovingBody, low: float, high: float, q: Floats) -> Floats:
     at = body.multiplier * q + body.offset
     return np.maximum(low - at, at - high) - SLACK
 
 
-def _too_fast(body: MovingBody, fastest: float, qd: Array) -> Array:
-    over: Array = np.abs(body.multiplier * qd) - fastest * (1.0 + SLACK)
+def _too_fast(body: MovingBody, fastest: float, qd: Floats) -> Floats:
+    over: Floats = np.abs(body.multiplier * qd) - fastest * (1.0 + SLACK)
     return over
 
 
-def _first_above(excess: Excess, times: Array, first: int) -> float:
+def _first_above(excess: Excess, times: Floats, first: int) -> float:
     """The first time at which an excess is above 0, to a 4096th of a sample; `first` is the first sample at
     which it is.
     """
@@ -166,7 +165,7 @@ def _first_above(excess: Excess, times: Array, first: int) -> float:
     return high
 
 
-def _worst(task: LineTask, stretch: Stretch, first: int, last: int) -> tuple[float, Array]:
+def _worst(task: LineTask, stretch: Stretch, first: int, last: int) -> tuple[float, Floats]:
     """The arc length and configuration nearest to singular between two knots, by successive refinement."""
     low, high = float(stretch.ways[first]), float(stretch.ways[last])
     best, posture = low, stretch.q[first]
@@ -179,13 +178,13 @@ def _worst(task: LineTask, stretch: Stretch, first: int, last: int) -> tuple[flo
     return best, posture
 
 
-def _weak_joint(task: LineTask, q: Array) -> str:
+def _weak_joint(task: LineTask, q: Floats) -> str:
     """The joint with the largest share of the motion that moves the hand least."""
     direction = np.linalg.svd(task.rows(q[None])[0])[2][-1]
     return task.arm.joints[int(np.argmax(np.abs(direction)))].name
 
 
-def _runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
+def _runs(flags: Flags) -> list[tuple[int, int]]:
     """First and last index of every run of True."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(int)))
     return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
@@ -199,6 +198,6 @@ def _problem(
     return Problem(kind, time, until, (x, y, z), joint, f"{where}: {text}.")
 
 
-def _place(p: Array) -> tuple[float, float, float]:
+def _place(p: Floats) -> tuple[float, float, float]:
     x, y, z = (round(float(v), 9) + 0.0 for v in p)  # nm: removes rounding errors around 0
     return x, y, z

@@ -10,12 +10,13 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError, shorten
 from forearm.kinematics.jacobian import jacobian
 from forearm.kinematics.poses import forward
+from forearm.spatial import Floats, Indices
 from forearm.trajectories.hand_way import straight
 from forearm.trajectories.line_checks import SAMPLES, Problem, end_of_branch, limits_passed, singular_places
 from forearm.trajectories.line_joints import joints_along
@@ -24,7 +25,6 @@ from forearm.trajectories.line_speed import Speed, speed_along
 from forearm.trajectories.sampling import times_within
 from forearm.values import as_finite, as_floats, check_choice, check_ending, check_number
 
-Array = NDArray[np.float64]
 ATTITUDES = ("constant", "free")
 CORNERS = 1000  # corners per line
 AROUND = 0.3  # rad, m: far enough to leave a singular configuration
@@ -34,8 +34,8 @@ AROUND = 0.3  # rad, m: far enough to leave a singular configuration
 class Asked:
     """The request of a line, as arguments of `hand_line`: q0 (n,), to (m, 3)."""
 
-    q0: Array
-    to: Array
+    q0: Floats
+    to: Floats
     speed: float
     acceleration: float | None
     profile: str
@@ -64,12 +64,12 @@ class HandLine:
     problems: tuple[Problem, ...] = ()
 
     @cached_property
-    def times(self) -> Array:
+    def times(self) -> Floats:
         """Times at the corners, from 0."""
         return np.concatenate([[0.0], np.cumsum([speed.duration for speed in self.speeds])])
 
     @cached_property
-    def switches(self) -> Array:
+    def switches(self) -> Floats:
         """All times at which accelerations may jump, increasing, the ends included."""
         inside = [
             begin + x
@@ -96,7 +96,7 @@ class HandLine:
             or "Reachable, within limits and away from singular configurations throughout."
         )
 
-    def hand(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+    def hand(self, t: ArrayLike) -> tuple[Floats, Floats, Floats]:
         """Position, velocity and acceleration of the hand's origin, base frame, at a time, (3,) each, or
         times, (m, 3) each.
         """
@@ -109,7 +109,7 @@ class HandLine:
         v, a = rate[:, None] * along, second[:, None] * along + rate[:, None] ** 2 * curvature
         return (places[0], v[0], a[0]) if single else (places, v, a)
 
-    def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+    def at(self, t: ArrayLike) -> tuple[Floats, Floats, Floats]:
         """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each.
 
         q puts the hand on its line to 1e-12; J qd = (v; 0), J qdd = (a; 0) - J' qd. At a switch of the speed
@@ -126,7 +126,7 @@ class HandLine:
         qdd = bends * rate[:, None] ** 2 + slopes * second[:, None]
         return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
 
-    def _way(self, times: Array) -> tuple[NDArray[np.intp], Array, Array, Array]:
+    def _way(self, times: Floats) -> tuple[Indices, Floats, Floats, Floats]:
         k = np.minimum(np.searchsorted(self.times, times, side="right") - 1, len(self.speeds) - 1)
         s, rate, second = (np.zeros_like(times) for _ in range(3))
         for index, speed in enumerate(self.speeds):
@@ -191,7 +191,7 @@ def hand_line(
     return replace(line, problems=_problems(line))
 
 
-def line_task(arm: Arm, q: Array, attitude: str) -> LineTask:
+def line_task(arm: Arm, q: Floats, attitude: str) -> LineTask:
     """The task from a configuration q (n,): keep its orientation, or leave it free."""
     check_choice(attitude, ATTITUDES, "attitude")
     rows = 6 if attitude == "constant" else 3
@@ -199,7 +199,7 @@ def line_task(arm: Arm, q: Array, attitude: str) -> LineTask:
     return LineTask(arm, forward(arm, q), attitude == "constant", held)
 
 
-def _most_rank(arm: Arm, q: Array, rows: int) -> int:
+def _most_rank(arm: Arm, q: Floats, rows: int) -> int:
     """Number of directions in which joints can move the hand, in configurations around q: fewer than `rows`
     for a planar arm.
     """
@@ -208,7 +208,7 @@ def _most_rank(arm: Arm, q: Array, rows: int) -> int:
     return int((values > 1e-9 * values[:, :1]).sum(axis=1).max())
 
 
-def hand_corners(arm: Arm, q: Array, to: ArrayLike) -> Array:
+def hand_corners(arm: Arm, q: Floats, to: ArrayLike) -> Floats:
     """Positions (m + 1, 3) between which the hand moves: that of q (n,), and the given ones."""
     ends = np.atleast_2d(as_floats(to, "to"))
     if (
@@ -231,7 +231,7 @@ def hand_corners(arm: Arm, q: Array, to: ArrayLike) -> Array:
     return corners
 
 
-def _not_followed(arm: Arm, start: Array, end: Array) -> Stretch:
+def _not_followed(arm: Arm, start: Floats, end: Floats) -> Stretch:
     nothing = np.full((1, arm.n), np.nan)
     return Stretch(straight(start, end), np.array([-1.0]), nothing, nothing)
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.pages import html_page
 from forearm.palette import COLOURS, GREEN, ON_DARK, RED, page_colours
 from forearm.reading.textfile import write_text
+from forearm.spatial import Floats
 from forearm.svg import INKS, INKS_ON_DARK, Drawing, curve_rules, look_of
 from forearm.tables import html_table
 from forearm.trajectories.limit_curves import limit_curves
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from forearm.trajectories.planning import Plan
     from forearm.trajectories.shortest_time.timing import PathTiming
 
-Array = NDArray[np.float64]
 STYLE = Path(__file__).with_name("plan_page.css")
 ENDINGS = (".html", ".htm")
 POINTS = 400  # per curve
@@ -140,7 +139,7 @@ def _panels(plan: Plan) -> list[str]:
         )
 
     limits = limit_curves(plan)
-    blocks: list[tuple[str, str, Array, Array | None]] = [
+    blocks: list[tuple[str, str, Floats, Floats | None]] = [
         ("position", words("rad", "m"), plan.q, None),
         ("velocity", words("rad/s", "m/s"), plan.qd, limits["velocity"]),
         (words("torque", "force"), words("N m", "N"), plan.tau, limits["torque"]),
@@ -150,7 +149,7 @@ def _panels(plan: Plan) -> list[str]:
     return [f"<figure>{_panel(plan, *block)}</figure>" for block in blocks]
 
 
-def _panel(plan: Plan, name: str, unit: str, block: Array, allowed: Array | None) -> str:
+def _panel(plan: Plan, name: str, unit: str, block: Floats, allowed: Floats | None) -> str:
     shown = np.unique(np.linspace(0, len(plan.t) - 1, min(POINTS, len(plan.t))).round().astype(int))
     t, block = plan.t[shown], block[shown]
     largest = float(np.nan_to_num(np.abs(block)).max())

@@ -21,6 +21,7 @@ from forearm.errors import InputError
 from forearm.kernels.kept import kernel_of
 from forearm.kernels.kernel import Kernel
 from forearm.logs.motion import ALL_ENDINGS, HasLog, MotionLog
+from forearm.spatial import Floats
 from forearm.tables import Report, number
 from forearm.trajectories.accelerating import PlanningProblem, chosen_motion
 from forearm.trajectories.configurations import configurations
@@ -47,7 +48,6 @@ from forearm.trajectories.switching import Switching
 from forearm.trajectories.waypoints import through
 from forearm.values import LARGEST, check_ending, check_kind, check_number
 
-Array = NDArray[np.float64]
 Wanted = Request | PlannedMotion | MotionLog | HasLog | str | os.PathLike[str] | Sequence[Any] | NDArray[Any]
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".npz")
 # Limits of these motions that a report lists: the power of time in their units.
@@ -90,41 +90,41 @@ class Plan:
         """Duration, s."""
         return self.motion.duration
 
-    def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+    def at(self, t: ArrayLike) -> tuple[Floats, Floats, Floats]:
         """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each: a plan is a motion."""
         return self.motion.at(t)
 
     @cached_property
-    def t(self) -> Array:
+    def t(self) -> Floats:
         """Times, (m,)."""
         return ticks(self.duration, self.step, "plan, step")
 
     @cached_property
-    def _states(self) -> tuple[Array, Array, Array]:
+    def _states(self) -> tuple[Floats, Floats, Floats]:
         return self.motion.at(self.t)
 
     @property
-    def q(self) -> Array:
+    def q(self) -> Floats:
         """Joint positions, (m, n)."""
         return self._states[0]
 
     @property
-    def qd(self) -> Array:
+    def qd(self) -> Floats:
         """Joint velocities."""
         return self._states[1]
 
     @property
-    def qdd(self) -> Array:
+    def qdd(self) -> Floats:
         """Joint accelerations; at a jump, the value after it."""
         return self._states[2]
 
     @cached_property
-    def tau(self) -> Array:
+    def tau(self) -> Floats:
         """Torques required by the motion, drives included."""
         return self._compiled.inverse_dynamics(*self._states)
 
     @cached_property
-    def voltage(self) -> Array | None:
+    def voltage(self) -> Floats | None:
         """Voltages required by these torques, None if a motor is undefined."""
         known = all(
             j.motor is not None and j.motor.torque_constant and j.motor.resistance for j in self.arm.joints
@@ -138,7 +138,7 @@ class Plan:
         """
         return None if self.timing is None else self.timing.limit_at(self.t)
 
-    def torque(self, t: ArrayLike) -> Array:
+    def torque(self, t: ArrayLike) -> Floats:
         """The torques at a time, (n,), or at times (m,), (m, n)."""
         return self._compiled.inverse_dynamics(*self.motion.at(t))
 
@@ -198,7 +198,7 @@ class Plan:
         """The drive limit with the largest use; None if no drive has one."""
         return max(self.uses, key=lambda use: use.share, default=None)
 
-    def columns(self) -> dict[str, Array]:
+    def columns(self) -> dict[str, Floats]:
         """The plan as a table: t, q1.., qd1.., qdd1.., tau1.., and voltage1.., current1.. if motors are
         defined.
         """
@@ -293,7 +293,7 @@ class Plan:
         return replace(report, after=[*report.after, *self.warnings]).html()
 
 
-def _peaks(block: Array) -> Array:
+def _peaks(block: Floats) -> Floats:
     """Largest magnitude in each column where the line can be followed; NaN if it never can."""
     return np.where(
         np.isnan(block).all(axis=0), np.nan, np.abs(np.where(np.isnan(block), 0.0, block)).max(axis=0)

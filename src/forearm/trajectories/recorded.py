@@ -10,15 +10,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.logs.motion import BLOCKS, MotionLog, read_motion_log
+from forearm.spatial import Floats
 from forearm.trajectories.sampling import times_within
 from forearm.values import check_kind, names_in
 
-Array = NDArray[np.float64]
 # Unit names: their quantity, and the factor to our unit.
 UNITS: Mapping[str, tuple[str, float]] = {
     "rad": ("angles", 1.0),
@@ -44,10 +44,10 @@ class RecordedMotion:
         name: its source.
     """
 
-    t: Array
-    q: Array
-    qd: Array
-    qdd: Array
+    t: Floats
+    q: Floats
+    qd: Floats
+    qdd: Floats
     name: str = "motion"
 
     @property
@@ -61,11 +61,11 @@ class RecordedMotion:
         return float(self.t[-1])
 
     @property
-    def times(self) -> Array:
+    def times(self) -> Floats:
         """The start and the end."""
         return self.t[[0, -1]]
 
-    def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+    def at(self, t: ArrayLike) -> tuple[Floats, Floats, Floats]:
         """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each; exactly the samples at their
         times.
         """
@@ -80,7 +80,7 @@ class RecordedMotion:
             block[is_end] = samples[k[is_end] + 1]
         return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
 
-    def extremes(self) -> tuple[Array, Array, Array]:
+    def extremes(self) -> tuple[Floats, Floats, Floats]:
         """Minimum q, maximum q and maximum |qd| of the samples, (n,) each."""
         return self.q.min(axis=0), self.q.max(axis=0), np.abs(self.qd).max(axis=0)
 
@@ -114,7 +114,7 @@ def recorded(log: MotionLog) -> RecordedMotion:
     return RecordedMotion(log.t - log.t[0], q, qd, qdd, log.name)
 
 
-def _slopes(values: Array, t: Array) -> Array:
+def _slopes(values: Floats, t: Floats) -> Floats:
     return np.asarray(np.gradient(values, t, axis=0, edge_order=1 if len(t) == 2 else 2))
 
 
@@ -184,7 +184,7 @@ def _ask(arm: Arm, log: MotionLog, given: Mapping[str, float]) -> None:
         ask_about_times(log.t, log.q, log.qd, log.name)
 
 
-def ask_about_degrees(arm: Arm, q: Array, name: str) -> None:
+def ask_about_degrees(arm: Arm, q: Floats, name: str) -> None:
     """Refuse positions (T, n), with at least one row, that are beyond limits by more than a turn from 0."""
     for joint, column in zip(arm.joints, q.T, strict=True):
         worst = float(column[np.argmax(np.abs(column))])
@@ -198,7 +198,7 @@ def ask_about_degrees(arm: Arm, q: Array, name: str) -> None:
             )
 
 
-def ask_about_times(t: Array, q: Array | None, qd: Array | None, name: str) -> None:
+def ask_about_times(t: Floats, q: Floats | None, qd: Floats | None, name: str) -> None:
     """Refuse times (T,), at least three, that look like milliseconds or less."""
     factor, why = _time_doubt(t, q, qd)
     if why:
@@ -210,7 +210,7 @@ def ask_about_times(t: Array, q: Array | None, qd: Array | None, name: str) -> N
         )
 
 
-def _time_doubt(t: Array, q: Array | None, qd: Array | None) -> tuple[float, str]:
+def _time_doubt(t: Floats, q: Floats | None, qd: Floats | None) -> tuple[float, str]:
     """Factor by which times may be too large, and the reason."""
     apart = np.diff(t)
     median = float(np.median(apart))
@@ -237,7 +237,9 @@ def _in_radians(arm: Arm, log: MotionLog, angle: float) -> MotionLog:
     return replace(log, **{x: block / turning for x, block in log.blocks.items() if x in ANGULAR})
 
 
-def cubic(q0: Array, v0: Array, q1: Array, v1: Array, h: Array, s: float | Array) -> tuple[Array, Array]:
+def cubic(
+    q0: Floats, v0: Floats, q1: Floats, v1: Floats, h: Floats, s: float | Floats
+) -> tuple[Floats, Floats]:
     """Cubic Hermite interpolant from q0 with velocity v0 to q1 with v1 a time h later, and its derivative, at
     a fraction s of it.
 

@@ -10,18 +10,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC
 from forearm.errors import InputError, shorten
+from forearm.spatial import Floats
 from forearm.trajectories.limits import MotionLimits, arm_limits
 from forearm.trajectories.path_options import PathOptions
 from forearm.values import as_floats, as_pose, check_kind, check_name, check_number, frozen_array
 
-Array = NDArray[np.float64]
 MAX_WAYPOINTS = 10_000
-Along = tuple[Array, Array]  # places along the path, and limits there
+Along = tuple[Floats, Floats]  # places along the path, and limits there
 OVERRIDES = ("acceleration", "velocity", "lower", "upper")
 OF_PATHS = ("torque", "current", "voltage", "jerk", "path_jerk", "hand_speed", "hand_acceleration")
 OF_TIME_OPTIMAL = tuple(kind for kind in OF_PATHS if kind != "jerk")
@@ -39,10 +39,10 @@ class Waypoint:
         hand_velocity: linear, then angular velocity (6,) of the hand at `pose`, base axes; None: open.
     """
 
-    q: Array | None
-    qd: Array | None
-    pose: Array | None
-    hand_velocity: Array | None
+    q: Floats | None
+    qd: Floats | None
+    pose: Floats | None
+    hand_velocity: Floats | None
 
     def __init__(
         self,
@@ -99,21 +99,21 @@ class Request:
     """
 
     waypoints: tuple[Waypoint, ...]
-    acceleration: Array | Along | None
-    velocity: Array | Along | None
-    lower: Array | None
-    upper: Array | None
+    acceleration: Floats | Along | None
+    velocity: Floats | Along | None
+    lower: Floats | None
+    upper: Floats | None
     name: str
     dac: DAC | None
-    torque: Array | Along | None
-    current: Array | Along | None
-    voltage: Array | Along | None
-    jerk: Array | Along | None
-    snap: Array | None
+    torque: Floats | Along | None
+    current: Floats | Along | None
+    voltage: Floats | Along | None
+    jerk: Floats | Along | None
+    snap: Floats | None
     duration: float | None
-    path_jerk: Array | None
-    hand_speed: Array | Along | None
-    hand_acceleration: Array | Along | None
+    path_jerk: Floats | None
+    hand_speed: Floats | Along | None
+    hand_acceleration: Floats | Along | None
     time_optimal: PathOptions | None
 
     def __init__(
@@ -258,13 +258,13 @@ def _waypoint(given: Waypoint | ArrayLike, name: str) -> Waypoint:
     return given
 
 
-def _coordinates(q: ArrayLike) -> Array:
+def _coordinates(q: ArrayLike) -> Floats:
     """One number, or (n,)."""
     shape = as_floats(q, "q").shape
     return frozen_array(q, shape if len(shape) <= 1 else (shape[-1],), "q")
 
 
-def _velocities(qd: ArrayLike, shape: tuple[int, ...]) -> Array:
+def _velocities(qd: ArrayLike, shape: tuple[int, ...]) -> Floats:
     """Velocities for coordinates of this shape, one number or (n,), NaN where they are open."""
     given = as_floats(qd, "qd")
     given = np.broadcast_to(given, shape).copy() if given.ndim == 0 else given
@@ -279,7 +279,7 @@ def is_along(value: object) -> bool:
     return isinstance(value, tuple) and len(value) == 2 and np.ndim(value[0]) == 1
 
 
-def _override(value: Any, what: str, along: bool) -> Array | Along:
+def _override(value: Any, what: str, along: bool) -> Floats | Along:
     """A limit of the request: a number, one per joint, or places along the path and limits there."""
     if along and is_along(value):
         places, values = (as_floats(part, what) for part in value)

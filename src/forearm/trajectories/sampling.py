@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.errors import InputError
 from forearm.logs.table import ENDINGS, write_table
+from forearm.spatial import Floats
 from forearm.values import as_floats, check_ending, check_number
 
-Array = NDArray[np.float64]
 ROWS = 10_000_000  # limit of a table
 ROUNDING = 1e-12  # of the duration: a time this little after the end counts as the end
 
@@ -25,11 +25,11 @@ class SampledMotion(Protocol):
     def duration(self) -> float:
         """Duration, s."""
 
-    def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+    def at(self, t: ArrayLike) -> tuple[Floats, Floats, Floats]:
         """q, qd, qdd at a time, or at times."""
 
 
-def times_within(t: ArrayLike, duration: float) -> tuple[bool, Array]:
+def times_within(t: ArrayLike, duration: float) -> tuple[bool, Floats]:
     """Whether a single time was given, and the times (m,); an error for times outside the motion."""
     asked = as_floats(t, "at")
     if asked.ndim > 1:
@@ -44,7 +44,7 @@ def times_within(t: ArrayLike, duration: float) -> tuple[bool, Array]:
     return asked.ndim == 0, times
 
 
-def ticks(duration: float, step: float, what: str) -> Array:
+def ticks(duration: float, step: float, what: str) -> Floats:
     """Times every `step` s from 0, and the end; `what` names the step in errors."""
     step = check_number(step, what, above=0.0)
     if duration / step > ROWS:
@@ -55,10 +55,10 @@ def ticks(duration: float, step: float, what: str) -> Array:
     return np.append(even[even < duration], duration).astype(np.float64)
 
 
-def motion_columns(motion: SampledMotion, step: float) -> dict[str, Array]:
+def motion_columns(motion: SampledMotion, step: float) -> dict[str, Floats]:
     """A motion as a table t, q1.., qd1.., qdd1..: every `step` seconds and at the end."""
     t = ticks(motion.duration, step, "step")
-    table: dict[str, Array] = {"t": t}
+    table: dict[str, Floats] = {"t": t}
     for name, block in zip(("q", "qd", "qdd"), motion.at(t), strict=True):
         table |= {f"{name}{i + 1}": block[:, i] for i in range(block.shape[1])}
     return table

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from forearm.spatial import Floats
 from forearm.symbols.scalars import Scalar, choose, minimum
 from forearm.trajectories.sampling import motion_columns, save_motion, times_within
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,10 +28,10 @@ class Switching:
         accelerations: joint accelerations (k, n, 3) in them.
     """
 
-    points: Array
-    velocities: Array
-    phases: Array
-    accelerations: Array
+    points: Floats
+    velocities: Floats
+    phases: Floats
+    accelerations: Floats
 
     def __post_init__(self) -> None:
         for name in ("points", "velocities", "phases", "accelerations"):
@@ -46,13 +45,13 @@ class Switching:
         return int(self.points.shape[1])
 
     @cached_property
-    def segments(self) -> Array:
+    def segments(self) -> Floats:
         """The durations of the segments, (k,)."""
-        taken: Array = np.maximum.reduce(np.add.reduce(self.phases, axis=2), axis=1)
+        taken: Floats = np.maximum.reduce(np.add.reduce(self.phases, axis=2), axis=1)
         return taken
 
     @cached_property
-    def times(self) -> Array:
+    def times(self) -> Floats:
         """Times at the points, (k + 1,), from 0."""
         passed = np.zeros(len(self.segments) + 1)
         np.add.accumulate(self.segments, out=passed[1:])
@@ -64,7 +63,7 @@ class Switching:
         return float(self.times[-1])
 
     @cached_property
-    def switches(self) -> Array:
+    def switches(self) -> Floats:
         """All times at which an acceleration may change, increasing, the ends included."""
         T = self.segments[:, None]
         inside = np.concatenate(
@@ -75,11 +74,11 @@ class Switching:
         )
 
     @cached_property
-    def held(self) -> Array:
+    def held(self) -> Floats:
         """The velocity of the middle phase, (k, n)."""
         return self.velocities[:-1] + self.accelerations[..., 0] * self.phases[..., 0]
 
-    def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+    def at(self, t: ArrayLike) -> tuple[Floats, Floats, Floats]:
         """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each: exactly the points at their times,
         to the last bit.
 
@@ -90,7 +89,7 @@ class Switching:
         q, qd, qdd = self._states(times)
         return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
 
-    def _states(self, times: Array) -> tuple[Array, Array, Array]:
+    def _states(self, times: Floats) -> tuple[Floats, Floats, Floats]:
         k = np.minimum(np.searchsorted(self.times, times, side="right") - 1, len(self.segments) - 1)
         since = (times - self.times[k])[:, None]
         # The end of a segment is decided by its stored time, not by a sum of rounded durations.
@@ -98,16 +97,16 @@ class Switching:
         ends = self.points[k], self.velocities[k], self.points[k + 1], self.velocities[k + 1]
         times_of = self.phases[k, :, 0], self.phases[k, :, 2]
         rates = self.accelerations[k, :, 0], self.accelerations[k, :, 2]
-        made: tuple[Array, Array, Array] = segment_state(since, until, ends, times_of, rates)
+        made: tuple[Floats, Floats, Floats] = segment_state(since, until, ends, times_of, rates)
         return made
 
-    def extremes(self) -> tuple[Array, Array, Array]:
+    def extremes(self) -> tuple[Floats, Floats, Floats]:
         """Minimum q, maximum q and maximum |qd|, (n,) each."""
         places = np.vstack([self.points, *self.turning()])
         least, most = np.nanmin(places, axis=0), np.nanmax(places, axis=0)
         return least, most, np.maximum(np.abs(self.velocities).max(axis=0), np.abs(self.held).max(axis=0))
 
-    def turning(self) -> tuple[Array, Array]:
+    def turning(self) -> tuple[Floats, Floats]:
         """Where joints reverse in the first and in the last phase of each segment, (k, n) each, NaN if they
         do not.
         """
@@ -119,7 +118,7 @@ class Switching:
         last = np.where(v1 * held < 0.0, self.points[1:] - 0.5 * v1 * v1 / a3, np.nan)
         return first, last
 
-    def columns(self, step: float) -> dict[str, Array]:
+    def columns(self, step: float) -> dict[str, Floats]:
         """The motion as a table t, q1.., qd1.., qdd1..: every `step` seconds and at the end."""
         return motion_columns(self, step)
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.errors import InputError, shorten
+from forearm.spatial import Flags, Floats, Indices
 from forearm.trajectories.bangbang import Plans, bang_bang_many
 from forearm.trajectories.failures import refuse
 from forearm.trajectories.limits import MotionLimits
@@ -19,7 +20,6 @@ from forearm.trajectories.plan_status import PlanStatus
 from forearm.trajectories.switching import Switching
 from forearm.values import LARGEST, as_floats, as_shape, check_kind
 
-Array = NDArray[np.float64]
 ROUNDS = 40  # of improvement; each tries every point once
 FINEST = 2.0**-12  # of a step of improvement, relative to the first one
 GAIN = 1e-9  # relative: smaller gains do not count
@@ -62,16 +62,16 @@ def through(
 class _Course:
     """Velocities at all points, and the resulting segments."""
 
-    velocities: Array
+    velocities: Floats
     plans: Plans
-    beyond: Array  # (k,): overshoot of joints beyond the interval between the ends of a segment
+    beyond: Floats  # (k,): overshoot of joints beyond the interval between the ends of a segment
 
     @property
     def duration(self) -> float:
         return float(self.plans.duration.sum()) if not self.plans.status.any() else np.inf
 
 
-def _request(points: ArrayLike, velocities: Any, n: int) -> tuple[Array, Array]:
+def _request(points: ArrayLike, velocities: Any, n: int) -> tuple[Floats, Floats]:
     q = as_floats(points, "through, points")
     if q.ndim != 2 or q.shape[1] != n or not 2 <= len(q) <= MAX_POINTS:
         raise InputError(
@@ -97,12 +97,12 @@ def _request(points: ArrayLike, velocities: Any, n: int) -> tuple[Array, Array]:
     return q, qd
 
 
-def _planned(q: Array, qd: Array, limits: MotionLimits) -> _Course:
+def _planned(q: Floats, qd: Floats, limits: MotionLimits) -> _Course:
     plans = bang_bang_many(q[:-1], qd[:-1], q[1:], qd[1:], limits)
     return _Course(qd, plans, _beyond(plans))
 
 
-def _beyond(plans: Plans) -> Array:
+def _beyond(plans: Plans) -> Floats:
     """Overshoot of joints beyond the interval between the ends, (B,), relative to the distance needed to
     reach top speed.
     """
@@ -112,11 +112,11 @@ def _beyond(plans: Plans) -> Array:
     for q, qd, side in ((plans.q0, plans.qd0, 1.0), (plans.q1, plans.qd1, -1.0)):
         turn = q + side * 0.5 * qd * np.abs(qd) / a
         total += np.where(qd * plans.held < 0.0, np.maximum(np.maximum(turn - most, least - turn), 0.0), 0.0)
-    beyond: Array = (total * a / plans.limits.velocity**2).sum(axis=1)
+    beyond: Floats = (total * a / plans.limits.velocity**2).sum(axis=1)
     return beyond
 
 
-def _best_start(q: Array, given: Array, limits: MotionLimits) -> _Course:
+def _best_start(q: Floats, given: Floats, limits: MotionLimits) -> _Course:
     """The shortest of a few choices of the open velocities, or an error if none is feasible."""
     is_open, fastest = np.isnan(given), _fastest(q, given, limits)
     courses = [
@@ -135,7 +135,7 @@ def _best_start(q: Array, given: Array, limits: MotionLimits) -> _Course:
     return min((c for c in possible if c.beyond.sum() <= nearest + GAIN), key=lambda course: course.duration)
 
 
-def _fastest(q: Array, given: Array, limits: MotionLimits) -> Array:
+def _fastest(q: Floats, given: Floats, limits: MotionLimits) -> Floats:
     """Velocity that each joint alone could have at each open point where it moves on, from both sides by
     v^2 = v'^2 + 2 a |distance|.
     """
@@ -153,7 +153,7 @@ def _fastest(q: Array, given: Array, limits: MotionLimits) -> Array:
     return onward * np.sqrt(square)
 
 
-def _improved(course: _Course, is_open: NDArray[np.bool_], limits: MotionLimits) -> _Course:
+def _improved(course: _Course, is_open: Flags, limits: MotionLimits) -> _Course:
     """Rounds over the points, every second one at a time as they do not interact, with decreasing steps."""
     step = 1.0
     for _ in range(ROUNDS):
@@ -167,7 +167,7 @@ def _improved(course: _Course, is_open: NDArray[np.bool_], limits: MotionLimits)
     return course
 
 
-def _settled(course: _Course, is_open: NDArray[np.bool_], limits: MotionLimits) -> _Course:
+def _settled(course: _Course, is_open: Flags, limits: MotionLimits) -> _Course:
     """Velocities moved towards the mean ones where that costs no time."""
     for share in (1.0, 0.5, 1.0, 0.5, 0.25, 0.125):
         for rows in _apart(is_open):
@@ -179,15 +179,13 @@ def _settled(course: _Course, is_open: NDArray[np.bool_], limits: MotionLimits) 
     return course
 
 
-def _apart(is_open: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
+def _apart(is_open: Flags) -> list[Indices]:
     """The points with open velocities, in two groups without a common segment."""
     inner = np.flatnonzero(is_open.any(axis=1))
     return [rows for rows in (inner[inner % 2 == 0], inner[inner % 2 == 1]) if rows.size]
 
 
-def _with_better(
-    course: _Course, rows: NDArray[np.intp], tries: Array, is_open: NDArray[np.bool_], settle: bool
-) -> _Course:
+def _with_better(course: _Course, rows: Indices, tries: Floats, is_open: Flags, settle: bool) -> _Course:
     """The course with the best of the velocities tried (C, rows, n): the shortest, or the nearest to the
     mean.
     """
@@ -222,7 +220,7 @@ def _with_better(
     return _planned(q, velocities, limits)
 
 
-def _mean(course: _Course, rows: NDArray[np.intp]) -> Array:
+def _mean(course: _Course, rows: Indices) -> Floats:
     """Harmonic mean of the mean velocities of the two segments beside each point, 0 where a joint
     reverses.
     """
@@ -232,13 +230,13 @@ def _mean(course: _Course, rows: NDArray[np.intp]) -> Array:
         return np.where(before * after > 0.0, 2.0 * before * after / (before + after), 0.0)
 
 
-def _roughness(course: _Course, rows: NDArray[np.intp], velocities: Array) -> Array:
+def _roughness(course: _Course, rows: Indices, velocities: Floats) -> Floats:
     """Distance of velocities (..., rows, n) from the mean ones, (..., rows)."""
-    rough: Array = (((velocities - _mean(course, rows)) / course.plans.limits.velocity) ** 2).sum(axis=-1)
+    rough: Floats = (((velocities - _mean(course, rows)) / course.plans.limits.velocity) ** 2).sum(axis=-1)
     return rough
 
 
-def _tries(course: _Course, rows: NDArray[np.intp], step: float, limits: MotionLimits) -> Array:
+def _tries(course: _Course, rows: Indices, step: float, limits: MotionLimits) -> Floats:
     """Velocities to try at these points, (C, rows, n): shares of the mean one, all slightly faster or slower,
     each joint alone.
     """

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.errors import InputError
+from forearm.spatial import Floats
 from forearm.trajectories.accelerating import LOOKS, USED, VERIFIED, PlanningProblem, too_weak
 from forearm.trajectories.continuous_snap.failures import check_points, refuse_use
 from forearm.trajectories.continuous_snap.leg_durations import first_guess
@@ -27,7 +27,6 @@ from forearm.trajectories.demands import Demands
 from forearm.trajectories.limits import SLACK
 from forearm.values import LARGEST, check_number
 
-Array = NDArray[np.float64]
 SLOWLY = 1e-3  # of the velocity: demands that remain there are static
 SLOWEST = 1e3  # slowness assigned to a state that drives cannot hold
 BELOW = 0.98  # factor on durations from sampling, at which the exact search starts
@@ -84,7 +83,7 @@ def drive_slowness(demands: Demands) -> DriveSlowness:
     limits = demands.limits
     most, volts = USED * limits.torque, USED * limits.volts
 
-    def slowness(q: Array, qd: Array, qdd: Array) -> Array:
+    def slowness(q: Floats, qd: Floats, qdd: Floats) -> Floats:
         whole = demands.kernel.inverse_dynamics(q, qd, qdd)
         still = demands.kernel.inverse_dynamics(q, SLOWLY * qd, np.zeros_like(qd))
         found = _part_left(whole - still, still, most)
@@ -97,7 +96,7 @@ def drive_slowness(demands: Demands) -> DriveSlowness:
     return slowness
 
 
-def _part_left(moving: Array, still: Array, most: Array) -> Array:
+def _part_left(moving: Floats, still: Floats, most: Floats) -> Floats:
     """Square root of the dynamic part over what the static part leaves for it."""
     left = np.where(np.isfinite(most), most, LARGEST) - np.sign(moving) * still
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -105,7 +104,7 @@ def _part_left(moving: Array, still: Array, most: Array) -> Array:
     return np.where(moving == 0.0, 0.0, np.minimum(found, SLOWEST))
 
 
-def _within_drives(problem: SmoothProblem, segments: Array, asked: PlanningProblem) -> Array:
+def _within_drives(problem: SmoothProblem, segments: Floats, asked: PlanningProblem) -> Floats:
     """Segments scaled by the smallest common factor that keeps all limits, including the drives'; verified on
     a ten times finer grid.
     """

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.errors import InputError
 from forearm.trajectories.continuous_snap.leg_durations import first_guess
@@ -15,7 +14,6 @@ from forearm.trajectories.limits import SLACK
 from forearm.trajectories.plan_status import PlanStatus
 from forearm.values import LARGEST
 
-Array = NDArray[np.float64]
 NAMES = ("velocity", "acceleration", "jerk", "snap")
 UNITS = ("rad/s (m/s)", "rad/s^2 (m/s^2)", "rad/s^3 (m/s^3)", "rad/s^4 (m/s^4)")
 

@@ -8,14 +8,14 @@ from functools import cached_property
 from math import factorial, perm
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from forearm.spatial import Floats, Indices
 from forearm.trajectories.paths.hermite import hermite_by_share
 from forearm.trajectories.roots import roots_within
 from forearm.trajectories.sampling import motion_columns, save_motion, times_within
 
-Array = NDArray[np.float64]
-Derivatives = tuple[Array, Array, Array, Array, Array]
+Derivatives = tuple[Floats, Floats, Floats, Floats, Floats]
 ORDERS = 5  # q, qd, qdd, qddd, qdddd
 BLOCK = 8192  # times per block
 
@@ -34,9 +34,9 @@ class SmoothMotion:
         passed: indices of the states at the requested points, (k + 1,).
     """
 
-    states: Array
-    segments: Array
-    passed: NDArray[np.intp]
+    states: Floats
+    segments: Floats
+    passed: Indices
 
     def __post_init__(self) -> None:
         for name in ("states", "segments", "passed"):
@@ -50,17 +50,17 @@ class SmoothMotion:
         return int(self.states.shape[2])
 
     @property
-    def points(self) -> Array:
+    def points(self) -> Floats:
         """Joint coordinates at the points, (k + 1, n)."""
         return np.asarray(self.states[self.passed, 0])
 
     @property
-    def times(self) -> Array:
+    def times(self) -> Floats:
         """Times at the points, (k + 1,), from 0."""
         return np.asarray(self.switches[self.passed])
 
     @cached_property
-    def switches(self) -> Array:
+    def switches(self) -> Floats:
         """Times at which polynomials meet, (m + 1,), the ends included."""
         return np.concatenate([[0.0], np.cumsum(self.segments)])
 
@@ -69,7 +69,7 @@ class SmoothMotion:
         """From the first point to the last, s."""
         return float(self.switches[-1])
 
-    def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+    def at(self, t: ArrayLike) -> tuple[Floats, Floats, Floats]:
         """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each: exactly the points at their times,
         to the last bit.
         """
@@ -92,25 +92,25 @@ class SmoothMotion:
         powers = factor ** -np.arange(ORDERS, dtype=np.float64)
         return replace(self, states=self.states * powers[:, None], segments=self.segments * factor)
 
-    def extremes(self) -> tuple[Array, Array, Array]:
+    def extremes(self) -> tuple[Floats, Floats, Floats]:
         """Minimum q, maximum q and maximum |qd| along the motion, (n,) each, exact."""
         least, most = self.reach
         low, high = self._bounds(1)
         return least, most, np.maximum(-low, high).max(axis=0)
 
     @cached_property
-    def reach(self) -> tuple[Array, Array]:
+    def reach(self) -> tuple[Floats, Floats]:
         """Minimum and maximum q along the motion, (n,) each, exact."""
         low, high = self._bounds(0)
         return low.min(axis=0), high.max(axis=0)
 
     @cached_property
-    def peaks(self) -> Array:
+    def peaks(self) -> Floats:
         """Maximum |qd|, |qdd|, |qddd| and |qdddd| along the motion, (4, n), exact."""
         bounds = (self._bounds(order) for order in range(1, ORDERS))
         return np.stack([np.maximum(-low, high).max(axis=0) for low, high in bounds])
 
-    def passages(self, velocities: Array) -> Array:
+    def passages(self, velocities: Floats) -> Floats:
         """Times at which a joint has one of its velocities (s, n), unsorted; NaN means none.
 
         Args:
@@ -126,7 +126,7 @@ class SmoothMotion:
         times = self.switches[:-1, None, None] + roots.reshape(*h.shape[:1], -1, roots.shape[1]) * h
         return np.asarray(times[np.isfinite(times)])
 
-    def columns(self, step: float) -> dict[str, Array]:
+    def columns(self, step: float) -> dict[str, Floats]:
         """The motion as a table t, q1.., qd1.., qdd1..: every `step` seconds and at the end."""
         return motion_columns(self, step)
 
@@ -145,12 +145,12 @@ class SmoothMotion:
         return f"<SmoothMotion of {self.n} joints through {len(self.points)} points in {self.duration:g} s>"
 
     @cached_property
-    def _lengths(self) -> Array:
+    def _lengths(self) -> Floats:
         """Durations of the polynomials, 1 where they are 0, for division."""
         return np.where(self.segments > 0.0, self.segments, 1.0)
 
     @cached_property
-    def _pieces(self) -> Array:
+    def _pieces(self) -> Floats:
         """Coefficients by powers of the elapsed fraction of a polynomial, and of the remaining fraction, (2,
         m, 10, n).
         """
@@ -162,7 +162,7 @@ class SmoothMotion:
             ]
         )
 
-    def _evaluated(self, times: Array, orders: int) -> Array:
+    def _evaluated(self, times: Floats, orders: int) -> Floats:
         """q and its derivatives, (orders, m, n)."""
         made = np.empty((orders, len(times), self.n))
         for first in range(0, len(times), BLOCK):
@@ -170,7 +170,7 @@ class SmoothMotion:
             self._fill(times[rows], made[:, rows])
         return made
 
-    def _fill(self, times: Array, made: Array) -> None:
+    def _fill(self, times: Floats, made: Floats) -> None:
         """The first half of a polynomial is evaluated from its start and the second from its end."""
         k = np.minimum(np.searchsorted(self.switches, times, side="right") - 1, len(self.segments) - 1)
         since = times - self.switches[k]
@@ -185,7 +185,7 @@ class SmoothMotion:
         met = np.flatnonzero(x == 0.0)
         made[:, met] = np.moveaxis(self.states[k[met] + late[met], : len(made)], 1, 0)
 
-    def _bounds(self, order: int) -> tuple[Array, Array]:
+    def _bounds(self, order: int) -> tuple[Floats, Floats]:
         """Minimum and maximum of a derivative in each polynomial, (m, n) each, exact."""
         size = (len(self.segments), self.n)
         begin, end = (_rates(pieces, order).reshape(-1, 2 * ORDERS - order) for pieces in self._pieces)
@@ -202,13 +202,13 @@ class SmoothMotion:
         )
 
 
-def _rates(pieces: Array, order: int) -> Array:
+def _rates(pieces: Floats, order: int) -> Floats:
     """Coefficients of a derivative with respect to the fraction, (k, n, 10 - order)."""
     factors = np.array([perm(i, order) for i in range(order, 2 * ORDERS)], dtype=np.float64)
     return np.ascontiguousarray(np.moveaxis(pieces[:, order:], 1, 2)) * factors
 
 
-def _values(c: Array, x: Array) -> Array:
+def _values(c: Floats, x: Floats) -> Floats:
     """Polynomials (r, d + 1) evaluated at (r, m)."""
     y = np.zeros_like(x)
     for i in range(c.shape[1] - 1, -1, -1):
@@ -216,7 +216,7 @@ def _values(c: Array, x: Array) -> Array:
     return y
 
 
-def _horner(c: Array, x: Array, made: Array) -> None:
+def _horner(c: Floats, x: Floats, made: Floats) -> None:
     """Polynomials (m, 10, n) at x (m, 1), and their derivatives over factorials, into (orders, m, n)."""
     made[0], made[1:] = c[:, -1], 0.0
     for i in range(c.shape[1] - 2, -1, -1):

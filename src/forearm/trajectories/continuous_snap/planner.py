@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.errors import InputError, shorten
+from forearm.spatial import Floats, Indices
 from forearm.trajectories.continuous_snap.failures import (
     check_bounded,
     check_points,
@@ -23,8 +24,7 @@ from forearm.trajectories.continuous_snap.problem import SmoothProblem, first_wi
 from forearm.trajectories.limits import SLACK, MotionLimits
 from forearm.values import LARGEST, as_floats, check_kind, check_number
 
-Array = NDArray[np.float64]
-Fastest = Callable[[SmoothProblem, Array], Array]
+Fastest = Callable[[SmoothProblem, Floats], Floats]
 Given = ArrayLike | Sequence[ArrayLike | None] | None
 MAX_POINTS = 10_000
 BELOW = 0.97  # factor on durations from sampling, at which the exact search starts
@@ -122,7 +122,7 @@ def slowed(problem: SmoothProblem, duration: float, fastest: Fastest) -> SmoothM
     refuse_duration(duration, least)
 
 
-def shaped(problem: SmoothProblem, tightest: bool = True) -> tuple[SmoothProblem, Array]:
+def shaped(problem: SmoothProblem, tightest: bool = True) -> tuple[SmoothProblem, Floats]:
     """Approximate segment durations, and the problem with the most effective tension, and with the calm
     needed to keep joints in their range.
 
@@ -144,7 +144,7 @@ def shaped(problem: SmoothProblem, tightest: bool = True) -> tuple[SmoothProblem
     return problem, segments
 
 
-def _under_tension(problem: SmoothProblem, segments: Array) -> tuple[SmoothProblem, Array]:
+def _under_tension(problem: SmoothProblem, segments: Floats) -> tuple[SmoothProblem, Floats]:
     """Apply the most effective tension, if it pays off, which is when velocity limits dominate."""
     tried = [replace(problem, tension=tension) for tension in TENSIONS]
     totals = [float(tight.scaled(segments)[0].sum()) for tight in tried]
@@ -154,7 +154,7 @@ def _under_tension(problem: SmoothProblem, segments: Array) -> tuple[SmoothProbl
     return best, leg_durations(best, segments)
 
 
-def _calm(problem: SmoothProblem, segments: Array) -> Array | None:
+def _calm(problem: SmoothProblem, segments: Floats) -> Floats | None:
     """The smallest shares of calm states (n,), not below the present ones, that keep all joints in their
     range; None:
     none needed.
@@ -171,7 +171,7 @@ def _calm(problem: SmoothProblem, segments: Array) -> Array | None:
     return np.asarray(high)
 
 
-def merged(problem: SmoothProblem) -> tuple[SmoothProblem, NDArray[np.intp]]:
+def merged(problem: SmoothProblem) -> tuple[SmoothProblem, Indices]:
     """The problem without repeated points, and the index of each given point among the remaining ones."""
     rows, places, kept = [problem.given[0]], [0], [0]
     for k in range(1, len(problem.points)):
@@ -186,7 +186,7 @@ def merged(problem: SmoothProblem) -> tuple[SmoothProblem, NDArray[np.intp]]:
     return replace(problem, points=problem.points[places], given=np.stack(rows)), np.array(kept)
 
 
-def spread(motion: SmoothMotion, kept: NDArray[np.intp]) -> SmoothMotion:
+def spread(motion: SmoothMotion, kept: Indices) -> SmoothMotion:
     """The motion with the removed points restored, passed at the same time."""
     if len(kept) == len(motion.passed):
         return motion
@@ -198,7 +198,7 @@ def spread(motion: SmoothMotion, kept: NDArray[np.intp]) -> SmoothMotion:
     return SmoothMotion(motion.states[nodes], segments, np.flatnonzero(np.isin(nodes, motion.passed)))
 
 
-def within_limits(problem: SmoothProblem, segments: Array) -> Array:
+def within_limits(problem: SmoothProblem, segments: Floats) -> Floats:
     """Segments scaled by the smallest common factor that keeps all limits except the drives', exact."""
     if problem.is_scalable:
         orders = np.arange(1.0, ORDERS)[:, None]
@@ -211,13 +211,13 @@ def within_limits(problem: SmoothProblem, segments: Array) -> Array:
     return segments * factor
 
 
-def _lasting(problem: SmoothProblem, segments: Array, duration: float) -> SmoothMotion:
+def _lasting(problem: SmoothProblem, segments: Floats, duration: float) -> SmoothMotion:
     if not np.isfinite(segments).all():
         refuse_limits(problem)
     return problem.motion(segments * (duration / segments.sum()))
 
 
-def standing(problem: SmoothProblem, kept: NDArray[np.intp], duration: float | None) -> SmoothMotion:
+def standing(problem: SmoothProblem, kept: Indices, duration: float | None) -> SmoothMotion:
     """A motion at rest with the given duration at its end.
 
     Args:
@@ -232,7 +232,7 @@ def standing(problem: SmoothProblem, kept: NDArray[np.intp], duration: float | N
     return SmoothMotion(states[kept], segments, np.arange(len(kept)))
 
 
-def _arguments(points: ArrayLike, velocities: Given) -> tuple[Array, Array]:
+def _arguments(points: ArrayLike, velocities: Given) -> tuple[Floats, Floats]:
     """Points (k + 1, n) and given derivatives, (k + 1, 4, n), NaN where open."""
     q = as_floats(points, "smooth, points")
     if q.ndim != 2 or not q.shape[1] or not 2 <= len(q) <= MAX_POINTS:

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.errors import InputError
+from forearm.spatial import Floats
 from forearm.trajectories.jerk_limited.joint import ALLOWED
 from forearm.trajectories.jerk_limited.lanes import Lanes, first_durations
 from forearm.trajectories.limits import MotionLimits
 from forearm.trajectories.plan_status import PlanStatus
 from forearm.values import LARGEST
-
-Array = NDArray[np.float64]
 
 
 def check_jerk(limits: MotionLimits, what: str) -> None:
@@ -30,7 +29,7 @@ def check_jerk(limits: MotionLimits, what: str) -> None:
         )
 
 
-def statuses(lanes: Sequence[Array], bounds: Array) -> NDArray[np.int8]:
+def statuses(lanes: Sequence[Floats], bounds: Floats) -> NDArray[np.int8]:
     """Status of plans without a feasible duration, from the contents of `lanes` as (b, n) each, and bounds
     (2, b, n).
     """
@@ -48,7 +47,7 @@ def statuses(lanes: Sequence[Array], bounds: Array) -> NDArray[np.int8]:
 
 
 def refuse(
-    lanes: Lanes, limits: MotionLimits, asked: float | None, places: Array | None, what: str
+    lanes: Lanes, limits: MotionLimits, asked: float | None, places: Floats | None, what: str
 ) -> NoReturn:
     """Raise the error that names the infeasible joint of one plan, and the reason; `places` are the minimum
     and maximum positions, (n, 2), of a motion that leaves the range.
@@ -86,7 +85,7 @@ def refuse(
     raise InputError(f"{PlanStatus.DURATION.reason}: got {asked!r} s.", what, "duration")
 
 
-def _say(one: Sequence[Array], limits: MotionLimits, i: int, status: PlanStatus, what: str) -> NoReturn:
+def _say(one: Sequence[Floats], limits: MotionLimits, i: int, status: PlanStatus, what: str) -> NoReturn:
     x0, _, _, x1, v1, a1, v, a, j = (float(x[0, 0]) for x in one)
     if status == PlanStatus.TOO_FAST:
         said = f"{v1!r}, allowed {v!r}. Use a lower velocity."

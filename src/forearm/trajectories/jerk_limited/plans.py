@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.errors import InputError
+from forearm.spatial import Floats
 from forearm.trajectories.jerk_limited.compiled_joint import STATES
 from forearm.trajectories.jerk_limited.failures import check_jerk, statuses
 from forearm.trajectories.jerk_limited.joint import PHASES
@@ -25,7 +26,6 @@ from forearm.trajectories.limits import MotionLimits
 from forearm.trajectories.plan_status import PlanStatus
 from forearm.values import as_floats, as_shape, check_kind
 
-Array = NDArray[np.float64]
 ROWS = 1024  # plans per block, so that intermediate results fit into the cache
 
 
@@ -42,17 +42,17 @@ class JerkPlans:
         jerks: in these phases (B, n, 15).
     """
 
-    q0: Array
-    qd0: Array
-    qdd0: Array
-    q1: Array
-    qd1: Array
-    qdd1: Array
+    q0: Floats
+    qd0: Floats
+    qdd0: Floats
+    q1: Floats
+    qd1: Floats
+    qdd1: Floats
     limits: MotionLimits
     status: NDArray[np.int8]
-    duration: Array
-    phases: Array
-    jerks: Array
+    duration: Floats
+    phases: Floats
+    jerks: Floats
 
     def __len__(self) -> int:
         return len(self.status)
@@ -123,7 +123,7 @@ def jerk_limited_many(
     return plans
 
 
-def _fill(plans: JerkPlans, rows: slice, lanes: Lanes, asked: Array | None) -> None:
+def _fill(plans: JerkPlans, rows: slice, lanes: Lanes, asked: Floats | None) -> None:
     """Plan these rows."""
     limits, status = plans.limits, plans.status[rows]
     n, b = limits.n, rows.stop - rows.start
@@ -159,7 +159,7 @@ def _fill(plans: JerkPlans, rows: slice, lanes: Lanes, asked: Array | None) -> N
             result[rows][status != PlanStatus.PLANNED] = np.nan
 
 
-def _check_range(plans: JerkPlans, rows: slice, lanes: Lanes, phases: Array, jerks: Array) -> None:
+def _check_range(plans: JerkPlans, rows: slice, lanes: Lanes, phases: Floats, jerks: Floats) -> None:
     """Set the status of plans that leave the range of a joint."""
     n, status = plans.limits.n, plans.status[rows]
     lower, upper = _range(plans.limits, rows)
@@ -172,14 +172,14 @@ def _check_range(plans: JerkPlans, rows: slice, lanes: Lanes, phases: Array, jer
     status[planned & ends] = PlanStatus.OUT_OF_RANGE
 
 
-def _range(limits: MotionLimits, rows: slice) -> Array:
+def _range(limits: MotionLimits, rows: slice) -> Floats:
     """Lower and upper bounds of these plans, (2, b, n)."""
     b = rows.stop - rows.start
     pair = (limits.lower, limits.upper)
     return np.stack([np.broadcast_to(x if x.ndim == 1 else x[rows], (b, limits.n)) for x in pair])
 
 
-def _states(value: ArrayLike, n: int, name: str) -> Array:
+def _states(value: ArrayLike, n: int, name: str) -> Floats:
     known = isinstance(value, np.ndarray) and value.dtype == np.float64
     # copied once: batches are large
     array = np.array(value, order="C") if known else np.ascontiguousarray(as_floats(value, name))

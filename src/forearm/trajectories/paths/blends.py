@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from forearm.spatial import Floats, Indices
 from forearm.trajectories.paths.joint_path import CORNER, JointPath
 from forearm.trajectories.paths.splines import checked_points, distinct, spline
 from forearm.values import check_number
 
-Array = NDArray[np.float64]
 SHORTEST = 1e-12  # of the length: minimum length of a piece
 
 
@@ -43,7 +43,7 @@ def blended(points: ArrayLike, tolerance: float, name: str = "blended") -> Joint
     return _joined(given, p, passed, np.concatenate([[0.0], d, [0.0]]), name)
 
 
-def _joined(given: Array, p: Array, passed: NDArray[np.intp], d: Array, name: str) -> JointPath:
+def _joined(given: Floats, p: Floats, passed: Indices, d: Floats, name: str) -> JointPath:
     """For each segment the second half of the blend at its first point, the line, and the first half of the
     blend at its last; d (m,) is the extent of the blends.
     """

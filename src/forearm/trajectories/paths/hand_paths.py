@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError
+from forearm.spatial import Floats
 from forearm.trajectories.hand_way import CircularWay, HandWay, straight
 from forearm.trajectories.line_checks import end_of_branch, singular_places
 from forearm.trajectories.line_joints import CLEAR, joints_along
@@ -20,7 +21,6 @@ from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.paths.sampled import quintic_pieces
 from forearm.values import as_finite, check_number
 
-Array = NDArray[np.float64]
 LEFT = 1e-12  # m and rad, at the hand
 FLAT = 1e-9  # of their distance: three positions closer to a line define no circle
 
@@ -102,7 +102,7 @@ def hand_circle(
     return path_along(task, q, [way], name)
 
 
-def _arc(start: Array, through: Array, to: Array) -> CircularWay:
+def _arc(start: Floats, through: Floats, to: Floats) -> CircularWay:
     """The circular arc from one position through a second to a third."""
     a, b = through - start, to - start
     size = float(max(np.linalg.norm(a), np.linalg.norm(b)))
@@ -126,7 +126,7 @@ def _arc(start: Array, through: Array, to: Array) -> CircularWay:
     return _about(start, start + across, axis, turn)
 
 
-def _about(start: Array, centre: Array, axis: Array, angle: float) -> CircularWay:
+def _about(start: Floats, centre: Floats, axis: Floats, angle: float) -> CircularWay:
     size = float(np.linalg.norm(axis))
     if size == 0.0:
         raise InputError("its direction must not be 0.", "axis")
@@ -146,7 +146,7 @@ def _about(start: Array, centre: Array, axis: Array, angle: float) -> CircularWa
     return CircularWay(middle, x, np.cross(z, x), radius, length)
 
 
-def path_along(task: LineTask, q: Array, ways: Sequence[HandWay], name: str) -> JointPath:
+def path_along(task: LineTask, q: Floats, ways: Sequence[HandWay], name: str) -> JointPath:
     """The joint path along successive Cartesian paths, or an error with the obstacles."""
     breaks, pieces = [np.zeros(1)], []
     for way in ways:
@@ -160,7 +160,7 @@ def path_along(task: LineTask, q: Array, ways: Sequence[HandWay], name: str) -> 
             raise InputError(f"{end_of_branch(task, stretch, whole, 'm').text}", name)
         cuts = way.breaks if isinstance(way, JointPath) else np.array([0.0, way.length])
 
-        def curve(s: Array, stretch: Stretch = stretch) -> Array:
+        def curve(s: Floats, stretch: Stretch = stretch) -> Floats:
             return np.stack(joints_along(task, stretch, s), axis=1)
 
         try:
@@ -174,7 +174,7 @@ def path_along(task: LineTask, q: Array, ways: Sequence[HandWay], name: str) -> 
     return JointPath(np.concatenate(breaks), np.concatenate(pieces), name)
 
 
-def _doubt(task: LineTask, q: Array) -> Array:
+def _doubt(task: LineTask, q: Floats) -> Floats:
     """Uncertainty of q, dq/ds and d2q/ds2 in configurations (m, n), (m, 3): Newton's method leaves 1e-12 at
     the hand, amplified near singularities; beside these, limits are used.
     """

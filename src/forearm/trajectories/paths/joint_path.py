@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.errors import InputError
+from forearm.spatial import Floats, Indices
 from forearm.trajectories.roots import roots_within
 from forearm.values import as_floats, check_ending, check_name
 
-Array = NDArray[np.float64]
-Pieces = NDArray[np.intp]
 ROUNDING = 1e-12  # of the length: a place this little beyond the end counts as the end
 STILL = 1e-12  # of the largest q': a joint slower than this throughout a piece is at rest
 EPSILON = 2.0**-52
@@ -34,11 +33,11 @@ class JointPath:
         marks: the breaks at which it passes these points, (m,); None: no polygon.
     """
 
-    breaks: Array
-    coefficients: Array
+    breaks: Floats
+    coefficients: Floats
     name: str = "path"
-    polygon: Array | None = None
-    marks: Array | None = None
+    polygon: Floats | None = None
+    marks: Floats | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name, "path")
@@ -100,11 +99,11 @@ class JointPath:
         apart = (np.diff(corners, prepend=0.0) > near) & (self.length - corners > near)
         return tuple(corners[apart].tolist())
 
-    def piece_of(self, s: ArrayLike) -> Pieces:
+    def piece_of(self, s: ArrayLike) -> Indices:
         """Index of the piece that each of the places (m,) lies in, (m,): the one to the right of a break."""
         return self._piece_of(self._places(s)[1])
 
-    def at(self, s: ArrayLike, piece: ArrayLike | None = None) -> tuple[Array, Array, Array]:
+    def at(self, s: ArrayLike, piece: ArrayLike | None = None) -> tuple[Floats, Floats, Floats]:
         """q, dq/ds, d2q/ds2 at a place, (n,) each, or at places (m,), (m, n) each.
 
         Args:
@@ -124,7 +123,7 @@ class JointPath:
         q, first, second = made
         return (q[0], first[0], second[0]) if single else (q, first, second)
 
-    def third(self, s: ArrayLike, piece: ArrayLike | None = None) -> Array:
+    def third(self, s: ArrayLike, piece: ArrayLike | None = None) -> Floats:
         """d3q/ds3 at a place, (n,), or at places (m,), (m, n).
 
         Args:
@@ -140,7 +139,7 @@ class JointPath:
             made += (power * (power - 1) * (power - 2)) * self._by_power[power][k]
         return np.asarray(made[0] if single else made)
 
-    def reversals(self) -> Array:
+    def reversals(self) -> Floats:
         """Interior places at which q' of some joint changes its sign or touches 0, increasing: simple roots
         to 1e-12 of the length.
 
@@ -148,7 +147,7 @@ class JointPath:
         """
         return self._reversals
 
-    def extremes(self) -> tuple[Array, Array]:
+    def extremes(self) -> tuple[Floats, Floats]:
         """Minimum and maximum q along the path, (n,) each."""
         q = self.at(np.concatenate([self.breaks, self.reversals()]))[0]
         return q.min(axis=0), q.max(axis=0)
@@ -168,7 +167,7 @@ class JointPath:
         )
 
     @cached_property
-    def _reversals(self) -> Array:
+    def _reversals(self) -> Floats:
         h = np.diff(self.breaks)
         powers = np.arange(1, self.coefficients.shape[1])
         slopes = self.coefficients[:, 1:] * (powers * h[:, None] ** (powers - 1))[:, :, None]
@@ -186,7 +185,7 @@ class JointPath:
         changes = (signs[1][:-1] != signs[0][1:]).any(axis=1)
         return self._merged(np.concatenate([places, self.breaks[1:-1][changes]]))
 
-    def _merged(self, places: Array) -> Array:
+    def _merged(self, places: Floats) -> Floats:
         """Interior places, increasing; those separated by rounding are merged, at a break if one is that
         close.
         """
@@ -200,10 +199,10 @@ class JointPath:
         return np.asarray(made)
 
     @cached_property
-    def _by_power(self) -> tuple[Array, ...]:
+    def _by_power(self) -> tuple[Floats, ...]:
         return tuple(np.ascontiguousarray(c) for c in np.moveaxis(self.coefficients, 1, 0))
 
-    def _places(self, s: ArrayLike) -> tuple[bool, Array]:
+    def _places(self, s: ArrayLike) -> tuple[bool, Floats]:
         """Whether a single place was given, and the places (m,); an error for places outside the path."""
         asked = s if isinstance(s, np.ndarray) and s.dtype == np.float64 else as_floats(s, "s")
         if asked.ndim > 1:
@@ -220,14 +219,14 @@ class JointPath:
                 )
         return asked.ndim == 0, places
 
-    def _piece_of(self, s: Array) -> Pieces:
+    def _piece_of(self, s: Floats) -> Indices:
         count = len(self.breaks) - 1
         if len(s) > 16 and (s[1:] >= s[:-1]).all():  # counting is several times faster than searching
             first = np.searchsorted(s, self.breaks[1:-1], side="left")
             return np.repeat(np.arange(count), np.diff(first, prepend=0, append=len(s)))
         return np.minimum(np.searchsorted(self.breaks, s, side="right") - 1, count - 1)
 
-    def _pieces(self, s: Array, piece: ArrayLike | None) -> Pieces:
+    def _pieces(self, s: Floats, piece: ArrayLike | None) -> Indices:
         """Indices of the polynomials to use, (m,)."""
         if piece is None:
             return self._piece_of(s)
@@ -239,7 +238,7 @@ class JointPath:
             raise InputError(f"expected one for each of the {len(s)} places, got {len(k)}.", "piece")
         return np.broadcast_to(k.astype(np.intp), s.shape)
 
-    def _horner(self, k: Pieces, x: Array, taken: Array, made: Array) -> None:
+    def _horner(self, k: Indices, x: Floats, taken: Floats, made: Floats) -> None:
         """Value and two derivatives (3, m, n) of pieces k (m,) at x (m * n,) since their breaks."""
         powers = self._by_power
         np.take(powers[-1], k, axis=0, out=made[0], mode="clip")

@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.errors import InputError, shorten
 from forearm.logs.motion import MotionLog
+from forearm.spatial import Floats
 from forearm.trajectories.lines import HandLine
 from forearm.trajectories.paths.hand_paths import path_along
 from forearm.trajectories.paths.joint_path import JointPath
@@ -17,7 +18,6 @@ from forearm.trajectories.paths.log_paths import path_of_samples
 from forearm.trajectories.paths.sampled import quintic_pieces
 from forearm.trajectories.recorded import RecordedMotion, recorded
 
-Array = NDArray[np.float64]
 SAMPLES = 10_000  # of a motion that is not smooth between its switches
 LOOKED_AT = 16  # times between two switches at which rests are searched
 STILL = 1e-9  # of the largest |qd|: slower is at rest
@@ -40,7 +40,7 @@ class TimedMotion(Protocol):
         """Duration, s."""
         ...
 
-    def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+    def at(self, t: ArrayLike) -> tuple[Floats, Floats, Floats]:
         """q, qd, qdd at times (m,), (m, n) each."""
         ...
 
@@ -127,11 +127,11 @@ def _moving(motion: TimedMotion, name: str) -> list[tuple[float, float]]:
     return [(float(a), float(b)) for a, b, there in zip(cuts[:-1], cuts[1:], moves, strict=True) if there]
 
 
-def _speed(motion: TimedMotion, t: Array) -> Array:
+def _speed(motion: TimedMotion, t: Floats) -> Floats:
     return np.asarray(np.linalg.norm(motion.at(t)[1], axis=1))
 
 
-def _least(motion: TimedMotion, low: Array, high: Array) -> Array:
+def _least(motion: TimedMotion, low: Floats, high: Floats) -> Floats:
     """The times of minimum |qd| in these intervals, by golden-section search."""
     if not low.size:
         return low
@@ -142,7 +142,7 @@ def _least(motion: TimedMotion, low: Array, high: Array) -> Array:
     return np.asarray(0.5 * (low + high))
 
 
-def _by_length(q: Array, qd: Array, qdd: Array) -> Array:
+def _by_length(q: Floats, qd: Floats, qdd: Floats) -> Floats:
     """q and two derivatives by arc length, (m, 3, n), from those by time, (m, n) each."""
     speed = np.linalg.norm(qd, axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):  # NaN at an undetected rest is refused later
@@ -160,7 +160,7 @@ class _Way:
         self.s = np.concatenate([[0.0], np.cumsum(self._travelled(self.t[:-1], self.t[1:]))])
         self.length = float(self.s[-1])
 
-    def curve(self, s: Array) -> Array:
+    def curve(self, s: Floats) -> Floats:
         """q, q', q'' (m, 3, n); at both ends the limits from within."""
         inside = (s > 0.0) & (s < self.length)
         made = np.empty((len(s), 3, self.motion.at(self.t[:1])[0].shape[1]))
@@ -171,7 +171,7 @@ class _Way:
                 made[here] = self._limit(self.t[[end]], inward, beside)
         return made
 
-    def _limit(self, t: Array, inward: float, beside: Array) -> Array:
+    def _limit(self, t: Floats, inward: float, beside: Floats) -> Floats:
         """At an end: from its velocity, with the acceleration beside it, or extrapolated from places beside a
         rest.
         """
@@ -184,10 +184,10 @@ class _Way:
         made[:, 0] = q
         return np.asarray(made)
 
-    def _at(self, t: Array) -> Array:
+    def _at(self, t: Floats) -> Floats:
         return _by_length(*self.motion.at(t))
 
-    def _when(self, s: Array) -> Array:
+    def _when(self, s: Floats) -> Floats:
         """The times at arc lengths s: Newton steps with bisection as a safeguard."""
         k = np.clip(np.searchsorted(self.s, s, side="right") - 1, 0, PARTS - 1)
         low, high = self.t[k], self.t[k + 1]
@@ -201,7 +201,7 @@ class _Way:
             t = np.where((step > low) & (step < high), step, 0.5 * (low + high))
         return np.asarray(t)
 
-    def _travelled(self, begin: Array, end: Array) -> Array:
+    def _travelled(self, begin: Floats, end: Floats) -> Floats:
         """The integral of |qd| from `begin` to `end`, (m,) each."""
         half = 0.5 * (end - begin)
         t = (0.5 * (begin + end))[:, None] + half[:, None] * NODES

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.errors import InputError, shorten
 from forearm.trajectories.shortest_time.path_limits import UNITS
 from forearm.trajectories.shortest_time.profile import USED, Grid, NoProfile, PathProblem, fastest_profile
 from forearm.trajectories.shortest_time.refine import Boundary
 
-Array = NDArray[np.float64]
 SPEEDS, ACCELERATIONS = 24, 41  # samples at a place that no speed passes
 ROUNDS = 12  # rounds of refinement
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.errors import InputError
 from forearm.progress import Progress
+from forearm.spatial import Floats
 from forearm.trajectories.shortest_time.limit_rows import HAND_KIND
 from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.shortest_time.profile import (
@@ -25,7 +25,6 @@ from forearm.trajectories.shortest_time.profile import (
 from forearm.trajectories.smooth_speed.rest_grid import rest_grid
 from forearm.trajectories.smooth_speed.smooth_profile import SmoothProfile, smooth_profile
 
-Array = NDArray[np.float64]
 SLOW = 1e-6  # of the largest x: limits are not linearised closer to rest, where friction is steep
 TIGHTENED = 3  # rounds in which limits are tightened where they were exceeded between nodes
 ENOUGH = 1.0 + 2e-4  # of the usable part of a limit: no further round is needed
@@ -66,7 +65,7 @@ def smoothed(
 
 
 def _solved(
-    problem: PathProblem, grid: Grid, start: Array, report: Progress | None
+    problem: PathProblem, grid: Grid, start: Floats, report: Progress | None
 ) -> tuple[SmoothProfile, Places]:
     """The smooth profile on a grid, and the places at the ends of its intervals."""
     path, rest = problem.path, start == 0.0
@@ -78,7 +77,7 @@ def _solved(
     top = smaller_at_nodes(caps)
     margin = USED if grid.margin is None else USED * float(grid.margin[0])
 
-    def rows(x: Array, u: Array) -> tuple[Array, Array, Array]:
+    def rows(x: Floats, u: Floats) -> tuple[Floats, Floats, Floats]:
         least = SLOW * float(x.max())
         at_ends = np.maximum(np.stack([x[:-1], x[1:]], axis=1).ravel(), least)
         return _half_planes(problem, ends, at_ends, u.ravel(), grid.count)
@@ -109,8 +108,8 @@ def _solved(
 
 
 def _half_planes(
-    problem: PathProblem, ends: Places, x: Array, u: Array, count: int
-) -> tuple[Array, Array, Array]:
+    problem: PathProblem, ends: Places, x: Floats, u: Floats, count: int
+) -> tuple[Floats, Floats, Floats]:
     """The limits as gu u + gx x <= h around x and u (2 N,), (N, 2, R) each."""
     if not problem.layout.kinds:
         none = np.zeros((count, 2, 1))

@@ -12,7 +12,6 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.drives.joint import drives_of, rotor_inertia
@@ -26,7 +25,6 @@ from forearm.trajectories.shortest_time.path_loads import HAND, LOADS, STANDING,
 if TYPE_CHECKING:
     from forearm.codegen.functions import Traced
 
-Array = NDArray[np.float64]
 Scalars = Sequence[Scalar]
 JOINT_KINDS = ("torque", "voltage", "acceleration")
 HAND_KIND = "hand acceleration"

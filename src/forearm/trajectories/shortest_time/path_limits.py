@@ -9,17 +9,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC
 from forearm.errors import InputError, shorten
+from forearm.spatial import Floats
 from forearm.trajectories.drive_limits import DriveLimits
 from forearm.trajectories.limits import fastest_of
 from forearm.values import as_floats
 
-Array = NDArray[np.float64]
-LimitGiven = ArrayLike | Callable[[Array], ArrayLike] | tuple[ArrayLike, ArrayLike] | None
+LimitGiven = ArrayLike | Callable[[Floats], ArrayLike] | tuple[ArrayLike, ArrayLike] | None
 OF_JOINTS = ("velocity", "acceleration", "torque", "current", "voltage", "DAC", "jerk")
 OF_HAND = ("hand speed", "hand acceleration")
 OF_PATH = ("path jerk",)
@@ -45,9 +45,9 @@ class LimitCurve:
     """
 
     kind: str
-    values: Array
-    function: Callable[[Array], ArrayLike] | None = None
-    factor: Array | None = None
+    values: Floats
+    function: Callable[[Floats], ArrayLike] | None = None
+    factor: Floats | None = None
 
     @property
     def what(self) -> str:
@@ -59,7 +59,7 @@ class LimitCurve:
         """Whether it can be finite anywhere."""
         return self.function is not None or bool(np.isfinite(self.values).any())
 
-    def at(self, s: Array) -> Array:
+    def at(self, s: Floats) -> Floats:
         """The limits (m, width) at places (m,)."""
         width = len(self.values)
         if self.function is None:
@@ -97,7 +97,7 @@ class PathLimits:
 
     curves: dict[str, LimitCurve]
 
-    def at(self, kind: str, s: Array) -> Array:
+    def at(self, kind: str, s: Floats) -> Floats:
         """The limits of a kind at places (m,): (m, n), or (m, 1) of the hand."""
         return self.curves[kind].at(s)
 
@@ -167,7 +167,7 @@ def _curve(kind: str, given: Any, width: int, arm: Arm) -> LimitCurve:
     return LimitCurve(kind, np.broadcast_to(values, (width,)).astype(np.float64))
 
 
-def _straight(given: tuple[ArrayLike, ArrayLike], width: int, what: str) -> Callable[[Array], Array]:
+def _straight(given: tuple[ArrayLike, ArrayLike], width: int, what: str) -> Callable[[Floats], Floats]:
     """A function that interpolates linearly between values at places."""
     places, values = as_floats(given[0], what), as_floats(given[1], what)
     if values.ndim == 1:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import ForearmError
 from forearm.kernels.scan import CompiledScan, compile_scan
 from forearm.kernels.traced_function import TracedFunction, compile_function
+from forearm.spatial import Floats, Indices
 from forearm.trajectories.drive_limits import DriveLimits
 from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.shortest_time.limit_rows import (
@@ -27,8 +27,6 @@ from forearm.trajectories.shortest_time.path_limits import PathLimits
 from forearm.trajectories.shortest_time.path_loads import path_place
 from forearm.trajectories.shortest_time.speed_steps import NEAR, traced_backward, traced_forward, traced_top
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 FASTEST = 1e14  # of the path's length squared, 1/s^2: x where it is unlimited
 USED = 1.0 - 4e-4  # of every limit, so that limits hold between nodes too
 ROUNDING = 1e-13  # of the largest |q'|: smaller values are set to 0
@@ -46,10 +44,10 @@ class Places:
         pace: the largest share of a velocity limit, or of the hand's speed, that ds/dt = 1 uses, (m, 1).
     """
 
-    s: Array
-    rows: Array
-    limits: Array
-    pace: Array
+    s: Floats
+    rows: Floats
+    limits: Floats
+    pace: Floats
 
     def __getitem__(self, rows: slice | Indices) -> Places:
         return Places(self.s[rows], self.rows[rows], self.limits[rows], self.pace[rows])
@@ -80,7 +78,7 @@ class PathProblem:
         """The same with other limits."""
         return PathProblem(self.arms, self.path, limits)
 
-    def places(self, s: Array, piece: Indices, direction: Array, margin: Array | None = None) -> Places:
+    def places(self, s: Floats, piece: Indices, direction: Floats, margin: Floats | None = None) -> Places:
         """Places (m,) of pieces (m,), joints moving in directions (m, n), with limits times a margin (m,)."""
         q, dq, ddq = self.path.at(s, piece)
         dq[np.abs(dq) <= ROUNDING * self._steepest] = 0.0  # otherwise u would matter by a rounding error
@@ -91,7 +89,7 @@ class PathProblem:
         rows = made[0][0] if len(made) == 1 else np.concatenate([row for row, _ in made], axis=1)
         return Places(s, rows, self._limits(s, margin), made[0][1])
 
-    def _limits(self, s: Array, margin: Array | None) -> Array:
+    def _limits(self, s: Floats, margin: Floats | None) -> Floats:
         """1 / limit of all kinds of the layout, (m, l)."""
         K = np.abs(self.drives.K)
         parts = [self._inverse(kind, s) for kind in self.layout.kinds]
@@ -108,7 +106,7 @@ class PathProblem:
         made = np.concatenate(parts, axis=1)
         return made if margin is None else made / margin[:, None]
 
-    def _inverse(self, kind: str, s: Array, margin: Array | None = None) -> Array:
+    def _inverse(self, kind: str, s: Floats, margin: Floats | None = None) -> Floats:
         """1 / limit of a kind, (m, width): 0 if unlimited."""
         curve = self.limits.curves[kind]
         if curve.function is None and margin is None:
@@ -131,19 +129,19 @@ class PathProblem:
         """The forward pass, which takes the fastest of them."""
         return _forward(self.layout)
 
-    def cap(self, places: Places) -> Array:
+    def cap(self, places: Places) -> Floats:
         """Largest x within velocity limits, (m,)."""
         most = FASTEST * self.path.length**2
         return np.asarray(1.0 / np.maximum(places.pace[:, 0] ** 2, 1.0 / most))
 
-    def tops(self, places: Places) -> Array:
+    def tops(self, places: Places) -> Floats:
         """Largest x at which the limits of each place alone admit an acceleration, (m,)."""
         cap = self.cap(places)
         if not self.layout.kinds:
             return cap
         return np.asarray(_top(self.layout)(places.rows, places.limits, cap[:, None], threads=1)[:, 0])
 
-    def shares(self, places: Places, x: Array, u: Array) -> tuple[Array, Array, Array]:
+    def shares(self, places: Places, x: Floats, u: Floats) -> tuple[Floats, Floats, Floats]:
         """Signed shares of the limits of `layout.names` that x and u (m,) use, and their derivatives by u and
         x, (m, r) each.
         """
@@ -152,7 +150,7 @@ class PathProblem:
         )
         return share, by_u, by_x
 
-    def largest(self, places: Places, x: Array, u: Array) -> Array:
+    def largest(self, places: Places, x: Floats, u: Floats) -> Floats:
         """The largest share of any limit, velocities included, that x and u (m,) use, (m,)."""
         use = compiled_use(self.layout)
         return np.asarray(
@@ -160,7 +158,7 @@ class PathProblem:
         )
 
 
-def _larger(a: Array, b: Array, factor: Array) -> Array:
+def _larger(a: Floats, b: Floats, factor: Floats) -> Floats:
     """The larger of a and b times a factor, (m, n), in one row for all where both are."""
     if a.strides[0] == b.strides[0] == 0:
         return np.broadcast_to(np.maximum(a[:1], b[:1] * factor), a.shape)
@@ -208,14 +206,14 @@ class Grid:
         margin: share of the limits that may be used, (N,); None: all.
     """
 
-    s: Array
+    s: Floats
     piece: Indices
-    direction: Array
+    direction: Floats
     stops: Indices
-    margin: Array | None = None
+    margin: Floats | None = None
 
     @staticmethod
-    def of(path: JointPath, s: Array) -> Grid:
+    def of(path: JointPath, s: Floats) -> Grid:
         """A grid with nodes at places that include all corners and reversals of the path."""
         middle = 0.5 * (s[:-1] + s[1:])
         piece = path.piece_of(middle)
@@ -228,7 +226,7 @@ class Grid:
         """The number of intervals."""
         return len(self.piece)
 
-    def within(self, problem: PathProblem, shares: Array, which: Indices | slice = slice(None)) -> Places:
+    def within(self, problem: PathProblem, shares: Floats, which: Indices | slice = slice(None)) -> Places:
         """Places at fractions (k,) of every interval, or of some, interval by interval: (N k,)."""
         count = len(shares)
         s = (self.s[:-1][which, None] + shares * np.diff(self.s)[which, None]).ravel()
@@ -255,19 +253,19 @@ class Profile:
     """
 
     grid: Grid
-    x: Array
-    top: Array
-    low: Array
-    high: Array
+    x: Floats
+    top: Floats
+    low: Floats
+    high: Floats
     ends: Places
 
     @cached_property
-    def u(self) -> Array:
+    def u(self) -> Floats:
         """d2s/dt2 in the intervals, (N,)."""
         return np.diff(self.x) / (2.0 * np.diff(self.grid.s))
 
     @cached_property
-    def times(self) -> Array:
+    def times(self) -> Floats:
         """Times at the nodes, (N + 1,)."""
         speed = np.sqrt(self.x)
         with np.errstate(divide="ignore"):
@@ -290,7 +288,7 @@ class NoProfile(ForearmError):
         self.grid, self.node, self.reason, self.most, self.least = grid, node, reason, most, least
 
 
-def smaller_at_nodes(values: Array) -> Array:
+def smaller_at_nodes(values: Floats) -> Floats:
     """The smaller of the values on both sides of each node, (N + 1,), from the ends of all intervals, (2
     N,).
     """
@@ -308,7 +306,11 @@ def ends_of(problem: PathProblem, grid: Grid, starts_at_rest: bool, ends_at_rest
 
 
 def fastest_profile(
-    problem: PathProblem, grid: Grid, x_start: float | None, x_end: float | None, ceiling: Array | None = None
+    problem: PathProblem,
+    grid: Grid,
+    x_start: float | None,
+    x_end: float | None,
+    ceiling: Floats | None = None,
 ) -> Profile:
     """The fastest profile on a grid.
 

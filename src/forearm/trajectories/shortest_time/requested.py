@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
@@ -18,7 +17,6 @@ from forearm.trajectories.requests import OF_PATHS, Request
 from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.shortest_time.time_optimal import time_optimal
 
-Array = NDArray[np.float64]
 SLACK = 1e-9  # rad, m: rounding tolerance of a range
 
 

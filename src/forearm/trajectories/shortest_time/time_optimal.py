@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm, check_arm
 from forearm.drives.motor import DAC
@@ -31,7 +31,6 @@ from forearm.trajectories.shortest_time.refine import Boundary, refined_profile,
 from forearm.trajectories.shortest_time.timing import PathTiming
 from forearm.values import as_finite, as_floats, check_kind, check_number, check_whole
 
-Array = NDArray[np.float64]
 MOST_POINTS = 100_000
 LOWERED = 1e-6  # of a speed at an end: a larger reduction is noted
 STANDING = 1e-9  # of the largest |q'|: slower ends of the path itself are at rest

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.errors import InputError, shorten
+from forearm.spatial import Floats
 from forearm.values import as_floats, check_whole
 
-Array = NDArray[np.float64]
 
-
-def rest_grid(s: ArrayLike, rests: Sequence[int], intervals: int = 4, parts: int = 24) -> Array:
+def rest_grid(s: ArrayLike, rests: Sequence[int], intervals: int = 4, parts: int = 24) -> Floats:
     """Nodes s refined next to rest, equally spaced in time under constant jerk.
 
     From rest a constant jerk covers a distance proportional to the cube of time: of a thousand equal

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.errors import InputError, shorten
+from forearm.spatial import Floats
 from forearm.trajectories.smooth_speed.smooth_limits import HalfPlanes, SmoothLimits
 from forearm.trajectories.smooth_speed.speed_elements import GivenNode
 from forearm.values import as_finite, as_floats, as_shape, check_number, check_whole
 
-Array = NDArray[np.float64]
 Boundary = tuple[tuple[float, float | None], tuple[float, float | None]]
 WHERE = "smooth_profile"
 LEAST = 1e-6  # of the largest x: minimum of the initial guess where the first stage is at rest
@@ -33,11 +33,11 @@ class ProfileProblem:
         x, u: the initial guess at both ends of each interval, (N, 2).
     """
 
-    s: Array
+    s: Floats
     limits: SmoothLimits
     nodes: dict[int, GivenNode]
-    x: Array
-    u: Array
+    x: Floats
+    u: Floats
 
 
 def profile_problem(
@@ -84,7 +84,7 @@ def profile_problem(
     return ProfileProblem(places, limits, nodes, x, u)
 
 
-def _positive(value: ArrayLike, shape: tuple[int, ...], name: str, is_zero_allowed: bool = False) -> Array:
+def _positive(value: ArrayLike, shape: tuple[int, ...], name: str, is_zero_allowed: bool = False) -> Floats:
     """Limits: positive numbers of a shape that broadcasts to the expected one; inf if unlimited."""
     array = as_floats(value, f"{WHERE}, {name}")
     try:
@@ -96,7 +96,7 @@ def _positive(value: ArrayLike, shape: tuple[int, ...], name: str, is_zero_allow
     return array
 
 
-def _given_nodes(N: int, boundary: Boundary, stops: Sequence[int], jerks: Array) -> dict[int, GivenNode]:
+def _given_nodes(N: int, boundary: Boundary, stops: Sequence[int], jerks: Floats) -> dict[int, GivenNode]:
     """The ends and stops; accelerations at rest are free if no jerk is limited."""
     made = {}
     sides = []
@@ -126,7 +126,7 @@ def _given_nodes(N: int, boundary: Boundary, stops: Sequence[int], jerks: Array)
     return made
 
 
-def _check_bends(s: Array, limits: SmoothLimits, nodes: dict[int, GivenNode]) -> None:
+def _check_bends(s: Floats, limits: SmoothLimits, nodes: dict[int, GivenNode]) -> None:
     """Refuse paths along which accelerations of jerk-limited joints jump at any speed."""
     jumps = np.abs(limits.ends2[0, :, 1:] - limits.ends2[1, :, :-1])
     is_limited = np.isfinite(limits.jerk[0, :, 1:]) & np.isfinite(limits.jerk[1, :, :-1])
@@ -144,7 +144,7 @@ def _check_bends(s: Array, limits: SmoothLimits, nodes: dict[int, GivenNode]) ->
         )
 
 
-def _largest_path_jerks(limits: SmoothLimits) -> Array:
+def _largest_path_jerks(limits: SmoothLimits) -> Floats:
     """The largest path jerks at the nodes from rest, (N + 1,)."""
     with np.errstate(divide="ignore"):
         at_ends = (limits.jerk / np.abs(limits.ends1)).min(axis=1, initial=limits.path_jerk)
@@ -154,8 +154,8 @@ def _largest_path_jerks(limits: SmoothLimits) -> Array:
 
 
 def _first_guess(
-    s: Array, limits: SmoothLimits, start: Array, nodes: dict[int, GivenNode]
-) -> tuple[Array, Array]:
+    s: Floats, limits: SmoothLimits, start: Floats, nodes: dict[int, GivenNode]
+) -> tuple[Floats, Floats]:
     """The profile of the first stage, reduced to what constant jerk from and to rest allows."""
     jerks = _largest_path_jerks(limits)
     x = np.minimum(start, limits.top)

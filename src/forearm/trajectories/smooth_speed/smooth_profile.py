@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from math import perm
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.errors import InputError
 from forearm.progress import Progress
+from forearm.spatial import Floats
 from forearm.trajectories.smooth_speed.interior_point import InnerSolution, shortest
 from forearm.trajectories.smooth_speed.smooth_input import Boundary, ProfileProblem, profile_problem
 from forearm.trajectories.smooth_speed.smooth_limits import HalfPlanes
@@ -28,7 +29,6 @@ from forearm.trajectories.smooth_speed.speed_elements import (
 )
 from forearm.trajectories.smooth_speed.speed_rows import row_name, speed_rows
 
-Array = NDArray[np.float64]
 MAX_ITERATIONS = 12
 GAP = 1e-5  # relative, of the duration
 ROUGH = 1e-3  # the same in the first iteration
@@ -56,10 +56,10 @@ class SmoothProfile:
         excess: largest relative violation of a limit at the nodes.
     """
 
-    x: Array
-    u: Array
-    times: Array
-    coefficients: Array
+    x: Floats
+    u: Floats
+    times: Floats
+    coefficients: Floats
     iterations: int
     gap: float
     excess: float
@@ -69,7 +69,7 @@ class SmoothProfile:
         """Duration, s."""
         return float(self.times[-1])
 
-    def at(self, t: ArrayLike) -> tuple[Array, Array, Array, Array]:
+    def at(self, t: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
         """s, ds/dt, d2s/dt2 and d3s/dt3 at times, of the same shape each; where the last jumps, the value
         after it.
         """
@@ -120,7 +120,7 @@ def smooth_profile(
     limits, lengths = problem.limits, problem.limits.lengths
     x, u = problem.x, problem.u
     found: InnerSolution | None = None
-    refusals: list[Array] = []
+    refusals: list[Floats] = []
     before = duration = np.inf
     for iteration in range(MAX_ITERATIONS + 1):
         shape = speed_shape(lengths, x, u)
@@ -162,7 +162,7 @@ def smooth_profile(
     )
 
 
-def _still_refused(refusals: list[Array], found: InnerSolution) -> list[Array]:
+def _still_refused(refusals: list[Floats], found: InnerSolution) -> list[Floats]:
     """Violations of rows in the iterations since the last clear improvement, (R, N) each."""
     if found.holds:
         return []
@@ -171,7 +171,7 @@ def _still_refused(refusals: list[Array], found: InnerSolution) -> list[Array]:
     return [*refusals, found.excess]
 
 
-def _meeting(lengths: Array, theta: Array, x: Array, u: Array, elements: SpeedElements) -> Array:
+def _meeting(lengths: Floats, theta: Floats, x: Floats, u: Floats, elements: SpeedElements) -> Floats:
     """b of an iterate: where the tangents of x at both ends meet; 0 where it is given."""
     left = x[:, 0] + 2 * lengths * (1 - theta) * u[:, 0]
     right = x[:, 1] - 2 * lengths * theta * u[:, 1]
@@ -179,14 +179,14 @@ def _meeting(lengths: Array, theta: Array, x: Array, u: Array, elements: SpeedEl
     return np.where(elements.fixed, 0.0, b)
 
 
-def _at_nodes(u: Array, problem: ProfileProblem) -> Array:
+def _at_nodes(u: Floats, problem: ProfileProblem) -> Floats:
     """Accelerations (N, 2) as (N + 1,)."""
     nodes = np.append(u[:, 0], u[-1, 1])
     nodes[[k for k in problem.nodes if 0 < k < len(u)]] = 0.0
     return nodes
 
 
-def _refuse(problem: ProfileProblem, excess: Array) -> None:
+def _refuse(problem: ProfileProblem, excess: Floats) -> None:
     """Raise the error that names the infeasible limit and its place."""
     row, i = np.unravel_index(int(excess.argmax()), excess.shape)
     place = f"between s = {problem.s[i]:.6g} and {problem.s[i + 1]:.6g}"
@@ -198,7 +198,7 @@ def _refuse(problem: ProfileProblem, excess: Array) -> None:
     )
 
 
-def _coefficients(s: Array, D: Array, T: Array, v: Array, u: Array) -> Array:
+def _coefficients(s: Floats, D: Floats, T: Floats, v: Floats, u: Floats) -> Floats:
     """Polynomials of degree 5 in time, (N, 6), with given speeds and accelerations (N, 2) at both ends.
 
     T is such that the last coefficient is about 0; next to rest that of degree 4 is, too.

@@ -13,11 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.errors import InputError
+from forearm.spatial import Flags, Floats
 
-Array = NDArray[np.float64]
 GAUSS = ((0.5 - np.sqrt(1 / 12), 0.5), (0.5 + np.sqrt(1 / 12), 0.5))  # points and weights, on [0, 1]
 
 
@@ -47,23 +46,23 @@ class SpeedShape:
         theta: (N,).
     """
 
-    v0: Array
-    v: Array
-    v1: Array
-    times: Array
-    theta: Array
+    v0: Floats
+    v: Floats
+    v1: Floats
+    times: Floats
+    theta: Floats
 
-    def speed(self, r: float) -> Array:
+    def speed(self, r: float) -> Floats:
         """The path speed at a share of the time, (N,)."""
         return self.v0 * (1 - r) ** 2 + 2 * self.v * r * (1 - r) + self.v1 * r**2
 
-    def way(self, r: float) -> Array:
+    def way(self, r: float) -> Floats:
         """Distance covered in the interval, (N,)."""
         k = 1 - r
         three = self.v0 * (3 * k * k + 3 * k * r + r * r) + self.v * r * (3 * k + r) + self.v1 * r * r
         return self.times * r * three / 3
 
-    def lag(self, r: float) -> Array:
+    def lag(self, r: float) -> Floats:
         """The integral over the share of time up to r of the remaining distance, (N,)."""
         k = 1 - r
         twelve = (
@@ -72,7 +71,7 @@ class SpeedShape:
         return r * self.way(r) - self.times * r * r * twelve / 12
 
 
-def speed_shape(lengths: Array, x: Array, u: Array) -> SpeedShape:
+def speed_shape(lengths: Floats, x: Floats, u: Floats) -> SpeedShape:
     """The motion of constant path jerk between given speeds, nearest to the accelerations at the ends.
 
     Its duration makes the motion of degree 5 with these speeds and accelerations one of degree 4, and of
@@ -103,15 +102,15 @@ class SpeedElements:
         expected: `inner` of the motion that defined the shape, (G, N).
     """
 
-    fixed: NDArray[np.bool_]
-    x: Array
-    u: Array
-    inner: Array
-    weights: Array
-    expected: Array
+    fixed: Flags
+    x: Floats
+    u: Floats
+    inner: Floats
+    weights: Floats
+    expected: Floats
 
 
-def speed_elements(lengths: Array, shape: SpeedShape, nodes: dict[int, GivenNode]) -> SpeedElements:
+def speed_elements(lengths: Floats, shape: SpeedShape, nodes: dict[int, GivenNode]) -> SpeedElements:
     """The affine functions of a shape."""
     x, u, fixed = _ends(lengths, shape, nodes)
     speeds = np.stack([shape.speed(r) for r, _ in GAUSS])
@@ -125,9 +124,7 @@ def speed_elements(lengths: Array, shape: SpeedShape, nodes: dict[int, GivenNode
     )
 
 
-def _ends(
-    lengths: Array, shape: SpeedShape, nodes: dict[int, GivenNode]
-) -> tuple[Array, Array, NDArray[np.bool_]]:
+def _ends(lengths: Floats, shape: SpeedShape, nodes: dict[int, GivenNode]) -> tuple[Floats, Floats, Flags]:
     """x and u at the ends of the intervals, (4, 2, N), and which b are given."""
     N = len(lengths)
     left, right = 2 * lengths * (1 - shape.theta), 2 * lengths * shape.theta
@@ -165,28 +162,28 @@ def _tangent_end(b: float, k: int) -> float:
     return b
 
 
-def _x_within(shape: SpeedShape, x: Array, u: Array, r: float) -> Array:
+def _x_within(shape: SpeedShape, x: Floats, u: Floats, r: float) -> Floats:
     """x at a share of the time of each interval, (4, N)."""
-    within: Array = x[:, 0] + 2 * shape.way(r) * u[:, 0] + 2 * shape.lag(r) * (u[:, 1] - u[:, 0])
+    within: Floats = x[:, 0] + 2 * shape.way(r) * u[:, 0] + 2 * shape.lag(r) * (u[:, 1] - u[:, 0])
     return within
 
 
-def values_at(functions: Array, b: Array) -> Array:
+def values_at(functions: Floats, b: Floats) -> Floats:
     """Affine functions (4, K, N) at b, (K, N)."""
-    values: Array = np.einsum("ken,kn->en", functions[:3], windows(b)) + functions[3]
+    values: Floats = np.einsum("ken,kn->en", functions[:3], windows(b)) + functions[3]
     return values
 
 
-def windows(b: Array) -> Array:
+def windows(b: Floats) -> Floats:
     """b of the previous, the present and the next interval, (3, N); 0 beyond the ends."""
     around = np.zeros((3, len(b)))
     around[0, 1:], around[1], around[2, :-1] = b[:-1], b, b[1:]
     return around
 
 
-def spread(values: Array) -> Array:
+def spread(values: Floats) -> Floats:
     """The transpose of `windows`: (3, N) to (N,)."""
-    total: Array = values[1].copy()
+    total: Floats = values[1].copy()
     total[:-1] += values[0, 1:]
     total[1:] += values[2, :-1]
     return total

@@ -24,11 +24,13 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "Bearing": {"kind": "journal", "mu": 0.1, "radius": 0.02, "distance": 0.1},
     "Transmission": {"efficiency": ((0.0, 0.4), (1.0, 0.8)), "rated_torque": 20.0},
     "Elasticity": {"stiffness": 9e3},
+    "Request": {"waypoints": ((0.0, 0.0), (1.0, 0.5))},
 }
 TOGETHER: dict[tuple[str, str], dict[str, Any]] = {
     ("Friction", "static"): {"coulomb": (1.0, -1.0), "stribeck_speed": 0.1},
     ("Friction", "stribeck_speed"): {"coulomb": (1.0, -1.0), "static": (2.0, -2.0)},
     ("Friction", "bristle_stiffness"): {"coulomb": (1.0, -1.0)},
+    ("Request", "duration"): {"snap": True},
     ("Friction", "bristle_damping"): {"coulomb": (1.0, -1.0), "bristle_stiffness": 1e4},
 }
 
@@ -93,8 +95,10 @@ def test_a_record_is_described_and_its_file_reads_what_it_accepts(cls: type) -> 
         assert f"    {name}: " in doc
         assert getattr(field, "doc", "") or getattr(field, "unit", "")
         assert "  " not in doc.split(f"{name}: ")[1].split("\n")[0]
-    made = cls(**EXAMPLES.get(cls.__name__, {}))
-    assert made == cls(**{name: getattr(made, name) for name in declaration(cls)})
+    needed = EXAMPLES.get(cls.__name__, {})
+    made = cls(**needed)
+    needed = {name: getattr(made, name) for name in needed}
+    assert made == cls(**needed | {name: getattr(made, name) for name in declaration(cls)})
     with pytest.raises(TypeError, match="unexpected keyword"):
         cls(**EXAMPLES.get(cls.__name__, {}), **{"no_such_field": 1})
 

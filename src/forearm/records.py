@@ -62,7 +62,7 @@ def text(doc: str, *, default: Any = dataclasses.MISSING, **bounds: Any) -> Any:
 @dataclass_transform(
     frozen_default=True,
     kw_only_default=True,
-    field_specifiers=(declared, number, physical, choice, flag, text),
+    field_specifiers=(declared, number, physical, choice, flag, text, dataclasses.field),
 )
 def record(cls: type[T]) -> type[T]:
     """Make a frozen keyword-only dataclass that checks its declared fields, lists them in its docstring, and

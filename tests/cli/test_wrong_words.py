@@ -278,7 +278,7 @@ FAR = "9,9,9,0,0,0"
         ),
         (("plan", "ur5", "--to", FAR), "--to, shoulder_pan_joint: the start or the end lies outside"),
         (("plan", "ur5", "--pose", FAR), "--pose: the pose cannot be reached. out of reach"),
-        (("plan", "chain3", "--to", "0,0,0"), "set an acceleration with --acceleration, or under [limits]"),
+        (("plan", "chain3", "--to", "0,0,0"), "give --acceleration, set it under [limits]"),
         (("inverse", "ur5", "--formulation", "x"), "--formulation: expected one of "),
         (("forward", "ur5", "--method", "x"), "--method: expected one of "),
         (("count", "ur5", "--formulation", "x"), "--formulation: expected one of "),

@@ -145,12 +145,10 @@ def test_a_line_of_another_arm_is_refused() -> None:
 def test_what_moves_no_mass_and_what_has_no_torque_is_named(tmp_path: Path) -> None:
     points = np.array([[0.0, 0.0], [0.3, 0.3]])
     idle = urdf(tmp_path, 'lower="-2" upper="2" velocity="3"', mass=0.0)
-    with pytest.raises(
-        fa.InputError, match=r"j2 of 'made' moves no mass.* set an acceleration .*fa\.Request.*--acceleration"
-    ):
+    with pytest.raises(fa.InputError, match=r"j2 of 'made' moves no mass.* give acceleration, set it under"):
         fa.plan(idle, points)
     weak = urdf(tmp_path, 'lower="-2" upper="2" velocity="3"', effort=0.0)
-    with pytest.raises(fa.InputError, match="the max_effort of j1, j2 of 'made' is 0; set an acceleration"):
+    with pytest.raises(fa.InputError, match="the max_effort of j1, j2 of 'made' is 0; give acceleration"):
         fa.plan(weak, points)
 
 

@@ -18,9 +18,11 @@ from forearm.reading.fields import (
     ListField,
     MapField,
     NumberField,
+    OneOrMany,
     TableField,
     TableListField,
     TextField,
+    WholeField,
     published,
 )
 from forearm.reading.formats import refuse_other_format
@@ -29,7 +31,6 @@ from forearm.simulation.many import FIXED
 from forearm.studies.catalogue import CatalogueMotor
 from forearm.studies.sampling.designs import DESIGNS, MAX_ROWS, MAX_SEED
 from forearm.studies.study import DEFAULT_DESIGN, Study
-from forearm.trajectories.request_fields import OneOrMany, WholeField
 
 SCHEMA = "forearm-study/1"
 MAX_PATH = 4096

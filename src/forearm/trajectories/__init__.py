@@ -5,9 +5,6 @@ A request states the goal; the resulting motion is evaluated as q, qd, qdd at an
 involves torques.
 """
 
-from typing import Any
-
-from forearm.errors import current_name
 from forearm.logs.motion import MotionLog
 from forearm.trajectories.bangbang import Plans, bang_bang, bang_bang_many
 from forearm.trajectories.continuous_snap.derivatives import derivatives_of
@@ -23,7 +20,7 @@ from forearm.trajectories.line_checks import Problem
 from forearm.trajectories.line_file import load_motion
 from forearm.trajectories.lines import HandLine, hand_line
 from forearm.trajectories.path_arguments import as_path
-from forearm.trajectories.path_options import PathOptions
+from forearm.trajectories.path_options import PathLimits, PathOptions
 from forearm.trajectories.paths import (
     JointPath,
     PathDeviation,
@@ -63,6 +60,7 @@ __all__ = [
     "MotionLimits",
     "MotionLog",
     "PathDeviation",
+    "PathLimits",
     "PathMotion",
     "PathOptions",
     "PathTiming",
@@ -105,7 +103,3 @@ __all__ = [
     "within",
     "within_envelope",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    return globals()[current_name(name, {"Status": "PlanStatus"}, __name__)]

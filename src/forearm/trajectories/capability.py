@@ -12,7 +12,7 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.drives.joint import drives_of
-from forearm.errors import InputError
+from forearm.errors import InputError, Keyword, Sentence
 from forearm.spatial import Floats
 from forearm.trajectories.demands import MOST_ROWS, Demands
 from forearm.trajectories.drive_limits import WORDS, DriveLimits
@@ -22,10 +22,6 @@ LEVELS = 12  # velocities sampled, in addition to one near 0
 SLOW = 1e-9  # of the top velocity: equivalent to breaking loose
 NO_INERTIA = 1e-15  # kg m^2 or kg: smaller values are rounding
 SAME = 1e-12  # relative: equal times up to rounding
-GIVE = (
-    "set an acceleration (acceleration= of fa.plan and fa.Request, [limits] of a request file, "
-    "--acceleration of forearm plan)"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,25 +109,29 @@ def _needs(demands: Demands, postures: Floats, ahead: Floats, levels: Floats) ->
     return own
 
 
+def _no_default(why: str, remedy: str = "write max_effort into the arm file") -> InputError:
+    return InputError(
+        Sentence(
+            f"the request gives no acceleration, and there is no default because {why}; give ",
+            Keyword("acceleration"),
+            f", set it under [limits] of a request file, or {remedy}.",
+        ),
+        "plan",
+    )
+
+
 def _check_bounded(arm: Arm, limits: DriveLimits) -> None:
     """Refuse joints without a torque limit, or with a limit of 0."""
-    unknown = [name for name, most in zip(limits.names, limits.at_rest, strict=True) if np.isinf(most)]
+    unknown, weak = (
+        ", ".join(name for name, is_so in zip(limits.names, chosen, strict=True) if is_so)
+        for chosen in (np.isinf(limits.at_rest), limits.effort == 0.0)
+    )
     if unknown:
-        raise InputError(
-            "the request gives no acceleration, and there is no default because "
-            f"{', '.join(unknown)} of {arm.name!r} {'has' if len(unknown) == 1 else 'have'} "
-            f"neither max_effort nor a motor with a current or voltage limit; {GIVE}, or "
-            "write max_effort into the arm file.",
-            "plan",
+        raise _no_default(
+            f"there is neither max_effort nor a motor with a current or voltage limit at {unknown} of {arm.name!r}"
         )
-    weak = [name for name, most in zip(limits.names, limits.effort, strict=True) if most == 0.0]
     if weak:
-        raise InputError(
-            "the request gives no acceleration, and there is no default because the "
-            f"max_effort of {', '.join(weak)} of {arm.name!r} is 0; {GIVE}, or write "
-            "max_effort into the arm file.",
-            "plan",
-        )
+        raise _no_default(f"the max_effort of {weak} of {arm.name!r} is 0")
 
 
 def _check_gravity(limits: DriveLimits, gravity: Floats) -> None:
@@ -149,11 +149,9 @@ def _check_inertia(arm: Arm, inertia: Floats) -> None:
     idle = inertia.min(axis=0) < NO_INERTIA
     if idle.any():
         name = arm.joints[int(idle.argmax())].name
-        raise InputError(
-            f"the request gives no acceleration, and there is no default because {name} of "
-            f"{arm.name!r} moves no mass, so that no torque bounds it; {GIVE}, or give its "
-            "links mass and inertia.",
-            "plan",
+        raise _no_default(
+            f"{name} of {arm.name!r} moves no mass, so that no torque bounds it",
+            "give its links mass and inertia",
         )
 
 

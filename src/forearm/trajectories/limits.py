@@ -114,10 +114,6 @@ class MotionLimits:
         """Whether the jerk of every joint is limited."""
         return bool((self.jerk < LARGEST).all())
 
-    def with_jerk(self, jerk: ArrayLike) -> MotionLimits:
-        """The same with this jerk limit."""
-        return MotionLimits(self.acceleration, self.velocity, self.lower, self.upper, jerk, self.snap)
-
     @cached_property
     def of_derivatives(self) -> Floats:
         """Velocities, accelerations, jerks and snaps, stacked, (4, n)."""

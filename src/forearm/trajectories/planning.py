@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,7 @@ from forearm.errors import InputError
 from forearm.kernels.kept import kernel_of
 from forearm.kernels.kernel import Kernel
 from forearm.logs.motion import ALL_ENDINGS, HasLog, MotionLog
+from forearm.records import fields_of, flat
 from forearm.spatial import Floats
 from forearm.tables import Report, number
 from forearm.trajectories.accelerating import PlanningProblem, chosen_motion
@@ -36,6 +37,7 @@ from forearm.trajectories.jerk_limited.waypoints import through_with_jerk
 from forearm.trajectories.limits import SLACK, MotionLimits, beyond_arm
 from forearm.trajectories.line_file import load_motion
 from forearm.trajectories.lines import HandLine
+from forearm.trajectories.path_options import PathLimits
 from forearm.trajectories.plan_arguments import PlannedMotion, as_request, check_for
 from forearm.trajectories.polygon import Deviation, deviation
 from forearm.trajectories.recorded import RecordedMotion, read_motion, recorded
@@ -300,13 +302,12 @@ def _peaks(block: Floats) -> Floats:
     )
 
 
+@flat(limits=PathLimits)
 def plan(
     arm: Arm,
     request: Wanted,
     *,
-    acceleration: ArrayLike | None = None,
-    velocity: ArrayLike | None = None,
-    jerk: ArrayLike | None = None,
+    limits: PathLimits | None = None,
     snap: ArrayLike | bool | None = None,
     duration: float | None = None,
     dac: DAC | None = None,
@@ -320,20 +321,17 @@ def plan(
     limit brakes first; a later waypoint is passed at the limit. With a jerk limit, open velocities are 0, and
     accelerations are 0 at waypoints. With a snap limit, q to qdddd are continuous, as arms with elastic
     joints need; torques are still those of rigid joints. A time-optimal request yields the plan of
-    `fa.time_optimal`.
+    `fa.time_optimal`. Limits given here take the place of the request's.
 
     Args:
         arm: the arm.
         request: a `Request`, the path of its file, configurations (k, n) or waypoints, by default from rest
             to rest, or a planned motion: an object, its .json file, or a table of samples, such as a log in
             memory or in a .csv, .parquet or .npz file.
-        acceleration, velocity: largest |qdd| and |qd|, (n,) or one number, instead of the request's.
-        jerk: largest |qddd|, likewise; None: the request's, or unlimited (accelerations jump).
-        snap: largest |qdddd|, likewise, or True for a continuous, unlimited snap; None: the request's, or
-            unlimited (jerks jump).
-        duration: of a motion of continuous snap, s, instead of the request's; None: the request's, or the
-            shortest found.
-        dac: the converter in front of the motors, instead of the request's.
+        snap: largest |qdddd|, one number or one per joint, or True for a continuous, unlimited snap; None:
+            the request's, or unlimited (jerks jump).
+        duration: of a motion of continuous snap, s; None: the request's, or the shortest found.
+        dac: the converter in front of the motors; None: the request's.
         step: time between samples of the plan, s.
     """
     check_arm(arm, "plan, arm")
@@ -341,23 +339,19 @@ def plan(
     step = check_number(step, "plan, step", above=0.0)
     kernel = kernel_of(arm)
     request = _planned(arm, request)
+    given = (fields_of(limits) if limits else {}) | {"snap": snap, "duration": duration, "dac": dac}
+    given = {name: value for name, value in given.items() if value is not None}
     if isinstance(request, PlannedMotion):
         check_for(arm, request)
-        if acceleration is not None or velocity is not None:
+        for name in given.keys() - {"dac"}:
             raise InputError(
-                "plan, acceleration and velocity: not allowed for a motion that is already planned; pass "
-                "its points to plan it again."
+                "not allowed for a motion that is already planned; pass its points to plan it again.",
+                "plan",
+                name,
             )
-        for name, value in (("jerk", jerk), ("snap", snap), ("duration", duration)):
-            if value is not None:
-                raise InputError(
-                    "not allowed for a motion that is already planned; pass its points to plan it again.",
-                    "plan",
-                    name,
-                )
         DriveLimits.of(arm, dac)  # raise errors now rather than when `uses` is evaluated
         return Plan(arm, request, None, step, (), dac, kernel)
-    wanted = as_request(arm, request).changed(acceleration, velocity, dac, jerk, snap, duration)
+    wanted = replace(as_request(arm, request), **given)
     if wanted.time_optimal is not None:
         from forearm.trajectories.shortest_time.requested import requested_plan
 
@@ -370,16 +364,15 @@ def _through_points(arm: Arm, wanted: Request, step: float, kernel: Kernel) -> P
     """The plan of a request that is not time-optimal."""
     way = configurations(arm, wanted)
     demands = Demands(arm, kernel, DriveLimits.of(arm, wanted.dac))
+    limits = wanted.limits(arm, 1.0 if wanted.snap is None else LARGEST)
+    problem = PlanningProblem(way.q, way.qd, limits, demands, step)
     motion: PlannedMotion | None = None
     if wanted.snap is not None:
-        limits = wanted.limits(arm, LARGEST)
-        motion = smooth_for(PlanningProblem(way.q, way.qd, limits, demands, step), wanted.duration)
-        return Plan(arm, motion, limits, step, way.notes, wanted.dac, kernel)
-    limits = wanted.limits(arm, 1.0)
-    if wanted.acceleration is None:
-        motion, limits = chosen_motion(PlanningProblem(way.q, way.qd, limits, demands, step))
-    if wanted.jerk is not None:
-        limits = limits.with_jerk(wanted.jerk)
+        motion = smooth_for(problem, wanted.duration)
+    elif wanted.acceleration is None:
+        motion, limits = chosen_motion(problem)
+    if wanted.jerk is not None and wanted.snap is None:
+        limits = replace(limits, jerk=cast(Any, wanted.jerk))
         motion = through_with_jerk(way.q, way.qd, limits)
     if motion is None:
         motion = through(way.q, way.qd, limits)

@@ -23,7 +23,7 @@ from forearm.trajectories.shortest_time.limit_rows import (
     compiled_shares,
     compiled_use,
 )
-from forearm.trajectories.shortest_time.path_limits import PathLimits
+from forearm.trajectories.shortest_time.path_limits import LimitCurves
 from forearm.trajectories.shortest_time.path_loads import path_place
 from forearm.trajectories.shortest_time.speed_steps import NEAR, traced_backward, traced_forward, traced_top
 
@@ -62,7 +62,7 @@ class PathProblem:
         limits: limits of the motion.
     """
 
-    def __init__(self, arms: tuple[Arm, ...], path: JointPath, limits: PathLimits) -> None:
+    def __init__(self, arms: tuple[Arm, ...], path: JointPath, limits: LimitCurves) -> None:
         self.arms, self.arm, self.path, self.limits = arms, arms[0], path, limits
         self.drives = DriveLimits.of(self.arm)
         kinds = {
@@ -74,7 +74,7 @@ class PathProblem:
         hand = limits.bounds("hand speed") or limits.bounds("hand acceleration")
         self.layout = RowLayout(self.arm, tuple(k for k, there in kinds.items() if there), len(arms), hand)
 
-    def with_limits(self, limits: PathLimits) -> PathProblem:
+    def with_limits(self, limits: LimitCurves) -> PathProblem:
         """The same with other limits."""
         return PathProblem(self.arms, self.path, limits)
 

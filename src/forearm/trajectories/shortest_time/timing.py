@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from forearm.spatial import Floats
 from forearm.tables import Report, number
 from forearm.trajectories.shortest_time.jerk_stage import has_jerk_limits, smoothed
-from forearm.trajectories.shortest_time.path_limits import PathLimits
+from forearm.trajectories.shortest_time.path_limits import LimitCurves
 from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.shortest_time.profile import (
     USED,
@@ -209,7 +209,7 @@ class PathTiming:
             save_figure(figure, path)
         return figure
 
-    def _duration_within(self, limits: PathLimits) -> float:
+    def _duration_within(self, limits: LimitCurves) -> float:
         """Duration within other limits, on the same grid."""
         problem, grid = self.problem.with_limits(limits), self.profile.grid
         ends = (self.boundary.start, self.boundary.end)
@@ -226,7 +226,7 @@ def limit_name(kind: str, joint: str) -> str:
     return f"{joint} {kind}".strip()
 
 
-def _finer(limits: PathLimits, K: Floats, s: Floats) -> dict[str, list[list[str]]]:
+def _finer(limits: LimitCurves, K: Floats, s: Floats) -> dict[str, list[list[str]]]:
     """Which of the two limits that share a row is the smaller one, at places (m,), for each joint."""
     current, torque = K * limits.at("current", s), limits.at("torque", s)
     pairs = {

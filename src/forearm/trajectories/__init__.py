@@ -17,8 +17,8 @@ from forearm.trajectories.jerk_limited.planner import jerk_limited
 from forearm.trajectories.jerk_limited.plans import JerkPlans, jerk_limited_many
 from forearm.trajectories.limits import MotionLimits, arm_limits
 from forearm.trajectories.line_checks import Problem
-from forearm.trajectories.line_file import load_motion
 from forearm.trajectories.lines import HandLine, hand_line
+from forearm.trajectories.motion_files import load_motion, load_switching
 from forearm.trajectories.path_arguments import as_path
 from forearm.trajectories.path_options import PathLimits, PathOptions
 from forearm.trajectories.paths import (
@@ -45,7 +45,6 @@ from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.shortest_time.time_optimal import time_optimal
 from forearm.trajectories.shortest_time.timing import LimitSaving, PathTiming
 from forearm.trajectories.switching import Switching
-from forearm.trajectories.switching_file import load_switching
 from forearm.trajectories.waypoints import through
 
 __all__ = [

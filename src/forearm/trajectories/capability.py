@@ -105,8 +105,7 @@ def _needs(demands: Demands, postures: Floats, ahead: Floats, levels: Floats) ->
     qd = np.einsum("ln,pn,nm->lpnm", levels, ahead, np.eye(n)).reshape(-1, n)
     q = np.broadcast_to(postures[None, :, None, :], (len(levels), count, n, n)).reshape(-1, n)
     tau = demands.kernel.inverse_dynamics(q, qd, np.zeros_like(qd)).reshape(len(levels), count, n, n)
-    own: Floats = np.diagonal(tau, axis1=2, axis2=3) * ahead
-    return own
+    return np.diagonal(tau, axis1=2, axis2=3) * ahead
 
 
 def _no_default(why: str, remedy: str = "write max_effort into the arm file") -> InputError:
@@ -128,7 +127,8 @@ def _check_bounded(arm: Arm, limits: DriveLimits) -> None:
     )
     if unknown:
         raise _no_default(
-            f"there is neither max_effort nor a motor with a current or voltage limit at {unknown} of {arm.name!r}"
+            f"there is neither max_effort nor a motor with a current or voltage limit at {unknown} of "
+            f"{arm.name!r}"
         )
     if weak:
         raise _no_default(f"the max_effort of {weak} of {arm.name!r} is 0")

@@ -103,7 +103,7 @@ def _velocity(arm: Arm, waypoint: Waypoint, q: Floats, place: str) -> Floats:
     only_linear = arm.n == POSITION_ONLY and not angular.any()
     rates = joint_rates(arm, q, linear, None if only_linear else angular)
     if rates.met:
-        return np.asarray(rates.rates)
+        return rates.rates
     if rates.singular:
         raise InputError(
             "not feasible, as the pose is singular. Leave the velocity open.", place, "hand_velocity"

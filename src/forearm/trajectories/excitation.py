@@ -219,4 +219,4 @@ def _deviations(information: Floats, scale: Floats) -> Floats:
     seen = values > UNSEEN * values[-1]
     variance = np.square(directions[:, seen]) @ (1.0 / values[seen])
     unseen = np.square(directions[:, ~seen]).sum(axis=1) > TAKES_PART**2
-    return np.asarray(np.where(unseen, np.inf, scale * np.sqrt(variance)))
+    return np.where(unseen, np.inf, scale * np.sqrt(variance))

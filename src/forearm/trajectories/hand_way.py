@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from forearm.spatial import Floats
+from forearm.trajectories.sampling import States
 
 
 class HandWay(Protocol):
@@ -20,7 +21,7 @@ class HandWay(Protocol):
         """Arc length, m."""
         ...
 
-    def at(self, s: Floats) -> tuple[Floats, Floats, Floats]:
+    def at(self, s: Floats) -> States:
         """Position and its first two derivatives by s at arc lengths s (m,), (m, 3) each."""
         ...
 
@@ -33,7 +34,7 @@ class StraightWay:
     along: Floats
     length: float
 
-    def at(self, s: Floats) -> tuple[Floats, Floats, Floats]:
+    def at(self, s: Floats) -> States:
         """Position, direction and 0 at arc lengths s (m,), (m, 3) each."""
         places = self.start + s[:, None] * self.along
         return places, np.broadcast_to(self.along, places.shape), np.zeros_like(places)
@@ -51,7 +52,7 @@ class CircularWay:
     radius: float
     length: float
 
-    def at(self, s: Floats) -> tuple[Floats, Floats, Floats]:
+    def at(self, s: Floats) -> States:
         """Position, direction and curvature at arc lengths s (m,), (m, 3) each."""
         angle = (s / self.radius)[:, None]
         outward = np.cos(angle) * self.x + np.sin(angle) * self.y

@@ -147,8 +147,7 @@ def _beyond(body: MovingBody, low: float, high: float, q: Floats) -> Floats:
 
 
 def _too_fast(body: MovingBody, fastest: float, qd: Floats) -> Floats:
-    over: Floats = np.abs(body.multiplier * qd) - fastest * (1.0 + SLACK)
-    return over
+    return np.abs(body.multiplier * qd) - fastest * (1.0 + SLACK)
 
 
 def _first_above(excess: Excess, times: Floats, first: int) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 
 from forearm.spatial import Flags, Floats
 from forearm.trajectories.line_path import LineTask, Stretch
+from forearm.trajectories.sampling import States
 
 # Smallest over largest singular value. d2q/ds2 loses the rounding error of q divided by the cube of it: about
 # 1e-7
@@ -21,7 +22,7 @@ SMOOTH = 1e-6  # rad, m: largest deviation of a configuration from the curve thr
 MET = 1e-6  # of a slope: admissible error of the hand where joints lose a direction
 
 
-def joints_along(task: LineTask, stretch: Stretch, s: Floats) -> tuple[Floats, Floats, Floats]:
+def joints_along(task: LineTask, stretch: Stretch, s: Floats) -> States:
     """q, dq/ds, d2q/ds2 at arc lengths s (m,), (m, n) each, NaN beyond the reachable part.
 
     J dq/ds = (u; 0) and J d2q/ds2 = (c; 0) - dJ/ds dq/ds on a path of direction u and curvature c. At a

@@ -60,8 +60,7 @@ class LineTask:
     def closeness(self, q: Floats) -> Floats:
         """Smallest over largest singular value of the rows, (m,): 0 at singular configurations."""
         values = np.linalg.svd(self.rows(q), compute_uv=False)
-        ratio: Floats = values[:, -1] / np.where(values[:, 0] > 0.0, values[:, 0], 1.0)
-        return ratio
+        return values[:, -1] / np.where(values[:, 0] > 0.0, values[:, 0], 1.0)
 
     def slopes(self, q: Floats, along: Floats) -> Floats:
         """dq/ds (m, n) for the hand moving along unit vectors u (3,) or (m, 3): J dq/ds = (u; 0), and zero
@@ -165,7 +164,7 @@ def least_solution(J: Floats, wanted: Floats) -> Floats:
     inverse, regular = _inverses(J)
     if not regular.all():
         inverse = np.where(regular[:, None, None], inverse, np.linalg.pinv(J, rcond=NOTHING))
-    return np.asarray((inverse @ wanted[..., None])[..., 0])
+    return (inverse @ wanted[..., None])[..., 0]
 
 
 def _inverses(J: Floats) -> tuple[Floats, Flags]:

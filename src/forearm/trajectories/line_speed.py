@@ -9,6 +9,7 @@ import numpy as np
 
 from forearm.errors import InputError
 from forearm.spatial import Floats
+from forearm.trajectories.sampling import States
 from forearm.values import check_choice
 
 PROFILES = ("constant", "trapezoidal", "quintic")
@@ -28,7 +29,7 @@ class Speed:
     peak: float
     ramp: float
 
-    def at(self, t: Floats) -> tuple[Floats, Floats, Floats]:
+    def at(self, t: Floats) -> States:
         """s, s', s'' at times (m,) from 0 to the duration; at a switch s'' is the value after it."""
         if self.profile == "constant":
             return self.peak * t, np.full_like(t, self.peak), np.zeros_like(t)
@@ -48,7 +49,7 @@ class Speed:
             low, high = np.where(before, middle, low), np.where(before, high, middle)
         return np.where(ways <= 0.0, 0.0, np.where(ways >= self.length, self.duration, high))
 
-    def _trapezoid(self, t: Floats) -> tuple[Floats, Floats, Floats]:
+    def _trapezoid(self, t: Floats) -> States:
         a = self.peak / self.ramp
         left = self.duration - t
         begins, ends = t < self.ramp, left <= self.ramp
@@ -60,7 +61,7 @@ class Speed:
         rate = np.where(begins, a * t, np.where(ends, a * left, self.peak))
         return s, rate, np.where(begins, a, np.where(ends, -a, 0.0))
 
-    def _quintic(self, t: Floats) -> tuple[Floats, Floats, Floats]:
+    def _quintic(self, t: Floats) -> States:
         x, T = t / self.duration, self.duration
         s = self.length * x**3 * (10.0 - 15.0 * x + 6.0 * x**2)
         rate = self.length / T * 30.0 * x**2 * (1.0 - x) ** 2

@@ -22,7 +22,7 @@ from forearm.trajectories.line_checks import SAMPLES, Problem, end_of_branch, li
 from forearm.trajectories.line_joints import joints_along
 from forearm.trajectories.line_path import LineTask, Stretch, follow_way
 from forearm.trajectories.line_speed import Speed, speed_along
-from forearm.trajectories.sampling import times_within
+from forearm.trajectories.sampling import States, sampled
 from forearm.values import as_finite, as_floats, check_choice, check_ending, check_number
 
 ATTITUDES = ("constant", "free")
@@ -96,35 +96,36 @@ class HandLine:
             or "Reachable, within limits and away from singular configurations throughout."
         )
 
-    def hand(self, t: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    def hand(self, t: ArrayLike) -> States:
         """Position, velocity and acceleration of the hand's origin, base frame, at a time, (3,) each, or
         times, (m, 3) each.
         """
-        single, times = times_within(t, self.duration)
+        return sampled(self, t, self._hand)
+
+    def _hand(self, times: Floats) -> States:
         k, s, rate, second = self._way(times)
         places, along, curvature = np.empty((3, len(times), 3))
         for index, stretch in enumerate(self.stretches):
             here = k == index
             places[here], along[here], curvature[here] = stretch.way.at(s[here])
-        v, a = rate[:, None] * along, second[:, None] * along + rate[:, None] ** 2 * curvature
-        return (places[0], v[0], a[0]) if single else (places, v, a)
+        return places, rate[:, None] * along, second[:, None] * along + rate[:, None] ** 2 * curvature
 
-    def at(self, t: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    def at(self, t: ArrayLike) -> States:
         """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each.
 
         q puts the hand on its line to 1e-12; J qd = (v; 0), J qdd = (a; 0) - J' qd. At a switch of the speed
         profile qdd is the value after it. In a singular configuration on the line qd and qdd are the limits
         from both sides, NaN if there are none.
         """
-        single, times = times_within(t, self.duration)
+        return sampled(self, t, self._joints)
+
+    def _joints(self, times: Floats) -> States:
         k, s, rate, second = self._way(times)
         q, slopes, bends = np.full((3, len(times), self.task.arm.n), np.nan)
         for index, stretch in enumerate(self.stretches):
             here = k == index
             q[here], slopes[here], bends[here] = joints_along(self.task, stretch, s[here])
-        qd = slopes * rate[:, None]
-        qdd = bends * rate[:, None] ** 2 + slopes * second[:, None]
-        return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
+        return q, slopes * rate[:, None], bends * rate[:, None] ** 2 + slopes * second[:, None]
 
     def _way(self, times: Floats) -> tuple[Indices, Floats, Floats, Floats]:
         k = np.minimum(np.searchsorted(self.times, times, side="right") - 1, len(self.speeds) - 1)
@@ -137,10 +138,10 @@ class HandLine:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write its request as .json, atomically; `fa.plan` accepts the file."""
-        from forearm.trajectories.line_file import write_line
+        from forearm.trajectories.motion_files import write_motion
 
         check_ending(path, (".json",), "a Cartesian line (fa.plan(arm, line).save writes samples)")
-        write_line(self, path)
+        write_motion(self, path)
 
     def __repr__(self) -> str:
         return f"<HandLine of {self.task.arm.name!r} over {len(self.stretches)} lines in {self.duration:g} s>"

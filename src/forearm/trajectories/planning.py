@@ -35,14 +35,14 @@ from forearm.trajectories.failures import joints_named
 from forearm.trajectories.jerk_limited.motion import JerkMotion
 from forearm.trajectories.jerk_limited.waypoints import through_with_jerk
 from forearm.trajectories.limits import SLACK, MotionLimits, beyond_arm
-from forearm.trajectories.line_file import load_motion
 from forearm.trajectories.lines import HandLine
+from forearm.trajectories.motion_files import load_motion
 from forearm.trajectories.path_options import PathLimits
 from forearm.trajectories.plan_arguments import PlannedMotion, as_request, check_for
 from forearm.trajectories.polygon import Deviation, deviation
 from forearm.trajectories.recorded import RecordedMotion, read_motion, recorded
 from forearm.trajectories.requests import Request
-from forearm.trajectories.sampling import ticks
+from forearm.trajectories.sampling import States, ticks
 from forearm.trajectories.series.motion import SeriesMotion
 from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.shortest_time.timing import PathTiming
@@ -92,7 +92,7 @@ class Plan:
         """Duration, s."""
         return self.motion.duration
 
-    def at(self, t: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    def at(self, t: ArrayLike) -> States:
         """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each: a plan is a motion."""
         return self.motion.at(t)
 
@@ -102,7 +102,7 @@ class Plan:
         return ticks(self.duration, self.step, "plan, step")
 
     @cached_property
-    def _states(self) -> tuple[Floats, Floats, Floats]:
+    def _states(self) -> States:
         return self.motion.at(self.t)
 
     @property

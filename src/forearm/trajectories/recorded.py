@@ -16,7 +16,7 @@ from forearm.arm.arm import Arm
 from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.logs.motion import BLOCKS, MotionLog, read_motion_log
 from forearm.spatial import Floats
-from forearm.trajectories.sampling import times_within
+from forearm.trajectories.sampling import States, sampled
 from forearm.values import check_kind, names_in
 
 # Unit names: their quantity, and the factor to our unit.
@@ -65,11 +65,13 @@ class RecordedMotion:
         """The start and the end."""
         return self.t[[0, -1]]
 
-    def at(self, t: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    def at(self, t: ArrayLike) -> States:
         """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each; exactly the samples at their
         times.
         """
-        single, times = times_within(t, self.duration)
+        return sampled(self, t, self._states)
+
+    def _states(self, times: Floats) -> States:
         k = np.minimum(np.searchsorted(self.t, times, side="right") - 1, len(self.t) - 2)
         h = (self.t[k + 1] - self.t[k])[:, None]
         s = (times - self.t[k])[:, None] / h
@@ -78,9 +80,9 @@ class RecordedMotion:
         is_end = times == self.t[k + 1]
         for block, samples in ((q, self.q), (qd, self.qd), (qdd, self.qdd)):
             block[is_end] = samples[k[is_end] + 1]
-        return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
+        return q, qd, qdd
 
-    def extremes(self) -> tuple[Floats, Floats, Floats]:
+    def extremes(self) -> States:
         """Minimum q, maximum q and maximum |qd| of the samples, (n,) each."""
         return self.q.min(axis=0), self.q.max(axis=0), np.abs(self.qd).max(axis=0)
 
@@ -115,7 +117,7 @@ def recorded(log: MotionLog) -> RecordedMotion:
 
 
 def _slopes(values: Floats, t: Floats) -> Floats:
-    return np.asarray(np.gradient(values, t, axis=0, edge_order=1 if len(t) == 2 else 2))
+    return np.gradient(values, t, axis=0, edge_order=1 if len(t) == 2 else 2)
 
 
 def read_motion(

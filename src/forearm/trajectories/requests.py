@@ -95,7 +95,7 @@ class Request(PathLimits):
     snap: Any = declared(
         FlagOr(
             OneOrMany(NumberField(above=0.0, infinite=True)),
-            "largest |qdddd|, rad/s^4 (m/s^4), or true (inf): continuous, not limited (default: jerks may jump)",
+            "largest |qdddd|, rad/s^4 (m/s^4), or true: continuous, not limited (default: jerks may jump)",
         ),
         default=None,
     )

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.errors import InputError
 from forearm.logs.table import ENDINGS, write_table
+from forearm.records import set_field
 from forearm.spatial import Floats
 from forearm.values import as_floats, check_ending, check_number
 
+T = TypeVar("T")
 ROWS = 10_000_000  # limit of a table
 ROUNDING = 1e-12  # of the duration: a time this little after the end counts as the end
+
+
+States = tuple[Floats, Floats, Floats]  # q, qd, qdd, or another quantity with two derivatives
 
 
 class SampledMotion(Protocol):
@@ -25,7 +30,7 @@ class SampledMotion(Protocol):
     def duration(self) -> float:
         """Duration, s."""
 
-    def at(self, t: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    def at(self, t: ArrayLike) -> States:
         """q, qd, qdd at a time, or at times."""
 
 
@@ -33,13 +38,14 @@ def times_within(t: ArrayLike, duration: float) -> tuple[bool, Floats]:
     """Whether a single time was given, and the times (m,); an error for times outside the motion."""
     asked = as_floats(t, "at")
     if asked.ndim > 1:
-        raise InputError(f"at: expected a time or times (m,), got shape {asked.shape}.")
+        raise InputError(f"expected a time or times (m,), got shape {asked.shape}.", "at")
     times = np.atleast_1d(asked)
     times = np.where((times > duration) & (times <= duration * (1.0 + ROUNDING)), duration, times)
     outside = ~((times >= 0.0) & (times <= duration))
     if outside.any():
         raise InputError(
-            f"at: {float(times[outside][0])!r} s is outside the motion, which runs from 0 to {duration!r} s."
+            f"{float(times[outside][0])!r} s is outside the motion, which runs from 0 to {duration!r} s.",
+            "at",
         )
     return asked.ndim == 0, times
 
@@ -64,14 +70,27 @@ def motion_columns(motion: SampledMotion, step: float) -> dict[str, Floats]:
     return table
 
 
-def save_motion(
-    motion: SampledMotion,
-    path: str | os.PathLike[str],
-    step: float,
-    write_json: Callable[[Any, str | os.PathLike[str]], None],
-) -> None:
+def save_motion(motion: Any, path: str | os.PathLike[str], step: float) -> None:
     """Write a motion atomically: its parameters (.json), or its table (.csv, .parquet)."""
+    from forearm.trajectories.motion_files import write_motion
+
     if check_ending(path, (".json", *ENDINGS), "a motion") == ".json":
-        write_json(motion, path)
+        write_motion(motion, path)
     else:
         write_table(path, motion_columns(motion, step))
+
+
+def sampled(motion: SampledMotion, t: ArrayLike, states: Callable[[Floats], T]) -> T:
+    """What `states` gives at times (m,), at a time or at times within a motion."""
+    single, times = times_within(t, motion.duration)
+    found: Any = states(times)
+    return cast(T, tuple(x[0] for x in found) if single else tuple(found))
+
+
+def freeze(motion: object) -> None:
+    """Replace the arrays of a motion under construction by read-only views."""
+    for name, array in vars(motion).copy().items():
+        if isinstance(array, np.ndarray) and array.flags.writeable:
+            view = array.view()
+            view.setflags(write=False)
+            set_field(motion, name, view)

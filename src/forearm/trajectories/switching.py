@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from forearm.spatial import Floats
 from forearm.symbols.scalars import Scalar, choose, minimum
-from forearm.trajectories.sampling import motion_columns, save_motion, times_within
+from forearm.trajectories.sampling import States, freeze, motion_columns, sampled, save_motion
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,10 +34,7 @@ class Switching:
     accelerations: Floats
 
     def __post_init__(self) -> None:
-        for name in ("points", "velocities", "phases", "accelerations"):
-            view = getattr(self, name).view()
-            view.setflags(write=False)
-            object.__setattr__(self, name, view)
+        freeze(self)
 
     @property
     def n(self) -> int:
@@ -78,18 +75,16 @@ class Switching:
         """The velocity of the middle phase, (k, n)."""
         return self.velocities[:-1] + self.accelerations[..., 0] * self.phases[..., 0]
 
-    def at(self, t: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    def at(self, t: ArrayLike) -> States:
         """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each: exactly the points at their times,
         to the last bit.
 
         The first phases are evaluated from the start of a segment and the last one from its end. At a switch
         qdd is the value after it.
         """
-        single, times = times_within(t, self.duration)
-        q, qd, qdd = self._states(times)
-        return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
+        return sampled(self, t, self._states)
 
-    def _states(self, times: Floats) -> tuple[Floats, Floats, Floats]:
+    def _states(self, times: Floats) -> States:
         k = np.minimum(np.searchsorted(self.times, times, side="right") - 1, len(self.segments) - 1)
         since = (times - self.times[k])[:, None]
         # The end of a segment is decided by its stored time, not by a sum of rounded durations.
@@ -97,10 +92,9 @@ class Switching:
         ends = self.points[k], self.velocities[k], self.points[k + 1], self.velocities[k + 1]
         times_of = self.phases[k, :, 0], self.phases[k, :, 2]
         rates = self.accelerations[k, :, 0], self.accelerations[k, :, 2]
-        made: tuple[Floats, Floats, Floats] = segment_state(since, until, ends, times_of, rates)
-        return made
+        return segment_state(since, until, ends, times_of, rates)
 
-    def extremes(self) -> tuple[Floats, Floats, Floats]:
+    def extremes(self) -> States:
         """Minimum q, maximum q and maximum |qd|, (n,) each."""
         places = np.vstack([self.points, *self.turning()])
         least, most = np.nanmin(places, axis=0), np.nanmax(places, axis=0)
@@ -129,9 +123,7 @@ class Switching:
             path: .json stores the switching points and can be loaded, .csv and .parquet the table.
             step: time between rows of the table, s.
         """
-        from forearm.trajectories.switching_file import write_switching
-
-        save_motion(self, path, step, write_switching)
+        save_motion(self, path, step)
 
     def __repr__(self) -> str:
         return f"<Switching of {self.n} joints through {len(self.points)} points in {self.duration:g} s>"

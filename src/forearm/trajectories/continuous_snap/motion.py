@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import factorial, perm
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike
 from forearm.spatial import Floats, Indices
 from forearm.trajectories.paths.hermite import hermite_by_share
 from forearm.trajectories.roots import roots_within
-from forearm.trajectories.sampling import motion_columns, save_motion, times_within
+from forearm.trajectories.sampling import States, freeze, motion_columns, sampled, save_motion
 
 Derivatives = tuple[Floats, Floats, Floats, Floats, Floats]
 ORDERS = 5  # q, qd, qdd, qddd, qdddd
@@ -39,10 +40,7 @@ class SmoothMotion:
     passed: Indices
 
     def __post_init__(self) -> None:
-        for name in ("states", "segments", "passed"):
-            view = getattr(self, name).view()
-            view.setflags(write=False)
-            object.__setattr__(self, name, view)
+        freeze(self)
 
     @property
     def n(self) -> int:
@@ -57,7 +55,7 @@ class SmoothMotion:
     @property
     def times(self) -> Floats:
         """Times at the points, (k + 1,), from 0."""
-        return np.asarray(self.switches[self.passed])
+        return self.switches[self.passed]
 
     @cached_property
     def switches(self) -> Floats:
@@ -69,13 +67,12 @@ class SmoothMotion:
         """From the first point to the last, s."""
         return float(self.switches[-1])
 
-    def at(self, t: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    def at(self, t: ArrayLike) -> States:
         """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each: exactly the points at their times,
         to the last bit.
         """
-        single, times = times_within(t, self.duration)
-        q, qd, qdd = self._evaluated(times, 3)
-        return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
+        found: States = sampled(self, t, partial(self._evaluated, orders=3))
+        return found
 
     def derivatives(self, t: ArrayLike) -> Derivatives:
         """q, qd, qdd, qddd, qdddd at a time, (n,) each, or at times (m,), (m, n) each.
@@ -83,16 +80,15 @@ class SmoothMotion:
         Args:
             t: the time or times, s.
         """
-        single, times = times_within(t, self.duration)
-        q, qd, qdd, qddd, qdddd = self._evaluated(times, ORDERS)
-        return (q[0], qd[0], qdd[0], qddd[0], qdddd[0]) if single else (q, qd, qdd, qddd, qdddd)
+        found: Derivatives = sampled(self, t, partial(self._evaluated, orders=ORDERS))
+        return found
 
     def slowed(self, factor: float) -> SmoothMotion:
         """The same motion slowed down by a factor."""
         powers = factor ** -np.arange(ORDERS, dtype=np.float64)
         return replace(self, states=self.states * powers[:, None], segments=self.segments * factor)
 
-    def extremes(self) -> tuple[Floats, Floats, Floats]:
+    def extremes(self) -> States:
         """Minimum q, maximum q and maximum |qd| along the motion, (n,) each, exact."""
         least, most = self.reach
         low, high = self._bounds(1)
@@ -124,7 +120,7 @@ class SmoothMotion:
         roots = np.full((len(rows), rows.shape[1] - 1), np.nan)
         roots[known] = roots_within(rows[known])
         times = self.switches[:-1, None, None] + roots.reshape(*h.shape[:1], -1, roots.shape[1]) * h
-        return np.asarray(times[np.isfinite(times)])
+        return times[np.isfinite(times)]
 
     def columns(self, step: float) -> dict[str, Floats]:
         """The motion as a table t, q1.., qd1.., qdd1..: every `step` seconds and at the end."""
@@ -137,9 +133,7 @@ class SmoothMotion:
             path: .json stores the states and can be loaded, .csv and .parquet the table.
             step: time between rows of the table, s.
         """
-        from forearm.trajectories.continuous_snap.motion_file import write_smooth_motion
-
-        save_motion(self, path, step, write_smooth_motion)
+        save_motion(self, path, step)
 
     def __repr__(self) -> str:
         return f"<SmoothMotion of {self.n} joints through {len(self.points)} points in {self.duration:g} s>"
@@ -162,7 +156,7 @@ class SmoothMotion:
             ]
         )
 
-    def _evaluated(self, times: Floats, orders: int) -> Floats:
+    def _evaluated(self, times: Floats, orders: int) -> Any:
         """q and its derivatives, (orders, m, n)."""
         made = np.empty((orders, len(times), self.n))
         for first in range(0, len(times), BLOCK):

@@ -168,7 +168,7 @@ def _calm(problem: SmoothProblem, segments: Floats) -> Floats | None:
         middle = 0.5 * (low + high)
         leaves = problem.outside(replace(problem, calm=middle).motion(segments))
         low, high = np.where(leaves, middle, low), np.where(leaves, high, middle)
-    return np.asarray(high)
+    return high
 
 
 def merged(problem: SmoothProblem) -> tuple[SmoothProblem, Indices]:

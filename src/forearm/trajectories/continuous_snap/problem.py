@@ -162,7 +162,7 @@ class SmoothProblem:
 
     def uses(self, motion: SmoothMotion) -> Floats:
         """Shares of the limits of qd, qdd, qddd and qdddd that a motion uses, (4, n), exact."""
-        return np.asarray(motion.peaks / self.limits.of_derivatives)
+        return motion.peaks / self.limits.of_derivatives
 
     def largest_use(self, motion: SmoothMotion) -> float:
         """The largest of these; above 1 also if a joint leaves its range."""
@@ -173,7 +173,7 @@ class SmoothProblem:
         """Which joints leave their range, (n,)."""
         least, most = motion.reach
         slack = ROUNDING * np.maximum(np.abs(least), np.abs(most))
-        return np.asarray((least < self.limits.lower - slack) | (most > self.limits.upper + slack))
+        return (least < self.limits.lower - slack) | (most > self.limits.upper + slack)
 
     def _lengths(self, segments: Floats) -> Floats:
         """Durations of all polynomials in segments (k,)."""

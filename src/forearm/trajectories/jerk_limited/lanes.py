@@ -78,8 +78,7 @@ def leaves_range(lanes: Lanes, phases: Floats, jerks: Floats, lower: Floats, upp
     """Whether joints leave their range (m,) by more than rounding."""
     places: Floats = extremes_function().call(*lanes[:3], phases, jerks)
     doubt = 1e-12 * (np.abs(lanes[0][:, 0]) + np.abs(lanes[3][:, 0]) + (places[:, 1] - places[:, 0]))
-    outside: Flags = (places[:, 0] < lower - doubt) | (places[:, 1] > upper + doubt)
-    return outside
+    return (places[:, 0] < lower - doubt) | (places[:, 1] > upper + doubt)
 
 
 def of_plans(lanes: Lanes, plans: Indices, n: int) -> Lanes:

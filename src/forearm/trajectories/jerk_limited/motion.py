@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from forearm.spatial import Floats
 from forearm.trajectories.jerk_limited.joint import extremes
-from forearm.trajectories.sampling import motion_columns, save_motion, times_within
+from forearm.trajectories.sampling import States, freeze, motion_columns, sampled, save_motion
 
 NAMES = ("points", "velocities", "accelerations", "phases", "jerks", "segments")
 
@@ -40,11 +40,7 @@ class JerkMotion:
     segments: Floats
 
     def __post_init__(self) -> None:
-        for name, array in self.__dict__.copy().items():
-            if array.flags.writeable:
-                view = array.view()
-                view.setflags(write=False)
-                object.__setattr__(self, name, view)
+        freeze(self)
 
     @classmethod
     def frozen(cls, *arrays: Floats) -> JerkMotion:
@@ -100,21 +96,18 @@ class JerkMotion:
         time, q, qd, qdd = (np.stack(x, axis=2) for x in zip(*rows[order], strict=True))
         return time, q, qd, qdd
 
-    def at(self, t: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    def at(self, t: ArrayLike) -> States:
         """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each: exactly the points at their times,
         to the last bit.
 
         The first half of a segment is evaluated from its start and the second from its end.
         """
-        single, times = times_within(t, self.duration)
-        q, qd, qdd, _ = self._states(times)
-        return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
+        q, qd, qdd, _ = sampled(self, t, self._states)
+        return q, qd, qdd
 
     def jerk_at(self, t: ArrayLike) -> Floats:
         """qddd at a time, (n,), or at times (m,), (m, n); at a switch the value after it."""
-        single, times = times_within(t, self.duration)
-        jerk = self._states(times)[3]
-        return jerk[0] if single else jerk
+        return sampled(self, t, self._states)[3]
 
     def _states(self, times: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         k = np.minimum(np.searchsorted(self.times, times, side="right") - 1, len(self.segments) - 1)
@@ -138,7 +131,7 @@ class JerkMotion:
         q, qd, qdd = (np.where(late, b, a) for a, b in zip(*made, strict=True))
         return q, qd, qdd, jerk
 
-    def extremes(self) -> tuple[Floats, Floats, Floats]:
+    def extremes(self) -> States:
         """Minimum q, maximum q and maximum |qd|, (n,) each."""
         p = self.phases.shape[2]
         times, jerks = ([x[..., i] for i in range(p)] for x in (self.phases, self.jerks))
@@ -165,14 +158,12 @@ class JerkMotion:
             path: .json stores the phases and can be loaded, .csv and .parquet the table.
             step: time between rows of the table, s.
         """
-        from forearm.trajectories.jerk_limited.motion_file import write_jerk_motion
-
-        save_motion(self, path, step, write_jerk_motion)
+        save_motion(self, path, step)
 
     def __repr__(self) -> str:
         return f"<JerkMotion of {self.n} joints through {len(self.points)} points in {self.duration:g} s>"
 
 
-def _moved(q: Floats, qd: Floats, qdd: Floats, j: Floats, s: Floats) -> tuple[Floats, Floats, Floats]:
+def _moved(q: Floats, qd: Floats, qdd: Floats, j: Floats, s: Floats) -> States:
     """The state a time s later, or earlier if it is negative."""
     return q + s * (qd + s * (0.5 * qdd + s * j / 6.0)), qd + s * (qdd + 0.5 * j * s), qdd + j * s

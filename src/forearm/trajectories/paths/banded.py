@@ -33,7 +33,7 @@ def _product(D: Floats, U: Floats, x: Floats) -> Floats:
     y = D @ x
     y[:-1] += U @ x[1:]
     y[1:] += np.swapaxes(U, 1, 2) @ x[:-1]
-    return np.asarray(y)
+    return y
 
 
 def _reduced(D: Floats, U: Floats, b: Floats) -> Floats:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from forearm.errors import InputError
 from forearm.spatial import Floats, Indices
 from forearm.trajectories.roots import roots_within
+from forearm.trajectories.sampling import States
 from forearm.values import as_floats, check_ending, check_name
 
 ROUNDING = 1e-12  # of the length: a place this little beyond the end counts as the end
@@ -103,7 +104,7 @@ class JointPath:
         """Index of the piece that each of the places (m,) lies in, (m,): the one to the right of a break."""
         return self._piece_of(self._places(s)[1])
 
-    def at(self, s: ArrayLike, piece: ArrayLike | None = None) -> tuple[Floats, Floats, Floats]:
+    def at(self, s: ArrayLike, piece: ArrayLike | None = None) -> States:
         """q, dq/ds, d2q/ds2 at a place, (n,) each, or at places (m,), (m, n) each.
 
         Args:
@@ -137,7 +138,7 @@ class JointPath:
         for power in range(len(self._by_power) - 1, 2, -1):
             made *= x
             made += (power * (power - 1) * (power - 2)) * self._by_power[power][k]
-        return np.asarray(made[0] if single else made)
+        return made[0] if single else made
 
     def reversals(self) -> Floats:
         """Interior places at which q' of some joint changes its sign or touches 0, increasing: simple roots
@@ -196,7 +197,7 @@ class JointPath:
         places = np.unique(places[(places > near) & (places < self.length - near)])
         made = places[np.diff(places, prepend=-1.0) > near]
         made.flags.writeable = False
-        return np.asarray(made)
+        return made
 
     @cached_property
     def _by_power(self) -> tuple[Floats, ...]:

@@ -17,6 +17,7 @@ from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.paths.log_paths import path_of_samples
 from forearm.trajectories.paths.sampled import quintic_pieces
 from forearm.trajectories.recorded import RecordedMotion, recorded
+from forearm.trajectories.sampling import States
 
 SAMPLES = 10_000  # of a motion that is not smooth between its switches
 LOOKED_AT = 16  # times between two switches at which rests are searched
@@ -40,7 +41,7 @@ class TimedMotion(Protocol):
         """Duration, s."""
         ...
 
-    def at(self, t: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    def at(self, t: ArrayLike) -> States:
         """q, qd, qdd at times (m,), (m, n) each."""
         ...
 
@@ -139,7 +140,7 @@ def _least(motion: TimedMotion, low: Floats, high: Floats) -> Floats:
         a, b = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
         left = _speed(motion, a) < _speed(motion, b)
         low, high = np.where(left, low, a), np.where(left, b, high)
-    return np.asarray(0.5 * (low + high))
+    return 0.5 * (low + high)
 
 
 def _by_length(q: Floats, qd: Floats, qdd: Floats) -> Floats:
@@ -205,4 +206,4 @@ class _Way:
         """The integral of |qd| from `begin` to `end`, (m,) each."""
         half = 0.5 * (end - begin)
         t = (0.5 * (begin + end))[:, None] + half[:, None] * NODES
-        return np.asarray((_speed(self.motion, t.ravel()).reshape(t.shape) @ WEIGHTS) * half)
+        return (_speed(self.motion, t.ravel()).reshape(t.shape) @ WEIGHTS) * half

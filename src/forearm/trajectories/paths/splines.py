@@ -145,7 +145,7 @@ def bending_form(lengths: Floats, order: int, ends: int | None = None) -> Floats
     ends = order if ends is None else ends
     scale = np.tile(lengths[:, None] ** np.arange(ends), (1, 2))
     weight = lengths[:, None, None] ** (1.0 - 2.0 * order)
-    return np.asarray(weight * scale[:, :, None] * _unit_form(order, ends) * scale[:, None, :])
+    return weight * scale[:, :, None] * _unit_form(order, ends) * scale[:, None, :]
 
 
 @cache

@@ -28,7 +28,7 @@ def resting(basis: str, count: int) -> Floats:
     h = np.arange(1.0, count // 2 + 1)
     conditions = np.zeros((2, count))
     conditions[0, : len(h)], conditions[1, len(h) :] = h * h, h
-    return np.asarray(np.linalg.svd(conditions)[2][2:].T)
+    return np.linalg.svd(conditions)[2][2:].T
 
 
 def series_functions(basis: str, count: int, duration: float, t: Floats) -> Derivatives:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.spatial import Floats
-from forearm.trajectories.sampling import motion_columns, save_motion, times_within
+from forearm.trajectories.continuous_snap.motion import Derivatives
+from forearm.trajectories.sampling import States, motion_columns, sampled, save_motion
 from forearm.trajectories.series.basis import series_derivatives, spline_knots
 
 FINEST = 1e-3  # s between samples for extremes
@@ -54,24 +57,22 @@ class SeriesMotion:
         """The ends of its pieces in time: those of the polynomials of a spline."""
         return self.times if self.basis == "fourier" else self.duration * spline_knots(len(self.coefficients))
 
-    def at(self, t: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    def at(self, t: ArrayLike) -> States:
         """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each."""
-        single, times = times_within(t, self.duration)
-        q, qd, qdd = self._evaluated(times, 3)
-        return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
+        found: States = sampled(self, t, partial(self._evaluated, orders=3))
+        return found
 
-    def derivatives(self, t: ArrayLike) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    def derivatives(self, t: ArrayLike) -> Derivatives:
         """q, qd, qdd, qddd, qdddd at a time, (n,) each, or at times (m,), (m, n) each; at both ends jerks and
         snaps are their one-sided limits.
 
         Args:
             t: the time or times, s.
         """
-        single, times = times_within(t, self.duration)
-        q, qd, qdd, qddd, qdddd = self._evaluated(times, 5)
-        return (q[0], qd[0], qdd[0], qddd[0], qdddd[0]) if single else (q, qd, qdd, qddd, qdddd)
+        found: Derivatives = sampled(self, t, partial(self._evaluated, orders=5))
+        return found
 
-    def _evaluated(self, times: Floats, orders: int) -> Floats:
+    def _evaluated(self, times: Floats, orders: int) -> Any:
         """q and its derivatives, (orders, m, n)."""
         made = np.empty((orders, len(times), self.n))
         count = len(self.coefficients)
@@ -100,7 +101,7 @@ class SeriesMotion:
         """The same motion slowed down by a factor."""
         return replace(self, duration=self.duration * factor)
 
-    def extremes(self) -> tuple[Floats, Floats, Floats]:
+    def extremes(self) -> States:
         """Minimum q, maximum q and maximum |qd|, (n,) each, over a thousand samples per second."""
         count = int(np.clip(self.duration / FINEST, LEAST, MOST))
         q, qd, _ = self.at(np.linspace(0.0, self.duration, count + 1))
@@ -117,9 +118,7 @@ class SeriesMotion:
             path: .json stores its parameters, .csv and .parquet its table.
             step: between rows of the table, s.
         """
-        from forearm.trajectories.series.motion_file import write_series_motion
-
-        save_motion(self, path, step, write_series_motion)
+        save_motion(self, path, step)
 
     def __repr__(self) -> str:
         return f"<SeriesMotion of {self.n} joints: {self.basis}, {self.duration:g} s>"

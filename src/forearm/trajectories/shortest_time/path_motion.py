@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from forearm.spatial import Floats, Indices
 from forearm.trajectories.paths.joint_path import JointPath
-from forearm.trajectories.sampling import times_within
+from forearm.trajectories.sampling import States, sampled, times_within
 from forearm.trajectories.shortest_time.profile import Profile
 from forearm.values import check_ending
 
@@ -63,22 +63,20 @@ class PathMotion:
         """All times at which accelerations may jump, increasing, the ends included."""
         return self.times
 
-    def along(self, t: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    def along(self, t: ArrayLike) -> States:
         """s, ds/dt and d2s/dt2 at a time, or at times (m,)."""
-        single, times = times_within(t, self.duration)
-        _, s, rate, second = self.details(times)
-        return (s[0], rate[0], second[0]) if single else (s, rate, second)
+        return sampled(self, t, lambda times: self.details(times)[1:])
 
-    def at(self, t: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    def at(self, t: ArrayLike) -> States:
         """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each; at a switch qdd is the value after
         it.
         """
-        single, times = times_within(t, self.duration)
+        return sampled(self, t, self._states)
+
+    def _states(self, times: Floats) -> States:
         k, s, rate, second = self.details(times)
         q, dq, ddq = self.path.at(s, self.pieces[k])
-        qd = dq * rate[:, None]
-        qdd = ddq * (rate * rate)[:, None] + dq * second[:, None]
-        return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
+        return q, dq * rate[:, None], ddq * (rate * rate)[:, None] + dq * second[:, None]
 
     def jerk(self, t: ArrayLike) -> Floats:
         """Joint jerks at a time, (n,), or at times (m,), (m, n); without impulses at jumps of the
@@ -127,17 +125,17 @@ class PathMotion:
         even = self.times[:-1, None] + shares * np.diff(self.times)[:, None]
         return np.append(even.ravel(), self.duration)
 
-    def extremes(self) -> tuple[Floats, Floats, Floats]:
+    def extremes(self) -> States:
         """Minimum q, maximum q and maximum |qd|, (n,) each, over ten samples per interval."""
         q, qd, _ = self.at(self.fine_times)
         return q.min(axis=0), q.max(axis=0), np.abs(qd).max(axis=0)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it as .json, atomically; `fa.plan` accepts the file."""
-        from forearm.trajectories.shortest_time.motion_file import write_path_motion
+        from forearm.trajectories.motion_files import write_motion
 
         check_ending(path, (".json",), "a motion along a path (fa.plan(arm, motion).save writes samples)")
-        write_path_motion(self, path)
+        write_motion(self, path)
 
     def __repr__(self) -> str:
         return f"<PathMotion of {self.n} joints along {self.path.name!r} in {self.duration:g} s>"

@@ -132,7 +132,7 @@ class PathProblem:
     def cap(self, places: Places) -> Floats:
         """Largest x within velocity limits, (m,)."""
         most = FASTEST * self.path.length**2
-        return np.asarray(1.0 / np.maximum(places.pace[:, 0] ** 2, 1.0 / most))
+        return 1.0 / np.maximum(places.pace[:, 0] ** 2, 1.0 / most)
 
     def tops(self, places: Places) -> Floats:
         """Largest x at which the limits of each place alone admit an acceleration, (m,)."""

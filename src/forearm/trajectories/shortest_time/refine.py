@@ -68,7 +68,7 @@ def _apart(places: Floats, fixed: Floats, distance: float) -> Floats:
     """The places farther than a distance from all fixed ones, which begin with 0."""
     k = np.searchsorted(fixed, places)
     near = np.minimum(np.abs(places - fixed[np.minimum(k, len(fixed) - 1)]), np.abs(places - fixed[k - 1]))
-    return np.asarray(places[near > distance])
+    return places[near > distance]
 
 
 def refined_profile(
@@ -206,7 +206,7 @@ def largest_use(
     left, right = (np.flatnonzero(x == 0.0) for x in (profile.x[:-1], profile.x[1:]))
     ends, moving = np.concatenate([2 * left, 2 * right + 1]), profile.x[np.concatenate([left + 1, right])]
     np.maximum.at(used, ends // 2, _beside_rest(problem, profile, ends, moving))
-    return np.asarray(used if grid.margin is None else used * grid.margin)
+    return used if grid.margin is None else used * grid.margin
 
 
 def _unchanged(profile: Profile, known: tuple[Profile, Floats] | None) -> tuple[Floats, Indices | slice]:

@@ -95,7 +95,7 @@ class PathTiming:
             return np.sqrt(self.profile.top)
         top = smaller_at_nodes(self.problem.tops(self.profile.ends))
         top[self.profile.grid.stops] = 0.0
-        return np.asarray(np.sqrt(top))
+        return np.sqrt(top)
 
     @cached_property
     def shares(self) -> tuple[list[tuple[str, str]], Floats]:

@@ -164,8 +164,7 @@ def _tangent_end(b: float, k: int) -> float:
 
 def _x_within(shape: SpeedShape, x: Floats, u: Floats, r: float) -> Floats:
     """x at a share of the time of each interval, (4, N)."""
-    within: Floats = x[:, 0] + 2 * shape.way(r) * u[:, 0] + 2 * shape.lag(r) * (u[:, 1] - u[:, 0])
-    return within
+    return x[:, 0] + 2 * shape.way(r) * u[:, 0] + 2 * shape.lag(r) * (u[:, 1] - u[:, 0])
 
 
 def values_at(functions: Floats, b: Floats) -> Floats:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from forearm.trajectories.smooth_speed.smooth_limits import SmoothLimits
 from forearm.trajectories.smooth_speed.smooth_profile import SmoothProfile, smooth_profile
 
 Array = NDArray[np.float64]
@@ -53,14 +54,11 @@ class WavyPath:
         with np.errstate(divide="ignore"):
             top = ((self.velocity / np.abs(self.derivatives(s)[1])) ** 2).min(axis=1)
             bent = (self.acceleration / np.abs(self.derivatives(s)[2])).min(axis=1)
-        given: dict[str, Any] = {
-            "jerk": self.jerk,
-            "path_jerk": np.inf,
-            "top": top,
-            "rows": lambda x, u: (first, second, bound),
-            "start": np.minimum(np.minimum(top, bent), 1e3),
-        }
-        return smooth_profile(s, q1, q2, q3, **(given | changes))
+        jerk = np.broadcast_to(self.jerk, q1.shape)
+        ends = (np.ascontiguousarray(x.transpose(1, 2, 0)) for x in (q1, q2, q3))
+        rows = changes.pop("rows", lambda x, u: (first, second, bound))
+        limits = SmoothLimits(*ends, np.diff(s), jerk.transpose(1, 2, 0), np.inf, top, rows)
+        return smooth_profile(s, limits, np.minimum(np.minimum(top, bent), 1e3), **changes)
 
     def joints(self, profile: SmoothProfile, t: Array) -> Array:
         """q at times t, (m, n)."""

@@ -59,6 +59,12 @@ def text(doc: str, *, default: Any = dataclasses.MISSING, **bounds: Any) -> Any:
     return declared(TextField(doc, **bounds), default=default)
 
 
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(dataclasses.field,))
+def frozen(cls: type[T]) -> type[T]:
+    """Make a frozen dataclass of what is computed: each is equal to itself alone."""
+    return dataclasses.dataclass(frozen=True, eq=False)(cls)
+
+
 @dataclass_transform(
     frozen_default=True,
     kw_only_default=True,

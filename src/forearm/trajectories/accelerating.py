@@ -4,12 +4,12 @@ motion.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from forearm.errors import InputError
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.capability import JointCapability
 from forearm.trajectories.continuous_snap.motion import SmoothMotion
@@ -33,7 +33,7 @@ SLOWER = 0.85  # factor on top velocities, or its inverse
 WORTH = 0.01  # of the duration: smaller gains end the search
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class PlanningProblem:
     """Points and velocities (k, n), NaN where open, fixed limits, and the torque demands of motions through
     them.
@@ -62,7 +62,7 @@ class PlanningProblem:
         return MotionLimits(acceleration, top, self.limits.lower, self.limits.upper)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Candidate:
     """A motion, the limits it was planned within, and the factor on its accelerations."""
 

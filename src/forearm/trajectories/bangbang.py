@@ -7,13 +7,13 @@ phase.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.errors import InputError
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.compiled_planner import STATES, planned
 from forearm.trajectories.failures import refuse
@@ -26,7 +26,7 @@ from forearm.values import as_floats, as_shape, check_kind, check_number, frozen
 ROWS = 1024  # plans per block, so that intermediate results fit into the cache
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Plans:
     """Many plans. The first phase of a joint goes from qd0 to the velocity held, the last from there to qd1,
     both at maximum acceleration.

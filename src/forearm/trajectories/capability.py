@@ -4,7 +4,6 @@ that minimises its duration.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
@@ -13,6 +12,7 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.drives.joint import drives_of
 from forearm.errors import InputError, Keyword, Sentence
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.demands import MOST_ROWS, Demands
 from forearm.trajectories.drive_limits import WORDS, DriveLimits
@@ -24,7 +24,7 @@ NO_INERTIA = 1e-15  # kg m^2 or kg: smaller values are rounding
 SAME = 1e-12  # relative: equal times up to rounding
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class JointCapability:
     """Accelerations (l, n) that each joint can sustain up to velocities (l, n), increasing from near 0."""
 

@@ -4,7 +4,6 @@ Jacobian.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -15,6 +14,7 @@ from forearm.kinematics import IKResult, inverse, inverse_numeric, joint_rates
 from forearm.kinematics.angles import vector_of_matrix
 from forearm.kinematics.limits import middle
 from forearm.kinematics.poses import forward
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.requests import Request, Waypoint
 
@@ -22,7 +22,7 @@ POSITION_ONLY = 3  # joints: with so few, only the position of a pose is reached
 TURNED = 1e-6  # rad: larger orientation errors are reported
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Configurations:
     """Waypoints as q and qd (k, n), NaN where a velocity is open, and sentences on deviations from the
     request.

@@ -4,7 +4,6 @@ where Stribeck friction falls, and evenly in between.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.drives.joint import drives_of
 from forearm.kernels.kernel import Kernel
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.continuous_snap.motion import SmoothMotion
 from forearm.trajectories.drive_limits import DriveLimits, LimitUse
@@ -34,7 +34,7 @@ FALLING = np.array([0.15, 0.3, 0.5, 0.7, 0.9, 1.15, 1.5, 2.0, 2.7])  # of the St
 BLOCK = 8192  # states per block, which fits into the cache
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Demands:
     """Demands of motions of one arm, from its kernel, relative to its drive limits."""
 

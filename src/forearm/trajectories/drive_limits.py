@@ -10,6 +10,7 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC, amplifier_gains, constants_of
+from forearm.records import frozen
 from forearm.spatial import Floats
 
 Quantity = Literal["torque", "current", "voltage", "DAC", "position", "velocity", "acceleration", "box"]
@@ -55,7 +56,7 @@ class LimitUse:
         return f"{self.joint} needs {self.needed:.4g} of the {self.allowed:g} {unit} {whose}."
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class DriveLimits:
     """Limits of each degree of freedom, (n,): torque, current and voltage, infinite where undefined.
 

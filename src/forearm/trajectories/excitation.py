@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.tables import Report, number
 from forearm.trajectories.drive_limits import LimitUse
@@ -18,7 +18,7 @@ UNSEEN = 1e-12  # of the largest eigenvalue of the scaled information: direction
 TAKES_PART = 1e-6  # of a direction: share above which a parameter is part of it
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Excitation:
     """Expected accuracy of an arm's parameters from noisy torques along a motion.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.sampling import States
 
@@ -26,7 +26,7 @@ class HandWay(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class StraightWay:
     """A line from `start` (3,) along the unit vector `along` (3,), of a length in m."""
 
@@ -40,7 +40,7 @@ class StraightWay:
         return places, np.broadcast_to(self.along, places.shape), np.zeros_like(places)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class CircularWay:
     """A circular arc about `centre` (3,) from centre + radius x towards centre + radius y, perpendicular unit
     vectors, of a length in m.

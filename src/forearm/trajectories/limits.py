@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import ArrayLike
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.kinematics.limits import limits_of
+from forearm.records import frozen
 from forearm.spatial import Flags, Floats
 from forearm.values import LARGEST, as_floats
 
@@ -19,7 +19,7 @@ SLACK = 1e-9  # rad, m, and relative for velocities: tolerance of rounding
 SMALLEST = 1e-30  # of a velocity or an acceleration: products of a few such numbers do not underflow
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class MotionLimits:
     """Range, velocity, acceleration, jerk and snap of n joints: lower <= q <= upper, |qd| <= velocity, |qdd|
     <= acceleration, |qddd| <= jerk, |qdddd| <= snap.

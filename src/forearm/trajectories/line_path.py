@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.kinematics.jacobian import jacobian, jacobian_derivative
 from forearm.kinematics.nearby import solve_nearby
+from forearm.records import frozen
 from forearm.spatial import Flags, Floats
 from forearm.trajectories.hand_way import HandWay
 
@@ -25,7 +24,7 @@ LEVERS = 10.0
 NOTHING = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class LineTask:
     """The tracking task: the arm, the pose whose rotation is kept if `attitude` requires it, held joint
     combinations, (k, n).
@@ -90,7 +89,7 @@ class LineTask:
         return wanted
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Stretch:
     """Joint coordinates along one Cartesian path, with knots at arc lengths (k,): q and dq/ds (k, n) each.
 

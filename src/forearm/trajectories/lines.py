@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -16,6 +16,7 @@ from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError, shorten
 from forearm.kinematics.jacobian import jacobian
 from forearm.kinematics.poses import forward
+from forearm.records import frozen
 from forearm.spatial import Floats, Indices
 from forearm.trajectories.hand_way import straight
 from forearm.trajectories.line_checks import SAMPLES, Problem, end_of_branch, limits_passed, singular_places
@@ -30,7 +31,7 @@ CORNERS = 1000  # corners per line
 AROUND = 0.3  # rad, m: far enough to leave a singular configuration
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Asked:
     """The request of a line, as arguments of `hand_line`: q0 (n,), to (m, 3)."""
 
@@ -42,7 +43,7 @@ class Asked:
     attitude: str
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class HandLine:
     """A motion of the hand along straight lines, at rest at every corner (except at constant speed); made by
     `hand_line`.

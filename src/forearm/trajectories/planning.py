@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -21,7 +21,7 @@ from forearm.errors import InputError
 from forearm.kernels.kept import kernel_of
 from forearm.kernels.kernel import Kernel
 from forearm.logs.motion import ALL_ENDINGS, HasLog, MotionLog
-from forearm.records import fields_of, flat
+from forearm.records import fields_of, flat, frozen
 from forearm.spatial import Floats
 from forearm.tables import Report, number
 from forearm.trajectories.accelerating import PlanningProblem, chosen_motion
@@ -61,7 +61,7 @@ LIMITED = (
 MOST_SAVINGS = 8  # listed in a report
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Plan:
     """A motion and its motor demands at times t (m,); states are (m, n).
 

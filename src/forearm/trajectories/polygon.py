@@ -6,11 +6,11 @@ Waters III: the intended trajectory may be taken as piecewise linear, and closen
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from forearm.errors import InputError, shorten
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.roots import roots_within
 from forearm.trajectories.switching import Switching
@@ -21,7 +21,7 @@ SAMPLES = 201  # per segment, if a function measures places
 Measure = Callable[[Floats], Floats]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Deviation:
     """Deviation of a motion of k segments from the straight lines between its points.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.logs.motion import BLOCKS, MotionLog, read_motion_log
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.sampling import States, sampled
 from forearm.values import check_kind, names_in
@@ -33,7 +34,7 @@ SLOW = 0.5  # s between rows: no log of a motion is that slow, but one in millis
 NEAR = 2.0  # factor within which velocities and differences of positions agree
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class RecordedMotion:
     """A motion through samples: between them q is the cubic Hermite interpolant, qd its derivative, and qdd
     is linear.

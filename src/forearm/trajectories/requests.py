@@ -5,7 +5,7 @@ Waters III: a list of position-velocity configurations, some of the velocities l
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -15,7 +15,7 @@ from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC
 from forearm.errors import InputError
 from forearm.reading.fields import AngleField, FlagOr, NumberField, OneOrMany
-from forearm.records import declaration, declared, number, record, set_field, text
+from forearm.records import declaration, declared, frozen, number, record, set_field, text
 from forearm.spatial import Floats
 from forearm.trajectories.limits import MotionLimits, arm_limits
 from forearm.trajectories.path_options import PathLimits, PathOptions, is_along
@@ -25,7 +25,7 @@ MAX_WAYPOINTS = 10_000
 OF_POINTS = ("acceleration", "velocity", "jerk")  # limits of all kinds of motions
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Waypoint:
     """One configuration, in joint coordinates or as the hand's pose; its velocity is None where open.
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.symbols.scalars import Scalar, choose, minimum
 from forearm.trajectories.sampling import States, freeze, motion_columns, sampled, save_motion
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Switching:
     """Motion of n joints through k + 1 points in k segments; made by the planners or `load_switching`.
 

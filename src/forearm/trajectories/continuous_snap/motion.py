@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from math import factorial, perm
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from forearm.records import frozen
 from forearm.spatial import Floats, Indices
 from forearm.trajectories.paths.hermite import hermite_by_share
 from forearm.trajectories.roots import roots_within
@@ -21,7 +22,7 @@ ORDERS = 5  # q, qd, qdd, qddd, qdddd
 BLOCK = 8192  # times per block
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SmoothMotion:
     """Motion of n joints through points with continuous snap; made by `smooth`, `fa.plan(..., snap=)` or
     `load_motion`.

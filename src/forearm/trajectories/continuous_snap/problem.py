@@ -5,12 +5,13 @@ segment needs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import perm
 
 import numpy as np
 
+from forearm.records import frozen
 from forearm.spatial import Flags, Floats
 from forearm.trajectories.continuous_snap.least_snap import calm_states, least_snap_states
 from forearm.trajectories.continuous_snap.motion import ORDERS, SmoothMotion
@@ -39,7 +40,7 @@ ROUNDS = 8  # iterations for the duration of drives
 NEAR = 1e-3  # relative tolerance of durations while others are searched
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SmoothProblem:
     """A planning problem.
 

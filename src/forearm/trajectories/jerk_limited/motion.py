@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.jerk_limited.joint import extremes
 from forearm.trajectories.sampling import States, freeze, motion_columns, sampled, save_motion
@@ -16,7 +16,7 @@ from forearm.trajectories.sampling import States, freeze, motion_columns, sample
 NAMES = ("points", "velocities", "accelerations", "phases", "jerks", "segments")
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class JerkMotion:
     """Motion of n joints through k + 1 points in k segments, each joint in p phases of constant jerk; made by
     `jerk_limited` or `load_motion`.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.errors import InputError
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.jerk_limited.compiled_joint import STATES
 from forearm.trajectories.jerk_limited.failures import check_jerk, statuses
@@ -29,7 +28,7 @@ from forearm.values import as_floats, as_shape, check_kind
 ROWS = 1024  # plans per block, so that intermediate results fit into the cache
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class JerkPlans:
     """Many plans.
 

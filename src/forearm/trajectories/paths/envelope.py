@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.errors import InputError
+from forearm.records import frozen
 from forearm.spatial import Floats, Indices
 from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.paths.splines import MOST, checked_points, distinct, spline
@@ -19,7 +20,7 @@ HALVINGS = 60  # bisections per side
 NEAREST = 1e-9  # of the length: no points are added to shorter sections
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class PathDeviation:
     """Deviation of a path from each of the k sides of its polygon.
 

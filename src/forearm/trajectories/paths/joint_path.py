@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.errors import InputError
+from forearm.records import frozen
 from forearm.spatial import Floats, Indices
 from forearm.trajectories.roots import roots_within
 from forearm.trajectories.sampling import States
@@ -22,7 +22,7 @@ BLOCK = 1024  # places per block
 CORNER = 1e-9  # of the size of q': smaller jumps are rounding
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class JointPath:
     """Joint coordinates as piecewise polynomials of a path parameter s from 0 to `length`.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.continuous_snap.motion import Derivatives
 from forearm.trajectories.sampling import States, motion_columns, sampled, save_motion
@@ -21,7 +22,7 @@ LEAST = 2_000
 BLOCK = 16_384  # times per block
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SeriesMotion:
     """A motion of n joints that begins and ends at rest in one configuration; made by `fa.excite` or
     `load_motion`.

@@ -22,7 +22,8 @@ from forearm.trajectories.shortest_time.profile import (
     ends_of,
     smaller_at_nodes,
 )
-from forearm.trajectories.smooth_speed.rest_grid import rest_grid
+from forearm.trajectories.smooth_speed.smooth_input import rest_grid
+from forearm.trajectories.smooth_speed.smooth_limits import SmoothLimits
 from forearm.trajectories.smooth_speed.smooth_profile import SmoothProfile, smooth_profile
 
 SLOW = 1e-6  # of the largest x: limits are not linearised closer to rest, where friction is steep
@@ -83,25 +84,14 @@ def _solved(
         return _half_planes(problem, ends, at_ends, u.ravel(), grid.count)
 
     shape = (grid.count, 2, path.n)
-    jerk = (margin * problem.limits.at("jerk", ends.s)).reshape(shape)
-    along = margin * float(problem.limits.at("path jerk", grid.s[:1])[0, 0])
-    boundary = tuple((float(x), 0.0 if x == 0.0 else None) for x in start[[0, -1]])
+    along_path = (q1, q2, q3, margin * problem.limits.at("jerk", ends.s))
+    q1, q2, q3, jerk = (np.ascontiguousarray(x.reshape(shape).transpose(1, 2, 0)) for x in along_path)
+    path_jerk = margin * float(problem.limits.at("path jerk", grid.s[:1])[0, 0])
+    limits = SmoothLimits(q1, q2, q3, np.diff(grid.s), jerk, path_jerk, top, rows)
+    begin, end = ((float(x), 0.0 if x == 0.0 else None) for x in start[[0, -1]])
     stops = [int(k) for k in np.flatnonzero(rest) if 0 < k < grid.count]
     try:
-        found = smooth_profile(
-            grid.s,
-            q1.reshape(shape),
-            q2.reshape(shape),
-            q3.reshape(shape),
-            jerk,
-            along,
-            top,
-            rows,
-            np.minimum(start, top),
-            (boundary[0], boundary[1]),
-            stops,
-            report,
-        )
+        found = smooth_profile(grid.s, limits, np.minimum(start, top), (begin, end), stops, report)
     except InputError as error:
         raise InputError(f"along {path.name!r}: {error.problem}", "time_optimal", "jerk") from error
     return found, ends

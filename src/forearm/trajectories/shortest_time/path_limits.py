@@ -5,7 +5,7 @@ and acceleration of the hand; each constant or varying along the path.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC, constants_of
 from forearm.errors import InputError, shorten
-from forearm.records import declaration
+from forearm.records import declaration, frozen
 from forearm.spatial import Floats
 from forearm.trajectories.drive_limits import DriveLimits
 from forearm.trajectories.limits import fastest_of
@@ -28,7 +28,7 @@ UNITS: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class LimitCurve:
     """One kind of limit of `width` joints (or of the hand) along a path: the values (width,) times `factor`,
     or the result of a function of s (m,), (m, width), (width,) or (m, 1).
@@ -81,7 +81,7 @@ class LimitCurve:
         return replace(self, factor=factors)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class LimitCurves:
     """All limits of a motion, by kind."""
 

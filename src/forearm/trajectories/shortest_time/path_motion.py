@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from forearm.records import frozen
 from forearm.spatial import Floats, Indices
 from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.sampling import States, sampled, times_within
@@ -18,7 +19,7 @@ from forearm.values import check_ending
 FINER = 10  # samples per interval for extremes
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class PathMotion:
     """A motion along a path; made by `fa.time_optimal`.
 

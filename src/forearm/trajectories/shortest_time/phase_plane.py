@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from forearm.records import frozen
 from forearm.spatial import Floats
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ FINEST = 2000  # minimum number of points drawn for a short grid, as speeds are 
 HIGHEST = 1.7  # times the largest speed: visible part of the maximum-velocity curve
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class PhasePlane:
     """Curves of the phase plane.
 

@@ -4,7 +4,6 @@ fastest of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -13,6 +12,7 @@ from forearm.arm.arm import Arm
 from forearm.errors import ForearmError
 from forearm.kernels.scan import CompiledScan, compile_scan
 from forearm.kernels.traced_function import TracedFunction, compile_function
+from forearm.records import frozen
 from forearm.spatial import Floats, Indices
 from forearm.trajectories.drive_limits import DriveLimits
 from forearm.trajectories.paths.joint_path import JointPath
@@ -33,7 +33,7 @@ ROUNDING = 1e-13  # of the largest |q'|: smaller values are set to 0
 ROOM = 1e-9  # of x: tolerance of feasibility at an end
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Places:
     """Places of a path with all limits of a motion there.
 
@@ -194,7 +194,7 @@ def _top(layout: RowLayout) -> TracedFunction:
     )
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Grid:
     """Places along a path between which s'' is constant, with the properties of each interval.
 
@@ -240,7 +240,7 @@ class Grid:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Profile:
     """Speeds along a grid.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from forearm.progress import Progress
+from forearm.records import frozen
 from forearm.spatial import Floats, Indices
 from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.shortest_time.profile import (
@@ -42,7 +43,7 @@ SAME_PLACE = 1e-12  # of the path: changes that differ by less differ by roundin
 SHORTEST = 1e-9  # of the path: shorter intervals are not split
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Boundary:
     """(ds/dt)^2 at both ends, None: as large as possible."""
 

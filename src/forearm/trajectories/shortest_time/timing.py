@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.tables import Report, number
 from forearm.trajectories.shortest_time.jerk_stage import has_jerk_limits, smoothed
@@ -58,7 +59,7 @@ class LimitSaving:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class PathTiming:
     """Speeds of a motion along its path, and what limits them.
 

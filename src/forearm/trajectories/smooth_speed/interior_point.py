@@ -6,10 +6,11 @@ may be violated at a price, and the remaining violation shows where the limits c
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.smooth_speed.band_solver import BandSolver
 from forearm.trajectories.smooth_speed.speed_elements import SpeedElements, spread, values_at, windows
@@ -22,7 +23,7 @@ PATIENCE = 6
 NEAR = 24  # rows per interval that are kept if the solution is nearly known
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class InnerSolution:
     """Result of the method.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.smooth_speed.speed_elements import SpeedShape
 
@@ -14,7 +14,7 @@ HalfPlanes = Callable[[Floats, Floats], tuple[Floats, Floats, Floats]]
 BETWEEN = np.arange(1, 10) / 10  # fractions of an interval's time at which jerks are checked
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SmoothLimits:
     """Limits of the motion along a path of N intervals.
 

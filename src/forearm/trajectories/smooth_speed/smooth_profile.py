@@ -9,7 +9,7 @@ the resulting convex problem; its solution is the next iterate.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import perm
 
 import numpy as np
@@ -17,10 +17,11 @@ from numpy.typing import ArrayLike
 
 from forearm.errors import InputError
 from forearm.progress import Progress
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.smooth_speed.interior_point import InnerSolution, shortest
 from forearm.trajectories.smooth_speed.smooth_input import Boundary, ProfileProblem, profile_problem
-from forearm.trajectories.smooth_speed.smooth_limits import HalfPlanes
+from forearm.trajectories.smooth_speed.smooth_limits import SmoothLimits
 from forearm.trajectories.smooth_speed.speed_elements import (
     SpeedElements,
     speed_elements,
@@ -41,7 +42,7 @@ PATIENCE = 3  # iterations without progress towards the limits
 ALLOWED = 1e-3  # the same without convergence; beyond it there is no profile
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SmoothProfile:
     """A motion along a path in N intervals; s, ds/dt and d2s/dt2 are continuous.
 
@@ -85,15 +86,9 @@ class SmoothProfile:
 
 
 def smooth_profile(
-    s: ArrayLike,
-    ends1: ArrayLike,
-    ends2: ArrayLike,
-    ends3: ArrayLike,
-    jerk: ArrayLike,
-    path_jerk: float,
-    top: ArrayLike,
-    rows: HalfPlanes,
-    start: ArrayLike,
+    s: Floats,
+    limits: SmoothLimits,
+    start: Floats,
     boundary: Boundary = ((0.0, 0.0), (0.0, 0.0)),
     stops: Sequence[int] = (),
     report: Progress | None = None,
@@ -104,20 +99,14 @@ def smooth_profile(
 
     Args:
         s: nodes along the path, increasing, (N + 1,); at least three intervals between nodes of given speed.
-        ends1, ends2, ends3: q', q'', q''' at the left and right end of each interval, (N, 2, n).
-        jerk: jerk limits of the joints, (n,) or (N, 2, n); inf: unlimited.
-        path_jerk: limit of d3s/dt3; inf: unlimited.
-        top: largest x at the nodes, (N + 1,); inf: unlimited.
-        rows: function of x at the nodes (N + 1,) and u at the ends of the intervals (N, 2) that returns
-            half-planes gu u + gx x <= h, (N, 2, R) each, exact at that point; called in every iteration.
+        limits: along the path; their rows are called in every iteration.
         start: x of the first stage, (N + 1,).
         boundary: x and u at the start and at the end; u None: free. At rest without a jerk limit it is also
             free, since acceleration may jump there.
         stops: interior nodes at rest.
         report: called in each iteration.
     """
-    problem = profile_problem(s, ends1, ends2, ends3, jerk, path_jerk, top, rows, start, boundary, stops)
-    limits, lengths = problem.limits, problem.limits.lengths
+    problem, lengths = profile_problem(s, limits, start, boundary, stops), limits.lengths
     x, u = problem.x, problem.u
     found: InnerSolution | None = None
     refusals: list[Floats] = []

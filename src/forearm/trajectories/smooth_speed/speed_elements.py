@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from forearm.errors import InputError
+from forearm.records import frozen
 from forearm.spatial import Flags, Floats
 
 GAUSS = ((0.5 - np.sqrt(1 / 12), 0.5), (0.5 + np.sqrt(1 / 12), 0.5))  # points and weights, on [0, 1]
@@ -35,7 +35,7 @@ class GivenNode:
     after: float | None
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SpeedShape:
     """The shape of a motion in N intervals: at the share r of its time the path speed is v0 (1 - r)^2 + 2 v r
     (1 - r) + v1 r^2.
@@ -89,7 +89,7 @@ def speed_shape(lengths: Floats, x: Floats, u: Floats) -> SpeedShape:
     return SpeedShape(v0, v, v1, 3 * lengths / total, (v0 + 2 * v + 3 * v1) / (4 * total))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SpeedElements:
     """x and u in each interval as affine functions of b: coefficients of b of the previous, the present and
     the next interval, and a constant.
@@ -138,28 +138,17 @@ def _ends(lengths: Floats, shape: SpeedShape, nodes: dict[int, GivenNode]) -> tu
         if k < N:
             x[:, 0, k], u[:, 0, k] = (0, 0, 0, node.x), (0, 1 / left[k], 0, -node.x / left[k])
             if node.after is not None:
-                fixed[k], given[k] = True, _tangent_end(node.x + left[k] * node.after, k)
+                fixed[k], given[k] = True, node.x + left[k] * node.after
         if k > 0:
             x[:, 1, k - 1] = (0, 0, 0, node.x)
             u[:, 1, k - 1] = (0, -1 / right[k - 1], 0, node.x / right[k - 1])
             if node.before is not None:
-                fixed[k - 1], given[k - 1] = True, _tangent_end(node.x - right[k - 1] * node.before, k)
+                fixed[k - 1], given[k - 1] = True, node.x - right[k - 1] * node.before
     values, is_free = windows(given), windows(np.where(fixed, 0.0, 1.0))
     for array in (x, u):
         array[3] += np.einsum("ken,kn->en", array[:3], values)
         array[:3] *= is_free[:, None]
     return x, u, fixed
-
-
-def _tangent_end(b: float, k: int) -> float:
-    """b of the interval next to a node with given x and u, or an error if x would become negative."""
-    if b < 0:
-        raise InputError(
-            f"the given acceleration at node {k} leads to a negative speed within the "
-            "adjacent interval; use a smaller one or a shorter interval.",
-            "smooth_profile",
-        )
-    return b
 
 
 def _x_within(shape: SpeedShape, x: Floats, u: Floats, r: float) -> Floats:

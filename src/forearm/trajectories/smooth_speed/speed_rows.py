@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from forearm.errors import InputError, shorten
 from forearm.spatial import Flags, Floats
 from forearm.trajectories.smooth_speed.smooth_limits import HalfPlanes, SmoothLimits, between
 from forearm.trajectories.smooth_speed.speed_elements import SpeedElements, SpeedShape
-from forearm.values import as_floats
 
 TINY = 1e-150
 LEAST = 1e-6  # of the largest speed or acceleration: minimum scale of a row
@@ -50,7 +48,8 @@ def row_name(limits: SmoothLimits, row: int) -> str:
 
 def _half_planes(rows: HalfPlanes, share: Floats, elements: SpeedElements, x: Floats, u: Floats) -> Floats:
     """Limits that are linear in x and u, at the iterate."""
-    gu, gx, h = _asked(rows, x, u)
+    found = rows(np.append(x[:, 0], x[-1, 1]), u)
+    gu, gx, h = (np.ascontiguousarray(part.transpose(1, 2, 0)) for part in found)
     # A row may be 0 = 0 at the iterate and still be meaningful.
     sizes = [np.maximum(np.abs(value.T[:, None]), LEAST * np.abs(value).max()) for value in (u, x)]
     scale = np.abs(gu) * sizes[0] + np.abs(gx) * sizes[1] + np.abs(h)
@@ -65,21 +64,6 @@ def _half_planes(rows: HalfPlanes, share: Floats, elements: SpeedElements, x: Fl
     made[3] -= h
     made = np.where(bounded, made, FREE.reshape(4, 1, 1, 1))
     return made.reshape(4, -1, made.shape[-1])
-
-
-def _asked(rows: HalfPlanes, x: Floats, u: Floats) -> list[Floats]:
-    """The half-planes at the iterate, (2, R, N) each, or an error if they are invalid."""
-    given = [as_floats(part, "smooth_profile, rows") for part in rows(np.append(x[:, 0], x[-1, 1]), u)]
-    shapes = [part.shape for part in given]
-    if len(given) != 3 or len(set(shapes)) != 1 or shapes[0][:-1] != u.shape:
-        raise InputError(
-            f"expected gu, gx and h of shape ({len(u)}, 2, R), got {shorten(shapes)}.",
-            "smooth_profile",
-            "rows",
-        )
-    if not (np.isfinite(given[0]).all() and np.isfinite(given[1]).all() and (given[2] > -np.inf).all()):
-        raise InputError("expected numbers, with h = inf where unlimited.", "smooth_profile", "rows")
-    return [np.ascontiguousarray(part.transpose(1, 2, 0)) for part in given]
 
 
 def _with_middle(ends: Floats, middle: Floats) -> Floats:

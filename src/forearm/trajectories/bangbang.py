@@ -7,6 +7,7 @@ phase.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -134,21 +135,9 @@ def bang_bang_many(
         limits: range, velocity and acceleration of the joints, for all plans or one row each, (B, n).
         duration: of the motions (B,), s; None: the shortest of each.
     """
-    check_kind(limits, MotionLimits, "bang_bang_many, limits")
-    x0, v0, x1, v1 = states = [
-        _states(x, limits.n, name) for name, x in zip(STATES, (q0, qd0, q1, qd1), strict=True)
-    ]
-    B, n = len(x0), limits.n
-    if any(len(state) != B for state in states):
-        raise InputError(
-            f"all states must have the same number of rows, got {', '.join(str(len(s)) for s in states)}.",
-            "bang_bang_many",
-        )
-    if limits.count not in (None, B):
-        raise InputError(
-            f"expected one for all, or {B} rows, got {limits.count}.", "bang_bang_many", "limits"
-        )
-    asked = None if duration is None else as_shape(duration, (B,), "bang_bang_many, duration")
+    states = dict(zip(STATES, (q0, qd0, q1, qd1), strict=True))
+    (x0, v0, x1, v1), asked = many_states("bang_bang_many", states, limits, duration)
+    B, n = x0.shape
     plans = Plans(
         x0, v0, x1, v1, limits, np.zeros(B, np.int8), np.empty(B), np.empty((B, n)), np.empty((B, n, 3))
     )
@@ -193,14 +182,23 @@ def _is_row(value: Any, n: int) -> bool:
     return type(value) is np.ndarray and value.dtype == np.float64 and value.shape == (n,)
 
 
-def _states(value: ArrayLike, n: int, name: str) -> Floats:
-    known = isinstance(value, np.ndarray) and value.dtype == np.float64
-    # copied once: batches are large
-    array = (
-        np.array(value, order="C")
-        if known
-        else np.ascontiguousarray(as_floats(value, f"bang_bang_many, {name}"))
-    )
-    if array.ndim != 2 or array.shape[1] != n:
-        raise InputError(f"expected shape (B, {n}), got {array.shape}.", "bang_bang_many", name)
-    return array
+def many_states(
+    what: str, states: Mapping[str, ArrayLike], limits: MotionLimits, duration: ArrayLike | None
+) -> tuple[list[Floats], Floats | None]:
+    """States (B, n) and durations (B,) of many plans, checked."""
+    check_kind(limits, MotionLimits, f"{what}, limits")
+    arrays: list[Floats] = []
+    for name, value in states.items():
+        known = isinstance(value, np.ndarray) and value.dtype == np.float64
+        # copied once: batches are large
+        array = (
+            np.array(value, order="C") if known else np.ascontiguousarray(as_floats(value, f"{what}, {name}"))
+        )
+        rows = len(arrays[0]) if arrays else "B"
+        if array.ndim != 2 or array.shape[1] != limits.n or rows not in ("B", len(array)):
+            raise InputError(f"expected shape ({rows}, {limits.n}), got {array.shape}.", what, name)
+        arrays.append(array)
+    B = len(arrays[0])
+    if limits.count not in (None, B):
+        raise InputError(f"expected one for all, or {B} rows, got {limits.count}.", what, "limits")
+    return arrays, None if duration is None else as_shape(duration, (B,), f"{what}, duration")

@@ -16,11 +16,10 @@ from forearm.spatial import Floats
 from forearm.trajectories.continuous_snap.motion import SmoothMotion
 from forearm.trajectories.drive_limits import DriveLimits, LimitUse
 from forearm.trajectories.jerk_limited.motion import JerkMotion
-from forearm.trajectories.sampling import SampledMotion
+from forearm.trajectories.sampling import SampledMotion, States
 from forearm.trajectories.series.motion import SeriesMotion
 from forearm.trajectories.switching import Switching
 
-States = tuple[Floats, Floats, Floats]
 Pieced = Switching | SmoothMotion
 PER_PIECE = 16  # samples between two jumps
 QUARTERS = 4  # parts of a ninth-degree polynomial, each sampled like an interval between jumps
@@ -85,13 +84,9 @@ class Demands:
 
     def uses(self, motion: Pieced, step: float) -> tuple[LimitUse, ...]:
         """Largest use of each limit over all samples of the final check."""
-        t, (q, qd, qdd) = self.fine_times(motion, step), _arrivals(motion)
+        q, qd, qdd = _arrivals(motion)
         found = self.limits.uses(_ends(motion)[1:], self.kernel.inverse_dynamics(q, qd, qdd), qd)
-        for first in range(0, len(t), BLOCK):
-            q, qd, qdd = motion.at(t[first : first + BLOCK])
-            more = self.limits.uses(t[first : first + BLOCK], self.kernel.inverse_dynamics(q, qd, qdd), qd)
-            found = tuple(b if b.needed > a.needed else a for a, b in zip(found, more, strict=True))
-        return found
+        return _larger(found, self.uses_at(motion, self.fine_times(motion, step)))
 
     def uses_at(self, motion: SampledMotion, times: Floats) -> tuple[LimitUse, ...]:
         """Largest use of each limit at these times."""
@@ -100,8 +95,7 @@ class Demands:
             t = times[first : first + BLOCK]
             q, qd, qdd = motion.at(t)
             more = self.limits.uses(t, self.kernel.inverse_dynamics(q, qd, qdd), qd)
-            pairs = zip(found or more, more, strict=True)
-            found = tuple(b if b.needed > a.needed else a for a, b in pairs)
+            found = _larger(found or more, more)
         return found
 
     def fine_times(self, motion: Pieced, step: float) -> Floats:
@@ -125,6 +119,10 @@ class Demands:
     def _shares(self, states: States) -> Floats:
         q, qd, qdd = states
         return self.limits.shares(self.kernel.inverse_dynamics(q, qd, qdd), qd)
+
+
+def _larger(some: tuple[LimitUse, ...], others: tuple[LimitUse, ...]) -> tuple[LimitUse, ...]:
+    return tuple(b if b.needed > a.needed else a for a, b in zip(some, others, strict=True))
 
 
 def even_times(motion: JerkMotion | SeriesMotion, step: float) -> Floats:

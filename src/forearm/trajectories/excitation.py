@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import cached_property
 from typing import Any
 
@@ -173,16 +174,7 @@ class Excitation:
             ],
             "poor": list(self.poor),
             "never_seen": list(self.never_seen),
-            "limits": [
-                {
-                    "joint": use.joint,
-                    "quantity": use.quantity,
-                    "needed": use.needed,
-                    "allowed": use.allowed,
-                    "time": use.time,
-                }
-                for use in self.uses
-            ],
+            "limits": [asdict(use) for use in self.uses],
         }
 
     def __repr__(self) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -113,6 +115,10 @@ class MotionLimits:
     def has_jerk(self) -> bool:
         """Whether the jerk of every joint is limited."""
         return bool((self.jerk < LARGEST).all())
+
+    def with_jerk(self, jerk: ArrayLike) -> MotionLimits:
+        """The same with this jerk limit."""
+        return replace(self, jerk=cast(Floats, jerk))
 
     @cached_property
     def of_derivatives(self) -> Floats:

@@ -170,7 +170,7 @@ def _worst(task: LineTask, stretch: Stretch, first: int, last: int) -> tuple[flo
     best, posture = low, stretch.q[first]
     for _ in range(4):
         s = np.linspace(low, high, FINER + 1)
-        q, _ = task.solve(stretch.way.at(s)[0], stretch.guess(s))
+        q, _ = stretch.joints(task, s)
         k = int(np.argmin(task.closeness(q)))
         best, posture = float(s[k]), q[k]
         low, high = float(s[max(k - 1, 0)]), float(s[min(k + 1, FINER)])

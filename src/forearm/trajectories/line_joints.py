@@ -61,16 +61,11 @@ def _from_beside(task: LineTask, stretch: Stretch, s: Floats) -> tuple[Floats, F
     """
     offsets = np.broadcast_to(SPACINGS[0] * stretch.length * BOTH_SIDES, (len(s), len(BOTH_SIDES)))
     ways = np.clip(s[:, None] + offsets, 0.0, float(stretch.ways[-1]))
-    beside, there = _postures(task, stretch, ways.ravel())
+    beside, there = stretch.joints(task, ways.ravel())
     whole = there.reshape(ways.shape).all(axis=1) & (ways == s[:, None] + offsets).all(axis=1)
     curve = np.einsum("mk,mkn->mn", _lagrange(offsets), beside.reshape(*ways.shape, -1))
     found, converged = task.solve(stretch.way.at(s)[0], np.where(whole[:, None], curve, 0.0))
     return found, converged & whole & (np.abs(found - curve).max(axis=1) <= SMOOTH)
-
-
-def _postures(task: LineTask, stretch: Stretch, s: Floats) -> tuple[Floats, Flags]:
-    """q (m, n) at arc lengths s (m,) by Newton's method from the knots, and where it converged."""
-    return task.solve(stretch.way.at(s)[0], stretch.guess(s))
 
 
 def _derivatives(
@@ -98,15 +93,16 @@ def _limits(task: LineTask, stretch: Stretch, s: Floats, q: Floats) -> tuple[Flo
     slopes, bends = np.full((2, *q.shape), np.nan)
     rows, end = np.arange(len(s)), float(stretch.ways[-1])
     for spacing in SPACINGS * stretch.length:
-        offsets = np.where(
-            _has_room(s[rows], spacing, end), spacing * BOTH_SIDES, spacing * ONE_SIDE * _inward(s[rows], end)
-        )
-        ways = s[rows, None] + offsets
+        at, both = s[rows, None], spacing * BOTH_SIDES
+        has_room = (at + both[0] >= 0.0) & (at + both[-1] <= end)
+        inward = spacing * ONE_SIDE * np.where(at < 0.5 * end, 1.0, -1.0)
+        offsets = np.where(has_room, both, inward)
+        ways = at + offsets
         fits = (ways.min(axis=1) >= 0.0) & (ways.max(axis=1) <= end)
         rows, offsets, ways = rows[fits], offsets[fits], ways[fits]
         if not rows.size:
             break
-        beside, converged = _postures(task, stretch, ways.ravel())
+        beside, converged = stretch.joints(task, ways.ravel())
         clear = (converged & (task.closeness(beside) >= WELL_CLEAR)).reshape(ways.shape).all(axis=1)
         weights = _lagrange(offsets[clear])
         beside = beside.reshape(*ways.shape, -1)[clear]
@@ -126,15 +122,6 @@ def _limits(task: LineTask, stretch: Stretch, s: Floats, q: Floats) -> tuple[Flo
                 )
         rows = rows[~clear]
     return slopes, bends
-
-
-def _has_room(s: Floats, spacing: float, end: float) -> Flags:
-    return np.asarray((s + spacing * BOTH_SIDES[0] >= 0.0) & (s + spacing * BOTH_SIDES[-1] <= end))[:, None]
-
-
-def _inward(s: Floats, end: float) -> Floats:
-    """Direction away from the nearer end."""
-    return np.where(s < 0.5 * end, 1.0, -1.0)[:, None]
 
 
 def _lagrange(offsets: Floats) -> Floats:

@@ -111,6 +111,10 @@ class Stretch:
         """Whether it was followed to its end."""
         return bool(self.ways[-1] == self.length)
 
+    def joints(self, task: LineTask, s: Floats) -> tuple[Floats, Flags]:
+        """q (m, n) at arc lengths s (m,) by Newton's method from the knots, and where it converged."""
+        return task.solve(self.way.at(s)[0], self.guess(s))
+
     def guess(self, s: Floats) -> Floats:
         """Approximate q (m, n), by a cubic between knots; NaN beyond the last."""
         k = np.clip(np.searchsorted(self.ways, s, side="right") - 1, 0, max(len(self.ways) - 2, 0))

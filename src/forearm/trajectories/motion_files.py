@@ -34,7 +34,7 @@ from forearm.trajectories.series.motion import SeriesMotion
 from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.switching import Switching
 
-LoadedMotion = Switching | JerkMotion | SmoothMotion | HandLine | RecordedMotion | PathMotion | SeriesMotion
+PlannedMotion = Switching | JerkMotion | SmoothMotion | HandLine | RecordedMotion | PathMotion | SeriesMotion
 AGREEMENT = 1e-9  # relative: no file that was written here misses its points by more
 SAME_SPEED = 1e-6  # of the largest: tolerance of speeds where intervals meet
 STATES = ("positions", "velocities", "accelerations", "jerks", "snaps")
@@ -89,7 +89,7 @@ HAND_LINE = format_table(
 )
 
 
-def write_motion(motion: LoadedMotion, path: str | os.PathLike[str]) -> None:
+def write_motion(motion: PlannedMotion, path: str | os.PathLike[str]) -> None:
     """Write the parameters of a motion atomically; of a Cartesian line its request."""
     if isinstance(motion, SmoothMotion):
         states = dict(zip(STATES, np.moveaxis(motion.states, 1, 0).tolist(), strict=True))
@@ -228,7 +228,7 @@ def _kind(written: object) -> str:
 
 
 # Tables of motions, and what makes one of the content, by kind of format.
-READERS: Mapping[str, tuple[TableField, Callable[[dict[str, Any], str], LoadedMotion]]] = {
+READERS: Mapping[str, tuple[TableField, Callable[[dict[str, Any], str], PlannedMotion]]] = {
     _kind(format_of(table)): (table, read)
     for table, read in (
         (SWITCHING, _switching),
@@ -240,7 +240,7 @@ READERS: Mapping[str, tuple[TableField, Callable[[dict[str, Any], str], LoadedMo
 }
 
 
-def load_motion(arm: Arm, path: str | os.PathLike[str]) -> LoadedMotion:
+def load_motion(arm: Arm, path: str | os.PathLike[str]) -> PlannedMotion:
     """Load a motion from a .json file written by `save`: switching points, phases of constant jerk,
     polynomials of continuous snap, a Cartesian line (recomputed for the arm), a motion along a path, a
     periodic motion, or samples.

@@ -36,9 +36,9 @@ from forearm.trajectories.jerk_limited.motion import JerkMotion
 from forearm.trajectories.jerk_limited.waypoints import through_with_jerk
 from forearm.trajectories.limits import SLACK, MotionLimits, beyond_arm
 from forearm.trajectories.lines import HandLine
-from forearm.trajectories.motion_files import load_motion
+from forearm.trajectories.motion_files import PlannedMotion, load_motion
 from forearm.trajectories.path_options import PathLimits
-from forearm.trajectories.plan_arguments import PlannedMotion, as_request, check_for
+from forearm.trajectories.plan_arguments import as_request, check_for
 from forearm.trajectories.polygon import Deviation, deviation
 from forearm.trajectories.recorded import RecordedMotion, read_motion, recorded
 from forearm.trajectories.requests import Request
@@ -372,7 +372,7 @@ def _through_points(arm: Arm, wanted: Request, step: float, kernel: Kernel) -> P
     elif wanted.acceleration is None:
         motion, limits = chosen_motion(problem)
     if wanted.jerk is not None and wanted.snap is None:
-        limits = replace(limits, jerk=cast(Any, wanted.jerk))
+        limits = limits.with_jerk(cast(Any, wanted.jerk))
         motion = through_with_jerk(way.q, way.qd, limits)
     if motion is None:
         motion = through(way.q, way.qd, limits)

@@ -28,7 +28,7 @@ def roots_within(c: Floats) -> Floats:
     bends = roots_within(c[:, 1:] * np.arange(1.0, c.shape[1]))
     edges = np.concatenate([np.zeros((len(c), 1)), bends, np.ones((len(c), 1))], axis=1)
     edges = np.sort(np.where(np.isnan(edges), 1.0, edges), axis=1)
-    values = _values(c, edges)
+    values = values_within(c, edges)
     values[np.abs(values) <= NOTHING * np.abs(c).sum(axis=1, keepdims=True)] = 0.0
     row, k = np.nonzero(values[:, :-1] * values[:, 1:] < 0.0)
     roots = _between(c[row], edges[row, k], edges[row, k + 1], values[row, k] < 0.0)
@@ -49,11 +49,11 @@ def _between(c: Floats, low: Floats, high: Floats, below: Flags) -> Floats:
     x = 0.5 * (low + high)
     slopes, size = c[:, 1:] * np.arange(1.0, c.shape[1]), np.abs(c).sum(axis=1)
     for _ in range(HALVINGS if len(c) else 0):
-        value = _values(c, x[:, None])[:, 0]
+        value = values_within(c, x[:, None])[:, 0]
         left = (value < 0.0) != below
         low, high = np.where(left, low, x), np.where(left, x, high)
         with np.errstate(divide="ignore", invalid="ignore"):
-            step = x - value / _values(slopes, x[:, None])[:, 0]
+            step = x - value / values_within(slopes, x[:, None])[:, 0]
         step = np.where((step > low) & (step < high), step, 0.5 * (low + high))
         settled = (np.abs(step - x) <= 4.0 * ROUNDING) | (np.abs(value) <= ROUNDING * size)
         x = np.where(settled, x, step)
@@ -62,7 +62,7 @@ def _between(c: Floats, low: Floats, high: Floats, below: Flags) -> Floats:
     return x
 
 
-def _values(c: Floats, x: Floats) -> Floats:
+def values_within(c: Floats, x: Floats) -> Floats:
     """(r, d+1) at x (r, k) -> (r, k)."""
     y = np.repeat(c[:, -1:], x.shape[1], axis=1)
     for k in range(c.shape[1] - 2, -1, -1):

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from forearm.records import frozen
 from forearm.spatial import Floats, Indices
 from forearm.trajectories.paths.hermite import hermite_by_share
-from forearm.trajectories.roots import roots_within
+from forearm.trajectories.roots import roots_within, values_within
 from forearm.trajectories.sampling import States, freeze, motion_columns, sampled, save_motion
 
 Derivatives = tuple[Floats, Floats, Floats, Floats, Floats]
@@ -186,8 +186,8 @@ class SmoothMotion:
         begin, end = (_rates(pieces, order).reshape(-1, 2 * ORDERS - order) for pieces in self._pieces)
         rising = np.arange(1.0, begin.shape[1])
         x = roots_within(begin[:, 1:] * rising)
-        early = _values(begin, np.where(x > 0.5, np.nan, x))
-        late = _values(end, np.where(x > 0.5, 1.0 - x, np.nan)) * (-1.0) ** order
+        early = values_within(begin, np.where(x > 0.5, np.nan, x))
+        late = values_within(end, np.where(x > 0.5, 1.0 - x, np.nan)) * (-1.0) ** order
         inside = np.where(x > 0.5, late, early).reshape(*size, -1)
         inside = inside / self._lengths[:, None, None] ** order
         nodes = self.states[:, order]
@@ -201,14 +201,6 @@ def _rates(pieces: Floats, order: int) -> Floats:
     """Coefficients of a derivative with respect to the fraction, (k, n, 10 - order)."""
     factors = np.array([perm(i, order) for i in range(order, 2 * ORDERS)], dtype=np.float64)
     return np.ascontiguousarray(np.moveaxis(pieces[:, order:], 1, 2)) * factors
-
-
-def _values(c: Floats, x: Floats) -> Floats:
-    """Polynomials (r, d + 1) evaluated at (r, m)."""
-    y = np.zeros_like(x)
-    for i in range(c.shape[1] - 1, -1, -1):
-        y = y * x + c[:, i, None]
-    return y
 
 
 def _horner(c: Floats, x: Floats, made: Floats) -> None:

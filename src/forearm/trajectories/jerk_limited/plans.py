@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.errors import InputError
 from forearm.records import frozen
 from forearm.spatial import Floats
+from forearm.trajectories.bangbang import many_states
 from forearm.trajectories.jerk_limited.compiled_joint import STATES
 from forearm.trajectories.jerk_limited.failures import check_jerk, statuses
 from forearm.trajectories.jerk_limited.joint import PHASES
@@ -23,7 +24,6 @@ from forearm.trajectories.jerk_limited.motion import JerkMotion
 from forearm.trajectories.joint import NEVER
 from forearm.trajectories.limits import MotionLimits
 from forearm.trajectories.plan_status import PlanStatus
-from forearm.values import as_floats, as_shape, check_kind
 
 ROWS = 1024  # plans per block, so that intermediate results fit into the cache
 
@@ -91,23 +91,11 @@ def jerk_limited_many(
         duration: of the motions (B,), s; None: the shortest of each.
     """
     what = "jerk_limited_many"
-    check_kind(limits, MotionLimits, f"{what}, limits")
+    given = dict(zip(STATES, (q0, qd0, qdd0, q1, qd1, qdd1), strict=True))
+    (x0, v0, a0, x1, v1, a1), asked = many_states(what, given, limits, duration)
     check_jerk(limits, what)
-    states = [
-        _states(x, limits.n, f"{what}, {name}")
-        for name, x in zip(STATES, (q0, qd0, qdd0, q1, qd1, qdd1), strict=True)
-    ]
-    B, n = len(states[0]), limits.n
-    if any(len(state) != B for state in states):
-        raise InputError(
-            f"all states must have the same number of rows, got {', '.join(str(len(s)) for s in states)}.",
-            what,
-        )
-    if limits.count not in (None, B):
-        raise InputError(f"expected one for all, or {B} rows, got {limits.count}.", what, "limits")
-    asked = None if duration is None else as_shape(duration, (B,), f"{what}, duration")
+    B, n = x0.shape
     shape = (B, n, PHASES)
-    x0, v0, a0, x1, v1, a1 = states
     made = np.zeros(B, np.int8), np.empty(B), np.empty(shape), np.empty(shape)
     plans = JerkPlans(x0, v0, a0, x1, v1, a1, limits, *made)
     repeated = None
@@ -176,12 +164,3 @@ def _range(limits: MotionLimits, rows: slice) -> Floats:
     b = rows.stop - rows.start
     pair = (limits.lower, limits.upper)
     return np.stack([np.broadcast_to(x if x.ndim == 1 else x[rows], (b, limits.n)) for x in pair])
-
-
-def _states(value: ArrayLike, n: int, name: str) -> Floats:
-    known = isinstance(value, np.ndarray) and value.dtype == np.float64
-    # copied once: batches are large
-    array = np.array(value, order="C") if known else np.ascontiguousarray(as_floats(value, name))
-    if array.ndim != 2 or array.shape[1] != n:
-        raise InputError(f"expected shape (B, {n}), got {array.shape}.", name)
-    return array

@@ -4,7 +4,9 @@ fastest of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,6 +28,9 @@ from forearm.trajectories.shortest_time.limit_rows import (
 from forearm.trajectories.shortest_time.path_limits import LimitCurves
 from forearm.trajectories.shortest_time.path_loads import path_place
 from forearm.trajectories.shortest_time.speed_steps import NEAR, traced_backward, traced_forward, traced_top
+
+if TYPE_CHECKING:
+    from forearm.codegen.functions import Traced
 
 FASTEST = 1e14  # of the path's length squared, 1/s^2: x where it is unlimited
 USED = 1.0 - 4e-4  # of every limit, so that limits hold between nodes too
@@ -119,16 +124,6 @@ class PathProblem:
         """Approximate largest |q'|."""
         return float(np.abs(self.path.at(np.linspace(0.0, self.path.length, 101))[1]).max())
 
-    @cached_property
-    def backward(self) -> CompiledScan:
-        """The backward pass, which finds the x that lead to the end."""
-        return _backward(self.layout)
-
-    @cached_property
-    def forward(self) -> CompiledScan:
-        """The forward pass, which takes the fastest of them."""
-        return _forward(self.layout)
-
     def cap(self, places: Places) -> Floats:
         """Largest x within velocity limits, (m,)."""
         most = FASTEST * self.path.length**2
@@ -165,24 +160,14 @@ def _larger(a: Floats, b: Floats, factor: Floats) -> Floats:
     return np.maximum(a, b * factor)
 
 
-@lru_cache(maxsize=16)
-def _backward(layout: RowLayout) -> CompiledScan:
+@lru_cache(maxsize=32)
+def _pass(layout: RowLayout, name: str, traced: Callable[[RowLayout], Traced], *carry: str) -> CompiledScan:
+    """A pass along the grid, by its steps."""
     return compile_scan(
-        lambda: traced_backward(layout),
-        "speed_backward",
-        carry=("low", "high"),
-        key=("speed backward", *layout.key),
-        arm=layout.arm,
-    )
-
-
-@lru_cache(maxsize=16)
-def _forward(layout: RowLayout) -> CompiledScan:
-    return compile_scan(
-        lambda: traced_forward(layout),
-        "speed_forward",
-        carry=("x",),
-        key=("speed forward", *layout.key),
+        lambda: traced(layout),
+        f"speed_{name}",
+        carry=carry,
+        key=(f"speed {name}", *layout.key),
         arm=layout.arm,
     )
 
@@ -336,7 +321,8 @@ def fastest_profile(
     if x_end is not None and x_end > top[-1] * (1.0 + ROOM):
         raise NoProfile(grid, grid.count, "end", float(top[-1]))
     start = {"low": np.array(last[:1]), "high": np.array(last[1:])}
-    _, made = problem.backward(carry=start, rows=rows, backwards=True)
+    backward = _pass(problem.layout, "backward", traced_backward, "low", "high")
+    _, made = backward(carry=start, rows=rows, backwards=True)
     low, high = np.append(made["lows"][:, 0], last[0]), np.append(made["highs"][:, 0], last[1])
     if (high < 0.0).any():
         raise NoProfile(grid, int(np.flatnonzero(high < 0.0).max()), "passage")
@@ -345,7 +331,7 @@ def fastest_profile(
     x0 = inside[0] if x_start is None else x_start
     if x0 > high[0] * (1.0 + ROOM) + ROOM**2 or x0 < low[0] * (1.0 - ROOM):
         raise NoProfile(grid, 0, "start", float(high[0]), float(low[0]))
-    _, made = problem.forward(
+    _, made = _pass(problem.layout, "forward", traced_forward, "x")(
         carry={"x": np.array([min(x0, high[0])])},
         rows=rows | {"ahead": np.stack([low[1:], inside[1:]], axis=1)},
     )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from smooth_paths import WavyPath, generic, seven_phases, straight, warped
+from smooth_paths import WavyPath, generic, seven_phases, states_of, straight, warped
 
 from forearm.errors import InputError
 from forearm.trajectories.smooth_speed import interior_point
@@ -143,7 +143,7 @@ def test_no_bump_of_the_speed_holds_the_limits() -> None:
     s = nodes(1.0, 300)
     profile = path.profile(s)
     t = np.linspace(0, profile.duration, 4001)
-    place, v, a, j = profile.at(t)
+    place, v, a, j = states_of(profile, t)
     _, q1, q2, q3 = (d.T for d in path.derivatives(place))
     for centre in np.linspace(0.05, 0.95, 31) * profile.duration:
         for width in (0.3, 1.0):

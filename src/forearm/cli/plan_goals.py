@@ -23,8 +23,8 @@ from forearm.errors import InputError
 from forearm.progress import Progress
 from forearm.records import declaration, fields_of
 from forearm.spatial import Floats
-from forearm.trajectories.motion_files import load_motion
 from forearm.trajectories.lines import HandLine, hand_line
+from forearm.trajectories.motion_files import load_motion
 from forearm.trajectories.path_options import PathLimits, PathOptions
 from forearm.trajectories.paths import from_motion, hand_lines
 from forearm.trajectories.planning import TABLES, Plan, plan

@@ -62,7 +62,8 @@ WORDS = (
 # Functions and records whose keywords are options of a command: at the prompt, their names go.
 FUNCTIONS = frozenset((
     "calibrate", "check", "compile", "count", "excite", "fmu", "forward", "generate", "identify", "inverse",
-    "lock", "optimise", "pathlimits", "pathoptions", "plan", "request", "run", "simulate", "sweep", "time_optimal",
+    "lock", "optimise", "pathlimits", "pathoptions", "plan", "request", "run", "simulate", "sweep",
+    "time_optimal",
 ))  # fmt: skip
 
 

@@ -137,7 +137,7 @@ def _check_bounded(arm: Arm, limits: DriveLimits) -> None:
 def _check_gravity(limits: DriveLimits, gravity: Floats) -> None:
     share = np.abs(gravity) / limits.at_rest
     if (share >= 1.0).any():
-        k, j = (int(i) for i in np.argwhere(share >= 1.0)[0])
+        k, j = np.argwhere(share >= 1.0)[0]
         raise InputError(
             f"gravity alone takes {_at_rest(limits, j, abs(float(gravity[k, j])))} on the "
             "path; use other points, or a lighter payload.",

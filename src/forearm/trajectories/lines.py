@@ -23,7 +23,7 @@ from forearm.trajectories.line_checks import SAMPLES, Problem, end_of_branch, li
 from forearm.trajectories.line_joints import joints_along
 from forearm.trajectories.line_path import LineTask, Stretch, follow_way
 from forearm.trajectories.line_speed import Speed, speed_along
-from forearm.trajectories.sampling import States, sampled
+from forearm.trajectories.sampling import States, chord_lengths, from_zero, piece_at, sampled
 from forearm.values import as_finite, as_floats, check_choice, check_ending, check_number
 
 ATTITUDES = ("constant", "free")
@@ -67,7 +67,7 @@ class HandLine:
     @cached_property
     def times(self) -> Floats:
         """Times at the corners, from 0."""
-        return np.concatenate([[0.0], np.cumsum([speed.duration for speed in self.speeds])])
+        return from_zero([speed.duration for speed in self.speeds])
 
     @cached_property
     def switches(self) -> Floats:
@@ -129,7 +129,7 @@ class HandLine:
         return q, slopes * rate[:, None], bends * rate[:, None] ** 2 + slopes * second[:, None]
 
     def _way(self, times: Floats) -> tuple[Indices, Floats, Floats, Floats]:
-        k = np.minimum(np.searchsorted(self.times, times, side="right") - 1, len(self.speeds) - 1)
+        k = piece_at(self.times, times)
         s, rate, second = (np.zeros_like(times) for _ in range(3))
         for index, speed in enumerate(self.speeds):
             here = k == index
@@ -224,7 +224,7 @@ def hand_corners(arm: Arm, q: Floats, to: ArrayLike) -> Floats:
             f"{ends.shape}."
         )
     corners = np.concatenate([forward(arm, q)[None, :3, 3], ends])
-    short = np.linalg.norm(np.diff(corners, axis=0), axis=1) < 1e-9
+    short = chord_lengths(corners) < 1e-9
     if short.any():
         k = int(short.argmax())
         raise InputError(

@@ -42,7 +42,7 @@ from forearm.trajectories.plan_arguments import as_request, check_for
 from forearm.trajectories.polygon import Deviation, deviation
 from forearm.trajectories.recorded import RecordedMotion, read_motion, recorded
 from forearm.trajectories.requests import Request
-from forearm.trajectories.sampling import States, ticks
+from forearm.trajectories.sampling import States, chord_lengths, ticks
 from forearm.trajectories.series.motion import SeriesMotion
 from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.shortest_time.timing import PathTiming
@@ -242,8 +242,7 @@ class Plan:
         if isinstance(self.motion, RecordedMotion):
             return f"{len(self.motion.t)} samples of {self.motion.name}"
         corners = self.motion.hand(self.motion.times)[0]
-        length = np.linalg.norm(np.diff(corners, axis=0), axis=1).sum()
-        return f"a Cartesian line, {length:.4g} m"
+        return f"a Cartesian line, {chord_lengths(corners).sum():.4g} m"
 
     def __repr__(self) -> str:
         return f"<Plan of {self.arm.name!r}: {self._kind()} in {self.duration:.4g} s>"

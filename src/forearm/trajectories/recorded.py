@@ -17,7 +17,7 @@ from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.logs.motion import BLOCKS, MotionLog, read_motion_log
 from forearm.records import frozen
 from forearm.spatial import Floats
-from forearm.trajectories.sampling import States, sampled
+from forearm.trajectories.sampling import States, piece_at, sampled
 from forearm.values import check_kind, names_in
 
 # Unit names: their quantity, and the factor to our unit.
@@ -73,7 +73,7 @@ class RecordedMotion:
         return sampled(self, t, self._states)
 
     def _states(self, times: Floats) -> States:
-        k = np.minimum(np.searchsorted(self.t, times, side="right") - 1, len(self.t) - 2)
+        k = piece_at(self.t, times)
         h = (self.t[k + 1] - self.t[k])[:, None]
         s = (times - self.t[k])[:, None] / h
         q, qd = cubic(self.q[k], self.qd[k], self.q[k + 1], self.qd[k + 1], h, s)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from forearm.errors import InputError
 from forearm.logs.table import ENDINGS, write_table
 from forearm.records import set_field
-from forearm.spatial import Floats
+from forearm.spatial import Floats, Indices
 from forearm.values import as_floats, check_ending, check_number
 
 T = TypeVar("T")
@@ -48,6 +48,24 @@ def times_within(t: ArrayLike, duration: float) -> tuple[bool, Floats]:
             "at",
         )
     return asked.ndim == 0, times
+
+
+def from_zero(lengths: ArrayLike) -> Floats:
+    """Sums of lengths (k,) from 0 on, (k + 1,)."""
+    given = np.asarray(lengths, dtype=np.float64)
+    ends = np.zeros(len(given) + 1)
+    np.add.accumulate(given, out=ends[1:])
+    return ends
+
+
+def chord_lengths(points: Floats) -> Floats:
+    """Distances between neighbours of points (m, n), (m - 1,)."""
+    return np.asarray(np.linalg.norm(np.diff(points, axis=0), axis=1))
+
+
+def piece_at(breaks: Floats, s: Floats) -> Indices:
+    """The piece between breaks (k + 1,) in which each place s (m,) lies: that to the right of a break."""
+    return np.minimum(np.searchsorted(breaks, s, side="right") - 1, len(breaks) - 2)
 
 
 def ticks(duration: float, step: float, what: str) -> Floats:

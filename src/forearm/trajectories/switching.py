@@ -12,7 +12,15 @@ from numpy.typing import ArrayLike
 from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.symbols.scalars import Scalar, choose, minimum
-from forearm.trajectories.sampling import States, freeze, motion_columns, sampled, save_motion
+from forearm.trajectories.sampling import (
+    States,
+    freeze,
+    from_zero,
+    motion_columns,
+    piece_at,
+    sampled,
+    save_motion,
+)
 
 
 @frozen
@@ -50,9 +58,7 @@ class Switching:
     @cached_property
     def times(self) -> Floats:
         """Times at the points, (k + 1,), from 0."""
-        passed = np.zeros(len(self.segments) + 1)
-        np.add.accumulate(self.segments, out=passed[1:])
-        return passed
+        return from_zero(self.segments)
 
     @property
     def duration(self) -> float:
@@ -85,7 +91,7 @@ class Switching:
         return sampled(self, t, self._states)
 
     def _states(self, times: Floats) -> States:
-        k = np.minimum(np.searchsorted(self.times, times, side="right") - 1, len(self.segments) - 1)
+        k = piece_at(self.times, times)
         since = (times - self.times[k])[:, None]
         # The end of a segment is decided by its stored time, not by a sum of rounded durations.
         until = np.where(times == self.times[k + 1], 0.0, self.segments[k] - since[:, 0])[:, None]

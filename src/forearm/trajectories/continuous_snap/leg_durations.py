@@ -8,6 +8,7 @@ from forearm.spatial import Floats
 from forearm.trajectories.continuous_snap.least_snap import LEAST, least_snap_states, snap_form
 from forearm.trajectories.continuous_snap.motion import ORDERS
 from forearm.trajectories.continuous_snap.problem import SmoothProblem
+from forearm.trajectories.sampling import chord_lengths
 from forearm.values import LARGEST
 
 EVEN_ROUNDS = 12  # rounds of distributing time by the integral of the squared snap
@@ -93,7 +94,7 @@ def _even(problem: SmoothProblem, segments: Floats) -> Floats:
 
 def _even_speed(problem: SmoothProblem) -> Floats:
     """Share of each segment in the path length, (k,)."""
-    chords = np.linalg.norm(np.diff(problem.points * problem.weights, axis=0), axis=1)
+    chords = chord_lengths(problem.points * problem.weights)
     return np.asarray(chords / max(float(chords.sum()), 1e-300))
 
 

@@ -15,7 +15,15 @@ from forearm.records import frozen
 from forearm.spatial import Floats, Indices
 from forearm.trajectories.paths.hermite import hermite_by_share
 from forearm.trajectories.roots import roots_within, values_within
-from forearm.trajectories.sampling import States, freeze, motion_columns, sampled, save_motion
+from forearm.trajectories.sampling import (
+    States,
+    freeze,
+    from_zero,
+    motion_columns,
+    piece_at,
+    sampled,
+    save_motion,
+)
 
 Derivatives = tuple[Floats, Floats, Floats, Floats, Floats]
 ORDERS = 5  # q, qd, qdd, qddd, qdddd
@@ -61,7 +69,7 @@ class SmoothMotion:
     @cached_property
     def switches(self) -> Floats:
         """Times at which polynomials meet, (m + 1,), the ends included."""
-        return np.concatenate([[0.0], np.cumsum(self.segments)])
+        return from_zero(self.segments)
 
     @property
     def duration(self) -> float:
@@ -167,7 +175,7 @@ class SmoothMotion:
 
     def _fill(self, times: Floats, made: Floats) -> None:
         """The first half of a polynomial is evaluated from its start and the second from its end."""
-        k = np.minimum(np.searchsorted(self.switches, times, side="right") - 1, len(self.segments) - 1)
+        k = piece_at(self.switches, times)
         since = times - self.switches[k]
         # The end of a polynomial is decided by its stored time, not by a sum of rounded durations.
         until = np.where(times == self.switches[k + 1], 0.0, self.segments[k] - since)

@@ -64,45 +64,62 @@ def smooth(
         duration: of the motion, s; None: the shortest found. Refused if the limits do not allow it.
     """
     check_kind(limits, (MotionLimits, type(None)), "smooth, limits")
+    wanted = None if duration is None else check_number(duration, "smooth, duration", above=0.0)
     q, given = _arguments(points, velocities)
     if limits is None:
         if duration is None:
             raise InputError("expected limits, or a duration.", "smooth")
-        problem = SmoothProblem(q, given, MotionLimits(np.ones(q.shape[1])))
-    else:
-        limits.check_one("smooth")
-        if limits.n != q.shape[1]:
-            raise InputError(f"expected those of {q.shape[1]} joints, got {limits.n}.", "smooth", "limits")
-        problem = SmoothProblem(q, given, limits)
-        check_points(problem)
-    wanted = None if duration is None else check_number(duration, "smooth, duration", above=0.0)
-    return planned(problem, wanted, limits is not None)
+        return planned(SmoothProblem(q, given, MotionLimits(np.ones(q.shape[1]))), wanted, None, check_use)
+    limits.check_one("smooth")
+    if limits.n != q.shape[1]:
+        raise InputError(f"expected those of {q.shape[1]} joints, got {limits.n}.", "smooth", "limits")
+    problem = SmoothProblem(q, given, limits)
+    check_points(problem)
+    return planned(problem, wanted, within_limits, check_use)
 
 
-def planned(problem: SmoothProblem, duration: float | None, is_limited: bool = True) -> SmoothMotion:
+def planned(
+    problem: SmoothProblem,
+    duration: float | None,
+    fastest: Fastest | None,
+    check: Callable[[SmoothProblem, SmoothMotion, float], None],
+) -> SmoothMotion:
     """Plan the motion of a problem.
 
     Args:
         problem: its points, limits and given derivatives.
         duration: in s; None: the shortest found.
-        is_limited: whether the limits apply; otherwise they only weight the joints.
+        fastest: the segments scaled by the smallest common factor that keeps the limits; None: they only
+            weight the joints.
+        check: refuses a motion of given derivatives that exceeds a limit in its duration.
     """
     whole, (problem, kept) = problem, merged(problem)
     if len(problem.points) == 1:
         if duration is None or problem.is_scalable:
             return standing(problem, kept, duration)
         problem, kept = whole, np.arange(len(whole.points))
-    if duration is None:
+    if fastest is not None and duration is None:
         check_bounded(problem)
         problem, segments = shaped(problem)
-        return spread(problem.motion(within_limits(problem, segments)), kept)
-    if not (is_limited and problem.is_scalable):
-        shares = np.ones(1) if len(problem.points) == 2 else leg_durations(problem)
-        motion = _lasting(problem, shares, duration)
-        if is_limited and problem.largest_use(motion) > 1.0 + SLACK:
-            refuse_use(problem, motion, duration)
-        return spread(motion, kept)
-    return spread(slowed(problem, duration, within_limits), kept)
+        return spread(problem.motion(fastest(problem, segments)), kept)
+    assert duration is not None
+    if fastest is not None and problem.is_scalable:
+        return spread(slowed(problem, duration, fastest), kept)
+    shares = np.ones(1) if len(problem.points) == 2 else leg_durations(problem)
+    if not np.isfinite(shares).all():
+        if fastest is not None:
+            fastest(problem, shares)  # says which limit is in the way
+        refuse_limits(problem)
+    motion = problem.motion(shares * (duration / shares.sum()))
+    if fastest is not None:
+        check(problem, motion, duration)
+    return spread(motion, kept)
+
+
+def check_use(problem: SmoothProblem, motion: SmoothMotion, duration: float) -> None:
+    """Refuse a motion that exceeds a limit."""
+    if problem.largest_use(motion) > 1.0 + SLACK:
+        refuse_use(problem, motion, duration)
 
 
 def slowed(problem: SmoothProblem, duration: float, fastest: Fastest) -> SmoothMotion:
@@ -118,7 +135,7 @@ def slowed(problem: SmoothProblem, duration: float, fastest: Fastest) -> SmoothM
         segments = fastest(problem, segments)
         least = float(segments.sum())
         if duration >= least * (1.0 - SLACK):
-            return _lasting(problem, segments, duration)
+            return problem.motion(segments * (duration / segments.sum()))
     refuse_duration(duration, least)
 
 
@@ -209,12 +226,6 @@ def within_limits(problem: SmoothProblem, segments: Floats) -> Floats:
     if np.isinf(factor):
         refuse_limits(problem)
     return segments * factor
-
-
-def _lasting(problem: SmoothProblem, segments: Floats, duration: float) -> SmoothMotion:
-    if not np.isfinite(segments).all():
-        refuse_limits(problem)
-    return problem.motion(segments * (duration / segments.sum()))
 
 
 def standing(problem: SmoothProblem, kept: Indices, duration: float | None) -> SmoothMotion:

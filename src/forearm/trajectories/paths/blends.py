@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from forearm.spatial import Floats, Indices
 from forearm.trajectories.paths.joint_path import CORNER, JointPath
 from forearm.trajectories.paths.splines import checked_points, distinct, spline
+from forearm.trajectories.sampling import chord_lengths, from_zero
 from forearm.values import check_number
 
 SHORTEST = 1e-12  # of the length: minimum length of a piece
@@ -32,7 +33,7 @@ def blended(points: ArrayLike, tolerance: float, name: str = "blended") -> Joint
     p, passed = distinct(given)
     if tolerance == 0.0 or len(p) == 2:
         return spline(given, continuity=0, name=name)
-    chords = np.linalg.norm(np.diff(p, axis=0), axis=1)
+    chords = chord_lengths(p)
     u = np.diff(p, axis=0) / chords[:, None]
     turn = u[1:] - u[:-1]
     size = np.linalg.norm(turn, axis=1)
@@ -47,7 +48,7 @@ def _joined(given: Floats, p: Floats, passed: Indices, d: Floats, name: str) -> 
     """For each segment the second half of the blend at its first point, the line, and the first half of the
     blend at its last; d (m,) is the extent of the blends.
     """
-    chords = np.linalg.norm(np.diff(p, axis=0), axis=1)
+    chords = chord_lengths(p)
     u = np.diff(p, axis=0) / chords[:, None]
     turn = np.concatenate([np.zeros_like(u[:1]), u[1:] - u[:-1], np.zeros_like(u[:1])])
     reach = np.where(d > 0.0, d, 1.0)[:, None]  # not used without a blend
@@ -60,6 +61,6 @@ def _joined(given: Floats, p: Floats, passed: Indices, d: Floats, name: str) -> 
     pieces[:, 2, 3], pieces[:, 2, 4] = (turn / (4.0 * reach**2))[1:], (-turn / (16.0 * reach**3))[1:]
     lengths = np.stack([d[:-1], chords - d[:-1] - d[1:], d[1:]], axis=1)
     kept = lengths > SHORTEST * chords.sum()
-    breaks = np.concatenate([[0.0], np.cumsum(lengths[kept])])
+    breaks = from_zero(lengths[kept])
     marks = breaks[np.concatenate([[0], np.cumsum(kept.sum(axis=1))])]
     return JointPath(breaks, pieces[kept], name, given, marks[passed])

@@ -12,7 +12,7 @@ from forearm.errors import InputError
 from forearm.records import frozen
 from forearm.spatial import Floats, Indices
 from forearm.trajectories.roots import roots_within
-from forearm.trajectories.sampling import States
+from forearm.trajectories.sampling import States, piece_at
 from forearm.values import as_floats, check_ending, check_name
 
 ROUNDING = 1e-12  # of the length: a place this little beyond the end counts as the end
@@ -225,7 +225,7 @@ class JointPath:
         if len(s) > 16 and (s[1:] >= s[:-1]).all():  # counting is several times faster than searching
             first = np.searchsorted(s, self.breaks[1:-1], side="left")
             return np.repeat(np.arange(count), np.diff(first, prepend=0, append=len(s)))
-        return np.minimum(np.searchsorted(self.breaks, s, side="right") - 1, count - 1)
+        return piece_at(self.breaks, s)
 
     def _pieces(self, s: Floats, piece: ArrayLike | None) -> Indices:
         """Indices of the polynomials to use, (m,)."""

@@ -11,6 +11,7 @@ from forearm.spatial import Flags, Floats
 from forearm.trajectories.paths.banded import solve_symmetric
 from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.paths.splines import bending_form, spline
+from forearm.trajectories.sampling import from_zero
 from forearm.values import check_number
 
 LONGEST = 150  # characters of a name that are kept
@@ -62,7 +63,7 @@ def _tips(q: Floats, near: float) -> list[int]:
 
 def _joined(parts: list[JointPath]) -> JointPath:
     """Join paths, with corners between them."""
-    begins = np.concatenate([[0.0], np.cumsum([part.length for part in parts])])
+    begins = from_zero([part.length for part in parts])
     breaks = [part.breaks[1:] + begin for part, begin in zip(parts, begins, strict=False)]
     points = [part.at(part.breaks)[0] for part in parts]
     joined = np.concatenate([np.zeros(1), *breaks])

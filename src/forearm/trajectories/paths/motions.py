@@ -17,7 +17,7 @@ from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.paths.log_paths import path_of_samples
 from forearm.trajectories.paths.sampled import quintic_pieces
 from forearm.trajectories.recorded import RecordedMotion, recorded
-from forearm.trajectories.sampling import States
+from forearm.trajectories.sampling import States, from_zero
 
 SAMPLES = 10_000  # of a motion that is not smooth between its switches
 LOOKED_AT = 16  # times between two switches at which rests are searched
@@ -158,7 +158,7 @@ class _Way:
     def __init__(self, motion: TimedMotion, begin: float, end: float) -> None:
         self.motion = motion
         self.t = np.linspace(begin, end, PARTS + 1)
-        self.s = np.concatenate([[0.0], np.cumsum(self._travelled(self.t[:-1], self.t[1:]))])
+        self.s = from_zero(self._travelled(self.t[:-1], self.t[1:]))
         self.length = float(self.s[-1])
 
     def curve(self, s: Floats) -> Floats:

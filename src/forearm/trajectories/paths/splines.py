@@ -13,6 +13,7 @@ from forearm.spatial import Floats, Indices
 from forearm.trajectories.paths.banded import solve_symmetric
 from forearm.trajectories.paths.hermite import hermite_matrix, hermite_pieces
 from forearm.trajectories.paths.joint_path import JointPath
+from forearm.trajectories.sampling import chord_lengths, from_zero
 from forearm.values import as_floats, check_choice
 
 MOST = 100_000  # points
@@ -46,9 +47,9 @@ def spline(
         raise InputError(f"expected 0, 1, 2 or 4, got {continuity!r}.", "continuity")
     check_choice(parameter, PARAMETERS, "parameter")
     p, passed = distinct(given)
-    chords = np.linalg.norm(np.diff(p, axis=0), axis=1)
+    chords = chord_lengths(p)
     steps = chords ** PARAMETERS[parameter]
-    breaks = np.concatenate([[0.0], np.cumsum(steps * (chords.sum() / steps.sum()))])
+    breaks = from_zero(steps * (chords.sum() / steps.sum()))
     if continuity == 0:
         slopes = np.diff(p, axis=0) / np.diff(breaks)[:, None]
         pieces = np.stack([p[:-1], slopes], axis=1)

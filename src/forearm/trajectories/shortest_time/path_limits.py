@@ -66,7 +66,7 @@ class LimitCurve:
                 )
             found = np.broadcast_to(made, (len(s), width))
             if not (found > 0.0).all():
-                k, j = (int(i) for i in np.argwhere(~(found > 0.0))[0])
+                k, j = np.argwhere(~(found > 0.0))[0]
                 raise InputError(
                     f"limits must be above 0, got {float(found[k, j])!r} at s = "
                     f"{float(s[k]):.6g}, entry {j + 1}.",

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from forearm.records import frozen
 from forearm.spatial import Floats, Indices
 from forearm.trajectories.paths.joint_path import JointPath
-from forearm.trajectories.sampling import States, sampled, times_within
+from forearm.trajectories.sampling import States, piece_at, sampled, times_within
 from forearm.trajectories.shortest_time.profile import Profile
 from forearm.values import check_ending
 
@@ -111,7 +111,7 @@ class PathMotion:
         return k, np.clip(s, self.knots[k], self.knots[k + 1]), np.maximum(rate, 0.0), 2.0 * half
 
     def _since(self, times: Floats) -> tuple[Indices, Floats]:
-        k = np.minimum(np.searchsorted(self.times, times, side="right") - 1, len(self.pieces) - 1)
+        k = piece_at(self.times, times)
         return k, times - self.times[k]
 
     def slowed(self, factor: float) -> PathMotion:

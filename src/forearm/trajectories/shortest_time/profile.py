@@ -18,13 +18,8 @@ from forearm.records import frozen
 from forearm.spatial import Floats, Indices
 from forearm.trajectories.drive_limits import DriveLimits
 from forearm.trajectories.paths.joint_path import JointPath
-from forearm.trajectories.shortest_time.limit_rows import (
-    AT_REST,
-    HAND_KIND,
-    RowLayout,
-    compiled_shares,
-    compiled_use,
-)
+from forearm.trajectories.sampling import from_zero
+from forearm.trajectories.shortest_time.limit_rows import AT_REST, HAND_KIND, RowLayout, compiled
 from forearm.trajectories.shortest_time.path_limits import LimitCurves
 from forearm.trajectories.shortest_time.path_loads import path_place
 from forearm.trajectories.shortest_time.speed_steps import NEAR, traced_backward, traced_forward, traced_top
@@ -140,14 +135,14 @@ class PathProblem:
         """Signed shares of the limits of `layout.names` that x and u (m,) use, and their derivatives by u and
         x, (m, r) each.
         """
-        share, by_u, by_x = compiled_shares(self.layout)(
+        share, by_u, by_x = compiled(self.layout, "shares")(
             places.rows, places.limits, x[:, None], u[:, None], threads=1
         )
         return share, by_u, by_x
 
     def largest(self, places: Places, x: Floats, u: Floats) -> Floats:
         """The largest share of any limit, velocities included, that x and u (m,) use, (m,)."""
-        use = compiled_use(self.layout)
+        use = compiled(self.layout, "use")
         return np.asarray(
             use(places.rows, places.limits, x[:, None], u[:, None], places.pace, threads=1)[:, 0]
         )
@@ -255,7 +250,7 @@ class Profile:
         speed = np.sqrt(self.x)
         with np.errstate(divide="ignore"):
             taken = 2.0 * np.diff(self.grid.s) / (speed[:-1] + speed[1:])
-        return np.concatenate([[0.0], np.cumsum(taken)])
+        return from_zero(taken)
 
     @property
     def duration(self) -> float:

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import perm
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from forearm.errors import InputError
 from forearm.progress import Progress
 from forearm.records import frozen
 from forearm.spatial import Floats
+from forearm.trajectories.sampling import from_zero
 from forearm.trajectories.smooth_speed.interior_point import InnerSolution, shortest
 from forearm.trajectories.smooth_speed.smooth_input import Boundary, ProfileProblem, profile_problem
 from forearm.trajectories.smooth_speed.smooth_limits import SmoothLimits
@@ -69,20 +68,6 @@ class SmoothProfile:
     def duration(self) -> float:
         """Duration, s."""
         return float(self.times[-1])
-
-    def at(self, t: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
-        """s, ds/dt, d2s/dt2 and d3s/dt3 at times, of the same shape each; where the last jumps, the value
-        after it.
-        """
-        when = np.asarray(t, float)
-        i = np.clip(np.searchsorted(self.times, when, side="right") - 1, 0, len(self.coefficients) - 1)
-        c, r = np.moveaxis(self.coefficients[i], -1, 0), when - self.times[i]
-        values = np.zeros((4, *when.shape))
-        for d in range(4):
-            for k in range(5, d - 1, -1):
-                values[d] = values[d] * r + perm(k, d) * c[k]
-        s, v, a, j = values
-        return s, v, a, j
 
 
 def smooth_profile(
@@ -143,7 +128,7 @@ def smooth_profile(
     return SmoothProfile(
         x=np.append(x[:, 0], x[-1, 1]),
         u=_at_nodes(u, problem),
-        times=np.append(0.0, np.cumsum(shape.times)),
+        times=from_zero(shape.times),
         coefficients=_coefficients(problem.s[:-1], lengths, shape.times, np.sqrt(x), u),
         iterations=iteration,
         gap=max(0.0 if found is None else found.gap, abs(before / duration - 1)),

@@ -86,7 +86,7 @@ def chosen_motion(problem: PlanningProblem) -> tuple[Switching, MotionLimits]:
         return through(problem.q, problem.qd, limits), limits
     best = _fastest(problem, top)
     for change in (SLOWER, 1.0 / SLOWER):
-        while _by_speed(problem, best.motion) > BY_SPEED:
+        while problem.capability.speed_shares(best.motion.extremes()[2]).max() > BY_SPEED:
             try:
                 tried = _fastest(problem, change * _tops(best), best)
             except InputError:
@@ -117,11 +117,6 @@ def _tops(best: Candidate) -> Floats:
     """Velocities that the joints reach, and the limit for joints that do not move."""
     fastest, most = best.motion.extremes()[2], best.limits.velocity
     return np.where(fastest > 0.0, np.minimum(fastest, most), most)
-
-
-def _by_speed(problem: PlanningProblem, motion: Switching) -> float:
-    """Largest share of a limit used by velocity alone."""
-    return float(problem.capability.speed_shares(motion.extremes()[2]).max())
 
 
 def _needed(problem: PlanningProblem, top: Floats) -> Floats:

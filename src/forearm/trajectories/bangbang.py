@@ -8,7 +8,6 @@ phase.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -104,7 +103,8 @@ def bang_bang(
     points, velocities = np.empty((2, n)), np.empty((2, n))
     states = points[0], velocities[0], points[1], velocities[1]
     for name, row, value in zip(STATES, states, (q0, qd0, q1, qd1), strict=True):
-        row[:] = value if _is_row(value, n) else as_shape(value, (n,), f"bang_bang, {name}")
+        is_row = type(value) is np.ndarray and value.dtype == np.float64 and value.shape == (n,)
+        row[:] = value if is_row else as_shape(value, (n,), f"bang_bang, {name}")
     asked = None
     if duration is not None:
         asked = np.array([check_number(duration, "bang_bang, duration", minimum=0.0)])
@@ -167,19 +167,10 @@ def _fill(plans: Plans, asked: Floats | None) -> None:
             (status[block], *results, rates[block]),
         )
         if status[block].any():
-            _refuse_rows(plans.status[rows], status[block, 0], results)
-
-
-def _refuse_rows(status: NDArray[np.int8], codes: Floats, results: tuple[Floats, ...]) -> None:
-    """Set the status of failed rows; a NaN input makes the code NaN."""
-    status[:] = np.where(np.isnan(codes), PlanStatus.NO_NUMBER, codes)
-    for array in results:
-        array[status != PlanStatus.PLANNED] = np.nan
-
-
-def _is_row(value: Any, n: int) -> bool:
-    """Whether it needs no conversion."""
-    return type(value) is np.ndarray and value.dtype == np.float64 and value.shape == (n,)
+            codes = status[block, 0]
+            plans.status[rows] = np.where(np.isnan(codes), PlanStatus.NO_NUMBER, codes)
+            for array in results:
+                array[codes != PlanStatus.PLANNED] = np.nan
 
 
 def many_states(

@@ -128,6 +128,10 @@ class Excitation:
             ]
             for name, value, std, random in zip(self.names, *columns, strict=True)
         ]
+        uses = [
+            [f"{use.joint} {use.quantity}", number(use.needed, 4), number(use.allowed, 4), f"{use.share:.1%}"]
+            for use in self.uses
+        ]
         noise = ", ".join(number(x, 3) for x in self.noise.tolist())
         more = f"{self.earlier} earlier motion{'s' if self.earlier > 1 else ''}"
         earlier = f", including {more}" if self.earlier else ""
@@ -143,15 +147,8 @@ class Excitation:
                 *self.poor,
                 *self.never_seen,
             ],
-            parts=[self._uses_report()],
+            parts=[Report(["limit", "largest", "allowed", "used"], uses, "limits")],
         )
-
-    def _uses_report(self) -> Report:
-        rows = [
-            [f"{use.joint} {use.quantity}", number(use.needed, 4), number(use.allowed, 4), f"{use.share:.1%}"]
-            for use in self.uses
-        ]
-        return Report(["limit", "largest", "allowed", "used"], rows, "limits")
 
     def document(self) -> dict[str, Any]:
         """Fields for a JSON document."""

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -16,9 +15,10 @@ from forearm.kinematics.numerical import inverse_numeric
 from forearm.spatial import Flags, Floats
 from forearm.trajectories.limits import SLACK
 from forearm.trajectories.line_path import LineTask, Stretch
+from forearm.trajectories.sampling import States
 
-Motion = Callable[[Floats], tuple[Floats, Floats, Floats]]
-Excess = Callable[[Floats], Floats]
+Motion = Callable[[Floats], States]
+Excess = Callable[[States], Floats]
 Kind = Literal["unreachable", "singular", "position limit", "velocity limit"]
 
 NEAR = 1e-3  # smallest over largest singular value: below it joints move a thousand times faster than at best
@@ -107,50 +107,44 @@ def limits_passed(
     """Each joint's first moment beyond its range and beyond its velocity limit, and the last sample of the
     violation.
     """
-    q, qd, _ = motion(times)
+    states = motion(times)
     found = []
     for body in task.arm.moving.bodies:  # mimic joints included
-        joint, i = body.joint, body.freedom
-        low, high = joint.limits
-        fastest = np.inf if joint.max_speed is None else joint.max_speed
-        unit = "rad" if joint.kind == "revolute" else "m"
-        limits: tuple[tuple[Kind, int, Excess, str], ...] = (
-            (
-                "position limit",
-                0,
-                partial(_beyond, body, low, high),
-                f"its range {low:.4g} to {high:.4g} {unit}",
-            ),
-            ("velocity limit", 1, partial(_too_fast, body, fastest), f"{fastest:.4g} {unit}/s"),
-        )
-        for kind, which, excess, allowed in limits:
-            over = excess((q, qd)[which][:, i])
+        for kind, excess, allowed in _excesses(body):
+            over = excess(states)
             above = np.flatnonzero(over > 0.0)
             if len(above):
-                first = _first_above(partial(_excess_at, motion, which, i, excess), times, int(above[0]))
+                first = _first_above(motion, excess, times, int(above[0]))
                 x, y, z = _place(hand(np.array([first]))[0])
+                name = body.joint.name
                 text = (
                     f"from {first:.4g} s, hand at ({x:.4g}, {y:.4g}, {z:.4g}) m: "
-                    f"{joint.name} exceeds {allowed} by up to {np.nanmax(over):.3g}."
+                    f"{name} exceeds {allowed} by up to {np.nanmax(over):.3g}."
                 )
-                found.append(Problem(kind, first, float(times[above[-1]]), (x, y, z), joint.name, text))
+                found.append(Problem(kind, first, float(times[above[-1]]), (x, y, z), name, text))
     return found
 
 
-def _excess_at(motion: Motion, which: int, i: int, excess: Excess, times: Floats) -> Floats:
-    return excess(motion(times)[which][:, i])
+def _excesses(body: MovingBody) -> list[tuple[Kind, Excess, str]]:
+    """By how much states exceed the range and the velocity limit of a joint, and these limits."""
+    joint, i, (low, high) = body.joint, body.freedom, body.joint.limits
+    fastest = np.inf if joint.max_speed is None else joint.max_speed
+    unit = "rad" if joint.kind == "revolute" else "m"
+
+    def beyond(states: States) -> Floats:
+        at = body.multiplier * states[0][:, i] + body.offset
+        return np.asarray(np.maximum(low - at, at - high) - SLACK)
+
+    def too_fast(states: States) -> Floats:
+        return np.asarray(np.abs(body.multiplier * states[1][:, i]) - fastest * (1.0 + SLACK))
+
+    return [
+        ("position limit", beyond, f"its range {low:.4g} to {high:.4g} {unit}"),
+        ("velocity limit", too_fast, f"{fastest:.4g} {unit}/s"),
+    ]
 
 
-def _beyond(body: MovingBody, low: float, high: float, q: Floats) -> Floats:
-    at = body.multiplier * q + body.offset
-    return np.maximum(low - at, at - high) - SLACK
-
-
-def _too_fast(body: MovingBody, fastest: float, qd: Floats) -> Floats:
-    return np.abs(body.multiplier * qd) - fastest * (1.0 + SLACK)
-
-
-def _first_above(excess: Excess, times: Floats, first: int) -> float:
+def _first_above(motion: Motion, excess: Excess, times: Floats, first: int) -> float:
     """The first time at which an excess is above 0, to a 4096th of a sample; `first` is the first sample at
     which it is.
     """
@@ -159,7 +153,7 @@ def _first_above(excess: Excess, times: Floats, first: int) -> float:
     low, high = float(times[first - 1]), float(times[first])
     for _ in range(2):
         finer = np.linspace(low, high, FINER + 1)
-        k = int(np.argmax(excess(finer[1:]) > 0.0)) + 1
+        k = int(np.argmax(excess(motion(finer[1:])) > 0.0)) + 1
         low, high = float(finer[k - 1]), float(finer[k])
     return high
 

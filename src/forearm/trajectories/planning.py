@@ -251,7 +251,7 @@ class Plan:
         """The motion of each joint, and the largest magnitude of each quantity at the sampled times."""
         blocks = {"speed": self.qd, "acceleration": self.qdd, "torque": self.tau}
         blocks |= {} if self.voltage is None else {"voltage": self.voltage}
-        columns = [self.q[0], self.q[-1], *map(_peaks, blocks.values())]
+        columns = [self.q[0], self.q[-1], *(np.fmax.reduce(np.abs(x)) for x in blocks.values())]
         rows = [
             [
                 joint.name,
@@ -292,13 +292,6 @@ class Plan:
     def _repr_html_(self) -> str:
         report = self.report()
         return replace(report, after=[*report.after, *self.warnings]).html()
-
-
-def _peaks(block: Floats) -> Floats:
-    """Largest magnitude in each column where the line can be followed; NaN if it never can."""
-    return np.where(
-        np.isnan(block).all(axis=0), np.nan, np.abs(np.where(np.isnan(block), 0.0, block)).max(axis=0)
-    )
 
 
 @flat(limits=PathLimits)

@@ -36,34 +36,27 @@ class Waypoint:
         hand_velocity: linear, then angular velocity (6,) of the hand at `pose`, base axes; None: open.
     """
 
-    q: Floats | None
-    qd: Floats | None
-    pose: Floats | None
-    hand_velocity: Floats | None
+    q: Any = None
+    qd: Any = None
+    pose: Any = None
+    hand_velocity: Any = None
 
-    def __init__(
-        self,
-        q: ArrayLike | None = None,
-        qd: ArrayLike | None = None,
-        pose: ArrayLike | None = None,
-        hand_velocity: ArrayLike | None = None,
-    ) -> None:
+    def __post_init__(self) -> None:
+        q, qd, pose, hand_velocity = self.q, self.qd, self.pose, self.hand_velocity
         if (q is None) == (pose is None):
             raise InputError("a waypoint needs either q (joint coordinates) or pose (of the hand), not both.")
         if q is None and qd is not None:
             raise InputError("only with q; use hand_velocity for a waypoint with a pose.", "qd")
         if pose is None and hand_velocity is not None:
             raise InputError("only with a pose; use qd for a waypoint with q.", "hand_velocity")
-        checked = {
-            "q": None if q is None else frozen_array(q, as_floats(q, "q").shape[-1:], "q"),
-            "qd": None if q is None or qd is None else _velocities(qd, as_floats(q, "q").shape),
-            "pose": None if pose is None else frozen_array(as_pose(pose, "pose"), (4, 4), "pose"),
-            "hand_velocity": None
-            if hand_velocity is None
-            else frozen_array(hand_velocity, (6,), "hand_velocity"),
-        }
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
+        if q is not None:
+            shape = as_floats(q, "q").shape
+            set_field(self, "q", frozen_array(q, shape[-1:], "q"))
+            set_field(self, "qd", None if qd is None else _velocities(qd, shape))
+        else:
+            set_field(self, "pose", as_pose(pose, "pose"))
+        if hand_velocity is not None:
+            set_field(self, "hand_velocity", frozen_array(hand_velocity, (6,), "hand_velocity"))
 
     @property
     def is_open(self) -> bool:

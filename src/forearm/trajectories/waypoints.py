@@ -18,7 +18,7 @@ from forearm.trajectories.failures import refuse
 from forearm.trajectories.limits import MotionLimits
 from forearm.trajectories.plan_status import PlanStatus
 from forearm.trajectories.switching import Switching
-from forearm.values import LARGEST, as_floats, as_shape, check_kind
+from forearm.values import LARGEST, as_floats, check_kind
 
 ROUNDS = 40  # of improvement; each tries every point once
 FINEST = 2.0**-12  # of a step of improvement, relative to the first one
@@ -49,7 +49,10 @@ def through(
     """
     check_kind(limits, MotionLimits, "through, limits")
     limits.check_one("through")
-    q, given = _request(points, velocities, limits.n)
+    q, given = given_states("through", points, velocities)
+    if q.shape[1] != limits.n:
+        raise InputError(f"expected points of {limits.n} numbers, got {q.shape[1]}.", "through", "points")
+    given = given[:, 0]
     course = _best_start(q, given, limits)
     course = _settled(_improved(course, np.isnan(given), limits), np.isnan(given), limits)
     plans = course.plans
@@ -71,30 +74,37 @@ class _Course:
         return float(self.plans.duration.sum()) if not self.plans.status.any() else np.inf
 
 
-def _request(points: ArrayLike, velocities: Any, n: int) -> tuple[Floats, Floats]:
-    q = as_floats(points, "through, points")
-    if q.ndim != 2 or q.shape[1] != n or not 2 <= len(q) <= MAX_POINTS:
+def given_states(what: str, points: ArrayLike, velocities: Any, orders: int = 1) -> tuple[Floats, Floats]:
+    """Points (k + 1, n) and their derivatives (k + 1, orders, n), NaN where open inside, 0 at the ends."""
+    q = as_floats(points, f"{what}, points")
+    if q.ndim != 2 or not q.shape[1] or not 2 <= len(q) <= MAX_POINTS:
         raise InputError(
-            f"expected 2 to {MAX_POINTS} points of {n} numbers, got shape {q.shape}.", "through", "points"
+            f"expected 2 to {MAX_POINTS} points (k + 1, n), got shape {q.shape}.", what, "points"
         )
-    if velocities is None or isinstance(velocities, list | tuple):
-        rows = [None] * len(q) if velocities is None else velocities
-        velocities = [[np.nan] * n if row is None else row for row in rows]
-    qd = as_shape(velocities, q.shape, "through, velocities")
-    for name, array, wrong in (
-        ("points", q, ~(np.abs(q) <= LARGEST)),
-        ("velocities", qd, np.abs(qd) > LARGEST),
-    ):
-        if wrong.any():
-            row = int(wrong.any(axis=1).argmax())
+    rows: Any = [None] * len(q) if velocities is None else velocities
+    if isinstance(rows, list | tuple):
+        shapes = {np.shape(row) for row in rows if row is not None}
+        none = np.full(shapes.pop() if len(shapes) == 1 else q.shape[1], np.nan)
+        rows = [none if row is None else row for row in rows]
+    found = as_floats(rows, f"{what}, velocities")
+    found = found[:, None] if found.ndim == 2 else found
+    if found.ndim != 3 or found.shape[::2] != q.shape or not 1 <= found.shape[1] <= orders:
+        wanted = f", or ({len(q)}, m, {q.shape[1]}) with m up to {orders}" if orders > 1 else ""
+        raise InputError(f"expected shape {q.shape}{wanted}, got {np.shape(rows)}.", what, "velocities")
+    given = np.full((len(q), orders, q.shape[1]), np.nan)
+    given[:, : found.shape[1]] = found
+    given[[0, -1]] = np.where(np.isnan(given[[0, -1]]), 0.0, given[[0, -1]])
+    wrong = {"points": ~(np.abs(q) <= LARGEST), "velocities": np.abs(given) > LARGEST}
+    for name, bad in wrong.items():
+        if bad.any():
+            row = np.argwhere(bad)[0][0]
+            value = (q if name == "points" else given)[row]
             raise InputError(
-                f"expected finite numbers up to {LARGEST:g}, got {shorten(array[row].tolist())}.",
-                "through",
+                f"expected finite numbers up to {LARGEST:g}, got {shorten(value.tolist())}.",
+                what,
                 f"{name}[{row}]",
             )
-    for end in (0, -1):
-        qd[end] = np.where(np.isnan(qd[end]), 0.0, qd[end])
-    return q, qd
+    return q, given
 
 
 def _planned(q: Floats, qd: Floats, limits: MotionLimits) -> _Course:

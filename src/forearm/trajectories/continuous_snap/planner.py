@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from forearm.errors import InputError, shorten
+from forearm.errors import InputError
 from forearm.spatial import Floats, Indices
 from forearm.trajectories.continuous_snap.failures import (
     check_bounded,
@@ -22,11 +21,11 @@ from forearm.trajectories.continuous_snap.leg_durations import leg_durations
 from forearm.trajectories.continuous_snap.motion import ORDERS, SmoothMotion
 from forearm.trajectories.continuous_snap.problem import SmoothProblem, first_within
 from forearm.trajectories.limits import SLACK, MotionLimits
-from forearm.values import LARGEST, as_floats, check_kind, check_number
+from forearm.trajectories.waypoints import given_states
+from forearm.values import check_kind, check_number
 
 Fastest = Callable[[SmoothProblem, Floats], Floats]
 Given = ArrayLike | Sequence[ArrayLike | None] | None
-MAX_POINTS = 10_000
 BELOW = 0.97  # factor on durations from sampling, at which the exact search starts
 ONE = 1e-60  # rad, m: closer points are equal
 EXACT = 1e-12  # of a limit that may stay unused
@@ -65,7 +64,8 @@ def smooth(
     """
     check_kind(limits, (MotionLimits, type(None)), "smooth, limits")
     wanted = None if duration is None else check_number(duration, "smooth, duration", above=0.0)
-    q, given = _arguments(points, velocities)
+    q, derivatives = given_states("smooth", points, velocities, ORDERS - 1)
+    given = np.concatenate([np.zeros((len(q), 1, q.shape[1])), derivatives], axis=1)
     if limits is None:
         if duration is None:
             raise InputError("expected limits, or a duration.", "smooth")
@@ -241,41 +241,3 @@ def standing(problem: SmoothProblem, kept: Indices, duration: float | None) -> S
     segments = np.zeros(len(kept) - 1)
     segments[-1] = 0.0 if duration is None else duration
     return SmoothMotion(states[kept], segments, np.arange(len(kept)))
-
-
-def _arguments(points: ArrayLike, velocities: Given) -> tuple[Floats, Floats]:
-    """Points (k + 1, n) and given derivatives, (k + 1, 4, n), NaN where open."""
-    q = as_floats(points, "smooth, points")
-    if q.ndim != 2 or not q.shape[1] or not 2 <= len(q) <= MAX_POINTS:
-        raise InputError(
-            f"expected 2 to {MAX_POINTS} points (k + 1, n), got shape {q.shape}.", "smooth", "points"
-        )
-    rows: Any = velocities
-    if rows is None or isinstance(rows, list | tuple):
-        kept = [None] * len(q) if rows is None else rows
-        shapes = {np.shape(row) for row in kept if row is not None}
-        none = np.full(shapes.pop() if len(shapes) == 1 else q.shape[1], np.nan)
-        rows = [none if row is None else row for row in kept]
-    found = as_floats(rows, "smooth, velocities")
-    found = found[:, None] if found.ndim == 2 else found
-    if found.ndim != 3 or found.shape[::2] != q.shape or not 1 <= found.shape[1] < ORDERS:
-        raise InputError(
-            f"expected shape {q.shape}, or ({len(q)}, m, {q.shape[1]}) with m up to "
-            f"{ORDERS - 1}, got {np.shape(rows)}.",
-            "smooth",
-            "velocities",
-        )
-    given = np.full((len(q), ORDERS, q.shape[1]), np.nan)
-    given[:, 0] = 0.0
-    given[:, 1 : found.shape[1] + 1] = found
-    given[[0, -1]] = np.where(np.isnan(given[[0, -1]]), 0.0, given[[0, -1]])
-    wrong = [("points", q, ~(np.abs(q) <= LARGEST)), ("velocities", given, np.abs(given) > LARGEST)]
-    for name, array, bad in wrong:
-        if bad.any():
-            row = int(np.argwhere(bad)[0][0])
-            raise InputError(
-                f"expected finite numbers up to {LARGEST:g}, got {shorten(array[row].tolist())}.",
-                "smooth",
-                f"{name}[{row}]",
-            )
-    return q, given

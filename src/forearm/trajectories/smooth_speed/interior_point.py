@@ -130,7 +130,10 @@ def _search(
         primal = _apply(A, b) - h
         for pair in pairs:
             primal = primal + pair.sign * pair.value
-        dual = _masked(elements, _pulled(elements, gradient) + _transposed(A, pairs[0].force))
+        dual = _masked(
+            elements,
+            spread(np.einsum("kgn,gn->kn", elements.inner[:3], gradient)) + _transposed(A, pairs[0].force),
+        )
         total = sum(float(np.vdot(pair.value, pair.force)) for pair in pairs)
         residual = float(np.abs(dual * b).sum())
         has_arrived = max(total, residual) < tolerance * duration and np.abs(primal).max() < HELD
@@ -195,11 +198,6 @@ def _duration(elements: SpeedElements, b: Floats) -> tuple[float, Floats, Floats
     x = _inner(elements, b)
     parts = elements.weights / np.sqrt(x)
     return float(parts.sum()), -0.5 * parts / x, 0.75 * parts / x**2
-
-
-def _pulled(elements: SpeedElements, gradient: Floats) -> Floats:
-    """Convert a derivative by x at the quadrature points to one by b."""
-    return spread(np.einsum("kgn,gn->kn", elements.inner[:3], gradient))
 
 
 def _masked(elements: SpeedElements, values: Floats) -> Floats:

@@ -34,20 +34,25 @@ class SampledMotion(Protocol):
         """q, qd, qdd at a time, or at times."""
 
 
-def times_within(t: ArrayLike, duration: float) -> tuple[bool, Floats]:
-    """Whether a single time was given, and the times (m,); an error for times outside the motion."""
-    asked = as_floats(t, "at")
+def within(s: ArrayLike, end: float, what: str, whose: str) -> tuple[bool, Floats]:
+    """Whether a single time or place was given, and all of them (m,); an error for those beyond the end."""
+    asked = s if isinstance(s, np.ndarray) and s.dtype == np.float64 else as_floats(s, what)
     if asked.ndim > 1:
-        raise InputError(f"expected a time or times (m,), got shape {asked.shape}.", "at")
-    times = np.atleast_1d(asked)
-    times = np.where((times > duration) & (times <= duration * (1.0 + ROUNDING)), duration, times)
-    outside = ~((times >= 0.0) & (times <= duration))
-    if outside.any():
-        raise InputError(
-            f"{float(times[outside][0])!r} s is outside the motion, which runs from 0 to {duration!r} s.",
-            "at",
-        )
-    return asked.ndim == 0, times
+        raise InputError(f"expected one or several, (m,), got shape {asked.shape}.", what)
+    found = np.atleast_1d(asked)
+    if len(found) and not (found.min() >= 0.0 and found.max() <= end):
+        found = np.where((found > end) & (found <= end * (1.0 + ROUNDING)), end, found)
+        outside = ~((found >= 0.0) & (found <= end))
+        if outside.any():
+            raise InputError(
+                f"{float(found[outside][0])!r} is outside {whose}, which runs from 0 to {end!r}.", what
+            )
+    return asked.ndim == 0, found
+
+
+def times_within(t: ArrayLike, duration: float) -> tuple[bool, Floats]:
+    """Whether a single time was given, and the times (m,) within a motion."""
+    return within(t, duration, "at", "the motion")
 
 
 def from_zero(lengths: ArrayLike) -> Floats:

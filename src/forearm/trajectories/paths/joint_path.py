@@ -12,7 +12,7 @@ from forearm.errors import InputError
 from forearm.records import frozen
 from forearm.spatial import Floats, Indices
 from forearm.trajectories.roots import roots_within
-from forearm.trajectories.sampling import States, piece_at
+from forearm.trajectories.sampling import States, piece_at, within
 from forearm.values import as_floats, check_ending, check_name
 
 ROUNDING = 1e-12  # of the length: a place this little beyond the end counts as the end
@@ -102,7 +102,7 @@ class JointPath:
 
     def piece_of(self, s: ArrayLike) -> Indices:
         """Index of the piece that each of the places (m,) lies in, (m,): the one to the right of a break."""
-        return self._piece_of(self._places(s)[1])
+        return self._piece_of(within(s, self.length, "s", repr(self.name))[1])
 
     def at(self, s: ArrayLike, piece: ArrayLike | None = None) -> States:
         """q, dq/ds, d2q/ds2 at a place, (n,) each, or at places (m,), (m, n) each.
@@ -112,7 +112,7 @@ class JointPath:
             piece: indices of the polynomials to use, (m,); None: that to the right of a break, the last at
                 the end.
         """
-        single, places = self._places(s)
+        single, places = within(s, self.length, "s", repr(self.name))
         pieces = self._pieces(places, piece)
         made = np.empty((3, len(places), self.n))
         taken = np.empty((min(len(places), BLOCK), self.n))
@@ -131,7 +131,7 @@ class JointPath:
             s: the places.
             piece: as in `at`.
         """
-        single, places = self._places(s)
+        single, places = within(s, self.length, "s", repr(self.name))
         k = self._pieces(places, piece)
         x = (places - self.breaks[k])[:, None]
         made = np.zeros((len(places), self.n))
@@ -202,23 +202,6 @@ class JointPath:
     @cached_property
     def _by_power(self) -> tuple[Floats, ...]:
         return tuple(np.ascontiguousarray(c) for c in np.moveaxis(self.coefficients, 1, 0))
-
-    def _places(self, s: ArrayLike) -> tuple[bool, Floats]:
-        """Whether a single place was given, and the places (m,); an error for places outside the path."""
-        asked = s if isinstance(s, np.ndarray) and s.dtype == np.float64 else as_floats(s, "s")
-        if asked.ndim > 1:
-            raise InputError(f"expected a place or places (m,), got shape {asked.shape}.", "s")
-        places, length = np.atleast_1d(asked), self.length
-        if len(places) and not (places.min() >= 0.0 and places.max() <= length):
-            places = np.where((places > length) & (places <= length * (1.0 + ROUNDING)), length, places)
-            outside = ~((places >= 0.0) & (places <= length))
-            if outside.any():
-                raise InputError(
-                    f"{float(places[outside][0])!r} is outside {self.name!r}, which runs from "
-                    f"0 to {length!r}.",
-                    "s",
-                )
-        return asked.ndim == 0, places
 
     def _piece_of(self, s: Floats) -> Indices:
         count = len(self.breaks) - 1

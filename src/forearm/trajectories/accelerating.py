@@ -190,15 +190,9 @@ def too_weak(problem: PlanningProblem, motion: Switching | SmoothMotion) -> Inpu
     """The error of a joint that cannot move even slowly, or with the given velocities, with required and
     available effort.
     """
-    most = max(problem.demands.uses(motion, problem.step), key=lambda use: use.share)
+    most = max(problem.demands.uses(motion, problem.step), key=lambda use: use.share).text
     if np.nan_to_num(problem.qd).any():
-        return InputError(
-            "the velocities of the request are too high for the drives at any acceleration: "
-            f"{most.text} Use lower velocities, other points, or a lighter payload.",
-            "plan",
-        )
-    return InputError(
-        f"gravity and friction leave no torque for the motion: even slowly, {most.text} Use "
-        "other points, or a lighter payload.",
-        "plan",
-    )
+        why = f"the velocities of the request are too high for the drives at any acceleration: {most}"
+        return InputError(f"{why} Use lower velocities, other points, or a lighter payload.", "plan")
+    why = f"gravity and friction leave no torque for the motion: even slowly, {most}"
+    return InputError(f"{why} Use other points, or a lighter payload.", "plan")

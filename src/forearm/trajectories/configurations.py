@@ -45,7 +45,10 @@ def configurations(arm: Arm, request: Request) -> Configurations:
         place = f"request {request.name!r}, waypoint[{k + 1}]"
         near = q[k] = _posture(arm, waypoint, near, place)
         qd[k] = _velocity(arm, waypoint, q[k], place)
-        turned = 0.0 if waypoint.pose is None else _turned(arm, q[k], waypoint.pose)
+        turned = 0.0
+        if waypoint.pose is not None:
+            error = forward(arm, q[k])[:3, :3].T @ waypoint.pose[:3, :3]
+            turned = float(np.linalg.norm(vector_of_matrix(error)))
         if turned > TURNED:
             notes.append(
                 f"waypoint[{k + 1}]: with {arm.n} joints the hand reaches the position but not the "
@@ -87,10 +90,6 @@ def _posture(arm: Arm, waypoint: Waypoint, near: Floats, place: str) -> Floats:
         raise InputError(f"the pose cannot be reached. {found.message}", place)
     nearest: Floats = found.q[0]
     return nearest
-
-
-def _turned(arm: Arm, q: Floats, pose: Floats) -> float:
-    return float(np.linalg.norm(vector_of_matrix(forward(arm, q)[:3, :3].T @ pose[:3, :3])))
 
 
 def _velocity(arm: Arm, waypoint: Waypoint, q: Floats, place: str) -> Floats:

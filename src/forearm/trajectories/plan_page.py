@@ -100,12 +100,13 @@ def _look(k: int, name: str) -> tuple[str, str]:
 
 def _limits_key(timing: PathTiming) -> str:
     plane = phase_plane(timing)
-    entries = [
-        (_look(k, name)[1], name or "no limit binds", share) for k, (name, share) in _named(plane.shares)
-    ]
-    others = sum(share for k, (name, share) in enumerate(plane.shares.items()) if name and k >= NAMED)
-    if others:
-        entries.append(("rest", "other limits", others))
+    entries, others = [], 0.0
+    for k, (name, share) in enumerate(plane.shares.items()):
+        if name and k >= NAMED:  # limits without a colour of their own
+            others += share
+        else:
+            entries.append((_look(k, name)[1], name or "no limit binds", share))
+    entries += [("rest", "other limits", others)] if others else []
     lines = [_entry(kind, f"{name}: {share:.1%} of the time") for kind, name, share in entries]
     marks = [("start", "start"), ("end", "end"), *([("stop", "stop")] if plane.stops.size else [])]
     lines += [
@@ -113,11 +114,6 @@ def _limits_key(timing: PathTiming) -> str:
         for kind, text in marks
     ]
     return f'<ul class="key">{_entry("most", "maximum-velocity curve")}{"".join(lines)}</ul>'
-
-
-def _named(shares: dict[str, float]) -> list[tuple[int, tuple[str, float]]]:
-    """Limits with a colour of their own, and none, with their indices."""
-    return [(k, pair) for k, pair in enumerate(shares.items()) if k < NAMED or not pair[0]]
 
 
 def _entry(kind: str, text: str) -> str:

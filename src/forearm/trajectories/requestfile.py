@@ -163,9 +163,5 @@ def _waypoint(block: dict[str, Any]) -> Waypoint:
         pose = pose_xyz_rpy(np.array(block["xyz"]), np.array(block["rpy"], dtype=float))
     elif ways == ["matrix"]:
         pose = np.array(block["matrix"])
-    return Waypoint(
-        q=np.array(block["q"], dtype=float) if "q" in block else None,
-        qd=np.array(block["qd"]) if "qd" in block else None,
-        pose=pose,
-        hand_velocity=np.array(block["hand_velocity"]) if "hand_velocity" in block else None,
-    )
+    given = {key: block[key] for key in ("q", "qd", "hand_velocity") if key in block}
+    return Waypoint(pose=pose, **given)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from forearm.errors import InputError, shorten
 from forearm.logs.motion import MotionLog
@@ -17,7 +16,7 @@ from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.paths.log_paths import path_of_samples
 from forearm.trajectories.paths.sampled import quintic_pieces
 from forearm.trajectories.recorded import RecordedMotion, recorded
-from forearm.trajectories.sampling import States, from_zero
+from forearm.trajectories.sampling import SampledMotion, from_zero
 
 SAMPLES = 10_000  # of a motion that is not smooth between its switches
 LOOKED_AT = 16  # times between two switches at which rests are searched
@@ -31,19 +30,6 @@ REST = 1e-6  # of the mean |qd| between two cuts: a slower end is a rest
 ONE_SIDED = 1e-9  # of the time between two cuts: offset of one-sided accelerations
 GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
-
-
-class TimedMotion(Protocol):
-    """Anything that can be evaluated in time."""
-
-    @property
-    def duration(self) -> float:
-        """Duration, s."""
-        ...
-
-    def at(self, t: ArrayLike) -> States:
-        """q, qd, qdd at times (m,), (m, n) each."""
-        ...
 
 
 def from_motion(motion: Any, tolerance: float | None = None, name: str | None = None) -> JointPath:
@@ -92,7 +78,7 @@ def _is_timed(motion: object) -> bool:
     return callable(getattr(motion, "at", None)) and hasattr(motion, "duration")
 
 
-def _followed(motion: TimedMotion, stretches: list[tuple[float, float]], name: str) -> JointPath:
+def _followed(motion: SampledMotion, stretches: list[tuple[float, float]], name: str) -> JointPath:
     breaks, pieces = [np.zeros(1)], []
     for begin, end in stretches:
         way = _Way(motion, begin, end)
@@ -102,7 +88,7 @@ def _followed(motion: TimedMotion, stretches: list[tuple[float, float]], name: s
     return JointPath(np.concatenate(breaks), np.concatenate(pieces), name)
 
 
-def _moving(motion: TimedMotion, name: str) -> list[tuple[float, float]]:
+def _moving(motion: SampledMotion, name: str) -> list[tuple[float, float]]:
     """Time intervals between switches and rests in which something moves."""
     ends = np.array([0.0, motion.duration])
     switches = np.asarray(getattr(motion, "switches", getattr(motion, "times", ends)), dtype=np.float64)
@@ -128,11 +114,11 @@ def _moving(motion: TimedMotion, name: str) -> list[tuple[float, float]]:
     return [(float(a), float(b)) for a, b, there in zip(cuts[:-1], cuts[1:], moves, strict=True) if there]
 
 
-def _speed(motion: TimedMotion, t: Floats) -> Floats:
+def _speed(motion: SampledMotion, t: Floats) -> Floats:
     return np.asarray(np.linalg.norm(motion.at(t)[1], axis=1))
 
 
-def _least(motion: TimedMotion, low: Floats, high: Floats) -> Floats:
+def _least(motion: SampledMotion, low: Floats, high: Floats) -> Floats:
     """The times of minimum |qd| in these intervals, by golden-section search."""
     if not low.size:
         return low
@@ -155,7 +141,7 @@ def _by_length(q: Floats, qd: Floats, qdd: Floats) -> Floats:
 class _Way:
     """The motion between two cuts by arc length: s(t) is the integral of |qd|."""
 
-    def __init__(self, motion: TimedMotion, begin: float, end: float) -> None:
+    def __init__(self, motion: SampledMotion, begin: float, end: float) -> None:
         self.motion = motion
         self.t = np.linspace(begin, end, PARTS + 1)
         self.s = from_zero(self._travelled(self.t[:-1], self.t[1:]))

@@ -89,6 +89,13 @@ class PathProblem:
         rows = made[0][0] if len(made) == 1 else np.concatenate([row for row, _ in made], axis=1)
         return Places(s, rows, self._limits(s, margin), made[0][1])
 
+    def allowed(self, kind: str, s: Floats) -> Floats:
+        """The limits of a kind at places (m,); of two limits of one quantity the smaller one."""
+        found = self.limits.at(kind, s)
+        if kind == "torque":
+            return np.minimum(found, np.abs(self.drives.K) * self.limits.at("current", s))
+        return np.minimum(found, self.limits.at("DAC", s)) if kind == "voltage" else found
+
     def _limits(self, s: Floats, margin: Floats | None) -> Floats:
         """1 / limit of all kinds of the layout, (m, l)."""
         K = np.abs(self.drives.K)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -109,14 +110,15 @@ def refined_profile(
 
 def _first_profile(problem: PathProblem, count: int, boundary: Boundary) -> Profile:
     """The profile on an even grid of `count` intervals, or on finer ones if none was found."""
-    for finer in FINER:
+
+    def profile(finer: int) -> Profile:
         grid = Grid.of(problem.path, nodes(problem.path, finer * count))
-        try:
-            return fastest_profile(problem, grid, boundary.start, boundary.end)
-        except NoProfile:
-            if finer == FINER[-1]:
-                raise
-    raise AssertionError
+        return fastest_profile(problem, grid, boundary.start, boundary.end)
+
+    for finer in FINER[:-1]:
+        with suppress(NoProfile):
+            return profile(finer)
+    return profile(FINER[-1])
 
 
 def slowed_profile(

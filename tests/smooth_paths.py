@@ -55,9 +55,9 @@ class WavyPath:
             top = ((self.velocity / np.abs(self.derivatives(s)[1])) ** 2).min(axis=1)
             bent = (self.acceleration / np.abs(self.derivatives(s)[2])).min(axis=1)
         jerk = np.broadcast_to(self.jerk, q1.shape)
-        ends = (np.ascontiguousarray(x.transpose(1, 2, 0)) for x in (q1, q2, q3))
+        e1, e2, e3 = (np.ascontiguousarray(x.transpose(1, 2, 0)) for x in (q1, q2, q3))
         rows = changes.pop("rows", lambda x, u: (first, second, bound))
-        limits = SmoothLimits(*ends, np.diff(s), jerk.transpose(1, 2, 0), np.inf, top, rows)
+        limits = SmoothLimits(e1, e2, e3, np.diff(s), jerk.transpose(1, 2, 0), np.inf, top, rows)
         return smooth_profile(s, limits, np.minimum(np.minimum(top, bent), 1e3), **changes)
 
     def joints(self, profile: SmoothProfile, t: Array) -> Array:

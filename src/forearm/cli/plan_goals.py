@@ -104,8 +104,7 @@ def is_request(given: argparse.Namespace) -> bool:
 def planned(given: argparse.Namespace, arm: Arm, dac: DAC | None, progress: Progress) -> Plan:
     """The requested plan: from a file, configurations and poses, or a line."""
     if is_request(given):
-        request = read_request(given.request)
-        request = request if dac is None else replace(request, dac=dac)
+        request = read_request(given.request).changed(dac=dac)
         if given.time_optimal or request.time_optimal is not None:
             return requested_plan(arm, request, given.step, progress)
         return plan(arm, request, step=given.step)

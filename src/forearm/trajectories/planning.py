@@ -331,19 +331,19 @@ def plan(
     step = check_number(step, "plan, step", above=0.0)
     kernel = kernel_of(arm)
     request = _planned(arm, request)
-    given = (fields_of(limits) if limits else {}) | {"snap": snap, "duration": duration, "dac": dac}
-    given = {name: value for name, value in given.items() if value is not None}
+    given = fields_of(limits or PathLimits()) | {"snap": snap, "duration": duration, "dac": dac}
     if isinstance(request, PlannedMotion):
         check_for(arm, request)
-        for name in given.keys() - {"dac"}:
-            raise InputError(
-                "not allowed for a motion that is already planned; pass its points to plan it again.",
-                "plan",
-                name,
-            )
+        for name, value in given.items():
+            if value is not None and name != "dac":
+                raise InputError(
+                    "not allowed for a motion that is already planned; pass its points to plan it again.",
+                    "plan",
+                    name,
+                )
         DriveLimits.of(arm, dac)  # raise errors now rather than when `uses` is evaluated
         return Plan(arm, request, None, step, (), dac, kernel)
-    wanted = replace(as_request(arm, request), **given)
+    wanted = as_request(arm, request).changed(**given)
     if wanted.time_optimal is not None:
         from forearm.trajectories.shortest_time.requested import requested_plan
 

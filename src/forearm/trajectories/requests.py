@@ -154,6 +154,14 @@ class Request(PathLimits):
                     f"expected one number or {arm.n} for {arm.name!r}, got {np.size(value)}.", where, *place
                 )
 
+    def changed(self, **values: Any) -> Request:
+        """The request with these values of its fields, where they are not None.
+
+        Args:
+            values: by the name of the field.
+        """
+        return replace(self, **{name: value for name, value in values.items() if value is not None})
+
     def limits(self, arm: Arm, acceleration: ArrayLike | None = None) -> MotionLimits:
         """The arm's limits, overridden by those of the request.
 

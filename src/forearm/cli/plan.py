@@ -46,7 +46,7 @@ BOTH = (
 OVER_PATH = "--joint: a time-optimal plan is drawn over its path, all joints in one; leave it out."
 
 
-class Goal(Option):
+class GoalOption(Option):
     """An option that may be repeated, and whose order among others counts."""
 
     def add_to(self, parser: argparse._ActionsContainer) -> tuple[Option, ...]:
@@ -178,8 +178,10 @@ COMMAND = Command(
         Group(
             "through points",
             (
-                Goal("--to", "a configuration, rad (m), to move to; may be repeated, in order", "A,B,..."),
-                Goal(
+                GoalOption(
+                    "--to", "a configuration, rad (m), to move to; may be repeated, in order", "A,B,..."
+                ),
+                GoalOption(
                     "--pose",
                     "a pose of the hand, m and then --form, to move to; may be repeated, in order",
                     "X,Y,Z,...",

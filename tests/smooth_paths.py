@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import perm, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forearm.trajectories.smooth_speed.smooth_limits import SmoothLimits
 from forearm.trajectories.smooth_speed.smooth_profile import SmoothProfile, smooth_profile
 
 Array = NDArray[np.float64]
@@ -53,29 +54,33 @@ class WavyPath:
         with np.errstate(divide="ignore"):
             top = ((self.velocity / np.abs(self.derivatives(s)[1])) ** 2).min(axis=1)
             bent = (self.acceleration / np.abs(self.derivatives(s)[2])).min(axis=1)
-        given: dict[str, Any] = {
-            "jerk": self.jerk,
-            "path_jerk": np.inf,
-            "top": top,
-            "rows": lambda x, u: (first, second, bound),
-            "start": np.minimum(np.minimum(top, bent), 1e3),
-        }
-        return smooth_profile(s, q1, q2, q3, **(given | changes))
+        jerk = np.broadcast_to(self.jerk, q1.shape)
+        e1, e2, e3 = (np.ascontiguousarray(x.transpose(1, 2, 0)) for x in (q1, q2, q3))
+        rows = changes.pop("rows", lambda x, u: (first, second, bound))
+        limits = SmoothLimits(e1, e2, e3, np.diff(s), jerk.transpose(1, 2, 0), np.inf, top, rows)
+        return smooth_profile(s, limits, np.minimum(np.minimum(top, bent), 1e3), **changes)
 
     def joints(self, profile: SmoothProfile, t: Array) -> Array:
         """q at times t, (m, n)."""
-        return self.derivatives(profile.at(t)[0])[0]
+        return self.derivatives(states_of(profile, t)[0])[0]
 
     def uses(self, profile: SmoothProfile, between: int = 10) -> tuple[float, float, float]:
         """The largest velocity, acceleration and jerk of a joint over its limit, `between` to an interval."""
         share = np.linspace(0, 1, between + 1)[:, None]
         steps = np.diff(profile.times) * share * (1 - 1e-9)
-        s, v, a, j = (value[..., None] for value in profile.at(profile.times[:-1] + steps))
+        s, v, a, j = (value[..., None] for value in states_of(profile, profile.times[:-1] + steps))
         _, q1, q2, q3 = self.derivatives(s[..., 0])
         qd, qdd, qddd = q1 * v, q1 * a + q2 * v**2, q1 * j + 3 * q2 * v * a + q3 * v**3
         limits = (self.velocity, self.acceleration, self.jerk)
         used = [float((np.abs(x) / limit).max()) for x, limit in zip((qd, qdd, qddd), limits, strict=True)]
         return used[0], used[1], used[2]
+
+
+def states_of(profile: SmoothProfile, t: Array) -> tuple[Array, ...]:
+    """s, ds/dt, d2s/dt2 and d3s/dt3 at times, the last on the right of jumps."""
+    i = np.clip(np.searchsorted(profile.times, t, side="right") - 1, 0, len(profile.coefficients) - 1)
+    c, r = np.moveaxis(profile.coefficients[i], -1, 0), t - profile.times[i]
+    return tuple(sum(perm(k, d) * c[k] * r ** (k - d) for k in range(d, 6)) for d in range(4))
 
 
 def straight(velocity: float, acceleration: float, jerk: float) -> WavyPath:

@@ -26,11 +26,13 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "Elasticity": {"stiffness": 9e3},
     "Encoder": {"bits": 8},
     "Tachometer": {"bits": 8, "span": 2.0},
+    "Request": {"waypoints": ((0.0, 0.0), (1.0, 0.5))},
 }
 TOGETHER: dict[tuple[str, str], dict[str, Any]] = {
     ("Friction", "static"): {"coulomb": (1.0, -1.0), "stribeck_speed": 0.1},
     ("Friction", "stribeck_speed"): {"coulomb": (1.0, -1.0), "static": (2.0, -2.0)},
     ("Friction", "bristle_stiffness"): {"coulomb": (1.0, -1.0)},
+    ("Request", "duration"): {"snap": True},
     ("Friction", "bristle_damping"): {"coulomb": (1.0, -1.0), "bristle_stiffness": 1e4},
 }
 
@@ -98,8 +100,10 @@ def test_a_record_is_described_and_its_file_reads_what_it_accepts(cls: type) -> 
         assert f"    {name}: " in doc
         assert getattr(field, "doc", "") or getattr(field, "unit", "")
         assert "  " not in doc.split(f"{name}: ")[1].split("\n")[0]
-    made = cls(**EXAMPLES.get(cls.__name__, {}))
-    assert made == cls(**{name: getattr(made, name) for name in declaration(cls)})
+    needed = EXAMPLES.get(cls.__name__, {})
+    made = cls(**needed)
+    needed = {name: getattr(made, name) for name in needed}
+    assert made == cls(**needed | {name: getattr(made, name) for name in declaration(cls)})
     with pytest.raises(TypeError, match="unexpected keyword"):
         cls(**EXAMPLES.get(cls.__name__, {}), **{"no_such_field": 1})
 

@@ -78,10 +78,16 @@ def anything(doc: str, *kinds: type, default: Any = dataclasses.MISSING) -> Any:
     return declared(ObjectField(doc, kinds), default=default)
 
 
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(dataclasses.field,))
+def frozen(cls: type[T]) -> type[T]:
+    """Make a frozen dataclass of what is computed: each is equal to itself alone."""
+    return dataclasses.dataclass(frozen=True, eq=False)(cls)
+
+
 @dataclass_transform(
     frozen_default=True,
     kw_only_default=True,
-    field_specifiers=(declared, number, physical, choice, flag, text, whole, anything),
+    field_specifiers=(declared, number, physical, choice, flag, text, whole, anything, dataclasses.field),
 )
 def record(cls: type[T]) -> type[T]:
     """Make a frozen keyword-only dataclass that checks its declared fields, lists them in its docstring, and

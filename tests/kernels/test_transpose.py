@@ -37,7 +37,7 @@ def functions(dtype: str, lanes: int) -> Any:
             body.store("%to", k * lanes, column, lanes)
         texts.append(function(f"columns{size}", body))
         body = Body(target)
-        store_columns(body, "%to", [body.load("%from", k * lanes, lanes) for k in range(size)])
+        store_columns(body, "%to", [body.load("%from", k * lanes, lanes) for k in range(size)], size)
         texts.append(function(f"rows{size}", body))
     names = [f"{kind}{size}" for size in SIZES for kind in ("columns", "rows")]
     made = loaded(object_code(module_text(texts, target)), names)

@@ -230,10 +230,3 @@ def test_limits_may_have_a_row_for_each_plan() -> None:
             assert np.array_equal(plans[i].accelerations, alone[0].accelerations)
     with pytest.raises(InputError, match=r"through, limits: expected those of one plan"):
         trajectories.through(asked[0][:3], None, limits)
-
-
-def test_the_old_name_of_the_status_still_works_and_says_the_new_one() -> None:
-    with pytest.warns(FutureWarning, match="Status is now called PlanStatus"):
-        assert trajectories.Status is PlanStatus
-    with pytest.raises(AttributeError, match="has no attribute 'State'"):
-        _ = trajectories.State

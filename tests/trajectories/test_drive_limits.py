@@ -222,7 +222,7 @@ def test_a_converter_of_a_request_and_of_its_file(tmp_path: Path) -> None:
         with pytest.raises(fa.InputError, match=said):
             fa.plan(arm, path)
     path.write_text(text.replace("gain = 1.7", "gain = 0"), encoding="utf-8")
-    with pytest.raises(fa.InputError, match=r"go\.toml: DAC, gain: expected a nonzero number"):
+    with pytest.raises(fa.InputError, match=r"go\.toml, DAC, gain: expected a nonzero number"):
         fa.plan(arm, path)
 
 
@@ -238,7 +238,7 @@ def test_what_gravity_or_friction_take_is_said_with_the_joint() -> None:
             with_joints(motored(max_current=12.0), stiff),
             r"even slowly, joint\d needs \d+.* of the 12 A limit of its motor",
         ),
-        (motored(), r"because joint2 .* has neither max_effort nor a motor with a current"),
+        (motored(), r"because there is neither max_effort nor a motor with a current .* at joint2"),
     ):
         with pytest.raises(fa.InputError, match=said):
             fa.plan(arm, POINTS)

@@ -168,7 +168,7 @@ def test_what_cannot_be_planned_is_said() -> None:
     puma, way = arm_of("puma560-akb"), tuple(fa.Waypoint(q=q) for q in np.zeros((2, 6)))
     with pytest.raises(
         fa.InputError,
-        match=r"no acceleration, and there is no default because joint1, .* have neither max_effort",
+        match=r"no acceleration, and there is no default because there is neither max_effort .* at joint1, ",
     ):
         fa.plan(puma, way[0].q + np.array([[0.0], [0.1]]))
     with pytest.raises(fa.InputError, match=r"configurations of shape \(k, 7\), got"):
@@ -180,9 +180,7 @@ def test_what_cannot_be_planned_is_said() -> None:
     request = fa.Request((fa.Waypoint(q=np.zeros(6)), fa.Waypoint(pose=far)), acceleration=1.0)
     with pytest.raises(fa.InputError, match=r"waypoint\[2\]: the pose cannot be reached"):
         fa.plan(puma, request)
-    with pytest.raises(
-        fa.InputError, match="acceleration and velocity: not allowed for a motion that is already planned"
-    ):
+    with pytest.raises(fa.InputError, match="velocity: not allowed for a motion that is already"):
         fa.plan(PANDA, fa.plan(PANDA, POINTS).motion, velocity=1.0)
     with pytest.raises(fa.ModelError, match="voltages need torque_constant and resistance of every motor"):
         fa.plan(PANDA, POINTS, dac=fa.DAC(span=5.0))
@@ -205,7 +203,7 @@ def test_limits_as_keywords_take_the_place_of_the_request_s() -> None:
     made, other = (fa.plan(PANDA, fa.Request(x, **wide)) for x in (short, whole))
     assert np.array_equal(made.q, other.q)
     two = [fa.Waypoint(q=0.0), fa.Waypoint(q=0.1, qd=[0.1, 0.1])]
-    with pytest.raises(fa.InputError, match=r"waypoint\[2\], qd: expected 7 numbers for 'panda', got 2"):
+    with pytest.raises(fa.InputError, match=r"waypoint\[2\], qd: expected one number or 7 for 'panda'"):
         fa.plan(PANDA, two, acceleration=1.0)
     with pytest.raises(fa.InputError, match=r"request 'request', velocity: expected one number or 7.*got 3"):
         fa.plan(PANDA, POINTS, velocity=[1.0, 1.0, 1.0])

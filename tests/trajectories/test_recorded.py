@@ -40,7 +40,7 @@ def test_it_goes_through_its_samples_and_near_the_motion_between() -> None:
         np.testing.assert_allclose(found, swing(between, order), rtol=0.0, atol=error)
     q, qd, qdd = motion.at(0.505)
     assert q.shape == qd.shape == qdd.shape == (6,)
-    with pytest.raises(fa.InputError, match=r"at: 2\.5 s is outside the motion"):
+    with pytest.raises(fa.InputError, match=r"at: 2\.5 is outside the motion"):
         motion.at(2.5)
     t, h = np.linspace(0.01, 1.98, 77), 1e-6
     rise = (motion.at(t + h)[0] - motion.at(t - h)[0]) / (2.0 * h)

@@ -145,12 +145,10 @@ def test_a_line_of_another_arm_is_refused() -> None:
 def test_what_moves_no_mass_and_what_has_no_torque_is_named(tmp_path: Path) -> None:
     points = np.array([[0.0, 0.0], [0.3, 0.3]])
     idle = urdf(tmp_path, 'lower="-2" upper="2" velocity="3"', mass=0.0)
-    with pytest.raises(
-        fa.InputError, match=r"j2 of 'made' moves no mass.* set an acceleration .*fa\.Request.*--acceleration"
-    ):
+    with pytest.raises(fa.InputError, match=r"j2 of 'made' moves no mass.* give acceleration, set it under"):
         fa.plan(idle, points)
     weak = urdf(tmp_path, 'lower="-2" upper="2" velocity="3"', effort=0.0)
-    with pytest.raises(fa.InputError, match="the max_effort of j1, j2 of 'made' is 0; set an acceleration"):
+    with pytest.raises(fa.InputError, match="the max_effort of j1, j2 of 'made' is 0; give acceleration"):
         fa.plan(weak, points)
 
 
@@ -176,7 +174,7 @@ def test_the_velocity_of_one_joint_may_be_open(tmp_path: Path) -> None:
     text += f"[[waypoint]]\nq = {q[0].tolist()}\n[[waypoint]]\nq = {q[1].tolist()}\nqd = {words}\n"
     path = tmp_path / "open.toml"
     path.write_text(text + f"[[waypoint]]\nq = {q[2].tolist()}\n", encoding="utf-8")
-    assert np.array_equal(read_request(path).waypoints[1].qd, given, equal_nan=True)  # type: ignore[arg-type]
+    assert np.array_equal(read_request(path).waypoints[1].qd, given, equal_nan=True)
     assert fa.plan(arm, path).duration == plan.duration
     path.write_text(text.replace("'open'", "'opened'"), encoding="utf-8")
     with pytest.raises(fa.InputError, match=r"qd"):

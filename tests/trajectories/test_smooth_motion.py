@@ -126,7 +126,7 @@ def test_a_file_gives_the_same_motion_to_the_bit(motion: SmoothMotion, tmp_path:
     ("key", "change", "said"),
     [
         ("snaps", lambda x: x[:-1], r"snaps: expected 4 x 3 numbers"),
-        ("segments", lambda x: [0.0, *x[1:]], r"segments\[1\]: its duration is 0, but the state changes"),
+        ("segments", lambda x: [0.0, *x[1:]], r"polynomial 1: its duration is 0, but the state changes"),
         (
             "passed",
             lambda x: [0, 3, 2],

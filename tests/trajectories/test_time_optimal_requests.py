@@ -78,14 +78,14 @@ def test_the_schema_takes_what_is_read() -> None:
     ("before", "after", "message"),
     [
         ("[time_optimal]\ncontinuity = 4\npoints = 60\npayload = [0.0, 0.4]", "tolerance = 0.1",
-         r"round\.toml: tolerance: only for time-optimal plans"),
+         r"round\.toml, tolerance: only for time-optimal plans"),
         ("[time_optimal]", "tolerance = 0.1\n[time_optimal]\ntolerance = 0.2", "set it once"),
         ("[time_optimal]\ncontinuity = 4\npoints = 60\npayload = [0.0, 0.4]", "",
-         r"velocity: limits that change along a path are for time-optimal plans"),
+         r"velocity: this limit is for time-optimal plans"),
         ("continuity = 4", "continuity = 3", r"time_optimal, continuity: expected one of 0, 1, 2, 4, got 3"),
         ("continuity = 4", "continuty = 4", "did you mean 'continuity'"),
         ("s = 1.5", "s = 0.0", r"limits, velocity: expected at least two places with increasing s"),
-        ("value = [2.0, 3.0]", "value = 2.0", "expected the same number of values at each place"),
+        ("value = [2.0, 3.0]", "value = 2.0", "expected rows of equal length"),
         ("hand_speed = 1.5", "hand_speed = -1.5", "limits, hand_speed: must be above 0"),
     ],
 )  # fmt: skip
@@ -97,7 +97,7 @@ def test_what_is_wrong_in_a_file_is_said_with_its_place(before: str, after: str,
 
 def test_what_a_time_optimal_request_cannot_say() -> None:
     arm, rest = fa.load("ascher2"), [0.0, 0.0]
-    with pytest.raises(fa.InputError, match="torque: it is a limit for time-optimal plans"):
+    with pytest.raises(fa.InputError, match="torque: this limit is for time-optimal plans"):
         Request(POINTS, torque=3.0)
     moving = [Waypoint(POINTS[0], rest), Waypoint(POINTS[1], [0.1, 0.0]), Waypoint(POINTS[2])]
     with pytest.raises(

@@ -124,7 +124,8 @@ def _whole(given: argparse.Namespace, arm: Arm, what: Computation) -> RowSummary
 
 def _streamed(given: argparse.Namespace, arm: Arm, what: Computation) -> RowSummary:
     """The rows of a table, block after block."""
-    from forearm.trajectories.recorded import ask_about_degrees, units_of  # where used: it brings planning
+    from forearm.logs.units import units_of
+    from forearm.trajectories.recorded import ask_about_degrees  # where used: it brings planning
 
     question = Question(tuple(j.name for j in arm.joints), what.needed, what.made)
     units = units_of(given.units or "")

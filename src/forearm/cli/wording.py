@@ -32,8 +32,6 @@ WORDS = (
     ),
     (r"^calibrate, (unknowns|noise|prior|confidence): ", r"--\1: "),
     (r"^calibrate, hand_point: ", "--hand-point: "),
-    (r"^time_optimal, (start|end|hand|path)[_ ](\w+): ", r"--\1-\2: "),
-    (r"^time_optimal, (\w+): ", r"--\1: "),
     (r"^identify, payload( of log \d+)?", r"--payload\1"),
     (r"^identify, (\w+)_(\w+): ", r"--\1-\2: "),
     (r"^identify, (\w+): ", r"--\1: "),
@@ -46,18 +44,12 @@ WORDS = (
     (r"^excite, torque_side: ", "--torque-side: "),
     (r"^excite, (\w+): ", r"--\1: "),
     (r"\bgive (\w+)= for another", r"give --\1 for another"),
-    (r"\bPass acceleration=, torque= or voltage=,", "Pass --acceleration, --torque or --voltage,"),
     (
         r"^(?:calibrate|generate|time_optimal|excite|simulate|identify|forward|inverse|count|plan|check|compile|"
         r"run): ",
         "",
     ),
     (r"^arm '([^']*)': voltages need ", r"--voltage: \1 needs "),
-    (
-        r"\(acceleration= of fa\.plan and fa\.Request, \[limits\] of a request file, "
-        r"--acceleration of forearm plan\)",
-        "with --acceleration, or under [limits] of a request file",
-    ),
     (r"\bfa\.kinematics\.inverse_numeric works for any arm", "'forearm kinematics --numeric' is for any arm"),
     (r"\bfa\.kinematics\.inverse\b", "'forearm kinematics --pose'"),
     (r"\bfa\.checking\.check\(arm\)", "'forearm check'"),
@@ -67,10 +59,11 @@ WORDS = (
 )
 
 
-# Functions whose keywords are options of a command: at the prompt, their names go.
+# Functions and records whose keywords are options of a command: at the prompt, their names go.
 FUNCTIONS = frozenset((
     "calibrate", "check", "compile", "count", "excite", "fmu", "forward", "generate", "identify", "inverse",
-    "lock", "optimise", "plan", "run", "simulate", "sweep", "time_optimal",
+    "lock", "optimise", "pathlimits", "pathoptions", "plan", "request", "run", "simulate", "sweep",
+    "time_optimal",
 ))  # fmt: skip
 
 

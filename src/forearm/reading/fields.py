@@ -237,6 +237,21 @@ class WholeField:
 
 
 @dataclass(frozen=True)
+class FlagOr:
+    """true or false, or a value of another field that implies true."""
+
+    other: Field
+    doc: str = ""
+
+    def read(self, value: Any, place: str) -> Any:
+        return value if isinstance(value, bool) else self.other.read(value, place)
+
+    def schema(self) -> dict[str, Any]:
+        other = self.other.schema()
+        return {"oneOf": [FlagField().schema(), *other.get("oneOf", [other])], "description": self.doc}
+
+
+@dataclass(frozen=True)
 class TableField:
     """A table with known keys, `required` ones among them; unknown ones are refused with a suggestion."""
 

@@ -5,9 +5,6 @@ A request states the goal; the resulting motion is evaluated as q, qd, qdd at an
 involves torques.
 """
 
-from typing import Any
-
-from forearm.errors import current_name
 from forearm.logs.motion import MotionLog
 from forearm.trajectories.bangbang import Plans, bang_bang, bang_bang_many
 from forearm.trajectories.continuous_snap.derivatives import derivatives_of
@@ -20,10 +17,10 @@ from forearm.trajectories.jerk_limited.planner import jerk_limited
 from forearm.trajectories.jerk_limited.plans import JerkPlans, jerk_limited_many
 from forearm.trajectories.limits import MotionLimits, arm_limits
 from forearm.trajectories.line_checks import Problem
-from forearm.trajectories.line_file import load_motion
 from forearm.trajectories.lines import HandLine, hand_line
+from forearm.trajectories.motion_files import load_motion, load_switching
 from forearm.trajectories.path_arguments import as_path
-from forearm.trajectories.path_options import PathOptions
+from forearm.trajectories.path_options import PathLimits, PathOptions
 from forearm.trajectories.paths import (
     JointPath,
     PathDeviation,
@@ -48,7 +45,6 @@ from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.shortest_time.time_optimal import time_optimal
 from forearm.trajectories.shortest_time.timing import LimitSaving, PathTiming
 from forearm.trajectories.switching import Switching
-from forearm.trajectories.switching_file import load_switching
 from forearm.trajectories.waypoints import through
 
 __all__ = [
@@ -63,6 +59,7 @@ __all__ = [
     "MotionLimits",
     "MotionLog",
     "PathDeviation",
+    "PathLimits",
     "PathMotion",
     "PathOptions",
     "PathTiming",
@@ -105,7 +102,3 @@ __all__ = [
     "within",
     "within_envelope",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    return globals()[current_name(name, {"Status": "PlanStatus"}, __name__)]

@@ -4,13 +4,13 @@ motion.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.errors import InputError
+from forearm.records import frozen
+from forearm.spatial import Floats
 from forearm.trajectories.capability import JointCapability
 from forearm.trajectories.continuous_snap.motion import SmoothMotion
 from forearm.trajectories.demands import Demands
@@ -18,7 +18,6 @@ from forearm.trajectories.limits import MotionLimits
 from forearm.trajectories.switching import Switching
 from forearm.trajectories.waypoints import through
 
-Array = NDArray[np.float64]
 SEARCHED = 60  # maximum number of factors tried
 STRAIGHT = 6  # of these, secant steps from the share at rest, before a feasible one is found
 MOST_FACTOR = 2.0**20  # upper bound of the factor, far beyond what a joint could do alone
@@ -34,14 +33,14 @@ SLOWER = 0.85  # factor on top velocities, or its inverse
 WORTH = 0.01  # of the duration: smaller gains end the search
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class PlanningProblem:
     """Points and velocities (k, n), NaN where open, fixed limits, and the torque demands of motions through
     them.
     """
 
-    q: Array
-    qd: Array
+    q: Floats
+    qd: Floats
     limits: MotionLimits
     demands: Demands
     step: float
@@ -56,14 +55,14 @@ class PlanningProblem:
         """Whether any joint moves."""
         return bool(np.diff(self.q, axis=0).any() or np.nan_to_num(self.qd).any())
 
-    def within(self, acceleration: Array, velocity: Array) -> MotionLimits:
+    def within(self, acceleration: Floats, velocity: Floats) -> MotionLimits:
         """Limits with these accelerations, and top velocities not below the given ones."""
         given = np.abs(np.nan_to_num(self.qd)).max(axis=0)
         top = np.minimum(np.maximum(velocity, given), self.limits.velocity)
         return MotionLimits(acceleration, top, self.limits.lower, self.limits.upper)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Candidate:
     """A motion, the limits it was planned within, and the factor on its accelerations."""
 
@@ -87,7 +86,7 @@ def chosen_motion(problem: PlanningProblem) -> tuple[Switching, MotionLimits]:
         return through(problem.q, problem.qd, limits), limits
     best = _fastest(problem, top)
     for change in (SLOWER, 1.0 / SLOWER):
-        while _by_speed(problem, best.motion) > BY_SPEED:
+        while problem.capability.speed_shares(best.motion.extremes()[2]).max() > BY_SPEED:
             try:
                 tried = _fastest(problem, change * _tops(best), best)
             except InputError:
@@ -98,7 +97,7 @@ def chosen_motion(problem: PlanningProblem) -> tuple[Switching, MotionLimits]:
     return best.motion, best.limits
 
 
-def _fastest(problem: PlanningProblem, top: Array, rival: Candidate | None = None) -> Candidate:
+def _fastest(problem: PlanningProblem, top: Floats, rival: Candidate | None = None) -> Candidate:
     """The fastest motion with these top velocities, verified on a ten times finer grid; or `rival` if it is
     not beaten.
     """
@@ -114,18 +113,13 @@ def _fastest(problem: PlanningProblem, top: Array, rival: Candidate | None = Non
     raise too_weak(problem, found.motion)
 
 
-def _tops(best: Candidate) -> Array:
+def _tops(best: Candidate) -> Floats:
     """Velocities that the joints reach, and the limit for joints that do not move."""
     fastest, most = best.motion.extremes()[2], best.limits.velocity
     return np.where(fastest > 0.0, np.minimum(fastest, most), most)
 
 
-def _by_speed(problem: PlanningProblem, motion: Switching) -> float:
-    """Largest share of a limit used by velocity alone."""
-    return float(problem.capability.speed_shares(motion.extremes()[2]).max())
-
-
-def _needed(problem: PlanningProblem, top: Array) -> Array:
+def _needed(problem: PlanningProblem, top: Floats) -> Floats:
     """Acceleration that each joint needs to match the slowest: 4 d / T^2, or v^2 / (v T - d) if it coasts at
     v.
 
@@ -145,7 +139,7 @@ def _needed(problem: PlanningProblem, top: Array) -> Array:
 
 
 def _with_largest_factor(
-    problem: PlanningProblem, needed: Array, top: Array, factor: float, target: float
+    problem: PlanningProblem, needed: Floats, top: Floats, factor: float, target: float
 ) -> Candidate:
     """The motion with the largest feasible factor, to CLOSE, by the secant method; too small factors may be
     infeasible, as given velocities then cannot be braked.
@@ -196,15 +190,9 @@ def too_weak(problem: PlanningProblem, motion: Switching | SmoothMotion) -> Inpu
     """The error of a joint that cannot move even slowly, or with the given velocities, with required and
     available effort.
     """
-    most = max(problem.demands.uses(motion, problem.step), key=lambda use: use.share)
+    most = max(problem.demands.uses(motion, problem.step), key=lambda use: use.share).text
     if np.nan_to_num(problem.qd).any():
-        return InputError(
-            "the velocities of the request are too high for the drives at any acceleration: "
-            f"{most.text} Use lower velocities, other points, or a lighter payload.",
-            "plan",
-        )
-    return InputError(
-        f"gravity and friction leave no torque for the motion: even slowly, {most.text} Use "
-        "other points, or a lighter payload.",
-        "plan",
-    )
+        why = f"the velocities of the request are too high for the drives at any acceleration: {most}"
+        return InputError(f"{why} Use lower velocities, other points, or a lighter payload.", "plan")
+    why = f"gravity and friction leave no torque for the motion: even slowly, {most}"
+    return InputError(f"{why} Use other points, or a lighter payload.", "plan")

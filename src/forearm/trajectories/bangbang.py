@@ -7,13 +7,14 @@ phase.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.errors import InputError
+from forearm.records import frozen
+from forearm.spatial import Floats
 from forearm.trajectories.compiled_planner import STATES, planned
 from forearm.trajectories.failures import refuse
 from forearm.trajectories.limits import MotionLimits
@@ -22,11 +23,10 @@ from forearm.trajectories.switching import Switching
 from forearm.trajectories.synchronise import accelerations
 from forearm.values import as_floats, as_shape, check_kind, check_number, frozen_array
 
-Array = NDArray[np.float64]
 ROWS = 1024  # plans per block, so that intermediate results fit into the cache
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Plans:
     """Many plans. The first phase of a joint goes from qd0 to the velocity held, the last from there to qd1,
     both at maximum acceleration.
@@ -40,25 +40,25 @@ class Plans:
         phases: durations of the three phases of each joint, (B, n, 3), s.
     """
 
-    q0: Array
-    qd0: Array
-    q1: Array
-    qd1: Array
+    q0: Floats
+    qd0: Floats
+    q1: Floats
+    qd1: Floats
     limits: MotionLimits
     status: NDArray[np.int8]
-    duration: Array
-    held: Array
-    phases: Array
+    duration: Floats
+    held: Floats
+    phases: Floats
 
     def __len__(self) -> int:
         return len(self.status)
 
     @property
-    def accelerations(self) -> Array:
+    def accelerations(self) -> Floats:
         """The accelerations of the three phases, (B, n, 3)."""
         return self._accelerations(slice(None))
 
-    def _accelerations(self, rows: slice | int) -> Array:
+    def _accelerations(self, rows: slice | int) -> Floats:
         a, held = self.limits.acceleration, self.held[rows]
         made = np.zeros((*held.shape, 3))
         made[..., 0], made[..., 2] = accelerations(
@@ -103,7 +103,8 @@ def bang_bang(
     points, velocities = np.empty((2, n)), np.empty((2, n))
     states = points[0], velocities[0], points[1], velocities[1]
     for name, row, value in zip(STATES, states, (q0, qd0, q1, qd1), strict=True):
-        row[:] = value if _is_row(value, n) else as_shape(value, (n,), f"bang_bang, {name}")
+        is_row = type(value) is np.ndarray and value.dtype == np.float64 and value.shape == (n,)
+        row[:] = value if is_row else as_shape(value, (n,), f"bang_bang, {name}")
     asked = None
     if duration is not None:
         asked = np.array([check_number(duration, "bang_bang, duration", minimum=0.0)])
@@ -134,21 +135,9 @@ def bang_bang_many(
         limits: range, velocity and acceleration of the joints, for all plans or one row each, (B, n).
         duration: of the motions (B,), s; None: the shortest of each.
     """
-    check_kind(limits, MotionLimits, "bang_bang_many, limits")
-    x0, v0, x1, v1 = states = [
-        _states(x, limits.n, name) for name, x in zip(STATES, (q0, qd0, q1, qd1), strict=True)
-    ]
-    B, n = len(x0), limits.n
-    if any(len(state) != B for state in states):
-        raise InputError(
-            f"all states must have the same number of rows, got {', '.join(str(len(s)) for s in states)}.",
-            "bang_bang_many",
-        )
-    if limits.count not in (None, B):
-        raise InputError(
-            f"expected one for all, or {B} rows, got {limits.count}.", "bang_bang_many", "limits"
-        )
-    asked = None if duration is None else as_shape(duration, (B,), "bang_bang_many, duration")
+    states = dict(zip(STATES, (q0, qd0, q1, qd1), strict=True))
+    (x0, v0, x1, v1), asked = many_states("bang_bang_many", states, limits, duration)
+    B, n = x0.shape
     plans = Plans(
         x0, v0, x1, v1, limits, np.zeros(B, np.int8), np.empty(B), np.empty((B, n)), np.empty((B, n, 3))
     )
@@ -158,7 +147,7 @@ def bang_bang_many(
     return plans
 
 
-def _fill(plans: Plans, asked: Array | None) -> None:
+def _fill(plans: Plans, asked: Floats | None) -> None:
     """Plan all rows, in blocks; shared limits are repeated once, for the rows of one block."""
     limits, most = plans.limits, min(len(plans), ROWS)
     shared = None
@@ -178,29 +167,29 @@ def _fill(plans: Plans, asked: Array | None) -> None:
             (status[block], *results, rates[block]),
         )
         if status[block].any():
-            _refuse_rows(plans.status[rows], status[block, 0], results)
+            codes = status[block, 0]
+            plans.status[rows] = np.where(np.isnan(codes), PlanStatus.NO_NUMBER, codes)
+            for array in results:
+                array[codes != PlanStatus.PLANNED] = np.nan
 
 
-def _refuse_rows(status: NDArray[np.int8], codes: Array, results: tuple[Array, ...]) -> None:
-    """Set the status of failed rows; a NaN input makes the code NaN."""
-    status[:] = np.where(np.isnan(codes), PlanStatus.NO_NUMBER, codes)
-    for array in results:
-        array[status != PlanStatus.PLANNED] = np.nan
-
-
-def _is_row(value: Any, n: int) -> bool:
-    """Whether it needs no conversion."""
-    return type(value) is np.ndarray and value.dtype == np.float64 and value.shape == (n,)
-
-
-def _states(value: ArrayLike, n: int, name: str) -> Array:
-    known = isinstance(value, np.ndarray) and value.dtype == np.float64
-    # copied once: batches are large
-    array = (
-        np.array(value, order="C")
-        if known
-        else np.ascontiguousarray(as_floats(value, f"bang_bang_many, {name}"))
-    )
-    if array.ndim != 2 or array.shape[1] != n:
-        raise InputError(f"expected shape (B, {n}), got {array.shape}.", "bang_bang_many", name)
-    return array
+def many_states(
+    what: str, states: Mapping[str, ArrayLike], limits: MotionLimits, duration: ArrayLike | None
+) -> tuple[list[Floats], Floats | None]:
+    """States (B, n) and durations (B,) of many plans, checked."""
+    check_kind(limits, MotionLimits, f"{what}, limits")
+    arrays: list[Floats] = []
+    for name, value in states.items():
+        known = isinstance(value, np.ndarray) and value.dtype == np.float64
+        # copied once: batches are large
+        array = (
+            np.array(value, order="C") if known else np.ascontiguousarray(as_floats(value, f"{what}, {name}"))
+        )
+        rows = len(arrays[0]) if arrays else "B"
+        if array.ndim != 2 or array.shape[1] != limits.n or rows not in ("B", len(array)):
+            raise InputError(f"expected shape ({rows}, {limits.n}), got {array.shape}.", what, name)
+        arrays.append(array)
+    B = len(arrays[0])
+    if limits.count not in (None, B):
+        raise InputError(f"expected one for all, or {B} rows, got {limits.count}.", what, "limits")
+    return arrays, None if duration is None else as_shape(duration, (B,), f"{what}, duration")

@@ -4,44 +4,39 @@ that minimises its duration.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.drives.joint import drives_of
-from forearm.errors import InputError
+from forearm.errors import InputError, Keyword, Sentence
+from forearm.records import frozen
+from forearm.spatial import Floats
 from forearm.trajectories.demands import MOST_ROWS, Demands
 from forearm.trajectories.drive_limits import WORDS, DriveLimits
 
-Array = NDArray[np.float64]
 BETWEEN = 20  # configurations sampled between two points
 LEVELS = 12  # velocities sampled, in addition to one near 0
 SLOW = 1e-9  # of the top velocity: equivalent to breaking loose
 NO_INERTIA = 1e-15  # kg m^2 or kg: smaller values are rounding
 SAME = 1e-12  # relative: equal times up to rounding
-GIVE = (
-    "set an acceleration (acceleration= of fa.plan and fa.Request, [limits] of a request file, "
-    "--acceleration of forearm plan)"
-)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class JointCapability:
     """Accelerations (l, n) that each joint can sustain up to velocities (l, n), increasing from near 0."""
 
     demands: Demands
-    way: Array  # (k, n): direction in each segment
-    velocity: Array  # (l, n)
-    acceleration: Array  # (l, n), non-increasing, 0 or less if the drive is too weak
-    gravity: Array  # (p, n)
-    plain: Array  # (n,): accelerations without friction
+    way: Floats  # (k, n): direction in each segment
+    velocity: Floats  # (l, n)
+    acceleration: Floats  # (l, n), non-increasing, 0 or less if the drive is too weak
+    gravity: Floats  # (p, n)
+    plain: Floats  # (n,): accelerations without friction
 
     @staticmethod
-    def of(q: Array, velocity: Array, demands: Demands) -> JointCapability:
+    def of(q: Floats, velocity: Floats, demands: Demands) -> JointCapability:
         """Capability along the lines between points (k, n), up to these velocities (n,); an error if gravity
         alone exceeds a limit, or a joint has no limit.
         """
@@ -67,7 +62,7 @@ class JointCapability:
         return JointCapability(demands, way, levels, (spare / inertia).min(axis=1), gravity, plain)
 
     @cached_property
-    def best_velocities(self) -> Array:
+    def best_velocities(self) -> Floats:
         """(n,): the velocity with which each joint alone takes the least time; infinite if no velocity is too
         high.
         """
@@ -81,7 +76,7 @@ class JointCapability:
         chosen = self.velocity[level, np.arange(len(level))]
         return np.where(level == len(time) - 1, np.inf, chosen)
 
-    def accelerations(self, velocity: Array) -> Array:
+    def accelerations(self, velocity: Floats) -> Floats:
         """Acceleration of each joint up to these velocities (n,); without friction where friction leaves
         none.
         """
@@ -94,7 +89,7 @@ class JointCapability:
         """Largest share of a limit used by gravity."""
         return float((np.abs(self.gravity) / self.demands.limits.at_rest).max())
 
-    def speed_shares(self, velocity: Array) -> Array:
+    def speed_shares(self, velocity: Floats) -> Floats:
         """Share of a limit used by velocities (n,): by viscous friction, and by back-EMF."""
         viscous = np.zeros(self.demands.arm.n)
         for drive in drives_of(self.demands.arm):
@@ -102,7 +97,7 @@ class JointCapability:
         return self.demands.limits.shares(viscous * velocity, velocity)
 
 
-def _needs(demands: Demands, postures: Array, ahead: Array, levels: Array) -> Array:
+def _needs(demands: Demands, postures: Floats, ahead: Floats, levels: Floats) -> Floats:
     """Torques (l, p, n), positive forwards, that each joint needs to move by itself at its velocities (l, n)
     in its directions (p, n).
     """
@@ -110,35 +105,39 @@ def _needs(demands: Demands, postures: Array, ahead: Array, levels: Array) -> Ar
     qd = np.einsum("ln,pn,nm->lpnm", levels, ahead, np.eye(n)).reshape(-1, n)
     q = np.broadcast_to(postures[None, :, None, :], (len(levels), count, n, n)).reshape(-1, n)
     tau = demands.kernel.inverse_dynamics(q, qd, np.zeros_like(qd)).reshape(len(levels), count, n, n)
-    own: Array = np.diagonal(tau, axis1=2, axis2=3) * ahead
-    return own
+    return np.diagonal(tau, axis1=2, axis2=3) * ahead
+
+
+def _no_default(why: str, remedy: str = "write max_effort into the arm file") -> InputError:
+    return InputError(
+        Sentence(
+            f"the request gives no acceleration, and there is no default because {why}; give ",
+            Keyword("acceleration"),
+            f", set it under [limits] of a request file, or {remedy}.",
+        ),
+        "plan",
+    )
 
 
 def _check_bounded(arm: Arm, limits: DriveLimits) -> None:
     """Refuse joints without a torque limit, or with a limit of 0."""
-    unknown = [name for name, most in zip(limits.names, limits.at_rest, strict=True) if np.isinf(most)]
+    unknown, weak = (
+        ", ".join(name for name, is_so in zip(limits.names, chosen, strict=True) if is_so)
+        for chosen in (np.isinf(limits.at_rest), limits.effort == 0.0)
+    )
     if unknown:
-        raise InputError(
-            "the request gives no acceleration, and there is no default because "
-            f"{', '.join(unknown)} of {arm.name!r} {'has' if len(unknown) == 1 else 'have'} "
-            f"neither max_effort nor a motor with a current or voltage limit; {GIVE}, or "
-            "write max_effort into the arm file.",
-            "plan",
+        raise _no_default(
+            f"there is neither max_effort nor a motor with a current or voltage limit at {unknown} of "
+            f"{arm.name!r}"
         )
-    weak = [name for name, most in zip(limits.names, limits.effort, strict=True) if most == 0.0]
     if weak:
-        raise InputError(
-            "the request gives no acceleration, and there is no default because the "
-            f"max_effort of {', '.join(weak)} of {arm.name!r} is 0; {GIVE}, or write "
-            "max_effort into the arm file.",
-            "plan",
-        )
+        raise _no_default(f"the max_effort of {weak} of {arm.name!r} is 0")
 
 
-def _check_gravity(limits: DriveLimits, gravity: Array) -> None:
+def _check_gravity(limits: DriveLimits, gravity: Floats) -> None:
     share = np.abs(gravity) / limits.at_rest
     if (share >= 1.0).any():
-        k, j = (int(i) for i in np.argwhere(share >= 1.0)[0])
+        k, j = np.argwhere(share >= 1.0)[0]
         raise InputError(
             f"gravity alone takes {_at_rest(limits, j, abs(float(gravity[k, j])))} on the "
             "path; use other points, or a lighter payload.",
@@ -146,15 +145,13 @@ def _check_gravity(limits: DriveLimits, gravity: Array) -> None:
         )
 
 
-def _check_inertia(arm: Arm, inertia: Array) -> None:
+def _check_inertia(arm: Arm, inertia: Floats) -> None:
     idle = inertia.min(axis=0) < NO_INERTIA
     if idle.any():
         name = arm.joints[int(idle.argmax())].name
-        raise InputError(
-            f"the request gives no acceleration, and there is no default because {name} of "
-            f"{arm.name!r} moves no mass, so that no torque bounds it; {GIVE}, or give its "
-            "links mass and inertia.",
-            "plan",
+        raise _no_default(
+            f"{name} of {arm.name!r} moves no mass, so that no torque bounds it",
+            "give its links mass and inertia",
         )
 
 

@@ -7,23 +7,22 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.kernels.traced_function import TracedFunction, compile_function
+from forearm.spatial import Floats
 from forearm.trajectories.synchronise import synchronised
 
 if TYPE_CHECKING:
     from forearm.codegen.functions import Traced
 
-Array = NDArray[np.float64]
 MOST_JOINTS = 64  # more are planned by NumPy, as compilation would take seconds
 STATES = ("q0", "qd0", "q1", "qd1")
 LIMITS = ("acceleration", "velocity", "lower", "upper")
 
 
 def planned(
-    given: Sequence[Array], asked: Array | None = None, out: tuple[Array, ...] | None = None
-) -> tuple[Array, ...]:
+    given: Sequence[Floats], asked: Floats | None = None, out: tuple[Floats, ...] | None = None
+) -> tuple[Floats, ...]:
     """Status, duration, held velocities, phases and accelerations of one or many plans, as in `planner`, in
     new arrays or in `out`, from states and limits, and the requested duration, if any.
     """
@@ -31,7 +30,7 @@ def planned(
     arrays = given if asked is None else (*given, asked)
     if n <= MOST_JOINTS:
         call = planner(n, asked is not None).call
-        done: tuple[Array, ...] = call(*arrays) if out is None else call(*arrays, out=out)
+        done: tuple[Floats, ...] = call(*arrays) if out is None else call(*arrays, out=out)
         return done
     shapes = ((1,), (1,), (n,), (n, 3), (n, 3))
     made = out or tuple(np.empty((*given[0].shape[:-1], *shape)) for shape in shapes)
@@ -39,7 +38,7 @@ def planned(
     return made
 
 
-def _by_numpy(arrays: Sequence[Array], out: tuple[Array, ...]) -> None:
+def _by_numpy(arrays: Sequence[Floats], out: tuple[Floats, ...]) -> None:
     """The formula on arrays with one entry per plan, or on numbers."""
     columns = [list(np.moveaxis(x, -1, 0)) for x in arrays]
     with np.errstate(over="ignore", invalid="ignore"):

@@ -4,11 +4,9 @@ Jacobian.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, ModelError
@@ -16,21 +14,22 @@ from forearm.kinematics import IKResult, inverse, inverse_numeric, joint_rates
 from forearm.kinematics.angles import vector_of_matrix
 from forearm.kinematics.limits import middle
 from forearm.kinematics.poses import forward
+from forearm.records import frozen
+from forearm.spatial import Floats
 from forearm.trajectories.requests import Request, Waypoint
 
-Array = NDArray[np.float64]
 POSITION_ONLY = 3  # joints: with so few, only the position of a pose is reached, and its orientation follows
 TURNED = 1e-6  # rad: larger orientation errors are reported
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Configurations:
     """Waypoints as q and qd (k, n), NaN where a velocity is open, and sentences on deviations from the
     request.
     """
 
-    q: Array
-    qd: Array
+    q: Floats
+    qd: Floats
     notes: tuple[str, ...]
 
 
@@ -46,7 +45,10 @@ def configurations(arm: Arm, request: Request) -> Configurations:
         place = f"request {request.name!r}, waypoint[{k + 1}]"
         near = q[k] = _posture(arm, waypoint, near, place)
         qd[k] = _velocity(arm, waypoint, q[k], place)
-        turned = 0.0 if waypoint.pose is None else _turned(arm, q[k], waypoint.pose)
+        turned = 0.0
+        if waypoint.pose is not None:
+            error = forward(arm, q[k])[:3, :3].T @ waypoint.pose[:3, :3]
+            turned = float(np.linalg.norm(vector_of_matrix(error)))
         if turned > TURNED:
             notes.append(
                 f"waypoint[{k + 1}]: with {arm.n} joints the hand reaches the position but not the "
@@ -57,7 +59,7 @@ def configurations(arm: Arm, request: Request) -> Configurations:
     return Configurations(q, qd, tuple(notes))
 
 
-def _slowed(arm: Arm, qd: Array, fastest: Array) -> list[str]:
+def _slowed(arm: Arm, qd: Floats, fastest: Floats) -> list[str]:
     """Clamp the velocities (k, n) of all waypoints but the first to the limits, and report it: the start
     velocity is a fact, later ones are choices.
     """
@@ -73,7 +75,7 @@ def _slowed(arm: Arm, qd: Array, fastest: Array) -> list[str]:
     return notes
 
 
-def _posture(arm: Arm, waypoint: Waypoint, near: Array, place: str) -> Array:
+def _posture(arm: Arm, waypoint: Waypoint, near: Floats, place: str) -> Floats:
     if waypoint.q is not None:
         return np.broadcast_to(waypoint.q, (arm.n,))
     assert waypoint.pose is not None
@@ -86,15 +88,11 @@ def _posture(arm: Arm, waypoint: Waypoint, near: Array, place: str) -> Array:
         return answer.q
     if not found.reachable:
         raise InputError(f"the pose cannot be reached. {found.message}", place)
-    nearest: Array = found.q[0]
+    nearest: Floats = found.q[0]
     return nearest
 
 
-def _turned(arm: Arm, q: Array, pose: Array) -> float:
-    return float(np.linalg.norm(vector_of_matrix(forward(arm, q)[:3, :3].T @ pose[:3, :3])))
-
-
-def _velocity(arm: Arm, waypoint: Waypoint, q: Array, place: str) -> Array:
+def _velocity(arm: Arm, waypoint: Waypoint, q: Floats, place: str) -> Floats:
     """Joint rates for the hand velocity; three joints realise the linear part, and an angular part only if it
     is consistent with that.
     """
@@ -104,7 +102,7 @@ def _velocity(arm: Arm, waypoint: Waypoint, q: Array, place: str) -> Array:
     only_linear = arm.n == POSITION_ONLY and not angular.any()
     rates = joint_rates(arm, q, linear, None if only_linear else angular)
     if rates.met:
-        return np.asarray(rates.rates)
+        return rates.rates
     if rates.singular:
         raise InputError(
             "not feasible, as the pose is singular. Leave the velocity open.", place, "hand_velocity"

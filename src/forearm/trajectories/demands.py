@@ -4,24 +4,22 @@ where Stribeck friction falls, and evenly in between.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.drives.joint import drives_of
 from forearm.kernels.kernel import Kernel
+from forearm.records import frozen
+from forearm.spatial import Floats
 from forearm.trajectories.continuous_snap.motion import SmoothMotion
 from forearm.trajectories.drive_limits import DriveLimits, LimitUse
 from forearm.trajectories.jerk_limited.motion import JerkMotion
-from forearm.trajectories.sampling import SampledMotion
+from forearm.trajectories.sampling import SampledMotion, States
 from forearm.trajectories.series.motion import SeriesMotion
 from forearm.trajectories.switching import Switching
 
-Array = NDArray[np.float64]
-States = tuple[Array, Array, Array]
 Pieced = Switching | SmoothMotion
 PER_PIECE = 16  # samples between two jumps
 QUARTERS = 4  # parts of a ninth-degree polynomial, each sampled like an interval between jumps
@@ -35,7 +33,7 @@ FALLING = np.array([0.15, 0.3, 0.5, 0.7, 0.9, 1.15, 1.5, 2.0, 2.7])  # of the St
 BLOCK = 8192  # states per block, which fits into the cache
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Demands:
     """Demands of motions of one arm, from its kernel, relative to its drive limits."""
 
@@ -44,7 +42,7 @@ class Demands:
     limits: DriveLimits
 
     @cached_property
-    def stribeck(self) -> Array:
+    def stribeck(self) -> Floats:
         """Velocities (s, n) at which the Stribeck friction of a degree of freedom falls, NaN if it has
         none.
         """
@@ -86,32 +84,27 @@ class Demands:
 
     def uses(self, motion: Pieced, step: float) -> tuple[LimitUse, ...]:
         """Largest use of each limit over all samples of the final check."""
-        t, (q, qd, qdd) = self.fine_times(motion, step), _arrivals(motion)
+        q, qd, qdd = _arrivals(motion)
         found = self.limits.uses(_ends(motion)[1:], self.kernel.inverse_dynamics(q, qd, qdd), qd)
-        for first in range(0, len(t), BLOCK):
-            q, qd, qdd = motion.at(t[first : first + BLOCK])
-            more = self.limits.uses(t[first : first + BLOCK], self.kernel.inverse_dynamics(q, qd, qdd), qd)
-            found = tuple(b if b.needed > a.needed else a for a, b in zip(found, more, strict=True))
-        return found
+        return _larger(found, self.uses_at(motion, self.fine_times(motion, step)))
 
-    def uses_at(self, motion: SampledMotion, times: Array) -> tuple[LimitUse, ...]:
+    def uses_at(self, motion: SampledMotion, times: Floats) -> tuple[LimitUse, ...]:
         """Largest use of each limit at these times."""
         found: tuple[LimitUse, ...] = ()
         for first in range(0, len(times), BLOCK):
             t = times[first : first + BLOCK]
             q, qd, qdd = motion.at(t)
             more = self.limits.uses(t, self.kernel.inverse_dynamics(q, qd, qdd), qd)
-            pairs = zip(found or more, more, strict=True)
-            found = tuple(b if b.needed > a.needed else a for a, b in pairs)
+            found = _larger(found or more, more)
         return found
 
-    def fine_times(self, motion: Pieced, step: float) -> Array:
+    def fine_times(self, motion: Pieced, step: float) -> Floats:
         """Ten times as many times as a plan with this step has, and all those of `largest_share`."""
         grid = max(min(step, GRID) / FINER, motion.duration / MOST_FINE)
         even, _, single = self._moments(motion)
         return np.concatenate([np.arange(0.0, motion.duration, grid), even, single])
 
-    def _moments(self, motion: Pieced) -> tuple[Array, int, Array]:
+    def _moments(self, motion: Pieced) -> tuple[Floats, int, Floats]:
         """Evenly spaced times between jumps, their number per piece, and additional ones: jumps and falling
         friction.
         """
@@ -123,12 +116,16 @@ class Demands:
         single = np.concatenate([starts, jumps[-1:], _passages(motion, self.stribeck)])
         return np.clip(even, 0.0, motion.duration), count, np.clip(single, 0.0, motion.duration)
 
-    def _shares(self, states: States) -> Array:
+    def _shares(self, states: States) -> Floats:
         q, qd, qdd = states
         return self.limits.shares(self.kernel.inverse_dynamics(q, qd, qdd), qd)
 
 
-def even_times(motion: JerkMotion | SeriesMotion, step: float) -> Array:
+def _larger(some: tuple[LimitUse, ...], others: tuple[LimitUse, ...]) -> tuple[LimitUse, ...]:
+    return tuple(b if b.needed > a.needed else a for a, b in zip(some, others, strict=True))
+
+
+def even_times(motion: JerkMotion | SeriesMotion, step: float) -> Floats:
     """Ten times as many times as a plan with this step has, and every switch."""
     grid = max(min(step, GRID) / FINER, motion.duration / MOST_FINE)
     return np.concatenate([np.arange(0.0, motion.duration, grid), motion.switches])
@@ -143,12 +140,12 @@ def _arrivals(motion: Pieced) -> States:
     return motion.points[1:], motion.velocities[1:], motion.accelerations[..., 2]
 
 
-def _ends(motion: Pieced) -> Array:
+def _ends(motion: Pieced) -> Floats:
     """Times at which segments or polynomials end, from 0."""
     return motion.times if isinstance(motion, Switching) else motion.switches
 
 
-def _pieces(motion: Pieced) -> Array:
+def _pieces(motion: Pieced) -> Floats:
     """Times between which accelerations do not jump, in pieces that a few samples resolve."""
     if isinstance(motion, Switching):
         return motion.switches
@@ -157,7 +154,7 @@ def _pieces(motion: Pieced) -> Array:
     return np.append(begun.ravel(), motion.duration)
 
 
-def _passages(motion: Pieced, velocities: Array) -> Array:
+def _passages(motion: Pieced, velocities: Floats) -> Floats:
     """Times at which a joint has one of its velocities (s, n) while accelerating or braking, unsorted."""
     if isinstance(motion, SmoothMotion):
         return motion.passages(velocities)

@@ -7,12 +7,12 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC, amplifier_gains, constants_of
+from forearm.records import frozen
+from forearm.spatial import Floats
 
-Array = NDArray[np.float64]
 Quantity = Literal["torque", "current", "voltage", "DAC", "position", "velocity", "acceleration", "box"]
 # Unit, and description of the limit.
 WORDS: dict[Quantity, tuple[str, str]] = {
@@ -56,7 +56,7 @@ class LimitUse:
         return f"{self.joint} needs {self.needed:.4g} of the {self.allowed:g} {unit} {whose}."
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class DriveLimits:
     """Limits of each degree of freedom, (n,): torque, current and voltage, infinite where undefined.
 
@@ -65,12 +65,12 @@ class DriveLimits:
     """
 
     names: tuple[str, ...]
-    effort: Array
-    current: Array
-    voltage: Array
-    converter: Array
-    K: Array
-    R: Array
+    effort: Floats
+    current: Floats
+    voltage: Floats
+    converter: Floats
+    K: Floats
+    R: Floats
 
     @staticmethod
     def of(arm: Arm, dac: DAC | None = None) -> DriveLimits:
@@ -96,12 +96,12 @@ class DriveLimits:
         return DriveLimits(tuple(j.name for j in arm.joints), effort, current, voltage, converter, K, R)
 
     @cached_property
-    def torque(self) -> Array:
+    def torque(self) -> Floats:
         """Torque limit by effort and current."""
         return np.minimum(self.effort, np.abs(self.K) * self.current)
 
     @cached_property
-    def volts(self) -> Array:
+    def volts(self) -> Floats:
         """Voltage limit by motor and DAC."""
         return np.minimum(self.voltage, self.converter)
 
@@ -111,24 +111,24 @@ class DriveLimits:
         return bool(np.isfinite(self.volts).any())
 
     @cached_property
-    def at_rest(self) -> Array:
+    def at_rest(self) -> Floats:
         """Torque limit at rest, where the full voltage drives the current."""
         K = np.abs(self.K)
         by_voltage = np.divide(K * self.volts, self.R, out=np.full_like(K, np.inf), where=self.R > 0.0)
         return np.minimum(self.torque, by_voltage)
 
-    def shares(self, tau: Array, qd: Array) -> Array:
+    def shares(self, tau: Floats, qd: Floats) -> Floats:
         """Largest of |needed| / allowed over all limits, for torques and velocities (..., n)."""
-        used: Array = np.abs(tau) / self.torque
+        used: Floats = np.abs(tau) / self.torque
         if self.by_voltage:
             np.maximum(used, np.abs(self.R / self.K * tau + self.K * qd) / self.volts, out=used)
         return used
 
-    def spare(self, need: Array, speed: Array) -> Array:
+    def spare(self, need: Floats, speed: Floats) -> Floats:
         """Torque left for accelerating and for braking, if moving at a speed takes `need` in its direction,
         (..., n) each.
         """
-        left: Array = self.torque - np.abs(need)
+        left: Floats = self.torque - np.abs(need)
         if self.by_voltage:
             back = np.abs(self.K) * speed
             factor = np.divide(np.abs(self.K), self.R, out=np.full(len(self.R), np.inf), where=self.R > 0.0)
@@ -138,9 +138,9 @@ class DriveLimits:
             left = np.where(bounded, np.minimum(left, np.minimum(up, down)), left)
         return left
 
-    def uses(self, t: Array, tau: Array, qd: Array) -> tuple[LimitUse, ...]:
+    def uses(self, t: Floats, tau: Floats, qd: Floats) -> tuple[LimitUse, ...]:
         """Largest use of each limit by each joint that has one, at times (m,); NaN is ignored."""
-        needs: dict[Quantity, tuple[Array, Array]] = {
+        needs: dict[Quantity, tuple[Floats, Floats]] = {
             "torque": (tau, self.effort),
             "current": (tau / self.K, self.current),
             "voltage": (self.R / self.K * tau + self.K * qd, self.voltage),

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forearm.records import frozen
+from forearm.spatial import Floats
 from forearm.tables import Report, number
 from forearm.trajectories.drive_limits import LimitUse
 
-Array = NDArray[np.float64]
 POOR = 0.3  # of a parameter's value: a larger standard deviation counts as poorly excited
 FAR_BEYOND = 10.0  # times the value: a larger standard deviation says only that the value is near 0
 UNSEEN = 1e-12  # of the largest eigenvalue of the scaled information: directions below are unobservable
 TAKES_PART = 1e-6  # of a direction: share above which a parameter is part of it
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Excitation:
     """Expected accuracy of an arm's parameters from noisy torques along a motion.
 
@@ -44,11 +44,11 @@ class Excitation:
 
     names: tuple[str, ...]
     labels: tuple[str, ...]
-    values: Array
-    information: Array
-    start_information: Array
-    scale: Array
-    noise: Array
+    values: Floats
+    information: Floats
+    start_information: Floats
+    scale: Floats
+    noise: Floats
     noise_note: str
     samples: int
     earlier: int
@@ -58,17 +58,17 @@ class Excitation:
     never_seen: tuple[str, ...]
 
     @cached_property
-    def std(self) -> Array:
+    def std(self) -> Floats:
         """Expected standard deviation of each parameter (p,); infinite if unobservable."""
         return _deviations(self.information, self.scale)
 
     @cached_property
-    def start_std(self) -> Array:
+    def start_std(self) -> Floats:
         """The same for the random motion."""
         return _deviations(self.start_information, self.scale)
 
     @cached_property
-    def eigenvalues(self) -> Array:
+    def eigenvalues(self) -> Floats:
         """Eigenvalues of the scaled information (p,), ascending."""
         return _eigenvalues(self.information, self.scale)
 
@@ -128,6 +128,10 @@ class Excitation:
             ]
             for name, value, std, random in zip(self.names, *columns, strict=True)
         ]
+        uses = [
+            [f"{use.joint} {use.quantity}", number(use.needed, 4), number(use.allowed, 4), f"{use.share:.1%}"]
+            for use in self.uses
+        ]
         noise = ", ".join(number(x, 3) for x in self.noise.tolist())
         more = f"{self.earlier} earlier motion{'s' if self.earlier > 1 else ''}"
         earlier = f", including {more}" if self.earlier else ""
@@ -143,15 +147,8 @@ class Excitation:
                 *self.poor,
                 *self.never_seen,
             ],
-            parts=[self._uses_report()],
+            parts=[Report(["limit", "largest", "allowed", "used"], uses, "limits")],
         )
-
-    def _uses_report(self) -> Report:
-        rows = [
-            [f"{use.joint} {use.quantity}", number(use.needed, 4), number(use.allowed, 4), f"{use.share:.1%}"]
-            for use in self.uses
-        ]
-        return Report(["limit", "largest", "allowed", "used"], rows, "limits")
 
     def document(self) -> dict[str, Any]:
         """Fields for a JSON document."""
@@ -174,16 +171,7 @@ class Excitation:
             ],
             "poor": list(self.poor),
             "never_seen": list(self.never_seen),
-            "limits": [
-                {
-                    "joint": use.joint,
-                    "quantity": use.quantity,
-                    "needed": use.needed,
-                    "allowed": use.allowed,
-                    "time": use.time,
-                }
-                for use in self.uses
-            ],
+            "limits": [asdict(use) for use in self.uses],
         }
 
     def __repr__(self) -> str:
@@ -201,23 +189,23 @@ def _sized(std: float) -> str:
     return f"{std:.3g}" if np.isfinite(std) else "unobservable"
 
 
-def _eigenvalues(information: Array, scale: Array) -> Array:
+def _eigenvalues(information: Floats, scale: Floats) -> Floats:
     return np.asarray(np.linalg.eigvalsh(information * np.outer(scale, scale)))
 
 
-def _condition(eigenvalues: Array) -> float:
+def _condition(eigenvalues: Floats) -> float:
     least, most = float(eigenvalues[0]), float(eigenvalues[-1])
     return float(np.sqrt(most / least)) if least > UNSEEN * most else np.inf
 
 
-def _log_det(eigenvalues: Array) -> float:
+def _log_det(eigenvalues: Floats) -> float:
     """Unobservable directions count with the smallest resolvable value."""
     return float(np.log(np.maximum(eigenvalues, UNSEEN * eigenvalues[-1])).sum())
 
 
-def _deviations(information: Array, scale: Array) -> Array:
+def _deviations(information: Floats, scale: Floats) -> Floats:
     values, directions = np.linalg.eigh(information * np.outer(scale, scale))
     seen = values > UNSEEN * values[-1]
     variance = np.square(directions[:, seen]) @ (1.0 / values[seen])
     unseen = np.square(directions[:, ~seen]).sum(axis=1) > TAKES_PART**2
-    return np.asarray(np.where(unseen, np.inf, scale * np.sqrt(variance)))
+    return np.where(unseen, np.inf, scale * np.sqrt(variance))

@@ -7,15 +7,14 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.errors import InputError
+from forearm.spatial import Floats
 from forearm.trajectories.joint import NEVER
 from forearm.trajectories.limits import MotionLimits
 from forearm.trajectories.plan_status import PlanStatus
+from forearm.trajectories.sampling import States
 from forearm.trajectories.synchronise import is_possible, joint_span
-
-Array = NDArray[np.float64]
 
 
 @contextmanager
@@ -31,56 +30,46 @@ def joints_named(names: Sequence[str]) -> Iterator[None]:
 
 
 def refuse(
-    states: tuple[Array, Array, Array, Array], limits: MotionLimits, asked: float | None, what: str
+    states: tuple[Floats, Floats, Floats, Floats], limits: MotionLimits, asked: float | None, what: str
 ) -> NoReturn:
     """Raise the error that names the infeasible joint of one plan, and the reason."""
-    x0, v0, x1, v1 = states
-    a = limits.acceleration
     spans = joint_span([*states, *limits.arrays])
     status, i = _first_in_the_way(states, limits, spans, asked)
-    low, high, fastest = float(limits.lower[i]), float(limits.upper[i]), float(limits.velocity[i])
+    x0, v0, x1, v1, a, fastest, low, high = (float(x[i]) for x in (*states, *limits.arrays))
     shortest, start, end = (float(span[i]) for span in spans)
-    if status == PlanStatus.TOO_FAST:
-        said = f"{float(v1[i])!r}, allowed {fastest!r}. Use a lower velocity."
-    elif status == PlanStatus.OUT_OF_RANGE:
-        said = (
-            f"{float(x0[i])!r} and {float(x1[i])!r}, allowed {low!r} to {high!r}, in rad "
-            "(m). Use other points."
-        )
-    elif status == PlanStatus.NO_ROOM:
-        first, last = x0[i] + 0.5 * v0[i] * abs(v0[i]) / a[i], x1[i] - 0.5 * v1[i] * abs(v1[i]) / a[i]
-        said = (
-            f"it stops at {first:.6g} and returns from {last:.6g}, allowed {low!r} to {high!r}. "
-            "Use lower velocities."
-        )
-    elif status == PlanStatus.DURATION:
-        gap = (
-            ""
-            if end <= start
-            else f" except {start:.6g} to {end:.6g} s"
-            if end < NEVER
-            else f" to {start:.6g} s only"
-        )
-        said = f"got {asked!r} s; feasible from {shortest:.6g} s{gap}."
-    else:
-        said = f"at most {start:.6g} s, another needs {float(spans[0].max()):.6g} s. Use lower velocities."
-    raise InputError(f"{status.reason}: {said}", what, f"joint {i + 1}")
+    before_gap = f" except {start:.6g} to {end:.6g} s" if end < NEVER else f" to {start:.6g} s only"
+    said = {
+        PlanStatus.TOO_FAST: f"{v1!r}, allowed {fastest!r}. Use a lower velocity.",
+        PlanStatus.OUT_OF_RANGE: (
+            f"{x0!r} and {x1!r}, allowed {low!r} to {high!r}, in rad (m). Use other points."
+        ),
+        PlanStatus.NO_ROOM: (
+            f"it stops at {x0 + 0.5 * v0 * abs(v0) / a:.6g} and returns from "
+            f"{x1 - 0.5 * v1 * abs(v1) / a:.6g}, allowed {low!r} to {high!r}. Use lower velocities."
+        ),
+        PlanStatus.DURATION: (
+            f"got {asked!r} s; feasible from {shortest:.6g} s{before_gap if end > start else ''}."
+        ),
+        PlanStatus.NOTHING_COMMON: (
+            f"at most {start:.6g} s, another needs {float(spans[0].max()):.6g} s. Use lower velocities."
+        ),
+    }
+    raise InputError(f"{status.reason}: {said[status]}", what, f"joint {i + 1}")
 
 
 def _first_in_the_way(
-    states: tuple[Array, Array, Array, Array],
-    limits: MotionLimits,
-    spans: tuple[Array, Array, Array],
-    asked: float | None,
+    states: tuple[Floats, Floats, Floats, Floats], limits: MotionLimits, spans: States, asked: float | None
 ) -> tuple[PlanStatus, int]:
     x0, _, x1, v1 = states
-    for i in range(limits.n):
-        if abs(v1[i]) > limits.velocity[i]:
-            return PlanStatus.TOO_FAST, i
-        if min(x0[i], x1[i]) < limits.lower[i] or max(x0[i], x1[i]) > limits.upper[i]:
-            return PlanStatus.OUT_OF_RANGE, i
-        if spans[0][i] >= NEVER:
-            return PlanStatus.NO_ROOM, i
+    wrong = {
+        PlanStatus.TOO_FAST: np.abs(v1) > limits.velocity,
+        PlanStatus.OUT_OF_RANGE: (np.minimum(x0, x1) < limits.lower) | (np.maximum(x0, x1) > limits.upper),
+        PlanStatus.NO_ROOM: spans[0] >= NEVER,
+    }
+    i = int(np.any(list(wrong.values()), axis=0).argmax())
+    for status, joints in wrong.items():
+        if joints[i]:
+            return status, i
     if asked is not None:
         return PlanStatus.DURATION, int(np.argmin(is_possible(asked, *spans)))
     return PlanStatus.NOTHING_COMMON, int(np.argmin(np.where(spans[2] >= NEVER, spans[1], NEVER)))

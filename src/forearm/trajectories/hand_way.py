@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from forearm.records import frozen
+from forearm.spatial import Floats
+from forearm.trajectories.sampling import States
 
 
 class HandWay(Protocol):
@@ -21,38 +21,38 @@ class HandWay(Protocol):
         """Arc length, m."""
         ...
 
-    def at(self, s: Array) -> tuple[Array, Array, Array]:
+    def at(self, s: Floats) -> States:
         """Position and its first two derivatives by s at arc lengths s (m,), (m, 3) each."""
         ...
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class StraightWay:
     """A line from `start` (3,) along the unit vector `along` (3,), of a length in m."""
 
-    start: Array
-    along: Array
+    start: Floats
+    along: Floats
     length: float
 
-    def at(self, s: Array) -> tuple[Array, Array, Array]:
+    def at(self, s: Floats) -> States:
         """Position, direction and 0 at arc lengths s (m,), (m, 3) each."""
         places = self.start + s[:, None] * self.along
         return places, np.broadcast_to(self.along, places.shape), np.zeros_like(places)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class CircularWay:
     """A circular arc about `centre` (3,) from centre + radius x towards centre + radius y, perpendicular unit
     vectors, of a length in m.
     """
 
-    centre: Array
-    x: Array
-    y: Array
+    centre: Floats
+    x: Floats
+    y: Floats
     radius: float
     length: float
 
-    def at(self, s: Array) -> tuple[Array, Array, Array]:
+    def at(self, s: Floats) -> States:
         """Position, direction and curvature at arc lengths s (m,), (m, 3) each."""
         angle = (s / self.radius)[:, None]
         outward = np.cos(angle) * self.x + np.sin(angle) * self.y
@@ -60,7 +60,7 @@ class CircularWay:
         return self.centre + self.radius * outward, along, -outward / self.radius
 
 
-def straight(start: Array, end: Array) -> StraightWay:
+def straight(start: Floats, end: Floats) -> StraightWay:
     """The line from one position (3,) to another."""
     length = float(np.linalg.norm(end - start))
     return StraightWay(start, (end - start) / length, length)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forearm.spatial import Floats
 from forearm.trajectories.drive_limits import DriveLimits
 from forearm.trajectories.limits import fastest_of
 from forearm.trajectories.shortest_time.path_motion import PathMotion
@@ -14,20 +14,14 @@ from forearm.trajectories.shortest_time.path_motion import PathMotion
 if TYPE_CHECKING:
     from forearm.trajectories.planning import Plan
 
-Array = NDArray[np.float64]
 
-
-def limit_curves(plan: Plan) -> dict[str, Array]:
+def limit_curves(plan: Plan) -> dict[str, Floats]:
     """The limits (m, n) by quantity, infinite if unlimited: those of the path, or the arm's."""
     drives, shape = DriveLimits.of(plan.arm, plan.dac), plan.q.shape
     if plan.timing is not None and isinstance(plan.motion, PathMotion):
-        limits, (s, _, _) = plan.timing.problem.limits, plan.motion.along(plan.t)
-        return {
-            "velocity": limits.at("velocity", s),
-            "acceleration": limits.at("acceleration", s),
-            "torque": np.minimum(limits.at("torque", s), np.abs(drives.K) * limits.at("current", s)),
-            "voltage": np.minimum(limits.at("voltage", s), limits.at("DAC", s)),
-        }
+        s = plan.motion.along(plan.t)[0]
+        kinds = ("velocity", "acceleration", "torque", "voltage")
+        return {kind: plan.timing.problem.allowed(kind, s) for kind in kinds}
     velocity = fastest_of(plan.arm) if plan.limits is None else plan.limits.velocity
     none = np.full(plan.arm.n, np.inf)
     acceleration = none if plan.limits is None else plan.limits.acceleration

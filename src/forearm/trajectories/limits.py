@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cached_property
+from typing import cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.kinematics.limits import limits_of
+from forearm.records import frozen
+from forearm.spatial import Flags, Floats
 from forearm.values import LARGEST, as_floats
 
-Array = NDArray[np.float64]
 FAR = 1e100  # bound of an unlimited range: farther than any joint needs to stop
 SLACK = 1e-9  # rad, m, and relative for velocities: tolerance of rounding
 SMALLEST = 1e-30  # of a velocity or an acceleration: products of a few such numbers do not underflow
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class MotionLimits:
     """Range, velocity, acceleration, jerk and snap of n joints: lower <= q <= upper, |qd| <= velocity, |qdd|
     <= acceleration, |qddd| <= jerk, |qdddd| <= snap.
@@ -36,12 +38,12 @@ class MotionLimits:
         snap: largest |qdddd|, rad/s^4 (m/s^4); respected by `smooth`.
     """
 
-    acceleration: Array
-    velocity: Array
-    lower: Array
-    upper: Array
-    jerk: Array
-    snap: Array
+    acceleration: Floats
+    velocity: Floats
+    lower: Floats
+    upper: Floats
+    jerk: Floats
+    snap: Floats
 
     def __init__(
         self,
@@ -95,7 +97,7 @@ class MotionLimits:
             )
 
     @property
-    def arrays(self) -> tuple[Array, Array, Array, Array]:
+    def arrays(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Accelerations, velocities, lower and upper bounds, (n,) or (B, n) each."""
         return self.acceleration, self.velocity, self.lower, self.upper
 
@@ -116,15 +118,15 @@ class MotionLimits:
 
     def with_jerk(self, jerk: ArrayLike) -> MotionLimits:
         """The same with this jerk limit."""
-        return MotionLimits(self.acceleration, self.velocity, self.lower, self.upper, jerk, self.snap)
+        return replace(self, jerk=cast(Floats, jerk))
 
     @cached_property
-    def of_derivatives(self) -> Array:
+    def of_derivatives(self) -> Floats:
         """Velocities, accelerations, jerks and snaps, stacked, (4, n)."""
         return np.stack([self.velocity, self.acceleration, self.jerk, self.snap])
 
     @cached_property
-    def columns(self) -> tuple[Array, Array, Array]:
+    def columns(self) -> tuple[Floats, Floats, Floats]:
         """Velocities, accelerations and jerks of all joints as columns, (n, 1) each."""
         v, a, j = (x.reshape(-1, 1) for x in (self.velocity, self.acceleration, self.jerk))
         return v, a, j
@@ -150,7 +152,7 @@ class MotionLimits:
         return f"MotionLimits({', '.join(f'{name}={getattr(self, name).tolist()}' for name in names)})"
 
 
-def _joint(wrong: NDArray[np.bool_]) -> str:
+def _joint(wrong: Flags) -> str:
     """The first invalid joint, and its row if there are many."""
     *row, i = np.argwhere(wrong)[0]
     return f"joint {i + 1}" + "".join(f" in row {k}" for k in row)
@@ -194,7 +196,7 @@ def arm_limits(
     return limits
 
 
-def fastest_of(arm: Arm) -> Array:
+def fastest_of(arm: Arm) -> Floats:
     """Velocity limit of each degree of freedom, (n,), including its mimic joints; infinite if undefined."""
     fastest = np.full(arm.n, np.inf)
     for body in arm.moving.bodies:
@@ -203,7 +205,7 @@ def fastest_of(arm: Arm) -> Array:
     return fastest
 
 
-def beyond_arm(arm: Arm, least: Array, most: Array, fastest: Array) -> list[str]:
+def beyond_arm(arm: Arm, least: Floats, most: Floats, fastest: Floats) -> list[str]:
     """Violations by a motion between these positions, up to these velocities, (n,) each, of the arm's own
     limits.
     """

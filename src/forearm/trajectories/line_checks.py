@@ -6,20 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.moving import MovingBody
 from forearm.kinematics.numerical import inverse_numeric
+from forearm.spatial import Flags, Floats
 from forearm.trajectories.limits import SLACK
 from forearm.trajectories.line_path import LineTask, Stretch
+from forearm.trajectories.sampling import States
 
-Array = NDArray[np.float64]
-Motion = Callable[[Array], tuple[Array, Array, Array]]
-Excess = Callable[[Array], Array]
+Motion = Callable[[Floats], States]
+Excess = Callable[[States], Floats]
 Kind = Literal["unreachable", "singular", "position limit", "velocity limit"]
 
 NEAR = 1e-3  # smallest over largest singular value: below it joints move a thousand times faster than at best
@@ -103,56 +102,49 @@ def singular_places(
 
 
 def limits_passed(
-    task: LineTask, motion: Motion, hand: Callable[[Array], Array], times: Array
+    task: LineTask, motion: Motion, hand: Callable[[Floats], Floats], times: Floats
 ) -> list[Problem]:
     """Each joint's first moment beyond its range and beyond its velocity limit, and the last sample of the
     violation.
     """
-    q, qd, _ = motion(times)
+    states = motion(times)
     found = []
     for body in task.arm.moving.bodies:  # mimic joints included
-        joint, i = body.joint, body.freedom
-        low, high = joint.limits
-        fastest = np.inf if joint.max_speed is None else joint.max_speed
-        unit = "rad" if joint.kind == "revolute" else "m"
-        limits: tuple[tuple[Kind, int, Excess, str], ...] = (
-            (
-                "position limit",
-                0,
-                partial(_beyond, body, low, high),
-                f"its range {low:.4g} to {high:.4g} {unit}",
-            ),
-            ("velocity limit", 1, partial(_too_fast, body, fastest), f"{fastest:.4g} {unit}/s"),
-        )
-        for kind, which, excess, allowed in limits:
-            over = excess((q, qd)[which][:, i])
+        for kind, excess, allowed in _excesses(body):
+            over = excess(states)
             above = np.flatnonzero(over > 0.0)
             if len(above):
-                first = _first_above(partial(_excess_at, motion, which, i, excess), times, int(above[0]))
+                first = _first_above(motion, excess, times, int(above[0]))
                 x, y, z = _place(hand(np.array([first]))[0])
+                name = body.joint.name
                 text = (
                     f"from {first:.4g} s, hand at ({x:.4g}, {y:.4g}, {z:.4g}) m: "
-                    f"{joint.name} exceeds {allowed} by up to {np.nanmax(over):.3g}."
+                    f"{name} exceeds {allowed} by up to {np.nanmax(over):.3g}."
                 )
-                found.append(Problem(kind, first, float(times[above[-1]]), (x, y, z), joint.name, text))
+                found.append(Problem(kind, first, float(times[above[-1]]), (x, y, z), name, text))
     return found
 
 
-def _excess_at(motion: Motion, which: int, i: int, excess: Excess, times: Array) -> Array:
-    return excess(motion(times)[which][:, i])
+def _excesses(body: MovingBody) -> list[tuple[Kind, Excess, str]]:
+    """By how much states exceed the range and the velocity limit of a joint, and these limits."""
+    joint, i, (low, high) = body.joint, body.freedom, body.joint.limits
+    fastest = np.inf if joint.max_speed is None else joint.max_speed
+    unit = "rad" if joint.kind == "revolute" else "m"
+
+    def beyond(states: States) -> Floats:
+        at = body.multiplier * states[0][:, i] + body.offset
+        return np.asarray(np.maximum(low - at, at - high) - SLACK)
+
+    def too_fast(states: States) -> Floats:
+        return np.asarray(np.abs(body.multiplier * states[1][:, i]) - fastest * (1.0 + SLACK))
+
+    return [
+        ("position limit", beyond, f"its range {low:.4g} to {high:.4g} {unit}"),
+        ("velocity limit", too_fast, f"{fastest:.4g} {unit}/s"),
+    ]
 
 
-def _beyond(body: MovingBody, low: float, high: float, q: Array) -> Array:
-    at = body.multiplier * q + body.offset
-    return np.maximum(low - at, at - high) - SLACK
-
-
-def _too_fast(body: MovingBody, fastest: float, qd: Array) -> Array:
-    over: Array = np.abs(body.multiplier * qd) - fastest * (1.0 + SLACK)
-    return over
-
-
-def _first_above(excess: Excess, times: Array, first: int) -> float:
+def _first_above(motion: Motion, excess: Excess, times: Floats, first: int) -> float:
     """The first time at which an excess is above 0, to a 4096th of a sample; `first` is the first sample at
     which it is.
     """
@@ -161,31 +153,31 @@ def _first_above(excess: Excess, times: Array, first: int) -> float:
     low, high = float(times[first - 1]), float(times[first])
     for _ in range(2):
         finer = np.linspace(low, high, FINER + 1)
-        k = int(np.argmax(excess(finer[1:]) > 0.0)) + 1
+        k = int(np.argmax(excess(motion(finer[1:])) > 0.0)) + 1
         low, high = float(finer[k - 1]), float(finer[k])
     return high
 
 
-def _worst(task: LineTask, stretch: Stretch, first: int, last: int) -> tuple[float, Array]:
+def _worst(task: LineTask, stretch: Stretch, first: int, last: int) -> tuple[float, Floats]:
     """The arc length and configuration nearest to singular between two knots, by successive refinement."""
     low, high = float(stretch.ways[first]), float(stretch.ways[last])
     best, posture = low, stretch.q[first]
     for _ in range(4):
         s = np.linspace(low, high, FINER + 1)
-        q, _ = task.solve(stretch.way.at(s)[0], stretch.guess(s))
+        q, _ = stretch.joints(task, s)
         k = int(np.argmin(task.closeness(q)))
         best, posture = float(s[k]), q[k]
         low, high = float(s[max(k - 1, 0)]), float(s[min(k + 1, FINER)])
     return best, posture
 
 
-def _weak_joint(task: LineTask, q: Array) -> str:
+def _weak_joint(task: LineTask, q: Floats) -> str:
     """The joint with the largest share of the motion that moves the hand least."""
     direction = np.linalg.svd(task.rows(q[None])[0])[2][-1]
     return task.arm.joints[int(np.argmax(np.abs(direction)))].name
 
 
-def _runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
+def _runs(flags: Flags) -> list[tuple[int, int]]:
     """First and last index of every run of True."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(int)))
     return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
@@ -199,6 +191,6 @@ def _problem(
     return Problem(kind, time, until, (x, y, z), joint, f"{where}: {text}.")
 
 
-def _place(p: Array) -> tuple[float, float, float]:
+def _place(p: Floats) -> tuple[float, float, float]:
     x, y, z = (round(float(v), 9) + 0.0 for v in p)  # nm: removes rounding errors around 0
     return x, y, z

@@ -5,11 +5,10 @@ by interpolation from both sides.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forearm.spatial import Flags, Floats
 from forearm.trajectories.line_path import LineTask, Stretch
-
-Array = NDArray[np.float64]
+from forearm.trajectories.sampling import States
 
 # Smallest over largest singular value. d2q/ds2 loses the rounding error of q divided by the cube of it: about
 # 1e-7
@@ -23,7 +22,7 @@ SMOOTH = 1e-6  # rad, m: largest deviation of a configuration from the curve thr
 MET = 1e-6  # of a slope: admissible error of the hand where joints lose a direction
 
 
-def joints_along(task: LineTask, stretch: Stretch, s: Array) -> tuple[Array, Array, Array]:
+def joints_along(task: LineTask, stretch: Stretch, s: Floats) -> States:
     """q, dq/ds, d2q/ds2 at arc lengths s (m,), (m, n) each, NaN beyond the reachable part.
 
     J dq/ds = (u; 0) and J d2q/ds2 = (c; 0) - dJ/ds dq/ds on a path of direction u and curvature c. At a
@@ -56,27 +55,22 @@ def joints_along(task: LineTask, stretch: Stretch, s: Array) -> tuple[Array, Arr
     return q, slopes, bends
 
 
-def _from_beside(task: LineTask, stretch: Stretch, s: Array) -> tuple[Array, NDArray[np.bool_]]:
+def _from_beside(task: LineTask, stretch: Stretch, s: Floats) -> tuple[Floats, Flags]:
     """Configurations at arc lengths s, started from the curve through neighbours, and whether they were
     found.
     """
     offsets = np.broadcast_to(SPACINGS[0] * stretch.length * BOTH_SIDES, (len(s), len(BOTH_SIDES)))
     ways = np.clip(s[:, None] + offsets, 0.0, float(stretch.ways[-1]))
-    beside, there = _postures(task, stretch, ways.ravel())
+    beside, there = stretch.joints(task, ways.ravel())
     whole = there.reshape(ways.shape).all(axis=1) & (ways == s[:, None] + offsets).all(axis=1)
     curve = np.einsum("mk,mkn->mn", _lagrange(offsets), beside.reshape(*ways.shape, -1))
     found, converged = task.solve(stretch.way.at(s)[0], np.where(whole[:, None], curve, 0.0))
     return found, converged & whole & (np.abs(found - curve).max(axis=1) <= SMOOTH)
 
 
-def _postures(task: LineTask, stretch: Stretch, s: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """q (m, n) at arc lengths s (m,) by Newton's method from the knots, and where it converged."""
-    return task.solve(stretch.way.at(s)[0], stretch.guess(s))
-
-
 def _derivatives(
-    task: LineTask, hand: tuple[Array, Array, Array], q: Array, closeness: Array
-) -> tuple[Array, Array]:
+    task: LineTask, hand: tuple[Floats, Floats, Floats], q: Floats, closeness: Floats
+) -> tuple[Floats, Floats]:
     """Derivatives for the hand's position, direction and curvature, (m, 3) each; NaN where they are undefined
     or the hand would leave its line.
     """
@@ -92,22 +86,23 @@ def _derivatives(
     return slopes, bends
 
 
-def _limits(task: LineTask, stretch: Stretch, s: Array, q: Array) -> tuple[Array, Array]:
+def _limits(task: LineTask, stretch: Stretch, s: Floats, q: Floats) -> tuple[Floats, Floats]:
     """dq/ds and d2q/ds2 (m, n) from points beside each, the nearest that are clear of the singularity; NaN
     where q is not a limit.
     """
     slopes, bends = np.full((2, *q.shape), np.nan)
     rows, end = np.arange(len(s)), float(stretch.ways[-1])
     for spacing in SPACINGS * stretch.length:
-        offsets = np.where(
-            _has_room(s[rows], spacing, end), spacing * BOTH_SIDES, spacing * ONE_SIDE * _inward(s[rows], end)
-        )
-        ways = s[rows, None] + offsets
+        at, both = s[rows, None], spacing * BOTH_SIDES
+        has_room = (at + both[0] >= 0.0) & (at + both[-1] <= end)
+        inward = spacing * ONE_SIDE * np.where(at < 0.5 * end, 1.0, -1.0)
+        offsets = np.where(has_room, both, inward)
+        ways = at + offsets
         fits = (ways.min(axis=1) >= 0.0) & (ways.max(axis=1) <= end)
         rows, offsets, ways = rows[fits], offsets[fits], ways[fits]
         if not rows.size:
             break
-        beside, converged = _postures(task, stretch, ways.ravel())
+        beside, converged = stretch.joints(task, ways.ravel())
         clear = (converged & (task.closeness(beside) >= WELL_CLEAR)).reshape(ways.shape).all(axis=1)
         weights = _lagrange(offsets[clear])
         beside = beside.reshape(*ways.shape, -1)[clear]
@@ -129,18 +124,9 @@ def _limits(task: LineTask, stretch: Stretch, s: Array, q: Array) -> tuple[Array
     return slopes, bends
 
 
-def _has_room(s: Array, spacing: float, end: float) -> NDArray[np.bool_]:
-    return np.asarray((s + spacing * BOTH_SIDES[0] >= 0.0) & (s + spacing * BOTH_SIDES[-1] <= end))[:, None]
-
-
-def _inward(s: Array, end: float) -> Array:
-    """Direction away from the nearer end."""
-    return np.where(s < 0.5 * end, 1.0, -1.0)[:, None]
-
-
-def _lagrange(offsets: Array) -> Array:
+def _lagrange(offsets: Floats) -> Floats:
     """Weights of values at these offsets (m, 6) for the value at 0, (m, 6)."""
     same = np.eye(offsets.shape[1], dtype=bool)
     apart = np.where(same, 1.0, offsets[:, None, :] - offsets[:, :, None])
-    weights: Array = np.where(same, 1.0, offsets[:, None, :] / apart).prod(axis=2)
+    weights: Floats = np.where(same, 1.0, offsets[:, None, :] / apart).prod(axis=2)
     return weights

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.kinematics.jacobian import jacobian, jacobian_derivative
 from forearm.kinematics.nearby import solve_nearby
+from forearm.records import frozen
+from forearm.spatial import Flags, Floats
 from forearm.trajectories.hand_way import HandWay
-
-Array = NDArray[np.float64]
 
 STEPS = 48  # minimum number, over the whole path
 # Largest distance of a configuration from its linear prediction (rad, m): other branches are farther away.
@@ -27,30 +24,30 @@ LEVERS = 10.0
 NOTHING = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class LineTask:
     """The tracking task: the arm, the pose whose rotation is kept if `attitude` requires it, held joint
     combinations, (k, n).
     """
 
     arm: Arm
-    pose: Array
+    pose: Floats
     attitude: bool
-    held: Array
+    held: Floats
 
-    def rows(self, q: Array) -> Array:
+    def rows(self, q: Floats) -> Floats:
         """Relevant rows of the Jacobian with the held combinations below: (m, r, n) for q (m, n)."""
         J = jacobian(self.arm, q)[:, : 6 if self.attitude else 3]
         return np.concatenate([J, np.broadcast_to(self.held, (len(q), *self.held.shape))], axis=1)
 
-    def side(self, q: Array) -> float:
+    def side(self, q: Floats) -> float:
         """Side of the singularity on which q (n,) lies: the sign of the determinant, 1 if the rows are not
         square.
         """
         A = self.rows(q[None])[0]
         return float(np.sign(np.linalg.det(A))) if A.shape[0] == A.shape[1] else 1.0
 
-    def solve(self, places: Array, near: Array) -> tuple[Array, NDArray[np.bool_]]:
+    def solve(self, places: Floats, near: Floats) -> tuple[Floats, Flags]:
         """Configurations (m, n) that put the hand at positions (m, 3), and whether there are any near the
         given ones.
         """
@@ -59,19 +56,18 @@ class LineTask:
         found = solve_nearby(self.arm, poses, near, self.attitude, self.held)
         return found.q, found.converged
 
-    def closeness(self, q: Array) -> Array:
+    def closeness(self, q: Floats) -> Floats:
         """Smallest over largest singular value of the rows, (m,): 0 at singular configurations."""
         values = np.linalg.svd(self.rows(q), compute_uv=False)
-        ratio: Array = values[:, -1] / np.where(values[:, 0] > 0.0, values[:, 0], 1.0)
-        return ratio
+        return values[:, -1] / np.where(values[:, 0] > 0.0, values[:, 0], 1.0)
 
-    def slopes(self, q: Array, along: Array) -> Array:
+    def slopes(self, q: Floats, along: Floats) -> Floats:
         """dq/ds (m, n) for the hand moving along unit vectors u (3,) or (m, 3): J dq/ds = (u; 0), and zero
         for held combinations.
         """
         return least_solution(self.rows(q), self._wanted(along, len(q)))
 
-    def bends(self, q: Array, slopes: Array, curvature: Array) -> Array:
+    def bends(self, q: Floats, slopes: Floats, curvature: Floats) -> Floats:
         """d2q/ds2 (m, n) on a path of curvature c (m, 3), 0 if straight: J d2q/ds2 = (c; 0) - dJ/ds dq/ds,
         and zero for held combinations.
         """
@@ -82,18 +78,18 @@ class LineTask:
         ]
         return least_solution(self.rows(q), wanted)
 
-    def scale(self, q: Array, length: float) -> float:
+    def scale(self, q: Floats, length: float) -> float:
         """Effective length of a path from q (n,), m: its length, but at most some levers of the joints."""
         lever = float(np.linalg.norm(jacobian(self.arm, q)[:3], axis=0).max())
         return min(length, LEVERS * lever) if lever > 0.0 else length
 
-    def _wanted(self, linear: Array, count: int) -> Array:
+    def _wanted(self, linear: Floats, count: int) -> Floats:
         wanted = np.zeros((count, (6 if self.attitude else 3) + len(self.held)))
         wanted[:, :3] = linear
         return wanted
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Stretch:
     """Joint coordinates along one Cartesian path, with knots at arc lengths (k,): q and dq/ds (k, n) each.
 
@@ -101,9 +97,9 @@ class Stretch:
     """
 
     way: HandWay
-    ways: Array
-    q: Array
-    slopes: Array
+    ways: Floats
+    q: Floats
+    slopes: Floats
 
     @property
     def length(self) -> float:
@@ -115,7 +111,11 @@ class Stretch:
         """Whether it was followed to its end."""
         return bool(self.ways[-1] == self.length)
 
-    def guess(self, s: Array) -> Array:
+    def joints(self, task: LineTask, s: Floats) -> tuple[Floats, Flags]:
+        """q (m, n) at arc lengths s (m,) by Newton's method from the knots, and where it converged."""
+        return task.solve(self.way.at(s)[0], self.guess(s))
+
+    def guess(self, s: Floats) -> Floats:
         """Approximate q (m, n), by a cubic between knots; NaN beyond the last."""
         k = np.clip(np.searchsorted(self.ways, s, side="right") - 1, 0, max(len(self.ways) - 2, 0))
         if len(self.ways) == 1:
@@ -128,7 +128,7 @@ class Stretch:
         return np.where(inside[:, None], q, np.nan)
 
 
-def follow_way(task: LineTask, q: Array, way: HandWay) -> Stretch:
+def follow_way(task: LineTask, q: Floats, way: HandWay) -> Stretch:
     """Configurations along a path from q (n,), each by Newton's method from the linear prediction of the last
     one.
 
@@ -160,17 +160,17 @@ def follow_way(task: LineTask, q: Array, way: HandWay) -> Stretch:
     return Stretch(way, np.array(ways), np.array(postures), np.array(slopes))
 
 
-def least_solution(J: Array, wanted: Array) -> Array:
+def least_solution(J: Floats, wanted: Floats) -> Floats:
     """The minimum-norm x (m, n) with J x = wanted, J (m, r, n) finite; directions that do not move the hand
     are left out.
     """
     inverse, regular = _inverses(J)
     if not regular.all():
         inverse = np.where(regular[:, None, None], inverse, np.linalg.pinv(J, rcond=NOTHING))
-    return np.asarray((inverse @ wanted[..., None])[..., 0])
+    return (inverse @ wanted[..., None])[..., 0]
 
 
-def _inverses(J: Array) -> tuple[Array, NDArray[np.bool_]]:
+def _inverses(J: Floats) -> tuple[Floats, Flags]:
     """Inverses of square J (m, n, n), and for which |J| |J^-1| >= s_max / s_min proves that nothing has to be
     left out.
     """

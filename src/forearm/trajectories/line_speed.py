@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.errors import InputError
+from forearm.spatial import Floats
+from forearm.trajectories.sampling import States
 from forearm.values import check_choice
 
-Array = NDArray[np.float64]
 PROFILES = ("constant", "trapezoidal", "quintic")
 # s = L (10 x^3 - 15 x^4 + 6 x^5), x = t / T: the largest s' is 15/8 L/T, the largest s'' 10/sqrt(3) L/T^2.
 QUINTIC_SPEED, QUINTIC_ACCELERATION = 1.875, 10.0 / math.sqrt(3.0)
@@ -29,7 +29,7 @@ class Speed:
     peak: float
     ramp: float
 
-    def at(self, t: Array) -> tuple[Array, Array, Array]:
+    def at(self, t: Floats) -> States:
         """s, s', s'' at times (m,) from 0 to the duration; at a switch s'' is the value after it."""
         if self.profile == "constant":
             return self.peak * t, np.full_like(t, self.peak), np.zeros_like(t)
@@ -40,7 +40,7 @@ class Speed:
         """The times at which s'' jumps."""
         return (self.ramp, self.duration - self.ramp) if self.profile == "trapezoidal" else ()
 
-    def when(self, ways: Array) -> Array:
+    def when(self, ways: Floats) -> Floats:
         """The times at which arc lengths (m,) are reached, by bisection: s is monotonic."""
         low, high = np.zeros_like(ways), np.full_like(ways, self.duration)
         for _ in range(60):
@@ -49,7 +49,7 @@ class Speed:
             low, high = np.where(before, middle, low), np.where(before, high, middle)
         return np.where(ways <= 0.0, 0.0, np.where(ways >= self.length, self.duration, high))
 
-    def _trapezoid(self, t: Array) -> tuple[Array, Array, Array]:
+    def _trapezoid(self, t: Floats) -> States:
         a = self.peak / self.ramp
         left = self.duration - t
         begins, ends = t < self.ramp, left <= self.ramp
@@ -61,7 +61,7 @@ class Speed:
         rate = np.where(begins, a * t, np.where(ends, a * left, self.peak))
         return s, rate, np.where(begins, a, np.where(ends, -a, 0.0))
 
-    def _quintic(self, t: Array) -> tuple[Array, Array, Array]:
+    def _quintic(self, t: Floats) -> States:
         x, T = t / self.duration, self.duration
         s = self.length * x**3 * (10.0 - 15.0 * x + 6.0 * x**2)
         rate = self.length / T * 30.0 * x**2 * (1.0 - x) ** 2

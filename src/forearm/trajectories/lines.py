@@ -5,44 +5,45 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError, shorten
 from forearm.kinematics.jacobian import jacobian
 from forearm.kinematics.poses import forward
+from forearm.records import frozen
+from forearm.spatial import Floats, Indices
 from forearm.trajectories.hand_way import straight
 from forearm.trajectories.line_checks import SAMPLES, Problem, end_of_branch, limits_passed, singular_places
 from forearm.trajectories.line_joints import joints_along
 from forearm.trajectories.line_path import LineTask, Stretch, follow_way
 from forearm.trajectories.line_speed import Speed, speed_along
-from forearm.trajectories.sampling import times_within
+from forearm.trajectories.sampling import States, chord_lengths, from_zero, piece_at, sampled
 from forearm.values import as_finite, as_floats, check_choice, check_ending, check_number
 
-Array = NDArray[np.float64]
 ATTITUDES = ("constant", "free")
 CORNERS = 1000  # corners per line
 AROUND = 0.3  # rad, m: far enough to leave a singular configuration
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Asked:
     """The request of a line, as arguments of `hand_line`: q0 (n,), to (m, 3)."""
 
-    q0: Array
-    to: Array
+    q0: Floats
+    to: Floats
     speed: float
     acceleration: float | None
     profile: str
     attitude: str
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class HandLine:
     """A motion of the hand along straight lines, at rest at every corner (except at constant speed); made by
     `hand_line`.
@@ -64,12 +65,12 @@ class HandLine:
     problems: tuple[Problem, ...] = ()
 
     @cached_property
-    def times(self) -> Array:
+    def times(self) -> Floats:
         """Times at the corners, from 0."""
-        return np.concatenate([[0.0], np.cumsum([speed.duration for speed in self.speeds])])
+        return from_zero([speed.duration for speed in self.speeds])
 
     @cached_property
-    def switches(self) -> Array:
+    def switches(self) -> Floats:
         """All times at which accelerations may jump, increasing, the ends included."""
         inside = [
             begin + x
@@ -96,38 +97,39 @@ class HandLine:
             or "Reachable, within limits and away from singular configurations throughout."
         )
 
-    def hand(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+    def hand(self, t: ArrayLike) -> States:
         """Position, velocity and acceleration of the hand's origin, base frame, at a time, (3,) each, or
         times, (m, 3) each.
         """
-        single, times = times_within(t, self.duration)
+        return sampled(self, t, self._hand)
+
+    def _hand(self, times: Floats) -> States:
         k, s, rate, second = self._way(times)
         places, along, curvature = np.empty((3, len(times), 3))
         for index, stretch in enumerate(self.stretches):
             here = k == index
             places[here], along[here], curvature[here] = stretch.way.at(s[here])
-        v, a = rate[:, None] * along, second[:, None] * along + rate[:, None] ** 2 * curvature
-        return (places[0], v[0], a[0]) if single else (places, v, a)
+        return places, rate[:, None] * along, second[:, None] * along + rate[:, None] ** 2 * curvature
 
-    def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+    def at(self, t: ArrayLike) -> States:
         """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each.
 
         q puts the hand on its line to 1e-12; J qd = (v; 0), J qdd = (a; 0) - J' qd. At a switch of the speed
         profile qdd is the value after it. In a singular configuration on the line qd and qdd are the limits
         from both sides, NaN if there are none.
         """
-        single, times = times_within(t, self.duration)
+        return sampled(self, t, self._joints)
+
+    def _joints(self, times: Floats) -> States:
         k, s, rate, second = self._way(times)
         q, slopes, bends = np.full((3, len(times), self.task.arm.n), np.nan)
         for index, stretch in enumerate(self.stretches):
             here = k == index
             q[here], slopes[here], bends[here] = joints_along(self.task, stretch, s[here])
-        qd = slopes * rate[:, None]
-        qdd = bends * rate[:, None] ** 2 + slopes * second[:, None]
-        return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
+        return q, slopes * rate[:, None], bends * rate[:, None] ** 2 + slopes * second[:, None]
 
-    def _way(self, times: Array) -> tuple[NDArray[np.intp], Array, Array, Array]:
-        k = np.minimum(np.searchsorted(self.times, times, side="right") - 1, len(self.speeds) - 1)
+    def _way(self, times: Floats) -> tuple[Indices, Floats, Floats, Floats]:
+        k = piece_at(self.times, times)
         s, rate, second = (np.zeros_like(times) for _ in range(3))
         for index, speed in enumerate(self.speeds):
             here = k == index
@@ -137,10 +139,10 @@ class HandLine:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write its request as .json, atomically; `fa.plan` accepts the file."""
-        from forearm.trajectories.line_file import write_line
+        from forearm.trajectories.motion_files import write_motion
 
         check_ending(path, (".json",), "a Cartesian line (fa.plan(arm, line).save writes samples)")
-        write_line(self, path)
+        write_motion(self, path)
 
     def __repr__(self) -> str:
         return f"<HandLine of {self.task.arm.name!r} over {len(self.stretches)} lines in {self.duration:g} s>"
@@ -191,7 +193,7 @@ def hand_line(
     return replace(line, problems=_problems(line))
 
 
-def line_task(arm: Arm, q: Array, attitude: str) -> LineTask:
+def line_task(arm: Arm, q: Floats, attitude: str) -> LineTask:
     """The task from a configuration q (n,): keep its orientation, or leave it free."""
     check_choice(attitude, ATTITUDES, "attitude")
     rows = 6 if attitude == "constant" else 3
@@ -199,7 +201,7 @@ def line_task(arm: Arm, q: Array, attitude: str) -> LineTask:
     return LineTask(arm, forward(arm, q), attitude == "constant", held)
 
 
-def _most_rank(arm: Arm, q: Array, rows: int) -> int:
+def _most_rank(arm: Arm, q: Floats, rows: int) -> int:
     """Number of directions in which joints can move the hand, in configurations around q: fewer than `rows`
     for a planar arm.
     """
@@ -208,7 +210,7 @@ def _most_rank(arm: Arm, q: Array, rows: int) -> int:
     return int((values > 1e-9 * values[:, :1]).sum(axis=1).max())
 
 
-def hand_corners(arm: Arm, q: Array, to: ArrayLike) -> Array:
+def hand_corners(arm: Arm, q: Floats, to: ArrayLike) -> Floats:
     """Positions (m + 1, 3) between which the hand moves: that of q (n,), and the given ones."""
     ends = np.atleast_2d(as_floats(to, "to"))
     if (
@@ -222,7 +224,7 @@ def hand_corners(arm: Arm, q: Array, to: ArrayLike) -> Array:
             f"{ends.shape}."
         )
     corners = np.concatenate([forward(arm, q)[None, :3, 3], ends])
-    short = np.linalg.norm(np.diff(corners, axis=0), axis=1) < 1e-9
+    short = chord_lengths(corners) < 1e-9
     if short.any():
         k = int(short.argmax())
         raise InputError(
@@ -231,7 +233,7 @@ def hand_corners(arm: Arm, q: Array, to: ArrayLike) -> Array:
     return corners
 
 
-def _not_followed(arm: Arm, start: Array, end: Array) -> Stretch:
+def _not_followed(arm: Arm, start: Floats, end: Floats) -> Stretch:
     nothing = np.full((1, arm.n), np.nan)
     return Stretch(straight(start, end), np.array([-1.0]), nothing, nothing)
 

@@ -11,10 +11,11 @@ from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError, shorten
 from forearm.logs.motion import MotionLog
 from forearm.reading.textfile import read_json
-from forearm.trajectories.line_file import load_motion
+from forearm.trajectories.json_arrays import format_of
+from forearm.trajectories.motion_files import load_motion
 from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.paths.motions import from_motion
-from forearm.trajectories.paths.path_file import FORMAT, path_from_document
+from forearm.trajectories.paths.path_file import PATH, path_from_document
 from forearm.trajectories.paths.splines import checked_points, spline
 from forearm.trajectories.recorded import read_motion
 
@@ -64,6 +65,6 @@ def _from_file(arm: Arm, file: Path) -> JointPath:
     if file.suffix.lower() != ".json":
         return from_motion(read_motion(arm, file))
     document = read_json(file)
-    if isinstance(document, dict) and document.get("format") == FORMAT:
+    if isinstance(document, dict) and document.get("format") == format_of(PATH):
         return path_from_document(document, file.name)
     return from_motion(load_motion(arm, file))

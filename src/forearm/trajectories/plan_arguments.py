@@ -10,18 +10,12 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, shorten
 from forearm.kinematics.poses import forward
-from forearm.trajectories.continuous_snap.motion import SmoothMotion
-from forearm.trajectories.jerk_limited.motion import JerkMotion
 from forearm.trajectories.lines import HandLine
-from forearm.trajectories.recorded import RecordedMotion
+from forearm.trajectories.motion_files import PlannedMotion
 from forearm.trajectories.requestfile import read_request
 from forearm.trajectories.requests import Request, Waypoint
-from forearm.trajectories.series.motion import SeriesMotion
-from forearm.trajectories.shortest_time.path_motion import PathMotion
-from forearm.trajectories.switching import Switching
 from forearm.values import as_floats
 
-PlannedMotion = Switching | JerkMotion | SmoothMotion | HandLine | RecordedMotion | PathMotion | SeriesMotion
 SAME = 1e-9  # m: admissible distance of two arms' hands at the ends of a line transferred between them
 
 

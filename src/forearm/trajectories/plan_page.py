@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.pages import html_page
 from forearm.palette import COLOURS, GREEN, ON_DARK, RED, page_colours
 from forearm.reading.textfile import write_text
+from forearm.spatial import Floats
 from forearm.svg import INKS, INKS_ON_DARK, Drawing, curve_rules, look_of
 from forearm.tables import html_table
 from forearm.trajectories.limit_curves import limit_curves
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from forearm.trajectories.planning import Plan
     from forearm.trajectories.shortest_time.timing import PathTiming
 
-Array = NDArray[np.float64]
 STYLE = Path(__file__).with_name("plan_page.css")
 ENDINGS = (".html", ".htm")
 POINTS = 400  # per curve
@@ -101,12 +100,13 @@ def _look(k: int, name: str) -> tuple[str, str]:
 
 def _limits_key(timing: PathTiming) -> str:
     plane = phase_plane(timing)
-    entries = [
-        (_look(k, name)[1], name or "no limit binds", share) for k, (name, share) in _named(plane.shares)
-    ]
-    others = sum(share for k, (name, share) in enumerate(plane.shares.items()) if name and k >= NAMED)
-    if others:
-        entries.append(("rest", "other limits", others))
+    entries, others = [], 0.0
+    for k, (name, share) in enumerate(plane.shares.items()):
+        if name and k >= NAMED:  # limits without a colour of their own
+            others += share
+        else:
+            entries.append((_look(k, name)[1], name or "no limit binds", share))
+    entries += [("rest", "other limits", others)] if others else []
     lines = [_entry(kind, f"{name}: {share:.1%} of the time") for kind, name, share in entries]
     marks = [("start", "start"), ("end", "end"), *([("stop", "stop")] if plane.stops.size else [])]
     lines += [
@@ -114,11 +114,6 @@ def _limits_key(timing: PathTiming) -> str:
         for kind, text in marks
     ]
     return f'<ul class="key">{_entry("most", "maximum-velocity curve")}{"".join(lines)}</ul>'
-
-
-def _named(shares: dict[str, float]) -> list[tuple[int, tuple[str, float]]]:
-    """Limits with a colour of their own, and none, with their indices."""
-    return [(k, pair) for k, pair in enumerate(shares.items()) if k < NAMED or not pair[0]]
 
 
 def _entry(kind: str, text: str) -> str:
@@ -140,7 +135,7 @@ def _panels(plan: Plan) -> list[str]:
         )
 
     limits = limit_curves(plan)
-    blocks: list[tuple[str, str, Array, Array | None]] = [
+    blocks: list[tuple[str, str, Floats, Floats | None]] = [
         ("position", words("rad", "m"), plan.q, None),
         ("velocity", words("rad/s", "m/s"), plan.qd, limits["velocity"]),
         (words("torque", "force"), words("N m", "N"), plan.tau, limits["torque"]),
@@ -150,7 +145,7 @@ def _panels(plan: Plan) -> list[str]:
     return [f"<figure>{_panel(plan, *block)}</figure>" for block in blocks]
 
 
-def _panel(plan: Plan, name: str, unit: str, block: Array, allowed: Array | None) -> str:
+def _panel(plan: Plan, name: str, unit: str, block: Floats, allowed: Floats | None) -> str:
     shown = np.unique(np.linspace(0, len(plan.t) - 1, min(POINTS, len(plan.t))).round().astype(int))
     t, block = plan.t[shown], block[shown]
     largest = float(np.nan_to_num(np.abs(block)).max())

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,8 @@ from forearm.errors import InputError
 from forearm.kernels.kept import kernel_of
 from forearm.kernels.kernel import Kernel
 from forearm.logs.motion import ALL_ENDINGS, HasLog, MotionLog
+from forearm.records import fields_of, flat, frozen
+from forearm.spatial import Floats
 from forearm.tables import Report, number
 from forearm.trajectories.accelerating import PlanningProblem, chosen_motion
 from forearm.trajectories.configurations import configurations
@@ -33,13 +35,14 @@ from forearm.trajectories.failures import joints_named
 from forearm.trajectories.jerk_limited.motion import JerkMotion
 from forearm.trajectories.jerk_limited.waypoints import through_with_jerk
 from forearm.trajectories.limits import SLACK, MotionLimits, beyond_arm
-from forearm.trajectories.line_file import load_motion
 from forearm.trajectories.lines import HandLine
-from forearm.trajectories.plan_arguments import PlannedMotion, as_request, check_for
+from forearm.trajectories.motion_files import PlannedMotion, load_motion
+from forearm.trajectories.path_options import PathLimits
+from forearm.trajectories.plan_arguments import as_request, check_for
 from forearm.trajectories.polygon import Deviation, deviation
 from forearm.trajectories.recorded import RecordedMotion, read_motion, recorded
 from forearm.trajectories.requests import Request
-from forearm.trajectories.sampling import ticks
+from forearm.trajectories.sampling import States, chord_lengths, ticks
 from forearm.trajectories.series.motion import SeriesMotion
 from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.shortest_time.timing import PathTiming
@@ -47,7 +50,6 @@ from forearm.trajectories.switching import Switching
 from forearm.trajectories.waypoints import through
 from forearm.values import LARGEST, check_ending, check_kind, check_number
 
-Array = NDArray[np.float64]
 Wanted = Request | PlannedMotion | MotionLog | HasLog | str | os.PathLike[str] | Sequence[Any] | NDArray[Any]
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".npz")
 # Limits of these motions that a report lists: the power of time in their units.
@@ -59,7 +61,7 @@ LIMITED = (
 MOST_SAVINGS = 8  # listed in a report
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Plan:
     """A motion and its motor demands at times t (m,); states are (m, n).
 
@@ -90,41 +92,41 @@ class Plan:
         """Duration, s."""
         return self.motion.duration
 
-    def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+    def at(self, t: ArrayLike) -> States:
         """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each: a plan is a motion."""
         return self.motion.at(t)
 
     @cached_property
-    def t(self) -> Array:
+    def t(self) -> Floats:
         """Times, (m,)."""
         return ticks(self.duration, self.step, "plan, step")
 
     @cached_property
-    def _states(self) -> tuple[Array, Array, Array]:
+    def _states(self) -> States:
         return self.motion.at(self.t)
 
     @property
-    def q(self) -> Array:
+    def q(self) -> Floats:
         """Joint positions, (m, n)."""
         return self._states[0]
 
     @property
-    def qd(self) -> Array:
+    def qd(self) -> Floats:
         """Joint velocities."""
         return self._states[1]
 
     @property
-    def qdd(self) -> Array:
+    def qdd(self) -> Floats:
         """Joint accelerations; at a jump, the value after it."""
         return self._states[2]
 
     @cached_property
-    def tau(self) -> Array:
+    def tau(self) -> Floats:
         """Torques required by the motion, drives included."""
         return self._compiled.inverse_dynamics(*self._states)
 
     @cached_property
-    def voltage(self) -> Array | None:
+    def voltage(self) -> Floats | None:
         """Voltages required by these torques, None if a motor is undefined."""
         known = all(
             j.motor is not None and j.motor.torque_constant and j.motor.resistance for j in self.arm.joints
@@ -138,7 +140,7 @@ class Plan:
         """
         return None if self.timing is None else self.timing.limit_at(self.t)
 
-    def torque(self, t: ArrayLike) -> Array:
+    def torque(self, t: ArrayLike) -> Floats:
         """The torques at a time, (n,), or at times (m,), (m, n)."""
         return self._compiled.inverse_dynamics(*self.motion.at(t))
 
@@ -198,7 +200,7 @@ class Plan:
         """The drive limit with the largest use; None if no drive has one."""
         return max(self.uses, key=lambda use: use.share, default=None)
 
-    def columns(self) -> dict[str, Array]:
+    def columns(self) -> dict[str, Floats]:
         """The plan as a table: t, q1.., qd1.., qdd1.., tau1.., and voltage1.., current1.. if motors are
         defined.
         """
@@ -240,8 +242,7 @@ class Plan:
         if isinstance(self.motion, RecordedMotion):
             return f"{len(self.motion.t)} samples of {self.motion.name}"
         corners = self.motion.hand(self.motion.times)[0]
-        length = np.linalg.norm(np.diff(corners, axis=0), axis=1).sum()
-        return f"a Cartesian line, {length:.4g} m"
+        return f"a Cartesian line, {chord_lengths(corners).sum():.4g} m"
 
     def __repr__(self) -> str:
         return f"<Plan of {self.arm.name!r}: {self._kind()} in {self.duration:.4g} s>"
@@ -250,7 +251,7 @@ class Plan:
         """The motion of each joint, and the largest magnitude of each quantity at the sampled times."""
         blocks = {"speed": self.qd, "acceleration": self.qdd, "torque": self.tau}
         blocks |= {} if self.voltage is None else {"voltage": self.voltage}
-        columns = [self.q[0], self.q[-1], *map(_peaks, blocks.values())]
+        columns = [self.q[0], self.q[-1], *(np.fmax.reduce(np.abs(x)) for x in blocks.values())]
         rows = [
             [
                 joint.name,
@@ -293,20 +294,12 @@ class Plan:
         return replace(report, after=[*report.after, *self.warnings]).html()
 
 
-def _peaks(block: Array) -> Array:
-    """Largest magnitude in each column where the line can be followed; NaN if it never can."""
-    return np.where(
-        np.isnan(block).all(axis=0), np.nan, np.abs(np.where(np.isnan(block), 0.0, block)).max(axis=0)
-    )
-
-
+@flat(limits=PathLimits)
 def plan(
     arm: Arm,
     request: Wanted,
     *,
-    acceleration: ArrayLike | None = None,
-    velocity: ArrayLike | None = None,
-    jerk: ArrayLike | None = None,
+    limits: PathLimits | None = None,
     snap: ArrayLike | bool | None = None,
     duration: float | None = None,
     dac: DAC | None = None,
@@ -320,20 +313,17 @@ def plan(
     limit brakes first; a later waypoint is passed at the limit. With a jerk limit, open velocities are 0, and
     accelerations are 0 at waypoints. With a snap limit, q to qdddd are continuous, as arms with elastic
     joints need; torques are still those of rigid joints. A time-optimal request yields the plan of
-    `fa.time_optimal`.
+    `fa.time_optimal`. Limits given here take the place of the request's.
 
     Args:
         arm: the arm.
         request: a `Request`, the path of its file, configurations (k, n) or waypoints, by default from rest
             to rest, or a planned motion: an object, its .json file, or a table of samples, such as a log in
             memory or in a .csv, .parquet or .npz file.
-        acceleration, velocity: largest |qdd| and |qd|, (n,) or one number, instead of the request's.
-        jerk: largest |qddd|, likewise; None: the request's, or unlimited (accelerations jump).
-        snap: largest |qdddd|, likewise, or True for a continuous, unlimited snap; None: the request's, or
-            unlimited (jerks jump).
-        duration: of a motion of continuous snap, s, instead of the request's; None: the request's, or the
-            shortest found.
-        dac: the converter in front of the motors, instead of the request's.
+        snap: largest |qdddd|, one number or one per joint, or True for a continuous, unlimited snap; None:
+            the request's, or unlimited (jerks jump).
+        duration: of a motion of continuous snap, s; None: the request's, or the shortest found.
+        dac: the converter in front of the motors; None: the request's.
         step: time between samples of the plan, s.
     """
     check_arm(arm, "plan, arm")
@@ -341,15 +331,11 @@ def plan(
     step = check_number(step, "plan, step", above=0.0)
     kernel = kernel_of(arm)
     request = _planned(arm, request)
+    given = fields_of(limits or PathLimits()) | {"snap": snap, "duration": duration, "dac": dac}
     if isinstance(request, PlannedMotion):
         check_for(arm, request)
-        if acceleration is not None or velocity is not None:
-            raise InputError(
-                "plan, acceleration and velocity: not allowed for a motion that is already planned; pass "
-                "its points to plan it again."
-            )
-        for name, value in (("jerk", jerk), ("snap", snap), ("duration", duration)):
-            if value is not None:
+        for name, value in given.items():
+            if value is not None and name != "dac":
                 raise InputError(
                     "not allowed for a motion that is already planned; pass its points to plan it again.",
                     "plan",
@@ -357,7 +343,7 @@ def plan(
                 )
         DriveLimits.of(arm, dac)  # raise errors now rather than when `uses` is evaluated
         return Plan(arm, request, None, step, (), dac, kernel)
-    wanted = as_request(arm, request).changed(acceleration, velocity, dac, jerk, snap, duration)
+    wanted = as_request(arm, request).changed(**given)
     if wanted.time_optimal is not None:
         from forearm.trajectories.shortest_time.requested import requested_plan
 
@@ -370,16 +356,15 @@ def _through_points(arm: Arm, wanted: Request, step: float, kernel: Kernel) -> P
     """The plan of a request that is not time-optimal."""
     way = configurations(arm, wanted)
     demands = Demands(arm, kernel, DriveLimits.of(arm, wanted.dac))
+    limits = wanted.limits(arm, 1.0 if wanted.snap is None else LARGEST)
+    problem = PlanningProblem(way.q, way.qd, limits, demands, step)
     motion: PlannedMotion | None = None
     if wanted.snap is not None:
-        limits = wanted.limits(arm, LARGEST)
-        motion = smooth_for(PlanningProblem(way.q, way.qd, limits, demands, step), wanted.duration)
-        return Plan(arm, motion, limits, step, way.notes, wanted.dac, kernel)
-    limits = wanted.limits(arm, 1.0)
-    if wanted.acceleration is None:
-        motion, limits = chosen_motion(PlanningProblem(way.q, way.qd, limits, demands, step))
-    if wanted.jerk is not None:
-        limits = limits.with_jerk(wanted.jerk)
+        motion = smooth_for(problem, wanted.duration)
+    elif wanted.acceleration is None:
+        motion, limits = chosen_motion(problem)
+    if wanted.jerk is not None and wanted.snap is None:
+        limits = limits.with_jerk(cast(Any, wanted.jerk))
         motion = through_with_jerk(way.q, way.qd, limits)
     if motion is None:
         motion = through(way.q, way.qd, limits)

@@ -6,23 +6,22 @@ Waters III: the intended trajectory may be taken as piecewise linear, and closen
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.errors import InputError, shorten
+from forearm.records import frozen
+from forearm.spatial import Floats
 from forearm.trajectories.roots import roots_within
 from forearm.trajectories.switching import Switching
 from forearm.values import as_floats, check_number
 
-Array = NDArray[np.float64]
 ROWS = 4096  # pieces per block
 SAMPLES = 201  # per segment, if a function measures places
-Measure = Callable[[Array], Array]
+Measure = Callable[[Floats], Floats]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Deviation:
     """Deviation of a motion of k segments from the straight lines between its points.
 
@@ -31,8 +30,8 @@ class Deviation:
         times: when it is reached, (k,), s.
     """
 
-    largest: Array
-    times: Array
+    largest: Floats
+    times: Floats
 
     def __float__(self) -> float:
         return float(self.largest.max())
@@ -90,7 +89,7 @@ def within(motion: Switching, envelope: float, place: Measure | None = None, sam
     return float(deviation(motion, place, samples)) <= bound
 
 
-def _pieces(motion: Switching) -> tuple[Array, Array]:
+def _pieces(motion: Switching) -> tuple[Floats, Floats]:
     """Start and width of the pieces of each segment between switches of any joint, (k, 2 n + 1)
     each; some are of width 0.
     """
@@ -100,7 +99,7 @@ def _pieces(motion: Switching) -> tuple[Array, Array]:
     return motion.times[:-1, None] + cuts[:, :-1], np.diff(cuts, axis=1)
 
 
-def largest_distances(V: Array, chord: Array) -> tuple[Array, Array]:
+def largest_distances(V: Floats, chord: Floats) -> tuple[Floats, Floats]:
     """Largest distance of V0 + V1 x + .., 0 <= x <= 1, from the line from 0 to `chord`, and the x where it
     occurs:
     (r, d+1, n) and (r, n) -> (r,) each.
@@ -115,7 +114,7 @@ def largest_distances(V: Array, chord: Array) -> tuple[Array, Array]:
     return distance, where
 
 
-def _largest(V: Array, chord: Array) -> tuple[Array, Array]:
+def _largest(V: Floats, chord: Floats) -> tuple[Floats, Floats]:
     length = np.linalg.norm(chord, axis=1, keepdims=True)
     u = chord / np.where(length > 0.0, length, 1.0)
     across = V - u[:, None] * (V * u[:, None]).sum(axis=2, keepdims=True)
@@ -132,7 +131,7 @@ def _largest(V: Array, chord: Array) -> tuple[Array, Array]:
     return distance[rows, best], x[rows, best]
 
 
-def _turning(W: Array) -> Array:
+def _turning(W: Floats) -> Floats:
     """Candidates for the maximum of |W0 + W1 x + ..| within 0 <= x <= 1: (r, d+1, n) -> (r, 2 d - 1), padded
     with 0.
     """
@@ -144,10 +143,10 @@ def _turning(W: Array) -> Array:
     return np.nan_to_num(roots_within(c), nan=0.0)
 
 
-def from_segment(y: Array, u: Array, length: Array) -> Array:
+def from_segment(y: Floats, u: Floats, length: Floats) -> Floats:
     """The distance of y, relative to the first end, from a segment of this direction and length."""
     along = np.clip((y * u).sum(axis=-1, keepdims=True), 0.0, length)
-    distance: Array = np.linalg.norm(y - along * u, axis=-1)
+    distance: Floats = np.linalg.norm(y - along * u, axis=-1)
     return distance
 
 

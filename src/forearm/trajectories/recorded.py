@@ -5,35 +5,26 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
-from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.errors import InputError, shorten
 from forearm.logs.motion import BLOCKS, MotionLog, read_motion_log
-from forearm.trajectories.sampling import times_within
-from forearm.values import check_kind, names_in
+from forearm.logs.units import ask_about_times, units_of
+from forearm.records import frozen
+from forearm.spatial import Floats
+from forearm.trajectories.sampling import States, piece_at, sampled
+from forearm.values import check_kind
 
-Array = NDArray[np.float64]
-# Unit names: their quantity, and the factor to our unit.
-UNITS: Mapping[str, tuple[str, float]] = {
-    "rad": ("angles", 1.0),
-    "deg": ("angles", 180.0 / math.pi),
-    "s": ("times", 1.0),
-    "ms": ("times", 1e3),
-    "us": ("times", 1e6),
-    "ns": ("times", 1e9),
-}
 ANGULAR = tuple(x for x in BLOCKS if x.endswith(("q", "qd", "qdd")))
-SLOW = 0.5  # s between rows: no log of a motion is that slow, but one in milliseconds appears to be
-NEAR = 2.0  # factor within which velocities and differences of positions agree
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class RecordedMotion:
     """A motion through samples: between them q is the cubic Hermite interpolant, qd its derivative, and qdd
     is linear.
@@ -44,10 +35,10 @@ class RecordedMotion:
         name: its source.
     """
 
-    t: Array
-    q: Array
-    qd: Array
-    qdd: Array
+    t: Floats
+    q: Floats
+    qd: Floats
+    qdd: Floats
     name: str = "motion"
 
     @property
@@ -61,16 +52,18 @@ class RecordedMotion:
         return float(self.t[-1])
 
     @property
-    def times(self) -> Array:
+    def times(self) -> Floats:
         """The start and the end."""
         return self.t[[0, -1]]
 
-    def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+    def at(self, t: ArrayLike) -> States:
         """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each; exactly the samples at their
         times.
         """
-        single, times = times_within(t, self.duration)
-        k = np.minimum(np.searchsorted(self.t, times, side="right") - 1, len(self.t) - 2)
+        return sampled(self, t, self._states)
+
+    def _states(self, times: Floats) -> States:
+        k = piece_at(self.t, times)
         h = (self.t[k + 1] - self.t[k])[:, None]
         s = (times - self.t[k])[:, None] / h
         q, qd = cubic(self.q[k], self.qd[k], self.q[k + 1], self.qd[k + 1], h, s)
@@ -78,9 +71,9 @@ class RecordedMotion:
         is_end = times == self.t[k + 1]
         for block, samples in ((q, self.q), (qd, self.qd), (qdd, self.qdd)):
             block[is_end] = samples[k[is_end] + 1]
-        return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
+        return q, qd, qdd
 
-    def extremes(self) -> tuple[Array, Array, Array]:
+    def extremes(self) -> States:
         """Minimum q, maximum q and maximum |qd| of the samples, (n,) each."""
         return self.q.min(axis=0), self.q.max(axis=0), np.abs(self.qd).max(axis=0)
 
@@ -114,8 +107,8 @@ def recorded(log: MotionLog) -> RecordedMotion:
     return RecordedMotion(log.t - log.t[0], q, qd, qdd, log.name)
 
 
-def _slopes(values: Array, t: Array) -> Array:
-    return np.asarray(np.gradient(values, t, axis=0, edge_order=1 if len(t) == 2 else 2))
+def _slopes(values: Floats, t: Floats) -> Floats:
+    return np.gradient(values, t, axis=0, edge_order=1 if len(t) == 2 else 2)
 
 
 def read_motion(
@@ -163,19 +156,6 @@ def read_motion(
     return _in_radians(arm, log, given.get("angles", 1.0))
 
 
-def units_of(units: str | Sequence[str], known: Mapping[str, tuple[str, float]] = UNITS) -> dict[str, float]:
-    """Factors from the given units of angle, time and other known quantities to ours."""
-    found: dict[str, float] = {}
-    for word in names_in(units.replace(",", " ").split() if isinstance(units, str) else units, "units"):
-        if word not in known:
-            raise NameNotFound(f"unknown unit {shorten(word)}; {suggest(word, known)}", "units")
-        of, size = known[word]
-        if of in found:
-            raise InputError(f"{of} have two units in {shorten(units)}; give one.", "units")
-        found[of] = size
-    return found
-
-
 def _ask(arm: Arm, log: MotionLog, given: Mapping[str, float]) -> None:
     """Refuse numbers that look like degrees or milliseconds, unless units are given."""
     if "angles" not in given and log.q is not None:
@@ -184,7 +164,7 @@ def _ask(arm: Arm, log: MotionLog, given: Mapping[str, float]) -> None:
         ask_about_times(log.t, log.q, log.qd, log.name)
 
 
-def ask_about_degrees(arm: Arm, q: Array, name: str) -> None:
+def ask_about_degrees(arm: Arm, q: Floats, name: str) -> None:
     """Refuse positions (T, n), with at least one row, that are beyond limits by more than a turn from 0."""
     for joint, column in zip(arm.joints, q.T, strict=True):
         worst = float(column[np.argmax(np.abs(column))])
@@ -198,37 +178,6 @@ def ask_about_degrees(arm: Arm, q: Array, name: str) -> None:
             )
 
 
-def ask_about_times(t: Array, q: Array | None, qd: Array | None, name: str) -> None:
-    """Refuse times (T,), at least three, that look like milliseconds or less."""
-    factor, why = _time_doubt(t, q, qd)
-    if why:
-        unit = {1e3: "ms", 1e6: "us", 1e9: "ns"}[factor]
-        raise InputError(
-            f"{why}. Are times in {unit}? Set units to {unit}, or to s if the values are "
-            f"right (--units {unit}).",
-            name,
-        )
-
-
-def _time_doubt(t: Array, q: Array | None, qd: Array | None) -> tuple[float, str]:
-    """Factor by which times may be too large, and the reason."""
-    apart = np.diff(t)
-    median = float(np.median(apart))
-    if q is not None and qd is not None:
-        moved = np.abs(np.diff(q, axis=0)).sum(axis=0)
-        told = (np.abs(qd[1:] + qd[:-1]) / 2.0 * apart[:, None]).sum(axis=0)
-        k = int(np.argmax(moved))
-        ratio = told[k] / moved[k] if moved[k] > 0.0 else 1.0
-        for factor in (1e3, 1e6, 1e9):
-            if factor / NEAR < ratio < factor * NEAR:
-                return factor, f"positions change {ratio:.4g} times more slowly than the velocities"
-        return 1.0, ""
-    for factor in (1e9, 1e6, 1e3):
-        if median >= SLOW * factor / 1e3:
-            return factor, f"rows are {median:.6g} s apart"
-    return 1.0, ""
-
-
 def _in_radians(arm: Arm, log: MotionLog, angle: float) -> MotionLog:
     """The log, whose angles are in units of which one rad has `angle`."""
     if angle == 1.0:
@@ -237,7 +186,9 @@ def _in_radians(arm: Arm, log: MotionLog, angle: float) -> MotionLog:
     return replace(log, **{x: block / turning for x, block in log.blocks.items() if x in ANGULAR})
 
 
-def cubic(q0: Array, v0: Array, q1: Array, v1: Array, h: Array, s: float | Array) -> tuple[Array, Array]:
+def cubic(
+    q0: Floats, v0: Floats, q1: Floats, v1: Floats, h: Floats, s: float | Floats
+) -> tuple[Floats, Floats]:
     """Cubic Hermite interpolant from q0 with velocity v0 to q1 with v1 a time h later, and its derivative, at
     a fraction s of it.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,9 @@ from forearm.errors import InputError, located, shorten
 from forearm.reading.fields import (
     AngleField,
     ChoiceField,
+    FlagOr,
     ListField,
     NumberField,
-    OneOrMany,
     TableField,
     TableListField,
     TextField,
@@ -24,15 +26,27 @@ from forearm.reading.fields import (
 )
 from forearm.reading.formats import refuse_other_format
 from forearm.reading.textfile import read_toml
+from forearm.records import declaration, table_of
 from forearm.spatial import pose_xyz_rpy
 from forearm.trajectories.path_options import PathOptions
-from forearm.trajectories.paths.splines import CONTINUITIES
-from forearm.trajectories.request_fields import FlagOrTable, LimitAlongPath, LimitOrFlag, NumberOrOpen
 from forearm.trajectories.requests import Request, Waypoint
 
 SCHEMA = "forearm-request/1"
+OPEN = "open"
 MOST_BITS = 52
-MOST_POINTS = 100_000
+
+
+@dataclass(frozen=True)
+class NumberOrOpen:
+    """A number, or the word "open" for a velocity that the planner chooses: NaN."""
+
+    def read(self, value: Any, place: str) -> float:
+        """The number."""
+        return math.nan if value == OPEN else NumberField().read(value, place)
+
+    def schema(self) -> dict[str, Any]:
+        """A number or the word."""
+        return {"oneOf": [NumberField().schema(), {"const": OPEN}]}
 
 
 WAYPOINT = TableField(
@@ -53,37 +67,18 @@ WAYPOINT = TableField(
     },
     doc="a configuration to pass: q, or xyz and rpy, or matrix",
 )
+_OF_REQUEST = declaration(Request)
 LIMITS = TableField(
     {
-        "acceleration": LimitAlongPath("rad / s^2 (m / s^2); default: chosen by the planner"),
-        "velocity": LimitAlongPath("rad / s (m / s); default: the arm's"),
-        "lower": OneOrMany(AngleField(infinite=True), "rad (m); default: the arm's"),
-        "upper": OneOrMany(AngleField(infinite=True), "rad (m); default: the arm's"),
-        "torque": LimitAlongPath("N m (N), time-optimal; default: the arm's max_effort"),
-        "current": LimitAlongPath("A, time-optimal; default: the motors'"),
-        "voltage": LimitAlongPath("V, time-optimal; default: the motors'"),
-        "jerk": LimitAlongPath("rad / s^3 (m / s^3); default: unlimited, accelerations may jump"),
-        "snap": LimitOrFlag("rad / s^4 (m / s^4), or true: continuous, not limited; default: jerks may jump"),
-        "path_jerk": NumberField("d3s/dt3, time-optimal; default: unlimited", above=0.0),
-        "hand_speed": LimitAlongPath("m / s, time-optimal; default: unlimited", many=False),
-        "hand_acceleration": LimitAlongPath("m / s^2, time-optimal; default: unlimited", many=False),
+        key: _OF_REQUEST[key]
+        for key in (
+            *("acceleration", "velocity", "lower", "upper", "torque", "current", "voltage", "jerk", "snap"),
+            *("path_jerk", "hand_speed", "hand_acceleration"),
+        )
     }
 )
-TOLERANCE = NumberField("largest distance from the straight lines between waypoints, rad (m)", above=0.0)
-TIME_OPTIMAL = FlagOrTable(
-    TableField(
-        {
-            "continuity": WholeField("of the spline through the points; default: 2", 0, 4, CONTINUITIES),
-            "tolerance": TOLERANCE,
-            "duration": NumberField("of the motion, s; default: the shortest", above=0.0),
-            "points": WholeField("intervals of the path; default: 1000", 10, MOST_POINTS),
-            "start_speed": NumberField("ds/dt at the start; default: at rest", minimum=0.0),
-            "end_speed": NumberField("ds/dt at the end; default: at rest", minimum=0.0),
-            "payload": ListField(NumberField(minimum=0.0), 2, "least and most mass in the hand, kg"),
-            "payload_com": ListField(NumberField(), 3, "its centre of mass in the hand frame, m"),
-        },
-        doc="whether to plan the fastest motion along a path through the points, or its options",
-    )
+OPTIONS = table_of(
+    PathOptions, "whether to plan the fastest motion along a path through the points, or its options"
 )
 CONVERTER = TableField(
     {
@@ -98,11 +93,9 @@ REQUEST = TableField(
     {
         "schema": ChoiceField((SCHEMA,)),
         "name": TextField(),
-        "time_optimal": TIME_OPTIMAL,
-        "tolerance": TOLERANCE,
-        "duration": NumberField(
-            "of a motion with a limit of snap, s; default: the shortest found", above=0.0
-        ),
+        "time_optimal": FlagOr(OPTIONS, OPTIONS.doc),
+        "tolerance": OPTIONS.fields["tolerance"],
+        "duration": _OF_REQUEST["duration"],
         "limits": LIMITS,
         "dac": CONVERTER,
         "waypoint": TableListField(WAYPOINT, "waypoint", "in the order in which they are passed"),
@@ -128,12 +121,14 @@ def request_from_document(document: dict[str, Any], name: str) -> Request:
             waypoints.append(_waypoint(block))
     with located(name):
         dac = DAC(**data["dac"]) if "dac" in data else None
-        said: dict[str, Any] = {
-            "dac": dac,
-            "time_optimal": _path_options(data),
-            "duration": data.get("duration"),
-        }
-        return Request(tuple(waypoints), name=data.get("name", name), **said, **data.get("limits", {}))
+        return Request(
+            tuple(waypoints),
+            name=data.get("name", name),
+            dac=dac,
+            time_optimal=_path_options(data),
+            duration=data.get("duration"),
+            **data.get("limits", {}),
+        )
 
 
 def request_schema() -> dict[str, Any]:
@@ -168,9 +163,5 @@ def _waypoint(block: dict[str, Any]) -> Waypoint:
         pose = pose_xyz_rpy(np.array(block["xyz"]), np.array(block["rpy"], dtype=float))
     elif ways == ["matrix"]:
         pose = np.array(block["matrix"])
-    return Waypoint(
-        q=np.array(block["q"], dtype=float) if "q" in block else None,
-        qd=np.array(block["qd"]) if "qd" in block else None,
-        pose=pose,
-        hand_velocity=np.array(block["hand_velocity"]) if "hand_velocity" in block else None,
-    )
+    given = {key: block[key] for key in ("q", "qd", "hand_velocity") if key in block}
+    return Waypoint(pose=pose, **given)

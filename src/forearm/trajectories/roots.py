@@ -6,15 +6,15 @@ from functools import cache
 from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from forearm.spatial import Flags, Floats
+
 HALVINGS = 60  # bisections of an interval: a float has 53 bits
 ROUNDING = 2.0**-52
 NOTHING = 1e-13  # of the sum of |coefficients|: an extremum smaller than this counts as a root
 
 
-def roots_within(c: Array) -> Array:
+def roots_within(c: Floats) -> Floats:
     """Roots of c[:, 0] + c[:, 1] x + .. within 0 <= x <= 1, (r, d+1) -> (r, d) increasing, padded with NaN.
 
     Between the roots of its derivative, found recursively, a polynomial has at most one root. Where it
@@ -28,7 +28,7 @@ def roots_within(c: Array) -> Array:
     bends = roots_within(c[:, 1:] * np.arange(1.0, c.shape[1]))
     edges = np.concatenate([np.zeros((len(c), 1)), bends, np.ones((len(c), 1))], axis=1)
     edges = np.sort(np.where(np.isnan(edges), 1.0, edges), axis=1)
-    values = _values(c, edges)
+    values = values_within(c, edges)
     values[np.abs(values) <= NOTHING * np.abs(c).sum(axis=1, keepdims=True)] = 0.0
     row, k = np.nonzero(values[:, :-1] * values[:, 1:] < 0.0)
     roots = _between(c[row], edges[row, k], edges[row, k + 1], values[row, k] < 0.0)
@@ -42,18 +42,18 @@ def roots_within(c: Array) -> Array:
     return found
 
 
-def _between(c: Array, low: Array, high: Array, below: NDArray[np.bool_]) -> Array:
+def _between(c: Floats, low: Floats, high: Floats, below: Flags) -> Floats:
     """The root (r,) of each polynomial between two places with values of opposite sign, `below` 0 at the
     lower: Newton steps with bisection as a safeguard.
     """
     x = 0.5 * (low + high)
     slopes, size = c[:, 1:] * np.arange(1.0, c.shape[1]), np.abs(c).sum(axis=1)
     for _ in range(HALVINGS if len(c) else 0):
-        value = _values(c, x[:, None])[:, 0]
+        value = values_within(c, x[:, None])[:, 0]
         left = (value < 0.0) != below
         low, high = np.where(left, low, x), np.where(left, x, high)
         with np.errstate(divide="ignore", invalid="ignore"):
-            step = x - value / _values(slopes, x[:, None])[:, 0]
+            step = x - value / values_within(slopes, x[:, None])[:, 0]
         step = np.where((step > low) & (step < high), step, 0.5 * (low + high))
         settled = (np.abs(step - x) <= 4.0 * ROUNDING) | (np.abs(value) <= ROUNDING * size)
         x = np.where(settled, x, step)
@@ -62,7 +62,7 @@ def _between(c: Array, low: Array, high: Array, below: NDArray[np.bool_]) -> Arr
     return x
 
 
-def _values(c: Array, x: Array) -> Array:
+def values_within(c: Floats, x: Floats) -> Floats:
     """(r, d+1) at x (r, k) -> (r, k)."""
     y = np.repeat(c[:, -1:], x.shape[1], axis=1)
     for k in range(c.shape[1] - 2, -1, -1):
@@ -71,7 +71,7 @@ def _values(c: Array, x: Array) -> Array:
     return y
 
 
-def _may_vanish(c: Array) -> NDArray[np.bool_]:
+def _may_vanish(c: Floats) -> Flags:
     """Whether the Bernstein coefficients, which bound the values, have both signs."""
     lattice = c @ to_bernstein(c.shape[1]).T
     slack = NOTHING * np.abs(c).sum(axis=1)
@@ -80,7 +80,7 @@ def _may_vanish(c: Array) -> NDArray[np.bool_]:
 
 
 @cache
-def to_bernstein(size: int) -> Array:
+def to_bernstein(size: int) -> Floats:
     """The matrix from power to Bernstein coefficients of degree size - 1: (size, size)."""
     top = size - 1
     return np.array(

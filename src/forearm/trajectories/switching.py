@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from forearm.records import frozen
+from forearm.spatial import Floats
 from forearm.symbols.scalars import Scalar, choose, minimum
-from forearm.trajectories.sampling import motion_columns, save_motion, times_within
+from forearm.trajectories.sampling import (
+    States,
+    freeze,
+    from_zero,
+    motion_columns,
+    piece_at,
+    sampled,
+    save_motion,
+)
 
-Array = NDArray[np.float64]
 
-
-@dataclass(frozen=True, eq=False)
+@frozen
 class Switching:
     """Motion of n joints through k + 1 points in k segments; made by the planners or `load_switching`.
 
@@ -29,16 +36,13 @@ class Switching:
         accelerations: joint accelerations (k, n, 3) in them.
     """
 
-    points: Array
-    velocities: Array
-    phases: Array
-    accelerations: Array
+    points: Floats
+    velocities: Floats
+    phases: Floats
+    accelerations: Floats
 
     def __post_init__(self) -> None:
-        for name in ("points", "velocities", "phases", "accelerations"):
-            view = getattr(self, name).view()
-            view.setflags(write=False)
-            object.__setattr__(self, name, view)
+        freeze(self)
 
     @property
     def n(self) -> int:
@@ -46,17 +50,15 @@ class Switching:
         return int(self.points.shape[1])
 
     @cached_property
-    def segments(self) -> Array:
+    def segments(self) -> Floats:
         """The durations of the segments, (k,)."""
-        taken: Array = np.maximum.reduce(np.add.reduce(self.phases, axis=2), axis=1)
+        taken: Floats = np.maximum.reduce(np.add.reduce(self.phases, axis=2), axis=1)
         return taken
 
     @cached_property
-    def times(self) -> Array:
+    def times(self) -> Floats:
         """Times at the points, (k + 1,), from 0."""
-        passed = np.zeros(len(self.segments) + 1)
-        np.add.accumulate(self.segments, out=passed[1:])
-        return passed
+        return from_zero(self.segments)
 
     @property
     def duration(self) -> float:
@@ -64,7 +66,7 @@ class Switching:
         return float(self.times[-1])
 
     @cached_property
-    def switches(self) -> Array:
+    def switches(self) -> Floats:
         """All times at which an acceleration may change, increasing, the ends included."""
         T = self.segments[:, None]
         inside = np.concatenate(
@@ -75,39 +77,36 @@ class Switching:
         )
 
     @cached_property
-    def held(self) -> Array:
+    def held(self) -> Floats:
         """The velocity of the middle phase, (k, n)."""
         return self.velocities[:-1] + self.accelerations[..., 0] * self.phases[..., 0]
 
-    def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+    def at(self, t: ArrayLike) -> States:
         """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each: exactly the points at their times,
         to the last bit.
 
         The first phases are evaluated from the start of a segment and the last one from its end. At a switch
         qdd is the value after it.
         """
-        single, times = times_within(t, self.duration)
-        q, qd, qdd = self._states(times)
-        return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
+        return sampled(self, t, self._states)
 
-    def _states(self, times: Array) -> tuple[Array, Array, Array]:
-        k = np.minimum(np.searchsorted(self.times, times, side="right") - 1, len(self.segments) - 1)
+    def _states(self, times: Floats) -> States:
+        k = piece_at(self.times, times)
         since = (times - self.times[k])[:, None]
         # The end of a segment is decided by its stored time, not by a sum of rounded durations.
         until = np.where(times == self.times[k + 1], 0.0, self.segments[k] - since[:, 0])[:, None]
         ends = self.points[k], self.velocities[k], self.points[k + 1], self.velocities[k + 1]
         times_of = self.phases[k, :, 0], self.phases[k, :, 2]
         rates = self.accelerations[k, :, 0], self.accelerations[k, :, 2]
-        made: tuple[Array, Array, Array] = segment_state(since, until, ends, times_of, rates)
-        return made
+        return segment_state(since, until, ends, times_of, rates)
 
-    def extremes(self) -> tuple[Array, Array, Array]:
+    def extremes(self) -> States:
         """Minimum q, maximum q and maximum |qd|, (n,) each."""
         places = np.vstack([self.points, *self.turning()])
         least, most = np.nanmin(places, axis=0), np.nanmax(places, axis=0)
         return least, most, np.maximum(np.abs(self.velocities).max(axis=0), np.abs(self.held).max(axis=0))
 
-    def turning(self) -> tuple[Array, Array]:
+    def turning(self) -> tuple[Floats, Floats]:
         """Where joints reverse in the first and in the last phase of each segment, (k, n) each, NaN if they
         do not.
         """
@@ -119,7 +118,7 @@ class Switching:
         last = np.where(v1 * held < 0.0, self.points[1:] - 0.5 * v1 * v1 / a3, np.nan)
         return first, last
 
-    def columns(self, step: float) -> dict[str, Array]:
+    def columns(self, step: float) -> dict[str, Floats]:
         """The motion as a table t, q1.., qd1.., qdd1..: every `step` seconds and at the end."""
         return motion_columns(self, step)
 
@@ -130,9 +129,7 @@ class Switching:
             path: .json stores the switching points and can be loaded, .csv and .parquet the table.
             step: time between rows of the table, s.
         """
-        from forearm.trajectories.switching_file import write_switching
-
-        save_motion(self, path, step, write_switching)
+        save_motion(self, path, step)
 
     def __repr__(self) -> str:
         return f"<Switching of {self.n} joints through {len(self.points)} points in {self.duration:g} s>"

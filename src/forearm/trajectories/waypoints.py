@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.errors import InputError, shorten
+from forearm.spatial import Flags, Floats, Indices
 from forearm.trajectories.bangbang import Plans, bang_bang_many
 from forearm.trajectories.failures import refuse
 from forearm.trajectories.limits import MotionLimits
 from forearm.trajectories.plan_status import PlanStatus
 from forearm.trajectories.switching import Switching
-from forearm.values import LARGEST, as_floats, as_shape, check_kind
+from forearm.values import LARGEST, as_floats, check_kind
 
-Array = NDArray[np.float64]
 ROUNDS = 40  # of improvement; each tries every point once
 FINEST = 2.0**-12  # of a step of improvement, relative to the first one
 GAIN = 1e-9  # relative: smaller gains do not count
@@ -49,7 +49,10 @@ def through(
     """
     check_kind(limits, MotionLimits, "through, limits")
     limits.check_one("through")
-    q, given = _request(points, velocities, limits.n)
+    q, given = given_states("through", points, velocities)
+    if q.shape[1] != limits.n:
+        raise InputError(f"expected points of {limits.n} numbers, got {q.shape[1]}.", "through", "points")
+    given = given[:, 0]
     course = _best_start(q, given, limits)
     course = _settled(_improved(course, np.isnan(given), limits), np.isnan(given), limits)
     plans = course.plans
@@ -62,47 +65,54 @@ def through(
 class _Course:
     """Velocities at all points, and the resulting segments."""
 
-    velocities: Array
+    velocities: Floats
     plans: Plans
-    beyond: Array  # (k,): overshoot of joints beyond the interval between the ends of a segment
+    beyond: Floats  # (k,): overshoot of joints beyond the interval between the ends of a segment
 
     @property
     def duration(self) -> float:
         return float(self.plans.duration.sum()) if not self.plans.status.any() else np.inf
 
 
-def _request(points: ArrayLike, velocities: Any, n: int) -> tuple[Array, Array]:
-    q = as_floats(points, "through, points")
-    if q.ndim != 2 or q.shape[1] != n or not 2 <= len(q) <= MAX_POINTS:
+def given_states(what: str, points: ArrayLike, velocities: Any, orders: int = 1) -> tuple[Floats, Floats]:
+    """Points (k + 1, n) and their derivatives (k + 1, orders, n), NaN where open inside, 0 at the ends."""
+    q = as_floats(points, f"{what}, points")
+    if q.ndim != 2 or not q.shape[1] or not 2 <= len(q) <= MAX_POINTS:
         raise InputError(
-            f"expected 2 to {MAX_POINTS} points of {n} numbers, got shape {q.shape}.", "through", "points"
+            f"expected 2 to {MAX_POINTS} points (k + 1, n), got shape {q.shape}.", what, "points"
         )
-    if velocities is None or isinstance(velocities, list | tuple):
-        rows = [None] * len(q) if velocities is None else velocities
-        velocities = [[np.nan] * n if row is None else row for row in rows]
-    qd = as_shape(velocities, q.shape, "through, velocities")
-    for name, array, wrong in (
-        ("points", q, ~(np.abs(q) <= LARGEST)),
-        ("velocities", qd, np.abs(qd) > LARGEST),
-    ):
-        if wrong.any():
-            row = int(wrong.any(axis=1).argmax())
+    rows: Any = [None] * len(q) if velocities is None else velocities
+    if isinstance(rows, list | tuple):
+        shapes = {np.shape(row) for row in rows if row is not None}
+        none = np.full(shapes.pop() if len(shapes) == 1 else q.shape[1], np.nan)
+        rows = [none if row is None else row for row in rows]
+    found = as_floats(rows, f"{what}, velocities")
+    found = found[:, None] if found.ndim == 2 else found
+    if found.ndim != 3 or found.shape[::2] != q.shape or not 1 <= found.shape[1] <= orders:
+        wanted = f", or ({len(q)}, m, {q.shape[1]}) with m up to {orders}" if orders > 1 else ""
+        raise InputError(f"expected shape {q.shape}{wanted}, got {np.shape(rows)}.", what, "velocities")
+    given = np.full((len(q), orders, q.shape[1]), np.nan)
+    given[:, : found.shape[1]] = found
+    given[[0, -1]] = np.where(np.isnan(given[[0, -1]]), 0.0, given[[0, -1]])
+    wrong = {"points": ~(np.abs(q) <= LARGEST), "velocities": np.abs(given) > LARGEST}
+    for name, bad in wrong.items():
+        if bad.any():
+            row = np.argwhere(bad)[0][0]
+            value = (q if name == "points" else given)[row]
             raise InputError(
-                f"expected finite numbers up to {LARGEST:g}, got {shorten(array[row].tolist())}.",
-                "through",
+                f"expected finite numbers up to {LARGEST:g}, got {shorten(value.tolist())}.",
+                what,
                 f"{name}[{row}]",
             )
-    for end in (0, -1):
-        qd[end] = np.where(np.isnan(qd[end]), 0.0, qd[end])
-    return q, qd
+    return q, given
 
 
-def _planned(q: Array, qd: Array, limits: MotionLimits) -> _Course:
+def _planned(q: Floats, qd: Floats, limits: MotionLimits) -> _Course:
     plans = bang_bang_many(q[:-1], qd[:-1], q[1:], qd[1:], limits)
     return _Course(qd, plans, _beyond(plans))
 
 
-def _beyond(plans: Plans) -> Array:
+def _beyond(plans: Plans) -> Floats:
     """Overshoot of joints beyond the interval between the ends, (B,), relative to the distance needed to
     reach top speed.
     """
@@ -112,11 +122,11 @@ def _beyond(plans: Plans) -> Array:
     for q, qd, side in ((plans.q0, plans.qd0, 1.0), (plans.q1, plans.qd1, -1.0)):
         turn = q + side * 0.5 * qd * np.abs(qd) / a
         total += np.where(qd * plans.held < 0.0, np.maximum(np.maximum(turn - most, least - turn), 0.0), 0.0)
-    beyond: Array = (total * a / plans.limits.velocity**2).sum(axis=1)
+    beyond: Floats = (total * a / plans.limits.velocity**2).sum(axis=1)
     return beyond
 
 
-def _best_start(q: Array, given: Array, limits: MotionLimits) -> _Course:
+def _best_start(q: Floats, given: Floats, limits: MotionLimits) -> _Course:
     """The shortest of a few choices of the open velocities, or an error if none is feasible."""
     is_open, fastest = np.isnan(given), _fastest(q, given, limits)
     courses = [
@@ -135,7 +145,7 @@ def _best_start(q: Array, given: Array, limits: MotionLimits) -> _Course:
     return min((c for c in possible if c.beyond.sum() <= nearest + GAIN), key=lambda course: course.duration)
 
 
-def _fastest(q: Array, given: Array, limits: MotionLimits) -> Array:
+def _fastest(q: Floats, given: Floats, limits: MotionLimits) -> Floats:
     """Velocity that each joint alone could have at each open point where it moves on, from both sides by
     v^2 = v'^2 + 2 a |distance|.
     """
@@ -153,7 +163,7 @@ def _fastest(q: Array, given: Array, limits: MotionLimits) -> Array:
     return onward * np.sqrt(square)
 
 
-def _improved(course: _Course, is_open: NDArray[np.bool_], limits: MotionLimits) -> _Course:
+def _improved(course: _Course, is_open: Flags, limits: MotionLimits) -> _Course:
     """Rounds over the points, every second one at a time as they do not interact, with decreasing steps."""
     step = 1.0
     for _ in range(ROUNDS):
@@ -167,7 +177,7 @@ def _improved(course: _Course, is_open: NDArray[np.bool_], limits: MotionLimits)
     return course
 
 
-def _settled(course: _Course, is_open: NDArray[np.bool_], limits: MotionLimits) -> _Course:
+def _settled(course: _Course, is_open: Flags, limits: MotionLimits) -> _Course:
     """Velocities moved towards the mean ones where that costs no time."""
     for share in (1.0, 0.5, 1.0, 0.5, 0.25, 0.125):
         for rows in _apart(is_open):
@@ -179,15 +189,13 @@ def _settled(course: _Course, is_open: NDArray[np.bool_], limits: MotionLimits) 
     return course
 
 
-def _apart(is_open: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
+def _apart(is_open: Flags) -> list[Indices]:
     """The points with open velocities, in two groups without a common segment."""
     inner = np.flatnonzero(is_open.any(axis=1))
     return [rows for rows in (inner[inner % 2 == 0], inner[inner % 2 == 1]) if rows.size]
 
 
-def _with_better(
-    course: _Course, rows: NDArray[np.intp], tries: Array, is_open: NDArray[np.bool_], settle: bool
-) -> _Course:
+def _with_better(course: _Course, rows: Indices, tries: Floats, is_open: Flags, settle: bool) -> _Course:
     """The course with the best of the velocities tried (C, rows, n): the shortest, or the nearest to the
     mean.
     """
@@ -222,7 +230,7 @@ def _with_better(
     return _planned(q, velocities, limits)
 
 
-def _mean(course: _Course, rows: NDArray[np.intp]) -> Array:
+def _mean(course: _Course, rows: Indices) -> Floats:
     """Harmonic mean of the mean velocities of the two segments beside each point, 0 where a joint
     reverses.
     """
@@ -232,13 +240,13 @@ def _mean(course: _Course, rows: NDArray[np.intp]) -> Array:
         return np.where(before * after > 0.0, 2.0 * before * after / (before + after), 0.0)
 
 
-def _roughness(course: _Course, rows: NDArray[np.intp], velocities: Array) -> Array:
+def _roughness(course: _Course, rows: Indices, velocities: Floats) -> Floats:
     """Distance of velocities (..., rows, n) from the mean ones, (..., rows)."""
-    rough: Array = (((velocities - _mean(course, rows)) / course.plans.limits.velocity) ** 2).sum(axis=-1)
+    rough: Floats = (((velocities - _mean(course, rows)) / course.plans.limits.velocity) ** 2).sum(axis=-1)
     return rough
 
 
-def _tries(course: _Course, rows: NDArray[np.intp], step: float, limits: MotionLimits) -> Array:
+def _tries(course: _Course, rows: Indices, step: float, limits: MotionLimits) -> Floats:
     """Velocities to try at these points, (C, rows, n): shares of the mean one, all slightly faster or slower,
     each joint alone.
     """

@@ -23,10 +23,10 @@ from forearm.identification.calibration.measurements import (
 from forearm.kinematics.orientation import rotation_from
 from forearm.logs.columns import Columns, check_header, listed, recognised
 from forearm.logs.stream import reading
+from forearm.logs.units import units_of
 from forearm.reading.npz import read_archive
 from forearm.reading.textfile import read_json_table
 from forearm.spatial import Floats
-from forearm.trajectories.recorded import units_of
 from forearm.values import as_floats
 
 UNITS = {

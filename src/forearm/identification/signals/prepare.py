@@ -23,8 +23,8 @@ from forearm.identification.signals.sources import LogRequest, open_log
 from forearm.identification.signals.table import LogTable
 from forearm.identification.signals.tally import Tally
 from forearm.identification.signals.windows import WindowPlan, samples_of
+from forearm.logs.units import units_of
 from forearm.spatial import Floats
-from forearm.trajectories.recorded import units_of
 from forearm.values import check_kind, check_number
 
 # The window with the least error of qdd is longer than a fit wants: over a log noise averages out, filter

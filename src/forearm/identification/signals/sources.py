@@ -20,8 +20,8 @@ from forearm.logs.motion import MotionLog, arrays_of_file
 from forearm.logs.motion_columns import MotionColumns, motion_columns
 from forearm.logs.spelling import time_column, words_for
 from forearm.logs.stream import PARQUET, STANDARD, TEXT, Log, reading
+from forearm.logs.units import units_of
 from forearm.spatial import Floats
-from forearm.trajectories.recorded import units_of
 from forearm.values import as_floats
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.errors import InputError, shorten
 from forearm.trajectories.continuous_snap.motion import ORDERS, Derivatives
@@ -17,7 +17,6 @@ from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.switching import Switching
 from forearm.values import as_floats
 
-Array = NDArray[np.float64]
 NAMES = ("q", "qd", "qdd", "qddd", "qdddd")
 REASONS: dict[type, str] = {
     Switching: "its accelerations jump",

@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.errors import InputError
+from forearm.spatial import Floats
 from forearm.trajectories.accelerating import LOOKS, USED, VERIFIED, PlanningProblem, too_weak
 from forearm.trajectories.continuous_snap.failures import check_points, refuse_use
 from forearm.trajectories.continuous_snap.leg_durations import first_guess
 from forearm.trajectories.continuous_snap.motion import ORDERS, SmoothMotion
-from forearm.trajectories.continuous_snap.planner import (
-    merged,
-    planned,
-    shaped,
-    slowed,
-    smooth,
-    spread,
-    standing,
-    within_limits,
-)
+from forearm.trajectories.continuous_snap.planner import check_use, planned, smooth, within_limits
 from forearm.trajectories.continuous_snap.problem import DriveSlowness, SmoothProblem, first_within
 from forearm.trajectories.demands import Demands
 from forearm.trajectories.limits import SLACK
 from forearm.values import LARGEST, check_number
 
-Array = NDArray[np.float64]
 SLOWLY = 1e-3  # of the velocity: demands that remain there are static
 SLOWEST = 1e3  # slowness assigned to a state that drives cannot hold
 BELOW = 0.98  # factor on durations from sampling, at which the exact search starts
@@ -53,27 +44,14 @@ def smooth_for(asked: PlanningProblem, duration: float | None) -> SmoothMotion:
     problem = SmoothProblem(asked.q, given, asked.limits)
     check_points(problem)
     if wanted is not None and np.isinf(asked.demands.limits.at_rest).any():
-        return planned(replace(problem, accelerations=np.ones(asked.limits.n)), wanted)
-    accelerations = asked.capability.accelerations(asked.capability.best_velocities)
-    drives = drive_slowness(asked.demands)
-    problem, kept = merged(replace(problem, accelerations=accelerations, drives=drives))
-    if len(problem.points) == 1:
-        return standing(problem, kept, wanted)
-    return spread(_driven(problem, asked, wanted), kept)
-
-
-def _driven(problem: SmoothProblem, asked: PlanningProblem, duration: float | None) -> SmoothMotion:
-    if duration is not None and problem.is_scalable:
-        return slowed(problem, duration, lambda tight, segments: _within_drives(tight, segments, asked))
-    if duration is None:
-        problem, segments = shaped(problem)
-        return problem.motion(_within_drives(problem, segments, asked))
-    segments = np.ones(1) if len(problem.points) == 2 else shaped(problem)[1]
-    if not np.isfinite(segments).all():
-        raise _no_duration(problem, asked)
-    motion = problem.motion(segments * (duration / segments.sum()))
-    _check_asked(problem, motion, asked, duration)
-    return motion
+        problem = replace(problem, accelerations=np.ones(asked.limits.n))
+        return planned(problem, wanted, within_limits, check_use)
+    problem = replace(
+        problem,
+        accelerations=asked.capability.accelerations(asked.capability.best_velocities),
+        drives=drive_slowness(asked.demands),
+    )
+    return planned(problem, wanted, partial(_within_drives, asked=asked), partial(_check_drives, asked=asked))
 
 
 def drive_slowness(demands: Demands) -> DriveSlowness:
@@ -84,7 +62,7 @@ def drive_slowness(demands: Demands) -> DriveSlowness:
     limits = demands.limits
     most, volts = USED * limits.torque, USED * limits.volts
 
-    def slowness(q: Array, qd: Array, qdd: Array) -> Array:
+    def slowness(q: Floats, qd: Floats, qdd: Floats) -> Floats:
         whole = demands.kernel.inverse_dynamics(q, qd, qdd)
         still = demands.kernel.inverse_dynamics(q, SLOWLY * qd, np.zeros_like(qd))
         found = _part_left(whole - still, still, most)
@@ -97,7 +75,7 @@ def drive_slowness(demands: Demands) -> DriveSlowness:
     return slowness
 
 
-def _part_left(moving: Array, still: Array, most: Array) -> Array:
+def _part_left(moving: Floats, still: Floats, most: Floats) -> Floats:
     """Square root of the dynamic part over what the static part leaves for it."""
     left = np.where(np.isfinite(most), most, LARGEST) - np.sign(moving) * still
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -105,7 +83,7 @@ def _part_left(moving: Array, still: Array, most: Array) -> Array:
     return np.where(moving == 0.0, 0.0, np.minimum(found, SLOWEST))
 
 
-def _within_drives(problem: SmoothProblem, segments: Array, asked: PlanningProblem) -> Array:
+def _within_drives(problem: SmoothProblem, segments: Floats, asked: PlanningProblem) -> Floats:
     """Segments scaled by the smallest common factor that keeps all limits, including the drives'; verified on
     a ten times finer grid.
     """
@@ -150,12 +128,11 @@ def _no_duration(problem: SmoothProblem, asked: PlanningProblem) -> InputError:
     return too_weak(asked, min(kept, key=asked.demands.largest_share))
 
 
-def _check_asked(
-    problem: SmoothProblem, motion: SmoothMotion, asked: PlanningProblem, duration: float
+def _check_drives(
+    problem: SmoothProblem, motion: SmoothMotion, duration: float, asked: PlanningProblem
 ) -> None:
-    """Refuse a motion with given velocities that exceeds a limit in this duration."""
-    if problem.largest_use(motion) > 1.0 + SLACK:
-        refuse_use(problem, motion, duration)
+    """Refuse a motion that exceeds a limit, those of the drives included."""
+    check_use(problem, motion, duration)
     most = max(asked.demands.uses(motion, asked.step), key=lambda use: use.share)
     if most.share > 1.0 + SLACK:
         raise InputError(f"in {duration!r} s {most.text} Use another duration.", "smooth", "duration")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.errors import InputError
 from forearm.trajectories.continuous_snap.leg_durations import first_guess
@@ -15,7 +14,6 @@ from forearm.trajectories.limits import SLACK
 from forearm.trajectories.plan_status import PlanStatus
 from forearm.values import LARGEST
 
-Array = NDArray[np.float64]
 NAMES = ("velocity", "acceleration", "jerk", "snap")
 UNITS = ("rad/s (m/s)", "rad/s^2 (m/s^2)", "rad/s^3 (m/s^3)", "rad/s^4 (m/s^4)")
 
@@ -25,7 +23,7 @@ def check_points(problem: SmoothProblem) -> None:
     limits = problem.limits
     outside = (problem.points < limits.lower) | (problem.points > limits.upper)
     if outside.any():
-        k, i = (int(x) for x in np.argwhere(outside)[0])
+        k, i = np.argwhere(outside)[0]
         start = max(k, 1) - 1
         x0, x1 = (float(x) for x in problem.points[start : start + 2, i])
         low, high = float(limits.lower[i]), float(limits.upper[i])
@@ -38,7 +36,7 @@ def check_points(problem: SmoothProblem) -> None:
         )
     beyond = np.abs(np.nan_to_num(problem.given[:, 1:])) > limits.of_derivatives * (1.0 + SLACK)
     if beyond.any():
-        k, order, i = (int(x) for x in np.argwhere(beyond)[0])
+        k, order, i = np.argwhere(beyond)[0]
         raise InputError(
             f"the {NAMES[order]} given at point {k + 1} is "
             f"{float(problem.given[k, order + 1, i])!r}, allowed "
@@ -86,13 +84,13 @@ def refuse_use(problem: SmoothProblem, motion: SmoothMotion, duration: float | N
             "smooth",
             f"joint {i + 1}",
         )
-    order, i = (int(x) for x in np.unravel_index(problem.uses(motion).argmax(), (4, motion.n)))
+    order, j = np.unravel_index(problem.uses(motion).argmax(), (4, motion.n))
     raise InputError(
-        f"its {NAMES[order]} would reach {motion.peaks[order, i]:.6g}{asked}, allowed "
-        f"{float(problem.limits.of_derivatives[order, i])!r} {UNITS[order]}. Use lower "
+        f"its {NAMES[order]} would reach {motion.peaks[order, j]:.6g}{asked}, allowed "
+        f"{float(problem.limits.of_derivatives[order, j])!r} {UNITS[order]}. Use lower "
         "velocities, or another duration.",
         "smooth",
-        f"joint {i + 1}",
+        f"joint {j + 1}",
     )
 
 

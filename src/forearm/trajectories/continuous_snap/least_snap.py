@@ -5,19 +5,20 @@ joint between its points.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forearm.spatial import Flags, Floats
 from forearm.trajectories.continuous_snap.motion import ORDERS
 from forearm.trajectories.paths.banded import solve_symmetric
 from forearm.trajectories.paths.splines import bending_form
 
-Array = NDArray[np.float64]
 LEAST = 4  # order of the derivative whose square is integrated
 # of the mean velocity of a segment: up to this at both ends, a joint does not reverse within it
 STEEPEST = 9.0 / 8.0
 
 
-def least_snap_states(points: Array, given: Array, segments: Array, tension: Array | None = None) -> Array:
+def least_snap_states(
+    points: Floats, given: Floats, segments: Floats, tension: Floats | None = None
+) -> Floats:
     """q and four derivatives at points (k + 1, n), (k + 1, 5, n), that minimise the integral of |qdddd|^2 +
     tension^6 |qd|^2.
 
@@ -51,7 +52,7 @@ def least_snap_states(points: Array, given: Array, segments: Array, tension: Arr
     return states
 
 
-def snap_form(segments: Array, tension: Array | None = None) -> Array:
+def snap_form(segments: Floats, tension: Floats | None = None) -> Floats:
     """Quadratic forms of the integral over each segment, in the states at both ends, (k, 10, 10)."""
     form = bending_form(segments, LEAST, ORDERS)
     if tension is not None:
@@ -59,7 +60,7 @@ def snap_form(segments: Array, tension: Array | None = None) -> Array:
     return form
 
 
-def _solved(D: Array, U: Array, wanted: Array, given: Array, is_open: NDArray[np.bool_]) -> Array:
+def _solved(D: Floats, U: Floats, wanted: Floats, given: Floats, is_open: Flags) -> Floats:
     """States of joints that have the same open entries."""
     known = np.where(is_open[..., None], 0.0, given)
     rest = wanted - D @ known
@@ -73,7 +74,7 @@ def _solved(D: Array, U: Array, wanted: Array, given: Array, is_open: NDArray[np
     return np.where(is_open[..., None], solve_symmetric(D, U, rest), known)
 
 
-def calm_states(points: Array, given: Array, segments: Array) -> Array:
+def calm_states(points: Floats, given: Floats, segments: Floats) -> Floats:
     """States (k + 1, 5, n) with which no joint reverses between two points, unless given velocities force it.
 
     Beyond velocity, all open derivatives are 0. The polynomial of the velocity then lies between those at the

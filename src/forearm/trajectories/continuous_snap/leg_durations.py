@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forearm.spatial import Floats
 from forearm.trajectories.continuous_snap.least_snap import LEAST, least_snap_states, snap_form
 from forearm.trajectories.continuous_snap.motion import ORDERS
 from forearm.trajectories.continuous_snap.problem import SmoothProblem
+from forearm.trajectories.sampling import chord_lengths
 from forearm.values import LARGEST
 
-Array = NDArray[np.float64]
 EVEN_ROUNDS = 12  # rounds of distributing time by the integral of the squared snap
 SHARED_ROUNDS = 40  # rounds of distributing time by the use of limits
 PATIENCE = 8  # rounds without improvement before stopping
@@ -25,7 +25,7 @@ WORK = 4000  # steps of the final search
 AROUND = 6  # segments on both sides that a change affects
 
 
-def leg_durations(problem: SmoothProblem, start: Array | None = None) -> Array:
+def leg_durations(problem: SmoothProblem, start: Floats | None = None) -> Floats:
     """Durations (k,) of a short motion just within all limits, approximately; infinite if none were found.
 
     First, time is distributed to minimise the integral of the squared snap for a given total. Then segments
@@ -47,7 +47,7 @@ def leg_durations(problem: SmoothProblem, start: Array | None = None) -> Array:
     return segments
 
 
-def first_guess(problem: SmoothProblem) -> Array:
+def first_guess(problem: SmoothProblem) -> Floats:
     """Approximate rest-to-rest duration of each segment, including the time to brake from given
     velocities.
     """
@@ -65,7 +65,7 @@ def first_guess(problem: SmoothProblem) -> Array:
     return np.maximum(guess, 1e-3 * mean) if mean > 0.0 else np.ones(len(guess))
 
 
-def _even(problem: SmoothProblem, segments: Array) -> Array:
+def _even(problem: SmoothProblem, segments: Floats) -> Floats:
     """Shares of time that minimise the integral of the squared snap for a given total, with given velocities
     left open.
 
@@ -92,13 +92,13 @@ def _even(problem: SmoothProblem, segments: Array) -> Array:
     return segments
 
 
-def _even_speed(problem: SmoothProblem) -> Array:
+def _even_speed(problem: SmoothProblem) -> Floats:
     """Share of each segment in the path length, (k,)."""
-    chords = np.linalg.norm(np.diff(problem.points * problem.weights, axis=0), axis=1)
+    chords = chord_lengths(problem.points * problem.weights)
     return np.asarray(chords / max(float(chords.sum()), 1e-300))
 
 
-def _shared(problem: SmoothProblem, segments: Array, slow: Array) -> Array:
+def _shared(problem: SmoothProblem, segments: Floats, slow: Floats) -> Floats:
     """Reduce the time of segments that use little of the limits, while the total decreases."""
     best, floor, waited = segments, SHORTEST * _even_speed(problem), 0
     for _ in range(SHARED_ROUNDS):
@@ -115,7 +115,7 @@ def _shared(problem: SmoothProblem, segments: Array, slow: Array) -> Array:
     return best
 
 
-def _searched(problem: SmoothProblem, segments: Array) -> Array:
+def _searched(problem: SmoothProblem, segments: Floats) -> Floats:
     """Lengthen or shorten each segment with decreasing steps, evaluating the segments around it as parts of
     the motion.
     """
@@ -147,7 +147,7 @@ def _searched(problem: SmoothProblem, segments: Array) -> Array:
     return segments if segments.sum() < best.sum() else best
 
 
-def _tried(problem: SmoothProblem, segments: Array) -> Array:
+def _tried(problem: SmoothProblem, segments: Floats) -> Floats:
     """The same with given velocities: the whole motion is evaluated, at the first feasible duration."""
     step, left = FIRST, WORK // 10
     while step > COARSE and left > 0:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from forearm.errors import InputError, shorten
+from forearm.errors import InputError
+from forearm.spatial import Floats, Indices
 from forearm.trajectories.continuous_snap.failures import (
     check_bounded,
     check_points,
@@ -21,12 +21,11 @@ from forearm.trajectories.continuous_snap.leg_durations import leg_durations
 from forearm.trajectories.continuous_snap.motion import ORDERS, SmoothMotion
 from forearm.trajectories.continuous_snap.problem import SmoothProblem, first_within
 from forearm.trajectories.limits import SLACK, MotionLimits
-from forearm.values import LARGEST, as_floats, check_kind, check_number
+from forearm.trajectories.waypoints import given_states
+from forearm.values import check_kind, check_number
 
-Array = NDArray[np.float64]
-Fastest = Callable[[SmoothProblem, Array], Array]
+Fastest = Callable[[SmoothProblem, Floats], Floats]
 Given = ArrayLike | Sequence[ArrayLike | None] | None
-MAX_POINTS = 10_000
 BELOW = 0.97  # factor on durations from sampling, at which the exact search starts
 ONE = 1e-60  # rad, m: closer points are equal
 EXACT = 1e-12  # of a limit that may stay unused
@@ -64,45 +63,63 @@ def smooth(
         duration: of the motion, s; None: the shortest found. Refused if the limits do not allow it.
     """
     check_kind(limits, (MotionLimits, type(None)), "smooth, limits")
-    q, given = _arguments(points, velocities)
+    wanted = None if duration is None else check_number(duration, "smooth, duration", above=0.0)
+    q, derivatives = given_states("smooth", points, velocities, ORDERS - 1)
+    given = np.concatenate([np.zeros((len(q), 1, q.shape[1])), derivatives], axis=1)
     if limits is None:
         if duration is None:
             raise InputError("expected limits, or a duration.", "smooth")
-        problem = SmoothProblem(q, given, MotionLimits(np.ones(q.shape[1])))
-    else:
-        limits.check_one("smooth")
-        if limits.n != q.shape[1]:
-            raise InputError(f"expected those of {q.shape[1]} joints, got {limits.n}.", "smooth", "limits")
-        problem = SmoothProblem(q, given, limits)
-        check_points(problem)
-    wanted = None if duration is None else check_number(duration, "smooth, duration", above=0.0)
-    return planned(problem, wanted, limits is not None)
+        return planned(SmoothProblem(q, given, MotionLimits(np.ones(q.shape[1]))), wanted, None, check_use)
+    limits.check_one("smooth")
+    if limits.n != q.shape[1]:
+        raise InputError(f"expected those of {q.shape[1]} joints, got {limits.n}.", "smooth", "limits")
+    problem = SmoothProblem(q, given, limits)
+    check_points(problem)
+    return planned(problem, wanted, within_limits, check_use)
 
 
-def planned(problem: SmoothProblem, duration: float | None, is_limited: bool = True) -> SmoothMotion:
+def planned(
+    problem: SmoothProblem,
+    duration: float | None,
+    fastest: Fastest | None,
+    check: Callable[[SmoothProblem, SmoothMotion, float], None],
+) -> SmoothMotion:
     """Plan the motion of a problem.
 
     Args:
         problem: its points, limits and given derivatives.
         duration: in s; None: the shortest found.
-        is_limited: whether the limits apply; otherwise they only weight the joints.
+        fastest: the segments scaled by the smallest common factor that keeps the limits; None: they only
+            weight the joints.
+        check: refuses a motion of given derivatives that exceeds a limit in its duration.
     """
     whole, (problem, kept) = problem, merged(problem)
     if len(problem.points) == 1:
         if duration is None or problem.is_scalable:
             return standing(problem, kept, duration)
         problem, kept = whole, np.arange(len(whole.points))
-    if duration is None:
+    if fastest is not None and duration is None:
         check_bounded(problem)
         problem, segments = shaped(problem)
-        return spread(problem.motion(within_limits(problem, segments)), kept)
-    if not (is_limited and problem.is_scalable):
-        shares = np.ones(1) if len(problem.points) == 2 else leg_durations(problem)
-        motion = _lasting(problem, shares, duration)
-        if is_limited and problem.largest_use(motion) > 1.0 + SLACK:
-            refuse_use(problem, motion, duration)
-        return spread(motion, kept)
-    return spread(slowed(problem, duration, within_limits), kept)
+        return spread(problem.motion(fastest(problem, segments)), kept)
+    assert duration is not None
+    if fastest is not None and problem.is_scalable:
+        return spread(slowed(problem, duration, fastest), kept)
+    shares = np.ones(1) if len(problem.points) == 2 else leg_durations(problem)
+    if not np.isfinite(shares).all():
+        if fastest is not None:
+            fastest(problem, shares)  # says which limit is in the way
+        refuse_limits(problem)
+    motion = problem.motion(shares * (duration / shares.sum()))
+    if fastest is not None:
+        check(problem, motion, duration)
+    return spread(motion, kept)
+
+
+def check_use(problem: SmoothProblem, motion: SmoothMotion, duration: float) -> None:
+    """Refuse a motion that exceeds a limit."""
+    if problem.largest_use(motion) > 1.0 + SLACK:
+        refuse_use(problem, motion, duration)
 
 
 def slowed(problem: SmoothProblem, duration: float, fastest: Fastest) -> SmoothMotion:
@@ -118,11 +135,11 @@ def slowed(problem: SmoothProblem, duration: float, fastest: Fastest) -> SmoothM
         segments = fastest(problem, segments)
         least = float(segments.sum())
         if duration >= least * (1.0 - SLACK):
-            return _lasting(problem, segments, duration)
+            return problem.motion(segments * (duration / segments.sum()))
     refuse_duration(duration, least)
 
 
-def shaped(problem: SmoothProblem, tightest: bool = True) -> tuple[SmoothProblem, Array]:
+def shaped(problem: SmoothProblem, tightest: bool = True) -> tuple[SmoothProblem, Floats]:
     """Approximate segment durations, and the problem with the most effective tension, and with the calm
     needed to keep joints in their range.
 
@@ -144,7 +161,7 @@ def shaped(problem: SmoothProblem, tightest: bool = True) -> tuple[SmoothProblem
     return problem, segments
 
 
-def _under_tension(problem: SmoothProblem, segments: Array) -> tuple[SmoothProblem, Array]:
+def _under_tension(problem: SmoothProblem, segments: Floats) -> tuple[SmoothProblem, Floats]:
     """Apply the most effective tension, if it pays off, which is when velocity limits dominate."""
     tried = [replace(problem, tension=tension) for tension in TENSIONS]
     totals = [float(tight.scaled(segments)[0].sum()) for tight in tried]
@@ -154,7 +171,7 @@ def _under_tension(problem: SmoothProblem, segments: Array) -> tuple[SmoothProbl
     return best, leg_durations(best, segments)
 
 
-def _calm(problem: SmoothProblem, segments: Array) -> Array | None:
+def _calm(problem: SmoothProblem, segments: Floats) -> Floats | None:
     """The smallest shares of calm states (n,), not below the present ones, that keep all joints in their
     range; None:
     none needed.
@@ -168,10 +185,10 @@ def _calm(problem: SmoothProblem, segments: Array) -> Array | None:
         middle = 0.5 * (low + high)
         leaves = problem.outside(replace(problem, calm=middle).motion(segments))
         low, high = np.where(leaves, middle, low), np.where(leaves, high, middle)
-    return np.asarray(high)
+    return high
 
 
-def merged(problem: SmoothProblem) -> tuple[SmoothProblem, NDArray[np.intp]]:
+def merged(problem: SmoothProblem) -> tuple[SmoothProblem, Indices]:
     """The problem without repeated points, and the index of each given point among the remaining ones."""
     rows, places, kept = [problem.given[0]], [0], [0]
     for k in range(1, len(problem.points)):
@@ -186,7 +203,7 @@ def merged(problem: SmoothProblem) -> tuple[SmoothProblem, NDArray[np.intp]]:
     return replace(problem, points=problem.points[places], given=np.stack(rows)), np.array(kept)
 
 
-def spread(motion: SmoothMotion, kept: NDArray[np.intp]) -> SmoothMotion:
+def spread(motion: SmoothMotion, kept: Indices) -> SmoothMotion:
     """The motion with the removed points restored, passed at the same time."""
     if len(kept) == len(motion.passed):
         return motion
@@ -198,7 +215,7 @@ def spread(motion: SmoothMotion, kept: NDArray[np.intp]) -> SmoothMotion:
     return SmoothMotion(motion.states[nodes], segments, np.flatnonzero(np.isin(nodes, motion.passed)))
 
 
-def within_limits(problem: SmoothProblem, segments: Array) -> Array:
+def within_limits(problem: SmoothProblem, segments: Floats) -> Floats:
     """Segments scaled by the smallest common factor that keeps all limits except the drives', exact."""
     if problem.is_scalable:
         orders = np.arange(1.0, ORDERS)[:, None]
@@ -211,13 +228,7 @@ def within_limits(problem: SmoothProblem, segments: Array) -> Array:
     return segments * factor
 
 
-def _lasting(problem: SmoothProblem, segments: Array, duration: float) -> SmoothMotion:
-    if not np.isfinite(segments).all():
-        refuse_limits(problem)
-    return problem.motion(segments * (duration / segments.sum()))
-
-
-def standing(problem: SmoothProblem, kept: NDArray[np.intp], duration: float | None) -> SmoothMotion:
+def standing(problem: SmoothProblem, kept: Indices, duration: float | None) -> SmoothMotion:
     """A motion at rest with the given duration at its end.
 
     Args:
@@ -230,41 +241,3 @@ def standing(problem: SmoothProblem, kept: NDArray[np.intp], duration: float | N
     segments = np.zeros(len(kept) - 1)
     segments[-1] = 0.0 if duration is None else duration
     return SmoothMotion(states[kept], segments, np.arange(len(kept)))
-
-
-def _arguments(points: ArrayLike, velocities: Given) -> tuple[Array, Array]:
-    """Points (k + 1, n) and given derivatives, (k + 1, 4, n), NaN where open."""
-    q = as_floats(points, "smooth, points")
-    if q.ndim != 2 or not q.shape[1] or not 2 <= len(q) <= MAX_POINTS:
-        raise InputError(
-            f"expected 2 to {MAX_POINTS} points (k + 1, n), got shape {q.shape}.", "smooth", "points"
-        )
-    rows: Any = velocities
-    if rows is None or isinstance(rows, list | tuple):
-        kept = [None] * len(q) if rows is None else rows
-        shapes = {np.shape(row) for row in kept if row is not None}
-        none = np.full(shapes.pop() if len(shapes) == 1 else q.shape[1], np.nan)
-        rows = [none if row is None else row for row in kept]
-    found = as_floats(rows, "smooth, velocities")
-    found = found[:, None] if found.ndim == 2 else found
-    if found.ndim != 3 or found.shape[::2] != q.shape or not 1 <= found.shape[1] < ORDERS:
-        raise InputError(
-            f"expected shape {q.shape}, or ({len(q)}, m, {q.shape[1]}) with m up to "
-            f"{ORDERS - 1}, got {np.shape(rows)}.",
-            "smooth",
-            "velocities",
-        )
-    given = np.full((len(q), ORDERS, q.shape[1]), np.nan)
-    given[:, 0] = 0.0
-    given[:, 1 : found.shape[1] + 1] = found
-    given[[0, -1]] = np.where(np.isnan(given[[0, -1]]), 0.0, given[[0, -1]])
-    wrong = [("points", q, ~(np.abs(q) <= LARGEST)), ("velocities", given, np.abs(given) > LARGEST)]
-    for name, array, bad in wrong:
-        if bad.any():
-            row = int(np.argwhere(bad)[0][0])
-            raise InputError(
-                f"expected finite numbers up to {LARGEST:g}, got {shorten(array[row].tolist())}.",
-                "smooth",
-                f"{name}[{row}]",
-            )
-    return q, given

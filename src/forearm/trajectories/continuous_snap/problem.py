@@ -5,21 +5,21 @@ segment needs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import perm
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forearm.records import frozen
+from forearm.spatial import Flags, Floats
 from forearm.trajectories.continuous_snap.least_snap import calm_states, least_snap_states
 from forearm.trajectories.continuous_snap.motion import ORDERS, SmoothMotion
 from forearm.trajectories.limits import MotionLimits
 from forearm.trajectories.paths.hermite import hermite_by_share
 from forearm.values import LARGEST
 
-Array = NDArray[np.float64]
-DriveSlowness = Callable[[Array, Array, Array], Array]  # q, qd, qdd (m, n) -> (m,)
+DriveSlowness = Callable[[Floats, Floats, Floats], Floats]  # q, qd, qdd (m, n) -> (m,)
 LAYER = 2.0  # over the tension: share of a segment in its first and last polynomials
 SHARES = np.linspace(0.0, 1.0, 49)  # sampled fractions of a polynomial during the search for durations
 FEWER = 3  # decimation of the samples for segments of three polynomials
@@ -40,7 +40,7 @@ ROUNDS = 8  # iterations for the duration of drives
 NEAR = 1e-3  # relative tolerance of durations while others are searched
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SmoothProblem:
     """A planning problem.
 
@@ -56,13 +56,13 @@ class SmoothProblem:
         is_part: whether it is a section of another problem, with arbitrary derivatives at its ends.
     """
 
-    points: Array
-    given: Array
+    points: Floats
+    given: Floats
     limits: MotionLimits
     drives: DriveSlowness | None = None
-    accelerations: Array | None = None
+    accelerations: Floats | None = None
     tension: float = 0.0
-    calm: Array | None = None
+    calm: Floats | None = None
     is_part: bool = False
 
     @cached_property
@@ -71,7 +71,7 @@ class SmoothProblem:
         return self.is_part or not np.nan_to_num(self.given).any()
 
     @cached_property
-    def about(self) -> Array:
+    def about(self) -> Floats:
         """The largest derivatives (4, n), with estimated accelerations if drives limit them."""
         largest = self.limits.of_derivatives.copy()
         if self.accelerations is not None:
@@ -79,7 +79,7 @@ class SmoothProblem:
         return largest
 
     @cached_property
-    def weights(self) -> Array:
+    def weights(self) -> Floats:
         """Weights that make displacements of joints comparable, (n,): 1 over the first finite limit of qdd,
         qd, ...
         """
@@ -92,19 +92,19 @@ class SmoothProblem:
         """Number of polynomials per segment."""
         return 3 if self.tension > 0.0 else 1
 
-    def part(self, first: int, last: int, states: Array) -> SmoothProblem:
+    def part(self, first: int, last: int, states: Floats) -> SmoothProblem:
         """The problem of segments `first` to `last`, between states (k + 1, 5, n) of the whole."""
         given = self.given[first : last + 1].copy()
         for end, k in ((0, first), (-1, last)):
             given[end, 1:] = states[k, 1:]
         return replace(self, points=self.points[first : last + 1], given=given, is_part=True)
 
-    def motion(self, segments: Array) -> SmoothMotion:
+    def motion(self, segments: Floats) -> SmoothMotion:
         """The motion with segment durations (k,)."""
         passed = np.arange(len(self.points)) * self.pieces
         return SmoothMotion(self.states(segments), self._lengths(segments), passed)
 
-    def states(self, segments: Array) -> Array:
+    def states(self, segments: Floats) -> Floats:
         """States at the ends of all polynomials, (m + 1, 5, n), for segment durations (k,)."""
         lengths, points, given, tension = self._lengths(segments), self.points, self.given, None
         if self.tension > 0.0:
@@ -122,7 +122,7 @@ class SmoothProblem:
             states[:: self.pieces, 0] = self.points
         return states
 
-    def slowness(self, segments: Array) -> Array:
+    def slowness(self, segments: Floats) -> Floats:
         """Factor by which each segment must be slowed down to be within all limits, (k,), approximately."""
         states, lengths = self.states(segments), self._lengths(segments)
         pieces = hermite_by_share(lengths, states[:-1], states[1:])
@@ -143,7 +143,7 @@ class SmoothProblem:
             found = np.maximum(found, self.drives(q, qd, qdd).reshape(len(lengths), -1).max(axis=1))
         return np.asarray(found.reshape(-1, self.pieces).max(axis=1))
 
-    def scaled(self, segments: Array) -> tuple[Array, Array]:
+    def scaled(self, segments: Floats) -> tuple[Floats, Floats]:
         """Segments scaled by the first common factor that is within all limits, approximately, and the
         slowness of each afterwards, (k,); infinite if there is none.
         """
@@ -161,22 +161,22 @@ class SmoothProblem:
             segments = segments * np.clip(slow.max(), 0.25, 4.0)
         return segments, slow / slow.max()
 
-    def uses(self, motion: SmoothMotion) -> Array:
+    def uses(self, motion: SmoothMotion) -> Floats:
         """Shares of the limits of qd, qdd, qddd and qdddd that a motion uses, (4, n), exact."""
-        return np.asarray(motion.peaks / self.limits.of_derivatives)
+        return motion.peaks / self.limits.of_derivatives
 
     def largest_use(self, motion: SmoothMotion) -> float:
         """The largest of these; above 1 also if a joint leaves its range."""
         most = float(self.uses(motion).max())
         return max(most, OUTSIDE) if self.outside(motion).any() else most
 
-    def outside(self, motion: SmoothMotion) -> NDArray[np.bool_]:
+    def outside(self, motion: SmoothMotion) -> Flags:
         """Which joints leave their range, (n,)."""
         least, most = motion.reach
         slack = ROUNDING * np.maximum(np.abs(least), np.abs(most))
-        return np.asarray((least < self.limits.lower - slack) | (most > self.limits.upper + slack))
+        return (least < self.limits.lower - slack) | (most > self.limits.upper + slack)
 
-    def _lengths(self, segments: Array) -> Array:
+    def _lengths(self, segments: Floats) -> Floats:
         """Durations of all polynomials in segments (k,)."""
         if not self.tension > 0.0:
             return segments

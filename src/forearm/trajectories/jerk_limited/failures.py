@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.errors import InputError
+from forearm.spatial import Floats
 from forearm.trajectories.jerk_limited.joint import ALLOWED
 from forearm.trajectories.jerk_limited.lanes import Lanes, first_durations
 from forearm.trajectories.limits import MotionLimits
 from forearm.trajectories.plan_status import PlanStatus
 from forearm.values import LARGEST
-
-Array = NDArray[np.float64]
 
 
 def check_jerk(limits: MotionLimits, what: str) -> None:
@@ -30,7 +29,7 @@ def check_jerk(limits: MotionLimits, what: str) -> None:
         )
 
 
-def statuses(lanes: Sequence[Array], bounds: Array) -> NDArray[np.int8]:
+def statuses(lanes: Sequence[Floats], bounds: Floats) -> NDArray[np.int8]:
     """Status of plans without a feasible duration, from the contents of `lanes` as (b, n) each, and bounds
     (2, b, n).
     """
@@ -48,22 +47,35 @@ def statuses(lanes: Sequence[Array], bounds: Array) -> NDArray[np.int8]:
 
 
 def refuse(
-    lanes: Lanes, limits: MotionLimits, asked: float | None, places: Array | None, what: str
+    lanes: Lanes, limits: MotionLimits, asked: float | None, places: Floats | None, what: str
 ) -> NoReturn:
     """Raise the error that names the infeasible joint of one plan, and the reason; `places` are the minimum
     and maximum positions, (n, 2), of a motion that leaves the range.
     """
-    for i in range(limits.n):
-        one = [x[i : i + 1] for x in lanes]
-        bounds = np.array([limits.lower[i], limits.upper[i]]).reshape(2, 1, 1)
-        T = first_durations(one, np.zeros((1, 1)))[0, 0]
-        status = PlanStatus(int(statuses(one, bounds)[0]))
-        if status != PlanStatus.NO_NUMBER or not np.isfinite(T):
-            _say(one, limits, i, status, what)
+    n = limits.n
+    bounds, shortest = np.stack([limits.lower, limits.upper]), first_durations(lanes, np.zeros((n, 1)))[:, 0]
+    codes = statuses(lanes, bounds[..., None])
+    wrong = (codes != PlanStatus.NO_NUMBER) | ~np.isfinite(shortest)
+    if wrong.any():
+        i = int(wrong.argmax())
+        low, high = bounds[:, i].tolist()
+        x0, _, _, x1, v1, a1, v, a, j = (float(x[i, 0]) for x in lanes)
+        said = {
+            PlanStatus.TOO_FAST: f"{v1!r}, allowed {v!r}. Use a lower velocity.",
+            PlanStatus.OUT_OF_RANGE: (
+                f"{x0!r} and {x1!r}, allowed {low!r} to {high!r}, in rad (m). Use other points."
+            ),
+            PlanStatus.TOO_HARD: (
+                f"{a1!r}, from velocity {v1 - 0.5 * a1 * abs(a1) / j:.6g}, allowed {a!r} and {v!r}. Use a "
+                "lower acceleration."
+            ),
+            PlanStatus.NO_NUMBER: "use smaller numbers.",
+        }
+        status = PlanStatus(int(codes[i]))
+        raise InputError(f"{status.reason}: {said[status]}", what, f"joint {i + 1}")
     if places is not None:
-        outside = (places[:, 0] < limits.lower) | (places[:, 1] > limits.upper)
-        i = int(np.argmax(outside))
-        low, high = (float(x[i]) for x in (limits.lower, limits.upper))
+        i = int(np.argmax((places[:, 0] < limits.lower) | (places[:, 1] > limits.upper)))
+        low, high = bounds[:, i].tolist()
         raise InputError(
             f"{PlanStatus.NO_ROOM.reason}: it goes from {places[i, 0]:.6g} to "
             f"{places[i, 1]:.6g}, allowed {low!r} to {high!r}. Use lower velocities and "
@@ -72,30 +84,14 @@ def refuse(
             f"joint {i + 1}",
         )
     assert asked is not None
-    for i in range(limits.n):
-        one = [x[i : i + 1] for x in lanes]
-        after = float(first_durations(one, np.array([[asked]]))[0, 0])
-        if after > asked * (1.0 + 1e-12):
-            shortest = float(first_durations(one, np.zeros((1, 1)))[0, 0])
-            next_one = "" if shortest > asked else f", and after {asked!r} s from {after:.6g} s"
-            raise InputError(
-                f"{PlanStatus.DURATION.reason}: got {asked!r} s; feasible from {shortest:.6g} s{next_one}.",
-                what,
-                f"joint {i + 1}",
-            )
+    after = first_durations(lanes, np.full((n, 1), asked))[:, 0]
+    late = after > asked * (1.0 + 1e-12)
+    if late.any():
+        i = int(late.argmax())
+        next_one = "" if shortest[i] > asked else f", and after {asked!r} s from {after[i]:.6g} s"
+        raise InputError(
+            f"{PlanStatus.DURATION.reason}: got {asked!r} s; feasible from {shortest[i]:.6g} s{next_one}.",
+            what,
+            f"joint {i + 1}",
+        )
     raise InputError(f"{PlanStatus.DURATION.reason}: got {asked!r} s.", what, "duration")
-
-
-def _say(one: Sequence[Array], limits: MotionLimits, i: int, status: PlanStatus, what: str) -> NoReturn:
-    x0, _, _, x1, v1, a1, v, a, j = (float(x[0, 0]) for x in one)
-    if status == PlanStatus.TOO_FAST:
-        said = f"{v1!r}, allowed {v!r}. Use a lower velocity."
-    elif status == PlanStatus.OUT_OF_RANGE:
-        low, high = (float(x[i]) for x in (limits.lower, limits.upper))
-        said = f"{x0!r} and {x1!r}, allowed {low!r} to {high!r}, in rad (m). Use other points."
-    elif status == PlanStatus.TOO_HARD:
-        before = v1 - 0.5 * a1 * abs(a1) / j
-        said = f"{a1!r}, from velocity {before:.6g}, allowed {a!r} and {v!r}. Use a lower acceleration."
-    else:
-        said = "use smaller numbers."
-    raise InputError(f"{status.reason}: {said}", what, f"joint {i + 1}")

@@ -4,6 +4,7 @@ and its phases for one of them, in the units of the caller.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from forearm.symbols.scalars import Scalar, choose, hinge, maximum, minimum, root
@@ -34,10 +35,9 @@ class JointProblem(NamedTuple):
     allowed: Scalar
 
 
-def scaled(
-    x0: Scalar, v0: Scalar, a0: Scalar, x1: Scalar, v1: Scalar, a1: Scalar, v: Scalar, a: Scalar, j: Scalar
-) -> JointProblem:
+def scaled(joint: Sequence[Scalar]) -> JointProblem:
     """The problem from (x0, v0, a0) to (x1, v1, a1) within velocity v, acceleration a and jerk j."""
+    x0, v0, a0, x1, v1, a1, v, a, j = joint
     unit, by_a = a / j, 1.0 / a
     by_time = j * by_a
     by_speed = by_a * by_time
@@ -61,7 +61,7 @@ def first_possible(*joint: Scalar) -> tuple[Scalar, Scalar]:
 
     NEVER if the end state is beyond the limits, or a number is NaN or too large.
     """
-    problem = scaled(*joint[:-1])
+    problem = scaled(joint[:-1])
     braking = problem.braking.first + problem.braking.second
     start = hinge(joint[-1] / problem.unit - braking)
     T, again = first_duration(problem.ends, problem.way, problem.doubt, start)
@@ -72,7 +72,7 @@ def phases(*joint: Scalar) -> tuple[list[Scalar], list[Scalar], Scalar]:
     """Durations of the phases, jerks in them, and 1 if the duration is infeasible, else 0: arguments of
     `scaled`, and the duration, s.
     """
-    problem = scaled(*joint[:-1])
+    problem = scaled(joint[:-1])
     braking, unit, j = problem.braking, problem.unit, joint[8]
     T = joint[-1] / unit - (braking.first + braking.second)
     slack = SUMMED * joint[-1] / unit

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forearm.spatial import Flags, Floats, Indices
 from forearm.trajectories.jerk_limited.compiled_joint import (
     duration_function,
     extremes_function,
@@ -16,17 +16,16 @@ from forearm.trajectories.jerk_limited.compiled_joint import (
 )
 from forearm.trajectories.joint import NEVER
 
-Array = NDArray[np.float64]
-Lanes = Sequence[Array]  # q0, qd0, qdd0, q1, qd1, qdd1, velocity, acceleration, jerk, (m, 1) each
+Lanes = Sequence[Floats]  # q0, qd0, qdd0, q1, qd1, qdd1, velocity, acceleration, jerk, (m, 1) each
 # intervals of a joint, at most: the gap of its change of velocity and, before and after that, one in which
 # the distance is too long and one in which it is too short, f of `duration` being concave and then convex
 BLOCKED = 5
 CLOSE = 2.0**-44  # relative: durations that differ by less are equal
 
 
-def first_durations(lanes: Lanes, after: Array) -> Array:
+def first_durations(lanes: Lanes, after: Floats) -> Floats:
     """The first feasible duration from `after` (m, 1) on of each joint, (m, 1)."""
-    found: Array = duration_function().call(*lanes, after)
+    found: Floats = duration_function().call(*lanes, after)
     T = found[:, :1]
     again = found[:, 1] > 0.0
     if again.any():
@@ -36,7 +35,7 @@ def first_durations(lanes: Lanes, after: Array) -> Array:
     return T
 
 
-def common_durations(lanes: Lanes, n: int, after: Array) -> Array:
+def common_durations(lanes: Lanes, n: int, after: Floats) -> Floats:
     """The first duration from `after` (b,) on that is feasible for all n joints of each plan, (b,); NEVER or
     NaN if there is none.
     """
@@ -55,33 +54,34 @@ def common_durations(lanes: Lanes, n: int, after: Array) -> Array:
     return T
 
 
-def phases_of(lanes: Lanes, T: Array, out: tuple[Array, Array, Array] | None = None) -> tuple[Array, ...]:
+def phases_of(
+    lanes: Lanes, T: Floats, out: tuple[Floats, Floats, Floats] | None = None
+) -> tuple[Floats, ...]:
     """Durations of phases (m, 15), jerks in them (m, 15) and whether the duration is infeasible (m, 1), for
     durations (m, 1).
     """
     call = phases_function().call
-    made: tuple[Array, ...] = call(*lanes, T) if out is None else call(*lanes, T, out=out)
+    made: tuple[Floats, ...] = call(*lanes, T) if out is None else call(*lanes, T, out=out)
     return made
 
 
-def places_of(lanes: Lanes) -> Array:
+def places_of(lanes: Lanes) -> Floats:
     """Minimum and maximum position of each joint, (n, 2), on the fastest motion of one plan."""
     n = len(lanes[0])
     T = np.repeat(common_durations(lanes, n, np.zeros(1)), n)[:, None]
     phases, jerks, _ = phases_of(lanes, T)
-    places: Array = extremes_function().call(*lanes[:3], phases, jerks)
+    places: Floats = extremes_function().call(*lanes[:3], phases, jerks)
     return places
 
 
-def leaves_range(lanes: Lanes, phases: Array, jerks: Array, lower: Array, upper: Array) -> NDArray[np.bool_]:
+def leaves_range(lanes: Lanes, phases: Floats, jerks: Floats, lower: Floats, upper: Floats) -> Flags:
     """Whether joints leave their range (m,) by more than rounding."""
-    places: Array = extremes_function().call(*lanes[:3], phases, jerks)
+    places: Floats = extremes_function().call(*lanes[:3], phases, jerks)
     doubt = 1e-12 * (np.abs(lanes[0][:, 0]) + np.abs(lanes[3][:, 0]) + (places[:, 1] - places[:, 0]))
-    outside: NDArray[np.bool_] = (places[:, 0] < lower - doubt) | (places[:, 1] > upper + doubt)
-    return outside
+    return (places[:, 0] < lower - doubt) | (places[:, 1] > upper + doubt)
 
 
-def of_plans(lanes: Lanes, plans: NDArray[np.intp], n: int) -> Lanes:
+def of_plans(lanes: Lanes, plans: Indices, n: int) -> Lanes:
     """The lanes of these plans."""
     if len(plans) * n == len(lanes[0]):
         return lanes

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from forearm.records import frozen
+from forearm.spatial import Floats
 from forearm.trajectories.jerk_limited.joint import extremes
-from forearm.trajectories.sampling import motion_columns, save_motion, times_within
-
-Array = NDArray[np.float64]
+from forearm.trajectories.sampling import (
+    States,
+    freeze,
+    from_zero,
+    motion_columns,
+    piece_at,
+    sampled,
+    save_motion,
+)
 
 NAMES = ("points", "velocities", "accelerations", "phases", "jerks", "segments")
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class JerkMotion:
     """Motion of n joints through k + 1 points in k segments, each joint in p phases of constant jerk; made by
     `jerk_limited` or `load_motion`.
@@ -33,22 +40,18 @@ class JerkMotion:
         segments: durations of the segments, (k,), s.
     """
 
-    points: Array
-    velocities: Array
-    accelerations: Array
-    phases: Array
-    jerks: Array
-    segments: Array
+    points: Floats
+    velocities: Floats
+    accelerations: Floats
+    phases: Floats
+    jerks: Floats
+    segments: Floats
 
     def __post_init__(self) -> None:
-        for name, array in self.__dict__.copy().items():
-            if array.flags.writeable:
-                view = array.view()
-                view.setflags(write=False)
-                object.__setattr__(self, name, view)
+        freeze(self)
 
     @classmethod
-    def frozen(cls, *arrays: Array) -> JerkMotion:
+    def frozen(cls, *arrays: Floats) -> JerkMotion:
         """The motion from arrays that are read-only already, in the order of the attributes."""
         motion = object.__new__(cls)
         motion.__dict__.update(zip(NAMES, arrays, strict=True))
@@ -60,11 +63,9 @@ class JerkMotion:
         return int(self.points.shape[1])
 
     @cached_property
-    def times(self) -> Array:
+    def times(self) -> Floats:
         """Times at the points, (k + 1,), from 0."""
-        passed = np.zeros(len(self.segments) + 1)
-        np.add.accumulate(self.segments, out=passed[1:])
-        return passed
+        return from_zero(self.segments)
 
     @property
     def duration(self) -> float:
@@ -72,25 +73,25 @@ class JerkMotion:
         return float(self.segments[0] if len(self.segments) == 1 else self.times[-1])
 
     @cached_property
-    def switches(self) -> Array:
+    def switches(self) -> Floats:
         """All times at which a jerk may change, increasing, the ends included."""
         ends = np.cumsum(self.phases, axis=2)
         inside = (self.phases > 0.0) & (ends < self.segments[:, None, None])
         return np.unique(np.concatenate([self.times, (self.times[:-1, None, None] + ends)[inside]]))
 
     @cached_property
-    def _from_start(self) -> tuple[Array, Array, Array, Array]:
+    def _from_start(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Time since the start of the segment and q, qd, qdd where phases begin, and at the end, (k, n, p +
         1) each.
         """
         return self._nodes(self.points[:-1], self.velocities[:-1], self.accelerations[:-1], 1.0)
 
     @cached_property
-    def _from_end(self) -> tuple[Array, Array, Array, Array]:
+    def _from_end(self) -> tuple[Floats, Floats, Floats, Floats]:
         """The same with the time until the end of the segment, summed backwards from there."""
         return self._nodes(self.points[1:], self.velocities[1:], self.accelerations[1:], -1.0)
 
-    def _nodes(self, q: Array, qd: Array, qdd: Array, way: float) -> tuple[Array, Array, Array, Array]:
+    def _nodes(self, q: Floats, qd: Floats, qdd: Floats, way: float) -> tuple[Floats, Floats, Floats, Floats]:
         order = slice(None, None, int(way))
         rows = [(np.zeros(q.shape), q, qd, qdd)]
         for i in range(self.phases.shape[2])[order]:
@@ -101,24 +102,21 @@ class JerkMotion:
         time, q, qd, qdd = (np.stack(x, axis=2) for x in zip(*rows[order], strict=True))
         return time, q, qd, qdd
 
-    def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+    def at(self, t: ArrayLike) -> States:
         """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each: exactly the points at their times,
         to the last bit.
 
         The first half of a segment is evaluated from its start and the second from its end.
         """
-        single, times = times_within(t, self.duration)
-        q, qd, qdd, _ = self._states(times)
-        return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
+        q, qd, qdd, _ = sampled(self, t, self._states)
+        return q, qd, qdd
 
-    def jerk_at(self, t: ArrayLike) -> Array:
+    def jerk_at(self, t: ArrayLike) -> Floats:
         """qddd at a time, (n,), or at times (m,), (m, n); at a switch the value after it."""
-        single, times = times_within(t, self.duration)
-        jerk = self._states(times)[3]
-        return jerk[0] if single else jerk
+        return sampled(self, t, self._states)[3]
 
-    def _states(self, times: Array) -> tuple[Array, Array, Array, Array]:
-        k = np.minimum(np.searchsorted(self.times, times, side="right") - 1, len(self.segments) - 1)
+    def _states(self, times: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        k = piece_at(self.times, times)
         since = (times - self.times[k])[:, None]
         # The end of a segment is decided by its stored time, not by a sum of rounded durations.
         until = np.where(times == self.times[k + 1], 0.0, self.segments[k] - since[:, 0])[:, None]
@@ -139,7 +137,7 @@ class JerkMotion:
         q, qd, qdd = (np.where(late, b, a) for a, b in zip(*made, strict=True))
         return q, qd, qdd, jerk
 
-    def extremes(self) -> tuple[Array, Array, Array]:
+    def extremes(self) -> States:
         """Minimum q, maximum q and maximum |qd|, (n,) each."""
         p = self.phases.shape[2]
         times, jerks = ([x[..., i] for i in range(p)] for x in (self.phases, self.jerks))
@@ -155,7 +153,7 @@ class JerkMotion:
         fastest = np.maximum(np.abs(qd).max(axis=(0, 2)), np.abs(top).max(axis=(0, 2)))
         return least.min(axis=0), most.max(axis=0), fastest
 
-    def columns(self, step: float) -> dict[str, Array]:
+    def columns(self, step: float) -> dict[str, Floats]:
         """The motion as a table t, q1.., qd1.., qdd1..: every `step` seconds and at the end."""
         return motion_columns(self, step)
 
@@ -166,14 +164,12 @@ class JerkMotion:
             path: .json stores the phases and can be loaded, .csv and .parquet the table.
             step: time between rows of the table, s.
         """
-        from forearm.trajectories.jerk_limited.motion_file import write_jerk_motion
-
-        save_motion(self, path, step, write_jerk_motion)
+        save_motion(self, path, step)
 
     def __repr__(self) -> str:
         return f"<JerkMotion of {self.n} joints through {len(self.points)} points in {self.duration:g} s>"
 
 
-def _moved(q: Array, qd: Array, qdd: Array, j: Array, s: Array) -> tuple[Array, Array, Array]:
+def _moved(q: Floats, qd: Floats, qdd: Floats, j: Floats, s: Floats) -> States:
     """The state a time s later, or earlier if it is negative."""
     return q + s * (qd + s * (0.5 * qdd + s * j / 6.0)), qd + s * (qdd + 0.5 * j * s), qdd + j * s

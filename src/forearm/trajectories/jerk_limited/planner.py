@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from forearm.spatial import Floats
 from forearm.trajectories.jerk_limited.compiled_joint import (
     STATES,
     duration_function,
@@ -20,7 +21,6 @@ from forearm.trajectories.joint import NEVER
 from forearm.trajectories.limits import MotionLimits
 from forearm.values import check_kind, check_number, frozen_array
 
-Array = NDArray[np.float64]
 FLOAT = np.dtype(np.float64)
 
 
@@ -82,13 +82,13 @@ def jerk_limited(
     return JerkMotion.frozen(points, velocities, accelerations, phases[None], jerks[None], asked[0])
 
 
-def _converted(given: tuple[Any, ...], n: int) -> tuple[Array, ...]:
+def _converted(given: tuple[Any, ...], n: int) -> tuple[Floats, ...]:
     """States as arrays of n numbers, or an error that names the invalid one."""
     named = zip(STATES, given, strict=True)
     return tuple(frozen_array(x, (n,), f"jerk_limited, {name}") for name, x in named)
 
 
-def _check_range(lanes: Lanes, limits: MotionLimits, phases: Array, jerks: Array) -> None:
+def _check_range(lanes: Lanes, limits: MotionLimits, phases: Floats, jerks: Floats) -> None:
     """Refuse end states outside a joint's range, and a motion that leaves it."""
     if leaves_range(lanes, phases, jerks, limits.lower, limits.upper).any():
         places = extremes_function().call(*lanes[:3], phases, jerks)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.errors import InputError
+from forearm.records import frozen
+from forearm.spatial import Floats
+from forearm.trajectories.bangbang import many_states
 from forearm.trajectories.jerk_limited.compiled_joint import STATES
 from forearm.trajectories.jerk_limited.failures import check_jerk, statuses
 from forearm.trajectories.jerk_limited.joint import PHASES
@@ -23,13 +24,11 @@ from forearm.trajectories.jerk_limited.motion import JerkMotion
 from forearm.trajectories.joint import NEVER
 from forearm.trajectories.limits import MotionLimits
 from forearm.trajectories.plan_status import PlanStatus
-from forearm.values import as_floats, as_shape, check_kind
 
-Array = NDArray[np.float64]
 ROWS = 1024  # plans per block, so that intermediate results fit into the cache
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class JerkPlans:
     """Many plans.
 
@@ -42,17 +41,17 @@ class JerkPlans:
         jerks: in these phases (B, n, 15).
     """
 
-    q0: Array
-    qd0: Array
-    qdd0: Array
-    q1: Array
-    qd1: Array
-    qdd1: Array
+    q0: Floats
+    qd0: Floats
+    qdd0: Floats
+    q1: Floats
+    qd1: Floats
+    qdd1: Floats
     limits: MotionLimits
     status: NDArray[np.int8]
-    duration: Array
-    phases: Array
-    jerks: Array
+    duration: Floats
+    phases: Floats
+    jerks: Floats
 
     def __len__(self) -> int:
         return len(self.status)
@@ -92,23 +91,11 @@ def jerk_limited_many(
         duration: of the motions (B,), s; None: the shortest of each.
     """
     what = "jerk_limited_many"
-    check_kind(limits, MotionLimits, f"{what}, limits")
+    given = dict(zip(STATES, (q0, qd0, qdd0, q1, qd1, qdd1), strict=True))
+    (x0, v0, a0, x1, v1, a1), asked = many_states(what, given, limits, duration)
     check_jerk(limits, what)
-    states = [
-        _states(x, limits.n, f"{what}, {name}")
-        for name, x in zip(STATES, (q0, qd0, qdd0, q1, qd1, qdd1), strict=True)
-    ]
-    B, n = len(states[0]), limits.n
-    if any(len(state) != B for state in states):
-        raise InputError(
-            f"all states must have the same number of rows, got {', '.join(str(len(s)) for s in states)}.",
-            what,
-        )
-    if limits.count not in (None, B):
-        raise InputError(f"expected one for all, or {B} rows, got {limits.count}.", what, "limits")
-    asked = None if duration is None else as_shape(duration, (B,), f"{what}, duration")
+    B, n = x0.shape
     shape = (B, n, PHASES)
-    x0, v0, a0, x1, v1, a1 = states
     made = np.zeros(B, np.int8), np.empty(B), np.empty(shape), np.empty(shape)
     plans = JerkPlans(x0, v0, a0, x1, v1, a1, limits, *made)
     repeated = None
@@ -123,7 +110,7 @@ def jerk_limited_many(
     return plans
 
 
-def _fill(plans: JerkPlans, rows: slice, lanes: Lanes, asked: Array | None) -> None:
+def _fill(plans: JerkPlans, rows: slice, lanes: Lanes, asked: Floats | None) -> None:
     """Plan these rows."""
     limits, status = plans.limits, plans.status[rows]
     n, b = limits.n, rows.stop - rows.start
@@ -159,7 +146,7 @@ def _fill(plans: JerkPlans, rows: slice, lanes: Lanes, asked: Array | None) -> N
             result[rows][status != PlanStatus.PLANNED] = np.nan
 
 
-def _check_range(plans: JerkPlans, rows: slice, lanes: Lanes, phases: Array, jerks: Array) -> None:
+def _check_range(plans: JerkPlans, rows: slice, lanes: Lanes, phases: Floats, jerks: Floats) -> None:
     """Set the status of plans that leave the range of a joint."""
     n, status = plans.limits.n, plans.status[rows]
     lower, upper = _range(plans.limits, rows)
@@ -172,17 +159,8 @@ def _check_range(plans: JerkPlans, rows: slice, lanes: Lanes, phases: Array, jer
     status[planned & ends] = PlanStatus.OUT_OF_RANGE
 
 
-def _range(limits: MotionLimits, rows: slice) -> Array:
+def _range(limits: MotionLimits, rows: slice) -> Floats:
     """Lower and upper bounds of these plans, (2, b, n)."""
     b = rows.stop - rows.start
     pair = (limits.lower, limits.upper)
     return np.stack([np.broadcast_to(x if x.ndim == 1 else x[rows], (b, limits.n)) for x in pair])
-
-
-def _states(value: ArrayLike, n: int, name: str) -> Array:
-    known = isinstance(value, np.ndarray) and value.dtype == np.float64
-    # copied once: batches are large
-    array = np.array(value, order="C") if known else np.ascontiguousarray(as_floats(value, name))
-    if array.ndim != 2 or array.shape[1] != n:
-        raise InputError(f"expected shape (B, {n}), got {array.shape}.", name)
-    return array

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forearm.spatial import Floats
 from forearm.trajectories.jerk_limited.failures import refuse
 from forearm.trajectories.jerk_limited.lanes import Lanes, places_of
 from forearm.trajectories.jerk_limited.motion import JerkMotion
@@ -12,10 +12,8 @@ from forearm.trajectories.jerk_limited.plans import jerk_limited_many
 from forearm.trajectories.limits import MotionLimits
 from forearm.trajectories.plan_status import PlanStatus
 
-Array = NDArray[np.float64]
 
-
-def through_with_jerk(q: Array, qd: Array, limits: MotionLimits) -> JerkMotion:
+def through_with_jerk(q: Floats, qd: Floats, limits: MotionLimits) -> JerkMotion:
     """A motion through points q (k + 1, n) in order, each segment planned by `jerk_limited`.
 
     Open velocities qd (k + 1, n), NaN, are set to 0, and so are the accelerations at all points.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from forearm.spatial import Floats
+
 FEW = 8  # blocks below which the system is solved densely
 
 
-def solve_symmetric(diagonal: Array, upper: Array, wanted: Array) -> Array:
+def solve_symmetric(diagonal: Floats, upper: Floats, wanted: Floats) -> Floats:
     """Solve D_i x_i + U_i x_(i+1) + U_(i-1)^T x_(i-1) = wanted_i for x (m, b, n), positive definite.
 
     By cyclic reduction: every second block is eliminated, all in one step, until few are left. One step of
@@ -29,14 +29,14 @@ def solve_symmetric(diagonal: Array, upper: Array, wanted: Array) -> Array:
     return np.asarray(x * scale[:, :, None])
 
 
-def _product(D: Array, U: Array, x: Array) -> Array:
+def _product(D: Floats, U: Floats, x: Floats) -> Floats:
     y = D @ x
     y[:-1] += U @ x[1:]
     y[1:] += np.swapaxes(U, 1, 2) @ x[:-1]
-    return np.asarray(y)
+    return y
 
 
-def _reduced(D: Array, U: Array, b: Array) -> Array:
+def _reduced(D: Floats, U: Floats, b: Floats) -> Floats:
     """Cyclic reduction; unknowns at odd indices follow from those at even ones."""
     m, size = D.shape[:2]
     if m <= FEW:
@@ -64,7 +64,7 @@ def _reduced(D: Array, U: Array, b: Array) -> Array:
     return x
 
 
-def _dense(D: Array, U: Array, b: Array) -> Array:
+def _dense(D: Floats, U: Floats, b: Floats) -> Floats:
     m, size, n = b.shape
     A = np.zeros((m, size, m, size))
     for i in range(m):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from forearm.spatial import Floats, Indices
 from forearm.trajectories.paths.joint_path import CORNER, JointPath
 from forearm.trajectories.paths.splines import checked_points, distinct, spline
+from forearm.trajectories.sampling import chord_lengths, from_zero
 from forearm.values import check_number
 
-Array = NDArray[np.float64]
 SHORTEST = 1e-12  # of the length: minimum length of a piece
 
 
@@ -32,7 +33,7 @@ def blended(points: ArrayLike, tolerance: float, name: str = "blended") -> Joint
     p, passed = distinct(given)
     if tolerance == 0.0 or len(p) == 2:
         return spline(given, continuity=0, name=name)
-    chords = np.linalg.norm(np.diff(p, axis=0), axis=1)
+    chords = chord_lengths(p)
     u = np.diff(p, axis=0) / chords[:, None]
     turn = u[1:] - u[:-1]
     size = np.linalg.norm(turn, axis=1)
@@ -43,11 +44,11 @@ def blended(points: ArrayLike, tolerance: float, name: str = "blended") -> Joint
     return _joined(given, p, passed, np.concatenate([[0.0], d, [0.0]]), name)
 
 
-def _joined(given: Array, p: Array, passed: NDArray[np.intp], d: Array, name: str) -> JointPath:
+def _joined(given: Floats, p: Floats, passed: Indices, d: Floats, name: str) -> JointPath:
     """For each segment the second half of the blend at its first point, the line, and the first half of the
     blend at its last; d (m,) is the extent of the blends.
     """
-    chords = np.linalg.norm(np.diff(p, axis=0), axis=1)
+    chords = chord_lengths(p)
     u = np.diff(p, axis=0) / chords[:, None]
     turn = np.concatenate([np.zeros_like(u[:1]), u[1:] - u[:-1], np.zeros_like(u[:1])])
     reach = np.where(d > 0.0, d, 1.0)[:, None]  # not used without a blend
@@ -60,6 +61,6 @@ def _joined(given: Array, p: Array, passed: NDArray[np.intp], d: Array, name: st
     pieces[:, 2, 3], pieces[:, 2, 4] = (turn / (4.0 * reach**2))[1:], (-turn / (16.0 * reach**3))[1:]
     lengths = np.stack([d[:-1], chords - d[:-1] - d[1:], d[1:]], axis=1)
     kept = lengths > SHORTEST * chords.sum()
-    breaks = np.concatenate([[0.0], np.cumsum(lengths[kept])])
+    breaks = from_zero(lengths[kept])
     marks = breaks[np.concatenate([[0], np.cumsum(kept.sum(axis=1))])]
     return JointPath(breaks, pieces[kept], name, given, marks[passed])

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.errors import InputError
+from forearm.records import frozen
+from forearm.spatial import Floats, Indices
 from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.paths.splines import MOST, checked_points, distinct, spline
 from forearm.trajectories.polygon import from_segment, largest_distances
 from forearm.trajectories.roots import to_bernstein
 from forearm.values import check_kind, check_number
 
-Array = NDArray[np.float64]
 HALVINGS = 60  # bisections per side
 NEAREST = 1e-9  # of the length: no points are added to shorter sections
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class PathDeviation:
     """Deviation of a path from each of the k sides of its polygon.
 
@@ -28,8 +29,8 @@ class PathDeviation:
         places: the s at which it is reached, (k,).
     """
 
-    largest: Array
-    places: Array
+    largest: Floats
+    places: Floats
 
     def __float__(self) -> float:
         return float(self.largest.max())
@@ -96,7 +97,7 @@ def within_envelope(
     )
 
 
-def _followed(path: JointPath) -> tuple[Array, Array]:
+def _followed(path: JointPath) -> tuple[Floats, Floats]:
     if path.polygon is None or path.marks is None:
         raise InputError(
             f"{path.name!r} has no polygon and marks; spline, blended and within_envelope make paths that do."
@@ -104,7 +105,7 @@ def _followed(path: JointPath) -> tuple[Array, Array]:
     return path.polygon, path.marks
 
 
-def _from_sides(path: JointPath, polygon: Array, marks: Array) -> tuple[Array, NDArray[np.intp]]:
+def _from_sides(path: JointPath, polygon: Floats, marks: Floats) -> tuple[Floats, Indices]:
     """Pieces (k, d+1, n) in powers of x from 0 to 1, relative to the first end of the side that each follows,
     and the index of that side, (k,).
     """
@@ -115,7 +116,7 @@ def _from_sides(path: JointPath, polygon: Array, marks: Array) -> tuple[Array, N
     return V, side
 
 
-def _pieces_beyond(path: JointPath, tolerance: float) -> NDArray[np.intp]:
+def _pieces_beyond(path: JointPath, tolerance: float) -> Indices:
     """Which pieces deviate from their sides by more than the tolerance.
 
     A piece lies in the convex hull of its Bernstein coefficients, and the points within a distance of a line

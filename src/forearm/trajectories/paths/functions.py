@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.errors import InputError, shorten
+from forearm.spatial import Floats
 from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.paths.sampled import PRIMES, Curve, checked, quintic_pieces
 from forearm.values import as_floats, check_number, check_whole
 
-Array = NDArray[np.float64]
 PROBES = 23  # points between two breaks at which derivatives are compared with finite differences
 STEP = 1e-3  # of the interval: step of fourth-order differences
 WRONG = 1e-3  # of the largest: derivatives that differ more from differences are wrong
@@ -63,7 +62,7 @@ def _evaluator(f: Callable[[Any], Any], length: float, n: int | None, name: str)
     places.
     """
 
-    def alone(s: Array) -> Array:
+    def alone(s: Floats) -> Floats:
         return np.array([_answer(f, x, name) for x in s.tolist()])
 
     joints = alone(np.array([0.0])).shape[2]
@@ -72,10 +71,10 @@ def _evaluator(f: Callable[[Any], Any], length: float, n: int | None, name: str)
     places = np.linspace(0.0, length, joints + 2)[1:]  # not as many as joints, so that shapes are unambiguous
     one_by_one = alone(places)
 
-    def together(s: Array) -> Array:
+    def together(s: Floats) -> Floats:
         return np.stack([np.asarray(x, dtype=np.float64).reshape(len(s), joints) for x in f(s)], axis=1)
 
-    def transposed(s: Array) -> Array:
+    def transposed(s: Floats) -> Floats:
         return np.stack([np.asarray(x, dtype=np.float64).reshape(joints, len(s)).T for x in f(s)], axis=1)
 
     for way in (together, transposed):
@@ -87,7 +86,7 @@ def _evaluator(f: Callable[[Any], Any], length: float, n: int | None, name: str)
     return alone
 
 
-def _answer(f: Callable[[Any], Any], s: float, name: str) -> Array:
+def _answer(f: Callable[[Any], Any], s: float, name: str) -> Floats:
     """The result of f at one place: (3, n) or (4, n)."""
     given = f(s)
     if not isinstance(given, tuple | list | np.ndarray) or len(given) not in (3, 4):
@@ -106,7 +105,7 @@ def _one_sided(asked: Curve, begin: float, end: float, has_breaks: bool) -> Curv
     """q, q', q'' from `begin` to `end`; at the ends, q' and q'' are the limits from within."""
     e = ONE_SIDED * (end - begin)
 
-    def curve(s: Array) -> Array:
+    def curve(s: Floats) -> Floats:
         made = asked(s)[:, :3]
         for at, inward in ((begin, e), (end, -e)):
             here = s == at

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError
+from forearm.reading.fields import ListField, NumberField
+from forearm.records import declared, flat, number, record
+from forearm.spatial import Floats
 from forearm.trajectories.hand_way import CircularWay, HandWay, straight
 from forearm.trajectories.line_checks import end_of_branch, singular_places
 from forearm.trajectories.line_joints import CLEAR, joints_along
@@ -20,7 +24,6 @@ from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.paths.sampled import quintic_pieces
 from forearm.values import as_finite, check_number
 
-Array = NDArray[np.float64]
 LEFT = 1e-12  # m and rad, at the hand
 FLAT = 1e-9  # of their distance: three positions closer to a line define no circle
 
@@ -61,15 +64,33 @@ def hand_lines(
     return path_along(task, q, [straight(start, end) for start, end in pairwise(corners)], name)
 
 
+@record
+class Rotation:
+    """A rotation about an axis, in the base frame."""
+
+    centre: tuple[float, float, float] | None = declared(
+        ListField(NumberField(), 3, "a point on the axis, m, instead of `through` and `to`"), default=None
+    )
+    axis: tuple[float, float, float] | None = declared(
+        ListField(NumberField(), 3, "its direction; positive rotation is right-handed about it"), default=None
+    )
+    angle: float = number(
+        "rotation angle; negative: left-handed (default: a full circle)",
+        "rad",
+        default=2.0 * np.pi,
+        minimum=-100.0 * np.pi,
+        maximum=100.0 * np.pi,
+    )
+
+
+@flat(rotation=Rotation)
 def hand_circle(
     arm: Arm,
     q0: ArrayLike,
     through: ArrayLike | None = None,
     to: ArrayLike | None = None,
     *,
-    centre: ArrayLike | None = None,
-    axis: ArrayLike | None = None,
-    angle: float = 2.0 * np.pi,
+    rotation: Rotation | None = None,
     attitude: str = "constant",
     name: str = "hand circle",
 ) -> JointPath:
@@ -82,34 +103,33 @@ def hand_circle(
         q0: joint coordinates (n,) at the start, rad or m.
         through: a position (3,) on the arc, base frame, m.
         to: its end (3,).
-        centre: a point (3,) on the axis, base frame, m, instead of `through` and `to`.
-        axis: its direction (3,); positive rotation is right-handed about it.
-        angle: rotation angle, rad; negative: left-handed (default: a full circle).
         attitude: "constant", that of q0, or "free" if the arm has too few joints to keep it.
         name: of the path, for messages.
     """
     check_arm(arm, "arm", moves=True)
     q = as_finite(q0, (arm.n,), "q0")
     task = line_task(arm, q, attitude)
-    start = task.pose[:3, 3]
-    if through is not None and to is not None and centre is None and axis is None:
-        way = _arc(start, as_finite(through, (3,), "through"), as_finite(to, (3,), "to"))
-    elif centre is not None and axis is not None and through is None and to is None:
-        turn = check_number(angle, "angle", minimum=-100.0 * np.pi, maximum=100.0 * np.pi)
-        way = _about(start, as_finite(centre, (3,), "centre"), as_finite(axis, (3,), "axis"), turn)
+    start, rotation = task.pose[:3, 3], rotation or Rotation()
+    given = [x is not None for x in (through, to, rotation.centre, rotation.axis)]
+    if given == [True, True, False, False]:
+        positions = {"through": through, "to": to}
+        way = _arc(start, *(as_finite(cast(Any, x), (3,), what) for what, x in positions.items()))
+    elif given == [False, False, True, True]:
+        way = _about(start, np.array(rotation.centre), np.array(rotation.axis), rotation.angle)
     else:
         raise InputError("expected both through and to, or both centre and axis.", "hand_circle")
     return path_along(task, q, [way], name)
 
 
-def _arc(start: Array, through: Array, to: Array) -> CircularWay:
+def _arc(start: Floats, through: Floats, to: Floats) -> CircularWay:
     """The circular arc from one position through a second to a third."""
     a, b = through - start, to - start
     size = float(max(np.linalg.norm(a), np.linalg.norm(b)))
     if float(np.linalg.norm(b)) <= FLAT * size:
         raise InputError(
-            "to: the hand is there already, and a circle needs three positions; use centre and axis for a "
-            "full circle."
+            "the hand is there already, and a circle needs three positions; use centre and axis for a full "
+            "circle.",
+            "to",
         )
     normal = np.cross(a, b)
     if float(np.linalg.norm(normal)) <= FLAT * size**2:
@@ -126,7 +146,7 @@ def _arc(start: Array, through: Array, to: Array) -> CircularWay:
     return _about(start, start + across, axis, turn)
 
 
-def _about(start: Array, centre: Array, axis: Array, angle: float) -> CircularWay:
+def _about(start: Floats, centre: Floats, axis: Floats, angle: float) -> CircularWay:
     size = float(np.linalg.norm(axis))
     if size == 0.0:
         raise InputError("its direction must not be 0.", "axis")
@@ -146,7 +166,7 @@ def _about(start: Array, centre: Array, axis: Array, angle: float) -> CircularWa
     return CircularWay(middle, x, np.cross(z, x), radius, length)
 
 
-def path_along(task: LineTask, q: Array, ways: Sequence[HandWay], name: str) -> JointPath:
+def path_along(task: LineTask, q: Floats, ways: Sequence[HandWay], name: str) -> JointPath:
     """The joint path along successive Cartesian paths, or an error with the obstacles."""
     breaks, pieces = [np.zeros(1)], []
     for way in ways:
@@ -160,7 +180,7 @@ def path_along(task: LineTask, q: Array, ways: Sequence[HandWay], name: str) -> 
             raise InputError(f"{end_of_branch(task, stretch, whole, 'm').text}", name)
         cuts = way.breaks if isinstance(way, JointPath) else np.array([0.0, way.length])
 
-        def curve(s: Array, stretch: Stretch = stretch) -> Array:
+        def curve(s: Floats, stretch: Stretch = stretch) -> Floats:
             return np.stack(joints_along(task, stretch, s), axis=1)
 
         try:
@@ -174,7 +194,7 @@ def path_along(task: LineTask, q: Array, ways: Sequence[HandWay], name: str) -> 
     return JointPath(np.concatenate(breaks), np.concatenate(pieces), name)
 
 
-def _doubt(task: LineTask, q: Array) -> Array:
+def _doubt(task: LineTask, q: Floats) -> Floats:
     """Uncertainty of q, dq/ds and d2q/ds2 in configurations (m, n), (m, 3): Newton's method leaves 1e-12 at
     the hand, amplified near singularities; beside these, limits are used.
     """

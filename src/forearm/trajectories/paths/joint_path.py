@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.errors import InputError
+from forearm.records import frozen
+from forearm.spatial import Floats, Indices
 from forearm.trajectories.roots import roots_within
+from forearm.trajectories.sampling import States, piece_at, within
 from forearm.values import as_floats, check_ending, check_name
 
-Array = NDArray[np.float64]
-Pieces = NDArray[np.intp]
 ROUNDING = 1e-12  # of the length: a place this little beyond the end counts as the end
 STILL = 1e-12  # of the largest q': a joint slower than this throughout a piece is at rest
 EPSILON = 2.0**-52
@@ -22,7 +22,7 @@ BLOCK = 1024  # places per block
 CORNER = 1e-9  # of the size of q': smaller jumps are rounding
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class JointPath:
     """Joint coordinates as piecewise polynomials of a path parameter s from 0 to `length`.
 
@@ -34,11 +34,11 @@ class JointPath:
         marks: the breaks at which it passes these points, (m,); None: no polygon.
     """
 
-    breaks: Array
-    coefficients: Array
+    breaks: Floats
+    coefficients: Floats
     name: str = "path"
-    polygon: Array | None = None
-    marks: Array | None = None
+    polygon: Floats | None = None
+    marks: Floats | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name, "path")
@@ -100,11 +100,11 @@ class JointPath:
         apart = (np.diff(corners, prepend=0.0) > near) & (self.length - corners > near)
         return tuple(corners[apart].tolist())
 
-    def piece_of(self, s: ArrayLike) -> Pieces:
+    def piece_of(self, s: ArrayLike) -> Indices:
         """Index of the piece that each of the places (m,) lies in, (m,): the one to the right of a break."""
-        return self._piece_of(self._places(s)[1])
+        return self._piece_of(within(s, self.length, "s", repr(self.name))[1])
 
-    def at(self, s: ArrayLike, piece: ArrayLike | None = None) -> tuple[Array, Array, Array]:
+    def at(self, s: ArrayLike, piece: ArrayLike | None = None) -> States:
         """q, dq/ds, d2q/ds2 at a place, (n,) each, or at places (m,), (m, n) each.
 
         Args:
@@ -112,7 +112,7 @@ class JointPath:
             piece: indices of the polynomials to use, (m,); None: that to the right of a break, the last at
                 the end.
         """
-        single, places = self._places(s)
+        single, places = within(s, self.length, "s", repr(self.name))
         pieces = self._pieces(places, piece)
         made = np.empty((3, len(places), self.n))
         taken = np.empty((min(len(places), BLOCK), self.n))
@@ -124,23 +124,23 @@ class JointPath:
         q, first, second = made
         return (q[0], first[0], second[0]) if single else (q, first, second)
 
-    def third(self, s: ArrayLike, piece: ArrayLike | None = None) -> Array:
+    def third(self, s: ArrayLike, piece: ArrayLike | None = None) -> Floats:
         """d3q/ds3 at a place, (n,), or at places (m,), (m, n).
 
         Args:
             s: the places.
             piece: as in `at`.
         """
-        single, places = self._places(s)
+        single, places = within(s, self.length, "s", repr(self.name))
         k = self._pieces(places, piece)
         x = (places - self.breaks[k])[:, None]
         made = np.zeros((len(places), self.n))
         for power in range(len(self._by_power) - 1, 2, -1):
             made *= x
             made += (power * (power - 1) * (power - 2)) * self._by_power[power][k]
-        return np.asarray(made[0] if single else made)
+        return made[0] if single else made
 
-    def reversals(self) -> Array:
+    def reversals(self) -> Floats:
         """Interior places at which q' of some joint changes its sign or touches 0, increasing: simple roots
         to 1e-12 of the length.
 
@@ -148,7 +148,7 @@ class JointPath:
         """
         return self._reversals
 
-    def extremes(self) -> tuple[Array, Array]:
+    def extremes(self) -> tuple[Floats, Floats]:
         """Minimum and maximum q along the path, (n,) each."""
         q = self.at(np.concatenate([self.breaks, self.reversals()]))[0]
         return q.min(axis=0), q.max(axis=0)
@@ -168,7 +168,7 @@ class JointPath:
         )
 
     @cached_property
-    def _reversals(self) -> Array:
+    def _reversals(self) -> Floats:
         h = np.diff(self.breaks)
         powers = np.arange(1, self.coefficients.shape[1])
         slopes = self.coefficients[:, 1:] * (powers * h[:, None] ** (powers - 1))[:, :, None]
@@ -186,7 +186,7 @@ class JointPath:
         changes = (signs[1][:-1] != signs[0][1:]).any(axis=1)
         return self._merged(np.concatenate([places, self.breaks[1:-1][changes]]))
 
-    def _merged(self, places: Array) -> Array:
+    def _merged(self, places: Floats) -> Floats:
         """Interior places, increasing; those separated by rounding are merged, at a break if one is that
         close.
         """
@@ -197,37 +197,20 @@ class JointPath:
         places = np.unique(places[(places > near) & (places < self.length - near)])
         made = places[np.diff(places, prepend=-1.0) > near]
         made.flags.writeable = False
-        return np.asarray(made)
+        return made
 
     @cached_property
-    def _by_power(self) -> tuple[Array, ...]:
+    def _by_power(self) -> tuple[Floats, ...]:
         return tuple(np.ascontiguousarray(c) for c in np.moveaxis(self.coefficients, 1, 0))
 
-    def _places(self, s: ArrayLike) -> tuple[bool, Array]:
-        """Whether a single place was given, and the places (m,); an error for places outside the path."""
-        asked = s if isinstance(s, np.ndarray) and s.dtype == np.float64 else as_floats(s, "s")
-        if asked.ndim > 1:
-            raise InputError(f"expected a place or places (m,), got shape {asked.shape}.", "s")
-        places, length = np.atleast_1d(asked), self.length
-        if len(places) and not (places.min() >= 0.0 and places.max() <= length):
-            places = np.where((places > length) & (places <= length * (1.0 + ROUNDING)), length, places)
-            outside = ~((places >= 0.0) & (places <= length))
-            if outside.any():
-                raise InputError(
-                    f"{float(places[outside][0])!r} is outside {self.name!r}, which runs from "
-                    f"0 to {length!r}.",
-                    "s",
-                )
-        return asked.ndim == 0, places
-
-    def _piece_of(self, s: Array) -> Pieces:
+    def _piece_of(self, s: Floats) -> Indices:
         count = len(self.breaks) - 1
         if len(s) > 16 and (s[1:] >= s[:-1]).all():  # counting is several times faster than searching
             first = np.searchsorted(s, self.breaks[1:-1], side="left")
             return np.repeat(np.arange(count), np.diff(first, prepend=0, append=len(s)))
-        return np.minimum(np.searchsorted(self.breaks, s, side="right") - 1, count - 1)
+        return piece_at(self.breaks, s)
 
-    def _pieces(self, s: Array, piece: ArrayLike | None) -> Pieces:
+    def _pieces(self, s: Floats, piece: ArrayLike | None) -> Indices:
         """Indices of the polynomials to use, (m,)."""
         if piece is None:
             return self._piece_of(s)
@@ -239,7 +222,7 @@ class JointPath:
             raise InputError(f"expected one for each of the {len(s)} places, got {len(k)}.", "piece")
         return np.broadcast_to(k.astype(np.intp), s.shape)
 
-    def _horner(self, k: Pieces, x: Array, taken: Array, made: Array) -> None:
+    def _horner(self, k: Indices, x: Floats, taken: Floats, made: Floats) -> None:
         """Value and two derivatives (3, m, n) of pieces k (m,) at x (m * n,) since their breaks."""
         powers = self._by_power
         np.take(powers[-1], k, axis=0, out=made[0], mode="clip")

@@ -5,16 +5,15 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.errors import InputError
+from forearm.spatial import Flags, Floats
 from forearm.trajectories.paths.banded import solve_symmetric
 from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.paths.splines import bending_form, spline
+from forearm.trajectories.sampling import from_zero
 from forearm.values import check_number
 
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 LONGEST = 150  # characters of a name that are kept
 ROWS = 20_000  # samples that are smoothed; more are averaged in groups
 # Default tolerance in standard deviations of noise: a sample of seven noisy joints deviates by more than six
@@ -29,7 +28,7 @@ PLACES = 7  # places of each piece at which it is compared with samples
 ROUNDS = 40  # in which samples are restored
 
 
-def path_of_samples(t: Array, q: Array, tolerance: float | None, name: str) -> JointPath:
+def path_of_samples(t: Floats, q: Floats, tolerance: float | None, name: str) -> JointPath:
     """A C2 spline within `tolerance` of samples q (m, n) at times t (m,)."""
     size = float(np.abs(q - q[0]).max())
     if size == 0.0:
@@ -53,7 +52,7 @@ def path_of_samples(t: Array, q: Array, tolerance: float | None, name: str) -> J
     return _joined(parts)
 
 
-def _tips(q: Array, near: float) -> list[int]:
+def _tips(q: Floats, near: float) -> list[int]:
     """The samples at which all joints reverse: between two of them the path is one spline."""
     at = np.flatnonzero(_thinned(q, near))
     sides = np.diff(q[at], axis=0)
@@ -64,7 +63,7 @@ def _tips(q: Array, near: float) -> list[int]:
 
 def _joined(parts: list[JointPath]) -> JointPath:
     """Join paths, with corners between them."""
-    begins = np.concatenate([[0.0], np.cumsum([part.length for part in parts])])
+    begins = from_zero([part.length for part in parts])
     breaks = [part.breaks[1:] + begin for part, begin in zip(parts, begins, strict=False)]
     points = [part.at(part.breaks)[0] for part in parts]
     joined = np.concatenate([np.zeros(1), *breaks])
@@ -72,7 +71,7 @@ def _joined(parts: list[JointPath]) -> JointPath:
     return JointPath(joined, np.concatenate([x.coefficients for x in parts]), parts[0].name, polygon, joined)
 
 
-def _fitted(q: Array, near: float, name: str) -> JointPath:
+def _fitted(q: Floats, near: float, name: str) -> JointPath:
     """A spline through some samples within a distance of all: the farthest ones are added in turn."""
     kept = _thinned(q, max(near, COARSE * float(np.abs(q - q[0]).max())))
     for _ in range(ROUNDS):
@@ -85,7 +84,7 @@ def _fitted(q: Array, near: float, name: str) -> JointPath:
     raise InputError("no spline through samples stays within the tolerance; use a larger one.", name)
 
 
-def noise_of(q: Array) -> Array:
+def noise_of(q: Floats) -> Floats:
     """Standard deviation of noise in samples (m, n), (n,), from their fourth differences, in which smooth
     motion vanishes.
     """
@@ -95,7 +94,7 @@ def noise_of(q: Array) -> Array:
     return np.asarray(median / (0.6745 * np.sqrt(70.0)))
 
 
-def _averaged(t: Array, q: Array) -> tuple[Array, Array]:
+def _averaged(t: Floats, q: Floats) -> tuple[Floats, Floats]:
     """Means of groups of neighbours, at most ROWS of them; both ends stay."""
     size = -(-len(q) // ROWS)
     first = np.arange(0, len(q), size)
@@ -107,7 +106,7 @@ def _averaged(t: Array, q: Array) -> tuple[Array, Array]:
     return np.concatenate([t[:1], times, t[-1:]]), np.concatenate([q[:1], means, q[-1:]])
 
 
-def _smoothed(t: Array, q: Array, near: float, noise: Array) -> Array:
+def _smoothed(t: Floats, q: Floats, near: float, noise: Floats) -> Floats:
     """The smoothest curve over time that stays within a distance of the samples, at their times.
 
     It minimises the sum of squared distances plus a weight times the integral of |qdd|^2. The weight is the
@@ -118,7 +117,7 @@ def _smoothed(t: Array, q: Array, near: float, noise: Array) -> Array:
     h = np.diff(t) / (t[-1] - t[0]) * len(t)
     K = bending_form(h, 2)
 
-    def fitted(weight: float) -> Array:
+    def fitted(weight: float) -> Floats:
         D = np.zeros((len(t), 2, 2))
         D[:-1] += weight * K[:, :2, :2]
         D[1:] += weight * K[:, 2:, 2:]
@@ -139,7 +138,7 @@ def _smoothed(t: Array, q: Array, near: float, noise: Array) -> Array:
     return best
 
 
-def _thinned(q: Array, near: float) -> Flags:
+def _thinned(q: Floats, near: float) -> Flags:
     """The samples that a polygon needs to stay within a distance of all (Douglas, Peucker)."""
     kept = np.zeros(len(q), dtype=bool)
     kept[[0, -1]] = True
@@ -160,7 +159,7 @@ def _thinned(q: Array, near: float) -> Flags:
     return kept
 
 
-def _without_crowds(q: Array, kept: Flags, near: float) -> Flags:
+def _without_crowds(q: Floats, kept: Flags, near: float) -> Flags:
     """Of samples closer together than a distance, as at rest, keep the first; both ends stay."""
     chosen = [0]
     for k in np.flatnonzero(kept).tolist():
@@ -173,7 +172,7 @@ def _without_crowds(q: Array, kept: Flags, near: float) -> Flags:
     return made
 
 
-def _distances(path: JointPath, q: Array, kept: Flags) -> Array:
+def _distances(path: JointPath, q: Floats, kept: Flags) -> Floats:
     """Distances of samples from the piece of the path between the kept samples around them."""
     piece = np.clip(np.cumsum(kept) - 1, 0, len(path.breaks) - 2)
     begin, end = path.breaks[piece], path.breaks[piece + 1]
@@ -185,7 +184,7 @@ def _distances(path: JointPath, q: Array, kept: Flags) -> Array:
     return np.asarray(np.linalg.norm(path.at(s, piece)[0] - q, axis=1))
 
 
-def _overshoot(path: JointPath, q: Array, kept: Flags) -> Array:
+def _overshoot(path: JointPath, q: Floats, kept: Flags) -> Floats:
     """Deviation of each piece of the path from the polygon of its samples, assigned to the middle sample,
     (m,): near a reversal a spline may overshoot all samples.
     """
@@ -206,7 +205,7 @@ def _overshoot(path: JointPath, q: Array, kept: Flags) -> Array:
     return made
 
 
-def _worst_of_each(far: Flags, distance: Array, kept: Flags) -> Flags:
+def _worst_of_each(far: Flags, distance: Floats, kept: Flags) -> Flags:
     """For each piece the farthest sample, if any is too far."""
     piece = np.cumsum(kept)
     order = np.argsort(np.where(far & ~kept, distance, -1.0), kind="stable")

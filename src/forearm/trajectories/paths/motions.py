@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from forearm.errors import InputError, shorten
 from forearm.logs.motion import MotionLog
+from forearm.spatial import Floats
 from forearm.trajectories.lines import HandLine
 from forearm.trajectories.paths.hand_paths import path_along
 from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.paths.log_paths import path_of_samples
 from forearm.trajectories.paths.sampled import quintic_pieces
 from forearm.trajectories.recorded import RecordedMotion, recorded
+from forearm.trajectories.sampling import SampledMotion, from_zero
 
-Array = NDArray[np.float64]
 SAMPLES = 10_000  # of a motion that is not smooth between its switches
 LOOKED_AT = 16  # times between two switches at which rests are searched
 STILL = 1e-9  # of the largest |qd|: slower is at rest
@@ -30,19 +30,6 @@ REST = 1e-6  # of the mean |qd| between two cuts: a slower end is a rest
 ONE_SIDED = 1e-9  # of the time between two cuts: offset of one-sided accelerations
 GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
-
-
-class TimedMotion(Protocol):
-    """Anything that can be evaluated in time."""
-
-    @property
-    def duration(self) -> float:
-        """Duration, s."""
-        ...
-
-    def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
-        """q, qd, qdd at times (m,), (m, n) each."""
-        ...
 
 
 def from_motion(motion: Any, tolerance: float | None = None, name: str | None = None) -> JointPath:
@@ -91,7 +78,7 @@ def _is_timed(motion: object) -> bool:
     return callable(getattr(motion, "at", None)) and hasattr(motion, "duration")
 
 
-def _followed(motion: TimedMotion, stretches: list[tuple[float, float]], name: str) -> JointPath:
+def _followed(motion: SampledMotion, stretches: list[tuple[float, float]], name: str) -> JointPath:
     breaks, pieces = [np.zeros(1)], []
     for begin, end in stretches:
         way = _Way(motion, begin, end)
@@ -101,7 +88,7 @@ def _followed(motion: TimedMotion, stretches: list[tuple[float, float]], name: s
     return JointPath(np.concatenate(breaks), np.concatenate(pieces), name)
 
 
-def _moving(motion: TimedMotion, name: str) -> list[tuple[float, float]]:
+def _moving(motion: SampledMotion, name: str) -> list[tuple[float, float]]:
     """Time intervals between switches and rests in which something moves."""
     ends = np.array([0.0, motion.duration])
     switches = np.asarray(getattr(motion, "switches", getattr(motion, "times", ends)), dtype=np.float64)
@@ -127,11 +114,11 @@ def _moving(motion: TimedMotion, name: str) -> list[tuple[float, float]]:
     return [(float(a), float(b)) for a, b, there in zip(cuts[:-1], cuts[1:], moves, strict=True) if there]
 
 
-def _speed(motion: TimedMotion, t: Array) -> Array:
+def _speed(motion: SampledMotion, t: Floats) -> Floats:
     return np.asarray(np.linalg.norm(motion.at(t)[1], axis=1))
 
 
-def _least(motion: TimedMotion, low: Array, high: Array) -> Array:
+def _least(motion: SampledMotion, low: Floats, high: Floats) -> Floats:
     """The times of minimum |qd| in these intervals, by golden-section search."""
     if not low.size:
         return low
@@ -139,10 +126,10 @@ def _least(motion: TimedMotion, low: Array, high: Array) -> Array:
         a, b = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
         left = _speed(motion, a) < _speed(motion, b)
         low, high = np.where(left, low, a), np.where(left, b, high)
-    return np.asarray(0.5 * (low + high))
+    return 0.5 * (low + high)
 
 
-def _by_length(q: Array, qd: Array, qdd: Array) -> Array:
+def _by_length(q: Floats, qd: Floats, qdd: Floats) -> Floats:
     """q and two derivatives by arc length, (m, 3, n), from those by time, (m, n) each."""
     speed = np.linalg.norm(qd, axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):  # NaN at an undetected rest is refused later
@@ -154,13 +141,13 @@ def _by_length(q: Array, qd: Array, qdd: Array) -> Array:
 class _Way:
     """The motion between two cuts by arc length: s(t) is the integral of |qd|."""
 
-    def __init__(self, motion: TimedMotion, begin: float, end: float) -> None:
+    def __init__(self, motion: SampledMotion, begin: float, end: float) -> None:
         self.motion = motion
         self.t = np.linspace(begin, end, PARTS + 1)
-        self.s = np.concatenate([[0.0], np.cumsum(self._travelled(self.t[:-1], self.t[1:]))])
+        self.s = from_zero(self._travelled(self.t[:-1], self.t[1:]))
         self.length = float(self.s[-1])
 
-    def curve(self, s: Array) -> Array:
+    def curve(self, s: Floats) -> Floats:
         """q, q', q'' (m, 3, n); at both ends the limits from within."""
         inside = (s > 0.0) & (s < self.length)
         made = np.empty((len(s), 3, self.motion.at(self.t[:1])[0].shape[1]))
@@ -171,7 +158,7 @@ class _Way:
                 made[here] = self._limit(self.t[[end]], inward, beside)
         return made
 
-    def _limit(self, t: Array, inward: float, beside: Array) -> Array:
+    def _limit(self, t: Floats, inward: float, beside: Floats) -> Floats:
         """At an end: from its velocity, with the acceleration beside it, or extrapolated from places beside a
         rest.
         """
@@ -184,10 +171,10 @@ class _Way:
         made[:, 0] = q
         return np.asarray(made)
 
-    def _at(self, t: Array) -> Array:
+    def _at(self, t: Floats) -> Floats:
         return _by_length(*self.motion.at(t))
 
-    def _when(self, s: Array) -> Array:
+    def _when(self, s: Floats) -> Floats:
         """The times at arc lengths s: Newton steps with bisection as a safeguard."""
         k = np.clip(np.searchsorted(self.s, s, side="right") - 1, 0, PARTS - 1)
         low, high = self.t[k], self.t[k + 1]
@@ -201,8 +188,8 @@ class _Way:
             t = np.where((step > low) & (step < high), step, 0.5 * (low + high))
         return np.asarray(t)
 
-    def _travelled(self, begin: Array, end: Array) -> Array:
+    def _travelled(self, begin: Floats, end: Floats) -> Floats:
         """The integral of |qd| from `begin` to `end`, (m,) each."""
         half = 0.5 * (end - begin)
         t = (0.5 * (begin + end))[:, None] + half[:, None] * NODES
-        return np.asarray((_speed(self.motion, t.ravel()).reshape(t.shape) @ WEIGHTS) * half)
+        return (_speed(self.motion, t.ravel()).reshape(t.shape) @ WEIGHTS) * half

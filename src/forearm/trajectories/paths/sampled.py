@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.errors import InputError
+from forearm.spatial import Floats
 from forearm.trajectories.paths.hermite import hermite_between
 
-Array = NDArray[np.float64]
-Curve = Callable[[Array], Array]  # places (m,) -> q, q', q'' (m, 3, n)
-Doubt = Callable[[Array], Array]  # q, q', q'' (m, 3, n) -> (m, 3)
+Curve = Callable[[Floats], Floats]  # places (m,) -> q, q', q'' (m, 3, n)
+Doubt = Callable[[Floats], Floats]  # q, q', q'' (m, 3, n) -> (m, 3)
 
 # Tolerance of q, q' and q'' in the middle of a piece: relative to their magnitude, or to that of joints that
 # move some rad (m) along the whole path.
@@ -26,7 +25,9 @@ MOST = 20_000  # pieces
 SHORTEST = 1e-10  # of the length
 
 
-def quintic_pieces(curve: Curve, cuts: Array, what: str, doubt: Doubt | None = None) -> tuple[Array, Array]:
+def quintic_pieces(
+    curve: Curve, cuts: Floats, what: str, doubt: Doubt | None = None
+) -> tuple[Floats, Floats]:
     """Breaks (k+1,) and coefficients (k, 6, n) of a curve from cuts[0] to cuts[-1].
 
     A piece interpolates q, q', q'' of the curve at its ends; it is halved until they agree in the middle as
@@ -69,7 +70,7 @@ def quintic_pieces(curve: Curve, cuts: Array, what: str, doubt: Doubt | None = N
     return s, hermite_between(np.diff(s), values[:-1], values[1:])
 
 
-def checked(curve: Curve, s: Array, what: str) -> Array:
+def checked(curve: Curve, s: Floats, what: str) -> Floats:
     """q, q', q'' at places, or an error that names the first non-finite value."""
     values = curve(s)
     bad = np.argwhere(~np.isfinite(values))
@@ -81,7 +82,9 @@ def checked(curve: Curve, s: Array, what: str) -> Array:
     return values
 
 
-def _disagreement(h: Array, begin: Array, end: Array, middle: Array, length: float) -> tuple[Array, Array]:
+def _disagreement(
+    h: Floats, begin: Floats, end: Floats, middle: Floats, length: float
+) -> tuple[Floats, Floats]:
     """Distance of the pieces' midpoints from the curve's, (k, 3, n), and the tolerance, (k, 3, 1)."""
     c = hermite_between(h, begin, end)
     x = 0.5 * h[:, None]

@@ -6,15 +6,16 @@ from functools import cache
 from math import perm
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.errors import InputError
+from forearm.spatial import Floats, Indices
 from forearm.trajectories.paths.banded import solve_symmetric
 from forearm.trajectories.paths.hermite import hermite_matrix, hermite_pieces
 from forearm.trajectories.paths.joint_path import JointPath
+from forearm.trajectories.sampling import chord_lengths, from_zero
 from forearm.values import as_floats, check_choice
 
-Array = NDArray[np.float64]
 MOST = 100_000  # points
 CONTINUITIES = (0, 1, 2, 4)
 # exponents of the distance between points in their parametrisation
@@ -46,9 +47,9 @@ def spline(
         raise InputError(f"expected 0, 1, 2 or 4, got {continuity!r}.", "continuity")
     check_choice(parameter, PARAMETERS, "parameter")
     p, passed = distinct(given)
-    chords = np.linalg.norm(np.diff(p, axis=0), axis=1)
+    chords = chord_lengths(p)
     steps = chords ** PARAMETERS[parameter]
-    breaks = np.concatenate([[0.0], np.cumsum(steps * (chords.sum() / steps.sum()))])
+    breaks = from_zero(steps * (chords.sum() / steps.sum()))
     if continuity == 0:
         slopes = np.diff(p, axis=0) / np.diff(breaks)[:, None]
         pieces = np.stack([p[:-1], slopes], axis=1)
@@ -60,7 +61,7 @@ def spline(
     return JointPath(breaks, hermite_pieces(breaks, values), name, given, breaks[passed])
 
 
-def checked_points(points: ArrayLike, what: str) -> Array:
+def checked_points(points: ArrayLike, what: str) -> Floats:
     """Points (m, n), finite, of an allowed number."""
     given = as_floats(points, what)
     if given.ndim != 2 or not given.shape[1]:
@@ -76,7 +77,7 @@ def checked_points(points: ArrayLike, what: str) -> Array:
     return given
 
 
-def distinct(points: Array) -> tuple[Array, NDArray[np.intp]]:
+def distinct(points: Floats) -> tuple[Floats, Indices]:
     """Points without repeated neighbours, and the index of each given point among them; an error if fewer
     than two remain.
     """
@@ -87,7 +88,7 @@ def distinct(points: Array) -> tuple[Array, NDArray[np.intp]]:
     return points[keep], np.cumsum(keep) - 1
 
 
-def _monotone_slopes(s: Array, p: Array) -> Array:
+def _monotone_slopes(s: Floats, p: Floats) -> Floats:
     """Slopes (m, n) at the points for which the Hermite cubics keep every joint between its two points."""
     h, d = np.diff(s)[:, None], np.diff(p, axis=0) / np.diff(s)[:, None]
     slopes = np.empty_like(p)
@@ -104,13 +105,13 @@ def _monotone_slopes(s: Array, p: Array) -> Array:
     return slopes
 
 
-def _end_slope(h0: Array, h1: Array, d0: Array, d1: Array) -> Array:
+def _end_slope(h0: Floats, h1: Floats, d0: Floats, d1: Floats) -> Floats:
     """Slope of the parabola through three points, limited to between 0 and three times the first chord's."""
     slope = ((2.0 * h0 + h1) * d0 - h0 * d1) / (h0 + h1)
     return np.where(d0 > 0.0, np.clip(slope, 0.0, 3.0 * d0), np.clip(slope, 3.0 * d0, 0.0))
 
 
-def _least_bending(s: Array, p: Array, order: int) -> Array:
+def _least_bending(s: Floats, p: Floats, order: int) -> Floats:
     """q and its derivatives below `order` at the points, (m, order, n), that minimise the integral of the
     squared derivative of that order.
 
@@ -138,18 +139,18 @@ def _least_bending(s: Array, p: Array, order: int) -> Array:
     return np.concatenate([p[:, None], solve_symmetric(D, U, wanted)], axis=1)
 
 
-def bending_form(lengths: Array, order: int, ends: int | None = None) -> Array:
+def bending_form(lengths: Floats, order: int, ends: int | None = None) -> Floats:
     """Quadratic forms of the integral of the squared derivative of this order over pieces of these lengths
     (k,), in the values and derivatives at both ends, `ends` of each (None: `order`): (k, 2 ends, 2 ends).
     """
     ends = order if ends is None else ends
     scale = np.tile(lengths[:, None] ** np.arange(ends), (1, 2))
     weight = lengths[:, None, None] ** (1.0 - 2.0 * order)
-    return np.asarray(weight * scale[:, :, None] * _unit_form(order, ends) * scale[:, None, :])
+    return weight * scale[:, :, None] * _unit_form(order, ends) * scale[:, None, :]
 
 
 @cache
-def _unit_form(order: int, ends: int) -> Array:
+def _unit_form(order: int, ends: int) -> Floats:
     """The form over a piece of length 1."""
     size = 2 * ends
     gram = np.zeros((size, size))
@@ -157,6 +158,6 @@ def _unit_form(order: int, ends: int) -> Array:
         for j in range(order, size):
             gram[i, j] = perm(i, order) * perm(j, order) / (i + j - 2 * order + 1)
     H = hermite_matrix(ends)
-    form: Array = H.T @ gram @ H
+    form: Floats = H.T @ gram @ H
     form.flags.writeable = False
     return form

@@ -8,7 +8,6 @@ B-splines on uniform knots the first and the last three are omitted, so that the
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.spatial import Floats
 
@@ -29,7 +28,7 @@ def resting(basis: str, count: int) -> Floats:
     h = np.arange(1.0, count // 2 + 1)
     conditions = np.zeros((2, count))
     conditions[0, : len(h)], conditions[1, len(h) :] = h * h, h
-    return np.asarray(np.linalg.svd(conditions)[2][2:].T)
+    return np.linalg.svd(conditions)[2][2:].T
 
 
 def series_functions(basis: str, count: int, duration: float, t: Floats) -> Derivatives:
@@ -101,6 +100,6 @@ def _slopes(degree: int, knots: Floats) -> Floats:
     return made
 
 
-def _inverse(lengths: NDArray[np.float64]) -> Floats:
+def _inverse(lengths: Floats) -> Floats:
     """1 / length, 0 where knots coincide."""
     return np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)

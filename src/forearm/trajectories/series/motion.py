@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from forearm.trajectories.sampling import motion_columns, save_motion, times_within
+from forearm.records import frozen
+from forearm.spatial import Floats
+from forearm.trajectories.continuous_snap.motion import Derivatives
+from forearm.trajectories.sampling import States, motion_columns, sampled, save_motion
 from forearm.trajectories.series.basis import series_derivatives, spline_knots
 
-Array = NDArray[np.float64]
 FINEST = 1e-3  # s between samples for extremes
 MOST = 200_000  # limit of these samples
 LEAST = 2_000
 BLOCK = 16_384  # times per block
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SeriesMotion:
     """A motion of n joints that begins and ends at rest in one configuration; made by `fa.excite` or
     `load_motion`.
@@ -36,8 +40,8 @@ class SeriesMotion:
 
     basis: str
     duration: float
-    start: Array
-    coefficients: Array
+    start: Floats
+    coefficients: Floats
 
     @property
     def n(self) -> int:
@@ -45,33 +49,31 @@ class SeriesMotion:
         return int(self.coefficients.shape[1])
 
     @property
-    def times(self) -> Array:
+    def times(self) -> Floats:
         """The start and the end."""
         return np.array([0.0, self.duration])
 
     @property
-    def switches(self) -> Array:
+    def switches(self) -> Floats:
         """The ends of its pieces in time: those of the polynomials of a spline."""
         return self.times if self.basis == "fourier" else self.duration * spline_knots(len(self.coefficients))
 
-    def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+    def at(self, t: ArrayLike) -> States:
         """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each."""
-        single, times = times_within(t, self.duration)
-        q, qd, qdd = self._evaluated(times, 3)
-        return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
+        found: States = sampled(self, t, partial(self._evaluated, orders=3))
+        return found
 
-    def derivatives(self, t: ArrayLike) -> tuple[Array, Array, Array, Array, Array]:
+    def derivatives(self, t: ArrayLike) -> Derivatives:
         """q, qd, qdd, qddd, qdddd at a time, (n,) each, or at times (m,), (m, n) each; at both ends jerks and
         snaps are their one-sided limits.
 
         Args:
             t: the time or times, s.
         """
-        single, times = times_within(t, self.duration)
-        q, qd, qdd, qddd, qdddd = self._evaluated(times, 5)
-        return (q[0], qd[0], qdd[0], qddd[0], qdddd[0]) if single else (q, qd, qdd, qddd, qdddd)
+        found: Derivatives = sampled(self, t, partial(self._evaluated, orders=5))
+        return found
 
-    def _evaluated(self, times: Array, orders: int) -> Array:
+    def _evaluated(self, times: Floats, orders: int) -> Any:
         """q and its derivatives, (orders, m, n)."""
         made = np.empty((orders, len(times), self.n))
         count = len(self.coefficients)
@@ -100,13 +102,13 @@ class SeriesMotion:
         """The same motion slowed down by a factor."""
         return replace(self, duration=self.duration * factor)
 
-    def extremes(self) -> tuple[Array, Array, Array]:
+    def extremes(self) -> States:
         """Minimum q, maximum q and maximum |qd|, (n,) each, over a thousand samples per second."""
         count = int(np.clip(self.duration / FINEST, LEAST, MOST))
         q, qd, _ = self.at(np.linspace(0.0, self.duration, count + 1))
         return q.min(axis=0), q.max(axis=0), np.abs(qd).max(axis=0)
 
-    def columns(self, step: float = 1e-3) -> dict[str, Array]:
+    def columns(self, step: float = 1e-3) -> dict[str, Floats]:
         """The motion as a table t, q1.., qd1.., qdd1..: every `step` seconds and at the end."""
         return motion_columns(self, step)
 
@@ -117,9 +119,7 @@ class SeriesMotion:
             path: .json stores its parameters, .csv and .parquet its table.
             step: between rows of the table, s.
         """
-        from forearm.trajectories.series.motion_file import write_series_motion
-
-        save_motion(self, path, step, write_series_motion)
+        save_motion(self, path, step)
 
     def __repr__(self) -> str:
         return f"<SeriesMotion of {self.n} joints: {self.basis}, {self.duration:g} s>"

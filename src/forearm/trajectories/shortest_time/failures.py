@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.errors import InputError, shorten
 from forearm.trajectories.shortest_time.path_limits import UNITS
 from forearm.trajectories.shortest_time.profile import USED, Grid, NoProfile, PathProblem, fastest_profile
 from forearm.trajectories.shortest_time.refine import Boundary
 
-Array = NDArray[np.float64]
 SPEEDS, ACCELERATIONS = 24, 41  # samples at a place that no speed passes
 ROUNDS = 12  # rounds of refinement
 
@@ -73,9 +71,8 @@ def _blocked(problem: PathProblem, found: NoProfile) -> str:
         why = f"at rest {_need(problem, label, share, s)}; no speed with a lower demand leads to the end"
         return _refused(problem, s, why, label[0])
     return (
-        f"time_optimal: {path.name!r} cannot be followed to its end from {_posture(problem, s)}: limits "
-        "hold there, "
-        "but no speed leads on within the limits ahead. Use another path, or higher limits."
+        f"{path.name!r} cannot be followed to its end from {_posture(problem, s)}: limits hold there, but no "
+        "speed leads on within the limits ahead. Use another path, or higher limits."
     )
 
 
@@ -87,7 +84,8 @@ def _posture(problem: PathProblem, s: float) -> str:
 def _need(problem: PathProblem, label: tuple[str, str], share: float, s: float) -> str:
     """Demand on a limit at a place, and its value."""
     kind, joint = label
-    allowed = _allowed(problem, kind, joint, s)
+    names = [other.name for other in problem.arm.joints]
+    allowed = problem.allowed(kind, np.array([s]))[0, names.index(joint) if joint else 0]
     return (
         f"{joint or 'the hand'} needs a {kind.removeprefix('hand ')} of {share * allowed:.4g} {UNITS[kind]}, "
         f"{share:.3g} times the {allowed:.4g} allowed"
@@ -142,15 +140,3 @@ def least_share(
     is_right, row = divmod(row, len(problem.layout.names))
     x_there = max(x_best + is_right * step * u_best, 0.0)
     return share * USED, problem.layout.names[row], (float(np.sqrt(x_there)), u_best), bool(is_right)
-
-
-def _allowed(problem: PathProblem, kind: str, joint: str, s: float) -> float:
-    """The limit of a kind at a place."""
-    at = np.array([s])
-    j = next((j for j, other in enumerate(problem.arm.joints) if other.name == joint), 0)
-    if kind == "torque":
-        both = problem.limits.at("torque", at), np.abs(problem.drives.K) * problem.limits.at("current", at)
-        return float(np.minimum(*both)[0, j])
-    if kind == "voltage":
-        return float(np.minimum(problem.limits.at("voltage", at), problem.limits.at("DAC", at))[0, j])
-    return float(problem.limits.at(kind, at)[0, j])

@@ -7,10 +7,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.errors import InputError
 from forearm.progress import Progress
+from forearm.spatial import Floats
 from forearm.trajectories.shortest_time.limit_rows import HAND_KIND
 from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.shortest_time.profile import (
@@ -22,10 +22,10 @@ from forearm.trajectories.shortest_time.profile import (
     ends_of,
     smaller_at_nodes,
 )
-from forearm.trajectories.smooth_speed.rest_grid import rest_grid
+from forearm.trajectories.smooth_speed.smooth_input import rest_grid
+from forearm.trajectories.smooth_speed.smooth_limits import SmoothLimits
 from forearm.trajectories.smooth_speed.smooth_profile import SmoothProfile, smooth_profile
 
-Array = NDArray[np.float64]
 SLOW = 1e-6  # of the largest x: limits are not linearised closer to rest, where friction is steep
 TIGHTENED = 3  # rounds in which limits are tightened where they were exceeded between nodes
 ENOUGH = 1.0 + 2e-4  # of the usable part of a limit: no further round is needed
@@ -66,7 +66,7 @@ def smoothed(
 
 
 def _solved(
-    problem: PathProblem, grid: Grid, start: Array, report: Progress | None
+    problem: PathProblem, grid: Grid, start: Floats, report: Progress | None
 ) -> tuple[SmoothProfile, Places]:
     """The smooth profile on a grid, and the places at the ends of its intervals."""
     path, rest = problem.path, start == 0.0
@@ -78,39 +78,28 @@ def _solved(
     top = smaller_at_nodes(caps)
     margin = USED if grid.margin is None else USED * float(grid.margin[0])
 
-    def rows(x: Array, u: Array) -> tuple[Array, Array, Array]:
+    def rows(x: Floats, u: Floats) -> tuple[Floats, Floats, Floats]:
         least = SLOW * float(x.max())
         at_ends = np.maximum(np.stack([x[:-1], x[1:]], axis=1).ravel(), least)
         return _half_planes(problem, ends, at_ends, u.ravel(), grid.count)
 
     shape = (grid.count, 2, path.n)
-    jerk = (margin * problem.limits.at("jerk", ends.s)).reshape(shape)
-    along = margin * float(problem.limits.at("path jerk", grid.s[:1])[0, 0])
-    boundary = tuple((float(x), 0.0 if x == 0.0 else None) for x in start[[0, -1]])
+    along_path = (q1, q2, q3, margin * problem.limits.at("jerk", ends.s))
+    q1, q2, q3, jerk = (np.ascontiguousarray(x.reshape(shape).transpose(1, 2, 0)) for x in along_path)
+    path_jerk = margin * float(problem.limits.at("path jerk", grid.s[:1])[0, 0])
+    limits = SmoothLimits(q1, q2, q3, np.diff(grid.s), jerk, path_jerk, top, rows)
+    begin, end = ((float(x), 0.0 if x == 0.0 else None) for x in start[[0, -1]])
     stops = [int(k) for k in np.flatnonzero(rest) if 0 < k < grid.count]
     try:
-        found = smooth_profile(
-            grid.s,
-            q1.reshape(shape),
-            q2.reshape(shape),
-            q3.reshape(shape),
-            jerk,
-            along,
-            top,
-            rows,
-            np.minimum(start, top),
-            (boundary[0], boundary[1]),
-            stops,
-            report,
-        )
+        found = smooth_profile(grid.s, limits, np.minimum(start, top), (begin, end), stops, report)
     except InputError as error:
         raise InputError(f"along {path.name!r}: {error.problem}", "time_optimal", "jerk") from error
     return found, ends
 
 
 def _half_planes(
-    problem: PathProblem, ends: Places, x: Array, u: Array, count: int
-) -> tuple[Array, Array, Array]:
+    problem: PathProblem, ends: Places, x: Floats, u: Floats, count: int
+) -> tuple[Floats, Floats, Floats]:
     """The limits as gu u + gx x <= h around x and u (2 N,), (N, 2, R) each."""
     if not problem.layout.kinds:
         none = np.zeros((count, 2, 1))

@@ -12,7 +12,6 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.drives.joint import drives_of, rotor_inertia
@@ -26,7 +25,6 @@ from forearm.trajectories.shortest_time.path_loads import HAND, LOADS, STANDING,
 if TYPE_CHECKING:
     from forearm.codegen.functions import Traced
 
-Array = NDArray[np.float64]
 Scalars = Sequence[Scalar]
 JOINT_KINDS = ("torque", "voltage", "acceleration")
 HAND_KIND = "hand acceleration"
@@ -193,19 +191,14 @@ class RowLayout:
         return (limits.R / limits.K).tolist(), limits.K.tolist()
 
 
-@lru_cache(maxsize=32)
-def compiled_shares(layout: RowLayout) -> TracedFunction:
-    """(place, limits, x (1,), u (1,)) -> shares, and their derivatives by u and by x."""
+@lru_cache(maxsize=64)
+def compiled(layout: RowLayout, what: str) -> TracedFunction:
+    """(place, limits, x (1,), u (1,)) -> the "shares", and their derivatives by u and by x; with a pace (1,)
+    the largest of them, velocities included: the "use", (1,).
+    """
+    traced = {"shares": _traced_shares, "use": _traced_use}[what]
     return compile_function(
-        lambda: _traced_shares(layout), "path_shares", key=("path shares", *layout.key), arm=layout.arm
-    )
-
-
-@lru_cache(maxsize=32)
-def compiled_use(layout: RowLayout) -> TracedFunction:
-    """(place, limits, x (1,), u (1,), pace (1,)) -> the largest share of all, velocities included, (1,)."""
-    return compile_function(
-        lambda: _traced_use(layout), "path_use", key=("path use", *layout.key), arm=layout.arm
+        lambda: traced(layout), f"path_{what}", key=(f"path {what}", *layout.key), arm=layout.arm
     )
 
 

@@ -5,49 +5,39 @@ and acceleration of the hand; each constant or varying along the path.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
-from forearm.drives.motor import DAC
+from forearm.drives.motor import DAC, constants_of
 from forearm.errors import InputError, shorten
+from forearm.records import declaration, frozen
+from forearm.spatial import Floats
 from forearm.trajectories.drive_limits import DriveLimits
 from forearm.trajectories.limits import fastest_of
+from forearm.trajectories.path_options import PathLimits, is_along
 from forearm.values import as_floats
 
-Array = NDArray[np.float64]
-LimitGiven = ArrayLike | Callable[[Array], ArrayLike] | tuple[ArrayLike, ArrayLike] | None
-OF_JOINTS = ("velocity", "acceleration", "torque", "current", "voltage", "DAC", "jerk")
-OF_HAND = ("hand speed", "hand acceleration")
-OF_PATH = ("path jerk",)
-KINDS = (*OF_JOINTS, *OF_HAND, *OF_PATH)
-UNITS = {
-    "velocity": "rad/s (m/s)",
-    "acceleration": "rad/s^2 (m/s^2)",
-    "torque": "N m (N)",
-    "current": "A",
-    "voltage": "V",
-    "DAC": "V",
-    "jerk": "rad/s^3 (m/s^3)",
-    "hand speed": "m/s",
-    "hand acceleration": "m/s^2",
-    "path jerk": "of the path parameter / s^3",
+PER_JOINT = ("velocity", "acceleration", "torque", "current", "voltage", "jerk")
+UNITS: dict[str, str] = {
+    name.replace("_", " "): getattr(field, "unit", "") for name, field in declaration(PathLimits).items()
 }
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class LimitCurve:
     """One kind of limit of `width` joints (or of the hand) along a path: the values (width,) times `factor`,
     or the result of a function of s (m,), (m, width), (width,) or (m, 1).
     """
 
     kind: str
-    values: Array
-    function: Callable[[Array], ArrayLike] | None = None
-    factor: Array | None = None
+    values: Floats
+    function: Callable[[Floats], ArrayLike] | None = None
+    factor: Floats | None = None
 
     @property
     def what(self) -> str:
@@ -59,7 +49,7 @@ class LimitCurve:
         """Whether it can be finite anywhere."""
         return self.function is not None or bool(np.isfinite(self.values).any())
 
-    def at(self, s: Array) -> Array:
+    def at(self, s: Floats) -> Floats:
         """The limits (m, width) at places (m,)."""
         width = len(self.values)
         if self.function is None:
@@ -76,7 +66,7 @@ class LimitCurve:
                 )
             found = np.broadcast_to(made, (len(s), width))
             if not (found > 0.0).all():
-                k, j = (int(i) for i in np.argwhere(~(found > 0.0))[0])
+                k, j = np.argwhere(~(found > 0.0))[0]
                 raise InputError(
                     f"limits must be above 0, got {float(found[k, j])!r} at s = "
                     f"{float(s[k]):.6g}, entry {j + 1}.",
@@ -91,13 +81,13 @@ class LimitCurve:
         return replace(self, factor=factors)
 
 
-@dataclass(frozen=True, eq=False)
-class PathLimits:
+@frozen
+class LimitCurves:
     """All limits of a motion, by kind."""
 
     curves: dict[str, LimitCurve]
 
-    def at(self, kind: str, s: Array) -> Array:
+    def at(self, kind: str, s: Floats) -> Floats:
         """The limits of a kind at places (m,): (m, n), or (m, 1) of the hand."""
         return self.curves[kind].at(s)
 
@@ -105,19 +95,18 @@ class PathLimits:
         """Whether a kind is limited at all."""
         return self.curves[kind].bounds
 
-    def scaled(self, kind: str, j: int, factor: float) -> PathLimits:
+    def scaled(self, kind: str, j: int, factor: float) -> LimitCurves:
         """With the limit of a kind of joint j scaled by a factor."""
-        return PathLimits(self.curves | {kind: self.curves[kind].scaled(j, factor)})
+        return LimitCurves(self.curves | {kind: self.curves[kind].scaled(j, factor)})
 
 
-def path_limits(arm: Arm, dac: DAC | None, given: dict[str, Any]) -> PathLimits:
-    """The given limits, and the arm's own where velocity, torque, current and voltage are None.
+def path_limits(arm: Arm, dac: DAC | None, limits: PathLimits) -> LimitCurves:
+    """The limits, and the arm's own where velocity, torque, current and voltage are None.
 
     Args:
         arm: the arm.
         dac: the converter whose range limits the voltages; None: not used.
-        given: by kind a number, one per joint, a function of s, or a pair (places, values), linearly
-            interpolated; None: the arm's.
+        limits: those of the motion.
     """
     drives, none = DriveLimits.of(arm, dac), np.full(arm.n, np.inf)
     own = {
@@ -125,64 +114,38 @@ def path_limits(arm: Arm, dac: DAC | None, given: dict[str, Any]) -> PathLimits:
         "torque": drives.effort,
         "current": drives.current,
         "voltage": drives.voltage,
-        "DAC": drives.converter,
     }
-    curves = {}
-    for kind in KINDS:
-        width = arm.n if kind in OF_JOINTS else 1
-        value = given.get(kind)
-        if value is None:
-            curves[kind] = LimitCurve(kind, own.get(kind, none[:1] if width == 1 else none))
-        else:
-            curves[kind] = _curve(kind, value, width, arm)
-    needing = [kind for kind in ("current", "voltage") if given.get(kind) is not None]
-    if needing:
-        from forearm.drives.motor import constants_of
-
+    curves = {"DAC": LimitCurve("DAC", drives.converter)}
+    for kind in UNITS:
+        value = getattr(limits, kind.replace(" ", "_"))
+        unlimited = own.get(kind, none if kind in PER_JOINT else none[:1])
+        curves[kind] = LimitCurve(kind, unlimited) if value is None else _curve(kind, value, arm)
+    if limits.current is not None or limits.voltage is not None:
         constants_of(arm)  # raises an error that names joints with undefined motors
-    return PathLimits(curves)
+    return LimitCurves(curves)
 
 
 def _argument(kind: str) -> str:
     return f"time_optimal, {kind.replace(' ', '_')}"
 
 
-def _curve(kind: str, given: Any, width: int, arm: Arm) -> LimitCurve:
-    what = _argument(kind)
-    if kind in OF_PATH and (callable(given) or np.ndim(given)):
-        raise InputError(f"expected one number for the whole path, got {shorten(given)}.", what)
-    if callable(given):
-        return LimitCurve(kind, np.full(width, np.nan), given)
-    if isinstance(given, tuple) and len(given) == 2 and np.ndim(given[0]) == 1:
-        return LimitCurve(kind, np.full(width, np.nan), _straight(given, width, what))
-    values = as_floats(given, what)
-    if values.shape not in ((), (1,), (width,)):
-        raise InputError(
-            f"expected one number{f' or {width}' if width > 1 else ''} for {arm.name!r}, a "
-            f"function of s, or a pair (places, values), got {shorten(given)}.",
-            what,
-        )
-    if not (values > 0.0).all():
-        raise InputError(f"must be above 0, got {float(values[~(values > 0.0)].flat[0])!r}.", what)
-    return LimitCurve(kind, np.broadcast_to(values, (width,)).astype(np.float64))
+def _curve(kind: str, value: Any, arm: Arm) -> LimitCurve:
+    width = arm.n if kind in PER_JOINT else 1
+    if not callable(value):
+        places, rows = value if is_along(value) else (None, value)
+        values = np.array(rows, dtype=np.float64)
+        if values.shape[places is not None :] not in ((), (1,), (width,)):
+            raise InputError(
+                f"expected one number{f' or {width}' * (width > 1)} for {arm.name!r}, at each place if there "
+                f"are several, got {shorten(value)}.",
+                _argument(kind),
+            )
+        if places is None:
+            return LimitCurve(kind, np.broadcast_to(values, (width,)).copy())
+        value = partial(_interpolated, places, values)
+    return LimitCurve(kind, np.full(width, np.nan), value)
 
 
-def _straight(given: tuple[ArrayLike, ArrayLike], width: int, what: str) -> Callable[[Array], Array]:
-    """A function that interpolates linearly between values at places."""
-    places, values = as_floats(given[0], what), as_floats(given[1], what)
-    if values.ndim == 1:
-        values = values[:, None]
-    if values.ndim != 2:
-        raise InputError(f"expected a row of values for each place, got shape {values.shape}.", what)
-    if len(places) != len(values) or len(places) < 2 or not (np.diff(places) > 0.0).all():
-        raise InputError("expected at least two increasing places and as many rows of values.", what)
-    if values.shape[1] not in (1, width):
-        raise InputError(f"expected rows of 1 or {width} values, got {values.shape[1]}.", what)
-    if not (values > 0.0).all():
-        k, j = (int(i) for i in np.argwhere(~(values > 0.0))[0])
-        raise InputError(
-            f"limits must be above 0, got {float(values[k, j])!r} at s = "
-            f"{float(places[k]):.6g}, entry {j + 1}.",
-            what,
-        )
-    return lambda s: np.stack([np.interp(s, places, column) for column in values.T], axis=1)
+def _interpolated(places: tuple[float, ...], values: Floats, s: Floats) -> Floats:
+    """Values at places (k, w), linearly interpolated at s (m,), (m, w)."""
+    return np.stack([np.interp(s, places, column) for column in values.T], axis=1)

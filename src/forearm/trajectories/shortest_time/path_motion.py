@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from forearm.records import frozen
+from forearm.spatial import Floats, Indices
 from forearm.trajectories.paths.joint_path import JointPath
-from forearm.trajectories.sampling import times_within
+from forearm.trajectories.sampling import States, piece_at, sampled, times_within
 from forearm.trajectories.shortest_time.profile import Profile
 from forearm.values import check_ending
 
-Array = NDArray[np.float64]
 FINER = 10  # samples per interval for extremes
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class PathMotion:
     """A motion along a path; made by `fa.time_optimal`.
 
@@ -31,10 +32,10 @@ class PathMotion:
     """
 
     path: JointPath
-    knots: Array
-    times: Array
-    coefficients: Array
-    pieces: NDArray[np.intp]
+    knots: Floats
+    times: Floats
+    coefficients: Floats
+    pieces: Indices
 
     @staticmethod
     def of(path: JointPath, profile: Profile) -> PathMotion:
@@ -59,28 +60,26 @@ class PathMotion:
         return float(self.times[-1])
 
     @property
-    def switches(self) -> Array:
+    def switches(self) -> Floats:
         """All times at which accelerations may jump, increasing, the ends included."""
         return self.times
 
-    def along(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+    def along(self, t: ArrayLike) -> States:
         """s, ds/dt and d2s/dt2 at a time, or at times (m,)."""
-        single, times = times_within(t, self.duration)
-        _, s, rate, second = self.details(times)
-        return (s[0], rate[0], second[0]) if single else (s, rate, second)
+        return sampled(self, t, lambda times: self.details(times)[1:])
 
-    def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+    def at(self, t: ArrayLike) -> States:
         """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each; at a switch qdd is the value after
         it.
         """
-        single, times = times_within(t, self.duration)
+        return sampled(self, t, self._states)
+
+    def _states(self, times: Floats) -> States:
         k, s, rate, second = self.details(times)
         q, dq, ddq = self.path.at(s, self.pieces[k])
-        qd = dq * rate[:, None]
-        qdd = ddq * (rate * rate)[:, None] + dq * second[:, None]
-        return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
+        return q, dq * rate[:, None], ddq * (rate * rate)[:, None] + dq * second[:, None]
 
-    def jerk(self, t: ArrayLike) -> Array:
+    def jerk(self, t: ArrayLike) -> Floats:
         """Joint jerks at a time, (n,), or at times (m,), (m, n); without impulses at jumps of the
         acceleration.
         """
@@ -88,11 +87,11 @@ class PathMotion:
         k, s, rate, second = self.details(times)
         _, dq, ddq = self.path.at(s, self.pieces[k])
         third = self.third(times)
-        made: Array = self.path.third(s, self.pieces[k]) * (rate**3)[:, None]
+        made: Floats = self.path.third(s, self.pieces[k]) * (rate**3)[:, None]
         made += ddq * (3.0 * rate * second)[:, None] + dq * third[:, None]
         return np.asarray(made[0]) if single else made
 
-    def third(self, times: Array) -> Array:
+    def third(self, times: Floats) -> Floats:
         """d3s/dt3 at times (m,) within the motion."""
         k, since = self._since(times)
         found = np.zeros_like(since)
@@ -100,7 +99,7 @@ class PathMotion:
             found = found * since + power * (power - 1) * (power - 2) * self.coefficients[k, power]
         return found
 
-    def details(self, times: Array) -> tuple[NDArray[np.intp], Array, Array, Array]:
+    def details(self, times: Floats) -> tuple[Indices, Floats, Floats, Floats]:
         """The interval, s, ds/dt and d2s/dt2 at times (m,) within the motion."""
         k, since = self._since(times)
         c = self.coefficients[k].T
@@ -111,8 +110,8 @@ class PathMotion:
             s = s * since + power
         return k, np.clip(s, self.knots[k], self.knots[k + 1]), np.maximum(rate, 0.0), 2.0 * half
 
-    def _since(self, times: Array) -> tuple[NDArray[np.intp], Array]:
-        k = np.minimum(np.searchsorted(self.times, times, side="right") - 1, len(self.pieces) - 1)
+    def _since(self, times: Floats) -> tuple[Indices, Floats]:
+        k = piece_at(self.times, times)
         return k, times - self.times[k]
 
     def slowed(self, factor: float) -> PathMotion:
@@ -121,23 +120,23 @@ class PathMotion:
         return replace(self, times=self.times * factor, coefficients=self.coefficients * powers)
 
     @cached_property
-    def fine_times(self) -> Array:
+    def fine_times(self) -> Floats:
         """Several times in every interval, both of its ends included."""
         shares = np.linspace(0.0, 1.0, FINER, endpoint=False)
         even = self.times[:-1, None] + shares * np.diff(self.times)[:, None]
         return np.append(even.ravel(), self.duration)
 
-    def extremes(self) -> tuple[Array, Array, Array]:
+    def extremes(self) -> States:
         """Minimum q, maximum q and maximum |qd|, (n,) each, over ten samples per interval."""
         q, qd, _ = self.at(self.fine_times)
         return q.min(axis=0), q.max(axis=0), np.abs(qd).max(axis=0)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it as .json, atomically; `fa.plan` accepts the file."""
-        from forearm.trajectories.shortest_time.motion_file import write_path_motion
+        from forearm.trajectories.motion_files import write_motion
 
         check_ending(path, (".json",), "a motion along a path (fa.plan(arm, motion).save writes samples)")
-        write_path_motion(self, path)
+        write_motion(self, path)
 
     def __repr__(self) -> str:
         return f"<PathMotion of {self.n} joints along {self.path.name!r} in {self.duration:g} s>"

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+
+from forearm.records import frozen
+from forearm.spatial import Floats
 
 if TYPE_CHECKING:
     from forearm.trajectories.shortest_time.timing import PathTiming
 
-Array = NDArray[np.float64]
 MOST = 3000  # intervals drawn
 FINEST = 2000  # minimum number of points drawn for a short grid, as speeds are curved between its nodes
 HIGHEST = 1.7  # times the largest speed: visible part of the maximum-velocity curve
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class PhasePlane:
     """Curves of the phase plane.
 
@@ -32,13 +32,13 @@ class PhasePlane:
         ends: (s, ds/dt) of the start and of the end, (2, 2).
     """
 
-    s: Array
-    maximum: Array
+    s: Floats
+    maximum: Floats
     height: float
-    curves: dict[str, tuple[Array, Array]]
+    curves: dict[str, tuple[Floats, Floats]]
     shares: dict[str, float]
-    stops: Array
-    ends: Array
+    stops: Floats
+    ends: Floats
 
 
 def phase_plane(timing: PathTiming) -> PhasePlane:
@@ -49,7 +49,7 @@ def phase_plane(timing: PathTiming) -> PhasePlane:
     names = sorted(binds, key=lambda name: (name == "", -binds[name]))
     every, parts = max(1, count // MOST), max(1, FINEST // count)
     bounds = np.concatenate([[0], np.flatnonzero(limits[1:] != limits[:-1]) + 1, [count]])
-    drawn: dict[str, list[Array]] = {name: [] for name in names}
+    drawn: dict[str, list[Floats]] = {name: [] for name in names}
     gap = np.full((2, 1), np.nan)
     for first, last in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
         nodes = np.unique(np.append(np.arange(first, last, every), last))
@@ -70,7 +70,7 @@ def phase_plane(timing: PathTiming) -> PhasePlane:
     )
 
 
-def _ceiling(timing: PathTiming) -> tuple[Array, Array]:
+def _ceiling(timing: PathTiming) -> tuple[Floats, Floats]:
     """The maximum-velocity curve without the stops, at which it is 0."""
     every = max(1, len(timing.s) // MOST)
     free = np.ones(len(timing.s), dtype=bool)
@@ -78,7 +78,7 @@ def _ceiling(timing: PathTiming) -> tuple[Array, Array]:
     return timing.s[free][::every], timing.maximum_speed[free][::every]
 
 
-def _between(timing: PathTiming, times: Array, parts: int) -> Array:
+def _between(timing: PathTiming, times: Floats, parts: int) -> Floats:
     """Places and speeds at times and between them, (2, m)."""
     share = np.arange(parts) / parts
     fine = np.append((times[:-1, None] + np.diff(times)[:, None] * share).ravel(), times[-1])

@@ -4,38 +4,36 @@ fastest of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import ForearmError
 from forearm.kernels.scan import CompiledScan, compile_scan
 from forearm.kernels.traced_function import TracedFunction, compile_function
+from forearm.records import frozen
+from forearm.spatial import Floats, Indices
 from forearm.trajectories.drive_limits import DriveLimits
 from forearm.trajectories.paths.joint_path import JointPath
-from forearm.trajectories.shortest_time.limit_rows import (
-    AT_REST,
-    HAND_KIND,
-    RowLayout,
-    compiled_shares,
-    compiled_use,
-)
-from forearm.trajectories.shortest_time.path_limits import PathLimits
+from forearm.trajectories.sampling import from_zero
+from forearm.trajectories.shortest_time.limit_rows import AT_REST, HAND_KIND, RowLayout, compiled
+from forearm.trajectories.shortest_time.path_limits import LimitCurves
 from forearm.trajectories.shortest_time.path_loads import path_place
 from forearm.trajectories.shortest_time.speed_steps import NEAR, traced_backward, traced_forward, traced_top
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
+if TYPE_CHECKING:
+    from forearm.codegen.functions import Traced
+
 FASTEST = 1e14  # of the path's length squared, 1/s^2: x where it is unlimited
 USED = 1.0 - 4e-4  # of every limit, so that limits hold between nodes too
 ROUNDING = 1e-13  # of the largest |q'|: smaller values are set to 0
 ROOM = 1e-9  # of x: tolerance of feasibility at an end
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Places:
     """Places of a path with all limits of a motion there.
 
@@ -46,10 +44,10 @@ class Places:
         pace: the largest share of a velocity limit, or of the hand's speed, that ds/dt = 1 uses, (m, 1).
     """
 
-    s: Array
-    rows: Array
-    limits: Array
-    pace: Array
+    s: Floats
+    rows: Floats
+    limits: Floats
+    pace: Floats
 
     def __getitem__(self, rows: slice | Indices) -> Places:
         return Places(self.s[rows], self.rows[rows], self.limits[rows], self.pace[rows])
@@ -64,7 +62,7 @@ class PathProblem:
         limits: limits of the motion.
     """
 
-    def __init__(self, arms: tuple[Arm, ...], path: JointPath, limits: PathLimits) -> None:
+    def __init__(self, arms: tuple[Arm, ...], path: JointPath, limits: LimitCurves) -> None:
         self.arms, self.arm, self.path, self.limits = arms, arms[0], path, limits
         self.drives = DriveLimits.of(self.arm)
         kinds = {
@@ -76,11 +74,11 @@ class PathProblem:
         hand = limits.bounds("hand speed") or limits.bounds("hand acceleration")
         self.layout = RowLayout(self.arm, tuple(k for k, there in kinds.items() if there), len(arms), hand)
 
-    def with_limits(self, limits: PathLimits) -> PathProblem:
+    def with_limits(self, limits: LimitCurves) -> PathProblem:
         """The same with other limits."""
         return PathProblem(self.arms, self.path, limits)
 
-    def places(self, s: Array, piece: Indices, direction: Array, margin: Array | None = None) -> Places:
+    def places(self, s: Floats, piece: Indices, direction: Floats, margin: Floats | None = None) -> Places:
         """Places (m,) of pieces (m,), joints moving in directions (m, n), with limits times a margin (m,)."""
         q, dq, ddq = self.path.at(s, piece)
         dq[np.abs(dq) <= ROUNDING * self._steepest] = 0.0  # otherwise u would matter by a rounding error
@@ -91,7 +89,14 @@ class PathProblem:
         rows = made[0][0] if len(made) == 1 else np.concatenate([row for row, _ in made], axis=1)
         return Places(s, rows, self._limits(s, margin), made[0][1])
 
-    def _limits(self, s: Array, margin: Array | None) -> Array:
+    def allowed(self, kind: str, s: Floats) -> Floats:
+        """The limits of a kind at places (m,); of two limits of one quantity the smaller one."""
+        found = self.limits.at(kind, s)
+        if kind == "torque":
+            return np.minimum(found, np.abs(self.drives.K) * self.limits.at("current", s))
+        return np.minimum(found, self.limits.at("DAC", s)) if kind == "voltage" else found
+
+    def _limits(self, s: Floats, margin: Floats | None) -> Floats:
         """1 / limit of all kinds of the layout, (m, l)."""
         K = np.abs(self.drives.K)
         parts = [self._inverse(kind, s) for kind in self.layout.kinds]
@@ -108,7 +113,7 @@ class PathProblem:
         made = np.concatenate(parts, axis=1)
         return made if margin is None else made / margin[:, None]
 
-    def _inverse(self, kind: str, s: Array, margin: Array | None = None) -> Array:
+    def _inverse(self, kind: str, s: Floats, margin: Floats | None = None) -> Floats:
         """1 / limit of a kind, (m, width): 0 if unlimited."""
         curve = self.limits.curves[kind]
         if curve.function is None and margin is None:
@@ -121,70 +126,50 @@ class PathProblem:
         """Approximate largest |q'|."""
         return float(np.abs(self.path.at(np.linspace(0.0, self.path.length, 101))[1]).max())
 
-    @cached_property
-    def backward(self) -> CompiledScan:
-        """The backward pass, which finds the x that lead to the end."""
-        return _backward(self.layout)
-
-    @cached_property
-    def forward(self) -> CompiledScan:
-        """The forward pass, which takes the fastest of them."""
-        return _forward(self.layout)
-
-    def cap(self, places: Places) -> Array:
+    def cap(self, places: Places) -> Floats:
         """Largest x within velocity limits, (m,)."""
         most = FASTEST * self.path.length**2
-        return np.asarray(1.0 / np.maximum(places.pace[:, 0] ** 2, 1.0 / most))
+        return 1.0 / np.maximum(places.pace[:, 0] ** 2, 1.0 / most)
 
-    def tops(self, places: Places) -> Array:
+    def tops(self, places: Places) -> Floats:
         """Largest x at which the limits of each place alone admit an acceleration, (m,)."""
         cap = self.cap(places)
         if not self.layout.kinds:
             return cap
         return np.asarray(_top(self.layout)(places.rows, places.limits, cap[:, None], threads=1)[:, 0])
 
-    def shares(self, places: Places, x: Array, u: Array) -> tuple[Array, Array, Array]:
+    def shares(self, places: Places, x: Floats, u: Floats) -> tuple[Floats, Floats, Floats]:
         """Signed shares of the limits of `layout.names` that x and u (m,) use, and their derivatives by u and
         x, (m, r) each.
         """
-        share, by_u, by_x = compiled_shares(self.layout)(
+        share, by_u, by_x = compiled(self.layout, "shares")(
             places.rows, places.limits, x[:, None], u[:, None], threads=1
         )
         return share, by_u, by_x
 
-    def largest(self, places: Places, x: Array, u: Array) -> Array:
+    def largest(self, places: Places, x: Floats, u: Floats) -> Floats:
         """The largest share of any limit, velocities included, that x and u (m,) use, (m,)."""
-        use = compiled_use(self.layout)
+        use = compiled(self.layout, "use")
         return np.asarray(
             use(places.rows, places.limits, x[:, None], u[:, None], places.pace, threads=1)[:, 0]
         )
 
 
-def _larger(a: Array, b: Array, factor: Array) -> Array:
+def _larger(a: Floats, b: Floats, factor: Floats) -> Floats:
     """The larger of a and b times a factor, (m, n), in one row for all where both are."""
     if a.strides[0] == b.strides[0] == 0:
         return np.broadcast_to(np.maximum(a[:1], b[:1] * factor), a.shape)
     return np.maximum(a, b * factor)
 
 
-@lru_cache(maxsize=16)
-def _backward(layout: RowLayout) -> CompiledScan:
+@lru_cache(maxsize=32)
+def _pass(layout: RowLayout, name: str, traced: Callable[[RowLayout], Traced], *carry: str) -> CompiledScan:
+    """A pass along the grid, by its steps."""
     return compile_scan(
-        lambda: traced_backward(layout),
-        "speed_backward",
-        carry=("low", "high"),
-        key=("speed backward", *layout.key),
-        arm=layout.arm,
-    )
-
-
-@lru_cache(maxsize=16)
-def _forward(layout: RowLayout) -> CompiledScan:
-    return compile_scan(
-        lambda: traced_forward(layout),
-        "speed_forward",
-        carry=("x",),
-        key=("speed forward", *layout.key),
+        lambda: traced(layout),
+        f"speed_{name}",
+        carry=carry,
+        key=(f"speed {name}", *layout.key),
         arm=layout.arm,
     )
 
@@ -196,7 +181,7 @@ def _top(layout: RowLayout) -> TracedFunction:
     )
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Grid:
     """Places along a path between which s'' is constant, with the properties of each interval.
 
@@ -208,14 +193,14 @@ class Grid:
         margin: share of the limits that may be used, (N,); None: all.
     """
 
-    s: Array
+    s: Floats
     piece: Indices
-    direction: Array
+    direction: Floats
     stops: Indices
-    margin: Array | None = None
+    margin: Floats | None = None
 
     @staticmethod
-    def of(path: JointPath, s: Array) -> Grid:
+    def of(path: JointPath, s: Floats) -> Grid:
         """A grid with nodes at places that include all corners and reversals of the path."""
         middle = 0.5 * (s[:-1] + s[1:])
         piece = path.piece_of(middle)
@@ -228,7 +213,7 @@ class Grid:
         """The number of intervals."""
         return len(self.piece)
 
-    def within(self, problem: PathProblem, shares: Array, which: Indices | slice = slice(None)) -> Places:
+    def within(self, problem: PathProblem, shares: Floats, which: Indices | slice = slice(None)) -> Places:
         """Places at fractions (k,) of every interval, or of some, interval by interval: (N k,)."""
         count = len(shares)
         s = (self.s[:-1][which, None] + shares * np.diff(self.s)[which, None]).ravel()
@@ -242,7 +227,7 @@ class Grid:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Profile:
     """Speeds along a grid.
 
@@ -255,24 +240,24 @@ class Profile:
     """
 
     grid: Grid
-    x: Array
-    top: Array
-    low: Array
-    high: Array
+    x: Floats
+    top: Floats
+    low: Floats
+    high: Floats
     ends: Places
 
     @cached_property
-    def u(self) -> Array:
+    def u(self) -> Floats:
         """d2s/dt2 in the intervals, (N,)."""
         return np.diff(self.x) / (2.0 * np.diff(self.grid.s))
 
     @cached_property
-    def times(self) -> Array:
+    def times(self) -> Floats:
         """Times at the nodes, (N + 1,)."""
         speed = np.sqrt(self.x)
         with np.errstate(divide="ignore"):
             taken = 2.0 * np.diff(self.grid.s) / (speed[:-1] + speed[1:])
-        return np.concatenate([[0.0], np.cumsum(taken)])
+        return from_zero(taken)
 
     @property
     def duration(self) -> float:
@@ -290,7 +275,7 @@ class NoProfile(ForearmError):
         self.grid, self.node, self.reason, self.most, self.least = grid, node, reason, most, least
 
 
-def smaller_at_nodes(values: Array) -> Array:
+def smaller_at_nodes(values: Floats) -> Floats:
     """The smaller of the values on both sides of each node, (N + 1,), from the ends of all intervals, (2
     N,).
     """
@@ -308,7 +293,11 @@ def ends_of(problem: PathProblem, grid: Grid, starts_at_rest: bool, ends_at_rest
 
 
 def fastest_profile(
-    problem: PathProblem, grid: Grid, x_start: float | None, x_end: float | None, ceiling: Array | None = None
+    problem: PathProblem,
+    grid: Grid,
+    x_start: float | None,
+    x_end: float | None,
+    ceiling: Floats | None = None,
 ) -> Profile:
     """The fastest profile on a grid.
 
@@ -334,7 +323,8 @@ def fastest_profile(
     if x_end is not None and x_end > top[-1] * (1.0 + ROOM):
         raise NoProfile(grid, grid.count, "end", float(top[-1]))
     start = {"low": np.array(last[:1]), "high": np.array(last[1:])}
-    _, made = problem.backward(carry=start, rows=rows, backwards=True)
+    backward = _pass(problem.layout, "backward", traced_backward, "low", "high")
+    _, made = backward(carry=start, rows=rows, backwards=True)
     low, high = np.append(made["lows"][:, 0], last[0]), np.append(made["highs"][:, 0], last[1])
     if (high < 0.0).any():
         raise NoProfile(grid, int(np.flatnonzero(high < 0.0).max()), "passage")
@@ -343,7 +333,7 @@ def fastest_profile(
     x0 = inside[0] if x_start is None else x_start
     if x0 > high[0] * (1.0 + ROOM) + ROOM**2 or x0 < low[0] * (1.0 - ROOM):
         raise NoProfile(grid, 0, "start", float(high[0]), float(low[0]))
-    _, made = problem.forward(
+    _, made = _pass(problem.layout, "forward", traced_forward, "x")(
         carry={"x": np.array([min(x0, high[0])])},
         rows=rows | {"ahead": np.stack([low[1:], inside[1:]], axis=1)},
     )

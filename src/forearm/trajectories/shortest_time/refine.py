@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.progress import Progress
+from forearm.records import frozen
+from forearm.spatial import Floats, Indices
 from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.shortest_time.profile import (
     USED,
@@ -18,8 +20,6 @@ from forearm.trajectories.shortest_time.profile import (
     fastest_profile,
 )
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 INSIDE = np.array([0.01, 0.25, 0.5, 0.75, 0.99])  # of an interval: where limits are checked between its ends
 ALLOWED = 1.0 / USED - 1.0  # of the usable part of a limit: tolerance between nodes
 COARSER = 4  # factor of the initial grid, which shows where intervals must be short
@@ -44,7 +44,7 @@ SAME_PLACE = 1e-12  # of the path: changes that differ by less differ by roundin
 SHORTEST = 1e-9  # of the path: shorter intervals are not split
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Boundary:
     """(ds/dt)^2 at both ends, None: as large as possible."""
 
@@ -52,7 +52,7 @@ class Boundary:
     end: float | None
 
 
-def nodes(path: JointPath, count: int) -> Array:
+def nodes(path: JointPath, count: int) -> Floats:
     """About `count` even places plus all places at which the path changes: breaks, corners, reversals of
     joints.
     """
@@ -66,11 +66,11 @@ def nodes(path: JointPath, count: int) -> Array:
     return np.sort(np.concatenate([must, _apart(even, must, CROWDED * path.length / count)]))
 
 
-def _apart(places: Array, fixed: Array, distance: float) -> Array:
+def _apart(places: Floats, fixed: Floats, distance: float) -> Floats:
     """The places farther than a distance from all fixed ones, which begin with 0."""
     k = np.searchsorted(fixed, places)
     near = np.minimum(np.abs(places - fixed[np.minimum(k, len(fixed) - 1)]), np.abs(places - fixed[k - 1]))
-    return np.asarray(places[near > distance])
+    return places[near > distance]
 
 
 def refined_profile(
@@ -83,7 +83,7 @@ def refined_profile(
     profile = _first_profile(problem, -(-count // COARSER), boundary)
     grid = _graded(_split(profile.grid, _parts(_losses(problem, profile), count)), profile)
     most = MOST_GROWTH * max(count, grid.count)
-    known: tuple[Profile, Array] | None = None
+    known: tuple[Profile, Floats] | None = None
     for done in range(ROUNDS + MARGINS):
         if report is not None:
             report(done, ROUNDS + MARGINS, f"speeds at {grid.count + 1} points of the path")
@@ -110,19 +110,20 @@ def refined_profile(
 
 def _first_profile(problem: PathProblem, count: int, boundary: Boundary) -> Profile:
     """The profile on an even grid of `count` intervals, or on finer ones if none was found."""
-    for finer in FINER:
+
+    def profile(finer: int) -> Profile:
         grid = Grid.of(problem.path, nodes(problem.path, finer * count))
-        try:
-            return fastest_profile(problem, grid, boundary.start, boundary.end)
-        except NoProfile:
-            if finer == FINER[-1]:
-                raise
-    raise AssertionError
+        return fastest_profile(problem, grid, boundary.start, boundary.end)
+
+    for finer in FINER[:-1]:
+        with suppress(NoProfile):
+            return profile(finer)
+    return profile(FINER[-1])
 
 
 def slowed_profile(
     problem: PathProblem, shortest: Profile, boundary: Boundary, duration: float
-) -> tuple[Profile, Array]:
+) -> tuple[Profile, Floats]:
     """The profile of a given duration under a scaled maximum speed, on the same grid, and the ceiling of
     (ds/dt)^2 that the scaling defines.
     """
@@ -143,7 +144,7 @@ def slowed_profile(
 
 def _under(
     problem: PathProblem, shortest: Profile, boundary: Boundary, share: float
-) -> tuple[Profile, Array]:
+) -> tuple[Profile, Floats]:
     """The fastest profile below a share of the fastest (ds/dt)^2, and this ceiling; near ends with a given
     speed the ceiling is higher, over the shortest length in which the motion can slow down.
     """
@@ -163,7 +164,7 @@ def _under(
     raise AssertionError
 
 
-def _losses(problem: PathProblem, profile: Profile) -> Array:
+def _losses(problem: PathProblem, profile: Profile) -> Floats:
     """Approximate time lost in each interval, (N,), because s'' is constant in it: the limit that binds at
     one end is slack at the other.
     """
@@ -177,7 +178,7 @@ def _losses(problem: PathProblem, profile: Profile) -> Array:
     return np.asarray(np.diff(profile.times) * np.abs(left - right))
 
 
-def _parts(losses: Array, count: int) -> NDArray[np.intp]:
+def _parts(losses: Floats, count: int) -> Indices:
     """Number of parts per interval such that there are about `count` and the total loss is minimal: each loss
     falls with the number of parts.
     """
@@ -192,7 +193,9 @@ def _parts(losses: Array, count: int) -> NDArray[np.intp]:
     return np.minimum(parts, MOST_PARTS)
 
 
-def largest_use(problem: PathProblem, profile: Profile, known: tuple[Profile, Array] | None = None) -> Array:
+def largest_use(
+    problem: PathProblem, profile: Profile, known: tuple[Profile, Floats] | None = None
+) -> Floats:
     """The largest share of a limit used between the nodes of each interval, (N,); at rests also without
     friction, which no longer brakes then. Intervals unchanged since the profile of `known` are not evaluated
     again.
@@ -206,12 +209,10 @@ def largest_use(problem: PathProblem, profile: Profile, known: tuple[Profile, Ar
     left, right = (np.flatnonzero(x == 0.0) for x in (profile.x[:-1], profile.x[1:]))
     ends, moving = np.concatenate([2 * left, 2 * right + 1]), profile.x[np.concatenate([left + 1, right])]
     np.maximum.at(used, ends // 2, _beside_rest(problem, profile, ends, moving))
-    return np.asarray(used if grid.margin is None else used * grid.margin)
+    return used if grid.margin is None else used * grid.margin
 
 
-def _unchanged(
-    profile: Profile, known: tuple[Profile, Array] | None
-) -> tuple[Array, NDArray[np.intp] | slice]:
+def _unchanged(profile: Profile, known: tuple[Profile, Floats] | None) -> tuple[Floats, Indices | slice]:
     """The shares of unchanged intervals, (N,), 0 for the others, and the indices of the others."""
     used = np.zeros(profile.grid.count)
     if known is None or profile.grid.margin is not None:
@@ -226,7 +227,7 @@ def _unchanged(
     return used, np.flatnonzero(~same)
 
 
-def _beside_rest(problem: PathProblem, profile: Profile, ends: Indices, x: Array) -> Array:
+def _beside_rest(problem: PathProblem, profile: Profile, ends: Indices, x: Floats) -> Floats:
     """The largest shares where intervals end at rest, (k,): without friction, which no longer brakes then,
     and at the low speeds between rest and x (k,) at which dry friction changes.
     """
@@ -257,7 +258,7 @@ def _graded(grid: Grid, profile: Profile) -> Grid:
     return Grid(s, grid.piece[k], grid.direction[k], np.searchsorted(s, grid.s[grid.stops]))
 
 
-def _split(grid: Grid, parts: NDArray[np.intp]) -> Grid:
+def _split(grid: Grid, parts: Indices) -> Grid:
     """Split each interval into this many."""
     first = np.repeat(grid.s[:-1], parts)
     k = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)

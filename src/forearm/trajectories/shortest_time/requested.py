@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
+from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
@@ -14,11 +14,10 @@ from forearm.trajectories.configurations import configurations
 from forearm.trajectories.path_options import PathOptions
 from forearm.trajectories.paths.splines import spline
 from forearm.trajectories.planning import Plan
-from forearm.trajectories.requests import OF_PATHS, Request
+from forearm.trajectories.requests import Request
 from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.shortest_time.time_optimal import time_optimal
 
-Array = NDArray[np.float64]
 SLACK = 1e-9  # rad, m: rounding tolerance of a range
 
 
@@ -31,19 +30,14 @@ def requested_plan(arm: Arm, request: Request, step: float = 1e-3, progress: Pro
         step: time between samples of the plan, s.
         progress: called with the progress.
     """
-    options = PathOptions() if request.time_optimal is None else request.time_optimal
-    if request.snap is not None:
-        raise InputError(
-            "a time-optimal motion has no continuous snap; omit it, or plan without time_optimal.",
-            f"request {request.name!r}",
-            "snap",
-        )
+    request = replace(request, time_optimal=request.time_optimal or True)
+    options = cast(PathOptions, request.time_optimal)
     _refuse_velocities(request)
     way = configurations(arm, request)
     path = spline(way.q, options.continuity, name=request.name)
-    limits = {key: getattr(request, key) for key in ("velocity", "acceleration", *OF_PATHS)}
-    asked = asdict(options)
-    made = time_optimal(arm, path, **limits, **asked, dac=request.dac, step=step, progress=progress)
+    made = time_optimal(
+        arm, path, limits=request, options=options, dac=request.dac, step=step, progress=progress
+    )
     _check_range(arm, request, made.motion)
     return replace(made, notes=(*way.notes, *made.notes))
 

@@ -7,58 +7,42 @@ of `profile` find the fastest x along the path.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from forearm.arm.arm import Arm, check_arm
+from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC
-from forearm.errors import InputError, shorten
+from forearm.errors import InputError, Keyword, Sentence
 from forearm.progress import Progress
+from forearm.records import flat
 from forearm.trajectories.path_arguments import as_path
-from forearm.trajectories.path_options import POINTS
+from forearm.trajectories.path_options import PathLimits, PathOptions
 from forearm.trajectories.paths import blended, path_deviation, within_envelope
 from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.planning import Plan
 from forearm.trajectories.shortest_time.failures import infeasible
 from forearm.trajectories.shortest_time.jerk_stage import ENOUGH, has_jerk_limits, largest_share, smoothed
-from forearm.trajectories.shortest_time.path_limits import LimitGiven, path_limits
+from forearm.trajectories.shortest_time.path_limits import path_limits
 from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.shortest_time.profile import FASTEST, NoProfile, PathProblem
 from forearm.trajectories.shortest_time.refine import Boundary, refined_profile, slowed_profile
 from forearm.trajectories.shortest_time.timing import PathTiming
-from forearm.values import as_finite, as_floats, check_kind, check_number, check_whole
+from forearm.values import check_kind, check_number
 
-Array = NDArray[np.float64]
-MOST_POINTS = 100_000
 LOWERED = 1e-6  # of a speed at an end: a larger reduction is noted
 STANDING = 1e-9  # of the largest |q'|: slower ends of the path itself are at rest
 
 
+@flat(limits=PathLimits, options=PathOptions)
 def time_optimal(
     arm: Arm,
     path: Any,
     *,
-    velocity: LimitGiven = None,
-    acceleration: LimitGiven = None,
-    torque: LimitGiven = None,
-    current: LimitGiven = None,
-    voltage: LimitGiven = None,
-    jerk: LimitGiven = None,
-    path_jerk: float | None = None,
-    hand_speed: LimitGiven = None,
-    hand_acceleration: LimitGiven = None,
+    limits: PathLimits | None = None,
+    options: PathOptions | None = None,
     dac: DAC | None = None,
-    payload: Sequence[float] | None = None,
-    payload_com: ArrayLike = (0.0, 0.0, 0.0),
-    start_speed: float = 0.0,
-    end_speed: float = 0.0,
-    duration: float | None = None,
-    continuity: int = 2,
-    tolerance: float | None = None,
-    points: int = POINTS,
     step: float = 1e-3,
     progress: Progress | None = None,
 ) -> Plan:
@@ -73,62 +57,29 @@ def time_optimal(
         arm: the arm.
         path: waypoints (m, n), interpolated by a spline; a `JointPath`; or a plan, motion or log, as an
             object or file, to be retimed.
-        velocity: largest |qd|, rad/s (m/s); None: the arm's.
-        acceleration: largest |qdd|, rad/s^2 (m/s^2); None: unlimited.
-        torque: largest |tau|, motor torque times gear ratio, N m (N); None: the arm's max_effort.
-        current, voltage: motor limits, A and V; None: the motors' own.
-        jerk: largest |qddd|, rad/s^3 (m/s^3); None: unlimited (accelerations jump).
-        path_jerk: largest d3s/dt3; None: unlimited.
-        hand_speed, hand_acceleration: of the hand's origin, m/s and m/s^2; None: unlimited.
         dac: the converter whose range limits the voltages; None: not used.
-        payload: (least, most) mass in the hand, kg: the limits hold for every mass in between.
-        payload_com: the payload's centre of mass (3,) in the hand frame, m.
-        start_speed, end_speed: ds/dt at the ends; 0: at rest.
-        duration: of the motion, s; None: the shortest.
-        continuity: of the spline through waypoints: 0 (straight lines, stopping at corners), 1, 2 or 4.
-        tolerance: largest distance from the straight lines between waypoints, rad (m); None: unlimited.
-        points: approximate number of intervals of the path for which the speed is computed.
         step: time between samples of the plan, s.
         progress: called with the progress.
     """
-    check_arm(arm, "time_optimal, arm", moves=True)
     check_kind(dac, (DAC, type(None)), "time_optimal, dac")
-    points = check_whole(points, "time_optimal, points", 10, MOST_POINTS)
     step = check_number(step, "time_optimal, step", above=0.0)
-    if duration is not None:
-        duration = check_number(duration, "time_optimal, duration", above=0.0)
-    if tolerance is not None:
-        tolerance = check_number(tolerance, "time_optimal, tolerance", above=0.0)
-    limits = path_limits(
-        arm,
-        dac,
-        {
-            "velocity": velocity,
-            "acceleration": acceleration,
-            "torque": torque,
-            "current": current,
-            "voltage": voltage,
-            "jerk": jerk,
-            "path jerk": path_jerk,
-            "hand speed": hand_speed,
-            "hand acceleration": hand_acceleration,
-        },
-    )
-    arms = _loaded(arm, payload, payload_com)
-    way = as_path(arm, path, continuity=continuity)
+    options = options or PathOptions()
+    duration = options.duration
+    way = as_path(arm, path, continuity=options.continuity)
+    curves, arms = path_limits(arm, dac, limits or PathLimits()), _loaded(arm, options)
 
     def timed(way: JointPath, duration: float | None = None) -> PathTiming:
-        boundary = _boundary(way, start_speed, end_speed)
-        return _timed(PathProblem(arms, way, limits), boundary, points, duration, progress)
+        boundary = _boundary(way, options)
+        return _timed(PathProblem(arms, way, curves), boundary, options.points, duration, progress)
 
     notes: tuple[str, ...] = ()
-    if tolerance is None:
+    if options.tolerance is None:
         timing = timed(way, duration)
     else:
-        timing, notes = _near_polygon(arm, way, tolerance, continuity, timed)
+        timing, notes = _near_polygon(way, options.tolerance, options.continuity, timed)
         if duration is not None:
             timing = timed(timing.problem.path, duration)
-    notes += _changed_speeds(timing, start_speed, end_speed)
+    notes += _changed_speeds(timing, options.start_speed, options.end_speed)
     return Plan(arm, timing.motion, None, step, notes, dac, timing=timing)
 
 
@@ -136,7 +87,8 @@ def _timed(
     problem: PathProblem, boundary: Boundary, points: int, duration: float | None, progress: Progress | None
 ) -> PathTiming:
     """The shortest profile, or one of a given duration; an error in words if infeasible."""
-    _check_bounded(problem)
+    if not problem.layout.kinds:
+        raise _unbounded(problem)
     try:
         profile = refined_profile(problem, points, boundary, progress)
     except NoProfile as found:
@@ -185,36 +137,26 @@ def _changed_speeds(timing: PathTiming, *asked: float) -> tuple[str, ...]:
     )
 
 
-def _loaded(arm: Arm, payload: Sequence[float] | None, com: ArrayLike) -> tuple[Arm, ...]:
+def _loaded(arm: Arm, options: PathOptions) -> tuple[Arm, ...]:
     """The arm, or the arm with the smallest and with the largest payload: torques are linear in its mass."""
-    centre = as_finite(com, (3,), "time_optimal, payload_com")
-    if payload is None:
-        return (arm,)
-    masses = as_floats(payload, "time_optimal, payload")
-    if masses.shape != (2,) or not 0.0 <= masses[0] <= masses[1] < np.inf:
-        raise InputError(
-            f"expected two masses in kg, 0 <= least <= most, got {shorten(payload)}.",
-            "time_optimal",
-            "payload",
-        )
-    different = dict.fromkeys(masses.tolist())
-    return tuple(arm.with_payload(mass, centre) if mass > 0.0 else arm for mass in different)
+    masses = dict.fromkeys(options.payload or (0.0,))
+    return tuple(arm.with_payload(mass, options.payload_com) if mass > 0.0 else arm for mass in masses)
 
 
-def _boundary(path: JointPath, start_speed: float, end_speed: float) -> Boundary:
+def _boundary(path: JointPath, options: PathOptions) -> Boundary:
     """(ds/dt)^2 at the ends; as large as possible if the path itself is at rest."""
-    ends = np.array([0.0, path.length])
-    slopes = np.abs(path.at(ends)[1]).max(axis=1)
+    slopes = np.abs(path.at(np.array([0.0, path.length]))[1]).max(axis=1)
     largest = np.abs(path.at(np.linspace(0.0, path.length, 101))[1]).max()
-    made: list[float | None] = []
-    for name, speed, slope in zip(("start", "end"), (start_speed, end_speed), slopes, strict=True):
-        rate = check_number(speed, f"time_optimal, {name}_speed", minimum=0.0)
-        made.append(None if rate == 0.0 and slope <= STANDING * largest else rate * rate)
-    return Boundary(*made)
+    return Boundary(
+        *(
+            None if speed == 0.0 and slope <= STANDING * largest else speed * speed
+            for speed, slope in zip((options.start_speed, options.end_speed), slopes, strict=True)
+        )
+    )
 
 
 def _near_polygon(
-    arm: Arm, free: JointPath, tolerance: float, continuity: int, timed: Callable[[JointPath], PathTiming]
+    free: JointPath, tolerance: float, continuity: int, timed: Callable[[JointPath], PathTiming]
 ) -> tuple[PathTiming, tuple[str, ...]]:
     """The faster of a spline with additional points and of rounded corners, both within a distance of the
     polygon of the path; and its cost in time. Waters III.
@@ -222,7 +164,7 @@ def _near_polygon(
     if free.polygon is None:
         raise InputError(
             "it is the largest distance from the straight lines between waypoints; "
-            f"{free.name!r} has none. Pass waypoints (m, {arm.n}), or omit it.",
+            f"{free.name!r} has none. Pass waypoints (m, {free.n}), or omit it.",
             "time_optimal",
             "tolerance",
         )
@@ -244,12 +186,6 @@ def _near_polygon(
     )
 
 
-def _check_bounded(problem: PathProblem) -> None:
-    """Refuse problems with unbounded accelerations."""
-    if not problem.layout.kinds:
-        raise _unbounded(problem)
-
-
 def _unbounded(problem: PathProblem) -> InputError:
     limits, s = problem.limits, np.zeros(1)
     free = [
@@ -262,7 +198,14 @@ def _unbounded(problem: PathProblem) -> InputError:
     who = f"{', '.join(free)} of {problem.arm.name!r}"
     why = f"{who} have no acceleration, torque or voltage limit" if free else "limits are too high"
     return InputError(
-        f"the motion is unbounded: {why}. Pass acceleration=, torque= or voltage=, or set "
-        "max_effort in the arm file.",
+        Sentence(
+            f"the motion is unbounded: {why}. Limit ",
+            Keyword("acceleration"),
+            ", ",
+            Keyword("torque"),
+            " or ",
+            Keyword("voltage"),
+            ", or set max_effort in the arm file.",
+        ),
         "time_optimal",
     )

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from forearm.records import frozen
+from forearm.spatial import Floats
 from forearm.tables import Report, number
 from forearm.trajectories.shortest_time.jerk_stage import has_jerk_limits, smoothed
-from forearm.trajectories.shortest_time.path_limits import PathLimits
+from forearm.trajectories.shortest_time.path_limits import LimitCurves
 from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.shortest_time.profile import (
     USED,
@@ -23,7 +25,6 @@ from forearm.trajectories.shortest_time.profile import (
 )
 from forearm.trajectories.shortest_time.refine import Boundary
 
-Array = NDArray[np.float64]
 MOMENTS = np.array([1e-6, 0.5, 1.0 - 1e-6])  # of an interval, at which shares are evaluated
 BINDING = 0.98  # of a limit: share from which it counts as binding
 RAISED = 1.1  # factor on a limit for its saving
@@ -58,7 +59,7 @@ class LimitSaving:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class PathTiming:
     """Speeds of a motion along its path, and what limits them.
 
@@ -74,37 +75,37 @@ class PathTiming:
     profile: Profile
     motion: PathMotion
     boundary: Boundary
-    ceiling: Array | None = None
+    ceiling: Floats | None = None
 
     @property
-    def s(self) -> Array:
+    def s(self) -> Floats:
         """Places along the path, (N + 1,)."""
         return self.profile.grid.s
 
     @property
-    def speed(self) -> Array:
+    def speed(self) -> Floats:
         """ds/dt at these places, (N + 1,)."""
         if has_jerk_limits(self.problem):
             return self.motion.along(self.motion.times)[1]
         return np.sqrt(self.profile.x)
 
     @property
-    def maximum_speed(self) -> Array:
+    def maximum_speed(self) -> Floats:
         """The maximum-velocity curve: ds/dt that the limits of each place alone admit, (N + 1,)."""
         if self.ceiling is None:
             return np.sqrt(self.profile.top)
         top = smaller_at_nodes(self.problem.tops(self.profile.ends))
         top[self.profile.grid.stops] = 0.0
-        return np.asarray(np.sqrt(top))
+        return np.sqrt(top)
 
     @cached_property
-    def shares(self) -> tuple[list[tuple[str, str]], Array]:
+    def shares(self) -> tuple[list[tuple[str, str]], Floats]:
         """(kind, joint) of all limits, and the largest share of each that an interval uses, (N, r)."""
         times = (self.motion.times[:-1, None] + MOMENTS * np.diff(self.motion.times)[:, None]).ravel()
         names, used = self.shares_at(times)
         return names, used.reshape(self.profile.grid.count, len(MOMENTS), -1).max(axis=1)
 
-    def shares_at(self, times: Array) -> tuple[list[tuple[str, str]], Array]:
+    def shares_at(self, times: Floats) -> tuple[list[tuple[str, str]], Floats]:
         """(kind, joint) of all limits, and the share of each used at times (m,), (m, r)."""
         problem, motion, grid = self.problem, self.motion, self.profile.grid
         k, s, rate, second = motion.details(times)
@@ -132,7 +133,7 @@ class PathTiming:
         """(kind, joint) of the binding limit in each interval, two empty strings if none binds."""
         return self._binding(*self.shares, 0.5 * (self.s[:-1] + self.s[1:]))
 
-    def _binding(self, names: list[tuple[str, str]], used: Array, s: Array) -> list[tuple[str, str]]:
+    def _binding(self, names: list[tuple[str, str]], used: Floats, s: Floats) -> list[tuple[str, str]]:
         """(kind, joint) of the limit with the largest use, (m, r), at places (m,), if it is fully used."""
         most = used.argmax(axis=1)
         enough = used[np.arange(len(used)), most] >= BINDING
@@ -149,7 +150,7 @@ class PathTiming:
         """The name of the binding limit in each interval, (N,), "" if none binds."""
         return np.array([limit_name(*pair) for pair in self.binding])
 
-    def limit_at(self, t: Array) -> NDArray[np.str_]:
+    def limit_at(self, t: Floats) -> NDArray[np.str_]:
         """The name of the binding limit at times (m,)."""
         found = self._binding(*self.shares_at(t), self.motion.details(t)[1])
         return np.array([limit_name(*pair) for pair in found])
@@ -209,7 +210,7 @@ class PathTiming:
             save_figure(figure, path)
         return figure
 
-    def _duration_within(self, limits: PathLimits) -> float:
+    def _duration_within(self, limits: LimitCurves) -> float:
         """Duration within other limits, on the same grid."""
         problem, grid = self.problem.with_limits(limits), self.profile.grid
         ends = (self.boundary.start, self.boundary.end)
@@ -226,7 +227,7 @@ def limit_name(kind: str, joint: str) -> str:
     return f"{joint} {kind}".strip()
 
 
-def _finer(limits: PathLimits, K: Array, s: Array) -> dict[str, list[list[str]]]:
+def _finer(limits: LimitCurves, K: Floats, s: Floats) -> dict[str, list[list[str]]]:
     """Which of the two limits that share a row is the smaller one, at places (m,), for each joint."""
     current, torque = K * limits.at("current", s), limits.at("torque", s)
     pairs = {

@@ -7,16 +7,16 @@ log2 N rounds of a few operations on whole arrays.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from forearm.spatial import Floats
+
 DENSE = 12  # blocks that are left to a dense solver
 
 
 class BandSolver:
     """A factorised matrix, from its diagonals: main (n,), first (n - 1,) and second (n - 2,)."""
 
-    def __init__(self, main: Array, first: Array, second: Array) -> None:
+    def __init__(self, main: Floats, first: Floats, second: Floats) -> None:
         self.n = len(main)
         half = (self.n + 1) // 2
         rounds = 0
@@ -37,12 +37,12 @@ class BandSolver:
         diagonal[0, 1] = diagonal[1, 0] = side[0::2]
         below = np.zeros((2, 2, blocks))  # block i + 1, i
         below[0, 0], below[1, 1], below[0, 1] = far[0::2], far[1::2], side[1::2]
-        self.levels: list[tuple[Array, Array, Array]] = []
+        self.levels: list[tuple[Floats, Floats, Floats]] = []
         for _ in range(rounds):
             diagonal, below = self._reduce(diagonal, below)
         self.dense = np.linalg.inv(_assembled(diagonal, below))
 
-    def _reduce(self, diagonal: Array, below: Array) -> tuple[Array, Array]:
+    def _reduce(self, diagonal: Floats, below: Floats) -> tuple[Floats, Floats]:
         """The blocks of even index after elimination of those of odd index."""
         inverse = _inverse(diagonal[..., 1::2])
         left = below[..., 0::2]  # odd block, even block before it
@@ -54,7 +54,7 @@ class BandSolver:
         even[..., 1:] -= _product(right, from_right)[..., :-1]
         return even, -_product(right, from_left)
 
-    def solve(self, right_side: Array) -> Array:
+    def solve(self, right_side: Floats) -> Floats:
         """The solution for one right-hand side (n,)."""
         padded = np.zeros(2 * self.blocks)
         padded[: self.n] = right_side * self.scale[: self.n]
@@ -83,13 +83,13 @@ class BandSolver:
         return np.ascontiguousarray(found.T).ravel()[: self.n] * self.scale[: self.n]
 
 
-def _product(a: Array, b: Array) -> Array:
+def _product(a: Floats, b: Floats) -> Floats:
     """Products of 2 x 2 blocks (2, 2, k)."""
-    result: Array = a[:, 0, None] * b[0] + a[:, 1, None] * b[1]
+    result: Floats = a[:, 0, None] * b[0] + a[:, 1, None] * b[1]
     return result
 
 
-def _inverse(blocks: Array) -> Array:
+def _inverse(blocks: Floats) -> Floats:
     """Inverses of 2 x 2 blocks (2, 2, k), positive definite or nearly so."""
     a, b, c = blocks[0, 0], blocks[0, 1], blocks[1, 1]
     determinant = np.maximum(a * c - b * b, 1e-15 * np.abs(a * c))
@@ -99,7 +99,7 @@ def _inverse(blocks: Array) -> Array:
     return inverse
 
 
-def _assembled(diagonal: Array, below: Array) -> Array:
+def _assembled(diagonal: Floats, below: Floats) -> Floats:
     """The whole matrix of blocks (2, 2, k)."""
     k = diagonal.shape[2]
     whole = np.zeros((k, 2, k, 2))

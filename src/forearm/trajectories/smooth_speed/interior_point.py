@@ -6,15 +6,15 @@ may be violated at a price, and the remaining violation shows where the limits c
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forearm.records import frozen
+from forearm.spatial import Floats
 from forearm.trajectories.smooth_speed.band_solver import BandSolver
 from forearm.trajectories.smooth_speed.speed_elements import SpeedElements, spread, values_at, windows
 
-Array = NDArray[np.float64]
 MAX_STEPS = 60
 HELD = 1e-6  # tolerance of a row, scaled to about 1
 PRICE = 30.0  # durations per row violated by its whole scale: above any multiplier of a feasible problem
@@ -23,7 +23,7 @@ PATIENCE = 6
 NEAR = 24  # rows per interval that are kept if the solution is nearly known
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class InnerSolution:
     """Result of the method.
 
@@ -35,10 +35,10 @@ class InnerSolution:
         steps: number of steps.
     """
 
-    b: Array
-    multipliers: Array
+    b: Floats
+    multipliers: Floats
     gap: float
-    excess: Array
+    excess: Floats
     steps: int
 
     @property
@@ -48,7 +48,7 @@ class InnerSolution:
 
 
 def shortest(
-    elements: SpeedElements, rows: Array, b: Array, multipliers: Array | None, tolerance: float
+    elements: SpeedElements, rows: Floats, b: Floats, multipliers: Floats | None, tolerance: float
 ) -> InnerSolution:
     """The b of minimum duration with rows <= 0, or the one that violates them least.
 
@@ -68,7 +68,7 @@ def shortest(
 
 
 def _search_near(
-    elements: SpeedElements, rows: Array, b: Array, multipliers: Array, tolerance: float
+    elements: SpeedElements, rows: Floats, b: Floats, multipliers: Floats, tolerance: float
 ) -> InnerSolution:
     """The same with only those rows of each interval that are nearest to being violated at the start."""
     near = np.argpartition(-values_at(rows, b), NEAR, axis=0)[:NEAR]
@@ -86,34 +86,39 @@ class _Pair:
     second.
     """
 
-    def __init__(self, value: Array, force: Array, sign: float) -> None:
+    def __init__(self, value: Floats, force: Floats, sign: float) -> None:
         self.value, self.force, self.sign = value, force, sign
 
-    def change(self, aim: Array | float, d: Array) -> tuple[Array, Array]:
+    def change(self, aim: Floats | float, d: Floats) -> tuple[Floats, Floats]:
         """Newton step of both that brings their product to the target when the multiplier changes by d."""
         force = self.sign * d
         return (aim - self.value * force) / self.force - self.value, force
 
-    def pull(self, aim: Array | float) -> Array:
+    def pull(self, aim: Floats | float) -> Floats:
         """The part of the step of `value` that does not depend on the multiplier."""
         return self.sign * (aim / self.force - self.value)
 
-    def reach(self, change: tuple[Array, Array]) -> float:
+    def reach(self, change: tuple[Floats, Floats]) -> float:
         """Maximum step length."""
         return min(_reach(self.value, change[0]), _reach(self.force, change[1]))
 
-    def total(self, change: tuple[Array, Array], share: float) -> float:
+    def total(self, change: tuple[Floats, Floats], share: float) -> float:
         """The sum of products after a share of a step."""
         return float(np.vdot(self.value + share * change[0], self.force + share * change[1]))
 
-    def move(self, change: tuple[Array, Array], share: float) -> None:
+    def move(self, change: tuple[Floats, Floats], share: float) -> None:
         """Take a share of a step."""
         self.value = self.value + share * change[0]
         self.force = self.force + share * change[1]
 
 
 def _search(
-    elements: SpeedElements, rows: Array, b: Array, multipliers: Array | None, tolerance: float, price: float
+    elements: SpeedElements,
+    rows: Floats,
+    b: Floats,
+    multipliers: Floats | None,
+    tolerance: float,
+    price: float,
 ) -> InnerSolution:
     """The same with a price for violating a row, in durations; inf: no violation."""
     A, h = rows[:3], -rows[3]
@@ -125,7 +130,10 @@ def _search(
         primal = _apply(A, b) - h
         for pair in pairs:
             primal = primal + pair.sign * pair.value
-        dual = _masked(elements, _pulled(elements, gradient) + _transposed(A, pairs[0].force))
+        dual = _masked(
+            elements,
+            spread(np.einsum("kgn,gn->kn", elements.inner[:3], gradient)) + _transposed(A, pairs[0].force),
+        )
         total = sum(float(np.vdot(pair.value, pair.force)) for pair in pairs)
         residual = float(np.abs(dual * b).sum())
         has_arrived = max(total, residual) < tolerance * duration and np.abs(primal).max() < HELD
@@ -137,7 +145,7 @@ def _search(
         except np.linalg.LinAlgError:  # no step is left that rounding does not spoil
             break
 
-        aims: list[Array | float] = [0.0] * len(pairs)
+        aims: list[Floats | float] = [0.0] * len(pairs)
         for is_last in (False, True):
             known = primal + sum(pair.pull(aim) for pair, aim in zip(pairs, aims, strict=True))
             db = solver.solve(_masked(elements, -dual - _transposed(A, ratio * known)))
@@ -159,7 +167,7 @@ def _search(
     return InnerSolution(b, pairs[0].force, total / duration, np.maximum(_apply(A, b) - h, 0.0), steps)
 
 
-def _start(room: Array, duration: float, multipliers: Array | None, price: float) -> list[_Pair]:
+def _start(room: Floats, duration: float, multipliers: Floats | None, price: float) -> list[_Pair]:
     """Initial slacks and multipliers, and the violation of the rows with the remaining price."""
     nearness = 1.0 if multipliers is None else 1e-2
     slack = np.maximum(room, 0.1 * nearness)
@@ -173,48 +181,43 @@ def _start(room: Array, duration: float, multipliers: Array | None, price: float
     return [_Pair(slack, force, 1.0), _Pair(beyond, price * duration - force, -1.0)]
 
 
-def _inner(elements: SpeedElements, b: Array) -> Array:
+def _inner(elements: SpeedElements, b: Floats) -> Floats:
     """x at the quadrature points."""
-    inner: Array = _inner_change(elements, b) + elements.inner[3]
+    inner: Floats = _inner_change(elements, b) + elements.inner[3]
     return inner
 
 
-def _inner_change(elements: SpeedElements, db: Array) -> Array:
+def _inner_change(elements: SpeedElements, db: Floats) -> Floats:
     """Change of x at the quadrature points with b."""
-    change: Array = np.einsum("kgn,kn->gn", elements.inner[:3], windows(db))
+    change: Floats = np.einsum("kgn,kn->gn", elements.inner[:3], windows(db))
     return change
 
 
-def _duration(elements: SpeedElements, b: Array) -> tuple[float, Array, Array]:
+def _duration(elements: SpeedElements, b: Floats) -> tuple[float, Floats, Floats]:
     """The duration and its first and second derivatives by x at the quadrature points."""
     x = _inner(elements, b)
     parts = elements.weights / np.sqrt(x)
     return float(parts.sum()), -0.5 * parts / x, 0.75 * parts / x**2
 
 
-def _pulled(elements: SpeedElements, gradient: Array) -> Array:
-    """Convert a derivative by x at the quadrature points to one by b."""
-    return spread(np.einsum("kgn,gn->kn", elements.inner[:3], gradient))
-
-
-def _masked(elements: SpeedElements, values: Array) -> Array:
+def _masked(elements: SpeedElements, values: Floats) -> Floats:
     """Set entries to 0 where b is given."""
     return np.where(elements.fixed, 0.0, values)
 
 
-def _apply(A: Array, b: Array) -> Array:
+def _apply(A: Floats, b: Floats) -> Floats:
     """The rows' linear part at b."""
     around = windows(b)
-    value: Array = A[0] * around[0] + A[1] * around[1] + A[2] * around[2]
+    value: Floats = A[0] * around[0] + A[1] * around[1] + A[2] * around[2]
     return value
 
 
-def _transposed(A: Array, values: Array) -> Array:
+def _transposed(A: Floats, values: Floats) -> Floats:
     """The transpose of `_apply`."""
     return spread(np.einsum("krn,rn->kn", A, values))
 
 
-def _matrix(elements: SpeedElements, A: Array, ratio: Array, curvature: Array) -> BandSolver:
+def _matrix(elements: SpeedElements, A: Floats, ratio: Floats, curvature: Floats) -> BandSolver:
     """Second derivatives of the duration and of the barrier by b."""
     C = elements.inner[:3]
     local = {}
@@ -227,6 +230,6 @@ def _matrix(elements: SpeedElements, A: Array, ratio: Array, curvature: Array) -
     return BandSolver(np.where(elements.fixed, 1.0, main), first, local[0, 2][1:-1])
 
 
-def _reach(values: Array, change: Array) -> float:
+def _reach(values: Floats, change: Floats) -> float:
     """The largest multiple of a step that leaves all values at least 0; large if unlimited."""
     return 1.0 / max(float((-change / values).max()), 1e-3)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forearm.records import frozen
+from forearm.spatial import Floats
 from forearm.trajectories.smooth_speed.speed_elements import SpeedShape
 
-Array = NDArray[np.float64]
-HalfPlanes = Callable[[Array, Array], tuple[Array, Array, Array]]
+HalfPlanes = Callable[[Floats, Floats], tuple[Floats, Floats, Floats]]
 BETWEEN = np.arange(1, 10) / 10  # fractions of an interval's time at which jerks are checked
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SmoothLimits:
     """Limits of the motion along a path of N intervals.
 
@@ -28,21 +27,21 @@ class SmoothLimits:
         rows: half-planes gu u + gx x <= h, (N, 2, R) each, of x at the nodes and u at the ends.
     """
 
-    ends1: Array
-    ends2: Array
-    ends3: Array
-    lengths: Array
-    jerk: Array
+    ends1: Floats
+    ends2: Floats
+    ends3: Floats
+    lengths: Floats
+    jerk: Floats
     path_jerk: float
-    top: Array
+    top: Floats
     rows: HalfPlanes
 
     @property
-    def inverse_jerk(self) -> Array:
+    def inverse_jerk(self) -> Floats:
         """1 / jerk, (2, n, N)."""
         return np.where(np.isfinite(self.jerk), 1 / self.jerk, 0.0)
 
-    def path_within(self, share: Array) -> tuple[Array, Array, Array]:
+    def path_within(self, share: Floats) -> tuple[Floats, Floats, Floats]:
         """q', q'' and q''' at a fraction of each interval, (n, N) each: q' is the polynomial of degree 5 with
         the values at the ends.
         """
@@ -58,7 +57,7 @@ class SmoothLimits:
         bend = f2[0] + r * (6 * c3 + r * (12 * c4 + r * 20 * c5))
         return value, slope / D, bend / D**2
 
-    def jerks_within(self, shape: SpeedShape, u: Array) -> Array:
+    def jerks_within(self, shape: SpeedShape, u: Floats) -> Floats:
         """The largest jerk of each joint between the ends of each interval, over its limit, (n, N).
 
         Args:
@@ -76,7 +75,7 @@ class SmoothLimits:
         return largest
 
 
-def between(ends: Array, share: Array) -> Array:
+def between(ends: Floats, share: Floats) -> Floats:
     """Linear interpolation between values at both ends of intervals, (2, ..., N), at a fraction of each."""
-    value: Array = ends[0] + share * (ends[1] - ends[0])
+    value: Floats = ends[0] + share * (ends[1] - ends[0])
     return value

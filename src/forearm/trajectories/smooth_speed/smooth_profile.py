@@ -9,17 +9,18 @@ the resulting convex problem; its solution is the next iterate.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from math import perm
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from forearm.errors import InputError
 from forearm.progress import Progress
+from forearm.records import frozen
+from forearm.spatial import Floats
+from forearm.trajectories.sampling import from_zero
 from forearm.trajectories.smooth_speed.interior_point import InnerSolution, shortest
 from forearm.trajectories.smooth_speed.smooth_input import Boundary, ProfileProblem, profile_problem
-from forearm.trajectories.smooth_speed.smooth_limits import HalfPlanes
+from forearm.trajectories.smooth_speed.smooth_limits import SmoothLimits
 from forearm.trajectories.smooth_speed.speed_elements import (
     SpeedElements,
     speed_elements,
@@ -28,7 +29,6 @@ from forearm.trajectories.smooth_speed.speed_elements import (
 )
 from forearm.trajectories.smooth_speed.speed_rows import row_name, speed_rows
 
-Array = NDArray[np.float64]
 MAX_ITERATIONS = 12
 GAP = 1e-5  # relative, of the duration
 ROUGH = 1e-3  # the same in the first iteration
@@ -41,7 +41,7 @@ PATIENCE = 3  # iterations without progress towards the limits
 ALLOWED = 1e-3  # the same without convergence; beyond it there is no profile
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SmoothProfile:
     """A motion along a path in N intervals; s, ds/dt and d2s/dt2 are continuous.
 
@@ -56,10 +56,10 @@ class SmoothProfile:
         excess: largest relative violation of a limit at the nodes.
     """
 
-    x: Array
-    u: Array
-    times: Array
-    coefficients: Array
+    x: Floats
+    u: Floats
+    times: Floats
+    coefficients: Floats
     iterations: int
     gap: float
     excess: float
@@ -69,31 +69,11 @@ class SmoothProfile:
         """Duration, s."""
         return float(self.times[-1])
 
-    def at(self, t: ArrayLike) -> tuple[Array, Array, Array, Array]:
-        """s, ds/dt, d2s/dt2 and d3s/dt3 at times, of the same shape each; where the last jumps, the value
-        after it.
-        """
-        when = np.asarray(t, float)
-        i = np.clip(np.searchsorted(self.times, when, side="right") - 1, 0, len(self.coefficients) - 1)
-        c, r = np.moveaxis(self.coefficients[i], -1, 0), when - self.times[i]
-        values = np.zeros((4, *when.shape))
-        for d in range(4):
-            for k in range(5, d - 1, -1):
-                values[d] = values[d] * r + perm(k, d) * c[k]
-        s, v, a, j = values
-        return s, v, a, j
-
 
 def smooth_profile(
-    s: ArrayLike,
-    ends1: ArrayLike,
-    ends2: ArrayLike,
-    ends3: ArrayLike,
-    jerk: ArrayLike,
-    path_jerk: float,
-    top: ArrayLike,
-    rows: HalfPlanes,
-    start: ArrayLike,
+    s: Floats,
+    limits: SmoothLimits,
+    start: Floats,
     boundary: Boundary = ((0.0, 0.0), (0.0, 0.0)),
     stops: Sequence[int] = (),
     report: Progress | None = None,
@@ -104,23 +84,17 @@ def smooth_profile(
 
     Args:
         s: nodes along the path, increasing, (N + 1,); at least three intervals between nodes of given speed.
-        ends1, ends2, ends3: q', q'', q''' at the left and right end of each interval, (N, 2, n).
-        jerk: jerk limits of the joints, (n,) or (N, 2, n); inf: unlimited.
-        path_jerk: limit of d3s/dt3; inf: unlimited.
-        top: largest x at the nodes, (N + 1,); inf: unlimited.
-        rows: function of x at the nodes (N + 1,) and u at the ends of the intervals (N, 2) that returns
-            half-planes gu u + gx x <= h, (N, 2, R) each, exact at that point; called in every iteration.
+        limits: along the path; their rows are called in every iteration.
         start: x of the first stage, (N + 1,).
         boundary: x and u at the start and at the end; u None: free. At rest without a jerk limit it is also
             free, since acceleration may jump there.
         stops: interior nodes at rest.
         report: called in each iteration.
     """
-    problem = profile_problem(s, ends1, ends2, ends3, jerk, path_jerk, top, rows, start, boundary, stops)
-    limits, lengths = problem.limits, problem.limits.lengths
+    problem, lengths = profile_problem(s, limits, start, boundary, stops), limits.lengths
     x, u = problem.x, problem.u
     found: InnerSolution | None = None
-    refusals: list[Array] = []
+    refusals: list[Floats] = []
     before = duration = np.inf
     for iteration in range(MAX_ITERATIONS + 1):
         shape = speed_shape(lengths, x, u)
@@ -154,7 +128,7 @@ def smooth_profile(
     return SmoothProfile(
         x=np.append(x[:, 0], x[-1, 1]),
         u=_at_nodes(u, problem),
-        times=np.append(0.0, np.cumsum(shape.times)),
+        times=from_zero(shape.times),
         coefficients=_coefficients(problem.s[:-1], lengths, shape.times, np.sqrt(x), u),
         iterations=iteration,
         gap=max(0.0 if found is None else found.gap, abs(before / duration - 1)),
@@ -162,7 +136,7 @@ def smooth_profile(
     )
 
 
-def _still_refused(refusals: list[Array], found: InnerSolution) -> list[Array]:
+def _still_refused(refusals: list[Floats], found: InnerSolution) -> list[Floats]:
     """Violations of rows in the iterations since the last clear improvement, (R, N) each."""
     if found.holds:
         return []
@@ -171,7 +145,7 @@ def _still_refused(refusals: list[Array], found: InnerSolution) -> list[Array]:
     return [*refusals, found.excess]
 
 
-def _meeting(lengths: Array, theta: Array, x: Array, u: Array, elements: SpeedElements) -> Array:
+def _meeting(lengths: Floats, theta: Floats, x: Floats, u: Floats, elements: SpeedElements) -> Floats:
     """b of an iterate: where the tangents of x at both ends meet; 0 where it is given."""
     left = x[:, 0] + 2 * lengths * (1 - theta) * u[:, 0]
     right = x[:, 1] - 2 * lengths * theta * u[:, 1]
@@ -179,14 +153,14 @@ def _meeting(lengths: Array, theta: Array, x: Array, u: Array, elements: SpeedEl
     return np.where(elements.fixed, 0.0, b)
 
 
-def _at_nodes(u: Array, problem: ProfileProblem) -> Array:
+def _at_nodes(u: Floats, problem: ProfileProblem) -> Floats:
     """Accelerations (N, 2) as (N + 1,)."""
     nodes = np.append(u[:, 0], u[-1, 1])
     nodes[[k for k in problem.nodes if 0 < k < len(u)]] = 0.0
     return nodes
 
 
-def _refuse(problem: ProfileProblem, excess: Array) -> None:
+def _refuse(problem: ProfileProblem, excess: Floats) -> None:
     """Raise the error that names the infeasible limit and its place."""
     row, i = np.unravel_index(int(excess.argmax()), excess.shape)
     place = f"between s = {problem.s[i]:.6g} and {problem.s[i + 1]:.6g}"
@@ -198,7 +172,7 @@ def _refuse(problem: ProfileProblem, excess: Array) -> None:
     )
 
 
-def _coefficients(s: Array, D: Array, T: Array, v: Array, u: Array) -> Array:
+def _coefficients(s: Floats, D: Floats, T: Floats, v: Floats, u: Floats) -> Floats:
     """Polynomials of degree 5 in time, (N, 6), with given speeds and accelerations (N, 2) at both ends.
 
     T is such that the last coefficient is about 0; next to rest that of degree 4 is, too.

@@ -13,11 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from forearm.errors import InputError
+from forearm.records import frozen
+from forearm.spatial import Flags, Floats
 
-Array = NDArray[np.float64]
 GAUSS = ((0.5 - np.sqrt(1 / 12), 0.5), (0.5 + np.sqrt(1 / 12), 0.5))  # points and weights, on [0, 1]
 
 
@@ -36,7 +35,7 @@ class GivenNode:
     after: float | None
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SpeedShape:
     """The shape of a motion in N intervals: at the share r of its time the path speed is v0 (1 - r)^2 + 2 v r
     (1 - r) + v1 r^2.
@@ -47,23 +46,23 @@ class SpeedShape:
         theta: (N,).
     """
 
-    v0: Array
-    v: Array
-    v1: Array
-    times: Array
-    theta: Array
+    v0: Floats
+    v: Floats
+    v1: Floats
+    times: Floats
+    theta: Floats
 
-    def speed(self, r: float) -> Array:
+    def speed(self, r: float) -> Floats:
         """The path speed at a share of the time, (N,)."""
         return self.v0 * (1 - r) ** 2 + 2 * self.v * r * (1 - r) + self.v1 * r**2
 
-    def way(self, r: float) -> Array:
+    def way(self, r: float) -> Floats:
         """Distance covered in the interval, (N,)."""
         k = 1 - r
         three = self.v0 * (3 * k * k + 3 * k * r + r * r) + self.v * r * (3 * k + r) + self.v1 * r * r
         return self.times * r * three / 3
 
-    def lag(self, r: float) -> Array:
+    def lag(self, r: float) -> Floats:
         """The integral over the share of time up to r of the remaining distance, (N,)."""
         k = 1 - r
         twelve = (
@@ -72,7 +71,7 @@ class SpeedShape:
         return r * self.way(r) - self.times * r * r * twelve / 12
 
 
-def speed_shape(lengths: Array, x: Array, u: Array) -> SpeedShape:
+def speed_shape(lengths: Floats, x: Floats, u: Floats) -> SpeedShape:
     """The motion of constant path jerk between given speeds, nearest to the accelerations at the ends.
 
     Its duration makes the motion of degree 5 with these speeds and accelerations one of degree 4, and of
@@ -90,7 +89,7 @@ def speed_shape(lengths: Array, x: Array, u: Array) -> SpeedShape:
     return SpeedShape(v0, v, v1, 3 * lengths / total, (v0 + 2 * v + 3 * v1) / (4 * total))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SpeedElements:
     """x and u in each interval as affine functions of b: coefficients of b of the previous, the present and
     the next interval, and a constant.
@@ -103,15 +102,15 @@ class SpeedElements:
         expected: `inner` of the motion that defined the shape, (G, N).
     """
 
-    fixed: NDArray[np.bool_]
-    x: Array
-    u: Array
-    inner: Array
-    weights: Array
-    expected: Array
+    fixed: Flags
+    x: Floats
+    u: Floats
+    inner: Floats
+    weights: Floats
+    expected: Floats
 
 
-def speed_elements(lengths: Array, shape: SpeedShape, nodes: dict[int, GivenNode]) -> SpeedElements:
+def speed_elements(lengths: Floats, shape: SpeedShape, nodes: dict[int, GivenNode]) -> SpeedElements:
     """The affine functions of a shape."""
     x, u, fixed = _ends(lengths, shape, nodes)
     speeds = np.stack([shape.speed(r) for r, _ in GAUSS])
@@ -125,9 +124,7 @@ def speed_elements(lengths: Array, shape: SpeedShape, nodes: dict[int, GivenNode
     )
 
 
-def _ends(
-    lengths: Array, shape: SpeedShape, nodes: dict[int, GivenNode]
-) -> tuple[Array, Array, NDArray[np.bool_]]:
+def _ends(lengths: Floats, shape: SpeedShape, nodes: dict[int, GivenNode]) -> tuple[Floats, Floats, Flags]:
     """x and u at the ends of the intervals, (4, 2, N), and which b are given."""
     N = len(lengths)
     left, right = 2 * lengths * (1 - shape.theta), 2 * lengths * shape.theta
@@ -141,12 +138,12 @@ def _ends(
         if k < N:
             x[:, 0, k], u[:, 0, k] = (0, 0, 0, node.x), (0, 1 / left[k], 0, -node.x / left[k])
             if node.after is not None:
-                fixed[k], given[k] = True, _tangent_end(node.x + left[k] * node.after, k)
+                fixed[k], given[k] = True, node.x + left[k] * node.after
         if k > 0:
             x[:, 1, k - 1] = (0, 0, 0, node.x)
             u[:, 1, k - 1] = (0, -1 / right[k - 1], 0, node.x / right[k - 1])
             if node.before is not None:
-                fixed[k - 1], given[k - 1] = True, _tangent_end(node.x - right[k - 1] * node.before, k)
+                fixed[k - 1], given[k - 1] = True, node.x - right[k - 1] * node.before
     values, is_free = windows(given), windows(np.where(fixed, 0.0, 1.0))
     for array in (x, u):
         array[3] += np.einsum("ken,kn->en", array[:3], values)
@@ -154,39 +151,27 @@ def _ends(
     return x, u, fixed
 
 
-def _tangent_end(b: float, k: int) -> float:
-    """b of the interval next to a node with given x and u, or an error if x would become negative."""
-    if b < 0:
-        raise InputError(
-            f"the given acceleration at node {k} leads to a negative speed within the "
-            "adjacent interval; use a smaller one or a shorter interval.",
-            "smooth_profile",
-        )
-    return b
-
-
-def _x_within(shape: SpeedShape, x: Array, u: Array, r: float) -> Array:
+def _x_within(shape: SpeedShape, x: Floats, u: Floats, r: float) -> Floats:
     """x at a share of the time of each interval, (4, N)."""
-    within: Array = x[:, 0] + 2 * shape.way(r) * u[:, 0] + 2 * shape.lag(r) * (u[:, 1] - u[:, 0])
-    return within
+    return x[:, 0] + 2 * shape.way(r) * u[:, 0] + 2 * shape.lag(r) * (u[:, 1] - u[:, 0])
 
 
-def values_at(functions: Array, b: Array) -> Array:
+def values_at(functions: Floats, b: Floats) -> Floats:
     """Affine functions (4, K, N) at b, (K, N)."""
-    values: Array = np.einsum("ken,kn->en", functions[:3], windows(b)) + functions[3]
+    values: Floats = np.einsum("ken,kn->en", functions[:3], windows(b)) + functions[3]
     return values
 
 
-def windows(b: Array) -> Array:
+def windows(b: Floats) -> Floats:
     """b of the previous, the present and the next interval, (3, N); 0 beyond the ends."""
     around = np.zeros((3, len(b)))
     around[0, 1:], around[1], around[2, :-1] = b[:-1], b, b[1:]
     return around
 
 
-def spread(values: Array) -> Array:
+def spread(values: Floats) -> Floats:
     """The transpose of `windows`: (3, N) to (N,)."""
-    total: Array = values[1].copy()
+    total: Floats = values[1].copy()
     total[:-1] += values[0, 1:]
     total[1:] += values[2, :-1]
     return total

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from forearm.errors import InputError, shorten
+from forearm.spatial import Flags, Floats
 from forearm.trajectories.smooth_speed.smooth_limits import HalfPlanes, SmoothLimits, between
 from forearm.trajectories.smooth_speed.speed_elements import SpeedElements, SpeedShape
-from forearm.values import as_floats
 
-Array = NDArray[np.float64]
 TINY = 1e-150
 LEAST = 1e-6  # of the largest speed or acceleration: minimum scale of a row
 FREE = np.array([0.0, 0.0, 0.0, -1.0])  # a row that is always satisfied
 
 
-def speed_rows(limits: SmoothLimits, shape: SpeedShape, elements: SpeedElements, x: Array, u: Array) -> Array:
+def speed_rows(
+    limits: SmoothLimits, shape: SpeedShape, elements: SpeedElements, x: Floats, u: Floats
+) -> Floats:
     """The rows, (4, R, N): coefficients of b around each interval and a constant; sums must not exceed 0.
 
     Each is scaled so that the constant is about -1. Limits apply at both ends of an interval and in the
@@ -47,9 +46,10 @@ def row_name(limits: SmoothLimits, row: int) -> str:
     return names[row] if row < len(names) else "a limit given by rows"
 
 
-def _half_planes(rows: HalfPlanes, share: Array, elements: SpeedElements, x: Array, u: Array) -> Array:
+def _half_planes(rows: HalfPlanes, share: Floats, elements: SpeedElements, x: Floats, u: Floats) -> Floats:
     """Limits that are linear in x and u, at the iterate."""
-    gu, gx, h = _asked(rows, x, u)
+    found = rows(np.append(x[:, 0], x[-1, 1]), u)
+    gu, gx, h = (np.ascontiguousarray(part.transpose(1, 2, 0)) for part in found)
     # A row may be 0 = 0 at the iterate and still be meaningful.
     sizes = [np.maximum(np.abs(value.T[:, None]), LEAST * np.abs(value).max()) for value in (u, x)]
     scale = np.abs(gu) * sizes[0] + np.abs(gx) * sizes[1] + np.abs(h)
@@ -66,27 +66,12 @@ def _half_planes(rows: HalfPlanes, share: Array, elements: SpeedElements, x: Arr
     return made.reshape(4, -1, made.shape[-1])
 
 
-def _asked(rows: HalfPlanes, x: Array, u: Array) -> list[Array]:
-    """The half-planes at the iterate, (2, R, N) each, or an error if they are invalid."""
-    given = [as_floats(part, "smooth_profile, rows") for part in rows(np.append(x[:, 0], x[-1, 1]), u)]
-    shapes = [part.shape for part in given]
-    if len(given) != 3 or len(set(shapes)) != 1 or shapes[0][:-1] != u.shape:
-        raise InputError(
-            f"expected gu, gx and h of shape ({len(u)}, 2, R), got {shorten(shapes)}.",
-            "smooth_profile",
-            "rows",
-        )
-    if not (np.isfinite(given[0]).all() and np.isfinite(given[1]).all() and (given[2] > -np.inf).all()):
-        raise InputError("expected numbers, with h = inf where unlimited.", "smooth_profile", "rows")
-    return [np.ascontiguousarray(part.transpose(1, 2, 0)) for part in given]
-
-
-def _with_middle(ends: Array, middle: Array) -> Array:
+def _with_middle(ends: Floats, middle: Floats) -> Floats:
     """The values at both ends, (2, ..., N), and those between them."""
     return np.stack([ends[0], middle, ends[1]])
 
 
-def _node_bounds(top: Array, elements: SpeedElements, x: Array) -> Array:
+def _node_bounds(top: Floats, elements: SpeedElements, x: Floats) -> Floats:
     """0 <= x <= top, at the right end of each interval."""
     at = elements.x[:, 2]
     upper = at / np.where(np.isfinite(top[1:]), np.maximum(top[1:], TINY), np.inf)
@@ -97,7 +82,7 @@ def _node_bounds(top: Array, elements: SpeedElements, x: Array) -> Array:
     return np.stack([upper, lower], axis=1)
 
 
-def _inner_bounds(top: Array, shape: SpeedShape, fixed: NDArray[np.bool_]) -> Array:
+def _inner_bounds(top: Floats, shape: SpeedShape, fixed: Flags) -> Floats:
     """x <= top between the nodes: b is where the tangents at both ends meet, and x is not above them."""
     bounded = np.isfinite(top[:-1]) & np.isfinite(top[1:]) & ~fixed
     left, right = np.where(bounded, top[:-1], 1.0), np.where(bounded, top[1:], 1.0)
@@ -107,7 +92,7 @@ def _inner_bounds(top: Array, shape: SpeedShape, fixed: NDArray[np.bool_]) -> Ar
     return made
 
 
-def _joint_jerks(limits: SmoothLimits, share: Array, shape: SpeedShape, elements: SpeedElements) -> Array:
+def _joint_jerks(limits: SmoothLimits, share: Floats, shape: SpeedShape, elements: SpeedElements) -> Floats:
     """Jerks of the joints, both signs: q''' x + 3 q'' u + q' w <= J / sqrt(x), with the right-hand side
     replaced by its tangent, and everything multiplied by the speed of the iterate.
     """
@@ -131,7 +116,7 @@ def _joint_jerks(limits: SmoothLimits, share: Array, shape: SpeedShape, elements
     return made.reshape(4, -1, made.shape[-1])
 
 
-def _path_jerk(bound: float, shape: SpeedShape, elements: SpeedElements) -> Array:
+def _path_jerk(bound: float, shape: SpeedShape, elements: SpeedElements) -> Floats:
     """The change of u over the duration of the interval, bounded by its tangent."""
     room = -0.25 * (elements.inner / elements.expected).sum(axis=1)
     room[3] += 1.5

@@ -320,6 +320,7 @@ def plan(
         request: a `Request`, the path of its file, configurations (k, n) or waypoints, by default from rest
             to rest, or a planned motion: an object, its .json file, or a table of samples, such as a log in
             memory or in a .csv, .parquet or .npz file.
+        limits: those below as one record, instead of the request's.
         snap: largest |qdddd|, one number or one per joint, or True for a continuous, unlimited snap; None:
             the request's, or unlimited (jerks jump).
         duration: of a motion of continuous snap, s; None: the request's, or the shortest found.

@@ -78,6 +78,8 @@ class Request(PathLimits):
     """
 
     waypoints: Any = field(kw_only=False)  # stored as a tuple of Waypoint
+    dac: DAC | None = None
+    time_optimal: bool | PathOptions | None = None
     name: str = text("used in messages", default="request")
     lower: float | tuple[float, ...] | None = declared(
         OneOrMany(AngleField(infinite=True), "least q, rad (m) (default: the arm's)"), default=None
@@ -95,8 +97,6 @@ class Request(PathLimits):
     duration: float | None = number(
         "duration of a motion of continuous snap (default: the shortest found)", "s", default=None, above=0.0
     )
-    dac: DAC | None = None
-    time_optimal: bool | PathOptions | None = None
 
     def __post_init__(self) -> None:
         where = f"request {self.name!r}"

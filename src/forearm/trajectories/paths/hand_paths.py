@@ -103,6 +103,7 @@ def hand_circle(
         q0: joint coordinates (n,) at the start, rad or m.
         through: a position (3,) on the arc, base frame, m.
         to: its end (3,).
+        rotation: instead of these, what is listed below as one record.
         attitude: "constant", that of q0, or "free" if the arm has too few joints to keep it.
         name: of the path, for messages.
     """

@@ -57,6 +57,8 @@ def time_optimal(
         arm: the arm.
         path: waypoints (m, n), interpolated by a spline; a `JointPath`; or a plan, motion or log, as an
             object or file, to be retimed.
+        limits: those below as one record.
+        options: those below as one record.
         dac: the converter whose range limits the voltages; None: not used.
         step: time between samples of the plan, s.
         progress: called with the progress.

@@ -92,7 +92,6 @@ def test_a_page_says_what_types_of_its_signatures_stand_for(pages: dict[str, str
         "\n- `Verdict`: `Literal['exact', 'within rounding', 'differs', 'not reproducible']`\n"
         in pages["api/reproduce.md"]
     )  # of a name in code
-    assert "\n- `Driving`: `ArrayLike | Schedule | " in pages["api/simulation.md"]
     assert "\n- `StudioPage`: A page that was written.\n" in pages["api/forearm.md"]
 
 
@@ -111,6 +110,10 @@ def test_no_address_of_a_machine_and_no_bare_sign_of_markdown(
 def parameters(thing: Any) -> list[str]:
     """What a caller gives, in order; of a class that extends another one, what it adds."""
     named = [name for name in inspect.signature(thing).parameters if not name.startswith("_")]
+    init: Any = getattr(thing, "__init__", None)
+    if hasattr(init, "records"):  # its own arguments, then the fields of its records
+        own = list(inspect.signature(inspect.unwrap(init)).parameters)
+        named = [*own, *(name for name in named if name not in own)]
     base = thing.__base__ if inspect.isclass(thing) else object
     inherited = [] if base in (object, tuple) else parameters(base)
     return [name for name in named if name not in ("self", "cls", *inherited)]

@@ -99,10 +99,10 @@ class Study:
 
         Args:
             name: its name.
-            arm: an arm, its name or file, or a mapping of names to several arms, which the variable "arm" chooses
+            arm: an arm, its name or file, or a mapping of names to several, which the variable "arm" chooses
                 from.
-            vary: the variables by name: a distribution of `forearm.studies`, numbers or texts to choose from, or
-                a `Variable`.
+            vary: the variables by name: a distribution of `forearm.studies`, numbers or texts to choose from,
+                or a `Variable`.
             figures: figures of merit, from `forearm.studies.FIGURES`.
             options: the design and what rows choose from, as a record.
             run: the simulation of each row, as a record.

@@ -105,6 +105,10 @@ def test_pages_say_what_types_stand_for_and_need_no_machine(maker: ModuleType, p
 def parameters(thing: Any) -> list[str]:
     """What a caller gives, in order; of a class that extends another one, what it adds."""
     named = [name for name in inspect.signature(thing).parameters if not name.startswith("_")]
+    init: Any = getattr(thing, "__init__", None)
+    if hasattr(init, "records"):  # its own arguments, then the fields of its records
+        own = list(inspect.signature(inspect.unwrap(init)).parameters)
+        named = [*own, *(name for name in named if name not in own)]
     base = thing.__base__ if inspect.isclass(thing) else object
     inherited = [] if base in (object, tuple) else parameters(base)
     return [name for name in named if name not in ("self", "cls", *inherited)]

@@ -81,19 +81,7 @@ OPTIONS = StudyOptions()
 
 
 class Study:
-    """A study: many runs with varied parameters, and figures of merit of each; rows are points of a design,
-    each computed from the seed and its number alone.
-
-    Args:
-        name: its name.
-        arm: an arm, its name or file, or a mapping of names to several arms, which the variable "arm" chooses
-            from.
-        vary: the variables by name: a distribution of `forearm.studies`, numbers or texts to choose from, or
-            a `Variable`.
-        figures: figures of merit, from `forearm.studies.FIGURES`.
-        options: the design and what rows choose from, as a record.
-        run: the simulation of each row, as a record.
-    """
+    """A study, made by `Study(name, arm, vary, figures, ...)` or read from a file."""
 
     @flat(options=StudyOptions, run=RunSettings)
     def __init__(
@@ -106,6 +94,19 @@ class Study:
         options: StudyOptions = OPTIONS,
         run: RunSettings = RUN,
     ) -> None:
+        """A study: many runs with varied parameters, and figures of merit of each; rows are points of a
+        design, each computed from the seed and its number alone.
+
+        Args:
+            name: its name.
+            arm: an arm, its name or file, or a mapping of names to several, which the variable "arm" chooses
+                from.
+            vary: the variables by name: a distribution of `forearm.studies`, numbers or texts to choose from,
+                or a `Variable`.
+            figures: figures of merit, from `forearm.studies.FIGURES`.
+            options: the design and what rows choose from, as a record.
+            run: the simulation of each row, as a record.
+        """
         check_name(name, "study, name")
         self.name, self.arms = name, _arms(arm)
         self.motors = {key: motor_of(key, motor) for key, motor in (options.motors or {}).items()}
@@ -129,6 +130,8 @@ class Study:
         self.rows_per_part = _part_size(options.rows_per_part, self.design.rows)
         check_targets(self)
         check_figures(self)
+
+    __doc__ = __init__.__doc__
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Study:

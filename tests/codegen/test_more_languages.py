@@ -13,9 +13,9 @@ from codegen.running import Case, by_hand, needs, random_state
 from codegen.structured_text import units
 from codegen.structured_text_grammar import NotStructuredText
 from codegen.test_languages import ROUGH
-from tools import starts
 
 from forearm.errors import InputError
+from tools import starts
 
 
 @pytest.mark.slow

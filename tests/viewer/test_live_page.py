@@ -31,7 +31,9 @@ def serve(
     def page(policy: str, script: str) -> str:
         assert "RESTS_AFTER = 20000" in script
         script = script.replace("RESTS_AFTER = 20000", f"RESTS_AFTER = {rest}")
-        return studio_page([ShownArm(arm, "", "") for arm in arms], triangles=100, policy=policy, more_script=script)
+        return studio_page(
+            [ShownArm(arm, "", "") for arm in arms], triangles=100, policy=policy, more_script=script
+        )
 
     return live_studio(page, arms, port=port, host=host)
 

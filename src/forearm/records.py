@@ -193,8 +193,10 @@ def flat(**records: type) -> Callable[[Callable[..., T]], Callable[..., T]]:
 
 def with_fields(cls: type[T]) -> type[T]:
     """A class whose docstring lists the fields that its constructor takes field by field."""
-    taken = cls.__init__.records.values()  # type: ignore[attr-defined]
-    cls.__doc__ = _with_arguments(cls.__doc__, [line for part in taken for line in _arguments(part)])
+    for name, part in cls.__init__.records.items():  # type: ignore[attr-defined]
+        if cls.__doc__ is not None:  # python -OO
+            own, lines = f"\n    {name}: ", "\n".join(["", *_arguments(part)])
+            cls.__doc__ = inspect.cleandoc(cls.__doc__).replace(own, lines + own)
     return cls
 
 

@@ -17,7 +17,7 @@ from codegen.running import run
 from kinematics.closed_form.wrist_arms import many
 
 import forearm as fa
-from forearm.codegen.functions import FUNCTIONS
+from forearm.codegen.functions import FUNCTIONS, named_outputs
 from forearm.codegen.generate import program_for
 from forearm.codegen.tracing import Tracing
 from forearm.reduction.symbolic import chosen_parameters
@@ -135,7 +135,7 @@ def test_at_singular_poses_branches_meet_and_are_all_there() -> None:
 def test_the_graph_by_itself() -> None:
     arm = arm_of("ur5")
     tracing = Tracing(arm, {})
-    results: Any = FUNCTIONS["inverse_kinematics"].trace(tracing)
+    results: Any = named_outputs(FUNCTIONS["inverse_kinematics"], tracing)
     T = poses(arm, 3, 4)
     given = {f"T[{k}]": T.reshape(-1, 16)[:, k] for k in range(16)}
     with np.errstate(invalid="ignore"):
@@ -195,7 +195,7 @@ def test_steps_that_lead_nowhere_say_what_is_left() -> None:
     T = fa.kinematics.forward(arm, np.full(6, 0.3))
     T[0, 3] += 3.0
     tracing = Tracing(arm, {})
-    results: Any = FUNCTIONS["numeric_inverse_kinematics"].trace(tracing)
+    results: Any = named_outputs(FUNCTIONS["numeric_inverse_kinematics"], tracing)
     given = {f"T[{k}]": T.flat[k] for k in range(16)} | {f"q[{j}]": 0.2 for j in range(6)}
     made = evaluate(tracing.graph, results, given)
     e = T - fa.kinematics.forward(arm, np.array(made["q_found"], dtype=float))

@@ -239,7 +239,7 @@ def test_links_on_fixed_joints_count_if_they_move() -> None:
 
 
 def test_values_are_in_the_text_with_their_names() -> None:
-    source = generate(fa.load("ascher2"), "gravity", "c", ["link2.mass", "gravity.z"])
+    source = generate(fa.load("ascher2"), "gravity", "c", parameters=["link2.mass", "gravity.z"])
     arm = fa.load("ascher2")
     for k, (name, value) in enumerate(
         {"link2.mass": arm.link("link2").mass, "gravity.z": arm.gravity[2]}.items()

@@ -16,7 +16,7 @@ from codegen.running import run, runner
 from dynamics.cases import random_state
 
 from forearm import Arm, dynamics, kinematics
-from forearm.codegen.functions import FUNCTIONS
+from forearm.codegen.functions import FUNCTIONS, named_outputs
 from forearm.codegen.generate import program_for
 from forearm.codegen.program import Program
 from forearm.codegen.tracing import Tracing
@@ -140,7 +140,7 @@ def by_graph(
     """The outputs by the refined graph, evaluated."""
     chosen = chosen_parameters(arm, parameters)
     tracing = Tracing(arm, chosen)
-    graph, results = refined(tracing.graph, FUNCTIONS[function].trace(tracing))
+    graph, results = refined(tracing.graph, named_outputs(FUNCTIONS[function], tracing))
     made = evaluate(graph, results, g.entries() | (chosen | (values or {})))
     return [np.array(made[name], dtype=float) for name in FUNCTIONS[function].outputs]
 

@@ -366,7 +366,7 @@ def test_laws_take_the_settings_of_controllers_in_c() -> None:
     slow, fast = (fixed_point(rough, "pid_gravity", {**MOTION, "state": 1.0}, period=p) for p in (1e-2, 1e-3))
     assert "once a period of 0.01 s" in slow.header
     assert slow.text != fast.text
-    with pytest.raises(fa.InputError, match="fixed_point, bandwidth: only laws support it"):
+    with pytest.raises(fa.InputError, match="fixed_point: only laws have gains"):
         fixed_point(arm, "gravity", bandwidth=30.0)
 
 

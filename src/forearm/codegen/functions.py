@@ -348,6 +348,12 @@ def _check_outputs(functions: Sequence[Function]) -> None:
             )
 
 
+def named_outputs(function: Function, tracing: Tracing) -> Results:
+    """The outputs of a function by name, as it is traced."""
+    made = function.trace(tracing)
+    return dict(zip(function.outputs, made if len(function.outputs) > 1 else [made], strict=True))
+
+
 def trace(tracing: Tracing, functions: Sequence[Function]) -> Traced:
     """A set of functions traced as one, and refined."""
     both = all(FUNCTIONS[name] in functions for name in ("inertia_matrix", "inverse_dynamics_derivatives"))
@@ -357,10 +363,7 @@ def trace(tracing: Tracing, functions: Sequence[Function]) -> Traced:
             "inertia_matrix and inverse_dynamics_derivatives separately."
         )
     _check_outputs(functions)
-    results: Results = {}
-    for f in functions:
-        made = f.trace(tracing)
-        results |= zip(f.outputs, made if len(f.outputs) > 1 else [made], strict=True)
+    results = {key: value for f in functions for key, value in named_outputs(f, tracing).items()}
     tracing.name_turns()
     bodies = tracing.model.bodies
     sizes = {"n": tracing.arm.n, "N": len(bodies), "10N": 10 * len(bodies)}

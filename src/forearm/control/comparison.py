@@ -218,8 +218,8 @@ def compare(
         plant: the simulated arm; None: `arm`.
         sensors: what the controllers measure; None: the full state, including motors behind springs and
             accelerations.
-        progress: called before each controller with the number done, the total, and its name.
         actuators: how commands reach the plant.
+        progress: called before each controller with the number done, the total, and its name.
         options: period, bandwidth and payload.
     """
     true = arm if plant is None else plant

@@ -60,10 +60,10 @@ def run(
         plant: the simulated arm; None: `arm`.
         sensors: what the controller measures; None: the full state, including motors behind springs, except
             accelerations.
+        actuators: how commands reach the plant, by default as torques without delay.
         hand_force: external force and moment (6,) at the hand's origin, base axes, constant or a function of
             t, q, qd evaluated once per period; the controller receives it, and `tau` of the result includes
             J^T times it; refused for elastic joints. None: no force.
-        actuators: how commands reach the plant, by default as torques without delay.
         options: period, step and initial state.
     """
     plant = arm if plant is None else plant

@@ -98,9 +98,9 @@ class ElasticFeedForward:
     Args:
         arm: the controller's model of the arm, without backlash and rotor_axis.
         motion: the reference motion, of continuous snap.
-        timing: period and delay of the loop.
         bandwidth: of the feedback, rad/s; None: no feedback.
         inertias: factors of its gains (n,), kg m^2 (kg); None: M_jj in mid-range.
+        timing: period and delay of the loop.
     """
 
     name = "elastic feed-forward"
@@ -149,11 +149,11 @@ class StateFeedback:
     Args:
         arm: the controller's model of the arm, without backlash and rotor_axis.
         motion: the reference motion, of continuous snap.
-        timing: period and delay of the loop.
         bandwidth: w, rad/s.
         elastic_bandwidth: natural frequency of the spring poles, rad/s; None: that of the separate joint,
             sqrt(K / M + K / B), but at least w.
         damping: minimum damping ratio of these poles; 1: a double pole.
+        timing: period and delay of the loop.
     """
 
     name = "state feedback"

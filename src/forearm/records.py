@@ -15,8 +15,8 @@ from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 
-from forearm.errors import InputError, ModelError, suggest
-from forearm.reading.fields import ChoiceField, Field, FlagField, NumberField, TableField, TextField
+from forearm.errors import InputError, ModelError, located, shorten, suggest
+from forearm.reading.fields import MAX_KEYS, ChoiceField, Field, FlagField, NumberField, TableField, TextField
 from forearm.values import check_kind, check_number
 
 T = TypeVar("T")
@@ -107,9 +107,42 @@ def table_of(cls: type, doc: str = "", required: tuple[str, ...] = (), **others:
     return TableField({**fields, **others}, (*needed, *required), doc)
 
 
+@dataclasses.dataclass(frozen=True)
+class RecordField:
+    """A record, or the table of a file that holds it, in which some keys are `required`."""
+
+    cls: type
+    doc: str = ""
+    required: tuple[str, ...] = ()
+
+    @property
+    def table(self) -> TableField:
+        """The table."""
+        return table_of(self.cls, self.doc, self.required)
+
+    def read(self, value: Any, place: str) -> Any:
+        """The record."""
+        if isinstance(value, self.cls):
+            return value
+        if not isinstance(value, dict):
+            keys = " = ..., ".join(list(self.table.fields)[:MAX_KEYS])
+            raise InputError(
+                f"expected {self.cls.__name__} or a table {{ {keys} = ... }}, got {shorten(value)}.", place
+            )
+        fields = self.table.read(value, place)
+        with located(place):
+            return self.cls(**fields)
+
+    def schema(self) -> dict[str, Any]:
+        """That of the table."""
+        return self.table.schema()
+
+
 def check_fields(instance: Any) -> None:
     """Read each declared field of a record under construction; None stands for one that is absent."""
     where = type(instance).__name__.lower()
+    if isinstance(name := getattr(instance, "name", None), str):
+        where += f" {shorten(name)}"
     for f in dataclasses.fields(instance):
         given = getattr(instance, f.name)
         if FIELD in f.metadata and not (given is None and f.default is None):

@@ -322,7 +322,7 @@ def test_with_drives_changes_the_joints_that_are_named() -> None:
         ),
         (
             {"joint1": {"motor": 50.0}},
-            "InputError.*with_drives, joint 'joint1', motor: expected Motor, got 50.0.",
+            "InputError.*with_drives, joint 'joint1', motor: expected Motor or a table .*, got 50.0",
         ),
     ],
 )

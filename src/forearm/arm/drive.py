@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from forearm.errors import InputError, ModelError, shorten
-from forearm.reading.fields import AngleField, ListField, NumberField, PointsField
+from forearm.reading.fields import AngleField, DirectionField, ListField, NumberField, PointsField
 from forearm.records import choice, declared, physical, quantity, record
 from forearm.values import is_number
 
@@ -212,29 +212,6 @@ class Transmission:
     def __post_init__(self) -> None:
         if not self.efficiency:
             raise ModelError("expected at least one pair [load, efficiency].", "transmission", "efficiency")
-
-
-@dataclass(frozen=True)
-class DirectionField:
-    """Three numbers, not all 0, as a unit vector."""
-
-    doc: str
-
-    def read(self, value: Any, place: str) -> tuple[float, float, float]:
-        """The unit vector."""
-        x, y, z = ListField(_number(), 3).read(value, place)
-        largest = max(abs(x), abs(y), abs(z))
-        if largest == 0.0:
-            raise ModelError("must not be 0 0 0; give a direction, such as 0 0 1.", place)
-        if abs(math.sqrt(x * x + y * y + z * z) - 1.0) <= 1e-15:
-            return x, y, z
-        x, y, z = x / largest, y / largest, z / largest  # the squares of small numbers underflow to 0
-        length = math.sqrt(x * x + y * y + z * z)
-        return x / length, y / length, z / length
-
-    def schema(self) -> dict[str, Any]:
-        """Three numbers."""
-        return ListField(NumberField(), 3, self.doc).schema()
 
 
 @record

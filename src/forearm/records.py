@@ -44,6 +44,11 @@ def physical(doc: str, unit: str = "", *, default: Any = dataclasses.MISSING, **
     return number(doc, unit, default=default, out_of_bounds=ModelError, **bounds)
 
 
+def parameter(doc: str, unit: str = "", *, default: Any = dataclasses.MISSING, **bounds: Any) -> Any:
+    """A number of an arm that may be measured, varied and left open in formulas, by its name."""
+    return physical(doc, unit, default=default, is_parameter=True, **bounds)
+
+
 def choice(doc: str, words: tuple[str, ...], *, default: Any = dataclasses.MISSING) -> Any:
     """One of a few words."""
     return declared(ChoiceField(words, doc), default=default)
@@ -62,7 +67,7 @@ def text(doc: str, *, default: Any = dataclasses.MISSING, **bounds: Any) -> Any:
 @dataclass_transform(
     frozen_default=True,
     kw_only_default=True,
-    field_specifiers=(declared, number, physical, choice, flag, text),
+    field_specifiers=(declared, number, physical, parameter, choice, flag, text),
 )
 def record(cls: type[T]) -> type[T]:
     """Make a frozen keyword-only dataclass that checks its declared fields, lists them in its docstring, and

@@ -7,6 +7,7 @@ import dataclasses
 import math
 import pickle
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -489,3 +490,52 @@ def test_many_postures_at_once_and_nan_is_nan() -> None:
     assert np.isnan(forward(arm, np.full(4, math.nan))).any()
     with refused("NameNotFound.*got 'part99'"):
         forward(arm, many, link="part99")
+
+
+def test_limits_efforts_and_home_as_arrays() -> None:
+    arm = load("panda")
+    assert arm.joint_names == tuple(joint.name for joint in arm.joints)
+    assert np.array_equal(np.column_stack([arm.lower, arm.upper]), [joint.limits for joint in arm.joints])
+    assert np.array_equal(arm.max_effort, [joint.max_effort for joint in arm.joints])
+    slow = arm.with_joint("joint2", max_speed=None, max_effort=None)
+    assert slow.max_speed[1] == slow.max_effort[1] == math.inf
+    assert np.array_equal(np.delete(slow.max_speed, 1), np.delete(arm.max_speed, 1))
+
+
+def test_home_is_within_the_limits_and_stays_with_its_joints(tmp_path: Path) -> None:
+    arm = load("panda")
+    assert np.array_equal(arm.home, [0, 0, 0, 0.5 * (arm.lower[3] + arm.upper[3]), 0, 0, 0])
+    posed = arm.replace(home={"joint2": 0.1, "joint6": 1.5})
+    assert np.array_equal(posed.home - arm.home, [0, 0.1, 0, 0, 0, 1.5, 0])
+    assert posed != arm
+    assert pickle.loads(pickle.dumps(posed)) == posed
+    assert posed.lock({"joint1": 0.4}).home[[0, 4]].tolist() == [0.1, 1.5]
+    assert posed.with_joint("joint6", limits=(-1.0, 1.0)).home[5] == 0.0
+    posed.save(tmp_path / "posed.toml")
+    assert "home = [" in (tmp_path / "posed.toml").read_text()
+    assert load(tmp_path / "posed.toml") == posed
+    for wrong, words in (
+        ({"joint2": 9.0}, "ModelError: arm 'panda', home, joint2: must be within the limits -1.76"),
+        ({"joint22": 0.1}, "NameNotFound: arm 'panda', home: expected one of joint1, .*'joint22'"),
+        ([0.0], "InputError: arm 'panda', home: expected a list of 7 values"),
+        ({"joint2": math.nan}, "InputError: arm 'panda', home, joint2: the number must be finite"),
+    ):
+        with refused(words):
+            arm.replace(home=wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("mass_matrix", "did you mean 'inertia_matrix'? It is a function of fa.compile(arm)."),
+        ("rnea", "did you mean 'inverse_dynamics'? It is a function of fa.compile(arm)."),
+        ("end_effector", "did you mean 'hand'?"),
+        ("qlim", "did you mean 'lower'?"),
+        ("joint_name", "did you mean 'joint_names'"),
+    ],
+)
+def test_names_of_other_packages_have_a_hint(name: str, hint: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(load("ascher2"), name)
+    assert str(caught.value).startswith(f"'Arm' has no attribute {name!r}; {hint}")
+    assert not hasattr(load("ascher2"), "_unknown")

@@ -168,7 +168,7 @@ def test_names_and_defaults() -> None:
             "NameNotFound: dh, convention: expected one of standard, modified, got 'Craig'",
         ),
         ({"joints": "RR"}, r"InputError.*joints: expected 3 letters R \(revolute\) or P \(prismatic\).*'RR'"),
-        ({"inertia_about": "flange"}, "NameNotFound: inertia_about: .*com, origin, got 'flange'"),
+        ({"inertia_about": "flange"}, "NameNotFound: from_dh, inertia_about: .*com, origin, got 'flange'"),
         ({"table": [["0", "0", "1", "0"]]}, r"InputError.*DH table: expected numbers, got \[\['0'"),
         (
             {"limits": [(0, 1), (0,), (0, 1)]},

@@ -185,7 +185,7 @@ class Joint:
         RecordField(Mimic, "the joint that it follows: q = multiplier q(joint) + offset"), default=None
     )
     motor: Motor | None = declared(RecordField(Motor, "its motor and gear"), default=None)
-    friction: Friction | None = declared(RecordField(Friction, "its friction", ("side",)), default=None)
+    friction: Friction | None = declared(RecordField(Friction, "its friction"), default=None)
     bearings: tuple[Bearing, ...] = declared(
         ListField(RecordField(Bearing), doc="bearings with load-dependent friction"), default=()
     )

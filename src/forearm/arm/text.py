@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from forearm.arm.arm import Arm
+from forearm.arm.drive import DIRECTIONS
 from forearm.arm.joint import DH, Joint
-from forearm.arm.named_values import DIRECTIONS
 from forearm.arm.tree import link_before_fingers, most_articulated_leaf
 from forearm.spatial import TENSOR
 from forearm.tables import Report, number

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from forearm.arm.arm import Arm
+from forearm.arm.drive import Friction
 from forearm.arm.joint import CONVENTIONS, DH, Frame, Joint
 from forearm.arm.link import Link
 from forearm.errors import InputError, shorten
@@ -23,7 +24,7 @@ from forearm.reading.fields import (
     TextField,
     published,
 )
-from forearm.records import declaration
+from forearm.records import RecordField, declaration
 
 SCHEMA = "forearm-arm/1"
 
@@ -63,7 +64,8 @@ MOVES: dict[str, Any] = {
     "name": OF_JOINT["name"],
     "kind": OF_JOINT["kind"],
     "axis": OF_FRAME["axis"],
-    **{key: OF_JOINT[key] for key in ("limits", "max_speed", "max_effort", "motor", "friction")},
+    **{key: OF_JOINT[key] for key in ("limits", "max_speed", "max_effort", "motor")},
+    "friction": RecordField(Friction, "its friction", required=("side",)),
     "bearing": OF_JOINT["bearings"],
     "transmission": OF_JOINT["transmission"],
     "elasticity": OF_JOINT["elasticity"],

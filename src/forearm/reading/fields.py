@@ -48,6 +48,7 @@ class NumberField:
     infinite: bool = False
     unit: str = ""
     nonzero: str = ""
+    is_parameter: bool = False  # may be left open in formulas, and varied by its name
     out_of_bounds: type[ForearmError] = InputError
 
     def read(self, value: Any, place: str) -> float:
@@ -73,6 +74,7 @@ class AngleField:
     doc: str = ""
     infinite: bool = False
     minimum: float = -math.inf
+    is_parameter: bool = False
 
     def read(self, value: Any, place: str) -> float:
         if self.infinite and isinstance(value, float) and math.isinf(value):
@@ -110,6 +112,19 @@ class TextField:
 
     def schema(self) -> dict[str, Any]:
         return _described({"type": "string", "maxLength": self.max_length}, self.doc)
+
+
+@dataclass(frozen=True)
+class AnyField:
+    """A value that is checked where it is used."""
+
+    doc: str = ""
+
+    def read(self, value: Any, place: str) -> Any:
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        return _described({}, self.doc)
 
 
 @dataclass(frozen=True)
@@ -248,7 +263,7 @@ class TableField:
             raise InputError(f"expected a table, got {shorten(value)}.{wanted}", place)
         for key in value:
             if key not in self.fields:
-                raise InputError(f"unknown key {shorten(key)}; {suggest(key, self.fields)}", place)
+                raise InputError(f"unknown key {shorten(key)}; {suggest(str(key), self.fields)}", place)
         for key in self.required:
             if key not in value:
                 raise InputError(f"missing key {key!r}{self._told(key)}.", place)

@@ -9,17 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
+from forearm.arm.drive import DIRECTIONS
 from forearm.arm.link import ROUNDING, SEMIDEFINITE_SLACK, SMALLEST
-from forearm.arm.named_values import DIRECTIONS
+from forearm.arm.named_values import declared_number
 from forearm.errors import InputError
 from forearm.spatial import TENSOR
 from forearm.values import LARGEST
 
 Floats = NDArray[np.float64]
 AT_ONCE = 1 << 15  # rows per batch of principal moments
-# Bounds of arm parameters, by the suffix of their names.
-AT_LEAST_0 = ("mass", "friction.viscous", "motor.rotor_inertia")
-ABOVE_0 = ("friction.stribeck_speed", "motor.torque_constant", "motor.resistance")
 
 
 def check_rows(arm: Arm, values: Mapping[str, Floats]) -> None:
@@ -31,12 +29,10 @@ def check_rows(arm: Arm, values: Mapping[str, Floats]) -> None:
     """
     for name, x in values.items():
         _refuse(name, x, ~(np.abs(x) <= LARGEST), f"must be finite and at most {LARGEST:g}")
-        if name.endswith(tuple(f".{key}" for key in AT_LEAST_0)):
-            _refuse(name, x, x < 0.0, "must be at least 0")
-        if name.endswith(tuple(f".{key}" for key in ABOVE_0)):
-            _refuse(name, x, x <= 0.0, "must be above 0")
-        if name.endswith(".motor.gear_ratio"):
-            _refuse(name, x, x == 0.0, "must not be 0; a direct drive has 1")
+        if (field := declared_number(name)) is not None:
+            _refuse(name, x, x < field.minimum, f"must be at least {field.minimum:g}")
+            _refuse(name, x, x <= field.above, f"must be above {field.above:g}")
+            _refuse(name, x, (x == 0.0) & bool(field.nonzero), f"must not be 0; {field.nonzero}")
         for way, sign in zip(DIRECTIONS, (1.0, -1.0), strict=True):
             if name.endswith((f".friction.coulomb.{way}", f".friction.static.{way}")):
                 bound = "at least 0" if sign > 0.0 else "at most 0, so that it brakes"

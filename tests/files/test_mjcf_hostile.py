@@ -219,4 +219,4 @@ def test_many_kinds_of_things_are_one_warning() -> None:
         read(mujoco(world(f"<body>{INERTIAL}<joint/>{tags}</body>")))
     (warning,) = caught
     assert len(str(warning.message)) < 4000
-    assert str(warning.message).endswith("; 4950 more kinds")
+    assert str(warning.message).endswith("; and 4980 more kinds.")

@@ -18,7 +18,6 @@ from forearm.portable import matmul
 from forearm.reading.textfile import read_bytes
 from forearm.reading.xml import MAX_XML_BYTES, Element, number, parse_xml
 from forearm.spatial import Floats, pose, rotation_about
-from forearm.values import LARGEST
 from forearm.visuals.collada_geometry import GeometryPart, numbers, parts_of_geometry
 from forearm.visuals.mesh import transformed
 
@@ -104,7 +103,7 @@ class _ColladaDocument:
         asset = self.root.first("asset")
         unit = asset.first("unit") if asset is not None else None
         text = "1" if unit is None else unit.attributes.get("meter", "1")
-        value = number(text, "meter of <unit>", self.name, LARGEST)
+        value = number(text, "meter of <unit>", self.name)
         if value <= 0.0:
             raise InputError(f"meter of <unit> must be above 0, got {shorten(text)}.", self.name)
         return value

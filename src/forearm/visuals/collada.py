@@ -19,7 +19,7 @@ from forearm.reading.textfile import read_bytes
 from forearm.reading.xml import MAX_XML_BYTES, Element, number, parse_xml
 from forearm.spatial import Floats, pose, rotation_about
 from forearm.visuals.collada_geometry import GeometryPart, numbers, parts_of_geometry
-from forearm.visuals.mesh import transformed
+from forearm.visuals.mesh import mirrors, transformed
 
 MOST_NODES = 20_000
 MOST_DEPTH = 100
@@ -204,15 +204,8 @@ class _ColladaDocument:
             if part.material and part.material not in colours:
                 colour = self._colour(self.by_id.get(part.material))
             with np.errstate(over="ignore", invalid="ignore"):
-                corners = _moved(T, part.triangles)
-            self.shown.setdefault(colour, []).append(corners)
-
-
-def _moved(T: Floats, corners: Floats) -> Floats:
-    """Triangles (m, 3, 3) moved by an affine transform; a mirroring one also reverses their orientation."""
-    made = transformed(T, corners.reshape(-1, 3)).reshape(-1, 3, 3)
-    mirrors = float((np.cross(T[:3, 0], T[:3, 1]) * T[:3, 2]).sum()) < 0.0
-    return made[:, ::-1] if mirrors else made
+                corners = transformed(T, part.triangles.reshape(-1, 3)).reshape(-1, 3, 3)
+            self.shown.setdefault(colour, []).append(corners[:, ::-1] if mirrors(T) else corners)
 
 
 def hex_colour(rgba: Floats) -> str | None:

@@ -16,7 +16,17 @@ from typing import Any, TypeVar, dataclass_transform
 import numpy as np
 
 from forearm.errors import InputError, ModelError, located, shorten, suggest
-from forearm.reading.fields import MAX_KEYS, ChoiceField, Field, FlagField, NumberField, TableField, TextField
+from forearm.reading.fields import (
+    MAX_KEYS,
+    ChoiceField,
+    Field,
+    FlagField,
+    NumberField,
+    ObjectField,
+    TableField,
+    TextField,
+    WholeField,
+)
 from forearm.values import check_kind, check_number
 
 T = TypeVar("T")
@@ -64,15 +74,45 @@ def text(doc: str, *, default: Any = dataclasses.MISSING, **bounds: Any) -> Any:
     return declared(TextField(doc, **bounds), default=default)
 
 
+def whole(doc: str, least: int, most: int, *, default: Any = dataclasses.MISSING) -> Any:
+    """A whole number within bounds."""
+    return declared(WholeField(doc, least, most), default=default)
+
+
+def anything(doc: str, *kinds: type, default: Any = None) -> Any:
+    """A value that no file holds, of these classes if there are any."""
+    return declared(ObjectField(doc, kinds), default=default)
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(dataclasses.field,))
+def frozen(cls: type[T]) -> type[T]:
+    """Make a frozen dataclass of what is computed: each is equal to itself alone."""
+    return dataclasses.dataclass(frozen=True, eq=False)(cls)
+
+
 @dataclass_transform(
     frozen_default=True,
     kw_only_default=True,
-    field_specifiers=(declared, number, physical, parameter, choice, flag, text),
-)
+    field_specifiers=(
+        declared, number, physical, parameter, choice, flag, text, whole, anything, dataclasses.field
+    ),
+)  # fmt: skip
 def record(cls: type[T]) -> type[T]:
     """Make a frozen keyword-only dataclass that checks its declared fields, lists them in its docstring, and
     whose arrays take part in ==, hash and pickle. `__post_init__` checks what concerns several fields.
     """
+    return _recorded(cls, kw_only=True)
+
+
+@dataclass_transform(
+    frozen_default=True, field_specifiers=(declared, number, physical, choice, flag, text, whole, anything)
+)
+def positional_record(cls: type[T]) -> type[T]:
+    """The same for a record whose few fields may also be given by position."""
+    return _recorded(cls, kw_only=False)
+
+
+def _recorded(cls: type[T], kw_only: bool) -> type[T]:
     own_checks = cls.__dict__.get("__post_init__")
     if any(FIELD in getattr(value, "metadata", ()) for value in vars(cls).values()):
 
@@ -82,7 +122,7 @@ def record(cls: type[T]) -> type[T]:
                 own_checks(self)
 
         cls.__post_init__ = checked  # type: ignore[attr-defined]
-    made = dataclasses.dataclass(frozen=True, eq=False, kw_only=True)(cls)
+    made = dataclasses.dataclass(frozen=True, eq=False, kw_only=kw_only)(cls)
     made.__eq__ = _equal  # type: ignore[method-assign]
     made.__hash__ = _hash  # type: ignore[method-assign]
     made.__reduce__ = _reduce  # type: ignore[method-assign]

@@ -12,8 +12,7 @@ from forearm.arm.arm import STANDARD_GRAVITY, Arm, Hand
 from forearm.arm.joint import DH, Convention, Joint, Kind, Limits
 from forearm.arm.link import Link
 from forearm.errors import InputError, ModelWarning, shorten
-from forearm.reading.fields import AnyField
-from forearm.records import choice, declared, flat, record
+from forearm.records import anything, choice, flat, record
 from forearm.spatial import Floats, parallel_axis
 from forearm.values import as_floats, as_pose, frozen_array
 
@@ -26,12 +25,12 @@ LETTERS: dict[str, Kind] = {"R": "revolute", "P": "prismatic"}
 class LinkMasses:
     """Mass properties of links 1 to n in their frames."""
 
-    mass: ArrayLike | None = declared(AnyField("masses (n,) of links 1 to n, kg; None: 0"), default=None)
-    com: ArrayLike | None = declared(
-        AnyField("centres of mass (n, 3) in the links' frames, m; None: their origins"), default=None
+    mass: ArrayLike | None = anything("masses (n,) of links 1 to n, kg; None: 0", default=None)
+    com: ArrayLike | None = anything(
+        "centres of mass (n, 3) in the links' frames, m; None: their origins", default=None
     )
-    inertia: ArrayLike | None = declared(
-        AnyField("tensors (n, 3, 3) in the links' axes, kg m^2; None: 0"), default=None
+    inertia: ArrayLike | None = anything(
+        "tensors (n, 3, 3) in the links' axes, kg m^2; None: 0", default=None
     )
     inertia_about: str = choice(
         "reference point of `inertia`, or of each link's frame", ("com", "origin"), default="com"

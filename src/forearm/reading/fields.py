@@ -16,7 +16,16 @@ import numpy as np
 
 from forearm.errors import ForearmError, InputError, ModelError, shorten, suggest
 from forearm.spatial import Floats
-from forearm.values import MAX_NAME, as_pose, check_choice, check_name, check_number, frozen_array
+from forearm.values import (
+    MAX_NAME,
+    as_pose,
+    check_choice,
+    check_kind,
+    check_name,
+    check_number,
+    check_whole,
+    frozen_array,
+)
 
 MAX_ITEMS = 10_000
 MAX_KEYS = 8  # keys of a table listed in a message
@@ -115,19 +124,6 @@ class TextField:
 
 
 @dataclass(frozen=True)
-class AnyField:
-    """A value that is checked where it is used."""
-
-    doc: str = ""
-
-    def read(self, value: Any, place: str) -> Any:
-        return value
-
-    def schema(self) -> dict[str, Any]:
-        return _described({}, self.doc)
-
-
-@dataclass(frozen=True)
 class NameField(TextField):
     """A name that can be written into a file and found again."""
 
@@ -156,12 +152,29 @@ class FlagField:
     doc: str = ""
 
     def read(self, value: Any, place: str) -> bool:
-        if not isinstance(value, bool):
+        if not isinstance(value, bool | np.bool_):
             raise InputError(f"expected true or false, got {shorten(value)}.", place)
-        return value
+        return bool(value)
 
     def schema(self) -> dict[str, Any]:
         return _described({"type": "boolean"}, self.doc)
+
+
+@dataclass(frozen=True)
+class ObjectField:
+    """A value that no file holds: of these classes, or if there are none, checked where it is used."""
+
+    doc: str
+    kinds: tuple[type, ...] = ()
+    unit: str = ""
+
+    def read(self, value: Any, place: str) -> Any:
+        if self.kinds:
+            check_kind(value, self.kinds, place)
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        return {"description": self.doc}
 
 
 @dataclass(frozen=True)
@@ -243,6 +256,28 @@ class DirectionField:
 
     def schema(self) -> dict[str, Any]:
         return ListField(NumberField(), 3, self.doc).schema()
+
+
+@dataclass(frozen=True)
+class WholeField:
+    """A whole number within bounds, or one of a few."""
+
+    doc: str
+    least: int
+    most: int
+    choices: tuple[int, ...] = ()
+
+    def read(self, value: Any, place: str) -> int:
+        found = check_whole(value, place, self.least, self.most)
+        if self.choices and found not in self.choices:
+            raise InputError(f"expected one of {', '.join(map(str, self.choices))}, got {found}.", place)
+        return found
+
+    def schema(self) -> dict[str, Any]:
+        bounds = (
+            {"enum": list(self.choices)} if self.choices else {"minimum": self.least, "maximum": self.most}
+        )
+        return {"type": "integer", **bounds, "description": self.doc}
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from forearm.parts.stl import MOST_TRIANGLES, check_triangles
 from forearm.portable import matmul
 from forearm.reading.textfile import read_bytes
 from forearm.reading.xml import MAX_XML_BYTES, Element, number, parse_xml
+from forearm.records import frozen
 from forearm.spatial import Floats, pose, rotation_about
 from forearm.visuals.collada_geometry import GeometryPart, numbers, parts_of_geometry
 from forearm.visuals.mesh import mirrors, transformed
@@ -32,7 +33,7 @@ TO_Z_UP = {
 SHADINGS = ("phong", "lambert", "blinn", "constant")
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class ColladaFile:
     """Triangles (T, 3, 3) in m by colour ("#rrggbb" or None), and notes on what was ignored."""
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from forearm.parts.shapes import SHORTEST
 from forearm.parts.stl import WELD, diagonal, weld_equal, weld_near
 from forearm.portable import cos
+from forearm.records import frozen
 from forearm.spatial import Floats
 
 Indices = NDArray[np.intp]
@@ -18,7 +17,7 @@ CREASE = 0.5235987755982988  # rad, 30 degrees: faces at larger angles keep a sh
 MOST_FACES_AT_POINT = 128  # faces at a point: beyond this, as in the fan of a cap, each keeps its own normal
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class TriangleMesh:
     """A triangle mesh with shared vertices.
 

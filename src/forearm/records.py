@@ -259,6 +259,7 @@ def _arguments(cls: type) -> list[str]:
 def sentence(field: Field) -> str:
     """What a field says of itself, its unit at the end."""
     doc, unit = getattr(field, "doc", ""), getattr(field, "unit", "")
+    doc += f" {shape}" if (shape := getattr(field, "shape", ())) else ""
     return f"{doc}, {unit}." if unit else f"{doc}."
 
 

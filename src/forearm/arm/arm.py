@@ -42,7 +42,7 @@ class Hand:
     """The frame to which hand positions, forces and payloads refer."""
 
     link: str = declared(NameField("name of the link that carries it"))
-    pose: Floats = declared(PoseField((4, 4), "the hand (4, 4) in the frame of that link"), default=IDENTITY)
+    pose: Floats = declared(PoseField((4, 4), "the hand in the frame of that link"), default=IDENTITY)
 
 
 @record
@@ -74,7 +74,7 @@ class Arm:
     gravity: Floats = declared(
         ArrayField((3,), "free-fall acceleration in the base frame", "m / s^2"), default=STANDARD_GRAVITY
     )
-    base: Floats = declared(PoseField((4, 4), "the base frame (4, 4) in the world"), default=IDENTITY)
+    base: Floats = declared(PoseField((4, 4), "the base frame in the world"), default=IDENTITY)
     hand: Hand = None  # type: ignore[assignment]
     source: str = text("where the parameters come from", default="", max_length=MAX_TEXT)
     notes: str = text("what a user should know", default="", max_length=MAX_TEXT)

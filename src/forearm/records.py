@@ -37,11 +37,11 @@ FIELD = "field"  # key of a field's declaration among its metadata
 quantity = functools.partial(check_number, out_of_bounds=ModelError)
 
 
-def declared(field: Field, *, default: Any = dataclasses.MISSING) -> Any:
+def declared(field: Field, *, default: Any = dataclasses.MISSING, **marks: bool) -> Any:
     """A field of a record, declared by what reads, checks and describes it; without a default it is required,
-    and with None as default it may be absent.
+    and with None as default it may be absent. No machine code depends on a field with the mark `unused`.
     """
-    return dataclasses.field(default=default, metadata={FIELD: field})
+    return dataclasses.field(default=default, metadata={FIELD: field, **marks})
 
 
 def number(doc: str, unit: str = "", *, default: Any = dataclasses.MISSING, **bounds: Any) -> Any:

@@ -496,7 +496,7 @@ def test_limits_efforts_and_home_as_arrays() -> None:
     arm = load("panda")
     assert arm.joint_names == tuple(joint.name for joint in arm.joints)
     assert np.array_equal(np.column_stack([arm.lower, arm.upper]), [joint.limits for joint in arm.joints])
-    assert np.array_equal(arm.max_effort, [joint.max_effort for joint in arm.joints])
+    assert arm.max_effort.tolist() == [joint.max_effort for joint in arm.joints]
     slow = arm.with_joint("joint2", max_speed=None, max_effort=None)
     assert slow.max_speed[1] == slow.max_effort[1] == math.inf
     assert np.array_equal(np.delete(slow.max_speed, 1), np.delete(arm.max_speed, 1))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,7 +20,15 @@ from forearm.arm.named_values import named_values
 from forearm.arm.tree import default_hand, depth_first, resolve_mimics, root_of
 from forearm.errors import InputError, ModelError, located, missing_attribute, shorten
 from forearm.portable import product
-from forearm.reading.fields import AngleField, ArrayField, ListField, NameField, PoseField, Radians
+from forearm.reading.fields import (
+    AngleField,
+    ArrayField,
+    ListField,
+    NameField,
+    ObjectField,
+    PoseField,
+    Radians,
+)
 from forearm.records import RecordField, declared, fields_of, record, set_field, text
 from forearm.spatial import Floats
 from forearm.values import MAX_TEXT, as_pose, check_choice, check_number, chosen, frozen_array
@@ -33,7 +40,6 @@ if TYPE_CHECKING:
 Named = TypeVar("Named", Link, Joint)
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
-UNUSED = {"unused": True}  # metadata of a field on which no computation depends
 IDENTITY: Any = tuple(map(tuple, np.eye(4).tolist()))
 
 
@@ -52,15 +58,6 @@ class Arm:
     `joints` are the n movable joints (degrees of freedom), in the order of q. The base is the link that no
     joint moves. What is not a field has an error that suggests the nearest name, also for names of other
     packages.
-
-    Args:
-        hand: the hand, or the name of its link; None: the leaf with the most degrees of freedom on its path,
-            the first on a tie.
-        deviations: standard deviations of measured parameters, by name: "link2.mass", "link2.com.x",
-            "link2.inertia.xx" (about the centre of mass), "joint1.friction.coulomb.positive",
-            "joint1.motor.rotor_inertia", "joint1.elasticity.stiffness". No computation depends on them.
-        home: the home position (n,), rad (m), or some values by joint; for others 0, or the middle of a range
-            without it. No computation depends on it.
     """
 
     name: str = declared(NameField("name of the arm"))
@@ -75,11 +72,32 @@ class Arm:
         ArrayField((3,), "free-fall acceleration in the base frame", "m / s^2"), default=STANDARD_GRAVITY
     )
     base: Floats = declared(PoseField((4, 4), "the base frame in the world"), default=IDENTITY)
-    hand: Hand = None  # type: ignore[assignment]
+    hand: Hand = declared(
+        ObjectField(
+            "the hand, or the name of its link; if absent, the leaf with the most degrees of freedom on its "
+            "path, the first on a tie"
+        ),
+        default=None,
+    )
     source: str = text("where the parameters come from", default="", max_length=MAX_TEXT)
     notes: str = text("what a user should know", default="", max_length=MAX_TEXT)
-    deviations: Mapping[str, float] = field(default=NONE, metadata=UNUSED)
-    home: Floats = field(default=None, metadata=UNUSED)  # type: ignore[arg-type]
+    deviations: Mapping[str, float] = declared(
+        ObjectField(
+            'standard deviations of measured parameters, by name: "link2.mass", "link2.com.x", '
+            '"link2.inertia.xx" (about the centre of mass), "joint1.friction.coulomb.positive", '
+            '"joint1.motor.rotor_inertia", "joint1.elasticity.stiffness"; no computation depends on them'
+        ),
+        default=NONE,
+        unused=True,
+    )
+    home: Floats = declared(
+        ObjectField(
+            "the home position (n,), or some values by joint, rad (m); for others 0, or the middle of a "
+            "range without it; no computation depends on it"
+        ),
+        default=None,
+        unused=True,
+    )
 
     def __post_init__(self) -> None:
         where = f"arm {self.name!r}"

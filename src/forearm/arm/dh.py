@@ -72,7 +72,7 @@ def from_dh(
             angles of more than a turn.
         convention: "standard" or "modified".
         joints: one letter per joint, R or P, such as "RRPRRR"; None: all revolute.
-        links: mass properties of links 1 to n, or:
+        links: mass properties of links 1 to n; None: those given by mass, com and inertia.
         limits: rows (lower, upper), (n, 2), rad or m; None: unlimited.
         gravity: free-fall acceleration (3,) in the base frame, m/s^2.
         tool: the hand (4, 4) in frame n; None: frame n itself.

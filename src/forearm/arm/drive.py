@@ -142,6 +142,10 @@ class Friction:
     def scaled(self, level: float, turns: float = 1.0) -> Friction:
         """Friction of `level` times these torques, where this one turns `turns` times as fast: a motor's at
         its joint is |N| (B |N| qd + Tc). Bristles slip at the same deflection.
+
+        Args:
+            level: factor of torques.
+            turns: how much faster this one turns.
         """
         dry = {"coulomb": self.coulomb, "static": self.static}
         stiffness, speed = self.bristle_stiffness, self.stribeck_speed

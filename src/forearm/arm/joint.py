@@ -16,7 +16,15 @@ import numpy as np
 from forearm.arm.drive import Bearing, Elasticity, Friction, Motor, Transmission
 from forearm.errors import InputError, ModelError
 from forearm.portable import matmul, product
-from forearm.reading.fields import AngleField, ArrayField, DirectionField, ListField, NameField, Radians
+from forearm.reading.fields import (
+    AngleField,
+    ArrayField,
+    DirectionField,
+    ListField,
+    NameField,
+    ObjectField,
+    Radians,
+)
 from forearm.records import RecordField, choice, declared, physical, record, set_field
 from forearm.spatial import (
     RIGHT_ANGLE,
@@ -29,7 +37,7 @@ from forearm.spatial import (
     rpy_of,
     squared_pose,
 )
-from forearm.values import check_kind, frozen_array
+from forearm.values import frozen_array
 
 Kind = Literal["revolute", "prismatic", "fixed"]
 Convention = Literal["standard", "modified"]
@@ -163,17 +171,13 @@ class Mimic:
 
 @record
 class Joint:
-    """One joint of the tree: its two links, placement, limits and drive.
-
-    Args:
-        placement: its pose on the parent link, and its axis: `DH` or `Frame`.
-    """
+    """One joint of the tree: its two links, placement, limits and drive."""
 
     name: str = declared(NameField("its unique name"))
     kind: Kind = choice("how it moves", KINDS)
     parent: str = declared(NameField("name of the link before it"))
     child: str = declared(NameField("name of the link behind it"))
-    placement: DH | Frame
+    placement: DH | Frame = declared(ObjectField("its pose on the parent link, and its axis", (DH, Frame)))
     limits: Limits = declared(LimitsField("[lower, upper], rad (m); if absent, unlimited"), default=Limits())
     max_speed: float | None = physical(
         "largest |qd|; if absent, unlimited", "rad / s (m / s)", default=None, minimum=0.0
@@ -199,7 +203,6 @@ class Joint:
 
     def __post_init__(self) -> None:
         where = f"joint {self.name!r}"
-        check_kind(self.placement, (DH, Frame), f"{where}, placement")
         if self.kind == "fixed" and (self.mimic or self.has_drive):
             raise ModelError(
                 "a fixed joint cannot have a motor, friction, bearing, transmission, elasticity or mimic.",

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
+from typing import Any
 
 # Bounds on what a message compares and shows, so that a hostile file cannot make it slow or long.
 MAX_COMPARED = 1000
@@ -35,9 +36,25 @@ SYNONYMS = {
     "nvidia": ("cuda",),
     "arm64": ("aarch64",),
     "amd64": ("x86-64-v3",),
+    "fkine": ("forward_kinematics",),
+    "ikine": ("inverse_kinematics",),
+    "jacob0": ("jacobian",),
+    "gravload": ("gravity",),
+    **dict.fromkeys(("dof", "ndof", "nq", "nv"), ("n",)),
+    **dict.fromkeys(("endeffector", "eef", "tcp", "tool"), ("hand",)),
+    **dict.fromkeys(("neutral", "qr", "qz"), ("home",)),
+    **dict.fromkeys(("qlim", "lowerpositionlimit"), ("lower",)),
+    "upperpositionlimit": ("upper",),
+    "velocitylimit": ("max_speed",),
+    "effortlimit": ("max_effort",),
     **dict.fromkeys(("stm32f3", "stm32f4", "stm32g4", "stm32l4"), ("cortex-m4",)),
     **dict.fromkeys(("stm32f7", "stm32h7", "teensy4"), ("cortex-m7",)),
 }
+# Functions of compiled arms that are looked for on arms.
+FUNCTIONS = (
+    "inverse_dynamics", "forward_dynamics", "inertia_matrix", "bias", "jacobian", "forward_kinematics",
+    "inverse_kinematics",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -191,6 +208,18 @@ def _near(name: str, names: list[str]) -> str:
 
 def _letters(name: str) -> str:
     return "".join(letter for letter in name.lower() if letter.isalnum())
+
+
+def missing_attribute(owner: object, name: str) -> Any:
+    """Raise the AttributeError on a name that an object does not have, with the nearest one that it has, or
+    with a function of compiled arms. For `__getattr__`.
+    """
+    if name.startswith("_") or hasattr(type(owner), name):  # or a property that raised it
+        return object.__getattribute__(owner, name)
+    hint = _near(name, [other for other in dir(type(owner)) if not other.startswith("_")])
+    if not hint and (hint := _near(name, list(FUNCTIONS))):
+        hint += " It is a function of fa.compile(arm)."
+    raise AttributeError(f"{type(owner).__name__!r} has no attribute {name!r}{'; ' if hint else ''}{hint}")
 
 
 def current_name(name: str, renamed: Mapping[str, str], module: str) -> str:

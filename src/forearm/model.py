@@ -18,6 +18,7 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.errors import ModelError
 from forearm.portable import matmul
+from forearm.records import frozen
 from forearm.spatial import rotation_from_z
 from forearm.spatial import tilde as tilde
 from forearm.symbols.scalars import is_zero
@@ -44,7 +45,7 @@ def cross(a: Array, b: Array) -> Array:
     return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class RigidBody:
     """One moving body: the constant parts of its joint, and mass m, centre r, inertia I
     about r, in its own frame.
@@ -69,7 +70,7 @@ class RigidBody:
         object.__setattr__(self, "ends_at_joint", all(is_zero(x) for x in self.s))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Model:
     """Moving bodies, parents first; `g` is free fall in base axes;
     the hand's pose on the body that carries it.
@@ -163,7 +164,7 @@ class Model:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Base:
     """How the base moves: angular velocity, angular acceleration, linear acceleration, in base
     axes, without gravity.
@@ -174,7 +175,7 @@ class Base:
     a: Array
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Wrench:
     """External force at the hand's origin and moment about it, in hand axes."""
 

@@ -15,8 +15,9 @@ from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 
-from forearm.errors import InputError, ModelError, suggest
+from forearm.errors import InputError, ModelError, located, shorten, suggest
 from forearm.reading.fields import (
+    MAX_KEYS,
     ChoiceField,
     Field,
     FlagField,
@@ -36,11 +37,11 @@ FIELD = "field"  # key of a field's declaration among its metadata
 quantity = functools.partial(check_number, out_of_bounds=ModelError)
 
 
-def declared(field: Field, *, default: Any = dataclasses.MISSING) -> Any:
+def declared(field: Field, *, default: Any = dataclasses.MISSING, **marks: bool) -> Any:
     """A field of a record, declared by what reads, checks and describes it; without a default it is required,
-    and with None as default it may be absent.
+    and with None as default it may be absent. No machine code depends on a field with the mark `unused`.
     """
-    return dataclasses.field(default=default, metadata={FIELD: field})
+    return dataclasses.field(default=default, metadata={FIELD: field, **marks})
 
 
 def number(doc: str, unit: str = "", *, default: Any = dataclasses.MISSING, **bounds: Any) -> Any:
@@ -51,6 +52,11 @@ def number(doc: str, unit: str = "", *, default: Any = dataclasses.MISSING, **bo
 def physical(doc: str, unit: str = "", *, default: Any = dataclasses.MISSING, **bounds: Any) -> Any:
     """A number of an arm: out of its bounds it is a ModelError, as no arm is like that."""
     return number(doc, unit, default=default, out_of_bounds=ModelError, **bounds)
+
+
+def parameter(doc: str, unit: str = "", *, default: Any = dataclasses.MISSING, **bounds: Any) -> Any:
+    """A number of an arm that may be measured, varied and left open in formulas, by its name."""
+    return physical(doc, unit, default=default, is_parameter=True, **bounds)
 
 
 def choice(doc: str, words: tuple[str, ...], *, default: Any = dataclasses.MISSING) -> Any:
@@ -87,8 +93,10 @@ def frozen(cls: type[T]) -> type[T]:
 @dataclass_transform(
     frozen_default=True,
     kw_only_default=True,
-    field_specifiers=(declared, number, physical, choice, flag, text, whole, anything, dataclasses.field),
-)
+    field_specifiers=(
+        declared, number, physical, parameter, choice, flag, text, whole, anything, dataclasses.field
+    ),
+)  # fmt: skip
 def record(cls: type[T]) -> type[T]:
     """Make a frozen keyword-only dataclass that checks its declared fields, lists them in its docstring, and
     whose arrays take part in ==, hash and pickle. `__post_init__` checks what concerns several fields.
@@ -144,9 +152,42 @@ def table_of(cls: type, doc: str = "", required: tuple[str, ...] = (), **others:
     return TableField({**fields, **others}, (*needed, *required), doc)
 
 
+@dataclasses.dataclass(frozen=True)
+class RecordField:
+    """A record, or the table of a file that holds it, in which some keys are `required`."""
+
+    cls: type
+    doc: str = ""
+    required: tuple[str, ...] = ()
+
+    @property
+    def table(self) -> TableField:
+        """The table."""
+        return table_of(self.cls, self.doc, self.required)
+
+    def read(self, value: Any, place: str) -> Any:
+        """The record."""
+        if isinstance(value, self.cls):
+            return value
+        if not isinstance(value, dict):
+            keys = " = ..., ".join(list(self.table.fields)[:MAX_KEYS])
+            raise InputError(
+                f"expected {self.cls.__name__} or a table {{ {keys} = ... }}, got {shorten(value)}.", place
+            )
+        fields = self.table.read(value, place)
+        with located(place):
+            return self.cls(**fields)
+
+    def schema(self) -> dict[str, Any]:
+        """That of the table."""
+        return self.table.schema()
+
+
 def check_fields(instance: Any) -> None:
     """Read each declared field of a record under construction; None stands for one that is absent."""
     where = type(instance).__name__.lower()
+    if isinstance(name := getattr(instance, "name", None), str):
+        where += f" {shorten(name)}"
     for f in dataclasses.fields(instance):
         given = getattr(instance, f.name)
         if FIELD in f.metadata and not (given is None and f.default is None):
@@ -227,6 +268,7 @@ def _arguments(cls: type) -> list[str]:
 def sentence(field: Field) -> str:
     """What a field says of itself, its unit at the end."""
     doc, unit = getattr(field, "doc", ""), getattr(field, "unit", "")
+    doc += f" {shape}" if (shape := getattr(field, "shape", ())) else ""
     return f"{doc}, {unit}." if unit else f"{doc}."
 
 

@@ -23,12 +23,13 @@ MAX_TEXT = 20_000
 LARGEST = 1e30
 
 
-def check_name(name: object, what: str) -> None:
-    """Refuse a name that could not be written into a file and found again."""
+def check_name(name: object, what: str) -> str:
+    """A name that can be written into a file and found again."""
     if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME or not name.isprintable():
         raise InputError(
-            f"a {what}'s name must be printable text of 1 to {MAX_NAME} characters, got {shorten(name)}."
+            f"a name must be printable text of 1 to {MAX_NAME} characters, got {shorten(name)}.", what
         )
+    return name
 
 
 def check_text(text: object, what: str) -> None:

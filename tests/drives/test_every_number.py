@@ -14,7 +14,7 @@ from arms import random_arm
 
 import forearm as fa
 from forearm.arm.elastic import expanded
-from forearm.arm.named_values import bristle_values, friction_values
+from forearm.arm.named_values import friction_values, values_of
 from forearm.drives.friction import friction_torque
 
 FULL: dict[str, Any] = {
@@ -42,8 +42,7 @@ def arm_with(friction: fa.Friction) -> fa.Arm:
 
 def test_every_field_is_there_and_has_a_name() -> None:
     assert {field.name for field in dataclasses.fields(fa.Friction)} == {"side", *FULL}
-    named = friction_values(full("joint")) | bristle_values(full("joint"))
-    assert {name.split(".")[0] for name in named} == FULL.keys()
+    assert {name.split(".")[0] for name in values_of(full("joint"))} == FULL.keys()
 
 
 @SIDES

@@ -112,7 +112,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"period": np.nan}, "period"),
     ({"period": "a"}, "period: expected a number"),
     ({"gain": np.complex128(1.0 + 1.0j)}, "gain: expected a number, got"),
-    ({"gain": 0.0}, "gain: expected a nonzero number"),
+    ({"gain": 0.0}, "gain: must not be 0"),
     ({"bits": 12}, "bits: 12 bits need a span to divide"),
     ({"bits": 60, "span": 1.0}, "bits"),
     ({"bits": 8.5, "span": 10.0}, "bits: expected a whole number from 1 to 52"),
@@ -123,7 +123,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("given", "words"), WRONG)
 def test_a_dac_of_no_kind_is_refused(given: dict[str, Any], words: str) -> None:
-    with pytest.raises(InputError, match=f"DAC, {words}"):
+    with pytest.raises(InputError, match=f"dac, {words}"):
         DAC(**given)
 
 

@@ -119,7 +119,7 @@ SPRING = "elasticity = {{ {} }}\n"
 RUB = 'friction = {{ side = "joint", {} }}\n'
 # what is written at the turning joint, the place and words of the error; the schema knows those of WRONG
 WRONG = [
-    ("elasticity = 5200\n", "elasticity: .*expected a table, got 5200"),
+    ("elasticity = 5200\n", "elasticity: expected Elasticity or a table .*, got 5200"),
     (SPRING.format("stifness = 1"), "elasticity: .*unknown key 'stifness'; did you mean 'stif"),
     (SPRING.format("stiffness = 0"), "elasticity, stiffness: .*must be above 0, got 0"),
     (SPRING.format('stiffness = "hard"'), "elasticity, stiffness: .*expected a number, got 'hard'"),
@@ -175,7 +175,7 @@ def test_springs_where_there_can_be_none_are_refused() -> None:
         (
             "",
             MOTOR + SPRING.format("stiffness = 9, half_gap = '0.1 deg'"),
-            "slide', elasticity, half_gap: that of a prismatic joint is in m, not an angle; write a plain",
+            "slide', elasticity, half_gap: lengths of a prismatic joint are in m, not angles; write plain",
         ),
     ):
         with refused(rf"\w+: two.toml, joint '{words}"):

@@ -361,9 +361,9 @@ def test_one_warning_for_all_that_was_ignored() -> None:
         "a", body("b", joint("j", 'stiffness="3"') + "<magnet/>" + body("c", joint("k", 'stiffness="1"')))
     )
     assert said_of(world, '<equality><weld body1="a" body2="b"/></equality><unheard/>') == (
-        "m.xml: ignored <unheard> (first in line 3); <magnet> (first in line 2); springs of joints "
-        "(stiffness, springdamper), 2 times (first in line 2); <weld> in <equality> that closes loops "
-        "(first in line 3)"
+        "m.xml: ignored <magnet> (first in line 2); springs of joints (stiffness, springdamper), 2 times "
+        "(first in line 2); <unheard> (first in line 3); <weld> in <equality> that closes loops "
+        "(first in line 3)."
     )
 
 

@@ -88,7 +88,7 @@ def test_one_warning_for_what_was_ignored() -> None:
         fa.from_mujoco(mujoco.MjModel.from_xml_string(text))
     (warning,) = caught
     assert warning.category is IgnoredWarning
-    assert str(warning.message) == "from_mujoco: ignored gravcomp; springs of joints"
+    assert str(warning.message) == "from_mujoco: ignored gravcomp; springs of joints."
     assert warning.filename == __file__
 
 

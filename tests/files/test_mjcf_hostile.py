@@ -130,7 +130,7 @@ def test_text_includes_nothing() -> None:
         ("<mujoco/>", ": no body has a hinge or a slide joint, so there is no arm."),
         (
             moving('axis="0 0 0"'),
-            ", line 2, <joint> 'j', axis: must not be 0 0 0; give the direction of the joint, such as 0 0 1.",
+            ", line 2, <joint> 'j', frame, axis: must not be 0 0 0; give a direction, such as 0 0 1.",
         ),
         (moving('axis="1 2"'), ", line 2, <joint> 'j': axis must be 3 numbers, got '1 2'."),
         (moving('ref="nan"'), ", line 2, <joint> 'j': ref must be finite, got 'nan'."),
@@ -219,4 +219,4 @@ def test_many_kinds_of_things_are_one_warning() -> None:
         read(mujoco(world(f"<body>{INERTIAL}<joint/>{tags}</body>")))
     (warning,) = caught
     assert len(str(warning.message)) < 4000
-    assert str(warning.message).endswith("; 4950 more kinds")
+    assert str(warning.message).endswith("; and 4980 more kinds.")

@@ -204,7 +204,7 @@ def test_cycles_and_other_joints_that_are_no_tree() -> None:
         ("<link/>", ", line 3, <link>: <link> needs the attribute 'name'."),
         (
             '<link name="  "/>',
-            ", line 3, link '  ': a link's name must be printable text of 1 to 200 characters, got '  '.",
+            ", line 3, link '  ', name: a name must be printable text of 1 to 200 characters, got '  '.",
         ),
         ('<joint type="fixed"/>', ", line 3, <joint>: <joint> needs the attribute 'name'."),
         ('<joint name="j" type="fixed"/>', ", line 3, joint 'j': <parent link=...> is missing."),
@@ -322,7 +322,7 @@ def test_bound_that_is_none(value: str) -> None:
         ("value of <mass>", "-2", "mass: must be at least 0, got -2"),
         ("ixx of <inertia>", "-1", "inertia: must be positive semidefinite, but its principal moments are "),
         ("ixy of <inertia>", "1.5", "inertia: must be positive semidefinite, but its principal moments are "),
-        ("xyz of <axis>", "0", "axis: must not be 0 0 0; give the direction of the joint, such as 0 0 1"),
+        ("xyz of <axis>", "0", "frame, axis: must not be 0 0 0; give a direction, such as 0 0 1"),
         ("lower of <limit>", "1.5", "limits: lower must not be above upper, got 1.5 and 1"),
         ("effort of <limit>", "-1", "max_effort: must be at least 0, got -1"),
         ("velocity of <limit>", "-1", "max_speed: must be at least 0, got -1"),

@@ -105,7 +105,7 @@ def test_the_log_of_a_franka_arm_is_read() -> None:
     joints = tuple(f"panda_joint{k}" for k in range(1, 8))
     words = ("tau_J", "tau_J_d", "dtau_J", "q", "q_d", "dq", "dq_d", "ddq_d", "tau_ext_hat_filtered")
     header = ["time", *(f"{word}[{i}]" for word in words for i in range(7))]
-    found = recognised(header, joints, tuple(WORDS), (), "log.csv")
+    found = recognised(header, Question(joints, (), ""), tuple(WORDS), "log.csv")
     read = {quantity: header[found[quantity, 3].place] for quantity, i in found if i == 3}
     assert read == {
         "tau": "tau_J[3]",

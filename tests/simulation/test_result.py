@@ -54,7 +54,7 @@ def test_arrays_are_read_only_and_survive_pickling() -> None:
         ({"lost": {"gear": np.zeros(101)}}, r"lost 'gear': expected shape \(101, 6\)"),
         ({"tau": [["a"] * 6] * 101}, "simulation, tau: expected numbers"),
         ({"step": 0.0}, "simulation, step: must be above 0"),
-        ({"method": ""}, "a simulation's method's name must be printable text"),
+        ({"method": ""}, "simulation's method: a name must be printable text"),
         ({"checkpoint": [1]}, "simulation, checkpoint: expected dict"),
         ({"events": (3,)}, "simulation, events: expected Event, got 3"),
         ({"events": (Event(0.0, "stop", "joint9"),)}, "got 'joint9'; did you mean"),

@@ -117,7 +117,7 @@ def test_too_many_samples() -> None:
         ({"how": None}, "schedule, how: expected one of hold, linear, got None"),
         ({"quantity": "current"}, "schedule, quantity: expected one of voltage, torque, got 'current'"),
         ({"joints": ("a",)}, "schedule: 2 columns of values, but 1 names of joints"),
-        ({"joints": ("a", "\n")}, "a joint's name must be printable text"),
+        ({"joints": ("a", "\n")}, "joint: a name must be printable text"),
     ],
 )
 def test_what_is_no_schedule(changes: dict[str, Any], message: str) -> None:

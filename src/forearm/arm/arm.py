@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,11 +18,20 @@ from forearm.arm.link import Link
 from forearm.arm.moving import Moving, reduce_to_moving
 from forearm.arm.named_values import named_values
 from forearm.arm.tree import default_hand, depth_first, resolve_mimics, root_of
-from forearm.errors import InputError, ModelError, located, shorten
+from forearm.errors import InputError, ModelError, located, missing_attribute, shorten
 from forearm.portable import product
-from forearm.records import fields_of, record, set_field
+from forearm.reading.fields import (
+    AngleField,
+    ArrayField,
+    ListField,
+    NameField,
+    ObjectField,
+    PoseField,
+    Radians,
+)
+from forearm.records import RecordField, declared, fields_of, record, set_field, text
 from forearm.spatial import Floats
-from forearm.values import as_pose, check_choice, check_kind, check_name, check_text, chosen, frozen_array
+from forearm.values import MAX_TEXT, as_pose, check_choice, check_number, chosen, frozen_array
 
 if TYPE_CHECKING:
     from forearm.reduction.base import BaseParameters
@@ -35,18 +45,10 @@ IDENTITY: Any = tuple(map(tuple, np.eye(4).tolist()))
 
 @record
 class Hand:
-    """The frame to which hand positions, forces and payloads refer.
+    """The frame to which hand positions, forces and payloads refer."""
 
-    Args:
-        link: name of the link that carries it.
-        pose: the hand (4, 4) in the frame of that link.
-    """
-
-    link: str
-    pose: Floats = IDENTITY
-
-    def __post_init__(self) -> None:
-        set_field(self, "pose", as_pose(self.pose, "hand"))
+    link: str = declared(NameField("name of the link that carries it"))
+    pose: Floats = declared(PoseField((4, 4), "the hand in the frame of that link"), default=IDENTITY)
 
 
 @record
@@ -54,78 +56,79 @@ class Arm:
     """A tree of rigid links with revolute, prismatic and fixed joints, its gravity, base, hand and drives.
 
     `joints` are the n movable joints (degrees of freedom), in the order of q. The base is the link that no
-    joint moves.
-
-    Args:
-        name: name of the arm.
-        links: every link, in any order.
-        tree: every joint, including fixed and mimicking ones; stored depth first, siblings in the given
-            order.
-        gravity: free-fall acceleration (3,) in the base frame, m/s^2.
-        base: the base frame (4, 4) in the world.
-        hand: the hand, or the name of its link; None: the leaf with the most degrees of freedom on its path,
-            the first on a tie.
-        source: where the parameters come from.
-        notes: other remarks.
-        deviations: standard deviations of measured parameters, by name: "link2.mass", "link2.com.x",
-            "link2.inertia.xx" (about the centre of mass), "joint1.friction.coulomb.positive",
-            "joint1.motor.rotor_inertia", "joint1.elasticity.stiffness". No computation depends on them.
+    joint moves. What is not a field has an error that suggests the nearest name, also for names of other
+    packages.
     """
 
-    name: str
-    links: tuple[Link, ...]
-    tree: tuple[Joint, ...]
-    gravity: Floats = STANDARD_GRAVITY  # type: ignore[assignment]
-    base: Floats = IDENTITY
-    hand: Hand = None  # type: ignore[assignment]
-    source: str = ""
-    notes: str = ""
-    deviations: Mapping[str, float] = NONE
+    name: str = declared(NameField("name of the arm"))
+    links: tuple[Link, ...] = declared(ListField(RecordField(Link), doc="every link, in any order"))
+    tree: tuple[Joint, ...] = declared(
+        ListField(
+            RecordField(Joint),
+            doc="every joint, fixed and mimicking ones too; stored depth first, siblings in the given order",
+        )
+    )
+    gravity: Floats = declared(
+        ArrayField((3,), "free-fall acceleration in the base frame", "m / s^2"), default=STANDARD_GRAVITY
+    )
+    base: Floats = declared(PoseField((4, 4), "the base frame in the world"), default=IDENTITY)
+    hand: Hand = declared(
+        ObjectField(
+            "the hand, or the name of its link; if absent, the leaf with the most degrees of freedom on its "
+            "path, the first on a tie"
+        ),
+        default=None,
+    )
+    source: str = text("where the parameters come from", default="", max_length=MAX_TEXT)
+    notes: str = text("what a user should know", default="", max_length=MAX_TEXT)
+    deviations: Mapping[str, float] = declared(
+        ObjectField(
+            'standard deviations of measured parameters, by name: "link2.mass", "link2.com.x", '
+            '"link2.inertia.xx" (about the centre of mass), "joint1.friction.coulomb.positive", '
+            '"joint1.motor.rotor_inertia", "joint1.elasticity.stiffness"; no computation depends on them'
+        ),
+        default=NONE,
+        unused=True,
+    )
+    home: Floats = declared(
+        ObjectField(
+            "the home position (n,), or some values by joint, rad (m); for others 0, or the middle of a "
+            "range without it; no computation depends on it"
+        ),
+        default=None,
+        unused=True,
+    )
 
     def __post_init__(self) -> None:
-        check_name(self.name, "arm")
-        for name in ("source", "notes"):
-            check_text(getattr(self, name), f"arm {self.name!r}, {name}")
-        links, tree = (self._records(name, kind) for name, kind in (("links", Link), ("tree", Joint)))
-        root = root_of(links, tree)
-        tree = depth_first(root, tree)
+        where = f"arm {self.name!r}"
+        links = self.links
+        root = root_of(links, self.tree)
+        tree = depth_first(root, self.tree)
         order = {name: i for i, name in enumerate([root, *(j.child for j in tree)])}
         set_field(self, "tree", tree)
         set_field(self, "links", tuple(sorted(links, key=lambda link: order[link.name])))
-        set_field(self, "gravity", frozen_array(self.gravity, (3,), "gravity"))
-        set_field(self, "base", as_pose(self.base, "base"))
         resolve_mimics(tree)
-        set_field(self, "hand", self._as_hand(self.hand, links))
+        hand = default_hand(links, tree) if self.hand is None else self.hand
+        if not isinstance(hand, Hand | str):
+            raise InputError(f"expected a Hand or the name of a link, got {shorten(hand)}.", where, "hand")
+        set_field(self, "hand", hand if isinstance(hand, Hand) else Hand(link=hand))
+        self.link(self.hand.link)
         conventions = {j.placement.convention for j in tree if isinstance(j.placement, DH)}
         if len(conventions) > 1:
             raise ModelError(
                 "its joints mix the standard and the modified Denavit-Hartenberg convention; "
                 "use one convention for all, or write the others as frames.",
-                f"arm {self.name!r}",
+                where,
             )
+        set_field(self, "home", home_of(self.joints, self.home, f"{where}, home"))
         if self.deviations is not NONE:
-            with located(f"arm {self.name!r}, deviations"):
+            with located(f"{where}, deviations"):
                 set_field(self, "deviations", checked(self.deviations, lambda: self.named_values))
 
-    def _records(self, name: str, kind: type) -> tuple[Any, ...]:
-        given = getattr(self, name)
-        check_kind(given, (tuple, list), f"arm {self.name!r}, {name}")
-        for record_ in given:
-            check_kind(record_, kind, f"arm {self.name!r}, {name}")
-        return tuple(given)
+    if not TYPE_CHECKING:
 
-    def _as_hand(self, value: Any, in_file_order: tuple[Link, ...]) -> Hand:
-        if isinstance(value, Hand):
-            self.link(value.link)
-            return value
-        if isinstance(value, str):
-            self.link(value)
-            return Hand(link=value)
-        if value is not None:
-            raise InputError(
-                f"expected a Hand or the name of a link, got {shorten(value)}.", f"arm {self.name!r}", "hand"
-            )
-        return Hand(link=default_hand(in_file_order, self.tree))
+        def __getattr__(self, name: str) -> Any:
+            return missing_attribute(self, name)
 
     @property
     def n(self) -> int:
@@ -136,6 +139,35 @@ class Arm:
     def joints(self) -> tuple[Joint, ...]:
         """The movable joints (degrees of freedom), in the order of q."""
         return tuple(j for j in self.tree if j.kind != "fixed" and j.mimic is None)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """The names of the movable joints, in the order of q."""
+        return tuple(joint.name for joint in self.joints)
+
+    @property
+    def lower(self) -> Floats:
+        """The lower limits of the movable joints (n,), rad (m); -inf: unlimited."""
+        return np.array([joint.limits.lower for joint in self.joints], dtype=np.float64)
+
+    @property
+    def upper(self) -> Floats:
+        """The upper limits of the movable joints (n,), rad (m); inf: unlimited."""
+        return np.array([joint.limits.upper for joint in self.joints], dtype=np.float64)
+
+    @property
+    def max_speed(self) -> Floats:
+        """The largest speeds of the movable joints (n,), rad/s (m/s); inf: unlimited."""
+        return self._largest("max_speed")
+
+    @property
+    def max_effort(self) -> Floats:
+        """The largest torques (forces) of the movable joints (n,), N m (N); inf: unlimited."""
+        return self._largest("max_effort")
+
+    def _largest(self, name: str) -> Floats:
+        bounds = [getattr(joint, name) for joint in self.joints]
+        return np.array([np.inf if bound is None else bound for bound in bounds], dtype=np.float64)
 
     @cached_property
     def moving(self) -> Moving:
@@ -178,7 +210,7 @@ class Arm:
         `hand` is a (4, 4) pose on the current hand link, the name of a link, or a `Hand`. Changing `base`
         alone tilts the arm: gravity stays fixed in the world, so its components in the base frame rotate; if
         both are given, both are used as given. A changed parameter loses its deviation unless `deviations` is
-        given.
+        given; joints keep their home position where their limits allow it.
         """
         fields = fields_of(self)
         for name in changes:
@@ -189,6 +221,8 @@ class Arm:
         hand = changes.get("hand", self.hand)
         if not isinstance(hand, Hand | str | None):
             changes["hand"] = Hand(link=self.hand.link, pose=hand)
+        if "tree" in changes and "home" not in changes:
+            fields["home"] = kept_home(self, changes["tree"])
         if not self.deviations or "deviations" in changes:
             return Arm(**(fields | changes))
         made = Arm(**(fields | changes | {"deviations": NONE}))
@@ -208,8 +242,8 @@ class Arm:
             **changes: new fields, such as `motor`, `friction`, `limits`, `max_effort`.
         """
         joint = self.joint(name)
-        for field in changes:
-            check_choice(field, fields_of(joint), "with_joint, field of a joint")
+        for name_ in changes:
+            check_choice(name_, fields_of(joint), "with_joint, field of a joint")
         changed = type(joint)(**(fields_of(joint) | changes))
         return self.replace(tree=tuple(changed if other.name == name else other for other in self.tree))
 
@@ -345,6 +379,44 @@ def check_arm(arm: object, what: str, moves: bool = False) -> None:
         raise InputError(f"expected an Arm, such as fa.load('puma560'), got {shorten(arm)}.", what)
     if moves and not arm.n:
         raise InputError(f"{arm.name!r} has no movable joint.", what)
+
+
+def home_of(joints: Sequence[Joint], given: Any, where: str) -> Floats:
+    """The home position (n,) within the limits, from an array or some values by joint."""
+    names = [joint.name for joint in joints]
+    values = given if isinstance(given, Mapping) else {}
+    if given is not None and not isinstance(given, Mapping):
+        values = dict(zip(names, ListField(AngleField(), len(names)).read(given, where), strict=True))
+    home = dict(zip(names, map(usual_home, joints), strict=True))
+    for name, value in values.items():
+        joint = joints[names.index(check_choice(name, names, where))]
+        place = f"{where}, {name}"
+        home[name] = position = check_number(value, place)
+        if isinstance(value, Radians) and joint.kind == "prismatic":
+            raise InputError(
+                "a length of a prismatic joint is in m, not an angle; write a plain number.", place
+            )
+        lower, upper = joint.limits
+        if not lower <= position <= upper:
+            raise ModelError(f"must be within the limits {lower:g} to {upper:g}, got {position:g}.", place)
+    return frozen_array(list(home.values()), (len(names),), where)
+
+
+def usual_home(joint: Joint) -> float:
+    """0, or the middle of a range without it, or its only end."""
+    lower, upper = joint.limits
+    if lower <= 0.0 <= upper:
+        return 0.0
+    return lower if upper == math.inf else upper if lower == -math.inf else 0.5 * (lower + upper)
+
+
+def kept_home(arm: Arm, tree: Sequence[Any]) -> dict[str, float]:
+    """Positions at home that are not the usual ones, of joints that can still be there."""
+    own = {j.name: x for j, x in zip(arm.joints, arm.home.tolist(), strict=True) if x != usual_home(j)}
+    still = {j.name: j.limits for j in tree if isinstance(j, Joint) and j.kind != "fixed" and not j.mimic}
+    return {
+        name: x for name, x in own.items() if name in still and still[name].lower <= x <= still[name].upper
+    }
 
 
 def _named(items: tuple[Named, ...], name: str, what: str, arm: str) -> Named:

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
-from forearm.arm.drive import Elasticity, Friction, Motor, Transmission
-from forearm.arm.joint import Frame, Joint, Limits
+from forearm.arm.joint import Frame, Joint
 from forearm.arm.link import Link
 from forearm.errors import InputError, ModelError, NameNotFound, located, shorten, suggest
 from forearm.portable import matmul
-from forearm.records import quantity
+from forearm.records import fields_of, quantity
 from forearm.spatial import Floats, combine_bodies, move_body
 from forearm.values import check_choice, check_number, frozen_array
 
@@ -31,14 +30,7 @@ def rigid(arm: Arm) -> Arm:
     )
 
 
-# The parts of a drive, as fields of a joint.
-DRIVE = {
-    "motor": Motor,
-    "friction": Friction,
-    "bearings": None,
-    "transmission": Transmission,
-    "elasticity": Elasticity,
-}
+DRIVE = ("motor", "friction", "bearings", "transmission", "elasticity")  # its parts, as fields of a joint
 
 
 def with_drives(arm: Arm, drives: Mapping[str, Any] | None, every: Mapping[str, Any]) -> Arm:
@@ -68,30 +60,14 @@ def _with_drive(joint: Joint, parts: Mapping[str, Any]) -> Joint:
     for part in parts:
         if part not in DRIVE:
             raise NameNotFound(f"a drive has no {shorten(part)}; {suggest(str(part), DRIVE)}", where)
-    changes = {}
+    changes = dict(parts)
     for part, given in parts.items():
-        with located(f"{where}, {part}"):
-            changes[part] = _part(joint, part, given)
+        if isinstance(given, Mapping) and part != "bearings":  # fields of the present part, or of a new one
+            present = getattr(joint, part)
+            fields = {**(fields_of(present) if present is not None else {}), **given}
+            changes[part] = {name: x for name, x in fields.items() if x is not None and x != ()}
     with located(where):
         return dataclasses.replace(joint, **changes)
-
-
-def _part(joint: Joint, part: str, given: Any) -> Any:
-    """A part of a drive as given, or the present one with the fields changed that a mapping lists."""
-    kind = DRIVE[part]
-    if kind is None or not isinstance(given, Mapping):
-        return given
-    present = getattr(joint, part)
-    known = [field.name for field in dataclasses.fields(kind)]
-    for name in given:
-        if name not in known:
-            raise NameNotFound(f"there is no field {shorten(name)}; {suggest(str(name), known)}")
-    if present is not None:
-        return dataclasses.replace(present, **given)
-    needed = [f.name for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING]
-    if missing := [name for name in needed if name not in given]:
-        raise InputError(f"{' and '.join(missing)} missing; the joint has no {part} to change.")
-    return kind(**given)
 
 
 def scale_friction(arm: Arm, factor: float) -> Arm:
@@ -99,22 +75,7 @@ def scale_friction(arm: Arm, factor: float) -> Arm:
     times = quantity(factor, "scale_friction, factor", minimum=0.0)
 
     def scaled(joint: Joint) -> Joint:
-        f = joint.friction
-        if f is None:
-            return joint
-        coulomb = times * f.coulomb[0], times * f.coulomb[1]
-        static = None if f.static is None else (times * f.static[0], times * f.static[1])
-        # Bristles then slip at the same deflection: their stiffness and damping scale with the level.
-        sigma0 = None if f.bristle_stiffness is None or not times else times * f.bristle_stiffness
-        less = dataclasses.replace(
-            f,
-            viscous=times * f.viscous,
-            coulomb=coulomb,
-            static=static,
-            bristle_stiffness=sigma0,
-            bristle_damping=times * f.bristle_damping,
-        )
-        return dataclasses.replace(joint, friction=less)
+        return dataclasses.replace(joint, friction=joint.friction and joint.friction.scaled(times))
 
     return arm.replace(tree=tuple(map(scaled, arm.tree)))
 
@@ -202,24 +163,18 @@ def _held_positions(arm: Arm, positions: Mapping[str, float]) -> dict[str, float
         )
     for name, position in positions.items():
         check_choice(name, freedoms, f"lock, movable joint of arm {arm.name!r}")
-        held[name] = _within(arm.joint(name).limits, check_number(position, f"lock, {name}"), name)
+        held[name] = number = check_number(position, f"lock, {name}")
+        lower, upper = arm.joint(name).limits
+        nearest = min(max(number, lower), upper)
+        if not math.isclose(number, nearest, rel_tol=1e-12, abs_tol=1e-12):
+            raise InputError(
+                f"joint {name!r}: position {number:g} is outside its limits {lower:g} to {upper:g}.", "lock"
+            )
     for body in arm.moving.bodies:
         leader = freedoms[body.freedom]
         if body.joint.mimic is not None and leader in positions:
             held[body.joint.name] = body.multiplier * held[leader] + body.offset
     return held
-
-
-def _within(limits: Limits, position: float, name: str) -> float:
-    if not limits.lower <= position <= limits.upper and not math.isclose(
-        position, min(max(position, limits.lower), limits.upper), rel_tol=1e-12, abs_tol=1e-12
-    ):
-        raise InputError(
-            f"joint {name!r}: position {position:g} is outside its limits {limits.lower:g} to "
-            f"{limits.upper:g}.",
-            "lock",
-        )
-    return position
 
 
 def merged(onto: Link, body: Link, T_onto_body: Floats) -> Link:

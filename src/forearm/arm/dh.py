@@ -12,23 +12,54 @@ from forearm.arm.arm import STANDARD_GRAVITY, Arm, Hand
 from forearm.arm.joint import DH, Convention, Joint, Kind, Limits
 from forearm.arm.link import Link
 from forearm.errors import InputError, ModelWarning, shorten
+from forearm.records import anything, choice, flat, record
 from forearm.spatial import Floats, parallel_axis
-from forearm.values import as_floats, as_pose, check_choice, frozen_array
+from forearm.values import as_floats, as_pose, frozen_array
 
 MOST_RADIANS = 2.0 * math.pi * 1.001  # of a constant angle: a larger one is likely in degrees
+GEOMETRY = ("a", "alpha", "d", "theta")
 LETTERS: dict[str, Kind] = {"R": "revolute", "P": "prismatic"}
 
 
+@record
+class LinkMasses:
+    """Mass properties of links 1 to n in their frames."""
+
+    mass: ArrayLike | None = anything("masses (n,) of links 1 to n, kg; None: 0", default=None)
+    com: ArrayLike | None = anything(
+        "centres of mass (n, 3) in the links' frames, m; None: their origins", default=None
+    )
+    inertia: ArrayLike | None = anything(
+        "tensors (n, 3, 3) in the links' axes, kg m^2; None: 0", default=None
+    )
+    inertia_about: str = choice(
+        "reference point of `inertia`, or of each link's frame", ("com", "origin"), default="com"
+    )
+
+    def links(self, n: int) -> list[Link]:
+        """The links link0, link1, ..., the first without mass."""
+        shapes = {"mass": (n,), "com": (n, 3), "inertia": (n, 3, 3)}
+        masses, centres, tensors = (
+            np.zeros(shape) if getattr(self, name) is None else frozen_array(getattr(self, name), shape, name)
+            for name, shape in shapes.items()
+        )
+        links = [Link(name="link0")]
+        for i in range(n):
+            shift = parallel_axis(masses[i], centres[i]) if self.inertia_about == "origin" else 0.0
+            links.append(
+                Link(name=f"link{i + 1}", mass=masses[i], com=centres[i], inertia=tensors[i] - shift)
+            )
+        return links
+
+
+@flat(links=LinkMasses)
 def from_dh(
     name: str,
     table: ArrayLike,
     *,
     convention: Convention,
     joints: str | None = None,
-    mass: ArrayLike | None = None,
-    com: ArrayLike | None = None,
-    inertia: ArrayLike | None = None,
-    inertia_about: str = "com",
+    links: LinkMasses | None = None,
     limits: ArrayLike | None = None,
     gravity: ArrayLike = STANDARD_GRAVITY,
     tool: ArrayLike | None = None,
@@ -41,10 +72,7 @@ def from_dh(
             angles of more than a turn.
         convention: "standard" or "modified".
         joints: one letter per joint, R or P, such as "RRPRRR"; None: all revolute.
-        mass: masses (n,) of links 1 to n, kg; None: 0.
-        com: centres of mass (n, 3) in the links' frames, m; None: their origins.
-        inertia: tensors (n, 3, 3) in the links' axes, kg m^2; None: 0.
-        inertia_about: reference point of `inertia`: "com", or "origin" of each link's frame.
+        links: mass properties of links 1 to n; None: those given by mass, com and inertia.
         limits: rows (lower, upper), (n, 2), rad or m; None: unlimited.
         gravity: free-fall acceleration (3,) in the base frame, m/s^2.
         tool: the hand (4, 4) in frame n; None: frame n itself.
@@ -57,30 +85,28 @@ def from_dh(
     kinds = "R" * n if joints is None else str(joints).upper()
     if len(kinds) != n or set(kinds) - set(LETTERS):
         raise InputError(f"expected {n} letters R (revolute) or P (prismatic), got {joints!r}.", "joints")
-    check_choice(inertia_about, ("com", "origin"), "inertia_about")
     ranges = np.tile(Limits(), (n, 1)) if limits is None else as_floats(limits, "limits")
     if ranges.shape != (n, 2):
         raise InputError(f"expected {n} pairs (lower, upper), got {shorten(limits)}.", "limits")
-    masses = np.zeros(n) if mass is None else frozen_array(mass, (n,), "mass")
-    centres = np.zeros((n, 3)) if com is None else frozen_array(com, (n, 3), "com")
-    tensors = np.zeros((n, 3, 3)) if inertia is None else frozen_array(inertia, (n, 3, 3), "inertia")
-    links, chain = [Link(name="link0")], []
-    for i in range(n):
-        about_com = tensors[i] - (parallel_axis(masses[i], centres[i]) if inertia_about == "origin" else 0.0)
-        links.append(Link(name=f"link{i + 1}", mass=masses[i], com=centres[i], inertia=about_com))
-        a, alpha, d, theta = rows[i]
-        chain.append(
-            Joint(
-                name=f"joint{i + 1}",
-                kind=LETTERS[kinds[i]],
-                parent=f"link{i}",
-                child=f"link{i + 1}",
-                placement=DH(convention=convention, a=a, alpha=alpha, d=d, theta=theta),
-                limits=Limits(*ranges[i]),
-            )
+    chain = [
+        Joint(
+            name=f"joint{i + 1}",
+            kind=LETTERS[kinds[i]],
+            parent=f"link{i}",
+            child=f"link{i + 1}",
+            placement=DH(convention=convention, **dict(zip(GEOMETRY, rows[i], strict=True))),
+            limits=Limits(*ranges[i]),
         )
-    hand = Hand(link=f"link{n}") if tool is None else Hand(link=f"link{n}", pose=as_pose(tool, "tool"))
-    return Arm(name=name, links=tuple(links), tree=tuple(chain), gravity=gravity, hand=hand)  # type: ignore[arg-type]
+        for i in range(n)
+    ]
+    hand = Hand(link=f"link{n}", pose=as_pose(np.eye(4) if tool is None else tool, "tool"))
+    return Arm(
+        name=name,
+        links=tuple((links or LinkMasses()).links(n)),
+        tree=tuple(chain),
+        gravity=gravity,  # type: ignore[arg-type]
+        hand=hand,
+    )
 
 
 def _ask_about_degrees(rows: Floats) -> None:
@@ -92,6 +118,6 @@ def _ask_about_degrees(rows: Floats) -> None:
                     f"DH table, row {i}, {name}: {angle:g} rad is more than a turn: it looks like degrees; "
                     "convert with np.deg2rad.",
                     ModelWarning,
-                    stacklevel=3,
+                    stacklevel=4,
                 )
                 return

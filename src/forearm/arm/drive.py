@@ -6,17 +6,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from forearm.errors import InputError, ModelError, shorten
-from forearm.reading.fields import AngleField, ListField, NumberField, PointsField
-from forearm.records import choice, declared, physical, quantity, record
+from forearm.reading.fields import AngleField, DirectionField, ListField, NumberField, PointsField
+from forearm.records import choice, declared, parameter, physical, quantity, record
 from forearm.values import is_number
 
 SIDES = ("joint", "motor")
 BEARINGS = ("journal", "linear", "thrust")
 INTERPOLATIONS = ("linear", "spline")
+DIRECTIONS = ("positive", "negative")  # of motion, in names of parameters
 
 
 @record
@@ -26,23 +27,23 @@ class Motor:
     Unknown constants are None.
     """
 
-    gear_ratio: float = physical(
+    gear_ratio: float = parameter(
         "motor angle / joint angle; negative if the gear reverses",
         default=1.0,
         nonzero="write 1 for a direct drive, a negative ratio for a reversing gear",
     )
-    rotor_inertia: float = physical(
+    rotor_inertia: float = parameter(
         "on the motor side; reflected to the joint as gear_ratio^2 times it",
         "kg m^2",
         default=0.0,
         minimum=0.0,
     )
-    torque_constant: float | None = physical("Kt", "N m / A, and V s / rad", default=None, above=0.0)
-    resistance: float | None = physical("of the winding", "ohm", default=None, above=0.0)
-    inductance: float | None = physical("of the winding", "H", default=None, minimum=0.0)
+    torque_constant: float | None = parameter("Kt", "N m / A, and V s / rad", default=None, above=0.0)
+    resistance: float | None = parameter("of the winding", "ohm", default=None, above=0.0)
+    inductance: float | None = parameter("of the winding", "H", default=None, minimum=0.0)
     max_voltage: float | None = physical("largest voltage magnitude", "V", default=None, above=0.0)
     max_current: float | None = physical("largest current magnitude", "A", default=None, above=0.0)
-    amplifier_gain: float | None = physical(
+    amplifier_gain: float | None = parameter(
         "motor voltage / converter output; if absent, 1",
         default=None,
         nonzero="leave it out if there is no amplifier",
@@ -100,7 +101,7 @@ class Friction:
     side: Literal["joint", "motor"] = choice(
         "the side of the gear to which all values refer, the speed included", SIDES, default="joint"
     )
-    viscous: float = physical("B", "N m s / rad (N s / m)", default=0.0, minimum=0.0)
+    viscous: float = parameter("B", "N m s / rad (N s / m)", default=0.0, minimum=0.0)
     coulomb: tuple[float, float] = declared(
         TwoSidedField("(for qd > 0, at least 0; for qd < 0, at most 0), or one number for both"),
         default=(0.0, 0.0),
@@ -108,19 +109,19 @@ class Friction:
     static: tuple[float, float] | None = declared(
         TwoSidedField("break-away level, in the same form as coulomb; if absent, equal to it"), default=None
     )
-    stribeck_speed: float | None = physical(
+    stribeck_speed: float | None = parameter(
         "speed over which static decays to coulomb; required with static",
         "rad / s (m / s)",
         default=None,
         above=0.0,
     )
-    bristle_stiffness: float | None = physical(
+    bristle_stiffness: float | None = parameter(
         "LuGre's sigma0; if absent, there are no bristles and the joint sticks rigidly at rest",
         "N m / rad (N / m)",
         default=None,
         above=0.0,
     )
-    bristle_damping: float = physical(
+    bristle_damping: float = parameter(
         "LuGre's sigma1; requires bristle_stiffness", "N m s / rad (N s / m)", default=0.0, minimum=0.0
     )
 
@@ -137,6 +138,25 @@ class Friction:
             bristle_stiffness: float | None = None,
             bristle_damping: float = 0.0,
         ) -> None: ...
+
+    def scaled(self, level: float, turns: float = 1.0) -> Friction:
+        """Friction of `level` times these torques, where this one turns `turns` times as fast: a motor's at
+        its joint is |N| (B |N| qd + Tc). Bristles slip at the same deflection.
+
+        Args:
+            level: factor of torques.
+            turns: how much faster this one turns.
+        """
+        dry = {"coulomb": self.coulomb, "static": self.static}
+        stiffness, speed = self.bristle_stiffness, self.stribeck_speed
+        return replace(
+            self,
+            viscous=level * self.viscous * turns,
+            **{name: pair and (level * pair[0], level * pair[1]) for name, pair in dry.items()},  # type: ignore[arg-type]
+            stribeck_speed=None if speed is None else speed / turns,
+            bristle_stiffness=None if stiffness is None or not level else level * stiffness * turns,
+            bristle_damping=level * self.bristle_damping * turns,
+        )
 
     def __post_init__(self) -> None:
         if (self.static is None) != (self.stribeck_speed is None):
@@ -165,7 +185,7 @@ class Bearing:
     kind: Literal["journal", "linear", "thrust"] = choice(
         "journal or thrust in a revolute joint, linear in a prismatic one", BEARINGS
     )
-    mu: float = physical("coefficient of friction", minimum=0.0)
+    mu: float = parameter("coefficient of friction", minimum=0.0)
     radius: float | None = physical("of a journal or thrust bearing", "m", default=None, above=0.0)
     distance: float | None = physical(
         "between the two supports of a journal or linear bearing, or effective length of a single one",
@@ -214,29 +234,6 @@ class Transmission:
             raise ModelError("expected at least one pair [load, efficiency].", "transmission", "efficiency")
 
 
-@dataclass(frozen=True)
-class DirectionField:
-    """Three numbers, not all 0, as a unit vector."""
-
-    doc: str
-
-    def read(self, value: Any, place: str) -> tuple[float, float, float]:
-        """The unit vector."""
-        x, y, z = ListField(_number(), 3).read(value, place)
-        largest = max(abs(x), abs(y), abs(z))
-        if largest == 0.0:
-            raise ModelError("must not be 0 0 0; give a direction, such as 0 0 1.", place)
-        if abs(math.sqrt(x * x + y * y + z * z) - 1.0) <= 1e-15:
-            return x, y, z
-        x, y, z = x / largest, y / largest, z / largest  # the squares of small numbers underflow to 0
-        length = math.sqrt(x * x + y * y + z * z)
-        return x / length, y / length, z / length
-
-    def schema(self) -> dict[str, Any]:
-        """Three numbers."""
-        return ListField(NumberField(), 3, self.doc).schema()
-
-
 @record
 class Elasticity:
     """Compliance between motor and link: a spring with a damper, optionally with backlash.
@@ -244,7 +241,7 @@ class Elasticity:
     It carries f(e) + D e' with the deflection e = motor angle / N - joint angle, all on the joint side.
     """
 
-    stiffness: float | None = physical(
+    stiffness: float | None = parameter(
         "K in f(e) = K e; or give a curve", "N m / rad (N / m)", default=None, above=0.0
     )
     curve: tuple[tuple[float, float], ...] = declared(
@@ -260,11 +257,12 @@ class Elasticity:
     interpolation: Literal["linear", "spline"] = choice(
         "between the points of the curve, linear as in catalogues", INTERPOLATIONS, default="linear"
     )
-    damping: float = physical("D", "N m s / rad (N s / m)", default=0.0, minimum=0.0)
+    damping: float = parameter("D", "N m s / rad (N s / m)", default=0.0, minimum=0.0)
     half_gap: float = declared(
         AngleField(
             "half of the backlash: free motion of the motor from the centre to either flank, rad (m)",
             minimum=0.0,
+            is_parameter=True,
         ),
         default=0.0,
     )

@@ -113,11 +113,4 @@ def shaft_friction(joint: Joint) -> Friction | None:
     if f is None or f.side == "joint" or motor is None:
         return None
     N = abs(motor.gear_ratio)
-    return Friction(
-        viscous=N * f.viscous * N,
-        coulomb=(N * f.coulomb[0], N * f.coulomb[1]),
-        static=None if f.static is None else (N * f.static[0], N * f.static[1]),
-        stribeck_speed=None if f.stribeck_speed is None else f.stribeck_speed / N,
-        bristle_stiffness=None if f.bristle_stiffness is None else N * f.bristle_stiffness * N,
-        bristle_damping=N * f.bristle_damping * N,
-    )
+    return replace(f.scaled(N, N), side="joint")

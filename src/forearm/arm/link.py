@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from forearm.errors import ModelError, shorten
-from forearm.records import quantity, record, set_field
+from forearm.reading.fields import ArrayField, NameField
+from forearm.records import declared, physical, record, set_field
 from forearm.spatial import Floats, MassProperties, inertia_from_pseudo, parallel_axis, pseudo_from_inertia
-from forearm.values import check_name, frozen_array
+from forearm.values import frozen_array
 
 # Negative eigenvalues up to this share of the trace are rounding in the file, not a wrong tensor.
 SEMIDEFINITE_SLACK = 1e-9
@@ -18,27 +19,24 @@ SMALLEST = 1e-6  # m: smaller than any link's radius of gyration, so mass times 
 
 @record
 class Link:
-    """One rigid body of the arm.
+    """One rigid body of the arm."""
 
-    Args:
-        name: its unique name.
-        mass: mass, kg.
-        com: centre of mass (3,) in the link's frame, m.
-        inertia: tensor (3, 3) about the centre of mass, axes of the link's frame, kg m^2; off the diagonal
-            I_xy = -integral of x y dm.
-    """
-
-    name: str
-    mass: float = 0.0
-    com: Floats = (0.0, 0.0, 0.0)  # type: ignore[assignment]
-    inertia: Floats = ((0.0, 0.0, 0.0),) * 3  # type: ignore[assignment]
+    name: str = declared(NameField("its unique name"))
+    mass: float = physical("mass", "kg", default=0.0, minimum=0.0)
+    com: Floats = declared(
+        ArrayField((3,), "centre of mass in the link's frame", "m"), default=(0.0, 0.0, 0.0)
+    )
+    inertia: Floats = declared(
+        ArrayField(
+            (3, 3),
+            "tensor about the centre of mass, axes of the link's frame; I_xy = -integral of x y dm",
+            "kg m^2",
+        ),
+        default=((0.0, 0.0, 0.0),) * 3,
+    )
 
     def __post_init__(self) -> None:
-        check_name(self.name, "link")
-        where = f"link {self.name!r}"
-        set_field(self, "mass", quantity(self.mass, f"{where}, mass", minimum=0.0))
-        set_field(self, "com", frozen_array(self.com, (3,), f"{where}, com"))
-        set_field(self, "inertia", _checked_inertia(self.inertia, self.mass, where))
+        set_field(self, "inertia", _checked_inertia(self.inertia, self.mass, f"link {self.name!r}"))
 
     @property
     def properties(self) -> MassProperties:
@@ -76,8 +74,7 @@ def nearest_inertia(inertia: Floats) -> Floats:
     return np.asarray(np.round(0.5 * (made + made.T) / scale, REPAIRED) * scale)
 
 
-def _checked_inertia(value: object, mass: float, where: str) -> Floats:
-    given = frozen_array(value, (3, 3), f"{where}, inertia")  # type: ignore[arg-type]
+def _checked_inertia(given: Floats, mass: float, where: str) -> Floats:
     scale = float(np.abs(given).max())
     if float(np.abs(given - given.T).max()) > 1e-12 * scale:
         raise ModelError(f"the tensor must be symmetric, got {shorten(given.tolist())}.", where, "inertia")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -12,10 +11,11 @@ from forearm.arm.joint import Joint, Kind
 from forearm.arm.link import Link
 from forearm.arm.tree import resolve_mimics
 from forearm.portable import matmul
+from forearm.records import frozen
 from forearm.spatial import Floats, MassProperties, combine_bodies, inverse_pose, move_body, squared_pose
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class MovingBody:
     """A moving body: T_parent_body(q) = before . motion(axis, q) . after, with merged mass properties.
 
@@ -48,7 +48,7 @@ class MovingBody:
         return None if np.array_equal(self.after, np.eye(4)) else inverse_pose(self.after)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Moving:
     """The moving bodies, parents first, and the pose of each link of the arm on them.
 

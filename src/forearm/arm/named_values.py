@@ -1,16 +1,21 @@
-"""Every measurable parameter of an arm, by name: "link2.com.x", "joint1.friction.coulomb.positive"."""
+"""Every measurable parameter of an arm, by name: "link2.com.x", "joint1.friction.coulomb.positive".
+
+Which fields of a drive are parameters, with their units and bounds, is declared in `drive`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
-from forearm.arm.drive import Elasticity, Friction, Motor
+from forearm.arm.drive import DIRECTIONS, Bearing, Elasticity, Friction, Motor, TwoSidedField
 from forearm.arm.joint import Joint
 from forearm.arm.link import Link
+from forearm.reading.fields import NumberField
+from forearm.records import declaration
 from forearm.spatial import TENSOR
 
-DIRECTIONS = ("positive", "negative")
-CONSTANTS = ("gear_ratio", "rotor_inertia", "torque_constant", "resistance", "inductance", "amplifier_gain")
+PARTS = {"motor": Motor, "friction": Friction, "elasticity": Elasticity, "bearing": Bearing}
 
 
 def named_values(links: Iterable[Link], tree: Iterable[Joint]) -> dict[str, float]:
@@ -24,42 +29,35 @@ def named_values(links: Iterable[Link], tree: Iterable[Joint]) -> dict[str, floa
         values |= {f"{link.name}.com.{axis}": float(x) for axis, x in zip("xyz", link.com, strict=True)}
         values |= {f"{link.name}.inertia.{key}": float(link.inertia[ik]) for key, ik in TENSOR.items()}
     for joint in tree:
-        if joint.friction is not None:
-            figures = friction_values(joint.friction) | bristle_values(joint.friction)
-            values |= {f"{joint.name}.friction.{k}": x for k, x in figures.items()}
-        values |= {f"{joint.name}.bearing{k + 1}.mu": b.mu for k, b in enumerate(joint.bearings)}
-        if joint.motor is not None:
-            values |= {f"{joint.name}.motor.{k}": x for k, x in motor_values(joint.motor).items()}
-        if joint.elasticity is not None:
-            springs = elasticity_values(joint.elasticity)
-            values |= {f"{joint.name}.elasticity.{k}": x for k, x in springs.items()}
+        parts: dict[str, Any] = {"friction": joint.friction}
+        parts |= {f"bearing{k}": bearing for k, bearing in enumerate(joint.bearings, 1)}
+        for name, part in (parts | {"motor": joint.motor, "elasticity": joint.elasticity}).items():
+            values |= {f"{joint.name}.{name}.{key}": x for key, x in values_of(part).items()}
+    return values
+
+
+def values_of(part: Motor | Friction | Bearing | Elasticity | None) -> dict[str, float]:
+    """The known parameters of a part of a drive, by name."""
+    values: dict[str, float] = {}
+    for name, field in declaration(type(part)).items() if part is not None else ():
+        value = getattr(part, name)
+        if isinstance(field, TwoSidedField) and value is not None:
+            values |= {f"{name}.{way}": x for way, x in zip(DIRECTIONS, value, strict=True)}
+        elif getattr(field, "is_parameter", False) and value is not None:
+            values[name] = value
+    if isinstance(part, Friction) and part.bristle_stiffness is None:
+        del values["bristle_damping"]
     return values
 
 
 def friction_values(friction: Friction) -> dict[str, float]:
-    """The parameters of steady-state friction by name; those of the Stribeck curve only if there is one."""
-    values = {"viscous": friction.viscous}
-    values |= {f"coulomb.{way}": x for way, x in zip(DIRECTIONS, friction.coulomb, strict=True)}
-    if friction.static is not None and friction.stribeck_speed is not None:
-        values |= {f"static.{way}": x for way, x in zip(DIRECTIONS, friction.static, strict=True)}
-        values["stribeck_speed"] = friction.stribeck_speed
-    return values
+    """The parameters of steady-state friction by name, without those of bristles."""
+    return {key: x for key, x in values_of(friction).items() if not key.startswith("bristle")}
 
 
-def bristle_values(friction: Friction) -> dict[str, float]:
-    """The parameters of LuGre bristles by name, if any; steady-state torques do not depend on them."""
-    if friction.bristle_stiffness is None:
-        return {}
-    return {"bristle_stiffness": friction.bristle_stiffness, "bristle_damping": friction.bristle_damping}
-
-
-def elasticity_values(elasticity: Elasticity) -> dict[str, float]:
-    """The parameters of a spring by name; one given by a curve has no stiffness."""
-    stiffness = {} if elasticity.stiffness is None else {"stiffness": elasticity.stiffness}
-    return stiffness | {"damping": elasticity.damping, "half_gap": elasticity.half_gap}
-
-
-def motor_values(motor: Motor) -> dict[str, float]:
-    """The known constants of a motor, by name."""
-    values = {key: getattr(motor, key) for key in CONSTANTS}
-    return {key: value for key, value in values.items() if value is not None}
+def declared_number(name: str) -> NumberField | None:
+    """The declaration of a parameter that is one number, with its bounds and unit."""
+    owner, _, key = name.rpartition(".")
+    part = owner.rpartition(".")[2].rstrip("0123456789")
+    field = declaration(PARTS.get(part, Link)).get(key)
+    return field if isinstance(field, NumberField) else None

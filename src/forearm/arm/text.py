@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from forearm.arm.arm import Arm
+from forearm.arm.drive import DIRECTIONS
 from forearm.arm.joint import DH, Joint
-from forearm.arm.named_values import DIRECTIONS
 from forearm.arm.tree import link_before_fingers, most_articulated_leaf
 from forearm.spatial import TENSOR
 from forearm.tables import Report, number
@@ -31,32 +31,28 @@ def arm_report(arm: Arm) -> Report:
 
 @dataclass(frozen=True)
 class _Measured:
-    """A table of values that may have deviations: cells, and the parameter names behind each."""
+    """A table of values that may have deviations; a cell is its text and the names of its parameters."""
 
     title: str
     header: list[str]
-    rows: list[list[str]]
-    named: list[list[tuple[str, ...]]]
+    rows: list[list[tuple[str, ...]]]
 
     @property
     def names(self) -> set[str]:
         """Every parameter name in it."""
-        return {name for row in self.named for cell in row for name in cell}
+        return {name for row in self.rows for _, *names in row for name in names}
 
     def report(self, arm: Arm) -> Report:
         """The table, with a column of deviations after each column that has any."""
-        header: list[str] = []
-        rows: list[list[str]] = [[] for _ in self.rows]
-        for k, title in enumerate(self.header):
-            header.append(title)
-            for row, cells in zip(rows, self.rows, strict=True):
-                row.append(cells[k])
-            spreads = [[arm.deviations.get(name) for name in cells[k]] for cells in self.named]
-            if any(std is not None for cell in spreads for std in cell):
-                header.append(SPREAD)
-                for row, cell in zip(rows, spreads, strict=True):
-                    known = any(std is not None for std in cell)
-                    row.append(" ".join(number(std, 2) for std in cell) if known else "-")
+        columns: list[list[str]] = []
+        for title, cells in zip(self.header, zip(*self.rows, strict=True), strict=True):
+            columns.append([title, *(text for text, *_ in cells)])
+            spreads = [[arm.deviations.get(name) for name in names] for _, *names in cells]
+            known = [any(std is not None for std in cell) for cell in spreads]
+            if any(known):
+                texts = (" ".join(number(std, 2) for std in cell) for cell in spreads)
+                columns.append([SPREAD, *(t if k else "-" for t, k in zip(texts, known, strict=True))])
+        header, *rows = map(list, zip(*columns, strict=True))
         return Report(header, rows, self.title)
 
 
@@ -108,57 +104,73 @@ def _joints(arm: Arm) -> Report:
 
 
 def _links(arm: Arm) -> _Measured:
-    """Every link: mass, centre of mass and inertia about it, in the link frame."""
+    """Every link: mass, centre of mass and inertia about it."""
     header = ["link", "mass kg", "com x m", "y", "z", *(f"I{key}" for key in INERTIA)]
     header[5] += " kg m^2"
-    keys = ("mass", *(f"com.{axis}" for axis in "xyz"), *(f"inertia.{key}" for key in INERTIA))
-    rows, named = [], []
+    rows = []
     for link in arm.links:
-        moments = [link.inertia[TENSOR[key]] for key in INERTIA]
-        rows.append([link.name, *(number(v, 5) for v in (link.mass, *link.com, *moments))])
-        named.append([(), *((f"{link.name}.{key}",) for key in keys)])
+        moments = (link.inertia[TENSOR[key]] for key in INERTIA)
+        keys = ("mass", "com.x", "com.y", "com.z", *(f"inertia.{key}" for key in INERTIA))
+        values = zip((link.mass, *link.com, *moments), keys, strict=True)
+        rows.append([(link.name,), *((number(v, 5), f"{link.name}.{key}") for v, key in values)])
     title = "Links (inertia about the centre of mass, axes of the link's frame)"
-    return _Measured(title, header, rows, named)
+    return _Measured(title, header, rows)
 
 
 def _drives(arm: Arm) -> _Measured:
     """Every joint with a drive: motor, friction and other parts."""
     header = ["joint", "gear", "rotor kg m^2", "Kt N m/A", "R ohm", "viscous", "Coulomb + -", "side", "more"]
     constants = ("gear_ratio", "rotor_inertia", "torque_constant", "resistance")
-    rows, named = [], []
-    for j in arm.tree:
-        if not j.has_drive:
-            continue
+    rows: list[list[tuple[str, ...]]] = []
+    for j in (joint for joint in arm.tree if joint.has_drive):
         f = j.friction
-        motor = [number(None if j.motor is None else getattr(j.motor, key)) for key in constants]
+        motor = [
+            (number(None if j.motor is None else getattr(j.motor, key)), f"{j.name}.motor.{key}")
+            for key in constants
+        ]
         friction = ["-"] * 3 if f is None else [number(f.viscous), " ".join(map(number, f.coulomb)), f.side]
-        more = ["elastic"] if j.elasticity is not None else []
-        more += ["LuGre"] if f is not None and f.bristle_stiffness is not None else []
-        more += ["Stribeck"] if f is not None and f.static is not None else []
-        more += [f"{b.kind} bearing" for b in j.bearings] + (["transmission"] if j.transmission else [])
-        rows.append([j.name, *motor, *friction, ", ".join(more) or "-"])
-        coulomb = tuple(f"{j.name}.friction.coulomb.{way}" for way in DIRECTIONS)
-        ours = [(f"{j.name}.motor.{key}",) for key in constants]
-        named.append([(), *ours, (f"{j.name}.friction.viscous",), coulomb, (), ()])
-    title = "Drives (friction in N m and N m s/rad on the given side)"
-    return _Measured(title, header, rows, named)
+        coulomb = (f"{j.name}.friction.coulomb.{way}" for way in DIRECTIONS)
+        more = {
+            "elastic": j.elasticity,
+            "LuGre": f and f.bristle_stiffness,
+            "Stribeck": f and f.static,
+            **{f"{bearing.kind} bearing": bearing for bearing in j.bearings},
+            "transmission": j.transmission,
+        }
+        rows.append(
+            [
+                (j.name,),
+                *motor,
+                (friction[0], f"{j.name}.friction.viscous"),
+                (friction[1], *coulomb),
+                (friction[2],),
+                (", ".join(what for what, part in more.items() if part is not None) or "-",),
+            ]
+        )
+    return _Measured("Drives (friction in N m and N m s/rad on the given side)", header, rows)
 
 
 def _springs(arm: Arm) -> _Measured:
     """Every elastic joint: its spring and its rotor."""
     header = ["joint", "stiffness", "damping", "half gap", "rotor kg m^2", "spin acts along"]
-    keys = ("stiffness", "damping", "half_gap")
-    rows, named = [], []
+    rows: list[list[tuple[str, ...]]] = []
     for j in arm.joints:
         e = j.elasticity
         if e is None or j.motor is None:
             continue
         stiffness = number(e.stiffness) if e.stiffness is not None else _slopes(e.curve)
-        figures = [number(v) for v in (e.damping, e.half_gap, j.motor.reflected_inertia)]
-        rows.append([j.name, stiffness, *figures, "-" if e.rotor_axis is None else _vector(e.rotor_axis)])
-        named.append([(), *((f"{j.name}.elasticity.{key}",) for key in keys), (), ()])
+        rows.append(
+            [
+                (j.name,),
+                (stiffness, f"{j.name}.elasticity.stiffness"),
+                (number(e.damping), f"{j.name}.elasticity.damping"),
+                (number(e.half_gap), f"{j.name}.elasticity.half_gap"),
+                (number(j.motor.reflected_inertia),),
+                ("-" if e.rotor_axis is None else _vector(e.rotor_axis),),
+            ]
+        )
     title = "Springs between motor and link (N m/rad, N m s/rad, rad, or N/m, N s/m, m; joint side)"
-    return _Measured(title, header, rows, named)
+    return _Measured(title, header, rows)
 
 
 def _slopes(curve: tuple[tuple[float, float], ...]) -> str:
@@ -171,20 +183,24 @@ def _slopes(curve: tuple[tuple[float, float], ...]) -> str:
 def _bristles(arm: Arm) -> _Measured:
     """Every joint with LuGre friction: its bristles, and their deflection at slip."""
     header = ["joint", "stiffness", "damping", "slip at + -", "side"]
-    keys = ("bristle_stiffness", "bristle_damping")
-    rows, named = [], []
+    rows: list[list[tuple[str, ...]]] = []
     for j in arm.tree:
         f = j.friction
         if f is None or f.bristle_stiffness is None:
             continue
-        slides = j.kind == "prismatic" and f.side == "joint"
-        unit, scale = ("m", 1.0) if slides else ("deg", 180.0 / math.pi)
-        slip = [number(scale * level / f.bristle_stiffness, 4) for level in f.coulomb]
-        figures = [number(f.bristle_stiffness), number(f.bristle_damping)]
-        rows.append([j.name, *figures, f"{' '.join(slip)} {unit}", f.side])
-        named.append([(), *((f"{j.name}.friction.{key}",) for key in keys), (), ()])
+        unit, scale = _unit("revolute" if f.side == "motor" else j.kind)
+        slip = " ".join(number(scale * level / f.bristle_stiffness, 4) for level in f.coulomb)
+        rows.append(
+            [
+                (j.name,),
+                (number(f.bristle_stiffness), f"{j.name}.friction.bristle_stiffness"),
+                (number(f.bristle_damping), f"{j.name}.friction.bristle_damping"),
+                (f"{slip} {unit}",),
+                (f.side,),
+            ]
+        )
     title = "Bristles of LuGre friction (N m/rad and N m s/rad, or N/m and N s/m, on the given side)"
-    return _Measured(title, header, rows, named)
+    return _Measured(title, header, rows)
 
 
 def _kind_cell(joint: Joint) -> str:
@@ -201,25 +217,28 @@ def _dh_words(dh: DH) -> list[str]:
     return [f"DH a {a} d {d}", f"alpha {alpha} theta {theta}", "0 0 1"]
 
 
+def _unit(kind: str) -> tuple[str, float]:
+    """The unit in which positions are shown, and how many of it are one in SI."""
+    return ("deg", 180.0 / math.pi) if kind == "revolute" else ("m", 1.0)
+
+
 def _limit_cells(joint: Joint) -> list[str]:
     """The bounds of a joint's range, degrees or metres."""
-    if joint.kind == "fixed":
-        return ["-", "-"]
-    unit, scale = ("deg", 180.0 / math.pi) if joint.kind == "revolute" else ("m", 1.0)
-    return [f"{number(v * scale, 4)} {unit}" if math.isfinite(v) else "-" for v in joint.limits]
+    unit, scale = _unit(joint.kind)
+    is_open = [joint.kind == "fixed" or not math.isfinite(v) for v in joint.limits]
+    return [
+        "-" if no else f"{number(v * scale, 4)} {unit}" for v, no in zip(joint.limits, is_open, strict=True)
+    ]
 
 
 def _speed_cell(joint: Joint) -> str:
-    if joint.max_speed is None:
-        return "-"
-    unit, scale = ("deg/s", 180.0 / math.pi) if joint.kind == "revolute" else ("m/s", 1.0)
-    return f"{number(joint.max_speed * scale, 4)} {unit}"
+    unit, scale = _unit(joint.kind)
+    return "-" if joint.max_speed is None else f"{number(joint.max_speed * scale, 4)} {unit}/s"
 
 
 def _effort_cell(joint: Joint) -> str:
-    if joint.max_effort is None:
-        return "-"
-    return f"{number(joint.max_effort, 4)} {'N m' if joint.kind == 'revolute' else 'N'}"
+    unit = "N m" if joint.kind == "revolute" else "N"
+    return "-" if joint.max_effort is None else f"{number(joint.max_effort, 4)} {unit}"
 
 
 def _vector(values: object) -> str:

@@ -19,8 +19,6 @@ def root_of(links: Sequence[Link], joints: Sequence[Joint]) -> str:
     """The one link that no joint moves; anything but a tree is refused, naming the link or joint."""
     if not links:
         raise InputError("an arm needs at least one link.")
-    if len(links) > MAX_LINKS:
-        raise InputError(f"an arm may have at most {MAX_LINKS} links, got {len(links)}.")
     _refuse_repeated([link.name for link in links], "link")
     _refuse_repeated([joint.name for joint in joints], "joint")
     names = dict.fromkeys(link.name for link in links)

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.arm.drive import Friction
+from forearm.arm.dh import GEOMETRY as GEOMETRY
+from forearm.arm.drive import DIRECTIONS
 from forearm.arm.joint import DH, Joint
-from forearm.arm.link import Link
-from forearm.arm.named_values import DIRECTIONS
 from forearm.errors import NameNotFound, located, suggest
 from forearm.spatial import TENSOR
 from forearm.values import check_kind, check_number
 
-GEOMETRY = ("a", "alpha", "d", "theta")
+Part = TypeVar("Part", bound=Any)
+# The places of an entry in its array.
+ENTRIES: dict[str, list[Any]] = {
+    **{name: [k] for names in (DIRECTIONS, "xyz") for k, name in enumerate(names)},
+    **{name: [(i, k), (k, i)] for name, (i, k) in TENSOR.items()},
+}
 
 
 def with_values(arm: Arm, values: Mapping[str, float]) -> Arm:
@@ -27,10 +31,15 @@ def with_values(arm: Arm, values: Mapping[str, float]) -> Arm:
     for name, value in values.items():
         owner = _owner(arm, name)
         owners.setdefault(owner, {})[name[len(owner) + 1 :]] = check_number(value, f"with_values, {name}")
-    links = tuple(_link(link, owners[link.name]) if link.name in owners else link for link in arm.links)
-    tree = tuple(_joint(joint, owners[joint.name]) if joint.name in owners else joint for joint in arm.tree)
-    gravity = [owners.get("gravity", {}).get(axis, g) for axis, g in zip("xyz", arm.gravity, strict=True)]
-    return arm.replace(links=links, tree=tree, gravity=np.array(gravity, dtype=np.float64))
+    with located("with_values"):
+        links = tuple(
+            _changed(link, owners[link.name]) if link.name in owners else link for link in arm.links
+        )
+        tree = tuple(
+            _joint(joint, owners[joint.name]) if joint.name in owners else joint for joint in arm.tree
+        )
+    gravity = {f"gravity.{axis}": g for axis, g in owners.get("gravity", {}).items()}
+    return arm.replace(links=links, tree=tree, **_fields(arm, gravity))
 
 
 def _owner(arm: Arm, name: str) -> str:
@@ -47,41 +56,35 @@ def _owner(arm: Arm, name: str) -> str:
     return max((owner for owner in owners if name.startswith(f"{owner}.")), key=len)
 
 
-def _link(link: Link, values: Mapping[str, float]) -> Link:
-    com, inertia = link.com.copy(), link.inertia.copy()
-    for k, axis in enumerate("xyz"):
-        com[k] = values.get(f"com.{axis}", com[k])
-    for key, (i, k) in TENSOR.items():
-        inertia[i, k] = inertia[k, i] = values.get(f"inertia.{key}", inertia[i, k])
-    with located(f"with_values, link {link.name!r}"):
-        return dataclasses.replace(link, mass=values.get("mass", link.mass), com=com, inertia=inertia)
-
-
 def _joint(joint: Joint, values: Mapping[str, float]) -> Joint:
+    """The joint with other numbers, such as "friction.coulomb.positive", "bearing1.mu", "alpha"."""
     parts: dict[str, dict[str, float]] = {}
     for name, value in values.items():
-        part, _, key = name.rpartition(".") if name in GEOMETRY else name.partition(".")
+        part, _, key = name.partition(".") if name not in GEOMETRY else ("placement", "", name)
         parts.setdefault(part, {})[key] = value
-    changes: dict[str, Any] = {}
-    with located(f"with_values, joint {joint.name!r}"):
+    changes: dict[str, Any] = {"bearings": list(joint.bearings)}
+    with located(f"joint {joint.name!r}"):
         for part, numbers in parts.items():
-            if part == "friction" and joint.friction is not None:
-                changes[part] = _friction(joint.friction, numbers)
-            elif part.startswith("bearing"):
-                bearings = list(changes.get("bearings", joint.bearings))
-                k = int(part[len("bearing") :]) - 1
-                bearings[k] = dataclasses.replace(bearings[k], **numbers)
-                changes["bearings"] = tuple(bearings)
+            if part.startswith("bearing"):
+                k = int(part.removeprefix("bearing")) - 1
+                changes["bearings"][k] = _changed(joint.bearings[k], numbers)
             else:
-                field = part or "placement"
-                changes[field] = dataclasses.replace(getattr(joint, field), **numbers)
+                changes[part] = _changed(getattr(joint, part), numbers)
         return dataclasses.replace(joint, **changes)
 
 
-def _friction(friction: Friction, values: Mapping[str, float]) -> Friction:
-    changes: dict[str, Any] = {key: x for key, x in values.items() if "." not in key}
-    for kind in ("coulomb", "static"):
-        if (now := getattr(friction, kind)) is not None:
-            ways = zip(DIRECTIONS, now, strict=True)
-            changes[kind] = tuple(values.get(f"{kind}.{way}", x) for way, x in ways)
-    return dataclasses.replace(friction, **changes)
+def _changed(part: Part, numbers: Mapping[str, float]) -> Part:
+    return dataclasses.replace(part, **_fields(part, numbers))
+
+
+def _fields(part: Any, numbers: Mapping[str, float]) -> dict[str, Any]:
+    """The fields of a part that contain these numbers: "mass", "com.x", "coulomb.positive"."""
+    fields: dict[str, Any] = {}
+    for name, number in numbers.items():
+        field, _, entry = name.partition(".")
+        if entry:
+            array = np.array(fields.get(field, getattr(part, field)))
+            for index in ENTRIES[entry]:
+                array[index] = number
+        fields[field] = array.tolist() if entry else number
+    return fields

@@ -18,9 +18,10 @@ from forearm.arm.link import Link
 from forearm.checking.finding import Finding
 from forearm.kinematics.arguments import as_coordinates
 from forearm.kinematics.poses import body_poses
-from forearm.records import quantity, record, set_field
+from forearm.reading.fields import ArrayField, NameField
+from forearm.records import declared, physical, record
 from forearm.spatial import Floats, combine_bodies, cross, inverse_pose
-from forearm.values import check_name, check_number, frozen_array
+from forearm.values import check_number
 
 STARTS = 24  # the best samples of each joint, from which the search climbs
 CORNERS = 16  # configurations at the limits, also starting points
@@ -35,29 +36,17 @@ BALANCED = 1e-9  # of mass x gravity x (distance of the centre + 1 m): less is r
 
 @record
 class Counterweight:
-    """A point mass on a link that cancels the gravity torque at its joint.
+    """A point mass on a link that cancels the gravity torque at its joint."""
 
-    Args:
-        joint: name of the joint.
-        link: name of the link that carries it.
-        mass: mass, kg.
-        position: (3,) in the link's frame, m.
-        moment: what must be cancelled, mass times distance from the axis, kg m: half the distance takes twice
-            the mass.
-    """
-
-    joint: str
-    link: str
-    mass: float
-    position: Floats
-    moment: float
-
-    def __post_init__(self) -> None:
-        for name in ("joint", "link"):
-            check_name(getattr(self, name), name)
-        for name in ("mass", "moment"):
-            set_field(self, name, quantity(getattr(self, name), f"counterweight, {name}", minimum=0.0))
-        set_field(self, "position", frozen_array(self.position, (3,), "counterweight, position"))
+    joint: str = declared(NameField("name of the joint"))
+    link: str = declared(NameField("name of the link that carries it"))
+    mass: float = physical("mass", "kg", minimum=0.0)
+    position: Floats = declared(ArrayField((3,), "in the link's frame", "m"))
+    moment: float = physical(
+        "what must be cancelled, mass times distance from the axis: half the distance takes twice the mass",
+        "kg m",
+        minimum=0.0,
+    )
 
 
 @record

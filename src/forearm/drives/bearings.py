@@ -7,14 +7,13 @@ Supports at +-d/2 along the joint's axis carry (fx/2 +- ny/d, fy/2 -+ nx/d): the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from forearm.arm.drive import Bearing
 from forearm.model import Array
+from forearm.records import frozen
 from forearm.symbols.scalars import Scalar, root
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class BearingLaw:
     """`Bearing` over any scalar: its coefficient may be symbolic."""
 

@@ -7,14 +7,13 @@ IEEE Transactions on Automatic Control 40 (1995).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from forearm.arm.drive import Friction
 from forearm.drives.friction import FrictionLaw, level
+from forearm.records import frozen
 from forearm.symbols.scalars import Scalar, choose, sign
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Bristle:
     """LuGre friction of a joint or a rotor, already reflected across the gear; z in rad (m)."""
 

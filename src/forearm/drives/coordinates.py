@@ -8,7 +8,6 @@ position, its integral, is not used.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from forearm.arm.arm import Arm
@@ -19,10 +18,11 @@ from forearm.drives.elasticity import contact_of, coupling_torque, flank
 from forearm.drives.joint import Drive, drives_of
 from forearm.drives.transmission import through
 from forearm.errors import ModelError
+from forearm.records import frozen
 from forearm.symbols.scalars import Scalar, choose, minimum, sign
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class BristleAt:
     """A bristle: its coordinate, and that of the rubbing part, which moves `multiplier` times as fast. `body`
     is the moving body whose drive it belongs to, None for a rotor that is not a body of the mechanics.
@@ -39,7 +39,7 @@ class BristleAt:
         return xd[self.on] if self.multiplier == 1.0 else self.multiplier * xd[self.on]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Rotor:
     """A rotor behind a spring: the degree of freedom of its motor, its coordinate and inertia B = N^2 J, and
     the index of its gap, None without backlash. `friction` is the motor's, on the joint side.
@@ -67,7 +67,7 @@ class Rotor:
         return torque if self.transmission is None else through(self.transmission, torque, direction)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Coordinates:
     """The coordinates of an arm. `mechanics` is the arm with the first of them as degrees of freedom: the
     links, and the rotors too if their spin acts on links; otherwise rotors are `alone`.

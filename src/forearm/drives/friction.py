@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from forearm.arm.drive import Friction
+from forearm.records import frozen
 from forearm.symbols.scalars import Scalar, exp
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class FrictionLaw:
     """`Friction` over any scalar: its parameters may be symbols, or values reflected across the gear."""
 
@@ -20,7 +20,7 @@ class FrictionLaw:
     stribeck_speed: Scalar | None
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class KnownFriction:
     """Friction whose torque at the joint is known already, as that of bristles from their state."""
 

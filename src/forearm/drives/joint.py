@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -16,6 +15,7 @@ from forearm.drives.bearings import BearingLaw, bearing_friction
 from forearm.drives.friction import FrictionLaw, KnownFriction, across, friction_torque
 from forearm.drives.transmission import TransmissionLaw, curve_of, through
 from forearm.model import Array
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.symbols import Expr, Graph, evaluate, gradient
 from forearm.symbols.evaluate import substituted, transplanted
@@ -27,7 +27,7 @@ from forearm.symbols.scalars import Scalar, sign
 Reaction = tuple[Array, Array]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Drive:
     """The drive of one joint.
 

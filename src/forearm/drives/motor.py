@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.arm.drive import Motor
 from forearm.errors import InputError, ModelError
+from forearm.records import number, positional_record, whole
 from forearm.spatial import Floats
 from forearm.symbols.scalars import Scalar, maximum, minimum, quantised, rounded
-from forearm.values import as_floats, broadcast_states, check_number, check_whole
+from forearm.values import as_floats, broadcast_states
 
 
 @dataclass(frozen=True)
@@ -128,33 +129,24 @@ def torque_of(arm: Arm, voltage: ArrayLike, qd: ArrayLike) -> Floats:
     return np.asarray(constants_of(arm).K * current_of(arm, voltage, qd))
 
 
-@dataclass(frozen=True)
+@positional_record
 class DAC:
     """A digital-to-analog converter with zero-order hold, quantisation, saturation and gain; DACOut is its
     output.
-
-    Args:
-        period: hold time of each output, s.
-        bits: number of bits: 2^bits levels over +-span; None: not quantised.
-        span: output range, DACOut within +-span, V; None: unlimited.
-        gain: voltage / DACOut.
     """
 
-    period: float = 1e-3
-    bits: int | None = None
-    span: float | None = None
-    gain: float = 1.0
+    period: float = number("hold time of each output", "s", default=1e-3, above=0.0)
+    bits: int | None = whole(
+        "number of bits: 2^bits levels over +-span; if absent, not quantised", 1, 52, default=None
+    )
+    span: float | None = number(
+        "output range, DACOut within +-span; if absent, unlimited", "V", default=None, above=0.0
+    )
+    gain: float = number("voltage / DACOut", default=1.0, nonzero="leave it out if there is no amplifier")
 
     def __post_init__(self) -> None:
-        check_number(self.period, "DAC, period", above=0.0)
-        if not check_number(self.gain, "DAC, gain"):
-            raise InputError("expected a nonzero number, got 0.", "DAC", "gain")
-        if self.span is not None:
-            check_number(self.span, "DAC, span", above=0.0)
-        if self.bits is not None:
-            check_whole(self.bits, "DAC, bits", 1, 52)
-            if self.span is None:
-                raise InputError(f"{self.bits} bits need a span to divide; give it in V.", "DAC", "bits")
+        if self.bits is not None and self.span is None:
+            raise InputError(f"{self.bits} bits need a span to divide; give it in V.", "dac", "bits")
 
     def out(self, voltage: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
         """DACOut for the commanded voltages, quantised and limited, and whether it saturates."""
@@ -191,7 +183,7 @@ def amplifier_gains(arm: Arm, dac: DAC) -> Floats:
         raise InputError(
             f"got {dac.gain:g}, but motors of {arm.name!r} have their own amplifier_gain. "
             "Omit the DAC's, or change the arm's.",
-            "DAC",
+            "dac",
             "gain",
         )
     return np.array([1.0 if gain is None else gain for gain in given], dtype=np.float64)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from forearm.arm.arm import Arm
-from forearm.arm.drive import Friction, Motor
-from forearm.arm.named_values import DIRECTIONS, friction_values
+from forearm.arm.drive import DIRECTIONS, Friction, Motor
+from forearm.arm.joint import Joint
+from forearm.arm.named_values import friction_values, values_of
 from forearm.drives.friction import FrictionLaw
 from forearm.drives.joint import Drive, drives_of
 from forearm.symbols.scalars import Scalar
@@ -23,24 +24,21 @@ def drive_values(arm: Arm) -> dict[str, float]:
     curve.
     """
     values: dict[str, float] = {}
-    for body in arm.moving.bodies:
-        joint = body.joint
-        if joint.friction is not None:
-            values |= {
-                f"{joint.name}.friction.{key}": x for key, x in friction_values(joint.friction).items()
-            }
-        if joint.motor is not None:
-            values |= {f"{joint.name}.motor.{key}": getattr(joint.motor, key) for key in MOTOR}
+    for joint in (body.joint for body in arm.moving.bodies):
+        figures = {} if joint.friction is None else friction_values(joint.friction)
+        values |= {f"{joint.name}.friction.{key}": x for key, x in figures.items()}
+        values |= _constants(joint, MOTOR)
     return values
+
+
+def _constants(joint: Joint, keys: Sequence[str]) -> dict[str, float]:
+    known = values_of(joint.motor)
+    return {f"{joint.name}.motor.{key}": known[key] for key in keys if key in known}
 
 
 def motor_constant_values(arm: Arm) -> dict[str, float]:
     """The known motor constants that only affect voltages, by joint."""
-    values: dict[str, float] = {}
-    for joint in arm.joints:
-        found = {key: getattr(joint.motor, key, None) for key in CONSTANTS}
-        values |= {f"{joint.name}.motor.{key}": x for key, x in found.items() if x is not None}
-    return values
+    return {name: x for joint in arm.joints for name, x in _constants(joint, CONSTANTS).items()}
 
 
 def drives_over(arm: Arm, symbols: Mapping[str, Scalar]) -> tuple[Drive, ...]:

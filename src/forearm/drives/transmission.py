@@ -7,7 +7,6 @@ interpolation between the given points, and is constant beyond them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from forearm.arm.drive import Transmission
 from forearm.errors import ModelError, shorten
+from forearm.records import frozen
 from forearm.symbols.scalars import Scalar, choose, look_up
 from forearm.symbols.table import LookupTable, spline, straight
 
@@ -51,7 +51,7 @@ def curve_of(transmission: Transmission) -> LookupTable:
     return curve
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class TransmissionLaw:
     """`Transmission` over any scalar: its losses are scaled by `loss`, which may be symbolic."""
 

@@ -7,11 +7,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from forearm.arm.drive import Bearing, Elasticity, Friction, Motor, Transmission
-from forearm.arm.joint import CONVENTIONS, KINDS
+from forearm.arm.arm import Arm
+from forearm.arm.drive import Friction
+from forearm.arm.joint import CONVENTIONS, DH, Frame, Joint
+from forearm.arm.link import Link
 from forearm.errors import InputError, shorten
 from forearm.reading.fields import (
     AngleField,
+    ArrayField,
     ChoiceField,
     ListField,
     MapField,
@@ -21,17 +24,17 @@ from forearm.reading.fields import (
     TextField,
     published,
 )
-from forearm.records import table_of
-from forearm.values import MAX_TEXT
+from forearm.records import RecordField, declaration
 
 SCHEMA = "forearm-arm/1"
 
+OF_ARM, OF_FRAME, OF_JOINT, OF_LINK = map(declaration, (Arm, Frame, Joint, Link))
 VECTOR = ListField(NumberField(), 3, "[x, y, z] of the free-fall acceleration, such as [0, 0, -9.81]")
 POSE = TableField(
     {
-        "xyz": ListField(NumberField(), 3, "m"),
-        "rpy": ListField(AngleField(), 3, "roll, pitch, yaw: R = Rz(yaw) Ry(pitch) Rx(roll)"),
-        "matrix": ListField(ListField(NumberField(), 4), 4, "the full 4x4 pose, instead of xyz and rpy"),
+        "xyz": OF_FRAME["xyz"],
+        "rpy": OF_FRAME["rpy"],
+        "matrix": ArrayField((4, 4), "the full 4x4 pose, instead of xyz and rpy"),
     },
     doc="a pose: xyz and rpy, or matrix",
 )
@@ -47,29 +50,25 @@ INERTIA = TableField(
 )
 LINK = TableField(
     {
+        **OF_LINK,
         "name": TextField(
             "link1 for the link that the first joint moves, link2 for the second, ..., "
             "unless the joint's child names another"
         ),
-        "mass": NumberField("kg", minimum=0.0),
-        "com": ListField(NumberField(), 3, "centre of mass in the link's frame, m"),
         "inertia": INERTIA,
     },
     required=("name",),
     doc="a rigid link; without mass and inertia it only carries joints",
 )
 MOVES: dict[str, Any] = {
-    "name": TextField(),
-    "kind": ChoiceField(KINDS),
-    "axis": ListField(NumberField(), 3, "direction in the joint's frame (default: 0 0 1)"),
-    "limits": ListField(AngleField(infinite=True), 2, "[lower, upper], rad (m)"),
-    "max_speed": NumberField("rad / s (m / s)", minimum=0.0),
-    "max_effort": NumberField("N m (N)", minimum=0.0),
-    "motor": table_of(Motor),
-    "friction": table_of(Friction, required=("side",)),
-    "bearing": ListField(table_of(Bearing), None, "one table per bearing"),
-    "transmission": table_of(Transmission),
-    "elasticity": table_of(Elasticity, "compliance between motor and link; if absent, the drive is rigid"),
+    "name": OF_JOINT["name"],
+    "kind": OF_JOINT["kind"],
+    "axis": OF_FRAME["axis"],
+    **{key: OF_JOINT[key] for key in ("limits", "max_speed", "max_effort", "motor")},
+    "friction": RecordField(Friction, "its friction", required=("side",)),
+    "bearing": OF_JOINT["bearings"],
+    "transmission": OF_JOINT["transmission"],
+    "elasticity": OF_JOINT["elasticity"],
 }
 JOINT = TableField(
     {
@@ -77,17 +76,13 @@ JOINT = TableField(
         "parent": TextField("parent link (default: the previous joint's child)"),
         "child": TextField("child link (default: link1 for the first joint, link2 for the second, ...)"),
         "dh": TableField(
-            {"a": NumberField("m"), "alpha": AngleField(), "d": NumberField("m"), "theta": AngleField()},
+            {key: number for key, number in declaration(DH).items() if key != "convention"},
             doc="Denavit-Hartenberg row, in the convention given by dh_convention",
         ),
         "frame": TableField(
-            {k: POSE.fields[k] for k in ("xyz", "rpy")}, doc="the joint's frame in the parent link"
+            {key: POSE.fields[key] for key in ("xyz", "rpy")}, doc="the joint's frame in the parent link"
         ),
-        "mimic": TableField(
-            {"joint": TextField(), "multiplier": NumberField(), "offset": NumberField()},
-            required=("joint",),
-            doc="q = multiplier q(joint) + offset",
-        ),
+        "mimic": OF_JOINT["mimic"],
         "freedoms": ListField(
             TableField(MOVES, required=("kind",)),
             None,
@@ -138,9 +133,7 @@ class DeviationsField:
 ARM = TableField(
     {
         "schema": ChoiceField((SCHEMA,)),
-        "name": TextField(),
-        "source": TextField("where the parameters come from", MAX_TEXT),
-        "notes": TextField("what a user should know", MAX_TEXT),
+        **{key: OF_ARM[key] for key in ("name", "source", "notes")},
         "gravity": Gravity(),
         "base": POSE,
         "base_link": TextField("name of the fixed base link (default: link0)"),
@@ -153,6 +146,9 @@ ARM = TableField(
         "joint": TableListField(JOINT, "joint"),
         "link": TableListField(LINK, "link"),
         "deviations": DeviationsField(),
+        "home": ListField(
+            AngleField(), None, "home position, a value per movable joint in their order, rad (m)"
+        ),
     },
     required=("schema", "name", "joint", "link"),
 )

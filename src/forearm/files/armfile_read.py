@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.arm import STANDARD_GRAVITY, Arm, Hand
-from forearm.arm.drive import Bearing, Elasticity, Friction, Motor, Transmission
-from forearm.arm.joint import DH, Frame, Joint, Limits, Mimic
+from forearm.arm.joint import DH, Frame, Joint
 from forearm.arm.link import Link
 from forearm.errors import InputError, ModelError, located, shorten
 from forearm.files.armfile import ARM, MOVES, SCHEMA
 from forearm.portable import dot, matmul
-from forearm.reading.fields import Radians
 from forearm.reading.formats import refuse_other_format
 from forearm.reading.textfile import read_toml
+from forearm.records import declaration
 from forearm.spatial import TENSOR, Floats, parallel_axis, pose_xyz_rpy
 from forearm.values import as_pose
 
@@ -51,6 +50,7 @@ def arm_from_document(
             source=data.get("source", ""),
             notes=data.get("notes", ""),
             deviations=data.get("deviations", {}),
+            home=data.get("home"),  # type: ignore[arg-type]
         )
 
 
@@ -136,38 +136,14 @@ def _freedoms(block: dict[str, Any], data: dict[str, Any]) -> list[Joint]:
 def _joint(block: dict[str, Any], data: dict[str, Any]) -> Joint:
     if "kind" not in block:
         raise InputError("missing key 'kind': 'revolute', 'prismatic' or 'fixed'.")
-    if block["kind"] == "prismatic" and any(isinstance(v, Radians) for v in block.get("limits", ())):
-        raise InputError("those of a prismatic joint are in m, not an angle; write plain numbers.", "limits")
-    elasticity = _elasticity(block["elasticity"], block["kind"]) if "elasticity" in block else None
-    return Joint(
-        name=block["name"],
-        kind=block["kind"],
-        parent=block["parent"],
-        child=block["child"],
-        placement=_placement(block, data),
-        limits=Limits(*block.get("limits", ())),
-        max_speed=block.get("max_speed"),
-        max_effort=block.get("max_effort"),
-        mimic=Mimic(**block["mimic"]) if "mimic" in block else None,
-        motor=Motor(**block["motor"]) if "motor" in block else None,
-        friction=Friction(**block["friction"]) if "friction" in block else None,
-        bearings=tuple(Bearing(**b) for b in block.get("bearing", ())),
-        transmission=Transmission(**block["transmission"]) if "transmission" in block else None,
-        elasticity=elasticity,
-    )
-
-
-def _elasticity(given: dict[str, Any], kind: str) -> Elasticity:
-    if kind == "prismatic" and isinstance(given.get("half_gap"), Radians):
-        raise InputError(
-            "that of a prismatic joint is in m, not an angle; write a plain number.", "elasticity", "half_gap"
-        )
-    made = Elasticity(**given)
-    if made.interpolation == "spline" and made.curve:
+    given = {key: value for key, value in block.items() if key in declaration(Joint)}
+    joint = Joint(**given, placement=_placement(block, data), bearings=block.get("bearing", ()))
+    spring = joint.elasticity
+    if spring is not None and spring.curve and spring.interpolation == "spline":
         from forearm.drives.elasticity import curve_of  # imported here: few arm files have splines
 
-        curve_of(made)
-    return made
+        curve_of(spring)
+    return joint
 
 
 def _placement(block: dict[str, Any], data: dict[str, Any]) -> DH | Frame:

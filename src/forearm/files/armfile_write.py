@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from forearm.arm.arm import Arm
+from forearm.arm.arm import Arm, kept_home
 from forearm.arm.drive import Friction
 from forearm.arm.joint import DH, Joint, Limits
 from forearm.arm.link import Link
@@ -39,6 +39,8 @@ def to_document(arm: Arm) -> dict[str, Any]:
     document["link"] = [link_block(link) for link in arm.links]
     if arm.deviations:
         document["deviations"] = dict(arm.deviations)
+    if kept_home(arm, arm.tree):
+        document["home"] = arm.home.tolist()
     return document
 
 

@@ -18,13 +18,14 @@ from forearm.arm.joint import Frame, Joint, Kind, Limits, Mimic
 from forearm.arm.link import Link, is_semidefinite, nearest_inertia
 from forearm.arm.tree import MAX_LINKS
 from forearm.errors import ForearmError, InputError, ModelError, located, shorten
-from forearm.files.urdf_report import UrdfReport
+from forearm.files.report import FileReport
+from forearm.files.urdf_report import note_ignored
 from forearm.files.urdf_structure import held, held_positions, implied_base, links_at_rest
 from forearm.files.urdf_transmissions import with_transmissions
-from forearm.files.urdf_values import attribute, bound, is_number, number, origin, vector
+from forearm.files.urdf_values import attribute, bound, number, origin, vector
 from forearm.reading.xml import Element, parse_xml
 from forearm.spatial import TENSOR, Floats, MassProperties, rotation_rpy, turn_inertia
-from forearm.values import check_choice
+from forearm.values import check_choice, number_in
 
 MOST_OF_TAG = {"link": MAX_LINKS, "joint": 2 * MAX_LINKS}
 KINDS: dict[str, Kind] = {
@@ -58,7 +59,7 @@ def arm_from_urdf(data: bytes, name: str, hand: str | None = None, options: Opti
 def arm_from_robot(robot: Element, name: str, hand: str | None, options: Options, path: Path) -> Arm:
     """The arm in the root element of a URDF or xacro file; mesh paths are relative to its `path`."""
     robot = expanded_robot(robot, path, options.packages)
-    report = UrdfReport(name)
+    report = FileReport(name)
     reader = _Reader(options, path.parent, report)
     joints = reader.with_leaders([reader.joint(element) for element in robot.all("joint")])
     elements = list(robot.all("link"))
@@ -71,7 +72,7 @@ def arm_from_robot(robot: Element, name: str, hand: str | None, options: Options
         report.repaired(f"link {implied!r}, which joints name but no <link> defines, is the base")
         links.insert(0, Link(name=implied))
     joints = with_transmissions(joints, robot.all("transmission"), report)
-    report.note(robot)
+    note_ignored(robot, report)
     with located(name):
         arm = Arm(
             name=robot.attributes.get("name", "").strip() or path.stem,
@@ -104,7 +105,7 @@ def expanded_robot(robot: Element, path: Path, packages: Mapping[str, Path]) -> 
 class _Reader:
     """Read the elements of one file, collecting what is ignored and what is repaired."""
 
-    def __init__(self, options: Options, folder: Path, report: UrdfReport) -> None:
+    def __init__(self, options: Options, folder: Path, report: FileReport) -> None:
         self.options = options
         self.folder = folder
         self.report = report
@@ -191,9 +192,7 @@ class _Reader:
         if limit is None:
             self.report.ignored(f"that a {given} joint has no <limit> (read as unlimited)", element)
             return Limits()
-        lower, upper = (bound(limit, key, where, 0.0) for key in ("lower", "upper"))
-        assert lower is not None
-        assert upper is not None
+        lower, upper = (bound(limit, key, where) or 0.0 for key in ("lower", "upper"))
         if lower > upper:
             if self.options.strict:
                 raise ModelError(
@@ -301,7 +300,8 @@ def _is_no_limit(text: str) -> bool:
     """Whether an end of a continuous joint's range carries no information: 0, as exporters write, or a full
     turn.
     """
-    return is_number(text) and (float(text) == 0.0 or not abs(float(text)) < 6.28)
+    turn = number_in(text)
+    return turn is not None and (turn == 0.0 or not abs(turn) < 6.28)
 
 
 def _child(element: Element, tag: str, where: str) -> Element:

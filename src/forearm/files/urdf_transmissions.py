@@ -8,12 +8,13 @@ from collections.abc import Iterable
 from forearm.arm.drive import Motor
 from forearm.arm.joint import Joint
 from forearm.errors import located, shorten
-from forearm.files.urdf_report import UrdfReport
-from forearm.files.urdf_values import attribute, is_number, to_float
-from forearm.reading.xml import Element
+from forearm.files.report import FileReport
+from forearm.files.urdf_values import attribute
+from forearm.reading.xml import Element, number
+from forearm.values import number_in
 
 
-def with_transmissions(joints: list[Joint], elements: Iterable[Element], report: UrdfReport) -> list[Joint]:
+def with_transmissions(joints: list[Joint], elements: Iterable[Element], report: FileReport) -> list[Joint]:
     """The joints, with reductions of simple transmissions as gear ratios."""
     by_name = {joint.name: joint for joint in joints}
     geared: dict[str, Joint] = {}
@@ -27,7 +28,7 @@ def with_transmissions(joints: list[Joint], elements: Iterable[Element], report:
 
 
 def _transmission(
-    element: Element, by_name: dict[str, Joint], report: UrdfReport
+    element: Element, by_name: dict[str, Joint], report: FileReport
 ) -> tuple[str, Motor | None]:
     """The joint of a simple transmission and its motor; None if there is no motor data."""
     name = shorten(element.attributes.get("name", ""))
@@ -44,17 +45,17 @@ def _transmission(
         report.ignored("<transmission> of a joint that is missing", element)
         return "", None
     ratio = _reduction(reductions[0], where, report) if reductions else 1.0
-    rotor = to_float(inertias[0].text, "<motorInertia>", where) if inertias else 0.0
+    rotor = number(inertias[0].text, "<motorInertia>", where) if inertias else 0.0
     if joint.kind == "fixed" or (ratio == 1.0 and rotor == 0.0):
         return joint.name, None
     with located(where):
         return joint.name, Motor(gear_ratio=ratio, rotor_inertia=rotor)
 
 
-def _reduction(element: Element, where: str, report: UrdfReport) -> float:
+def _reduction(element: Element, where: str, report: FileReport) -> float:
     """The gear ratio; placeholder text, as generators of URDF leave, is reported and ignored."""
     text = element.text.strip()
-    if text and text.isascii() and text.replace("_", "").isalpha() and not is_number(text):
+    if text and text.isascii() and text.replace("_", "").isalpha() and number_in(text) is None:
         report.repaired(f"<mechanicalReduction> {shorten(text)}, {report.line(element)}: read as 1")
         return 1.0
-    return to_float(element.text, "<mechanicalReduction>", where)
+    return number(element.text, "<mechanicalReduction>", where)

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from forearm.errors import InputError, shorten
+from forearm.reading import xml
 from forearm.reading.xml import Element
 from forearm.spatial import Floats
-from forearm.values import LARGEST, number_in
 
 
-def attribute(element: Element, key: str, where: str) -> str:
-    """The text of a required attribute."""
-    if not element.attributes.get(key):
+def attribute(element: Element, key: str, where: str, default: str = "") -> str:
+    """The text of an attribute, required without a default."""
+    text = element.attributes.get(key) or default
+    if not text:
         raise InputError(f"<{element.tag}> needs the attribute {key!r}.", where)
-    return element.attributes[key]
+    return text
 
 
-def vector(element: Element, key: str, where: str, default: str | None = None) -> Floats:
+def vector(element: Element, key: str, where: str, default: str = "") -> Floats:
     """The three numbers of an attribute."""
     text = element.attributes.get(key, default)
-    if text is None:
-        raise InputError(f"<{element.tag}> needs the attribute {key!r}.", where)
     words = text.split()
     if len(words) != 3:
+        attribute(element, key, where, text)
+        remedy = "; xacro is expanded in files named .xacro only" if "$" in text else ""
         raise InputError(
-            f"{key} of <{element.tag}> must be three numbers, got {shorten(text)}{_remedy(text)}.", where
+            f"{key} of <{element.tag}> must be three numbers, got {shorten(text)}{remedy}.", where
         )
-    return np.array([to_float(word, f"{key} of <{element.tag}>", where) for word in words])
+    return np.array([xml.number(word, f"{key} of <{element.tag}>", where) for word in words])
 
 
 def origin(element: Element, where: str) -> tuple[Floats, Floats]:
@@ -42,46 +41,15 @@ def origin(element: Element, where: str) -> tuple[Floats, Floats]:
 
 def number(element: Element, key: str, where: str, default: float | None = None) -> float:
     """The number of an attribute."""
+    if key not in element.attributes and default is not None:
+        return default
     text = element.attributes.get(key)
-    if text is None:
-        if default is None:
-            raise InputError(f"<{element.tag}> needs the attribute {key!r}.", where)
-        return default
-    return to_float(text, f"{key} of <{element.tag}>", where)
+    return xml.number(
+        attribute(element, key, where) if text is None else text, f"{key} of <{element.tag}>", where
+    )
 
 
-def bound(element: Element | None, key: str, where: str, default: float | None = None) -> float | None:
-    """A bound from an attribute; values of LARGEST or more mean unbounded."""
+def bound(element: Element | None, key: str, where: str) -> float | None:
+    """A bound from an attribute, infinite from LARGEST on; None if it is absent."""
     text = None if element is None else element.attributes.get(key)
-    if element is None or text is None:
-        return default
-    value = _parsed(text, f"{key} of <{element.tag}>", where)
-    if math.isnan(value):
-        raise InputError(f"{key} of <{element.tag}> must be a number, got {shorten(text)}.", where)
-    return math.copysign(math.inf, value) if abs(value) >= LARGEST else value
-
-
-def to_float(text: str, what: str, where: str) -> float:
-    """A text as a finite number."""
-    value = _parsed(text, what, where)
-    if not math.isfinite(value):
-        raise InputError(f"{what} must be finite, got {shorten(text)}.", where)
-    if abs(value) > LARGEST:
-        raise InputError(f"{what} must not exceed {LARGEST:g}, got {shorten(text)}.", where)
-    return value
-
-
-def is_number(text: str) -> bool:
-    """Whether a text is a number, finite or not."""
-    return number_in(text) is not None
-
-
-def _parsed(text: str, what: str, where: str) -> float:
-    value = number_in(text)
-    if value is None:
-        raise InputError(f"{what} must be a number, got {shorten(text)}{_remedy(text)}.", where)
-    return value
-
-
-def _remedy(text: str) -> str:
-    return "; xacro is expanded in files named .xacro only" if "$" in text else ""
+    return None if element is None or text is None else xml.bound(text, f"{key} of <{element.tag}>", where)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from forearm.arm.arm import STANDARD_GRAVITY, Arm, Hand
 from forearm.arm.joint import Frame, Joint, Limits
 from forearm.arm.link import Link
+from forearm.arm.named_values import values_of
 from forearm.arm.tree import default_hand
 from forearm.errors import LossWarning
 from forearm.portable import matmul
@@ -23,12 +24,16 @@ from forearm.values import LARGEST
 
 def save_urdf(arm: Arm, path: str | os.PathLike[str]) -> None:
     """Write the URDF atomically, and warn of what it cannot represent."""
-    lost = list(_losses(arm))
-    if lost:
-        warnings.warn(
-            f"{arm.name}: not representable in URDF, left out: {'; '.join(lost)}.", LossWarning, stacklevel=3
-        )
-    write_text(path, urdf_text(arm))
+    save_model(arm, path, urdf_text(arm), "URDF", _losses(arm))
+
+
+def save_model(
+    arm: Arm, path: str | os.PathLike[str], text: str, language: str, losses: Iterable[str]
+) -> None:
+    """Write the text of an arm atomically, and warn of what its language cannot represent."""
+    if lost := "; ".join(losses):
+        warnings.warn(f"{arm.name}: not representable in {language}, left out: {lost}.", LossWarning, 4)
+    write_text(path, text)
 
 
 def urdf_text(arm: Arm) -> str:
@@ -83,9 +88,14 @@ def _losses(arm: Arm) -> Iterable[str]:
     tree, hand = arm.tree if extra is None else (*arm.tree, extra[1]), first.name
     if default_hand((first, *arm.links), tree) != hand:
         yield f"that the hand is {hand!r} (read it back with hand={hand!r})"
+    yield from lost_with_joints(arm, lost_of_drive)
+
+
+def lost_with_joints(arm: Arm, of_joint: Callable[[Joint], Iterable[str]]) -> Iterator[str]:
+    """What is lost of joints, each kind once with their names, and of the whole arm."""
     lost: dict[str, list[str]] = {}
     for joint in arm.tree:
-        for what in lost_of_drive(joint):
+        for what in of_joint(joint):
             lost.setdefault(what, []).append(joint.name)
     yield from (f"{what} ({', '.join(names)})" for what, names in lost.items())
     if arm.deviations:
@@ -94,15 +104,7 @@ def _losses(arm: Arm) -> Iterable[str]:
 
 def lost_of_drive(joint: Joint) -> Iterator[str]:
     """Drive features that neither URDF nor MJCF can represent."""
-    constants = (
-        "torque_constant",
-        "resistance",
-        "inductance",
-        "max_voltage",
-        "max_current",
-        "amplifier_gain",
-    )
-    if joint.motor is not None and any(getattr(joint.motor, k) is not None for k in constants):
+    if values_of(joint.motor).keys() - {"gear_ratio", "rotor_inertia"}:
         yield "motor constants"
     if joint.friction is not None and sum(joint.friction.coulomb) != 0.0:
         yield "direction-dependent Coulomb friction"
@@ -118,18 +120,19 @@ def lost_of_drive(joint: Joint) -> Iterator[str]:
         yield "elasticity"
 
 
-def _numbers(values: Iterable[float]) -> str:
+def in_quotes(values: Iterable[float]) -> str:
+    """Numbers in full, as the value of an attribute."""
     return '"' + " ".join(repr(float(v)) for v in values) + '"'
 
 
 def _link(link: Link) -> str:
     if link.massless and not link.com.any():
         return f"  <link name={quoteattr(link.name)}/>"
-    tensor = " ".join(f"i{key}={_numbers([link.inertia[ik]])}" for key, ik in TENSOR.items())
+    tensor = " ".join(f"i{key}={in_quotes([link.inertia[ik]])}" for key, ik in TENSOR.items())
     return (
         f"  <link name={quoteattr(link.name)}>\n    <inertial>\n"
-        f"      <origin xyz={_numbers(link.com)}/>\n"
-        f"      <mass value={_numbers([link.mass])}/>\n      <inertia {tensor}/>\n"
+        f"      <origin xyz={in_quotes(link.com)}/>\n"
+        f"      <mass value={in_quotes([link.mass])}/>\n      <inertia {tensor}/>\n"
         "    </inertial>\n  </link>"
     )
 
@@ -142,13 +145,16 @@ def _joint(joint: Joint) -> str:
         f"  <joint name={quoteattr(joint.name)} type={quoteattr(kind)}>",
         f"    <parent link={quoteattr(joint.parent)}/>",
         f"    <child link={quoteattr(joint.child)}/>",
-        f"    <origin xyz={_numbers(place.xyz)} rpy={_numbers(place.rpy)}/>",
+        f"    <origin xyz={in_quotes(place.xyz)} rpy={in_quotes(place.rpy)}/>",
     ]
     if joint.kind != "fixed":
-        lines += [f"    <axis xyz={_numbers(place.axis)}/>", *_limit(joint, kind), *_friction(joint)]
+        lines += [f"    <axis xyz={in_quotes(place.axis)}/>", *_limit(joint, kind)]
+    if joint.friction is not None:
+        damping, dry = friction_at_joint(joint)
+        lines.append(f"    <dynamics damping={in_quotes([damping])} friction={in_quotes([dry])}/>")
     if joint.mimic is not None:
         m = joint.mimic
-        numbers = f"multiplier={_numbers([m.multiplier])} offset={_numbers([m.offset])}"
+        numbers = f"multiplier={in_quotes([m.multiplier])} offset={in_quotes([m.offset])}"
         lines.append(f"    <mimic joint={quoteattr(m.joint)} {numbers}/>")
     return "\n".join([*lines, "  </joint>"])
 
@@ -159,19 +165,12 @@ def _limit(joint: Joint, kind: str) -> list[str]:
     if kind == "continuous" and joint.max_effort is None and joint.max_speed is None:
         return []
     effort, speed = (LARGEST if v is None else v for v in (joint.max_effort, joint.max_speed))
-    ends = {} if kind == "continuous" else dict(zip(("lower", "upper"), joint.limits, strict=True))
+    ends = {} if kind == "continuous" else joint.limits._asdict()
     said = (
-        f"{key}={_numbers([min(max(value, -LARGEST), LARGEST)])}"
+        f"{key}={in_quotes([min(max(value, -LARGEST), LARGEST)])}"
         for key, value in {**ends, "effort": effort, "velocity": speed}.items()
     )
     return [f"    <limit {' '.join(said)}/>"]
-
-
-def _friction(joint: Joint) -> list[str]:
-    if joint.friction is None:
-        return []
-    damping, dry = friction_at_joint(joint)
-    return [f"    <dynamics damping={_numbers([damping])} friction={_numbers([dry])}/>"]
 
 
 def friction_at_joint(joint: Joint) -> tuple[float, float]:

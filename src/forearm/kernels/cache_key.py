@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 import forearm
-from forearm.arm.deviations import Deviations
 from forearm.kernels.cpu import HOST, processor
 from forearm.kernels.locks import making
 from forearm.kernels.native import QUICK, is_quick
@@ -27,9 +26,8 @@ from forearm.kernels.native import QUICK, is_quick
 def told(value: Any) -> Any:
     """A value as lists, text and integers that are equal only where the value is, bit for bit."""
     if is_dataclass(value) and not isinstance(value, type):
-        held = (getattr(value, f.name) for f in fields(value))
-        # no code depends on parameter uncertainties
-        return [type(value).__name__, *(told(x) for x in held if not isinstance(x, Deviations))]
+        held = (getattr(value, f.name) for f in fields(value) if "unused" not in f.metadata)
+        return [type(value).__name__, *map(told, held)]
     if isinstance(value, np.ndarray):
         return [list(value.shape), value.dtype.str, value.tobytes().hex()]
     if isinstance(value, float | np.floating):

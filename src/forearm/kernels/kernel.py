@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm, check_arm
-from forearm.errors import InputError
+from forearm.errors import InputError, missing_attribute
 from forearm.kernels import fastcall
 from forearm.kernels.arrays import Array, Three, Two, as_numbers, rows_of, several_of
 from forearm.kernels.compiled import Compiled, CompileRequest
@@ -78,6 +78,11 @@ class Kernel:
         self._ordinary: list[Any] = []
         self._claims: dict[tuple[str, int], object] = {}
         self._torch: TorchFunctions | None = None
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            return missing_attribute(self, name)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Kernel, (self.arm, self.dtype, tuple(self.parameters), self.cpu, self.device, self.fast)

@@ -26,13 +26,10 @@ class Question:
     needed: tuple[str, ...]
     made: str
 
-    def spell(self, spelling: str, quantity: str, i: int) -> str:
-        """The preferred name of a column."""
-        return spelling.format(x=quantity, k=i + 1, i=i, joint=self.joints[i])
-
     def spellings(self, quantity: str, i: int) -> list[str]:
-        """All accepted names of a column."""
-        return list(dict.fromkeys(self.spell(s, quantity, i) for s in SPELLINGS))
+        """All accepted names of a column, the preferred one first."""
+        joint = self.joints[i]
+        return list(dict.fromkeys(s.format(x=quantity, k=i + 1, i=i, joint=joint) for s in SPELLINGS))
 
     @property
     def example(self) -> str:
@@ -65,21 +62,7 @@ def find_columns(
     """The columns of a header that match the question; `where` is the file, `is_written` whether results are
     appended to it, and `given` maps other column names.
     """
-    check_header(header, where)
-    asked = (*question.needed, question.made)
-    found = recognised(header, question.joints, asked, question.needed, where, given)
-    here = [x for x in question.needed if any(quantity == x for quantity, _ in found)]
-    if not here:
-        raise InputError(
-            f"no column with {' or '.join(question.needed)} of a joint. The header needs "
-            f"{question.example}, or for the first joint "
-            f"{listed(question.spellings(question.needed[0], 0), ' or ')}; the file has "
-            f"{listed(header)}. "
-            f"{how_to_map(header, question.joints, question.needed[0], given)}",
-            where,
-        )
-    for x in here:
-        _check_whole(x, found, question, where)
+    found, here = present(header, question, (*question.needed, question.made), where, given)
     n = len(question.joints)
     already = [found[x, i].name for x, i in found if x == question.made]
     made = question.made + (AGAIN if already and is_written else "")
@@ -95,6 +78,39 @@ def find_columns(
         absent=tuple(x for x in question.needed if x not in here),
         made=names,
     )
+
+
+def present(
+    header: Sequence[str],
+    question: Question,
+    known: Sequence[str],
+    where: str,
+    given: Mapping[str, str] | None = None,
+) -> tuple[dict[tuple[str, int], Named], list[str]]:
+    """The columns of known quantities by (quantity, joint), and the needed quantities, which every joint has
+    or none.
+    """
+    check_header(header, where)
+    found = recognised(header, question, known, where, given)
+    here = [x for x in question.needed if any(quantity == x for quantity, _ in found)]
+    first = question.needed[0]
+    if not here:
+        raise InputError(
+            f"no column with {' or '.join(question.needed)} of a joint. The header needs "
+            f"{question.example}, or for the first joint {listed(question.spellings(first, 0), ' or ')}; the "
+            f"file has {listed(header)}. {how_to_map(header, question.joints, first, given)}",
+            where,
+        )
+    for x in here:
+        missing = [question.spellings(x, i) for i in range(len(question.joints)) if (x, i) not in found]
+        if missing:
+            raise InputError(
+                f"{x} is present for some joints only; missing: {listed([n[0] for n in missing])}. "
+                f"{missing[0][0]} may also be spelled {listed(missing[0][1:], ' or ')}. Give {x} for every "
+                "joint, or for none (zero).",
+                where,
+            )
+    return found, here
 
 
 def how_to_map(
@@ -139,16 +155,14 @@ class Named:
 
 def recognised(
     header: Sequence[str],
-    joints: Sequence[str],
-    quantities: Sequence[str],
-    told: Sequence[str],
+    question: Question,
+    known: Sequence[str],
     where: str,
     given: Mapping[str, str] | None = None,
 ) -> dict[tuple[str, int], Named]:
-    """Map (quantity, joint) to its column; joints unknown to the arm cause a warning for the quantities
-    `told`.
-    """
-    ways = _ways(header, joints, quantities, given)
+    """Map (quantity, joint) to its column; needed quantities of joints unknown to the arm cause a warning."""
+    joints = question.joints
+    ways = _ways(header, joints, known, given)
     from_zero = _counted_from_zero(ways, len(joints), where)
     found: dict[tuple[str, int], Named] = {}
     unknown = []
@@ -159,7 +173,7 @@ def recognised(
             i = way.joint if way.joint is not None else (way.number or 0) - start
             if 0 <= i < len(joints):
                 meant[way.quantity, i] = way.form.format(k=i + start, i=i, joint=joints[i])
-            elif way.quantity in told:
+            elif way.quantity in question.needed:
                 unknown.append(name)
         if len(meant) > 1:
             safe = " or ".join(f"{x}[{i}]" for x, i in sorted(meant))
@@ -175,7 +189,7 @@ def recognised(
             found[quantity, i] = Named(place, name, form)
     if unknown:
         text = f"{where}: ignored, no such joint in an arm with {len(joints)} joints: {listed(unknown)}."
-        warnings.warn(text, IgnoredWarning, stacklevel=3)
+        warnings.warn(text, IgnoredWarning, stacklevel=4)
     return found
 
 
@@ -214,21 +228,6 @@ def _counted_from_zero(ways: Sequence[Sequence[Reading]], n: int, where: str) ->
                 where,
             )
     return {key for key, there in numbers.items() if 0 in there}
-
-
-def _check_whole(
-    quantity: str, found: Mapping[tuple[str, int], Named], question: Question, where: str
-) -> None:
-    missing = [i for i in range(len(question.joints)) if (quantity, i) not in found]
-    if missing:
-        names = [question.spellings(quantity, i) for i in missing]
-        raise InputError(
-            f"{quantity} is present for some joints only; missing: "
-            f"{listed([n[0] for n in names])}. {names[0][0]} may also be spelled "
-            f"{listed(names[0][1:], ' or ')}. Give {quantity} for every joint, or for none "
-            "(zero).",
-            where,
-        )
 
 
 def listed(names: Sequence[str], last: str = ", ") -> str:

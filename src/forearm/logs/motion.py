@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,6 +19,7 @@ from forearm.logs.stream import TEXT, reading
 from forearm.logs.table import ENDINGS, write_table
 from forearm.reading.npz import read_archive, write_archive
 from forearm.reading.textfile import read_json_table, write_text
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.values import as_floats, check_ending
 
@@ -28,7 +29,7 @@ ALL_ENDINGS = (*ENDINGS, *ARRAYS)
 MOST_ROWS = 5_000_000
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class MotionLog:
     """A motion of joints over time; known quantities are (T, n) each, the rest None.
 

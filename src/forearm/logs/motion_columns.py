@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from forearm.errors import InputError
-from forearm.logs.columns import check_header, how_to_map, listed, recognised
+from forearm.logs.columns import Question, present
 from forearm.logs.spelling import WORDS, time_column
 
 
@@ -39,24 +38,7 @@ def motion_columns(
     """The columns of a header that are one of the quantities `used`, each for every joint; `where` is the
     file, and `given` maps other column names.
     """
-    check_header(header, where)
-    found = recognised(header, joints, tuple(WORDS), used, where, given)
-    here = [x for x in used if any(quantity == x for quantity, _ in found)]
-    if not here:
-        example = ", ".join(f"{x}1.." for x in used)
-        raise InputError(
-            f"no column {example}; the file has {listed(header)}. "
-            f"{how_to_map(header, joints, 'q' if 'q' in used else used[0], given)}",
-            where,
-        )
-    for x in here:
-        missing = [f"{x}{i + 1}" for i in range(len(joints)) if (x, i) not in found]
-        if missing:
-            raise InputError(
-                f"{x} is present for some joints only; missing: {listed(missing)}. Give {x} "
-                "for every joint, or for none.",
-                where,
-            )
+    found, here = present(header, Question(tuple(joints), tuple(used), ""), tuple(WORDS), where, given)
     times = time_column(header, given)
     columns = {x: tuple(found[x, i] for i in range(len(joints))) for x in here}
     places = [*([times[0]] if times else []), *(c.place for group in columns.values() for c in group)]

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +29,7 @@ from forearm.reading.fields import (
 )
 from forearm.reading.formats import refuse_other_format
 from forearm.reading.textfile import beside, read_toml
+from forearm.records import frozen
 from forearm.spatial import (
     Floats,
     combine_bodies,
@@ -102,7 +102,7 @@ class Mass(NamedTuple):
     inertia: Floats
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Component:
     """A section, part or link: its mass in its own frame, its pose (4, 4) in its parent, and its children."""
 

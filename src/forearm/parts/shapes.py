@@ -7,6 +7,9 @@ upwards. Only the sphere differs: its origin is its centre. Lengths are in metre
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import wraps
+from inspect import signature
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +46,33 @@ class Shape:
     summary: str
 
 
+SHAPES: dict[str, Shape] = {}
+
+
+def shape(summary: str) -> Callable[[Callable[..., Moments]], Callable[..., Moments]]:
+    """Enter a shape into SHAPES, with its dimensions checked."""
+
+    def registered(function: Callable[..., Moments]) -> Callable[..., Moments]:
+        name = function.__name__.replace("_", "-")
+
+        @wraps(function)
+        def checked(**given: Any) -> Moments:
+            sizes = {key: _size(name, key, value) for key, value in given.items() if key != "points"}
+            return function(**(given | sizes))
+
+        dimensions = tuple(key for key in signature(function).parameters if key != "points")
+        SHAPES[name] = Shape(name, checked, dimensions, summary)
+        return checked
+
+    return registered
+
+
+def _size(shape_: str, name: str, value: object) -> float:
+    """A dimension; one radius of a frustum may be 0."""
+    may_be_0 = shape_ == "frustum" and name != "height"
+    return 0.0 if may_be_0 and is_number(value) and value == 0 else positive(shape_, name, value)
+
+
 def positive(where: str, name: str, value: object) -> float:
     """Return a number from SHORTEST to LONGEST, refuse everything else."""
     if is_number(value) and SHORTEST <= value <= LONGEST:
@@ -51,29 +81,28 @@ def positive(where: str, name: str, value: object) -> float:
     raise InputError(f"{name} is {shorten(value)}; expected {allowed}.", where)
 
 
+@shape("z = 0..length about z, origin at the base centre")
 def cylinder(*, radius: float, length: float) -> Moments:
     """Solid cylinder about z from z = 0 to z = length."""
-    r = positive("cylinder", "radius", radius)
-    h = positive("cylinder", "length", length)
+    r, h = radius, length
     # mean of x^2 over a disc: r^2/4; mean of (z - h/2)^2 over 0..h: h^2/12
     return _aligned(math.pi * r * r * h, (0.0, 0.0, h / 2), (r * r / 4, r * r / 4, h * h / 12))
 
 
+@shape("half x >= 0 of the cylinder about z, flat face in the yz plane, origin on that face at z = 0")
 def semi_cylinder(*, radius: float, length: float) -> Moments:
     """Half x >= 0 of a cylinder about z; flat face in the yz plane, origin on that face at z = 0."""
-    r = positive("semi-cylinder", "radius", radius)
-    h = positive("semi-cylinder", "length", length)
+    r, h = radius, length
     # integral of x dA = 2r^3/3 over the area pi r^2/2 gives c = 4r/(3 pi); x^2 has the mean r^2/4 of the disc
     c = 4 * r / (3 * math.pi)
     x2 = r * r * (1 / 4 - 16 / (9 * (math.pi * math.pi)))  # r^2/4 - c^2
     return _aligned(math.pi * r * r * h / 2, (c, 0.0, h / 2), (x2, r * r / 4, h * h / 12))
 
 
+@shape("z = 0..length about z, origin at the base centre")
 def tube(*, outer_radius: float, inner_radius: float, length: float) -> Moments:
     """Hollow cylinder about z from z = 0 to z = length, open at both ends."""
-    b = positive("tube", "outer_radius", outer_radius)
-    a = positive("tube", "inner_radius", inner_radius)
-    h = positive("tube", "length", length)
+    b, a, h = outer_radius, inner_radius, length
     if not a < b:
         raise InputError(
             f"inner_radius {a:g} m must be less than outer_radius {b:g} m; give inner < outer.", "tube"
@@ -83,10 +112,10 @@ def tube(*, outer_radius: float, inner_radius: float, length: float) -> Moments:
     return _aligned(math.pi * (b - a) * (b + a) * h, (0.0, 0.0, h / 2), (x2, x2, h * h / 12))
 
 
+@shape("base disc in z = 0 about the origin, apex at z = height")
 def cone(*, radius: float, height: float) -> Moments:
     """Cone about z: base disc in z = 0, apex at z = height."""
-    r = positive("cone", "radius", radius)
-    h = positive("cone", "height", height)
+    r, h = radius, height
     # slice at z = t h has radius r (1 - t) and weight 3 (1 - t)^2 dt:
     # mean z = h/4, mean x^2 = (3/4) r^2 integral of (1 - t)^4 = 3r^2/20,
     # mean z^2 - (mean z)^2 = h^2/10 - h^2/16 = 3h^2/80
@@ -94,11 +123,10 @@ def cone(*, radius: float, height: float) -> Moments:
     return _aligned(math.pi * r * r * h / 3, (0.0, 0.0, h / 4), (x2, x2, 3 * h * h / 80))
 
 
+@shape("bottom disc in z = 0 about the origin, top disc in z = height")
 def frustum(*, bottom_radius: float, top_radius: float, height: float) -> Moments:
     """Truncated cone about z: bottom disc in z = 0, top disc in z = height; one radius may be 0."""
-    a = _zero_or_positive("frustum", "bottom_radius", bottom_radius)
-    b = _zero_or_positive("frustum", "top_radius", top_radius)
-    h = positive("frustum", "height", height)
+    a, b, h = bottom_radius, top_radius, height
     if a == b == 0:
         raise InputError("bottom_radius and top_radius are both 0; give at least one > 0.", "frustum")
     # slice at z = t h has radius a (1-t) + b t; integral of t^i (1-t)^j over 0..1 is i! j! / (i+j+1)!
@@ -115,33 +143,37 @@ def frustum(*, bottom_radius: float, top_radius: float, height: float) -> Moment
     return _aligned(math.pi * h * d / 3, (0.0, 0.0, z), (x2, x2, z2))
 
 
+@shape("origin at the centre")
 def sphere(*, radius: float) -> Moments:
     """Sphere with the origin at its centre."""
-    r = positive("sphere", "radius", radius)
+    r = radius
     # mean r^2 = 3 R^2/5, a third of it along each axis
     return _aligned(4 * math.pi * r * r * r / 3, (0.0, 0.0, 0.0), (r * r / 5,) * 3)
 
 
+@shape("flat face in z = 0 about the origin, dome towards +z")
 def hemisphere(*, radius: float) -> Moments:
     """Hemisphere: flat face in z = 0 with its centre at the origin, dome towards +z."""
-    r = positive("hemisphere", "radius", radius)
+    r = radius
     # mean z = (3/(2 r^3)) integral of z (r^2 - z^2) = 3r/8; z^2 has the mean r^2/5 of the ball
     z2 = r * r * 19 / 320  # r^2/5 - (3r/8)^2
     return _aligned(2 * math.pi * r * r * r / 3, (0.0, 0.0, 3 * r / 8), (r * r / 5, r * r / 5, z2))
 
 
+@shape("origin at the centre of the bottom face, z = 0..z")
 def box(*, x: float, y: float, z: float) -> Moments:
     """Cuboid aligned with the axes: origin at the centre of the bottom face, extending to z."""
-    a, b, c = positive("box", "x", x), positive("box", "y", y), positive("box", "z", z)
+    a, b, c = x, y, z
     return _aligned(a * b * c, (0.0, 0.0, c / 2), (a * a / 12, b * b / 12, c * c / 12))
 
 
+@shape("triangle (0, 0), (x, 0), (0, z) of the xz plane, -y/2..y/2 in y, right-angle edge on y")
 def wedge(*, x: float, y: float, z: float) -> Moments:
     """Right-triangular prism: triangle (0, 0), (x, 0), (0, z) of the xz plane, from -y/2 to y/2.
 
     The origin is the midpoint of the right-angle edge, which lies along y.
     """
-    a, b, c = positive("wedge", "x", x), positive("wedge", "y", y), positive("wedge", "z", z)
+    a, b, c = x, y, z
     # integral of x^i z^j over the unit triangle is i! j! / (i+j+2)!, over its area 1/2:
     # mean x = a/3, mean x^2 = a^2/6, mean xz = ac/12; less the centroid: a^2/18 and -ac/36
     volume = a * b * c / 2
@@ -150,13 +182,13 @@ def wedge(*, x: float, y: float, z: float) -> Moments:
     return moments
 
 
+@shape("polygon points (x, y) of the xy plane, z = 0..length")
 def prism(*, points: Sequence[Sequence[float]] | Floats, length: float) -> Moments:
     """Simple polygon (x, y), ... in the xy plane, in either orientation, extruded from z = 0 to z = length.
 
     The origin is that of the polygon's coordinates; the last point is joined to the first.
     """
     corners = _polygon(points)
-    h = positive("prism", "length", length)
     middle = corners.mean(axis=0)
     u = corners - middle
     v = np.roll(u, -1, axis=0)
@@ -172,18 +204,14 @@ def prism(*, points: Sequence[Sequence[float]] | Floats, length: float) -> Momen
     centre = weighted(w, u + v) / (3 * area)
     plane = total(weighted_squares(w, p) for p in (u, v, u + v)) / 12 - area * np.outer(centre, centre)
     second = np.zeros((3, 3))
-    second[:2, :2] = math.copysign(h / 2, area) * (plane + plane.T)
-    second[2, 2] = abs(area) * h * h * h / 12
-    return Moments(abs(area) * h, np.array([*(middle + centre), h / 2]), second)
+    second[:2, :2] = math.copysign(length / 2, area) * (plane + plane.T)
+    second[2, 2] = abs(area) * length * length * length / 12
+    return Moments(abs(area) * length, np.array([*(middle + centre), length / 2]), second)
 
 
 def _aligned(volume: float, centroid: Triple, mean_squares: Triple) -> Moments:
     """Moments of a body with principal axes along its frame: S = V diag(mean squares about c)."""
     return Moments(volume, np.array(centroid), volume * np.diag(mean_squares))
-
-
-def _zero_or_positive(where: str, name: str, value: object) -> float:
-    return 0.0 if is_number(value) and value == 0 else positive(where, name, value)
 
 
 def _polygon(points: object) -> Floats:
@@ -258,40 +286,3 @@ def _straddles(a: Floats, b: Floats, c: Floats, d: Floats) -> NDArray[np.bool_]:
 
 def _cross(u: Floats, v: Floats) -> Floats:
     return np.asarray(u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0])
-
-
-SHAPES: dict[str, Shape] = {
-    shape.name: shape
-    for shape in (
-        Shape("cylinder", cylinder, ("radius", "length"), "z = 0..length about z, origin at the base centre"),
-        Shape(
-            "semi-cylinder",
-            semi_cylinder,
-            ("radius", "length"),
-            "half x >= 0 of the cylinder about z, flat face in the yz plane, origin on that face at z = 0",
-        ),
-        Shape(
-            "tube",
-            tube,
-            ("outer_radius", "inner_radius", "length"),
-            "z = 0..length about z, origin at the base centre",
-        ),
-        Shape("cone", cone, ("radius", "height"), "base disc in z = 0 about the origin, apex at z = height"),
-        Shape(
-            "frustum",
-            frustum,
-            ("bottom_radius", "top_radius", "height"),
-            "bottom disc in z = 0 about the origin, top disc in z = height",
-        ),
-        Shape("sphere", sphere, ("radius",), "origin at the centre"),
-        Shape("hemisphere", hemisphere, ("radius",), "flat face in z = 0 about the origin, dome towards +z"),
-        Shape("box", box, ("x", "y", "z"), "origin at the centre of the bottom face, z = 0..z"),
-        Shape(
-            "wedge",
-            wedge,
-            ("x", "y", "z"),
-            "triangle (0, 0), (x, 0), (0, z) of the xz plane, -y/2..y/2 in y, right-angle edge on y",
-        ),
-        Shape("prism", prism, ("length",), "polygon points (x, y) of the xy plane, z = 0..length"),
-    )
-}

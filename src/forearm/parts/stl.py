@@ -138,10 +138,10 @@ def weld_near(points: Floats, tolerance: float) -> Labels:
         moved = np.flatnonzero(first[inverse] != np.arange(count))
         one.append(moved)
         other.append(first[inverse][moved])
-    return _components(count, np.concatenate(one), np.concatenate(other))
+    return components(count, np.concatenate(one), np.concatenate(other))
 
 
-def _components(count: int, one: Labels, other: Labels) -> Labels:
+def components(count: int, one: Labels, other: Labels) -> Labels:
     """Label each of count nodes with the smallest node connected to it by links one-other."""
     label = np.arange(count)
     while (label[one] != label[other]).any():

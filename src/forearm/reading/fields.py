@@ -15,7 +15,17 @@ from typing import Any, Protocol
 import numpy as np
 
 from forearm.errors import ForearmError, InputError, ModelError, shorten, suggest
-from forearm.values import MAX_NAME, check_choice, check_kind, check_number, check_whole
+from forearm.spatial import Floats
+from forearm.values import (
+    MAX_NAME,
+    as_pose,
+    check_choice,
+    check_kind,
+    check_name,
+    check_number,
+    check_whole,
+    frozen_array,
+)
 
 MAX_ITEMS = 10_000
 MAX_KEYS = 8  # keys of a table listed in a message
@@ -47,6 +57,7 @@ class NumberField:
     infinite: bool = False
     unit: str = ""
     nonzero: str = ""
+    is_parameter: bool = False  # may be left open in formulas, and varied by its name
     out_of_bounds: type[ForearmError] = InputError
 
     def read(self, value: Any, place: str) -> float:
@@ -72,14 +83,15 @@ class AngleField:
     doc: str = ""
     infinite: bool = False
     minimum: float = -math.inf
+    is_parameter: bool = False
 
     def read(self, value: Any, place: str) -> float:
-        if not isinstance(value, str):
-            if self.infinite and isinstance(value, float) and math.isinf(value):
-                return value
-            return check_number(value, place, self.minimum, out_of_bounds=ModelError)
-        radians = parse_angle(value, place)
-        return Radians(check_number(radians, place, self.minimum, out_of_bounds=ModelError))
+        if self.infinite and isinstance(value, float) and math.isinf(value):
+            return value
+        is_angle = isinstance(value, str | Radians)
+        number = parse_angle(value, place) if isinstance(value, str) else value
+        radians = check_number(number, place, self.minimum, out_of_bounds=ModelError)
+        return Radians(radians) if is_angle else radians
 
     def schema(self) -> dict[str, Any]:
         return _described(
@@ -109,6 +121,14 @@ class TextField:
 
     def schema(self) -> dict[str, Any]:
         return _described({"type": "string", "maxLength": self.max_length}, self.doc)
+
+
+@dataclass(frozen=True)
+class NameField(TextField):
+    """A name that can be written into a file and found again."""
+
+    def read(self, value: Any, place: str) -> str:
+        return check_name(value, place)
 
 
 @dataclass(frozen=True)
@@ -215,6 +235,62 @@ class OneOrMany:
 
 
 @dataclass(frozen=True)
+class ArrayField:
+    """A read-only array of finite numbers."""
+
+    shape: tuple[int, ...]
+    doc: str = ""
+    unit: str = ""
+    item: Field = field(default_factory=NumberField)  # of a row that may also be text with units
+
+    @property
+    def rows(self) -> Field:
+        """The same as lists in lists."""
+        field = self.item
+        for length in self.shape[::-1]:
+            field = ListField(field, length)
+        return field
+
+    def read(self, value: Any, place: str) -> Floats:
+        if isinstance(value, list | tuple):
+            value = self.rows.read(value, place)
+        return frozen_array(value, self.shape, place)
+
+    def schema(self) -> dict[str, Any]:
+        return _described(self.rows.schema(), ", ".join(filter(None, (self.doc, self.unit))))
+
+
+@dataclass(frozen=True)
+class PoseField(ArrayField):
+    """A pose (4, 4)."""
+
+    def read(self, value: Any, place: str) -> Floats:
+        return as_pose(value, place)
+
+
+@dataclass(frozen=True)
+class DirectionField:
+    """Three numbers, not all 0, as a unit vector."""
+
+    doc: str
+
+    def read(self, value: Any, place: str) -> tuple[float, float, float]:
+        """The unit vector; one of unit length already stays as it is, bit for bit."""
+        x, y, z = ListField(NumberField(), 3).read(value, place)
+        largest = max(abs(x), abs(y), abs(z))
+        if largest == 0.0:
+            raise ModelError("must not be 0 0 0; give a direction, such as 0 0 1.", place)
+        if abs(x * x + y * y + z * z - 1.0) <= 1e-15:
+            return x, y, z
+        x, y, z = x / largest, y / largest, z / largest  # the squares of small numbers underflow to 0
+        length = math.sqrt(x * x + y * y + z * z)
+        return x / length, y / length, z / length
+
+    def schema(self) -> dict[str, Any]:
+        return ListField(NumberField(), 3, self.doc).schema()
+
+
+@dataclass(frozen=True)
 class WholeField:
     """A whole number within bounds, or one of a few."""
 
@@ -269,7 +345,7 @@ class TableField:
             raise InputError(f"expected a table, got {shorten(value)}.{wanted}", place)
         for key in value:
             if key not in self.fields:
-                raise InputError(f"unknown key {shorten(key)}; {suggest(key, self.fields)}", place)
+                raise InputError(f"unknown key {shorten(key)}; {suggest(str(key), self.fields)}", place)
         for key in self.required:
             if key not in value:
                 raise InputError(f"missing key {key!r}{self._told(key)}.", place)

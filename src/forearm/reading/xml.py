@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from xml.parsers import expat
 
 from forearm.errors import InputError, shorten
-from forearm.values import number_in
+from forearm.values import LARGEST, number_in
 
 MAX_XML_BYTES = 32_000_000
 MAX_ELEMENTS = 500_000
@@ -121,13 +121,26 @@ def _tidied(data: bytes) -> bytes:
     return bare[:end] + data[: len(data) - len(bare)] + bare[end:]
 
 
-def number(text: str, what: str, where: str, largest: float) -> float:
+def number(text: str, what: str, where: str) -> float:
     """The finite number in an attribute or text; `what` and `where` name it in messages."""
+    value = _parsed(text, what, where)
+    if not abs(value) <= LARGEST:
+        allowed = f"not exceed {LARGEST:g}" if math.isfinite(value) else "be finite"
+        raise InputError(f"{what} must {allowed}, got {shorten(text)}.", where)
+    return value
+
+
+def bound(text: str, what: str, where: str) -> float:
+    """A number that is infinite from LARGEST on."""
+    value = _parsed(text, what, where)
+    if math.isnan(value):
+        raise InputError(f"{what} must be a number, got {shorten(text)}.", where)
+    return math.copysign(math.inf, value) if abs(value) >= LARGEST else value
+
+
+def _parsed(text: str, what: str, where: str) -> float:
     value = number_in(text)
     if value is None:
-        raise InputError(f"{what} must be a number, got {shorten(text)}.", where)
-    if not math.isfinite(value):
-        raise InputError(f"{what} must be finite, got {shorten(text)}.", where)
-    if abs(value) > largest:
-        raise InputError(f"{what} must not exceed {largest:g}, got {shorten(text)}.", where)
+        remedy = "; xacro is expanded in files named .xacro only" if "$" in text else ""
+        raise InputError(f"{what} must be a number, got {shorten(text)}{remedy}.", where)
     return value

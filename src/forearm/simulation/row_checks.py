@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.arm.drive import Friction, Motor
+from forearm.arm.drive import DIRECTIONS, Friction, Motor
 from forearm.arm.link import ROUNDING, SEMIDEFINITE_SLACK, SMALLEST
-from forearm.arm.named_values import DIRECTIONS
 from forearm.errors import InputError
 from forearm.reading.fields import Field, NumberField
 from forearm.records import declaration

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import IgnoredWarning, InputError, located, shorten, suggest
 from forearm.logs.block import TextRows
-from forearm.logs.columns import Columns, listed, recognised
+from forearm.logs.columns import Columns, Question, listed, recognised
 from forearm.logs.motion import MotionLog
 from forearm.logs.spelling import time_column
 from forearm.logs.stream import Log, reading
@@ -311,7 +311,7 @@ def _places_in(
     try:
         return _places(header, joints, where)
     except InputError:
-        found = recognised(header, joints, tuple(TABLE), (), where, columns)
+        found = recognised(header, Question(tuple(joints), (), ""), tuple(TABLE), where, columns)
         whole = [x for x in TABLE if all((x, i) in found for i in range(len(joints)))]
         asked = [x for x in whole if quantity in (None, TABLE[x])]
         time = time_column(header, columns)

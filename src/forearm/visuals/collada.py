@@ -17,10 +17,10 @@ from forearm.parts.stl import MOST_TRIANGLES, check_triangles
 from forearm.portable import matmul
 from forearm.reading.textfile import read_bytes
 from forearm.reading.xml import MAX_XML_BYTES, Element, number, parse_xml
+from forearm.records import frozen
 from forearm.spatial import Floats, pose, rotation_about
-from forearm.values import LARGEST
 from forearm.visuals.collada_geometry import GeometryPart, numbers, parts_of_geometry
-from forearm.visuals.mesh import transformed
+from forearm.visuals.mesh import mirrors, transformed
 
 MOST_NODES = 20_000
 MOST_DEPTH = 100
@@ -33,7 +33,7 @@ TO_Z_UP = {
 SHADINGS = ("phong", "lambert", "blinn", "constant")
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class ColladaFile:
     """Triangles (T, 3, 3) in m by colour ("#rrggbb" or None), and notes on what was ignored."""
 
@@ -104,7 +104,7 @@ class _ColladaDocument:
         asset = self.root.first("asset")
         unit = asset.first("unit") if asset is not None else None
         text = "1" if unit is None else unit.attributes.get("meter", "1")
-        value = number(text, "meter of <unit>", self.name, LARGEST)
+        value = number(text, "meter of <unit>", self.name)
         if value <= 0.0:
             raise InputError(f"meter of <unit> must be above 0, got {shorten(text)}.", self.name)
         return value
@@ -205,15 +205,8 @@ class _ColladaDocument:
             if part.material and part.material not in colours:
                 colour = self._colour(self.by_id.get(part.material))
             with np.errstate(over="ignore", invalid="ignore"):
-                corners = _moved(T, part.triangles)
-            self.shown.setdefault(colour, []).append(corners)
-
-
-def _moved(T: Floats, corners: Floats) -> Floats:
-    """Triangles (m, 3, 3) moved by an affine transform; a mirroring one also reverses their orientation."""
-    made = transformed(T, corners.reshape(-1, 3)).reshape(-1, 3, 3)
-    mirrors = float((np.cross(T[:3, 0], T[:3, 1]) * T[:3, 2]).sum()) < 0.0
-    return made[:, ::-1] if mirrors else made
+                corners = transformed(T, part.triangles.reshape(-1, 3)).reshape(-1, 3, 3)
+            self.shown.setdefault(colour, []).append(corners[:, ::-1] if mirrors(T) else corners)
 
 
 def hex_colour(rgba: Floats) -> str | None:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from forearm.errors import InputError, shorten
 from forearm.parts.stl import MOST_TRIANGLES
 from forearm.reading.xml import Element
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.visuals.mesh import Indices
 
 PRIMITIVES = ("triangles", "polylist", "polygons", "tristrips", "trifans")
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class GeometryPart:
     """Triangles (T, 3, 3) of a geometry with one material, by its symbol."""
 

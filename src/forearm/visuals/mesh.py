@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from forearm.parts.shapes import SHORTEST
 from forearm.parts.stl import WELD, diagonal, weld_equal, weld_near
 from forearm.portable import cos
+from forearm.records import frozen
 from forearm.spatial import Floats
 
 Indices = NDArray[np.intp]
@@ -18,7 +17,7 @@ CREASE = 0.5235987755982988  # rad, 30 degrees: faces at larger angles keep a sh
 MOST_FACES_AT_POINT = 128  # faces at a point: beyond this, as in the fan of a cap, each keeps its own normal
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class TriangleMesh:
     """A triangle mesh with shared vertices.
 
@@ -55,13 +54,17 @@ class TriangleMesh:
     def moved(self, T: Floats) -> TriangleMesh:
         """The mesh moved by an affine transform (4, 4); a mirroring one also reverses the triangles."""
         points = transformed(T, self.vertices)
-        flips = float((np.cross(T[:3, 0], T[:3, 1]) * T[:3, 2]).sum()) < 0.0
-        return TriangleMesh(points, self.triangles[:, ::-1] if flips else self.triangles)
+        return TriangleMesh(points, self.triangles[:, ::-1] if mirrors(T) else self.triangles)
 
     def scaled(self, factors: Floats) -> TriangleMesh:
         """The mesh scaled along each axis."""
         flips = float(factors[0]) * float(factors[1]) * float(factors[2]) < 0.0
         return TriangleMesh(self.vertices * factors, self.triangles[:, ::-1] if flips else self.triangles)
+
+
+def mirrors(T: Floats) -> bool:
+    """Whether an affine transform turns right-handed axes into left-handed ones."""
+    return float((np.cross(T[:3, 0], T[:3, 1]) * T[:3, 2]).sum()) < 0.0
 
 
 NOTHING = TriangleMesh(np.zeros((0, 3)), np.zeros((0, 3), dtype=np.intp))
@@ -106,9 +109,7 @@ def welded(corners: Floats) -> TriangleMesh:
 
 def cleaned(mesh: TriangleMesh) -> TriangleMesh:
     """The mesh without triangles of fewer than three points, repeated triangles and unused points."""
-    triangles = mesh.triangles
-    a, b, c = triangles[:, 0], triangles[:, 1], triangles[:, 2]
-    triangles = triangles[(a != b) & (b != c) & (c != a)]
+    triangles = whole(mesh.triangles)
     if not len(triangles):
         return NOTHING
     # smallest index first, so that equal triangles have one representation
@@ -118,6 +119,12 @@ def cleaned(mesh: TriangleMesh) -> TriangleMesh:
     triangles = triangles[np.sort(first)]
     used, labels = np.unique(triangles, return_inverse=True)
     return TriangleMesh(mesh.vertices[used], labels.reshape(-1, 3).astype(np.intp))
+
+
+def whole(triangles: Indices) -> Indices:
+    """The triangles (T, 3) of three points."""
+    a, b, c = triangles[:, 0], triangles[:, 1], triangles[:, 2]
+    return np.asarray(triangles[(a != b) & (b != c) & (c != a)])
 
 
 def corner_normals(mesh: TriangleMesh, crease: float = CREASE) -> Floats:

@@ -14,11 +14,11 @@ from forearm.files.mjcf.attributes import MjcfElement
 from forearm.files.mjcf.bodies import BodyReader
 from forearm.files.mjcf.defaults import Defaults
 from forearm.files.mjcf.geoms import SOLIDS, TYPES, size_and_place
-from forearm.files.mjcf.ignored import Ignored
 from forearm.files.mjcf.include import with_includes
 from forearm.files.mjcf.orientation import Placed, placed
 from forearm.files.mjcf.settings import MjcfSettings, settings_of
 from forearm.files.mjcf.tree import BodyTree
+from forearm.files.report import FileReport
 from forearm.reading.xml import Element
 from forearm.spatial import Floats
 from forearm.visuals.collada import hex_colour
@@ -36,7 +36,7 @@ def mjcf_visuals(mujoco: Element, name: str, path: Path, root: str | None = None
     """The visual shapes of the bodies in an MJCF file; `root` is the arm's base, as for `fa.load`."""
     mujoco = with_includes(mujoco, path)
     settings, defaults = settings_of(mujoco), Defaults(mujoco)
-    reader = BodyReader(settings, defaults, Ignored(name), (f"body{i}" for i in count(1)))
+    reader = BodyReader(settings, defaults, FileReport(name), (f"body{i}" for i in count(1)))
     bodies = reader.world(mujoco)
     base = chosen_base(BodyTree(name, bodies, settings.gravity), name, root)
     links = [body.name for body in base.walk()]

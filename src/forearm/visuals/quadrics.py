@@ -6,6 +6,8 @@ elementwise, so that every machine gets the same result.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -71,19 +73,23 @@ def value(q: Quadric, x: float, y: float, z: float) -> float:
     )
 
 
-def least_point(q: Quadric) -> tuple[float, float, float] | None:
-    """The minimising point, by Cramer's rule; None if it is not unique."""
+def _least(q: Any) -> tuple[Any, Any, tuple[Any, Any, Any]]:
+    """Whether the minimising point is unique, and by Cramer's rule its denominator and negative numerators,
+    of numbers or columns.
+    """
     xx, xy, xz, yy, yz, zz, bx, by, bz, _ = q
     cx, cy, cz = yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy
     determinant = xx * cx + xy * cy + xz * cz
     trace = xx + yy + zz
-    if not determinant > FLAT * trace * trace * trace:
-        return None
-    return (
-        -(cx * bx + cy * by + cz * bz) / determinant,
-        -(cy * bx + (xx * zz - xz * xz) * by + (xy * xz - xx * yz) * bz) / determinant,
-        -(cz * bx + (xy * xz - xx * yz) * by + (xx * yy - xy * xy) * bz) / determinant,
-    )
+    ayz, ay, az = xy * xz - xx * yz, xx * zz - xz * xz, xx * yy - xy * xy
+    rows = (cx * bx + cy * by + cz * bz, cy * bx + ay * by + ayz * bz, cz * bx + ayz * by + az * bz)
+    return determinant > FLAT * trace * trace * trace, determinant, rows
+
+
+def least_point(q: Quadric) -> tuple[float, float, float] | None:
+    """The minimising point; None if it is not unique."""
+    is_unique, determinant, (x, y, z) = _least(q)
+    return (-x / determinant, -y / determinant, -z / determinant) if is_unique else None
 
 
 def values(q: Floats, points: Floats) -> Floats:
@@ -93,12 +99,5 @@ def values(q: Floats, points: Floats) -> Floats:
 
 def least_points(q: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """`least_point` of quadrics (m, 10), and where it is unique."""
-    xx, xy, xz, yy, yz, zz, bx, by, bz, _ = q.T
-    cx, cy, cz = yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy
-    determinant = xx * cx + xy * cy + xz * cz
-    trace = xx + yy + zz
-    sound = determinant > FLAT * trace * trace * trace
-    determinant = np.where(sound, determinant, 1.0)
-    ayz, ay, az = xy * xz - xx * yz, xx * zz - xz * xz, xx * yy - xy * xy
-    rows = [cx * bx + cy * by + cz * bz, cy * bx + ay * by + ayz * bz, cz * bx + ayz * by + az * bz]
-    return np.stack([-row / determinant for row in rows], axis=1), sound
+    unique, determinant, rows = _least(q.T)
+    return np.stack([-row / np.where(unique, determinant, 1.0) for row in rows], axis=1), unique

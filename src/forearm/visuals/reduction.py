@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from forearm.errors import InputError, shorten
+from forearm.parts.stl import components
+from forearm.values import check_whole
 from forearm.visuals.collapse import collapsed
-from forearm.visuals.mesh import Indices, TriangleMesh, cleaned, face_vectors, lengths, welded
+from forearm.visuals.mesh import TriangleMesh, cleaned, face_vectors, lengths, welded
 from forearm.visuals.thinning import thinned
 
 ONE_BY_ONE = 3  # times the target: below this, edges are collapsed one by one, within these bounds
@@ -27,10 +28,7 @@ def reduced(mesh: TriangleMesh, triangles: int = 2000) -> TriangleMesh:
         mesh: the mesh to simplify.
         triangles: largest number of triangles, at least 4.
     """
-    if not isinstance(triangles, int) or isinstance(triangles, bool) or triangles < 4:
-        raise InputError(
-            f"expected a whole number of at least 4, got {shorten(triangles)}.", "reduced", "triangles"
-        )
+    check_whole(triangles, "reduced, triangles", 4)
     if not len(mesh.triangles):
         return mesh
     mesh = welded(mesh.corners)
@@ -46,7 +44,8 @@ def largest_pieces(mesh: TriangleMesh, triangles: int) -> TriangleMesh:
     """The mesh, or its largest pieces by area within the limit; always at least the largest piece."""
     if len(mesh.triangles) <= triangles:
         return mesh
-    piece = _pieces(mesh)[mesh.triangles[:, 0]]
+    start, end = mesh.triangles.ravel(), np.roll(mesh.triangles, -1, axis=1).ravel()
+    piece = components(len(mesh.vertices), start, end)[mesh.triangles[:, 0]]
     area = np.bincount(piece, lengths(face_vectors(mesh)))
     count = np.bincount(piece)
     chosen: list[int] = []
@@ -56,19 +55,6 @@ def largest_pieces(mesh: TriangleMesh, triangles: int) -> TriangleMesh:
             chosen.append(label)
             left -= int(count[label])
     return cleaned(TriangleMesh(mesh.vertices, mesh.triangles[np.isin(piece, chosen)]))
-
-
-def _pieces(mesh: TriangleMesh) -> Indices:
-    """For each vertex, the smallest index of a vertex connected to it."""
-    label = np.arange(len(mesh.vertices))
-    a = mesh.triangles.ravel()
-    b = np.roll(mesh.triangles, -1, axis=1).ravel()
-    while (label[a] != label[b]).any():
-        low, high = np.minimum(label[a], label[b]), np.maximum(label[a], label[b])
-        np.minimum.at(label, high, low)
-        while (label[label] != label).any():
-            label = label[label]
-    return label
 
 
 def shares(meshes: Sequence[TriangleMesh], triangles: int) -> list[int]:

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.errors import InputError, shorten
 from forearm.portable import matmul
 from forearm.spatial import Floats
-from forearm.values import check_kind
+from forearm.values import check_kind, check_whole
 from forearm.visuals.ellipsoids import ellipsoid
 from forearm.visuals.encoding import MeshTable, short, shorts
 from forearm.visuals.mesh import CREASE, TriangleMesh
@@ -46,10 +45,7 @@ def scene(arm: Arm, visuals: VisualSet | None = None, triangles: int = TRIANGLES
     """
     check_kind(arm, Arm, "scene, arm")
     check_kind(visuals, (VisualSet, type(None)), "scene, visuals")
-    if not isinstance(triangles, int) or isinstance(triangles, bool) or not LEAST <= triangles <= MOST:
-        raise InputError(
-            f"expected a whole number from {LEAST} to {MOST}, got {shorten(triangles)}.", "scene", "triangles"
-        )
+    check_whole(triangles, "scene, triangles", LEAST, MOST)
     table = MeshTable()
     shapes = _own_shapes(arm, visuals or VisualSet(()), table, triangles)
     _add_skeleton(arm, visuals, table, shapes)

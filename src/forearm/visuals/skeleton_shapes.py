@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.portable import dot, matmul, norm
+from forearm.records import frozen
 from forearm.spatial import Floats, pose, rotation_from_z
 from forearm.visuals import solids
 from forearm.visuals.mesh import TriangleMesh
@@ -21,7 +21,7 @@ STRAIGHT = 0.9  # cosine between the last link and the fingers
 ROLES = ("drum", "tube", "hand", "base")
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SkeletonShape:
     """A shape on a moving body (-1: the base): an affine transform (4, 4) of a shared mesh, its role, and the
     body whose joint it is, if any.

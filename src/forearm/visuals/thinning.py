@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.spatial import Floats
-from forearm.visuals.mesh import Indices, TriangleMesh, cleaned, lengths
+from forearm.visuals.mesh import Indices, TriangleMesh, cleaned, lengths, whole
 from forearm.visuals.quadrics import LONG, least_points, of_vertices, values
 
 CHEAPEST = 0.6  # fraction of the edges considered in a round
@@ -40,7 +40,7 @@ def thinned(mesh: TriangleMesh, triangles: int) -> TriangleMesh:
         points[u], q[u] = target[order[sound]], q[u] + q[v]
         onto = np.arange(count)
         onto[v] = u
-        before, faces = len(faces), _whole(onto[faces])
+        before, faces = len(faces), whole(onto[faces])
         if before - len(faces) < LEAST_PROGRESS * before:
             break
     return cleaned(TriangleMesh(points, faces))
@@ -142,8 +142,3 @@ def _apart(faces: Indices, edges: Indices, count: int) -> Flags:
         touched[faces[near].ravel()] = True
         waiting &= ~(touched[edges[:, 0]] | touched[edges[:, 1]])
     return chosen
-
-
-def _whole(faces: Indices) -> Indices:
-    a, b, c = faces[:, 0], faces[:, 1], faces[:, 2]
-    return np.asarray(faces[(a != b) & (b != c) & (c != a)])

@@ -9,7 +9,8 @@ import numpy as np
 
 from forearm.errors import InputError
 from forearm.files.urdf_shapes import mesh_path
-from forearm.files.urdf_values import attribute, number, origin, to_float, vector
+from forearm.files.urdf_values import attribute, number, origin, vector
+from forearm.reading import xml
 from forearm.reading.xml import Element
 from forearm.spatial import pose_xyz_rpy
 from forearm.visuals.collada import hex_colour
@@ -86,6 +87,6 @@ def _own_colour(material: Element) -> str | None:
     if len(words) not in (3, 4):
         return None
     try:
-        return hex_colour(np.array([to_float(word, "rgba", material.place) for word in words]))
+        return hex_colour(np.array([xml.number(word, "rgba", material.place) for word in words]))
     except InputError:
         return None

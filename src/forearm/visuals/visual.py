@@ -12,6 +12,7 @@ import numpy as np
 
 from forearm.errors import ForearmError, InputError, shorten
 from forearm.parts.shapes import LONGEST
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.visuals import solids
 from forearm.visuals.mesh import TriangleMesh
@@ -21,7 +22,7 @@ MOST_VISUALS = 5_000
 MOST_NAMED = 3  # missing files per reason
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Visual:
     """A shape on a link.
 
@@ -71,7 +72,7 @@ def by_reason(missing: Iterable[MissingVisual]) -> list[str]:
     ]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class VisualSet:
     """The visual shapes of an arm's links, according to its files.
 

@@ -9,11 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from forearm.errors import InputError, shorten, suggest
-from forearm.reading.xml import Element, number
+from forearm.reading.xml import Element, bound, number
 from forearm.spatial import Floats
-from forearm.values import LARGEST
-
-ENDLESS = {"inf": "1e300", "+inf": "1e300", "-inf": "-1e300"}
 
 
 @dataclass(frozen=True)
@@ -59,16 +56,16 @@ class MjcfElement:
         if not least <= len(words) <= most:
             count = f"{least}" if least == most else f"{least} to {most}"
             raise InputError(f"{key} must be {count} numbers, got {shorten(text)}.", self.where)
-        return np.array([number(word, key, self.where, LARGEST) for word in words])
+        return np.array([number(word, key, self.where) for word in words])
 
     def bounds(self, key: str) -> tuple[float, float]:
         """A lower and an upper bound, infinite from LARGEST on; 0 0 by default."""
         text = self.values.get(key, "0 0")
-        words = [ENDLESS.get(word.lower(), word) for word in text.split(None, 2)]
+        words = text.split(None, 2)
         if len(words) != 2:
             raise InputError(f"{key} must be 2 numbers, got {shorten(text)}.", self.where)
-        lower, upper = (number(word, key, self.where, math.inf) for word in words)
-        return -math.inf if lower <= -LARGEST else lower, math.inf if upper >= LARGEST else upper
+        lower, upper = (bound(word, key, self.where) for word in words)
+        return lower, upper
 
     def number(self, key: str, default: float | None = None) -> float:
         """One number."""

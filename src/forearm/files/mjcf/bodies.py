@@ -13,10 +13,10 @@ from forearm.errors import InputError
 from forearm.files.mjcf.attributes import MjcfElement, largest_of
 from forearm.files.mjcf.defaults import Defaults
 from forearm.files.mjcf.geoms import UnknownMass, properties_of_geoms
-from forearm.files.mjcf.ignored import Ignored
 from forearm.files.mjcf.orientation import ORIGIN, Placed, placed
 from forearm.files.mjcf.settings import MjcfSettings
 from forearm.files.mjcf.tree import WORLD, ArmBody, ArmJoint
+from forearm.files.report import FileReport
 from forearm.portable import matmul
 from forearm.reading.xml import Element
 from forearm.spatial import Floats, MassProperties, move_body
@@ -51,7 +51,7 @@ class BodyReader:
 
     settings: MjcfSettings
     defaults: Defaults
-    ignored: Ignored
+    report: FileReport
     names: Iterator[str]
     geoms: dict[str, list[tuple[MjcfElement, Placed]]] = field(default_factory=dict)  # by body
 
@@ -60,7 +60,7 @@ class BodyReader:
         content = Content()
         for element in root.all("worldbody"):
             for child in [child for child in element.children if child.tag in SOFT]:
-                self.ignored.add(f"<{child.tag}> on the world", child)
+                self.report.ignored(f"<{child.tag}> on the world", child)
                 element.children.remove(child)
             self._collect(element, ORIGIN, element.attributes.get("childclass"), content)
         self.geoms[WORLD] = content.geoms
@@ -73,7 +73,7 @@ class BodyReader:
         name = itself.name or next(self.names)
         self.geoms[name] = content.geoms
         if itself.number("gravcomp", 0.0) != 0.0:
-            self.ignored.add("gravcomp", element)
+            self.report.ignored("gravcomp", element)
         joints = [self._joint(joint, frame, name, i) for i, (joint, frame) in enumerate(content.joints)]
         properties, unknown = self._properties(itself, content)
         return ArmBody(
@@ -118,7 +118,7 @@ class BodyReader:
                     child.place,
                 )
             elif child.tag not in WITHOUT_MOTION:
-                self.ignored.add(f"<{child.tag:.40}>", child)
+                self.report.ignored(f"<{child.tag:.40}>", child)
 
     def _childclass(self, element: MjcfElement, outer: str | None) -> str | None:
         name = element.values.get("childclass")
@@ -157,9 +157,9 @@ class BodyReader:
 
     def _note_forces(self, joint: MjcfElement, damping: Floats) -> None:
         if joint.numbers("stiffness", 1, 3, default="0").any() or joint.has("springdamper"):
-            self.ignored.add("springs of joints (stiffness, springdamper)", joint.element)
+            self.report.ignored("springs of joints (stiffness, springdamper)", joint.element)
         if damping[1:].any():
-            self.ignored.add("damping beyond the linear term", joint.element)
+            self.report.ignored("damping beyond the linear term", joint.element)
 
     def _properties(self, body: MjcfElement, content: Content) -> tuple[MassProperties, str]:
         """Mass, centre and inertia, or the reason why they are unknown."""

@@ -15,9 +15,9 @@ from forearm.arm.tree import MAX_LINKS
 from forearm.errors import InputError, shorten
 from forearm.files.mjcf.assemble import arm_of
 from forearm.files.mjcf.drives import Coefficients, Driven, add_actuator, coupling, leads, with_drive
-from forearm.files.mjcf.ignored import Ignored
 from forearm.files.mjcf.orientation import Placed, rotation_of_quat
 from forearm.files.mjcf.tree import ArmBody, ArmJoint, BodyTree, joints_of
+from forearm.files.report import FileReport
 from forearm.portable import norm
 from forearm.spatial import Floats, pose, turn_inertia
 
@@ -54,7 +54,7 @@ def from_mujoco(model: Any, hand: str | None = None, root: str | None = None) ->
         mimics=reader.mimics(joints),
     )
     arm = arm_of(tree, "from_mujoco", root, hand)
-    reader.ignored.warn(stacklevel=2)
+    reader.report.warn(stacklevel=3)
     return arm
 
 
@@ -69,7 +69,7 @@ class _Compiled:
 
     def __init__(self, model: Any) -> None:
         self.model = model
-        self.ignored = Ignored("from_mujoco")
+        self.report = FileReport("from_mujoco")
         m = model
         self.body_names = [self.text(m.name_bodyadr[i]) or f"body{i}" for i in range(m.nbody)]
         self.joint_names = [self._joint_name(i) for i in range(m.njnt)]
@@ -98,7 +98,7 @@ class _Compiled:
     def _body(self, i: int, children: tuple[ArmBody, ...]) -> ArmBody:
         m = self.model
         if m.body_gravcomp[i] != 0.0:
-            self.ignored.add("gravcomp")
+            self.report.ignored("gravcomp")
         mine = range(int(m.body_jntadr[i]), int(m.body_jntadr[i]) + int(m.body_jntnum[i]))
         loose = [k for k in mine if m.jnt_type[k] in (FREE, BALL)]
         R = _rotation(m.body_iquat[i])
@@ -128,7 +128,7 @@ class _Compiled:
         m = self.model
         dof = int(m.jnt_dofadr[i])
         if np.any(m.jnt_stiffness[i]):
-            self.ignored.add("springs of joints")
+            self.report.ignored("springs of joints")
         return ArmJoint(
             name=self.joint_names[i],
             kind="prismatic" if m.jnt_type[i] == SLIDE else "revolute",
@@ -150,7 +150,7 @@ class _Compiled:
         for i in range(m.nu):
             arms = {name: arm for name, arm in self._arms(i).items() if name in joints}
             if not arms:
-                self.ignored.add("actuators on something other than joints")
+                self.report.ignored("actuators on something other than joints")
                 continue
             force = _largest(m.actuator_forcerange[i]) if m.actuator_forcelimited[i] else math.inf
             is_motor = m.actuator_gaintype[i] == GAIN_FIXED and m.actuator_biastype[i] == BIAS_NONE
@@ -182,14 +182,14 @@ class _Compiled:
             if not m.eq_active0[i]:
                 continue
             if m.eq_type[i] != EQ_JOINT:
-                self.ignored.add("equalities that close loops")
+                self.report.ignored("equalities that close loops")
                 continue
             law = [float(v) for v in m.eq_data[i][:5]]
             names = [self.joint_names[int(k)] for k in (m.eq_obj1id[i], m.eq_obj2id[i]) if k >= 0]
             if len(names) < 2 or any(law[2:]) or any(name not in joints for name in names):
-                self.ignored.add("couplings that are not linear in two joints")
+                self.report.ignored("couplings that are not linear in two joints")
             elif names[0] in found or leads(names[0], names[1], found):
-                self.ignored.add("couplings of joints that are coupled already")
+                self.report.ignored("couplings of joints that are coupled already")
             else:
                 found[names[0]] = coupling(joints[names[0]], joints[names[1]], law[0], law[1])
         return found

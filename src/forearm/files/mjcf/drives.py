@@ -12,9 +12,9 @@ import numpy as np
 from forearm.arm.joint import Mimic
 from forearm.files.mjcf.attributes import MjcfElement, largest_of
 from forearm.files.mjcf.defaults import ACTUATORS, Defaults
-from forearm.files.mjcf.ignored import Ignored
 from forearm.files.mjcf.settings import MjcfSettings
 from forearm.files.mjcf.tree import ArmJoint
+from forearm.files.report import FileReport
 from forearm.reading.xml import Element
 
 SMALLEST_GEAR = 1e-6  # below it an actuator is negligible, and armature / N^2 would overflow
@@ -37,7 +37,7 @@ class DriveReader:
 
     settings: MjcfSettings
     defaults: Defaults
-    ignored: Ignored
+    report: FileReport
 
     def driven(self, root: Element, joints: Mapping[str, ArmJoint]) -> dict[str, ArmJoint]:
         """The joints with their actuators: gear, effort, and added inertia and damping."""
@@ -45,7 +45,7 @@ class DriveReader:
         found: dict[str, Driven] = {}
         for element in (child for section in root.all("actuator") for child in section.children):
             if element.tag not in ACTUATORS:
-                self.ignored.add(f"<{element.tag:.40}> in <actuator>", element)
+                self.report.ignored(f"<{element.tag:.40}> in <actuator>", element)
                 continue
             self._actuator(self.defaults.of(element), tendons, joints, found)
         return {name: with_drive(joints[name], drive) for name, drive in found.items()}
@@ -62,13 +62,13 @@ class DriveReader:
         arms = {named: 1.0} if named and named in joints else tendons.get(values.get("tendon", ""), {})
         if not arms:
             if not named:  # a joint with more degrees of freedom is not part of an arm
-                self.ignored.add(f"<{actuator.tag}> on something other than joints", actuator.element)
+                self.report.ignored(f"<{actuator.tag}> on something other than joints", actuator.element)
             return
         gear = float(actuator.numbers("gear", 1, 6, default="1")[0])
         force = self._force(actuator)
         armature, damping = actuator.number("armature", 0.0), actuator.numbers("damping", 1, 3, default="0")
         if (len(arms) > 1 and (armature != 0.0 or damping.any())) or damping[1:].any():
-            self.ignored.add("inertia or damping of actuators on more than one joint", actuator.element)
+            self.report.ignored("inertia or damping of actuators on more than one joint", actuator.element)
             armature, damping = 0.0, np.zeros(1)
         add_actuator(found, arms, gear, force, armature, float(damping[0]))
 
@@ -89,7 +89,7 @@ class DriveReader:
             tendon = self.defaults.of(element)
             for key in ("stiffness", "damping", "frictionloss", "armature"):
                 if tendon.numbers(key, 1, 3, default="0").any():
-                    self.ignored.add(f"{key} of a tendon", element)
+                    self.report.ignored(f"{key} of a tendon", element)
             if element.tag == "fixed":
                 parts = [MjcfElement(part, part.attributes) for part in element.all("joint")]
                 arms = {part.text("joint"): part.number("coef") for part in parts}
@@ -104,14 +104,14 @@ class DriveReader:
             if not equality.flag("active", True):
                 continue
             if element.tag != "joint":
-                self.ignored.add(f"<{element.tag:.40}> in <equality> that closes loops", element)
+                self.report.ignored(f"<{element.tag:.40}> in <equality> that closes loops", element)
                 continue
             follower, leader = equality.text("joint1"), equality.values.get("joint2", "")
             constant, slope, *higher = [*equality.numbers("polycoef", 1, 5, default="0 1 0 0 0"), 0.0]
             if follower not in joints or leader not in joints or any(higher):
-                self.ignored.add("<joint> in <equality> that is not linear in two joints", element)
+                self.report.ignored("<joint> in <equality> that is not linear in two joints", element)
             elif follower in found or leads(follower, leader, found):
-                self.ignored.add("<joint> in <equality> for joints that are coupled already", element)
+                self.report.ignored("<joint> in <equality> for joints that are coupled already", element)
             else:
                 found[follower] = coupling(joints[follower], joints[leader], float(constant), float(slope))
         return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ from forearm.arm.arm import Arm
 from forearm.arm.joint import Frame, Joint
 from forearm.arm.link import Link
 from forearm.portable import matmul
+from forearm.records import frozen
 from forearm.spatial import Floats, inverse_pose, rpy_of
 
 
@@ -24,7 +24,7 @@ class PlacedJoint(NamedTuple):
     pos: Floats
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class WrittenBody:
     """A body: its link, parent link, pose there, and the joints that move it, in order."""
 

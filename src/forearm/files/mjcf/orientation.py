@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from forearm.errors import InputError
 from forearm.files.mjcf.attributes import MjcfElement
 from forearm.files.mjcf.settings import MjcfSettings
 from forearm.portable import dot, matmul, norm
+from forearm.records import frozen
 from forearm.spatial import Floats, pose, rotation_about, rotation_rpy, rpy_of, tilde
 
 WAYS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
@@ -20,7 +20,7 @@ RPY = "XYZ"
 NO_ANGLES = np.zeros(3)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Placed:
     """A position (3,) and an orientation: roll, pitch, yaw if written so, else a matrix."""
 

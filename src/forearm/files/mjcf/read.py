@@ -12,10 +12,10 @@ from forearm.files.mjcf.assemble import arm_of
 from forearm.files.mjcf.bodies import BodyReader
 from forearm.files.mjcf.defaults import Defaults
 from forearm.files.mjcf.drives import DriveReader
-from forearm.files.mjcf.ignored import Ignored
 from forearm.files.mjcf.include import MOST_OF_TAG, with_includes
 from forearm.files.mjcf.settings import settings_of
 from forearm.files.mjcf.tree import ArmBody, BodyTree, joints_of
+from forearm.files.report import FileReport
 from forearm.portable import total
 from forearm.reading.xml import Element, parse_xml
 
@@ -38,16 +38,16 @@ def arm_from_mujoco_element(
     if mujoco.tag != "mujoco":
         raise InputError(f"expected <mujoco> at the root of MJCF, got <{mujoco.tag:.40}>.", mujoco.place)
     mujoco = with_includes(mujoco, path)
-    ignored, settings, defaults = Ignored(name), settings_of(mujoco), Defaults(mujoco)
+    report, settings, defaults = FileReport(name), settings_of(mujoco), Defaults(mujoco)
     if settings.has_fluid:
-        ignored.add("the fluid (wind, density, viscosity) of <option>", next(mujoco.all("option")))
+        report.ignored("the fluid (wind, density, viscosity) of <option>", next(mujoco.all("option")))
     for element in mujoco.children:
         if element.tag not in KNOWN:
-            ignored.add(f"<{element.tag:.40}>", element)
+            report.ignored(f"<{element.tag:.40}>", element)
     names = (f"body{i}" for i in count(1))
-    bodies = BodyReader(settings, defaults, ignored, names).world(mujoco)
+    bodies = BodyReader(settings, defaults, report, names).world(mujoco)
     bodies = with_total_mass(bodies, settings.settotalmass, name)
-    reader = DriveReader(settings, defaults, ignored)
+    reader = DriveReader(settings, defaults, report)
     joints = joints_of(bodies)
     tree = BodyTree(
         name=mujoco.attributes.get("model", "").strip() or Path(name).stem,
@@ -57,7 +57,7 @@ def arm_from_mujoco_element(
         mimics=reader.mimics(mujoco, joints),
     )
     arm = arm_of(tree, name, root, hand)
-    ignored.warn(stacklevel=5)
+    report.warn(stacklevel=6)
     return arm
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from forearm.arm.joint import Kind, Limits, Mimic
 from forearm.files.mjcf.orientation import Placed
+from forearm.records import frozen
 from forearm.spatial import Floats, MassProperties
 
 WORLD = "world"
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class ArmJoint:
     """One degree of freedom of a body: a rotation about an axis (3,) through `pos`, or a translation along
     it, both in the body's frame; at q = `ref` the body is at its written pose.
@@ -32,7 +33,7 @@ class ArmJoint:
     where: str = ""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class ArmBody:
     """A body: its pose in the parent, its joints in order, and its mass properties.
 
@@ -59,7 +60,7 @@ class ArmBody:
             stack.extend(reversed(body.children))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class BodyTree:
     """All data for an arm: the bodies on the world, gravity, the actuated joints (with their drives) and the
     coupled joints.

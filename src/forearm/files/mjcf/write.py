@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import warnings
 from collections.abc import Iterable, Iterator
 from xml.sax.saxutils import quoteattr
 
@@ -13,12 +12,18 @@ import numpy as np
 from forearm.arm.arm import Arm, Hand
 from forearm.arm.joint import Joint, Limits
 from forearm.arm.link import Link
-from forearm.errors import LossWarning, ModelError
+from forearm.errors import ModelError
 from forearm.files.mjcf.gather import WrittenBody, gathered
 from forearm.files.mjcf.tree import WORLD
-from forearm.files.urdf_write import friction_at_joint, in_joint_frames, lost_of_drive
+from forearm.files.urdf_write import (
+    friction_at_joint,
+    in_joint_frames,
+    in_quotes,
+    lost_of_drive,
+    lost_with_joints,
+    save_model,
+)
 from forearm.portable import matmul
-from forearm.reading.textfile import write_text
 from forearm.reading.xml import MAX_DEPTH
 from forearm.spatial import Floats, rpy_of
 from forearm.values import LARGEST
@@ -33,12 +38,7 @@ DEEPEST = MAX_DEPTH - 5  # nesting depth that readers support
 
 def save_mjcf(arm: Arm, path: str | os.PathLike[str]) -> None:
     """Write the MJCF file atomically, and warn of what it cannot represent."""
-    text, lost = mjcf_text(arm), list(_losses(arm))
-    if lost:
-        warnings.warn(
-            f"{arm.name}: not representable in MJCF, left out: {'; '.join(lost)}.", LossWarning, stacklevel=3
-        )
-    write_text(path, text)
+    save_model(arm, path, mjcf_text(arm), "MJCF", _losses(arm))
 
 
 def mjcf_text(arm: Arm) -> str:
@@ -51,7 +51,7 @@ def mjcf_text(arm: Arm) -> str:
     lines = [
         f"<mujoco model={quoteattr(arm.name)}>",
         '  <compiler angle="radian" eulerseq="XYZ" autolimits="true"/>',
-        f"  <option gravity={_numbers(gravity)}/>",
+        f"  <option gravity={in_quotes(gravity)}/>",
         "  <worldbody>",
         *_bodies(framed),
         "  </worldbody>",
@@ -123,8 +123,8 @@ def _closed(inside: list[str], name: str) -> Iterator[str]:
 
 
 def _place(body: WrittenBody) -> str:
-    pos = f" pos={_numbers(body.xyz)}" if body.xyz.any() else ""
-    return pos + (f" euler={_numbers(body.rpy)}" if body.rpy.any() else "")
+    pos = f" pos={in_quotes(body.xyz)}" if body.xyz.any() else ""
+    return pos + (f" euler={in_quotes(body.rpy)}" if body.rpy.any() else "")
 
 
 def _heavy(arm: Arm) -> dict[str, bool]:
@@ -152,47 +152,47 @@ def _inertial(link: Link, moves: bool, is_heavy: bool) -> Iterator[str]:
     if (0.0 if is_diagonal else -FLAT * c) < short <= FLAT * c:
         inertia = inertia + FLAT * c * np.eye(3)
     if is_diagonal:
-        tensor = f"diaginertia={_numbers(np.diag(inertia))}"
+        tensor = f"diaginertia={in_quotes(np.diag(inertia))}"
     else:
-        tensor = f"fullinertia={_numbers([*np.diag(inertia), inertia[0, 1], inertia[0, 2], inertia[1, 2]])}"
-    yield f"<inertial pos={_numbers(link.com)} mass={_numbers([mass])} {tensor}/>"
+        tensor = f"fullinertia={in_quotes([*np.diag(inertia), inertia[0, 1], inertia[0, 2], inertia[1, 2]])}"
+    yield f"<inertial pos={in_quotes(link.com)} mass={in_quotes([mass])} {tensor}/>"
 
 
 def _joint(joint: Joint, axis: Floats, pos: Floats) -> str:
     damping, dry = friction_at_joint(joint)
     said = [f"name={quoteattr(joint.name)}", f'type="{"hinge" if joint.kind == "revolute" else "slide"}"']
-    said.append(f"axis={_numbers(axis)}")
-    said += [f"pos={_numbers(pos)}"] if pos.any() and joint.kind == "revolute" else []
+    said.append(f"axis={in_quotes(axis)}")
+    said += [f"pos={in_quotes(pos)}"] if pos.any() and joint.kind == "revolute" else []
     if joint.limits != Limits():
-        said.append(f"range={_numbers(np.clip(joint.limits, -LARGEST, LARGEST))}")
+        said.append(f"range={in_quotes(np.clip(joint.limits, -LARGEST, LARGEST))}")
     if joint.motor is not None and joint.motor.rotor_inertia:
-        said.append(f"armature={_numbers([joint.motor.reflected_inertia])}")
-    said += [f"damping={_numbers([damping])}"] if damping else []
-    said += [f"frictionloss={_numbers([dry])}"] if dry else []
+        said.append(f"armature={in_quotes([joint.motor.reflected_inertia])}")
+    said += [f"damping={in_quotes([damping])}"] if damping else []
+    said += [f"frictionloss={in_quotes([dry])}"] if dry else []
     if joint.max_effort:
-        said.append(f"actuatorfrcrange={_numbers([-joint.max_effort, joint.max_effort])}")
+        said.append(f"actuatorfrcrange={in_quotes([-joint.max_effort, joint.max_effort])}")
     return f"<joint {' '.join(said)}/>"
 
 
 def _hand(arm: Arm, link: str) -> Iterator[str]:
     if link == arm.hand.link:
         xyz, rpy = arm.hand.pose[:3, 3], rpy_of(arm.hand.pose[:3, :3]) + 0.0
-        yield f"<site name={quoteattr(HAND_SITE)} pos={_numbers(xyz)} euler={_numbers(rpy)}/>"
+        yield f"<site name={quoteattr(HAND_SITE)} pos={in_quotes(xyz)} euler={in_quotes(rpy)}/>"
 
 
 def _coupling(joint: Joint) -> str:
     assert joint.mimic is not None
     m = joint.mimic
-    law = _numbers([m.offset, m.multiplier, 0.0, 0.0, 0.0])
+    law = in_quotes([m.offset, m.multiplier, 0.0, 0.0, 0.0])
     return f"<joint joint1={quoteattr(joint.name)} joint2={quoteattr(m.joint)} polycoef={law}/>"
 
 
 def _motor(joint: Joint) -> str:
     gear = 1.0 if joint.motor is None else joint.motor.gear_ratio
-    said = [f"name={quoteattr(joint.name)} joint={quoteattr(joint.name)} gear={_numbers([gear])}"]
+    said = [f"name={quoteattr(joint.name)} joint={quoteattr(joint.name)} gear={in_quotes([gear])}"]
     if joint.max_effort:
         force = joint.max_effort / abs(gear)
-        said.append(f"ctrlrange={_numbers([-force, force])}")
+        said.append(f"ctrlrange={in_quotes([-force, force])}")
     return f"<motor {' '.join(said)}/>"
 
 
@@ -208,13 +208,7 @@ def _losses(arm: Arm) -> Iterator[str]:
         a, b, c = np.linalg.eigvalsh(link.inertia)
         if c - a - b > 1e-9 * c:
             yield f"principal moments of link {link.name!r}, physically impossible (MuJoCo refuses them)"
-    lost: dict[str, list[str]] = {}
-    for joint in arm.tree:
-        for what in (*lost_of_drive(joint), *_lost_limits(joint)):
-            lost.setdefault(what, []).append(joint.name)
-    yield from (f"{what} ({', '.join(names)})" for what, names in lost.items())
-    if arm.deviations:
-        yield "deviations"
+    yield from lost_with_joints(arm, lambda joint: (*lost_of_drive(joint), *_lost_limits(joint)))
 
 
 def _lost_limits(joint: Joint) -> Iterator[str]:
@@ -224,7 +218,3 @@ def _lost_limits(joint: Joint) -> Iterator[str]:
         yield "limits with an empty range"
     if joint.max_effort == 0.0:
         yield "a max_effort of 0"
-
-
-def _numbers(values: Iterable[float] | Floats) -> str:
-    return '"' + " ".join(repr(float(v)) for v in values) + '"'

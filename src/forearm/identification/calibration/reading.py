@@ -21,7 +21,7 @@ from forearm.identification.calibration.measurements import (
     checked,
 )
 from forearm.kinematics.orientation import rotation_from
-from forearm.logs.columns import Columns, check_header, listed, recognised
+from forearm.logs.columns import Columns, Question, check_header, listed, recognised
 from forearm.logs.stream import reading
 from forearm.logs.units import units_of
 from forearm.reading.npz import read_archive
@@ -142,9 +142,7 @@ def _of_table(
     of_q = {name: ours for name, ours in (given or {}).items() if ours not in words}
     with reading(path) as log:
         check_header(log.header, log.name)
-        found = recognised(
-            log.header, [joint.name for joint in arm.joints], ("q",), ("q",), log.name, of_q or None
-        )
+        found = recognised(log.header, Question(arm.joint_names, ("q",), ""), ("q",), log.name, of_q or None)
         missing = [f"q{i + 1}" for i in range(arm.n) if ("q", i) not in found]
         if missing:
             raise InputError(f"no column {listed(missing)}; the file has {listed(log.header)}.", log.name)

@@ -86,6 +86,12 @@ def record(cls: type[T]) -> type[T]:
     return made
 
 
+@dataclass_transform(frozen_default=True, eq_default=False)
+def frozen(cls: type[T]) -> type[T]:
+    """Make a frozen dataclass of results, compared by identity, as its arrays are not true or false."""
+    return dataclasses.dataclass(frozen=True, eq=False)(cls)
+
+
 def declaration(cls: type) -> dict[str, Field]:
     """The declared fields of a record, by name."""
     return {f.name: f.metadata[FIELD] for f in dataclasses.fields(cls) if FIELD in f.metadata}

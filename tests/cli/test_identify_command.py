@@ -114,7 +114,7 @@ def test_the_side_of_the_torque_is_asked_for(capsys: Capture) -> None:
             "--payload: expected one for all logs, or one",
         ),
         (("--shift", "soon"), "--shift: expected a number of seconds or auto, got 'soon'"),
-        (("-o", "new.urdf"), "--output new.urdf: an arm file ends in .toml."),
+        (("-o", "new.urdf"), "--output new.urdf: the name must end in .toml."),
         (("--html", "new.pdf"), "--html new.pdf: a page ends in .html or .htm."),
         (("--friction", "sticky"), "--friction: expected one of auto, none, viscous, coulomb, stribeck"),
         (("--validate", "three.csv"), "--validate three.csv: no such file. Check the path."),

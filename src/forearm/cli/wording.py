@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from forearm.cli.options import Option
 from forearm.errors import ForearmError, Keyword, spelled
@@ -74,16 +74,23 @@ FUNCTIONS = frozenset((
 ))  # fmt: skip
 
 
-def error_at_the_prompt(error: ForearmError, options: Sequence[Option]) -> str:
-    """The text of an error, with options where Python has keywords."""
-    if not options:  # a command that does not list its options yet
-        return at_the_prompt(str(error))
+def speller(options: Sequence[Option]) -> Callable[[Keyword], str]:
+    """How keywords are spelled by a command with these options."""
     names = {option.keyword or option.dest: option.name for option in options}
 
     def spell(keyword: Keyword) -> str:
         name = names.get(keyword.name, f"--{keyword.name.replace('_', '-')}")
         return name if keyword.value in (None, True) else f"{name} {keyword.value}"
 
+    return spell
+
+
+def error_at_the_prompt(error: ForearmError, options: Sequence[Option]) -> str:
+    """The text of an error, with options where Python has keywords."""
+    if not options:  # a command that does not list its options yet
+        return at_the_prompt(str(error))
+    names = {option.keyword or option.dest: option.name for option in options}
+    spell = speller(options)
     place = error.place[1:] if error.place[:1] and error.place[0] in FUNCTIONS else error.place
     place = (names.get(place[0], place[0]), *place[1:]) if place else ()
     return at_the_prompt(str(ForearmError(spelled(error.problem, spell), *place)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,12 +11,13 @@ from forearm.arm.arm import Arm
 from forearm.arm.drive import Friction
 from forearm.arm.joint import Joint
 from forearm.errors import InputError
-from forearm.identification.consistent import Consistent, Prior, consistent
+from forearm.identification.consistent import Consistent, consistent
 from forearm.identification.drive_law import COULOMB, LOSS, ROTOR, STATIC, STRIBECK_SPEED, VISCOUS
 from forearm.identification.effort_model import EffortModel, largest_loss
 from forearm.identification.least_squares import FitSolution
 from forearm.identification.new_arm import arm_with
-from forearm.identification.prior import cad_prior
+from forearm.identification.prior import Prior, cad_prior
+from forearm.records import frozen
 from forearm.spatial import Floats
 
 BRAKES_BACKWARDS = (COULOMB[1], STATIC[1])  # bounded above by 0
@@ -26,7 +27,7 @@ NOTHING = 1e-9  # N m s, N m, kg m^2: prior deviation of a drive parameter that 
 CLEAR = 2.0  # standard deviations from 0: the minimum for adding friction or a motor that the file lacks
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class ConsistentFit:
     """Result of the last stage.
 
@@ -49,7 +50,7 @@ class ConsistentFit:
 
 
 def consistent_fit(
-    arm: Arm, solution: FitSolution, prior: float | Prior, total_mass: float | tuple[float, float] | None
+    arm: Arm, solution: FitSolution, prior: float | Prior, total_mass: tuple[float, float] | None
 ) -> ConsistentFit:
     """The most likely physically consistent bodies and drive parameters, given the data."""
     unknowns = solution.unknowns
@@ -105,7 +106,7 @@ def _turned(A: Floats, C: Floats) -> Floats:
     inner = A @ np.where(unknown[:, None] | unknown, 0.0, C) @ A.T
     lost = (A[:, unknown] != 0.0).any(axis=1)
     inner[lost, lost] = np.inf
-    return np.asarray(inner)
+    return inner
 
 
 def _figure(model: EffortModel, name: str) -> str:

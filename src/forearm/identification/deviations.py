@@ -74,4 +74,4 @@ def _jacobian(arm: Arm, index: int) -> Floats:
         crossed = np.outer(dh, c) + np.outer(c, dh) - np.outer(c, c) * dm
         inertia = about - np.trace(crossed) * np.eye(3) + crossed
         columns.append([dm, *dc, *(inertia[place] for place in TENSOR.values())])
-    return np.asarray(np.array(columns).T @ turned)
+    return np.array(columns).T @ turned

@@ -5,7 +5,7 @@ effort_i = law_i(Y_i base, qd_i, qdd_i; figures_i), whose derivatives are column
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal
@@ -34,6 +34,7 @@ from forearm.identification.drive_law import (
 from forearm.identification.regressor import base_regressor, joint_reactions
 from forearm.identification.samples import EffortKind, Samples
 from forearm.kernels.traced_function import TracedFunction
+from forearm.records import frozen
 from forearm.reduction.base import BaseParameters, base_parameters
 from forearm.spatial import Floats
 
@@ -44,7 +45,7 @@ LEAST_EFFICIENCY = 0.05  # of a gear
 FIRST_SPEED = 0.1  # rad/s (m/s) on the joint side: initial guess of the Stribeck speed
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class EffortModel:
     """Efforts on one side of the gears as functions of x = (base parameters, drive parameters).
 
@@ -132,7 +133,7 @@ class EffortModel:
     def efforts(self, s: Samples, x: Floats) -> Floats:
         """Efforts at the unknowns x (T, n)."""
         C, made = self.columns(s, x)
-        return np.asarray((self.times(C, x) if made is None else made) + self.known(s))
+        return (self.times(C, x) if made is None else made) + self.known(s)
 
     def of(self, arm: Arm) -> EffortModel:
         """The same model of an arm with other parameters."""
@@ -144,7 +145,7 @@ class EffortModel:
         made = C[:, :, :p] @ x[:p]
         for i, place in enumerate(self.places):
             made[:, i] += C[:, i, p : p + place.stop - place.start] @ x[place]
-        return np.asarray(made)
+        return made
 
     def known(self, s: Samples) -> Floats | float:
         """The known part of efforts (T, n): drives of mimic joints."""
@@ -275,7 +276,7 @@ def _does_something(drive: Drive) -> bool:
     return drive.friction is not None or drive.depends_on_load or drive.rotor != 0.0
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class EffortScale:
     """Conversion from measured efforts to torques, motor torque times gear ratio: y = factor effort +
     by_speed qd.

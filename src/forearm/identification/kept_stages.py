@@ -7,7 +7,7 @@ and predicts data that it was not fitted to (blocks of time, or other logs) at l
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from forearm.identification.drive_law import COULOMB, LOSS, OFFSET, STATIC, STRI
 from forearm.identification.effort_model import EffortModel
 from forearm.identification.fitting import FittedStage, Fitting, fit_stage, with_first_speeds, without
 from forearm.identification.least_squares import FitSolution, solve
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.tables import number
 
@@ -29,7 +30,7 @@ NOT_SHOWN = {
 Possible = Callable[[FitSolution], ConsistentFit]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class FittedArm:
     """A stage, its physically consistent bodies, and the arm with them.
 

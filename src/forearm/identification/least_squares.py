@@ -5,12 +5,13 @@ covariances.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from forearm.identification.condensed import Condenser, Triangles
 from forearm.identification.effort_model import EffortModel
+from forearm.records import frozen
 from forearm.spatial import Floats
 
 DEPENDENT = 1e-7  # of a column's length: a smaller remainder beside earlier columns is rounding
@@ -22,7 +23,7 @@ FEWEST = 8.0  # degrees of freedom needed to estimate a joint's noise
 QUIETEST = 1e-6  # of the noisiest joint: lower bound of a joint's noise in its weight
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class FitUnknowns:
     """The unknowns of a fit: x = fixed + E z over all unknowns of the model, payloads and shifts.
 
@@ -114,7 +115,7 @@ class FitUnknowns:
         return made
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class FitSolution:
     """Result of a fit.
 
@@ -143,7 +144,7 @@ class FitSolution:
     @property
     def x(self) -> Floats:
         """All unknowns x: of the model, payloads, shifts."""
-        return np.asarray(self.unknowns.fixed + self.unknowns.E @ self.z)
+        return self.unknowns.fixed + self.unknowns.E @ self.z
 
     @property
     def std(self) -> Floats:

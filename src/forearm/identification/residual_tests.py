@@ -131,7 +131,7 @@ def _left(A: Floats, y: Floats) -> tuple[Floats, int]:
         return y, 0
     U, values, _ = np.linalg.svd(A, full_matrices=False)
     U = U[:, values > 1e-9 * values[0]]
-    return np.asarray(y - U @ (U.T @ y)), U.shape[1]
+    return y - U @ (U.T @ y), U.shape[1]
 
 
 def chi_squared_beyond(x: float, freedom: int) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from forearm.identification.motor_fit import MotorFit
 from forearm.identification.parameter_set import ParameterSet
 from forearm.identification.result import Identification, ResidualTest, Stage, UsedLog
 from forearm.kernels.kept import kernel_of
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.tables import number
 
@@ -232,7 +232,7 @@ def _with_deviations(found: FittedArm) -> Arm:
     return arm.replace(deviations={**arm.deviations, **kept})
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class FitCourse:
     """Measured and predicted efforts at evenly spread rows, and the agreement over all rows of each log."""
 

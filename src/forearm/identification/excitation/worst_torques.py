@@ -6,7 +6,7 @@ within limits for both directions stays within them through the jump.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from forearm.drives.joint import depends_on_load
 from forearm.kernels.kept import kernel_of
 from forearm.kernels.kernel import Kernel
 from forearm.kernels.traced_function import TracedFunction, compile_function
+from forearm.records import frozen
 from forearm.spatial import Floats
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ WAYS = (1.0, -1.0)
 States = tuple[Floats, Floats, Floats]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class WorstTorques:
     """Torques of an arm with friction forwards and backwards, and their derivatives.
 

@@ -7,8 +7,6 @@ tau = tau0 + M qdd + (Y0 + sum_j Y1_j qdd_j) pi. Waters IV.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -19,13 +17,14 @@ from forearm.identification.payload.regressor import payload_regressor
 from forearm.kernels.kept import kernel_of
 from forearm.kinematics.arguments import states_of
 from forearm.model import model_of
+from forearm.records import frozen
 from forearm.values import as_floats, check_number
 
 Floats = NDArray[np.float64]
 MOST_TESTS = 10_000
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class TorqueModel:
     """The parts of tau at B tests: tau0 (B, n), M (B, n, n), Y0 (B, n, 10), and Y1 (B, n, n, 10) by
     accelerating joint.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from forearm.identification.log_derivatives import noise_of
 from forearm.identification.signals.scan import Scan, TopValues
 from forearm.identification.signals.table import LogTable
 from forearm.logs.columns import listed
+from forearm.records import frozen
 from forearm.spatial import Floats
 
 UNITS = {"tau": "N m", "current": "A", "voltage": "V"}
@@ -25,7 +25,7 @@ MILLI = 30.0  # times the largest effort: milli
 LARGE = 3.0  # times the largest effort of a joint: implausible
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class EffortState:
     """Usable efforts: those between `lowest` and `highest` (n,), except joints that are `is_dead` (n,); their
     noise (n,) and findings.

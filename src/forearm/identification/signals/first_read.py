@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from forearm.identification.signals.reader import LogReader
 from forearm.identification.signals.scan import Scan
 from forearm.identification.signals.table import LogTable
 from forearm.identification.signals.tally import Tally
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.recorded import ask_about_times
 
@@ -25,7 +25,7 @@ ASKED = 50_000  # rows whose times are checked
 TYPICAL = 99.0  # percentile of the speeds that is used
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class FirstRead:
     """A log after the first read: its rows, statistics, efforts, and findings."""
 
@@ -84,7 +84,7 @@ def _motion_findings(
     q = table.at(table.position)
     fastest = np.zeros(table.n) if reader.period is None else _fast(table, scan)
     # unwrapped whole turns are those of angles in rad
-    is_sure = np.asarray((tally.wrapped > 0.0) | ("angles" in units) | table.is_ours)
+    is_sure = (tally.wrapped > 0.0) | ("angles" in units) | table.is_ours
     found = position_doubts(arm, table, MotionRange(scan.low[q], scan.high[q], fastest, is_sure))
     if reader.period is not None:
         found += velocity_doubts(arm, table, scan.stretches, is_logged)

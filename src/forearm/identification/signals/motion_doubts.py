@@ -15,6 +15,7 @@ from forearm.errors import InputError
 from forearm.identification.log_derivatives import smoothed
 from forearm.identification.signals.table import LogTable
 from forearm.logs.columns import listed
+from forearm.records import frozen
 from forearm.spatial import Floats
 
 DEGREE = math.pi / 180.0
@@ -28,7 +29,7 @@ UNLIKE = 0.5
 HALF = 6  # half window of velocities compared with logged ones
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class MotionRange:
     """Extent of positions, (n,) each: minimum, maximum, a speed that is seldom exceeded, and whether their
     unit is certain.

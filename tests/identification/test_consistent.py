@@ -102,7 +102,9 @@ def test_bounds_alone_are_those_of_nonnegative_least_squares() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("total_mass", [None, (2.1, 0.0)])
-def test_covariance_is_that_of_small_changes_of_data_and_prior(total_mass: tuple[float, float] | None) -> None:
+def test_covariance_is_that_of_small_changes_of_data_and_prior(
+    total_mass: tuple[float, float] | None,
+) -> None:
     R, z, prior, lower = impossible(4)
     found = consistent(R, z, 1, prior, lower, total_mass=total_mass)
     assert found.at_bound == (0,)

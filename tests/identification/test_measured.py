@@ -19,6 +19,8 @@ def test_files_read_back(tmp_path: Path) -> None:
     log = measured(arm, excited_motion(arm, 1.0, 6), rate=100.0, q_noise=1e-4, effort_noise=0.1)
     for spelling, ending in (("ours", "csv"), ("ros", "parquet"), ("brackets", "csv")):
         assert len(as_columns(arm, log, spelling)) == 13
-        back = measured_log(arm, write_log(tmp_path / f"{spelling}.{ending}", arm, log, spelling), LogFormat())
+        back = measured_log(
+            arm, write_log(tmp_path / f"{spelling}.{ending}", arm, log, spelling), LogFormat()
+        )
         np.testing.assert_array_equal(back.q, log["q"])
         np.testing.assert_array_equal(back.tau, log["tau"])

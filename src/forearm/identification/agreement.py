@@ -80,9 +80,9 @@ def compared(source: RowSource, model: EffortModel, by: Sequence[Predicts]) -> I
     for s in source.samples():
         rows = seen + np.arange(len(s.t)) // source.averaged
         seen += len(s.t) // source.averaged
-        efforts = tuple(source.means(one.efforts(s, rows)) for one in by)
-        t, speed, measured = (source.means(a) for a in (s.t, s.qd, s.effort))
-        yield ComparedRows(t, speed, measured, source.usable(s, model), efforts)
+        predicted = (one.efforts(s, rows) for one in by)
+        t, speed, measured, *efforts = map(source.means, (s.t, s.qd, s.effort, *predicted))
+        yield ComparedRows(t, speed, measured, source.usable(s, model), tuple(efforts))
 
 
 @frozen
@@ -108,7 +108,8 @@ class Agreement:
 
     def explained_by(self, k: int) -> Floats:
         """1 - var(residual) / var(measured), (n,); NaN if nothing varies."""
-        spread, left = (self.squares[j] / self._rows - (self.sums[j] / self._rows) ** 2 for j in (0, k))
+        rows = self._rows
+        spread, left = (self.squares[j] / rows - (self.sums[j] / rows) ** 2 for j in (0, k))
         return np.asarray(1.0 - left / np.where(spread > 0.0, spread, np.nan))
 
     @property

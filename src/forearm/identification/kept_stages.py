@@ -71,7 +71,12 @@ def kept_stages(fitting: Fitting, possible: Possible) -> tuple[FittedArm, list[F
     best = _fitted_arm(simple, fit_stage(simple, simple.model.values()), possible)
     stages, said = [best.stage], list[str]()
     for kind in (STRIBECK, LOAD):
-        joints, last, bound = _asked(fitting, kind), best.stage, dict[int, float]()
+        joints = {
+            i
+            for i, law in enumerate(model.laws)
+            if (law.friction == "stribeck" if kind == STRIBECK else law.transmission is not None)
+        }
+        last, bound = best.stage, dict[int, float]()
         while joints:
             tried = _with(fitting, best.fitting, kept | {kind: joints}, bound)
             start = _values(tried, last, bound)
@@ -106,14 +111,6 @@ def _not_kept(fitting: Fitting, kind: str, joints: set[int], why: str) -> str:
     names = ", ".join(fitting.model.arm.joints[i].name for i in sorted(joints))
     given = kind == LOAD and any(fitting.model.arm.joints[i].transmission is not None for i in joints)
     return f"{names}: {kind} not identified{', as in the arm file' if given else ''}: {why}."
-
-
-def _asked(fitting: Fitting, kind: str) -> set[int]:
-    """Joints for which a kind of friction is requested."""
-    laws = enumerate(fitting.model.laws)
-    if kind == STRIBECK:
-        return {i for i, law in laws if law.friction == "stribeck"}
-    return {i for i, law in laws if law.transmission is not None}
 
 
 def _with(

@@ -100,17 +100,17 @@ class LogComparison:
             "explained",
         ]
         rms = np.sqrt(np.mean(self.measured**2, axis=0))
+        columns = np.stack([rms, self.rms, self.largest, self.mean], axis=1)
         rows = [
             [
                 joint,
                 "N m" if kind == "revolute" else "N",
-                number(float(rms[i]), 4),
-                number(float(self.rms[i]), 4),
-                number(float(self.largest[i]), 4),
-                number(float(self.mean[i]), 4),
-                f"{100.0 * self.explained[i]:.2f} %",
+                *(number(x, 4) for x in values),
+                f"{100.0 * share:.2f} %",
             ]
-            for i, (joint, kind) in enumerate(zip(self.joints, self.kinds, strict=True))
+            for joint, kind, values, share in zip(
+                self.joints, self.kinds, columns.tolist(), self.explained, strict=True
+            )
         ]
         return f"{text_table(header, rows)}\n{self.message}"
 

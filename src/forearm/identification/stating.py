@@ -30,6 +30,10 @@ MUCH_WORSE = 1.3  # times the residual without the consistency condition
 LARGEST = 10.0  # m, kg, N m, ...: a larger standard deviation (as of the centre of no mass) is no information
 CLEARLY = 3.0  # standard deviations
 NAMES = ("linear", "friction")
+NOT_SETTLED = (
+    "The fit did not converge: values change from pass to pass. The data do not determine all unknowns; "
+    "use a simpler friction model, or give the shift."
+)
 
 
 def stated(
@@ -76,9 +80,17 @@ def stated(
         tests=tests,
         findings=(
             *doubts,
-            *_findings(found.stage),
+            *([] if found.stage.settled else [NOT_SETTLED]),
             *_beyond_noise(fitting, found.stage, course.measured),
-            *_beyond_bodies(model, found.stage, agreement.rms),
+            *(
+                f"{joint.name}: residual {rms:.3g} with physically consistent bodies, "
+                f"{alone:.3g} without that constraint. The data contradict physical bodies: look for other "
+                "friction, wrong geometry or gravity, a wrong gear ratio, or poor data."
+                for joint, rms, alone in zip(
+                    model.arm.joints, agreement.rms, _left_of(found.stage), strict=True
+                )
+                if rms > MUCH_WORSE * alone > 0.0
+            ),
             *_impossible(model, parameters, std),
             *found.notes,
         ),
@@ -98,15 +110,6 @@ def _labels(model: EffortModel, solution: FitSolution, names: Sequence[str]) -> 
             factor = f"{'-' if factors[j] < 0.0 else '+'} {number(abs(float(factors[j])), 6)}"
             said[name] = f"{said.get(name, name)} {factor} ({hidden} - {at})"
     return tuple(said.get(name, name) for name in names)
-
-
-def _findings(stage: FittedStage) -> list[str]:
-    if stage.settled:
-        return []
-    return [
-        "The fit did not converge: values change from pass to pass. The data do not determine all unknowns; "
-        "use a simpler friction model, or give the shift."
-    ]
 
 
 def _left_of(last: FittedStage) -> Floats:
@@ -140,24 +143,11 @@ def _beyond_noise(fitting: Fitting, last: FittedStage, measured: Floats) -> list
     ]
 
 
-def _beyond_bodies(model: EffortModel, last: FittedStage, rms: Floats) -> list[str]:
-    """Joints whose efforts physically consistent bodies explain worse than the data alone."""
-    alone = _left_of(last)
-    worse = [i for i in range(model.arm.n) if rms[i] > MUCH_WORSE * alone[i] > 0.0]
-    return [
-        f"{model.arm.joints[i].name}: residual {rms[i]:.3g} with physically consistent bodies, "
-        f"{alone[i]:.3g} without that constraint. The data contradict physical bodies: look for other "
-        "friction, wrong geometry or gravity, a wrong gear ratio, or poor data."
-        for i in worse
-    ]
-
-
 def _impossible(model: EffortModel, parameters: ParameterSet, std: ParameterSet) -> list[str]:
     """Drive parameters that are significantly beyond their physical bounds."""
     made = []
     for name in parameters:
-        least = lower_bound(model, name)
-        away = parameters[name] * bound_sign(model, name) - least
+        away = parameters[name] * bound_sign(model, name) - lower_bound(model, name)
         if away < -CLEARLY * std[name]:
             made.append(
                 f"{name} came out at {parameters[name]:.4g} +- {std[name]:.2g}, which is unphysical: there "
@@ -167,16 +157,11 @@ def _impossible(model: EffortModel, parameters: ParameterSet, std: ParameterSet)
     return made
 
 
-def _chosen(solution: FitSolution) -> list[int]:
-    """Indices of parameters of the arm, its sensors or a payload: all but shifts."""
-    shifts = {solution.unknowns.shift_place(k) for k in range(len(solution.unknowns.shifts))}
-    E = solution.unknowns.E
-    return [k for k in range(E.shape[1]) if not any(s is not None and E[s, k] for s in shifts)]
-
-
 def _stage(name: str, fit: FittedStage) -> Stage:
     solution = fit.solution
-    chosen = _chosen(solution)
+    # parameters of the arm, its sensors or a payload: all but shifts
+    names_of_shifts = {f"log{k + 1}.shift" for k in range(len(solution.unknowns.shifts))}
+    chosen = [k for k, own in enumerate(solution.unknowns.names) if own not in names_of_shifts]
     names = [solution.unknowns.names[k] for k in chosen]
     rms = np.sqrt(np.sum(solution.squares, axis=0) / np.maximum(np.sum(solution.counts, axis=0), 1.0))
     order = fit.coefficients.shape[1]
@@ -225,9 +210,7 @@ def _with_deviations(found: FittedArm) -> Arm:
     arm, motors = found.arm, found.fitting.motors
     deviations = deviations_of(arm, found.last.covariance, found.last.names)
     if motors is not None:
-        deviations |= {
-            name: deviation for name, (_, deviation) in motors.named(found.fitting.model.arm).items()
-        }
+        deviations |= {name: std for name, (_, std) in motors.named(found.fitting.model.arm).items()}
     kept = {name: v for name, v in deviations.items() if v < LARGEST and name in arm.named_values}
     return arm.replace(deviations={**arm.deviations, **kept})
 

@@ -54,15 +54,12 @@ class Validation:
 
     def report(self) -> Report:
         """One row per joint."""
-        columns = (self.measured, self.rms_before, self.rms)
+        columns = np.stack([self.measured, self.rms_before, self.rms], axis=1)
         rows = [
-            [
-                joint,
-                unit,
-                *(number(float(c[i]) if self.rows[i] else None, 4) for c in columns),
-                percent(float(self.explained[i])),
-            ]
-            for i, (joint, unit) in enumerate(zip(self.joints, self.units, strict=True))
+            [joint, unit, *(number(x if count else None, 4) for x in values), percent(share)]
+            for joint, unit, count, values, share in zip(
+                self.joints, self.units, self.rows, columns.tolist(), self.explained.tolist(), strict=True
+            )
         ]
         header = ["joint", "unit", "measured rms", "residual before", "residual", "explained"]
         title = f"Validation: {self.name}, not used in the fit"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
 
 import numpy as np
 
@@ -84,10 +83,7 @@ def _deviations(
     std = np.where(hidden > SHOWN, math.inf, np.sqrt(variance))
     if noise is None and fit.freedom <= 0 and not np.isfinite(task.prior).all():
         std = np.full(len(std), math.inf)
-    factor = (
-        student(confidence, fit.freedom) if noise is None else NormalDist().inv_cdf(0.5 + 0.5 * confidence)
-    )
-    return std, factor * std
+    return std, student(confidence, fit.freedom if noise is None else 0) * std
 
 
 def _before(setting: CalibrationSetting, task: CalibrationTask, fit: GeometryFit) -> Floats:

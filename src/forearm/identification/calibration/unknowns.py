@@ -116,8 +116,13 @@ def unknowns_of(
                 "rename the joint.",
                 "calibrate",
             )
-    known = {step.joint.name: list(_of_joint(step)) for step in path}
-    known |= {owner: list(parts) for owner, parts in free.items()}
+    known: dict[str, Sequence[str]] = {}
+    for step in path:
+        is_table, moves = isinstance(step.joint.placement, DH), step.freedom >= 0
+        known[step.joint.name] = (
+            (*TABLE, *["beta"] * step.parallel) if is_table else (*SIX, *["offset"] * moves)
+        )
+    known |= free
     found: list[str] = []
     for word in words:
         found += _meant(path, word, known)
@@ -133,10 +138,14 @@ def unknowns_of(
     return GeometryUnknowns.of(arm, names)
 
 
-def _meant(path: Sequence[PathJoint], word: str, known: Mapping[str, list[str]]) -> list[str]:
+def _meant(path: Sequence[PathJoint], word: str, known: Mapping[str, Sequence[str]]) -> list[str]:
     movers = [step for step in path if step.freedom >= 0]
     if word == "offsets":
-        return [f"{step.joint.name}.{_offset(step.joint)}" for step in movers]
+        zeros = {"revolute": "theta", "prismatic": "d"}
+        return [
+            f"{joint.name}.{'offset' if isinstance(joint.placement, Frame) else zeros[joint.kind]}"
+            for joint in (step.joint for step in movers)
+        ]
     if word in GROUPS:
         kinds = {"all": (DH, Frame), "dh": (DH,), "frames": (Frame,)}[word]
         names = [
@@ -158,19 +167,6 @@ def _meant(path: Sequence[PathJoint], word: str, known: Mapping[str, list[str]])
         return [word]
     every = [*GROUPS, *known, *(f"{owner}.{part}" for owner, parts in known.items() for part in parts)]
     raise NameNotFound(f"unknown name {shorten(word)}; {suggest(word, every)}", "calibrate", "unknowns")
-
-
-def _of_joint(step: PathJoint) -> tuple[str, ...]:
-    """Possible unknowns of a joint."""
-    if isinstance(step.joint.placement, DH):
-        return (*TABLE, "beta") if step.parallel else TABLE
-    return SIX if step.freedom < 0 else (*SIX, "offset")
-
-
-def _offset(joint: Joint) -> str:
-    if isinstance(joint.placement, Frame):
-        return "offset"
-    return "theta" if joint.kind == "revolute" else "d"
 
 
 def with_values(arm: Arm, values: Mapping[str, float]) -> Arm:

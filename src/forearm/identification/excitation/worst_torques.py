@@ -55,20 +55,17 @@ class WorstTorques:
 @lru_cache(maxsize=16)
 def worst_torques(arm: Arm) -> WorstTorques:
     """The torques of an arm forwards and backwards."""
+    unloaded = arm
+    if depends_on_load(arm):
+        tree = tuple(replace(joint, bearings=(), transmission=None) for joint in arm.tree)
+        unloaded = arm.replace(tree=tree)
     return WorstTorques(
         compile_function(lambda: _traced(arm, False), "worst_torques", key=("worst torques", arm), arm=arm),
         compile_function(
             lambda: _traced(arm, True), "worst_pulls", key=("worst torques' pulls", arm), arm=arm
         ),
-        kernel_of(_unloaded(arm)),
+        kernel_of(unloaded),
     )
-
-
-def _unloaded(arm: Arm) -> Arm:
-    """The arm without load-dependent friction."""
-    if not depends_on_load(arm):
-        return arm
-    return arm.replace(tree=tuple(replace(joint, bearings=(), transmission=None) for joint in arm.tree))
 
 
 def _traced(arm: Arm, pulls: bool) -> Traced:

@@ -176,13 +176,13 @@ def stated(
     shown = (fit.vectors[: fit.rank] / fit.values[: fit.rank, None]) * units
     freedom = fit.rows - fit.rank
     variance = 1.0 if not exact else fit.left / freedom if freedom > 0 else math.inf
-    C = _times(variance, J @ shown.T @ shown @ J.T)
+    C = J @ shown.T @ shown @ J.T
+    # infinite entries stay infinite, known entries stay 0
+    C = variance * C if math.isfinite(variance) else np.where(C == 0.0, 0.0, np.copysign(math.inf, C))
     hidden = (fit.vectors[fit.rank :] * units) @ J.T
     unseen = (np.abs(hidden / UNITS) > 1e-6).any(axis=0)
     deviations = np.where(unseen, np.inf, np.sqrt(np.diag(C)))
-    half = (
-        student(confidence, freedom) if exact else NormalDist().inv_cdf(0.5 + 0.5 * confidence)
-    ) * deviations
+    half = student(confidence, freedom if exact else 0) * deviations
     quality = math.nan if exact or freedom <= 0 else fit.left / freedom
     information = (fit.vectors[: fit.rank] * fit.values[: fit.rank, None]) / units
     body, projected = _body(pi, fit.theta, information.T @ information, unknowns)
@@ -204,11 +204,6 @@ def stated(
             f"{'' if relative is None else _of_residuals(relative, variance)}"
         ),
     )
-
-
-def _times(variance: float, C: Floats) -> Floats:
-    """The covariance scaled by that variance; infinite entries stay infinite, known entries stay 0."""
-    return variance * C if math.isfinite(variance) else np.where(C == 0.0, 0.0, np.copysign(math.inf, C))
 
 
 def student(confidence: float, freedom: int) -> float:

@@ -26,9 +26,11 @@ LOG = (
 def document(found: Identification) -> dict[str, Any]:
     """Everything but the samples; non-finite values are None."""
     agreement = found.agreement
-    columns = {"measured_rms": agreement.measured, "noise": found.noise} | {
-        key: getattr(agreement, key)
-        for key in ("rms_before", "rms", "rms_left_out", "explained", "explained_before")
+    columns = {
+        "measured_rms": agreement.measured,
+        **_fields(agreement, "rms_before", "rms", "rms_left_out"),
+        "noise": found.noise,
+        **_fields(agreement, "explained", "explained_before"),
     }
     made: dict[str, Any] = {
         "format": FORMAT,

@@ -159,9 +159,9 @@ def short_row(t: Any, q: Any, qd: Any, reference: Any) -> Any:
         ),
         (identify, {"payload": np.empty(0)}, "identify, payload: expected None, 'unknown', or a mapping"),
         (identify, {"columns": np.empty(2)}, "identify, columns: expected Mapping, got array("),
-        (identify, {"columns": {"t": np.empty(0)}}, "identify, columns: 't' is mapped to array([], dtype=float64),"),
-        (identify, {"units": len}, "identify, units: expected a name or a list of names, got <built-in function len>."),
-        (identify, {"units": [["deg"]]}, "identify, units: expected a name or a list of names, got [['deg']]."),
+        (identify, {"columns": {"t": np.empty(0)}}, "identify, columns: 't' is mapped to array([],"),
+        (identify, {"units": len}, "identify, units: expected a name or a list of names, got <built-in"),
+        (identify, {"units": [["deg"]]}, "identify, units: expected a name or a list of names, got [["),
     ],
 )
 def test_wrong_arguments_are_named(call: Callable[..., Any], changed: dict[str, Any], message: str) -> None:
@@ -197,9 +197,7 @@ def test_autocovariances_of_fewer_rows_than_lags() -> None:
 def test_a_projection_that_rounding_spoils_says_so() -> None:
     """From a start outside of the cone, where rounding puts it if data and prior differ too much."""
     cone = Cone(0, np.eye(1), np.zeros(1))
-    with pytest.raises(
-        fa.ForearmError, match=r"^data and prior differ by so many orders of magnitude"
-    ):
+    with pytest.raises(fa.ForearmError, match=r"^data and prior differ by so many orders of magnitude"):
         nearest_point(np.array([-2.0]), cone, np.array([-1.0]))
 
 

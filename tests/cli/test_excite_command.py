@@ -60,7 +60,7 @@ def test_a_posture_in_degrees_a_box_and_pictures(
     [
         (("--criterion", "e"), "--criterion: "),
         (("--q", "9,9"), "--q: joint1 is at 9 rad (m) at rest"),
-        (("--noise", "-1"), "--noise: expected a number or 2 from 1e-30 to"),
+        (("--noise", "-1"), "--noise: expected a number above 0, or one per joint"),
         (("--voltage", "24"), "--voltage: the motor of joint1 is unknown"),
         (("--box", "1,1,1,0,0,0"), "--box: expected two corners"),
         (("--box", "0,0,0,1,1,1", "--floor", "2"), "--floor: 2 m is not below the top of --box, 1 m."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from forearm.errors import InputError, located, shorten
 from forearm.identification.payload.physical import parameters_of_body
 from forearm.identification.prior import Prior
+from forearm.identification.samples import EffortKind
 from forearm.logs.spelling import words_for
 from forearm.records import choice, declared, flag, number, record
 from forearm.trajectories.recorded import units_of
@@ -30,6 +31,9 @@ from forearm.values import (
 
 TORQUE_SIDES = ("motor", "link")
 UNKNOWN = "unknown"
+Derivatives = Literal["position", "logged"]
+FrictionChoice = Literal["auto", "none", "viscous", "coulomb", "stribeck"]
+Weighting = Literal["joint", "ordinary", "robust"]
 MOST_HARMONICS, MOST_STARTS, MOST_SEED = 50, 100, 2**63 - 1
 
 
@@ -83,13 +87,13 @@ class LogReading(LogFormat):
     cutoff: float | None = number(
         "cut-off frequency of the position filter; if absent, from the data", "Hz", default=None, above=0.0
     )
-    derivatives: Literal["position", "logged"] | None = choice(
+    derivatives: Derivatives | None = choice(
         "source of velocities and accelerations; if absent, logged where all are present",
-        ("position", "logged"),
+        get_args(Derivatives),
         default=None,
     )
-    effort: Literal["tau", "current", "voltage"] | None = choice(
-        "what is fitted, where logs have several", ("tau", "current", "voltage"), default=None
+    effort: EffortKind | None = choice(
+        "what is fitted, where logs have several", get_args(EffortKind), default=None
     )
 
 
@@ -135,10 +139,10 @@ def _prior(value: Any, place: str) -> float | Prior:
 class FitModel:
     """What is fitted to logs, and what is known before."""
 
-    friction: Literal["auto", "none", "viscous", "coulomb", "stribeck"] = choice(
+    friction: FrictionChoice = choice(
         "friction of every joint (coulomb includes viscous, stribeck both; auto is coulomb, plus what the "
         "arm file has)",
-        ("auto", "none", "viscous", "coulomb", "stribeck"),
+        get_args(FrictionChoice),
         default="auto",
     )
     load: bool = flag(
@@ -188,10 +192,10 @@ class Confidence:
 class FitStatistics(Confidence):
     """How rows are weighted and checked, and how sure intervals are."""
 
-    weighting: Literal["joint", "ordinary", "robust"] = choice(
+    weighting: Weighting = choice(
         "weighting of rows (joint: by the noise of each joint with its autocorrelation; robust: outliers "
         "count less)",
-        ("joint", "ordinary", "robust"),
+        get_args(Weighting),
         default="joint",
     )
     check: bool = flag("whether to refuse efforts of other joints or of the wrong sign", default=True)
@@ -228,7 +232,8 @@ class PerJointField:
         """The number, or a read-only array."""
         values = as_floats(value, place)
         if values.ndim > 1 or not ((values >= self.smallest) & (values <= self.largest)).all():
-            raise InputError(f"expected a number above 0, or one per joint, got {shorten(value)}.", place)
+            shown = shorten(values.tolist())
+            raise InputError(f"expected a number above 0, or one per joint, got {shown}.", place)
         values.flags.writeable = False
         return values if values.ndim else float(values)
 
@@ -242,7 +247,7 @@ def _box(value: Any, place: str) -> Any:
     if box.shape != (2, 3) or np.isnan(box).any() or not (box[0] < box[1]).all():
         raise InputError(
             "expected two corners ((xmin, ymin, zmin), (xmax, ymax, zmax)) in m, the first "
-            f"below the second, infinite on open sides, got {shorten(value)}.",
+            f"below the second, infinite on open sides, got {shorten(box.tolist())}.",
             place,
         )
     return box
@@ -344,7 +349,9 @@ def _deviations(value: Any, place: str) -> Any:
         return value
     values = as_floats(value, place)
     if values.shape != (2,):
-        raise InputError(f"expected (m, rad) or standard deviations by name, got {shorten(value)}.", place)
+        raise InputError(
+            f"expected (m, rad) or standard deviations by name, got {shorten(values.tolist())}.", place
+        )
     return tuple(check_number(v, place, above=0.0) for v in values)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from forearm.identification.motor_fit import MotorFit
 from forearm.identification.parameter_set import ParameterSet
 from forearm.identification.result import Identification, ResidualTest, Stage, UsedLog
 from forearm.kernels.kept import kernel_of
-from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.tables import number
 
@@ -48,11 +48,11 @@ def stated(
     """
     fitting, final, last = found.fitting, found.final, found.last
     model, solution = fitting.model, found.stage.solution
-    course = _course(found)
-    agreement = sum(course.agreements[1:], course.agreements[0])
+    course, agreements = _course(found)
+    agreement = sum(agreements[1:], agreements[0])
     stages = [_stage(name, fit) for name, fit in zip(NAMES, fits, strict=False)]
     stages.append(_last_stage(model, final, last, agreement.rms))
-    logs = tuple(_used(fitting, k, solution, one) for k, one in enumerate(course.agreements))
+    logs = tuple(_used(fitting, k, solution, one) for k, one in enumerate(agreements))
     parameters, std = stages[-2].parameters, stages[-2].std
     chosen = [solution.unknowns.names.index(name) for name in parameters]
     covariance = solution.covariance[np.ix_(chosen, chosen)]
@@ -68,12 +68,7 @@ def stated(
         confidence=confidence,
         unidentifiable=unidentifiable(model, solution, parameters, std),
         torque_side=model.torque_side,
-        t=course.t,
-        log_of=course.log_of,
-        speed=course.speed,
-        measured=course.measured,
-        predicted=course.predicted,
-        predicted_before=course.before,
+        **course,
         noise=solution.sigma,
         logs=logs,
         stages=tuple(stages),
@@ -81,7 +76,7 @@ def stated(
         findings=(
             *doubts,
             *([] if found.stage.settled else [NOT_SETTLED]),
-            *_beyond_noise(fitting, found.stage, course.measured),
+            *_beyond_noise(fitting, found.stage, course["measured"]),
             *(
                 f"{joint.name}: residual {rms:.3g} with physically consistent bodies, "
                 f"{alone:.3g} without that constraint. The data contradict physical bodies: look for other "
@@ -215,21 +210,10 @@ def _with_deviations(found: FittedArm) -> Arm:
     return arm.replace(deviations={**arm.deviations, **kept})
 
 
-@frozen
-class FitCourse:
-    """Measured and predicted efforts at evenly spread rows, and the agreement over all rows of each log."""
-
-    t: Floats
-    log_of: Floats
-    speed: Floats
-    measured: Floats
-    predicted: Floats
-    before: Floats
-    agreements: list[Agreement]
-
-
-def _course(found: FittedArm) -> FitCourse:
-    """One more pass: efforts of the new arm, of the arm as given, and of arms fitted to other data."""
+def _course(found: FittedArm) -> tuple[dict[str, Any], list[Agreement]]:
+    """One more pass: measured and predicted efforts at evenly spread rows, by name, and the agreement over
+    all rows of each log with the new arm, the arm as given, and arms fitted to other data.
+    """
     fitting, model = found.fitting, found.fitting.model
     given = effort_model(model.arm, model.torque_side, None, rotors=False)
     before = Prediction(given, given.values())
@@ -244,8 +228,8 @@ def _course(found: FittedArm) -> FitCourse:
             shown = (rows.t, rows.speed, rows.measured, *rows.predicted[:2])
             parts.append((*(a[::every] for a in shown), np.full(len(rows.t[::every]), float(log))))
         agreements.append(sum(blocks, none))
-    t, speed, measured, predicted, old, log_of = (np.concatenate(a) for a in zip(*parts, strict=True))
-    return FitCourse(t, log_of, speed, measured, predicted, old, agreements)
+    names = ("t", "speed", "measured", "predicted", "predicted_before", "log_of")
+    return dict(zip(names, map(np.concatenate, zip(*parts, strict=True)), strict=True)), agreements
 
 
 def _used(fitting: Fitting, log: int, solution: FitSolution, agreement: Agreement) -> UsedLog:

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.drives.joint import depends_on_load, held_freedoms
-from forearm.errors import InputError, ModelError
+from forearm.drives.joint import held_freedoms
+from forearm.errors import InputError
 from forearm.identification.logs_against_model import LogComparison, compare_log
 from forearm.identification.payload.estimate import PayloadEstimate, stated
 from forearm.identification.payload.fit import Fit, least_squares
 from forearm.identification.payload.regressor import payload_regressor
+from forearm.identification.payload.test_forces import refuse_load_friction
 from forearm.identification.payload.unknowns import Unknowns, unknowns_of
 from forearm.identification.requests import LoadModel, LogFormat
 from forearm.records import flat
@@ -50,12 +51,7 @@ def payload_from_log(
     """
     check_kind(arm, Arm, "payload_from_log, arm")
     load = load or LoadModel()
-    if depends_on_load(arm):
-        raise ModelError(
-            f"friction of {arm.name!r} depends on the load (bearings or a transmission), so "
-            "torques are nonlinear in it; use an arm with viscous and Coulomb friction only.",
-            "payload",
-        )
+    refuse_load_friction(arm)
     unknowns = unknowns_of(load)
     fit, settled = _fitted(unknowns, *_averaged(arm, compare_log(arm, log, window=window, form=form)))
     return stated(unknowns, fit, settled, load.confidence)

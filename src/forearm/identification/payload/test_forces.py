@@ -78,14 +78,19 @@ def canonical_tests(arm: Arm, q: ArrayLike, size: ArrayLike) -> tuple[Floats, Fl
     return np.repeat(postures, len(pushes), axis=0), (held[:, None, :] + pushes).reshape(-1, arm.n)
 
 
-def answers_of(arm: Arm, q: Floats, qd: Floats) -> TorqueModel:
-    """Torque of the arm without the load at the tests, and the contribution of the load."""
+def refuse_load_friction(arm: Arm) -> None:
+    """Refuse arms whose torques are nonlinear in the load."""
     if depends_on_load(arm):
         raise ModelError(
             f"friction of {arm.name!r} depends on the load (bearings or a transmission), so "
             "torques are nonlinear in it; use an arm with viscous and Coulomb friction only.",
             "payload",
         )
+
+
+def answers_of(arm: Arm, q: Floats, qd: Floats) -> TorqueModel:
+    """Torque of the arm without the load at the tests, and the contribution of the load."""
+    refuse_load_friction(arm)
     # tests share their configurations
     states, which = np.unique(np.concatenate([q, qd], axis=1), axis=0, return_inverse=True)
     q, qd = np.split(states, 2, axis=1)

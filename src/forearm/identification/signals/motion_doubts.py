@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.joint import Joint
-from forearm.errors import InputError
+from forearm.errors import InputError, Keyword, Sentence
 from forearm.identification.log_derivatives import smoothed
 from forearm.identification.signals.table import LogTable
 from forearm.logs.columns import listed
@@ -145,10 +145,9 @@ def velocity_doubts(arm: Arm, table: LogTable, stretches: Sequence[Floats], is_u
         return []
     said = _velocity_sentences(arm, table, moved[good], told[good])
     if said and is_used:
-        raise InputError(
-            f"{table.name}, column {said[0]} Or compute derivatives from the positions: "
-            "derivatives='position'."
-        )
+        remedy = Keyword("derivatives", "position")
+        text = f"column {said[0]} Or compute derivatives from the positions: "
+        raise InputError(Sentence(text, remedy, "."), table.name)
     return [f"{text} Velocities are computed from the positions instead." for text in said]
 
 

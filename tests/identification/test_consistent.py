@@ -15,9 +15,9 @@ from arms import random_arm
 import forearm as fa
 from forearm.dynamics.reference import inertial_parameters, regressor
 from forearm.errors import InputError
-from forearm.identification.consistent import Consistent, Prior, consistent
+from forearm.identification.consistent import Consistent, consistent
 from forearm.identification.payload.physical import parameters_of_body, pseudo_inertia
-from forearm.identification.prior import cad_prior
+from forearm.identification.prior import Prior, cad_prior
 from forearm.spatial import Floats
 
 DATA = Path(__file__).parent.parent / "data" / "consistent.json"

@@ -15,7 +15,7 @@ TOO_COARSE = " The time resolution is too coarse for this rate: remove that colu
 
 
 @dataclass
-class Event:
+class LogFault:
     """Faults of one kind: their count, and row, time and size of the first, of gaps of the longest. The size
     of a clock reset is the time after it.
     """
@@ -43,7 +43,7 @@ class Tally:
     wrapped: Floats
     rows: int = 0
     dropped: int = 0
-    events: dict[tuple[str, int], Event] = field(default_factory=dict)
+    events: dict[tuple[str, int], LogFault] = field(default_factory=dict)
 
     @staticmethod
     def of(table: LogTable) -> Tally:
@@ -52,7 +52,7 @@ class Tally:
 
     def note(self, kind: str, row: int, time: float, size: float, joint: int = -1, count: int = 1) -> None:
         """Count a fault."""
-        seen = self.events.setdefault((kind, joint), Event(0, row, time, size))
+        seen = self.events.setdefault((kind, joint), LogFault(0, row, time, size))
         seen.count += count
         if kind == "gap" and size > seen.size:
             seen.time, seen.size = time, size

@@ -126,7 +126,7 @@ def public_callables(maker: ModuleType) -> dict[str, Any]:
             if inspect.isfunction(thing) or (is_record and not getattr(thing, "_is_protocol", False)):
                 found.setdefault(id(thing), (f"{title}.{name}", thing))
             for member, value in vars(thing).items() if is_record else ():
-                plain = value.__func__ if isinstance(value, classmethod | staticmethod) else value
+                plain = inspect.unwrap(getattr(value, "__func__", value))
                 if inspect.isfunction(plain) and not member.startswith("_"):
                     found.setdefault(id(plain), (f"{title}.{name}.{member}", plain))
     return dict(found.values())

@@ -124,16 +124,20 @@ def short_row(t: Any, q: Any, qd: Any, reference: Any) -> Any:
         ),
         (simulate, {"summaries": ["work"]}, "simulate, summaries: expected Summary, got 'work'."),
         (simulate, {"effort_limits": [1, [2]]}, "simulate, effort_limits: expected bool, got [1, [2]]."),
-        (excite, {"noise": 1e-300}, "excite, noise: expected a number or 2 from 1e-30 to 1e+30 N m (N), got"),
-        (identify, {"load": np.array([0, 1])}, "identify, load: expected bool, got array([0, 1])."),
+        (excite, {"noise": 1e-300}, "excite, noise: expected a number above 0, or one per joint, got"),
+        (excite, {"duration": 1e-300}, "excite, duration: must be at least 1e-06, got 1e-300."),
+        (identify, {"load": np.array([0, 1])}, "identify, load: expected true or false, got array([0, 1])."),
         (identify, {"shift": [0.0, 0.1]}, "identify, shift: expected a number, got [0.0, 0.1]."),
         (
             identify,
             {"total_mass": (5.0,)},
-            "consistent, total_mass: expected a mass, or a pair (mass, standard",
+            "identify, total_mass: expected a mass, or (mass, standard deviation)",
         ),
         (identify, {"payload": np.empty(0)}, "identify, payload: expected None, 'unknown', or a mapping"),
-        (identify, {"columns": {"t": np.empty(0)}}, "columns: 't' is mapped to array([], dtype=float64),"),
+        (identify, {"columns": np.empty(2)}, "identify, columns: expected Mapping, got array("),
+        (identify, {"columns": {"t": np.empty(0)}}, "identify, columns: 't' is mapped to array([],"),
+        (identify, {"units": len}, "identify, units: expected a name or a list of names, got <built-in"),
+        (identify, {"units": [["deg"]]}, "identify, units: expected a name or a list of names, got [["),
     ],
 )
 def test_wrong_arguments_are_named(call: Callable[..., Any], changed: dict[str, Any], message: str) -> None:
@@ -165,9 +169,7 @@ def test_autocovariances_of_fewer_rows_than_lags() -> None:
 def test_a_projection_that_rounding_spoils_says_so() -> None:
     """From a start outside of the cone, where rounding puts it if data and prior differ too much."""
     cone = Cone(0, np.eye(1), np.zeros(1))
-    with pytest.raises(
-        fa.ForearmError, match=r"^consistent: data and prior differ by so many orders of magnitude"
-    ):
+    with pytest.raises(fa.ForearmError, match=r"^data and prior differ by so many orders of magnitude"):
         nearest_point(np.array([-2.0]), cone, np.array([-1.0]))
 
 

@@ -15,9 +15,9 @@ from sweeps import long
 import forearm as fa
 from forearm.errors import InputError
 from forearm.identification import Calibration, calibrate, suggest_postures
-from forearm.identification.calibration.hand_formula import residual_function
 from forearm.identification.calibration.outliers import chance_of_ratio
 from forearm.identification.calibration.setting import scaled_slopes, setting_of, shown_at_all
+from forearm.identification.requests import GeometryModel
 from forearm.spatial import pose, rotation_rpy
 
 pytestmark = [pytest.mark.filterwarnings("ignore::forearm.errors.ModelWarning"), pytest.mark.slow]
@@ -245,13 +245,12 @@ def test_suggested_postures_show_more_than_random_ones() -> None:
     lower, upper = np.array([joint.limits for joint in arm.joints]).T
     assert (chosen >= lower).all()
     assert (chosen <= upper).all()
-    setting = setting_of(arm, True, None, "offsets", True)
+    setting = setting_of(arm, True, GeometryModel(unknowns="offsets"))
     values = setting.unknowns.start
     _, directions = shown_at_all(setting, values)
-    function = residual_function(setting.arm, setting.unknowns.names, True)
 
     def least(more: Floats) -> float:
-        slopes = scaled_slopes(setting, function, np.concatenate([truth.q[:3], more]), values) @ directions
+        slopes = scaled_slopes(setting, np.concatenate([truth.q[:3], more]), values) @ directions
         return float(np.linalg.svd(slopes.reshape(-1, directions.shape[1]), compute_uv=False)[-1])
 
     others = [least(np.random.default_rng(seed).uniform(lower, upper, (4, 4))) for seed in range(20)]

@@ -15,9 +15,9 @@ from arms import random_arm
 import forearm as fa
 from forearm.dynamics.reference import inertial_parameters, regressor
 from forearm.errors import InputError
-from forearm.identification.consistent import Consistent, Prior, consistent
+from forearm.identification.consistent import Consistent, consistent
 from forearm.identification.payload.physical import parameters_of_body, pseudo_inertia
-from forearm.identification.prior import cad_prior
+from forearm.identification.prior import Prior, cad_prior
 from forearm.spatial import Floats
 
 DATA = Path(__file__).parent.parent / "data" / "consistent.json"
@@ -32,9 +32,9 @@ def bodies_of(found: Consistent, bodies: int) -> Floats:
 
 def solved(case: dict[str, Any]) -> Consistent:
     mass, prior = case["total_mass"], Prior(np.array(case["mean"]), np.array(case["std"]))
-    total = tuple(mass) if isinstance(mass, list) else mass
-    given = (case["R"], case["z"], case["bodies"], prior, case["lower"])
-    return consistent(*given, total_mass=total, least=case["least"])
+    total = (mass[0], mass[1]) if isinstance(mass, list) else None if mass is None else (mass, 0.0)
+    R, z, lower = (np.array(case[x], dtype=np.float64) for x in ("R", "z", "lower"))
+    return consistent(R, z, case["bodies"], prior, lower, total_mass=total, least=case["least"])
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c['bodies']} bodies, {len(c['x'])} unknowns")
@@ -69,7 +69,7 @@ def test_where_nothing_binds_it_is_least_squares() -> None:
     R = rng.normal(size=(30, 11)) / np.append(UNITS, 1.0) * 20.0
     x = np.append(SPHERE, 0.7)
     prior = Prior(x * 1.01, np.append(UNITS, np.inf))
-    found = consistent(R, R @ x, 1, prior, [0.0])
+    found = consistent(R, R @ x, 1, prior, np.zeros(1))
     A, b = rows_of(R, R @ x, prior)
     normal = np.linalg.inv(A.T @ A)
     assert (found.iterations, found.gap, found.at_bound, found.at_lower) == (0, 0.0, (), ())
@@ -80,7 +80,7 @@ def test_where_nothing_binds_it_is_least_squares() -> None:
 def test_bounds_alone_are_those_of_nonnegative_least_squares() -> None:
     rng = np.random.default_rng(8)
     R, z = rng.normal(size=(9, 4)), rng.normal(size=9)
-    found = consistent(R, z, 0, Prior(np.zeros(4), np.full(4, np.inf)), [0.0, 0.0, 0.0, -np.inf])
+    found = consistent(R, z, 0, Prior(np.zeros(4), np.full(4, np.inf)), np.array([0.0, 0.0, 0.0, -np.inf]))
     best, x = math.inf, np.zeros(4)
     for kept in itertools.product((False, True), repeat=3):  # every set of unknowns that are not at 0
         free = np.array([*kept, True])
@@ -101,8 +101,10 @@ def test_bounds_alone_are_those_of_nonnegative_least_squares() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("total_mass", [None, 2.1])
-def test_covariance_is_that_of_small_changes_of_data_and_prior(total_mass: float | None) -> None:
+@pytest.mark.parametrize("total_mass", [None, (2.1, 0.0)])
+def test_covariance_is_that_of_small_changes_of_data_and_prior(
+    total_mass: tuple[float, float] | None,
+) -> None:
     R, z, prior, lower = impossible(4)
     found = consistent(R, z, 1, prior, lower, total_mass=total_mass)
     assert found.at_bound == (0,)
@@ -139,7 +141,7 @@ def test_what_nothing_tells_stays_near_the_mean_and_is_infinitely_wide() -> None
     truth = np.append(SPHERE, 0.4)
     mean = truth.copy()
     mean[[0, 10]] = 2.5, -0.2
-    found = consistent(R, R @ truth, 1, Prior(mean, np.full(11, np.inf)), [-np.inf])
+    found = consistent(R, R @ truth, 1, Prior(mean, np.full(11, np.inf)), np.array([-np.inf]))
     assert found.x[[0, 10]] == pytest.approx([2.5, -0.2], rel=1e-6)
     assert np.flatnonzero(np.isinf(np.diag(found.covariance))).tolist() == [0, 4, 9, 10]
     assert np.isfinite(found.covariance[[1, 2, 3, 5, 6, 7, 8]][:, [1, 2, 3, 5, 6, 7, 8]]).all()
@@ -156,31 +158,26 @@ def test_a_whole_arm_is_fitted_better_than_by_its_true_parameters() -> None:
     z = Y @ truth + rng.normal(size=len(Y))
     prior = Prior(truth + 0.8 * drawn.std * np.random.default_rng(2).normal(size=len(truth)), drawn.std)
     A, b = rows_of(Y, z, prior)
-    for mass in (float(truth[::10].sum()), (float(truth[::10].sum()), 0.1)):
-        found = consistent(Y, z, 7, prior, [], total_mass=mass)
+    mass = float(truth[::10].sum())
+    for spread in (0.0, 0.1):
+        found = consistent(Y, z, 7, prior, np.zeros(0), total_mass=(mass, spread))
         assert found.gap < 1e-9
         assert found.at_bound  # the prior itself is no body
         assert found.objective < 0.5 * np.sum((A @ truth - b) ** 2)
         assert np.sqrt(np.mean((Y @ (found.x - truth)) ** 2)) < 0.6  # of the noise
-        if isinstance(mass, float):
+        if not spread:
             assert found.x[::10].sum() == pytest.approx(mass, rel=1e-12)
         assert all(np.linalg.eigvalsh(pseudo_inertia(ten))[0] > 0.0 for ten in bodies_of(found, 7))
 
 
-def test_eigenvalues_stay_above_the_least_and_progress_is_told() -> None:
+def test_eigenvalues_stay_above_the_least() -> None:
     R, z, prior, lower = impossible(7, others=0)
-    L, free, heard = (
-        math.sqrt(0.5 * prior.mean[[4, 6, 9]].sum() / 2.0),
-        Prior(prior.mean, np.full(10, np.inf)),
-        [],
-    )
+    L, free = math.sqrt(0.5 * prior.mean[[4, 6, 9]].sum() / 2.0), Prior(prior.mean, np.full(10, np.inf))
     scale = math.sqrt(2.0) * np.array([L, L, L, 1.0])
     for least in (1e-6, 1e-3, 1e-2):
-        x = consistent(R, z, 1, free, lower, least=least, progress=lambda *said: heard.append(said[2])).x
+        x = consistent(R, z, 1, free, lower, least=least).x
         smallest = np.linalg.eigvalsh(pseudo_inertia(x) / np.outer(scale, scale))[0]
         assert smallest == pytest.approx(least, rel=1e-3)
-    assert len(heard) > 5
-    assert "gap" in heard[-1]
 
 
 def test_the_prior_of_drawings_is_a_share_of_each_body() -> None:
@@ -202,21 +199,7 @@ def test_the_prior_of_drawings_is_a_share_of_each_body() -> None:
     assert (cad_prior(bare).std > 0.0).all()
 
 
-@pytest.mark.parametrize(
-    ("changes", "text"),
-    [
-        ({"R": np.ones((3, 9))}, "1 bodies have 10 parameters"),
-        ({"R": np.full((9, 10), np.nan)}, "R: expected finite numbers"),
-        ({"z": np.ones(4)}, "consistent, z"),
-        ({"prior": Prior(np.ones(10), np.zeros(10))}, "expected above 0"),
-        ({"lower": [np.nan]}, "consistent, lower"),
-        ({"total_mass": -1.0}, "total_mass"),
-        ({"total_mass": 1e-9}, "Check the unit"),
-        ({"least": 0.5}, "least"),
-    ],
-)
-def test_what_cannot_be_solved_is_refused(changes: dict[str, Any], text: str) -> None:
+def test_a_total_mass_far_from_the_prior_is_refused() -> None:
     R, z, prior, lower = impossible(1, others=0)
-    given: dict[str, Any] = {"R": R, "z": z, "bodies": 1, "prior": prior, "lower": lower} | changes
-    with pytest.raises(InputError, match=text):
-        consistent(**given)
+    with pytest.raises(InputError, match="Check the unit"):
+        consistent(R, z, 1, prior, lower, total_mass=(1e-9, 0.0))

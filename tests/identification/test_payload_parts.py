@@ -9,6 +9,7 @@ import pytest
 
 from forearm.identification.payload.estimate import student
 from forearm.identification.payload.unknowns import unknowns_of
+from forearm.identification.requests import LoadModel
 
 
 @pytest.mark.parametrize(
@@ -23,10 +24,10 @@ def test_students_distribution_as_tables_have_it(freedom: int, confidence: float
     ("mass", "com"), [(None, None), (1.3, None), (None, (0.1, 0.2, 0.3)), (1.3, (0.1, 0.2, 0.3))]
 )
 @pytest.mark.parametrize("shape", ["body", "point"])
-def test_slopes_of_the_unknowns(shape: str, mass: float | None, com: Any) -> None:
+def test_slopes_of_the_unknowns(shape: Any, mass: float | None, com: Any) -> None:
     if shape == "point" and mass and com:
         return
-    unknowns = unknowns_of(shape, mass, com)
+    unknowns = unknowns_of(LoadModel(shape=shape, mass=mass, com=com))
     theta = np.random.default_rng(1).uniform(0.3, 1.0, len(unknowns.units))
     step = 1e-6
     for j, column in enumerate(unknowns.jacobian(theta).T):

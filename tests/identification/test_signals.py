@@ -247,7 +247,7 @@ def test_a_long_stream_holds_few_chunks(monkeypatch: pytest.MonkeyPatch) -> None
             del rows
 
     names = {x: tuple(f"{x}{i + 1}" for i in range(N)) for x in ("q", "tau")}
-    table = tables.LogTable("stream", "t", "q", "tau", names, np.ones(N), False, str, chunks)
+    table = tables.LogTable("stream", "t", names, np.ones(N), False, str, chunks)
     monkeypatch.setattr(prepare, "open_log", lambda *_: table)
     prepared = prepare_log(ARM, "stream")
     assert sum(len(block.t) for block in prepared.blocks(0.01)) == prepared.signals.used - 5

@@ -367,7 +367,7 @@ def test_cutoffs_that_no_window_has() -> None:
         (lambda: {**GOOD, "q": GOOD["q"][:, :2]}, r"log, q: expected shape \(T, 3\), got \(2000, 2\)"),
         (
             lambda: {**GOOD, "tau": GOOD["tau"][:5]},
-            r"the same number of rows for every quantity, got q 2000, tau 5, t 2000",
+            r"the same number of rows for every quantity, got t 2000, q 2000, tau 5",
         ),
         (lambda: {}, r"log: empty; expected arrays t \(T,\), q \(T, 3\) and tau"),
         (lambda: {"t": T, "x": T}, r"log: no column measured_q1\.\."),

@@ -145,6 +145,15 @@ def derived(cls: type, *names: str, **changes: Mapping[str, Any]) -> tuple[Optio
     return tuple(found)
 
 
+def fields_given(given: argparse.Namespace, *records: type) -> dict[str, Any]:
+    """The values of options that set fields of these records; absent ones are left to the records."""
+    names = {name for cls in records for name in declaration(cls)}
+    found = {
+        option.keyword: getattr(given, option.dest) for option in given.options if option.keyword in names
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
 def check_files(given: argparse.Namespace) -> None:
     """Refuse files that could not be written, before the work starts."""
     for option in getattr(given, "options", ()):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from forearm.cli.options import Option
 from forearm.errors import ForearmError, Keyword, spelled
@@ -30,20 +30,6 @@ WORDS = (
         r"^simulate: ('\w+' is for undriven arms), got (\w+)\. Remove the input",
         r"--method: \1; leave --\2 out",
     ),
-    (r"^calibrate, (unknowns|noise|prior|confidence): ", r"--\1: "),
-    (r"^calibrate, hand_point: ", "--hand-point: "),
-    (r"^identify, payload( of log \d+)?", r"--payload\1"),
-    (r"^identify, (\w+)_(\w+): ", r"--\1-\2: "),
-    (r"^identify, (\w+): ", r"--\1: "),
-    (r": effort='", ": --effort '"),
-    (r"\bderivatives='(\w+)'", r"--derivatives \1"),
-    (r"\btry friction='(\w+)'", r"try --friction \1"),
-    (r"\btry load=True", "try --load-friction"),
-    (r"\bcheck=False", "--no-check"),
-    (r"^excite, start: ", "--q: "),
-    (r"^excite, torque_side: ", "--torque-side: "),
-    (r"^excite, (\w+): ", r"--\1: "),
-    (r"\bgive (\w+)= for another", r"give --\1 for another"),
     (
         r"^(?:calibrate|generate|time_optimal|excite|simulate|identify|forward|inverse|count|plan|check|compile|"
         r"run): ",
@@ -67,16 +53,23 @@ FUNCTIONS = frozenset((
 ))  # fmt: skip
 
 
-def error_at_the_prompt(error: ForearmError, options: Sequence[Option]) -> str:
-    """The text of an error, with options where Python has keywords."""
-    if not options:  # a command that does not list its options yet
-        return at_the_prompt(str(error))
+def speller(options: Sequence[Option]) -> Callable[[Keyword], str]:
+    """How keywords are spelled by a command with these options."""
     names = {option.keyword or option.dest: option.name for option in options}
 
     def spell(keyword: Keyword) -> str:
         name = names.get(keyword.name, f"--{keyword.name.replace('_', '-')}")
         return name if keyword.value in (None, True) else f"{name} {keyword.value}"
 
+    return spell
+
+
+def error_at_the_prompt(error: ForearmError, options: Sequence[Option]) -> str:
+    """The text of an error, with options where Python has keywords."""
+    if not options:  # a command that does not list its options yet
+        return at_the_prompt(str(error))
+    names = {option.keyword or option.dest: option.name for option in options}
+    spell = speller(options)
     place = error.place[1:] if error.place[:1] and error.place[0] in FUNCTIONS else error.place
     place = (names.get(place[0], place[0]), *place[1:]) if place else ()
     return at_the_prompt(str(ForearmError(spelled(error.problem, spell), *place)))

@@ -5,7 +5,6 @@ efforts from the arm itself.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -15,6 +14,7 @@ from forearm.identification.condensed import fold_of
 from forearm.identification.effort_model import EffortModel
 from forearm.identification.rows import RowSource
 from forearm.identification.samples import Samples
+from forearm.records import frozen
 from forearm.spatial import Floats
 
 
@@ -26,7 +26,7 @@ class Predicts(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Prediction:
     """Efforts of an arm as sensors show them: its model, the values with load and offsets, and gains (n,)."""
 
@@ -36,10 +36,10 @@ class Prediction:
 
     def efforts(self, s: Samples, rows: NDArray[np.intp]) -> Floats:
         """Efforts (T, n) at samples of any row."""
-        return np.asarray(self.gains * self.model.efforts(s, self.x))
+        return self.gains * self.model.efforts(s, self.x)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class HeldOut:
     """Each fold of a log predicted by an arm fitted to other data; NaN where there is none.
 
@@ -63,7 +63,7 @@ class HeldOut:
         return made
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class ComparedRows:
     """Rows of a log: times (T,), speeds, measured efforts and usable ones (T, n), and predicted efforts."""
 
@@ -80,12 +80,12 @@ def compared(source: RowSource, model: EffortModel, by: Sequence[Predicts]) -> I
     for s in source.samples():
         rows = seen + np.arange(len(s.t)) // source.averaged
         seen += len(s.t) // source.averaged
-        efforts = tuple(source.means(one.efforts(s, rows)) for one in by)
-        t, speed, measured = (source.means(a) for a in (s.t, s.qd, s.effort))
-        yield ComparedRows(t, speed, measured, source.usable(s, model), efforts)
+        predicted = (one.efforts(s, rows) for one in by)
+        t, speed, measured, *efforts = map(source.means, (s.t, s.qd, s.effort, *predicted))
+        yield ComparedRows(t, speed, measured, source.usable(s, model), tuple(efforts))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Agreement:
     """Agreement of predicted with measured efforts, over the same rows for every figure of a joint.
 
@@ -108,7 +108,8 @@ class Agreement:
 
     def explained_by(self, k: int) -> Floats:
         """1 - var(residual) / var(measured), (n,); NaN if nothing varies."""
-        spread, left = (self.squares[j] / self._rows - (self.sums[j] / self._rows) ** 2 for j in (0, k))
+        rows = self._rows
+        spread, left = (self.squares[j] / rows - (self.sums[j] / rows) ** 2 for j in (0, k))
         return np.asarray(1.0 - left / np.where(spread > 0.0, spread, np.nan))
 
     @property

@@ -7,19 +7,21 @@ every x. Joint weights, payloads, and adding or removing data then need only sma
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forearm.identification.rows import Rows
+from forearm.identification.samples import arrays_of, joined
+from forearm.records import frozen
 from forearm.spatial import Floats
 
 NOTHING = 1e-60  # N m, or of a column: smaller values are treated as 0
 BUFFERED = 1024  # rows between two factorisations
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Triangles:
     """Condensed data of one fold: for each joint R (k, width + 1) of its rows [columns, y].
 
@@ -108,40 +110,18 @@ def whitened(rows: Iterable[Rows], coefficients: Floats) -> Iterator[Rows]:
             yield block
             continue
         if last is not None and not block.starts:
-            block = _joined(last, block)
-        last = _tail(block, order)
+            block = replace(joined([last, block]), starts=False)
+        last = replace(block, **{name: a[-order:] for name, a in arrays_of(block).items()})
         if len(block.t) > order:
             yield _filtered(block, coefficients)
 
 
 def _filtered(block: Rows, coefficients: Floats) -> Rows:
     order = coefficients.shape[1]
-    columns, y = block.columns[order:].copy(), block.y[order:].copy()
-    usable: NDArray[np.bool_] = block.usable[order:].copy()
+    made = replace(block, **{name: a[order:].copy() for name, a in arrays_of(block).items()})
     for j in range(1, order + 1):
         before = slice(order - j, len(block.t) - j)
-        columns -= coefficients[:, j - 1, None] * block.columns[before]
-        y -= coefficients[:, j - 1] * block.y[before]
-        usable &= block.usable[before]
-    return replace(
-        block,
-        t=block.t[order:],
-        columns=columns,
-        y=y,
-        effort=block.effort[order:],
-        speed=block.speed[order:],
-        usable=usable,
-    )
-
-
-def _tail(block: Rows, count: int) -> Rows:
-    arrays = {name: getattr(block, name)[-count:] for name in _ARRAYS}
-    return Rows(**arrays, starts=block.starts)
-
-
-def _joined(a: Rows, b: Rows) -> Rows:
-    arrays = {name: np.concatenate([getattr(a, name), getattr(b, name)]) for name in _ARRAYS}
-    return Rows(**arrays, starts=b.starts)
-
-
-_ARRAYS = ("t", "columns", "y", "effort", "speed", "usable")
+        made.columns[:] -= coefficients[:, j - 1, None] * block.columns[before]
+        made.y[:] -= coefficients[:, j - 1] * block.y[before]
+        made.usable[:] &= block.usable[before]
+    return made

@@ -8,13 +8,11 @@ lies on the central path.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from forearm.errors import ModelError
+from forearm.records import frozen
 from forearm.spatial import Floats
 
 STEPS = 100
@@ -25,7 +23,7 @@ CENTRING = 8
 RISEN = 1e3  # times the least gap: further progress is not expected
 SIZE, ENTRIES = 4, 10
 TOO_FAR_APART = (
-    "consistent: data and prior differ by so many orders of magnitude that rounding decides; check the unit "
+    "data and prior differ by so many orders of magnitude that rounding decides; check the unit "
     "of the efforts, and the prior."
 )
 
@@ -46,7 +44,7 @@ def packed(matrices: Floats) -> Floats:
     return np.asarray(matrices.reshape(*matrices.shape[:-2], SIZE * SIZE) @ _BASIS)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Cone:
     """Affine functions of y that must be positive: symmetric matrices first, `packed`, then scalars.
 
@@ -76,7 +74,7 @@ class Cone:
         return np.concatenate([np.linalg.eigvalsh(matrices)[:, 0], numbers])
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class NearestPoint:
     """The solution.
 
@@ -95,9 +93,7 @@ class NearestPoint:
     slope: Floats
 
 
-def nearest_point(
-    d: Floats, cone: Cone, y: Floats, beside: float = 0.0, told: Callable[[int, float], object] | None = None
-) -> NearestPoint:
+def nearest_point(d: Floats, cone: Cone, y: Floats, beside: float = 0.0) -> NearestPoint:
     """Project d onto the cone.
 
     Args:
@@ -105,7 +101,6 @@ def nearest_point(
         cone: the constraints.
         y: a strictly feasible point (p,).
         beside: constant added to 1/2 |y - d|^2; the gap is relative to the sum.
-        told: callback, called with the step number and the gap.
     """
     slack = cone.rows @ d + cone.start
     if (cone.smallest(slack) > 0.0).all():
@@ -122,8 +117,6 @@ def nearest_point(
         left = y - d - cone.rows.T @ dual
         mu, end = float(slack @ dual) / cone.degree, END * (_half_square(y - d) + beside) / cone.degree
         gap = mu * cone.degree + _half_square(left)
-        if told is not None:
-            told(count, gap)
         if best is None or gap <= best[0] or (centring and gap <= 2.0 * max(best[0], end * cone.degree)):
             best = gap, y, slack, at
         elif gap > RISEN * best[0] and _half_square(left) > 0.5 * gap:
@@ -217,7 +210,7 @@ class _StepEquations:
         return np.asarray(half @ half.T)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class _ScalingPoint:
     """Nesterov-Todd scaling: slack S and multipliers Z in coordinates in which both are diagonal, D: G^-1 S
     G^-T and G^T Z G.

@@ -8,32 +8,27 @@ squares under linear matrix inequalities, solved by `cone_program`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from forearm.errors import InputError, shorten
+from forearm.errors import InputError
 from forearm.identification.cone_program import Cone, NearestPoint, nearest_point, packed
 from forearm.identification.payload.physical import pseudo_inertia
 from forearm.identification.prior import Prior
-from forearm.progress import Progress
+from forearm.records import frozen
 from forearm.spatial import Floats
-from forearm.values import as_finite, as_floats, as_shape, check_number, check_whole
-
-__all__ = ["Consistent", "Prior", "consistent"]
 
 KNOWN = 1e-10  # of the largest singular value: smaller ones carry no information
 WIDE = 100.0  # of a body's size: weak prior deviation that fixes undetermined parameters
 FELT = 1e-9  # of the largest: a weaker regularisation would be lost in rounding
 UNSEEN = 1e-6  # of a parameter's own size: threshold for its share in an undetermined direction
 ROUNDING = 1e-18  # of |z|^2: accuracy of the objective
-USUAL = 25  # steps
 LENGTH = 0.1  # m: default body size
 ON, NEAR = 1e-2, 1e-9  # of `least`, or of 1: eigenvalues this close to their bound count as active
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Consistent:
     """Parameters of physically consistent bodies.
 
@@ -58,15 +53,14 @@ class Consistent:
 
 
 def consistent(
-    R: ArrayLike,
-    z: ArrayLike,
+    R: Floats,
+    z: Floats,
     bodies: int,
     prior: Prior,
-    lower: ArrayLike,
+    lower: Floats,
     *,
-    total_mass: float | tuple[float, float] | None = None,
+    total_mass: tuple[float, float] | None = None,
     least: float = 1e-6,
-    progress: Progress | None = None,
 ) -> Consistent:
     """min 1/2 |R x - z|^2 + 1/2 sum ((x - mean) / std)^2 over physically consistent bodies.
 
@@ -80,22 +74,15 @@ def consistent(
         bodies: number of bodies.
         prior: mean and standard deviations before any data.
         lower: lower bounds of the other unknowns (P - 10 bodies,); -inf: unbounded.
-        total_mass: of all bodies, kg; (value, standard deviation) if weighed; None: unknown.
+        total_mass: of all bodies, kg, and its standard deviation, 0 if exact; None: unknown.
         least: the least eigenvalue of a scaled pseudo-inertia.
-        progress: progress callback.
     """
-    least = check_number(least, "consistent, least", above=0.0, maximum=0.1)
     problem = _problem(_rows(R, z, bodies, prior, lower, total_mass), bodies, least)
-
-    def told(count: int, gap: float) -> None:
-        if progress is not None:
-            progress(count, max(USUAL, count + 1), f"consistent parameters, gap {gap:.1e}")
-
-    found = nearest_point(problem.d, problem.cone, problem.start, problem.rest + problem.rounding, told)
+    found = nearest_point(problem.d, problem.cone, problem.start, problem.rest + problem.rounding)
     return _stated(problem, found, bodies, least)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class _DistanceProblem:
     """The problem in coordinates y in which its objective is 1/2 |y - d|^2 + rest: x = origin + B y.
 
@@ -119,9 +106,9 @@ class _DistanceProblem:
     rounding: float
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class _DataAndPrior:
-    """Check the request: rows of data and prior, and the scale of every unknown."""
+    """Rows of data and prior, and the scale of every unknown."""
 
     A: Floats
     b: Floats
@@ -132,37 +119,12 @@ class _DataAndPrior:
 
 
 def _rows(
-    R: ArrayLike,
-    z: ArrayLike,
-    bodies: int,
-    prior: Prior,
-    lower: ArrayLike,
-    total_mass: float | tuple[float, float] | None,
+    R: Floats, z: Floats, bodies: int, prior: Prior, lower: Floats, total_mass: tuple[float, float] | None
 ) -> _DataAndPrior:
-    A = as_floats(R, "consistent, R")
-    if A.ndim != 2 or not np.isfinite(A).all():
-        raise InputError(f"expected finite numbers (rows, unknowns), got shape {A.shape}.", "consistent", "R")
-    P, count = A.shape[1], 10 * check_whole(bodies, "consistent, bodies", 0)
-    if count > P:
-        raise InputError(
-            f"{bodies} bodies have {count} parameters, expected at least as many columns, got {P}.",
-            "consistent",
-            "R",
-        )
-    b = as_finite(z, (len(A),), "consistent, z")
-    mean = as_finite(prior.mean, (P,), "consistent, prior.mean")
-    std = as_shape(prior.std, (P,), "consistent, prior.std")
-    low = as_shape(lower, (P - count,), "consistent, lower")
-    if not (std > 0.0).all():
-        k = int(np.flatnonzero(~(std > 0.0))[0])
-        raise InputError(
-            f"expected above 0, or inf for no prior, got {std[k]:g} at {k}.", "consistent", "prior.std"
-        )
-    if np.isnan(low).any() or (low == math.inf).any():
-        raise InputError("expected numbers, or -inf for no bound.", "consistent", "lower")
-    mass, spread = _total(total_mass, bodies)
-    told = np.isfinite(std)
-    A, b = np.vstack([A, np.diag(1.0 / std)[told]]), np.concatenate([b, (mean / std)[told]])
+    P, count, mean, std = R.shape[1], 10 * bodies, prior.mean, prior.std
+    mass, spread = total_mass or (0.0, 0.0)
+    known = np.isfinite(std)
+    A, b = np.vstack([R, np.diag(1.0 / std)[known]]), np.concatenate([z, (mean / std)[known]])
     if spread > 0.0:
         row = np.zeros(P)
         row[0:count:10] = 1.0 / spread
@@ -174,27 +136,7 @@ def _rows(
         units[k : k + 10] = m * np.array([1.0, L, L, L, *[L * L] * 6])
     lengths = np.linalg.norm(A[:, count:], axis=0)
     units[count:] = 1.0 / np.where(lengths > 0.0, lengths, 1.0)
-    return _DataAndPrior(A, b, mean, low, units, mass if total_mass is not None and spread == 0.0 else None)
-
-
-def _total(given: float | tuple[float, float] | None, bodies: int) -> tuple[float, float]:
-    """The total mass and its standard deviation, 0 if exact; (0, 0) if unknown."""
-    if given is None:
-        return 0.0, 0.0
-    if not bodies:
-        raise InputError("there are no bodies; leave it out.", "consistent", "total_mass")
-    pair = given if isinstance(given, tuple | list) else (given, 0.0)
-    if len(pair) != 2:
-        raise InputError(
-            f"expected a mass, or a pair (mass, standard deviation), got {shorten(given)}.",
-            "consistent",
-            "total_mass",
-        )
-    value, spread = pair
-    return (
-        check_number(value, "consistent, total_mass", above=0.0),
-        check_number(spread, "consistent, total_mass, standard deviation", minimum=0.0),
-    )
+    return _DataAndPrior(A, b, mean, lower, units, mass if total_mass and spread == 0.0 else None)
 
 
 def _size(mean: Floats, std: Floats, guess: float) -> tuple[float, float]:
@@ -221,7 +163,6 @@ def _problem(rows: _DataAndPrior, bodies: int, least: float) -> _DistanceProblem
                 f"{rows.exact_mass:g} kg is {share:.1e} of the prior's total; every body "
                 f"needs at least {least:g} of its prior mass. Check the unit, or give a "
                 "matching prior.",
-                "consistent",
                 "total_mass",
             )
         w_origin = masses * rows.exact_mass / float(masses @ masses)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,12 +11,13 @@ from forearm.arm.arm import Arm
 from forearm.arm.drive import Friction
 from forearm.arm.joint import Joint
 from forearm.errors import InputError
-from forearm.identification.consistent import Consistent, Prior, consistent
+from forearm.identification.consistent import Consistent, consistent
 from forearm.identification.drive_law import COULOMB, LOSS, ROTOR, STATIC, STRIBECK_SPEED, VISCOUS
 from forearm.identification.effort_model import EffortModel, largest_loss
 from forearm.identification.least_squares import FitSolution
 from forearm.identification.new_arm import arm_with
-from forearm.identification.prior import cad_prior
+from forearm.identification.prior import Prior, cad_prior
+from forearm.records import frozen
 from forearm.spatial import Floats
 
 BRAKES_BACKWARDS = (COULOMB[1], STATIC[1])  # bounded above by 0
@@ -26,7 +27,7 @@ NOTHING = 1e-9  # N m s, N m, kg m^2: prior deviation of a drive parameter that 
 CLEAR = 2.0  # standard deviations from 0: the minimum for adding friction or a motor that the file lacks
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class ConsistentFit:
     """Result of the last stage.
 
@@ -49,14 +50,21 @@ class ConsistentFit:
 
 
 def consistent_fit(
-    arm: Arm, solution: FitSolution, prior: float | Prior, total_mass: float | tuple[float, float] | None
+    arm: Arm, solution: FitSolution, prior: float | Prior, total_mass: tuple[float, float] | None
 ) -> ConsistentFit:
     """The most likely physically consistent bodies and drive parameters, given the data."""
     unknowns = solution.unknowns
     model = unknowns.model
     p, names = len(model.base), unknowns.names
     signs = np.array([bound_sign(model, name) for name in names[p:]])
-    above = _above_coulomb(model, names[p:])
+    # maps unknowns in which static friction is what exceeds Coulomb friction to the unknowns of the fit
+    above = np.eye(len(names) - p)
+    for k, name in enumerate(names[p:]):
+        if (figure := _figure(model, name)) in STATIC:
+            same, other = (
+                name.replace(figure, coulomb) for coulomb in (COULOMB[STATIC.index(figure)], COULOMB[0])
+            )
+            above[k, names.index(same if same in names else other) - p] = 1.0
     R = np.concatenate([solution.R[:, :p] @ model.base.matrix, (solution.R[:, p:] * signs) @ above], axis=1)
     own = prior if isinstance(prior, Prior) else cad_prior(arm, prior)
     count = len(model.base.standard)
@@ -87,33 +95,19 @@ def consistent_fit(
     return ConsistentFit(found, standard, z, _turned(turn, found.covariance), names[p:], absent)
 
 
-def _above_coulomb(model: EffortModel, names: tuple[str, ...]) -> Floats:
-    """Maps unknowns in which static friction is what exceeds Coulomb friction to the unknowns of the fit."""
-    made = np.eye(len(names))
-    for k, name in enumerate(names):
-        figure = _figure(model, name)
-        if figure in STATIC:
-            joint = name.removesuffix(figure)
-            same, other = f"{joint}{COULOMB[STATIC.index(figure)]}", f"{joint}{COULOMB[0]}"
-            made[k, names.index(same if same in names else other)] = 1.0
-    return made
-
-
 def _turned(A: Floats, C: Floats) -> Floats:
     """A C A^T; what depends on an undetermined unknown is undetermined."""
     unknown = np.isinf(np.diag(C))
     inner = A @ np.where(unknown[:, None] | unknown, 0.0, C) @ A.T
     lost = (A[:, unknown] != 0.0).any(axis=1)
     inner[lost, lost] = np.inf
-    return np.asarray(inner)
+    return inner
 
 
 def _figure(model: EffortModel, name: str) -> str:
     """The drive parameter that a name stands for, if any."""
-    for k, (_, figure) in enumerate(model.figures, start=len(model.base)):
-        if model.names[k] == name:
-            return figure
-    return ""
+    k = model.names.index(name) - len(model.base) if name in model.names else -1
+    return model.figures[k][1] if k >= 0 else ""
 
 
 def bound_sign(model: EffortModel, name: str) -> float:
@@ -155,9 +149,8 @@ def arm_of(
     """
     drives = dict(motors)
     plain, removed = _without_other_friction(model)
-    for i, joint in enumerate(plain.joints):
-        figures = model.laws[i].figures
-        value = {figure: float(x[model.places[i].start + k]) for k, figure in enumerate(figures)}
+    for joint, law, place in zip(plain.joints, model.laws, model.places, strict=True):
+        value = dict(zip(law.figures, x[place].tolist(), strict=True))
         if f"{joint.name}.friction." not in fit.absent:
             drives |= {f"{joint.name}.{f}": v for f, v in _friction(value).items()}
         if ROTOR in value and f"{joint.name}.{ROTOR}" not in fit.absent:
@@ -205,18 +198,16 @@ def _friction(value: dict[str, float]) -> dict[str, float]:
 def _with_losses(model: EffortModel, arm: Arm, x: Floats) -> Arm:
     """Bearings and gears with the identified losses."""
     joints: dict[str, Joint] = {}
-    for i, joint in enumerate(arm.joints):
-        law = model.laws[i]
-        first = model.places[i].start
-        mus = [
-            max(float(x[first + k]), 0.0) for k, figure in enumerate(law.figures) if figure.endswith(".mu")
-        ]
-        bearings = tuple(replace(b, mu=mu) for b, mu in zip(joint.bearings, mus, strict=True)) if mus else ()
-        place = model.place(i, LOSS)
+    for i, (joint, law, place) in enumerate(zip(arm.joints, model.laws, model.places, strict=True)):
+        value = dict(zip(law.figures, x[place].tolist(), strict=True))
+        bearings = tuple(
+            replace(b, mu=max(value.get(f"bearing{k + 1}.mu", b.mu), 0.0))
+            for k, b in enumerate(joint.bearings)
+        )
         gear = joint.transmission
-        if place is not None and law.transmission is not None:
-            loss = float(np.clip(x[place], 0.0, largest_loss(law.transmission)))
+        if law.transmission is not None and model.place(i, LOSS) is not None:
+            loss = float(np.clip(value[LOSS], 0.0, largest_loss(law.transmission)))
             curve = tuple((at, 1.0 - loss * (1.0 - eta)) for at, eta in law.transmission.efficiency)
             gear = replace(law.transmission, efficiency=curve)
-        joints[joint.name] = replace(joint, bearings=bearings or joint.bearings, transmission=gear)
+        joints[joint.name] = replace(joint, bearings=bearings, transmission=gear)
     return arm.replace(tree=tuple(joints.get(j.name, j) for j in arm.tree))

@@ -27,7 +27,7 @@ def filtered(values: Floats, weights: Floats) -> list[Floats]:
 def _responses(data: bytes, width: int, size: int) -> NDArray[np.complex128]:
     """Spectra of the mirrored weights, so that the product is a correlation."""
     weights = np.frombuffer(data).reshape(-1, width)
-    return np.asarray(np.conj(np.fft.rfft(weights, size, axis=1)))
+    return np.conj(np.fft.rfft(weights, size, axis=1))
 
 
 @lru_cache(maxsize=64)

@@ -34,7 +34,7 @@ def deviations_of(arm: Arm, covariance: ArrayLike, names: Sequence[str] = ()) ->
     count = 10 * len(bodies)
     P = count + len(names)
     C = as_shape(covariance, (P, P), "deviations_of, covariance")
-    known = np.diag(C).copy()
+    known = np.diag(C)
     if np.isnan(C).any() or (known < 0.0).any():
         raise InputError("expected no NaN, and a non-negative diagonal.", "deviations_of", "covariance")
     made: dict[str, float] = {}
@@ -74,4 +74,4 @@ def _jacobian(arm: Arm, index: int) -> Floats:
         crossed = np.outer(dh, c) + np.outer(c, dh) - np.outer(c, c) * dm
         inertia = about - np.trace(crossed) * np.eye(3) + crossed
         columns.append([dm, *dc, *(inertia[place] for place in TENSOR.values())])
-    return np.asarray(np.array(columns).T @ turned)
+    return np.array(columns).T @ turned

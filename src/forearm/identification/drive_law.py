@@ -92,9 +92,9 @@ def evaluate_law(
         ratio: |N| of the gear.
         values: the drive parameters (k,).
     """
-    given = np.broadcast_to(np.append(values, ratio), (len(motion), len(values) + 1))
+    given = np.tile(np.append(values, ratio), (len(motion), 1))
     law = _compiled(structure)
-    effort, by_load, by_figures = law(load, motion, np.ascontiguousarray(given), threads=1)
+    effort, by_load, by_figures = law(load, motion, given, threads=1)
     return effort[:, 0], by_load[:, 0], by_figures
 
 

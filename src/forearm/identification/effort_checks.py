@@ -6,17 +6,19 @@ another unit. A hypothesis that explains far more than the log as it stands iden
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forearm.errors import InputError
 from forearm.identification.drive_law import COULOMB, ROTOR, VISCOUS
 from forearm.identification.effort_model import EffortModel, EffortScale
-from forearm.identification.samples import PreparedLog, Samples
+from forearm.identification.samples import PreparedLog, Samples, joined
+from forearm.records import frozen
 from forearm.spatial import Floats
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ REVERSALS = 2  # reversals of a joint: with fewer, inertia and friction are hard
 QUARTER = 0.5 * np.pi
 
 
-@dataclass(frozen=True)
+@frozen
 class Hypothesis:
     """A hypothesis: columns as they would have to be, and a sentence.
 
@@ -47,12 +49,19 @@ class Hypothesis:
         message: names the columns.
     """
 
-    q_order: tuple[int, ...]
-    effort_order: tuple[int, ...]
-    q_sign: tuple[float, ...]
-    effort_factor: tuple[float, ...]
-    q_zero: tuple[float, ...]
-    message: str
+    q_order: NDArray[np.intp]
+    effort_order: NDArray[np.intp]
+    q_sign: Floats
+    effort_factor: Floats
+    q_zero: Floats
+    message: str = ""
+
+    def but(self, message: str, **changes: Mapping[int, float]) -> Hypothesis:
+        """The same with other entries."""
+        made = {name: getattr(self, name).copy() for name in changes}
+        for name, entries in changes.items():
+            made[name][list(entries)] = list(entries.values())
+        return replace(self, message=message, **made)
 
 
 def check_efforts(fitting: Fitting) -> list[str]:
@@ -86,19 +95,11 @@ def _some_samples(log: PreparedLog, scale: EffortScale) -> Samples | None:
     parts: list[Samples] = []
     seen = 0
     for block in log.blocks():
-        torques = scale.torque(block)
-        which = slice(-seen % every, None, every)
-        parts.append(replace(torques, **{name: getattr(torques, name)[which] for name in _ARRAYS}))
+        parts.append(scale.torque(block).part(slice(-seen % every, None, every)))
         seen += len(block.t)
         if seen >= rows:
             break
-    if not parts:
-        return None
-    joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS}
-    return Samples(**joined, current=None, starts=True)
-
-
-_ARRAYS = ("t", "q", "qd", "qdd", "effort", "usable")
+    return joined(parts) if parts else None
 
 
 class _Look:
@@ -110,15 +111,16 @@ class _Look:
         self.n = model.arm.n
         effort = np.where(s.usable, s.effort, np.nan)
         self.size = np.nanstd(effort, axis=0) if s.usable.any(axis=0).all() else np.zeros(self.n)
-        self._motion: tuple[object, ...] | None = None
+        same, ones = np.arange(self.n), np.ones(self.n)
+        self.as_it_is = Hypothesis(same, same, ones, ones, np.zeros(self.n))
+        self._motion: object = None
         self._products: list[tuple[Floats, Floats, int]] = []
 
     def findings(self) -> list[str]:
         """Findings as sentences; InputError if a column is clearly wrong."""
         if not (self.size > 0.0).all():
             return []  # a joint without an effort column has nothing to swap
-        as_it_is = self._nothing()
-        left, x = self._left(as_it_is)
+        left, x = self._left(self.as_it_is)
         if (left < BAD).all():
             self._check_senses(x)
             return []
@@ -138,13 +140,13 @@ class _Look:
 
     def _left(self, h: Hypothesis) -> tuple[Floats, Floats]:
         """Unexplained share of every joint's variance (n,), and the fitted unknowns."""
-        motion = (h.q_order, h.q_sign, h.q_zero)
+        motion = [array.tolist() for array in (h.q_order, h.q_sign, h.q_zero)]
         if self._motion != motion:
             self._motion, self._products = motion, self._products_of(self._under(h))
         p, count = len(self.model.base), len(self.model.names)
         own, spread = [], np.zeros(self.n)
         for i, place in enumerate(self.model.places):
-            k = self.model.width + h.effort_order[i]
+            k = self.model.width + int(h.effort_order[i])
             which = [*range(p), *range(p, p + place.stop - place.start), k]
             N, mean, rows = self._products[i]
             factor = h.effort_factor[i]
@@ -175,7 +177,7 @@ class _Look:
         C, _ = model.columns(s, model.values())
         dead = np.where(model.is_dry, self.dead_zone, -1.0)
         there = np.all(s.usable, axis=1, keepdims=True) & (np.abs(s.qd) > dead)
-        known = np.broadcast_to(np.asarray(model.known(s)), s.q.shape)
+        known = np.broadcast_to(model.known(s), s.q.shape)
         made = []
         for i in range(self.n):
             y = s.effort - known[:, i : i + 1]
@@ -186,77 +188,50 @@ class _Look:
 
     def _under(self, h: Hypothesis) -> Samples:
         s = self.s
-        order, sign = list(h.q_order), np.array(h.q_sign)
-        return replace(
-            s,
-            q=sign * s.q[:, order] + h.q_zero,
-            qd=sign * s.qd[:, order],
-            qdd=sign * s.qdd[:, order],
-            effort=np.where(s.usable, s.effort, 0.0),
-        )
-
-    def _nothing(self, **changes: tuple[float, ...] | tuple[int, ...] | str) -> Hypothesis:
-        same, ones = tuple(range(self.n)), (1.0,) * self.n
-        as_it_is = Hypothesis(same, same, ones, ones, (0.0,) * self.n, "")
-        return replace(as_it_is, **changes)  # type: ignore[arg-type]
+        q, qd, qdd = (h.q_sign * a[:, h.q_order] for a in (s.q, s.qd, s.qdd))
+        return replace(s, q=q + h.q_zero, qd=qd, qdd=qdd, effort=np.where(s.usable, s.effort, 0.0))
 
     def _hypotheses(self) -> Iterator[Hypothesis]:
         """Hypotheses with one changed column first, then two; swaps of joints with identical motion last."""
         q, effort = self.log.signals.q_columns, self.log.signals.effort_columns
-        turned = [_at(self.n, i, -1.0, 1.0) for i in range(self.n)]
+        joints, but = self.model.arm.joints, self.as_it_is.but
+        pairs = [(a, b, {a: b, b: a}) for a, b in combinations(range(self.n), 2)]
         for i in range(self.n):
-            text = f"column {effort[i]!r} has the wrong sign: reverse it."
-            yield self._nothing(effort_factor=turned[i], message=text)
-        for (a, b), swapped in self._exchanges():
-            text = f"columns {effort[a]!r} and {effort[b]!r} are swapped."
-            yield self._nothing(effort_order=swapped, message=text)
+            yield but(f"column {effort[i]!r} has the wrong sign: reverse it.", effort_factor={i: -1.0})
+        for a, b, swapped in pairs:
+            yield but(f"columns {effort[a]!r} and {effort[b]!r} are swapped.", effort_order=swapped)
         for i in range(self.n):
-            text = f"column {q[i]!r} has the wrong sign: reverse it."
-            yield self._nothing(q_sign=turned[i], message=text)
-            text = (
+            yield but(f"column {q[i]!r} has the wrong sign: reverse it.", q_sign={i: -1.0})
+            yield but(
                 f"columns {q[i]!r} and {effort[i]!r} both have the wrong sign: the joint turns opposite "
-                "to the arm file. Reverse both, or its axis."
+                "to the arm file. Reverse both, or its axis.",
+                q_sign={i: -1.0},
+                effort_factor={i: -1.0},
             )
-            yield self._nothing(q_sign=turned[i], effort_factor=turned[i], message=text)
-        for (a, b), swapped in self._exchanges():
-            text = f"columns {q[a]!r} and {q[b]!r} are swapped."
-            yield self._nothing(q_order=swapped, message=text)
-            text = (
-                f"columns of {self._joint(a)} and {self._joint(b)} are swapped: {q[a]!r} with {q[b]!r}, "
-                f"{effort[a]!r} with {effort[b]!r}."
+        for a, b, swapped in pairs:
+            yield but(f"columns {q[a]!r} and {q[b]!r} are swapped.", q_order=swapped)
+            yield but(
+                f"columns of {joints[a].name} and {joints[b].name} are swapped: {q[a]!r} with {q[b]!r}, "
+                f"{effort[a]!r} with {effort[b]!r}.",
+                q_order=swapped,
+                effort_order=swapped,
             )
-            yield self._nothing(q_order=swapped, effort_order=swapped, message=text)
         for i in range(self.n):
-            yield from self._other_units(i, effort[i])
-        for i in range(self.n):
-            yield from self._other_zeros(i, q[i])
+            for factor, text in self._other_units(float(self.model.ratios[i])):
+                yield but(f"column {effort[i]!r} {text}", effort_factor={i: factor})
+        for i, joint in enumerate(joints):
+            for degrees in (90, -90, 180) if joint.kind == "revolute" else ():
+                yield but(
+                    f"column {q[i]!r} has a different zero from the arm file: add {degrees} deg.",
+                    q_zero={i: degrees / 90 * QUARTER},
+                )
 
-    def _exchanges(self) -> Iterator[tuple[tuple[int, int], tuple[int, ...]]]:
-        for i, j in combinations(range(self.n), 2):
-            yield (i, j), tuple(j if k == i else i if k == j else k for k in range(self.n))
-
-    def _other_units(self, i: int, column: str) -> Iterator[Hypothesis]:
-        ratio = float(self.model.ratios[i])
-        units = [(1e-3, "is in thousandths of the others' unit: divide it by 1000.")]
-        units += [(1e3, "is 1000 times too small: multiply it by 1000.")]
+    def _other_units(self, ratio: float) -> Iterator[tuple[float, str]]:
+        yield 1e-3, "is in thousandths of the others' unit: divide it by 1000."
+        yield 1e3, "is 1000 times too small: multiply it by 1000."
         if ratio > 2.0 and self.log.signals.effort == "tau":
-            units += [
-                (ratio, f"is motor torque; multiply it by the gear ratio, {ratio:g}."),
-                (1.0 / ratio, f"is multiplied by the gear ratio twice; divide it by {ratio:g}."),
-            ]
-        for factor, text in units:
-            yield self._nothing(
-                effort_factor=_at(self.n, i, factor, 1.0), message=f"column {column!r} {text}"
-            )
-
-    def _other_zeros(self, i: int, column: str) -> Iterator[Hypothesis]:
-        if self.model.arm.joints[i].kind != "revolute":
-            return
-        for zero, words in ((QUARTER, "90"), (-QUARTER, "-90"), (2.0 * QUARTER, "180")):
-            yield self._nothing(
-                q_zero=_at(self.n, i, zero, 0.0),
-                message=f"column {column!r} has a different zero from the arm file: add {words} deg.",
-            )
+            yield ratio, f"is motor torque; multiply it by the gear ratio, {ratio:g}."
+            yield 1.0 / ratio, f"is multiplied by the gear ratio twice; divide it by {ratio:g}."
 
     def _check_senses(self, x: Floats) -> None:
         """Refuse efforts whose sign implies a negative inertia of a joint."""
@@ -281,25 +256,14 @@ class _Look:
             if inertia * float(np.std(s.qdd[:, i])) < -SHOWS * self.size[i] and friction <= 0.0:
                 wrong.append(i)
         if wrong:
-            known, joints = self.log.signals, ", ".join(self._joint(i) for i in wrong)
+            known = self.log.signals
+            efforts, q = (
+                [repr(names[i]) for i in wrong] for names in (known.effort_columns, known.q_columns)
+            )
+            have = "column {} has" if len(wrong) == 1 else "columns {} have"
             raise InputError(
-                f"{_columns([known.effort_columns[i] for i in wrong])} the wrong sign, or the "
-                f"positions do ({_listed([known.q_columns[i] for i in wrong])}): inertia and "
-                f"friction of {joints} would be negative. Reverse one of them.",
+                f"{have.format(', '.join(efforts))} the wrong sign, or the positions do ({', '.join(q)}): "
+                f"inertia and friction of {', '.join(model.arm.joints[i].name for i in wrong)} would be "
+                "negative. Reverse one of them.",
                 known.name,
             )
-
-    def _joint(self, i: int) -> str:
-        return self.model.arm.joints[i].name
-
-
-def _at(n: int, i: int, value: float, others: float) -> tuple[float, ...]:
-    return tuple(value if k == i else others for k in range(n))
-
-
-def _columns(names: Sequence[str]) -> str:
-    return f"column {_listed(names)} has" if len(names) == 1 else f"columns {_listed(names)} have"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(repr(name) for name in names)

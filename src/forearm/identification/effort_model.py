@@ -5,7 +5,7 @@ effort_i = law_i(Y_i base, qd_i, qdd_i; figures_i), whose derivatives are column
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal
@@ -13,10 +13,10 @@ from typing import Literal
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.arm.drive import Friction, Motor, Transmission
+from forearm.arm.drive import Friction, Transmission
 from forearm.arm.joint import Joint
 from forearm.drives.friction import friction_torque
-from forearm.drives.joint import Drive, drives_of
+from forearm.drives.joint import drives_of
 from forearm.dynamics.reference import inertial_parameters
 from forearm.errors import ModelError
 from forearm.identification.drive_law import (
@@ -33,7 +33,7 @@ from forearm.identification.drive_law import (
 )
 from forearm.identification.regressor import base_regressor, joint_reactions
 from forearm.identification.samples import EffortKind, Samples
-from forearm.kernels.traced_function import TracedFunction
+from forearm.records import frozen
 from forearm.reduction.base import BaseParameters, base_parameters
 from forearm.spatial import Floats
 
@@ -44,7 +44,7 @@ LEAST_EFFICIENCY = 0.05  # of a gear
 FIRST_SPEED = 0.1  # rad/s (m/s) on the joint side: initial guess of the Stribeck speed
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class EffortModel:
     """Efforts on one side of the gears as functions of x = (base parameters, drive parameters).
 
@@ -112,15 +112,17 @@ class EffortModel:
         q, qd, qdd = (np.ascontiguousarray(a) for a in (s.q, s.qd, s.qdd))
         p, n = len(self.base), self.arm.n
         C = np.zeros((len(q), n, self.width))
-        C[:, :, :p] = self._regressor(q, qd, qdd)
+        C[:, :, :p] = base_regressor(self.base.arm)(q, qd, qdd)
         rigid = C[:, :, :p] @ x[:p]
-        reactions = self._reactions(q, qd, qdd) if self.needs_reactions else None
+        has_bearings = any(law.bearings for law in self.laws)
+        reactions = joint_reactions(self.arm)(q, qd, qdd) if has_bearings else None
+        bodies = [body.joint.name for body in self.arm.moving.bodies]
         efforts = np.zeros((len(q), n))
         for i, (law, place) in enumerate(zip(self.laws, self.places, strict=True)):
             load = rigid[:, i : i + 1]
             if law.bearings:
                 assert reactions is not None
-                load = np.concatenate([load, reactions[:, self._body_of[i]]], axis=1)
+                load = np.concatenate([load, reactions[:, bodies.index(self.arm.joints[i].name)]], axis=1)
             motion = np.stack([qd[:, i], qdd[:, i], np.sign(qd[:, i])], axis=1)
             ratio = float(self.ratios[i])
             efforts[:, i], by_load, by_figures = evaluate_law(law, load, motion, ratio, x[place])
@@ -132,7 +134,7 @@ class EffortModel:
     def efforts(self, s: Samples, x: Floats) -> Floats:
         """Efforts at the unknowns x (T, n)."""
         C, made = self.columns(s, x)
-        return np.asarray((self.times(C, x) if made is None else made) + self.known(s))
+        return (self.times(C, x) if made is None else made) + self.known(s)
 
     def of(self, arm: Arm) -> EffortModel:
         """The same model of an arm with other parameters."""
@@ -144,7 +146,7 @@ class EffortModel:
         made = C[:, :, :p] @ x[:p]
         for i, place in enumerate(self.places):
             made[:, i] += C[:, i, p : p + place.stop - place.start] @ x[place]
-        return np.asarray(made)
+        return made
 
     def known(self, s: Samples) -> Floats | float:
         """The known part of efforts (T, n): drives of mimic joints."""
@@ -152,7 +154,8 @@ class EffortModel:
         if self.torque_side == "link":
             return total
         for drive, body in zip(drives_of(self.arm), self.arm.moving.bodies, strict=True):
-            if body.joint.mimic is None or not _does_something(drive):
+            does_something = drive.friction is not None or drive.depends_on_load or drive.rotor != 0.0
+            if body.joint.mimic is None or not does_something:
                 continue
             if drive.depends_on_load:
                 raise ModelError(
@@ -167,32 +170,15 @@ class EffortModel:
             total = total + made
         return total
 
-    @property
-    def needs_reactions(self) -> bool:
-        """Whether the friction of a bearing is an unknown."""
-        return any(law.bearings for law in self.laws)
-
-    @cached_property
-    def _regressor(self) -> TracedFunction:
-        return base_regressor(self.base.arm)
-
-    @cached_property
-    def _reactions(self) -> TracedFunction:
-        return joint_reactions(self.arm)
-
-    @cached_property
-    def _body_of(self) -> list[int]:
-        names = [body.joint.name for body in self.arm.moving.bodies]
-        return [names.index(joint.name) for joint in self.arm.joints]
-
     def values(self) -> Floats:
         """The unknowns' values in the arm file, 0 if it has none, with initial guesses of nonlinear drive
         parameters.
         """
-        made = [self.base.values]
-        for joint, law, ratio in zip(self.arm.joints, self.laws, self.ratios, strict=True):
-            made.append(np.array([_value(joint, law, float(ratio), figure) for figure in law.figures]))
-        return np.concatenate(made)
+        made = self.base.values.tolist()
+        for joint, law, ratio in zip(self.arm.joints, self.laws, self.ratios.tolist(), strict=True):
+            values = _values(joint, law, ratio)
+            made += [values[figure] for figure in law.figures]
+        return np.array(made)
 
 
 def effort_model(
@@ -241,29 +227,28 @@ def _structure(
     return LawStructure(side, kind, joint.bearings, gear, rotors or joint.motor is not None)
 
 
-def _value(joint: Joint, law: LawStructure, ratio: float, figure: str) -> float:
-    f, motor = joint.friction or Friction(side=law.side), joint.motor or Motor()
-    static = f.static or f.coulomb
-    across = ratio if law.side == "motor" else 1.0
-    values = {
+def _values(joint: Joint, law: LawStructure, ratio: float) -> dict[str, float]:
+    """The drive parameters of a joint in the arm file."""
+    f, motor, gear, unit = (
+        joint.friction or Friction(side=law.side),
+        joint.motor,
+        joint.transmission,
+        law.transmission,
+    )
+    loss = float(gear is not None)
+    if gear is not None and unit is not None and gear != unit:  # as a multiple of the model's
+        eta, of_unit = (min(at for _, at in one.efficiency) for one in (gear, unit))
+        loss = (1.0 - eta) / (1.0 - of_unit) if of_unit < 1.0 else 0.0
+    return {
         VISCOUS: f.viscous,
         **dict(zip(COULOMB, f.coulomb, strict=True)),
-        **dict(zip(STATIC, static, strict=True)),
-        STRIBECK_SPEED: f.stribeck_speed or FIRST_SPEED * across,
+        **dict(zip(STATIC, f.static or f.coulomb, strict=True)),
+        STRIBECK_SPEED: f.stribeck_speed or FIRST_SPEED * (ratio if law.side == "motor" else 1.0),
         **{f"bearing{k + 1}.mu": b.mu for k, b in enumerate(joint.bearings)},
-        LOSS: _loss(joint.transmission, law.transmission),
-        ROTOR: motor.rotor_inertia,
+        LOSS: loss,
+        ROTOR: motor.rotor_inertia if motor else 0.0,
         OFFSET: 0.0,
     }
-    return values[figure]
-
-
-def _loss(gear: Transmission | None, unit: Transmission | None) -> float:
-    """The losses of a gear as a multiple of those of the model's."""
-    if gear is None or unit is None or gear == unit:
-        return float(gear is not None)
-    eta, of_unit = (min(at for _, at in one.efficiency) for one in (gear, unit))
-    return (1.0 - eta) / (1.0 - of_unit) if of_unit < 1.0 else 0.0
 
 
 def largest_loss(unit: Transmission) -> float:
@@ -271,11 +256,7 @@ def largest_loss(unit: Transmission) -> float:
     return (1.0 - LEAST_EFFICIENCY) / max(1.0 - min(eta for _, eta in unit.efficiency), 1e-12)
 
 
-def _does_something(drive: Drive) -> bool:
-    return drive.friction is not None or drive.depends_on_load or drive.rotor != 0.0
-
-
-@dataclass(frozen=True, eq=False)
+@frozen
 class EffortScale:
     """Conversion from measured efforts to torques, motor torque times gear ratio: y = factor effort +
     by_speed qd.

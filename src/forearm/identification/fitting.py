@@ -18,6 +18,7 @@ from forearm.identification.questions import FitRequest, unknowns_of
 from forearm.identification.rows import Extras, Rows, RowSource
 from forearm.identification.shift_search import ShiftSearch
 from forearm.progress import Progress
+from forearm.records import frozen
 from forearm.spatial import Floats
 
 FOLDS = 5  # cross-validation folds of a single log
@@ -102,44 +103,33 @@ class Fitting:
         if self.progress is not None:
             name = self.sources[log].log.signals.name
             self.progress(self.passes, self.passes + 1, f"pass {self.passes}, {name}")
-        source = self.sources[log]
-        made = source.rows(self.model, x)
-        width = self.model.arm.n * (self.model.width + 5) * 8
-        size = self.total(log) * width
+        made = self.sources[log].rows(self.model, x)
+        size = self.total(log) * self.model.arm.n * (self.model.width + 5) * 8
         if not self.model.is_linear or size > MOST_KEPT // len(self.sources):
             return made
         self._kept[log], self._kept_at[log] = list(made), x
         return self._kept[log]
 
     def condensed(
-        self, x: Floats, coefficients: Floats | None = None, weights: Weights | None = None
+        self,
+        x: Floats,
+        coefficients: Floats | None = None,
+        weights: Weights | None = None,
+        extras: tuple[Extras, int] | None = None,
     ) -> list[list[Triangles]]:
-        """All logs condensed at x, whitened and weighted as requested."""
-        made = []
-        for log in range(len(self.sources)):
-            rows = self.rows(log, x)
+        """All logs condensed at x, whitened, weighted, and with additional columns and their number, as
+        requested.
+        """
+        made, further = [], extras[1] if extras else 0
+        for log, source in enumerate(self.sources):
+            rows = source.rows(self.model, x, extras[0]) if extras else self.rows(log, x)
             if coefficients is not None:
                 rows = whitened(rows, coefficients)
             if weights is not None:
                 rows = weights.applied(log, rows)
-            made.append(self._condensed(log, rows, 0))
+            width = self.model.width + 1 + further
+            made.append(condense(rows, self.model.arm.n, width, self.folds, self.total(log)))
         return made
-
-    def with_extras(
-        self, x: Floats, coefficients: Floats | None, extras: Extras, count: int
-    ) -> list[list[Triangles]]:
-        """All logs, condensed with additional columns."""
-        made = []
-        for log, source in enumerate(self.sources):
-            rows: Iterable[Rows] = source.rows(self.model, x, extras=extras)
-            if coefficients is not None:
-                rows = whitened(rows, coefficients)
-            made.append(self._condensed(log, rows, count))
-        return made
-
-    def _condensed(self, log: int, rows: Iterable[Rows], further: int) -> list[Triangles]:
-        width = self.model.width + 1 + further
-        return condense(rows, self.model.arm.n, width, self.folds, self.total(log))
 
     def shift(self, solution: FitSolution, search: ShiftSearch) -> bool:
         """Update the shifts; return whether any changed."""
@@ -154,7 +144,7 @@ class Fitting:
         return bool((wanted != now).any())
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class FittedStage:
     """Result of a stage.
 
@@ -237,12 +227,13 @@ def _bounded(fitting: Fitting, before: Floats, after: Floats) -> Floats:
     """Steps of nonlinear drive parameters, limited to a factor and to their range."""
     made, model = after.copy(), fitting.model
     for k in model.nonlinear:
-        figure = model.figures[k - len(model.base)][1]
-        if figure == STRIBECK_SPEED:
-            made[k] = np.clip(after[k], before[k] / LARGEST_STEP, before[k] * LARGEST_STEP)
-        else:
-            made[k] = np.clip(after[k], before[k] - 1.0, before[k] + 1.0)
-        made[k] = np.clip(made[k], *fitting.bounds(k))
+        is_speed = model.figures[k - len(model.base)][1] == STRIBECK_SPEED
+        low, high = (
+            (before[k] / LARGEST_STEP, before[k] * LARGEST_STEP)
+            if is_speed
+            else (before[k] - 1.0, before[k] + 1.0)
+        )
+        made[k] = np.clip(np.clip(after[k], low, high), *fitting.bounds(k))
     return made
 
 
@@ -255,7 +246,7 @@ def residuals(model: EffortModel, rows: Rows, solution: FitSolution, log: int) -
     place = unknowns.shift_place(log)
     if place is not None:
         made = made + x[place] * rows.columns[:, :, model.width]
-    return np.asarray(rows.y - made)
+    return rows.y - made
 
 
 def _coefficients(fitting: Fitting, solution: FitSolution) -> Floats:
@@ -319,7 +310,7 @@ def _spread(fitting: Fitting, solution: FitSolution, coefficients: Floats) -> Fl
             made = residuals(model, rows, solution, log)
             every = 1 + len(made) // 2000
             left.append(np.where(rows.usable, np.abs(made), np.nan)[::every])
-    return np.asarray(np.nanmedian(np.concatenate(left), axis=0) / 0.6745)
+    return np.nanmedian(np.concatenate(left), axis=0) / 0.6745
 
 
 def with_first_speeds(fitting: Fitting, x: Floats) -> Floats:
@@ -353,17 +344,13 @@ def without(data: list[list[Triangles]], log: int, fold: int) -> list[list[Trian
 
 def squared(unknowns: FitUnknowns, log: int, part: Triangles, x: Floats) -> Floats:
     """Sums of squared residuals (n,) of unknowns on a fold."""
-    return np.array([_square(unknowns, log, i, R, x) for i, R in enumerate(part.R)])
-
-
-def _square(unknowns: FitUnknowns, log: int, joint: int, R: Floats, x: Floats) -> float:
-    model = unknowns.model
-    p, place = len(model.base), model.places[joint]
-    own = unknowns.of_log(log, x)
-    made = R[:, :p] @ own[:p] + R[:, p : p + place.stop - place.start] @ own[place]
-    if unknowns.asks_gains:
-        made = made * x[-model.arm.n + joint]
-    shift = unknowns.shift_place(log)
-    if shift is not None:
-        made = made + R[:, model.width] * x[shift]
-    return float(np.sum((made - R[:, -1]) ** 2))
+    model, own = unknowns.model, unknowns.of_log(log, x)
+    p, shift, sums = len(model.base), unknowns.shift_place(log), []
+    for joint, (R, place) in enumerate(zip(part.R, model.places, strict=True)):
+        made = R[:, :p] @ own[:p] + R[:, p : p + place.stop - place.start] @ own[place]
+        if unknowns.asks_gains:
+            made = made * x[-model.arm.n + joint]
+        if shift is not None:
+            made = made + R[:, model.width] * x[shift]
+        sums.append(float(np.sum((made - R[:, -1]) ** 2)))
+    return np.array(sums)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 
 from forearm.arm.arm import Arm, check_arm
-from forearm.errors import InputError
+from forearm.errors import InputError, Keyword, Sentence
 from forearm.identification.consistent_stage import ConsistentFit, consistent_fit
 from forearm.identification.effort_checks import check_efforts
-from forearm.identification.effort_model import EffortModel, FrictionKind, effort_model, effort_scale
+from forearm.identification.effort_model import EffortModel, effort_model, effort_scale
 from forearm.identification.fitting import FittedStage, Fitting
 from forearm.identification.kept_stages import kept_stages
 from forearm.identification.least_squares import FitSolution
 from forearm.identification.motor_fit import fit_motors, motor_constants
-from forearm.identification.prior import Prior
 from forearm.identification.questions import FitRequest, loads_of
+from forearm.identification.requests import TORQUE_SIDES, FitModel, FitStatistics, LogReading
 from forearm.identification.residual_tests import COUNT, StructureColumns, residual_tests
 from forearm.identification.result import Identification, ResidualTest
 from forearm.identification.rows import row_source
@@ -27,36 +27,21 @@ from forearm.identification.signals.prepare import prepare_log
 from forearm.identification.stating import stated
 from forearm.kernels.thread_pool import says_if_memory_is_short
 from forearm.progress import Progress
-from forearm.values import check_choice, check_kind, check_number
-
-TORQUE_SIDES = ("motor", "link")
-WEIGHTINGS = ("joint", "ordinary", "robust")
-FRICTIONS = ("auto", "none", "viscous", "coulomb", "stribeck")
+from forearm.records import flat
+from forearm.values import check_choice, check_number
 
 
 @says_if_memory_is_short
+@flat(model=FitModel, reading=LogReading, statistics=FitStatistics)
 def identify(
     arm: Arm,
     log: Any,
     *,
     torque_side: Literal["motor", "link"] | None = None,
-    friction: str = "auto",
-    load: bool = False,
-    offsets: bool = False,
-    gains: bool = False,
-    payload: Any = None,
     shift: float | None = None,
-    weighting: str = "joint",
-    cutoff: float | None = None,
-    derivatives: str | None = None,
-    effort: str | None = None,
-    total_mass: float | tuple[float, float] | None = None,
-    prior: float | Prior = 0.3,
-    confidence: float = 0.95,
-    check: bool = True,
-    columns: Mapping[str, str] | None = None,
-    units: str | Sequence[str] = (),
-    period: float | None = None,
+    model: FitModel | None = None,
+    reading: LogReading | None = None,
+    statistics: FitStatistics | None = None,
     progress: Progress | None = None,
 ) -> Identification:
     """Identify an arm from measured logs: inertial parameters, friction and rotors, with standard deviations.
@@ -70,76 +55,14 @@ def identify(
             voltage (T, n), and qd and qdd if measured; a simulation result; or a list of these.
         torque_side: "motor": tau is motor torque times gear ratio, with rotor, gear and all friction in it;
             "link": a sensor behind the gear. Required; it is never guessed.
-        friction: "none", "viscous", "coulomb" (with viscous), "stribeck" (with both), for every joint;
-            "auto": "coulomb", plus the friction of each joint in the arm file.
-        load: whether every joint has gear losses proportional to its load. Joints keep these losses, and
-            Stribeck friction, only if data held out of the fit are predicted no worse.
-        offsets: whether torques have offsets; Coulomb friction is then the same in both directions.
-        gains: whether measured efforts have an unknown gain per joint. A known payload in one of the logs
-            determines all gains; without one the gain of the last joint stays 1.
-        payload: load in the hand: None, "unknown", or a mapping with mass, com and inertia; a list for each
-            log.
         shift: delay of efforts after positions, s; None: estimated for each log.
-        weighting: "joint": by the noise of each joint's rows, with its autocorrelation; "ordinary": all rows
-            alike; "robust": outliers count less.
-        cutoff: cut-off frequency of the position filter, Hz; None: chosen from the data.
-        derivatives: "position" or "logged": source of qd and qdd; None: logged if both are present.
-        effort: "tau", "current" or "voltage", if logs have several; None: for simulations "tau", the torque
-            of the motors, whatever drove them.
-        total_mass: of the moving bodies, kg, or (value, deviation); None: unknown.
-        prior: relative uncertainty of the arm file's inertial parameters, used where data carry no
-            information; or a `Prior`.
-        confidence: confidence level of intervals.
-        check: whether to refuse efforts in other joints' columns or with the wrong sign.
-        columns, units, period: as in `read_motion`.
+        model: what is fitted.
+        reading: how logs are read.
+        statistics: how rows are weighted.
         progress: progress callback.
     """
     check_arm(arm, "identify")
-    side = _side(torque_side)
-    check_choice(friction, FRICTIONS, "identify, friction")
-    check_choice(weighting, WEIGHTINGS, "identify, weighting")
-    for name, choice in (("load", load), ("offsets", offsets), ("gains", gains), ("check", check)):
-        check_kind(choice, bool, f"identify, {name}")
-    if not isinstance(prior, Prior):
-        prior = check_number(prior, "identify, prior", above=0.0)
-    if shift is not None:
-        shift = check_number(shift, "identify, shift")
-    confidence = check_number(confidence, "identify, confidence", above=0.0, maximum=1.0 - 1e-12)
-    logs = [
-        prepare_log(
-            arm,
-            one,
-            columns=columns,
-            units=units,
-            period=period,
-            cutoff=cutoff,
-            derivatives=derivatives,
-            effort=effort,
-        )
-        for one in _several(log)
-    ]
-    kind = None if friction == "auto" else cast(FrictionKind, friction)
-    model = effort_model(arm, side, kind, has_load=load)
-    if gains and not model.is_linear:
-        raise InputError(
-            "they can be identified only if efforts are linear in the other unknowns; omit "
-            "load, and give friction='coulomb' for an arm with Stribeck friction.",
-            "identify",
-            "gains",
-        )
-    asked = FitRequest(offsets, gains, (shift is None,) * len(logs), loads_of(payload, len(logs)))
-    fitting = fitting_of(model, logs, asked, shift or 0.0, weighting, progress)
-    doubts = check_efforts(fitting) if check else []
-
-    def possible(solution: FitSolution) -> ConsistentFit:
-        return consistent_fit(arm, solution, prior, total_mass)
-
-    found, stages, said = kept_stages(fitting, possible)
-    return stated(found, stages, _tests(found.fitting, found.stage), confidence, [*doubts, *said])
-
-
-def _side(given: object) -> str:
-    if given is None:
+    if torque_side is None:
         raise InputError(
             "expected 'motor' or 'link'. 'motor': tau is motor torque times gear ratio, or "
             "comes from currents or voltages; it includes rotors, gears and all friction. "
@@ -147,14 +70,40 @@ def _side(given: object) -> str:
             "identify",
             "torque_side",
         )
-    return check_choice(given, TORQUE_SIDES, "identify, torque_side")
-
-
-def _several(log: Any) -> list[Any]:
-    logs = list(log) if isinstance(log, list | tuple) else [log]
+    check_choice(torque_side, TORQUE_SIDES, "identify, torque_side")
+    asked, statistics = model or FitModel(), statistics or FitStatistics()
+    if shift is not None:
+        shift = check_number(shift, "identify, shift")
+    logs = [
+        prepare_log(arm, one, reading=reading) for one in (log if isinstance(log, list | tuple) else [log])
+    ]
     if not logs:
         raise InputError("expected at least one log, got none.", "identify", "log")
-    return logs
+    kind = None if asked.friction == "auto" else asked.friction
+    efforts = effort_model(arm, torque_side, kind, has_load=asked.load)
+    if asked.gains and not efforts.is_linear:
+        raise InputError(
+            Sentence(
+                "they can be identified only if efforts are linear in the other unknowns; omit ",
+                Keyword("load"),
+                ", and give ",
+                Keyword("friction", "coulomb"),
+                " for an arm with Stribeck friction.",
+            ),
+            "identify",
+            "gains",
+        )
+    loads = loads_of(asked.payload, len(logs))
+    request = FitRequest(asked.offsets, asked.gains, (shift is None,) * len(logs), loads)
+    fitting = fitting_of(efforts, logs, request, shift or 0.0, statistics.weighting, progress)
+    doubts = check_efforts(fitting) if statistics.check else []
+
+    def possible(solution: FitSolution) -> ConsistentFit:
+        return consistent_fit(arm, solution, asked.prior, asked.total_mass)
+
+    found, stages, said = kept_stages(fitting, possible)
+    tests = _tests(found.fitting, found.stage)
+    return stated(found, stages, tests, statistics.confidence, [*doubts, *said])
 
 
 def fitting_of(
@@ -174,9 +123,8 @@ def fitting_of(
         scale = effort_scale(log.signals.effort, *motor_constants(model.arm, log, motors))
         if motors is not None and log.signals.has_current:
             scale = replace(scale, of_current=motors.K)
-        speeds = log.signals.fastest
-        fastest = np.maximum(fastest, speeds)
-        sources.append(row_source(log, scale, shift, speeds))
+        fastest = np.maximum(fastest, log.signals.fastest)
+        sources.append(row_source(log, scale, shift))
     return Fitting(model, sources, asked, weighting, fastest, motors, progress)
 
 
@@ -185,6 +133,5 @@ def _tests(fitting: Fitting, fitted: FittedStage) -> tuple[ResidualTest, ...]:
     middle = np.mean([0.5 * (log.q_low + log.q_high) for log in known], axis=0)
     extras = StructureColumns(fitting.fastest, middle)
     x = fitted.x[: len(fitting.model.names)]
-    coefficients = fitted.coefficients if fitted.coefficients.shape[1] else None
-    data = fitting.with_extras(x, coefficients, extras, COUNT)
-    return residual_tests(fitted.solution, data, lambda: fitting.with_extras(x, None, extras, COUNT))
+    data = fitting.condensed(x, fitted.coefficients, extras=(extras, COUNT))
+    return residual_tests(fitted.solution, data, lambda: fitting.condensed(x, extras=(extras, COUNT)))

@@ -22,35 +22,42 @@ def unidentifiable(
     model: EffortModel, solution: FitSolution, values: ParameterSet, std: ParameterSet
 ) -> tuple[str, ...]:
     """Sentences on what no log could determine, what these logs cannot, and what they determine poorly."""
-    return (*_of_no_log(model.base), *_of_side(model), *_of_these(solution), *_poor(values, std))
+    poor: dict[str, list[str]] = {}
+    for name, value in values.items():
+        if np.isfinite(std[name]) and std[name] > POOR * abs(value):
+            owner, _, rest = name.partition(".")
+            poor.setdefault(owner, []).append(rest)
+    said = [
+        f"{owner}: {_listed(rest)} {_are(rest)} poorly determined, with standard deviations above "
+        f"{POOR:.0%} of the value."
+        for owner, rest in poor.items()
+    ]
+    return (*_of_no_log(model.base), *_of_side(model), *_of_these(solution), *said)
+
+
+def _are(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
 
 
 def _of_no_log(base: BaseParameters) -> list[str]:
     """Parameters that no torque shows, and those observable only in combinations, link by link."""
-    made: list[str] = []
-    kept = set(base.names)
     unseen: dict[str, list[str]] = {}
-    within: dict[str, tuple[list[str], list[str]]] = {}
+    within: dict[str, list[str]] = {}
+    partners: dict[str, list[str]] = {}
     for k, name in enumerate(base.standard_names):
-        if name in kept:
+        if name in base.names:
             continue
         link, _, parameter = name.rpartition(".")
         rows = np.flatnonzero(np.abs(base.matrix[:, k]) > SHOWN)
-        if not rows.size:
-            unseen.setdefault(link, []).append(parameter)
-        else:
-            mine, partners = within.setdefault(link, ([], []))
-            mine.append(parameter)
-            partners += [base.names[j] for j in rows if base.names[j] not in partners]
-    for link, parameters in unseen.items():
-        made.append(f"{link}: no joint effort depends on {_listed(parameters)}.")
-    for link, (parameters, partners) in within.items():
-        is_one = len(parameters) == 1
-        made.append(
-            f"{link}: {_listed(parameters)} {'is' if is_one else 'are'} observable only in combinations with "
-            f"{_listed(partners)}."
-        )
-    return made
+        (within if rows.size else unseen).setdefault(link, []).append(parameter)
+        known = partners.setdefault(link, [])
+        known += [base.names[j] for j in rows if base.names[j] not in known]
+    made = [f"{link}: no joint effort depends on {_listed(names)}." for link, names in unseen.items()]
+    return made + [
+        f"{link}: {_listed(names)} {_are(names)} observable only in combinations with "
+        f"{_listed(partners[link])}."
+        for link, names in within.items()
+    ]
 
 
 def _of_side(model: EffortModel) -> list[str]:
@@ -89,21 +96,6 @@ def _of_these(solution: FitSolution) -> list[str]:
             f"{names[k]}: these data determine it only in combination with {partners}{why}; it stays at {at}."
         )
     return made
-
-
-def _poor(values: ParameterSet, std: ParameterSet) -> list[str]:
-    """Poorly determined parameters, grouped by link or joint."""
-    found: dict[str, list[str]] = {}
-    for name, value in values.items():
-        if np.isfinite(std[name]) and std[name] > POOR * abs(value):
-            owner, _, rest = name.partition(".")
-            found.setdefault(owner, []).append(rest)
-    return [
-        f"{owner}: {_listed(rest)} {'is' if len(rest) == 1 else 'are'} poorly determined, with standard "
-        "deviations above "
-        f"{POOR:.0%} of the value."
-        for owner, rest in found.items()
-    ]
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ and predicts data that it was not fitted to (blocks of time, or other logs) at l
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from forearm.identification.drive_law import COULOMB, LOSS, OFFSET, STATIC, STRI
 from forearm.identification.effort_model import EffortModel
 from forearm.identification.fitting import FittedStage, Fitting, fit_stage, with_first_speeds, without
 from forearm.identification.least_squares import FitSolution, solve
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.tables import number
 
@@ -29,7 +30,7 @@ NOT_SHOWN = {
 Possible = Callable[[FitSolution], ConsistentFit]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class FittedArm:
     """A stage, its physically consistent bodies, and the arm with them.
 
@@ -70,7 +71,12 @@ def kept_stages(fitting: Fitting, possible: Possible) -> tuple[FittedArm, list[F
     best = _fitted_arm(simple, fit_stage(simple, simple.model.values()), possible)
     stages, said = [best.stage], list[str]()
     for kind in (STRIBECK, LOAD):
-        joints, last, bound = _asked(fitting, kind), best.stage, dict[int, float]()
+        joints = {
+            i
+            for i, law in enumerate(model.laws)
+            if (law.friction == "stribeck" if kind == STRIBECK else law.transmission is not None)
+        }
+        last, bound = best.stage, dict[int, float]()
         while joints:
             tried = _with(fitting, best.fitting, kept | {kind: joints}, bound)
             start = _values(tried, last, bound)
@@ -105,14 +111,6 @@ def _not_kept(fitting: Fitting, kind: str, joints: set[int], why: str) -> str:
     names = ", ".join(fitting.model.arm.joints[i].name for i in sorted(joints))
     given = kind == LOAD and any(fitting.model.arm.joints[i].transmission is not None for i in joints)
     return f"{names}: {kind} not identified{', as in the arm file' if given else ''}: {why}."
-
-
-def _asked(fitting: Fitting, kind: str) -> set[int]:
-    """Joints for which a kind of friction is requested."""
-    laws = enumerate(fitting.model.laws)
-    if kind == STRIBECK:
-        return {i for i, law in laws if law.friction == "stribeck"}
-    return {i for i, law in laws if law.transmission is not None}
 
 
 def _with(

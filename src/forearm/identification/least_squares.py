@@ -5,12 +5,13 @@ covariances.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from forearm.identification.condensed import Condenser, Triangles
 from forearm.identification.effort_model import EffortModel
+from forearm.records import frozen
 from forearm.spatial import Floats
 
 DEPENDENT = 1e-7  # of a column's length: a smaller remainder beside earlier columns is rounding
@@ -22,7 +23,7 @@ FEWEST = 8.0  # degrees of freedom needed to estimate a joint's noise
 QUIETEST = 1e-6  # of the noisiest joint: lower bound of a joint's noise in its weight
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class FitUnknowns:
     """The unknowns of a fit: x = fixed + E z over all unknowns of the model, payloads and shifts.
 
@@ -94,15 +95,6 @@ class FitUnknowns:
             G[:, shift] = R[:, self.model.width]
         return G, y
 
-    def believed_shifts(self) -> Floats:
-        """Rows over z and their right side, with a prior on shifts of the size of delays."""
-        rows = []
-        for log, shift in enumerate(self.shifted):
-            place = self.shift_place(log)
-            if place is not None:
-                rows.append(np.append(self.E[place], shift) / USUAL_SHIFT)
-        return np.array(rows).reshape(len(rows), len(self.names) + 1)
-
     def of_log(self, log: int, x: Floats) -> Floats:
         """The model unknowns including a log's payload."""
         made = x[: self.count].copy()
@@ -114,7 +106,7 @@ class FitUnknowns:
         return made
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class FitSolution:
     """Result of a fit.
 
@@ -143,7 +135,7 @@ class FitSolution:
     @property
     def x(self) -> Floats:
         """All unknowns x: of the model, payloads, shifts."""
-        return np.asarray(self.unknowns.fixed + self.unknowns.E @ self.z)
+        return self.unknowns.fixed + self.unknowns.E @ self.z
 
     @property
     def std(self) -> Floats:
@@ -209,14 +201,20 @@ def _solved(
                 G, y = unknowns.rows(log, i, R, x)
                 pieces.append((log, i, G @ unknowns.E, y - G @ unknowns.fixed))
     weighed = [np.column_stack([G, y]) / sigma[i] for _, i, G, y in pieces]
-    weighed.append(unknowns.believed_shifts())
+    # a prior on shifts of the size of delays
+    for k, shift in enumerate(unknowns.shifted):
+        if (place := unknowns.shift_place(k)) is not None:
+            weighed.append(np.append(unknowns.E[place], shift)[None] / USUAL_SHIFT)
     whole = np.concatenate(weighed)
     R = np.asarray(np.linalg.qr(whole, mode="r"))
     A, rhs = R[:, :-1], R[:, -1]
     kept, combinations = independent(A)
     z = unknowns.guess.copy()
     others = [k for k in range(len(z)) if k not in kept]
-    inverse = _inverse(A[:, kept])
+    # left inverse of the independent columns, independent of their scale
+    sizes = np.linalg.norm(A[:, kept], axis=0)
+    Q, upper = np.linalg.qr(A[:, kept] / sizes)
+    inverse = np.linalg.solve(upper, Q.T) / sizes[:, None]
     z[kept] = inverse @ (rhs - A[:, others] @ z[others])
     squares, counts, freedom = np.zeros((len(data), n)), np.zeros((len(data), n)), np.zeros(n)
     for log, i, G, y in pieces:
@@ -233,33 +231,14 @@ def _solved(
     if weighted:  # rows were divided by their noise
         covariance[np.ix_(kept, kept)] = inverse @ inverse.T
     else:
-        covariance[np.ix_(kept, kept)] = _of_noise(pieces, kept, inverse, sigma, found)
+        # of an unweighted fit whose joints have different noise
+        for _, i, G, _ in pieces:
+            by_rows = inverse @ (inverse.T @ G[:, kept].T) * (float(found[i]) / float(sigma[i]) ** 2)
+            covariance[np.ix_(kept, kept)] += by_rows @ by_rows.T
         found = np.full(n, np.sqrt(squares.sum() / freedom.sum()))
     for k in others:
         covariance[k, k] = np.inf
     return FitSolution(unknowns, z, covariance, tuple(kept), combinations, found, squares, counts, A, rhs)
-
-
-def _of_noise(
-    pieces: Sequence[tuple[int, int, Floats, Floats]],
-    kept: list[int],
-    inverse: Floats,
-    weights: Floats,
-    noise: Floats,
-) -> Floats:
-    """The covariance of an unweighted fit whose joints have different noise (n,)."""
-    made = np.zeros((len(kept), len(kept)))
-    for _, i, G, _ in pieces:
-        by_rows = inverse @ (inverse.T @ G[:, kept].T) * (float(noise[i]) / float(weights[i]) ** 2)
-        made += by_rows @ by_rows.T
-    return made
-
-
-def _inverse(A: Floats) -> Floats:
-    """The left inverse of independent columns, independent of their scale."""
-    sizes = np.linalg.norm(A, axis=0)
-    Q, R = np.linalg.qr(A / sizes)
-    return np.asarray(np.linalg.solve(R, Q.T) / sizes[:, None])
 
 
 def independent(A: Floats) -> tuple[list[int], dict[int, Floats]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from forearm.identification.convolution import filtered
+from forearm.records import frozen
 
 Floats = NDArray[np.float64]
 DEGREE = 4
@@ -33,7 +33,7 @@ ORDERS_OF_FIT = (0, 1, 2)  # value, slope and curvature
 EVEN = 1e-6  # times the period: tolerance of uniform sampling
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Smoothed:
     """q, qd, qdd (T, n) of the polynomials at samples `first` to `last`, where a whole window fits."""
 
@@ -129,7 +129,7 @@ def _curvature_error(
     difference = np.mean((coarse - fine) ** 2, axis=0)
     bent = np.maximum(difference - apart, 0.0)
     surely = np.where(difference > SURE * apart, bent, 0.0)
-    return bent, surely, np.asarray(np.sum(weights**2) * noise**2), np.mean(fine**2, axis=0)
+    return bent, surely, np.sum(weights**2) * noise**2, np.mean(fine**2, axis=0)
 
 
 def taps(half: int, step: float, degree: int = DEGREE) -> Floats:
@@ -150,7 +150,7 @@ def _unit_taps(half: int, degree: int) -> Floats:
 def even_steps(t: Floats, period: float) -> NDArray[np.bool_]:
     """Steps between times (T,) that equal one period, except for rounding, (T - 1,)."""
     rounding = 4.0 * np.finfo(np.float64).eps * float(np.abs(t[[0, -1]]).max())
-    return np.asarray(np.abs(np.diff(t) - period) <= EVEN * period + rounding)
+    return np.abs(np.diff(t) - period) <= EVEN * period + rounding
 
 
 def noise_at(t: Floats, q: Floats) -> Floats:
@@ -163,7 +163,7 @@ def noise_at(t: Floats, q: Floats) -> Floats:
     left = np.abs(q[half:-half] - smoothed(t, q, half).q)
     # the fraction of the noise variance that remains at the middle of a window
     share = 1.0 - taps(half, 1.0)[0, half]
-    return np.asarray(np.median(left, axis=0) / (0.6745 * math.sqrt(share)))
+    return np.median(left, axis=0) / (0.6745 * math.sqrt(share))
 
 
 def noise_of(q: Floats) -> Floats:
@@ -248,5 +248,5 @@ def _derivatives(t: Floats, q: Floats, half: int, degree: int, every: int) -> tu
         powers[..., k + 1] = powers[..., k] * x
     values = sliding_window_view(q, width, axis=0)[::every].transpose(0, 2, 1) - centre[:, None, :]
     normal = powers.transpose(0, 2, 1) @ powers
-    c = np.asarray(np.linalg.solve(normal, powers.transpose(0, 2, 1) @ values), dtype=np.float64)
-    return np.asarray(centre + c[:, 0]), np.asarray(c[:, 1] / reach), np.asarray(2.0 * c[:, 2] / reach**2)
+    c = np.linalg.solve(normal, powers.transpose(0, 2, 1) @ values)
+    return centre + c[:, 0], c[:, 1] / reach, 2.0 * c[:, 2] / reach**2

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +13,9 @@ from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.identification.log_derivatives import HALVES, best_half, smoothed
 from forearm.identification.measured_log import MeasuredLog, measured_log
+from forearm.identification.requests import LogFormat
 from forearm.kernels.kernel import compile as compile_arm
+from forearm.records import flat, frozen
 from forearm.tables import number, text_table
 from forearm.values import check_number
 
@@ -24,7 +24,7 @@ GAP = 2.5  # times the usual period: a longer step splits the log
 LEAST = 2 * HALVES[0] + 1
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class LogComparison:
     """Comparison of a measured log with the model, at samples where both are known.
 
@@ -86,7 +86,7 @@ class LogComparison:
         """1 - var(residual) / var(measured), (n,)."""
         spread = self.measured.var(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(np.where(spread > 0.0, 1.0 - self.residual.var(axis=0) / spread, np.nan))
+            return np.where(spread > 0.0, 1.0 - self.residual.var(axis=0) / spread, np.nan)
 
     def table(self) -> str:
         """One row per joint, and how the values were computed."""
@@ -100,17 +100,17 @@ class LogComparison:
             "explained",
         ]
         rms = np.sqrt(np.mean(self.measured**2, axis=0))
+        columns = np.stack([rms, self.rms, self.largest, self.mean], axis=1)
         rows = [
             [
                 joint,
                 "N m" if kind == "revolute" else "N",
-                number(float(rms[i]), 4),
-                number(float(self.rms[i]), 4),
-                number(float(self.largest[i]), 4),
-                number(float(self.mean[i]), 4),
-                f"{100.0 * self.explained[i]:.2f} %",
+                *(number(x, 4) for x in values),
+                f"{100.0 * share:.2f} %",
             ]
-            for i, (joint, kind) in enumerate(zip(self.joints, self.kinds, strict=True))
+            for joint, kind, values, share in zip(
+                self.joints, self.kinds, columns.tolist(), self.explained, strict=True
+            )
         ]
         return f"{text_table(header, rows)}\n{self.message}"
 
@@ -139,14 +139,9 @@ class LogComparison:
         return figure
 
 
+@flat(form=LogFormat)
 def compare_log(
-    arm: Arm,
-    log: Any,
-    *,
-    window: float | None = None,
-    period: float | None = None,
-    columns: Mapping[str, str] | None = None,
-    units: str | Sequence[str] = (),
+    arm: Arm, log: Any, *, window: float | None = None, form: LogFormat | None = None
 ) -> LogComparison:
     """Compare a measured log with the arm model.
 
@@ -157,10 +152,9 @@ def compare_log(
         arm: the arm.
         log: a file, arrays by name, t (T,), q (T, n) and tau or current (T, n), or a simulation result.
         window: length of the differentiation window, s; None: chosen from the noise of the positions.
-        period: sampling period, s, if there is no time column.
-        columns, units: as in `read_motion`.
+        form: how its columns are to be understood.
     """
-    measured = measured_log(arm, log, period, columns, units)
+    measured = measured_log(arm, log, form or LogFormat())
     pieces = _pieces(measured)
     half, is_longest = _half(measured, pieces, window)
     kept = [piece for piece in pieces if piece.stop - piece.start >= 2 * half + 1]

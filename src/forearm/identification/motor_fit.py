@@ -4,8 +4,6 @@ joint.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from forearm.arm.arm import Arm
@@ -14,13 +12,14 @@ from forearm.errors import InputError
 from forearm.identification.condensed import Condenser
 from forearm.identification.measured_log import torque_constants
 from forearm.identification.samples import PreparedLog
+from forearm.records import frozen
 from forearm.spatial import Floats
 
 AVERAGED = 20  # samples averaged per row: noise of currents, which are regressors, would bias R low
 SIZE = 3  # columns: current, speed, voltage
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class MotorFit:
     """Motor constants estimated from logs of voltage and current.
 

@@ -102,7 +102,11 @@ def _links_of(arm: Arm, index: int, pi: Floats) -> tuple[list[Link], list[str]]:
         np.zeros(10),
     )
     share = _share(pi, beside)
-    changed = [_link(main.name, frames[main.name][1], pi - share * beside)]
+    own = pi - share * beside
+    if own[0] < 0.0:
+        raise ModelError(f"link {main.name!r} would have a mass of {own[0]:g} kg; expected at least 0.")
+    mass, com, inertia = move_body(inverse_pose(frames[main.name][1]), *body_from(own))
+    changed = [Link(name=main.name, mass=mass, com=com, inertia=inertia)]
     if share == 1.0:
         return changed, []
     changed += [
@@ -138,14 +142,6 @@ def _is_body(pi: Floats) -> bool:
     mass, _, inertia = body_from(pi)
     second = 0.5 * np.trace(inertia) * np.eye(3) - inertia
     return is_semidefinite(inertia, mass) and is_semidefinite(second, mass)
-
-
-def _link(name: str, T: Floats, pi: Floats) -> Link:
-    """The link at T on its body with these parameters in the body's frame."""
-    if pi[0] < 0.0:
-        raise ModelError(f"link {name!r} would have a mass of {pi[0]:g} kg; expected at least 0.")
-    mass, com, inertia = move_body(inverse_pose(T), *body_from(pi))
-    return Link(name=name, mass=mass, com=com, inertia=inertia)
 
 
 def _by_joint(arm: Arm, drives: Mapping[str, float]) -> dict[str, dict[str, float]]:

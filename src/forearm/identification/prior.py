@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.dynamics.reference import inertial_parameters
+from forearm.records import frozen
 from forearm.spatial import Floats, inverse_pose
 from forearm.values import check_number
 
@@ -17,7 +17,7 @@ SOLID = 1000.0  # kg/m^3: between a hollow casting and a full one
 SLENDER = 4.0  # assumed length-to-thickness ratio of a link
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Prior:
     """Prior of the parameters, before any data.
 

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from forearm.dynamics.regressor import PARAMETERS
-from forearm.errors import InputError, ModelError, shorten
+from forearm.errors import InputError, ModelError
 from forearm.identification.drive_law import COULOMB, OFFSET
 from forearm.identification.effort_model import EffortModel
 from forearm.identification.least_squares import FitUnknowns
-from forearm.identification.payload.physical import parameters_of_body
 from forearm.identification.payload.regressor import moved
+from forearm.identification.requests import load_of
 from forearm.model import model_of
 from forearm.spatial import Floats
-from forearm.values import as_finite, check_number
-
-UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
@@ -41,28 +38,10 @@ class FitRequest:
 
 def loads_of(payload: Any, logs: int) -> tuple[Any, ...]:
     """For each log its payload: None, "unknown", or the ten parameters (10,) about the hand's origin."""
-    if isinstance(payload, Sequence) and not isinstance(payload, str):
-        if len(payload) != logs:
-            raise InputError(
-                f"expected one entry per log, {logs}, got {len(payload)}.", "identify", "payload"
-            )
-        return tuple(_load(one, f"identify, payload of log {k + 1}") for k, one in enumerate(payload))
-    return tuple(_load(payload, "identify, payload") for _ in range(logs))
-
-
-def _load(given: Any, where: str) -> Any:
-    if given is None or (isinstance(given, str) and given == UNKNOWN):
-        return given
-    if not isinstance(given, Mapping) or set(given) - {"mass", "com", "inertia"} or "mass" not in given:
-        raise InputError(
-            "expected None, 'unknown', or a mapping with mass (kg), com (3,) in the hand "
-            f"frame, and inertia (3, 3) about it, got {shorten(given)}.",
-            where,
-        )
-    mass = check_number(given["mass"], f"{where}, mass", minimum=0.0)
-    com = as_finite(given.get("com", np.zeros(3)), (3,), f"{where}, com")
-    inertia = as_finite(given.get("inertia", np.zeros((3, 3))), (3, 3), f"{where}, inertia")
-    return parameters_of_body(mass, com, inertia)
+    several = list(payload) if isinstance(payload, list | tuple) else [payload] * logs
+    if len(several) != logs:
+        raise InputError(f"expected one entry per log, {logs}, got {len(several)}.", "identify", "payload")
+    return tuple(load_of(one, "payload") for one in several)
 
 
 def unknowns_of(
@@ -146,4 +125,4 @@ def _per_load(model: EffortModel) -> Floats:
             "payload",
         )
     first = 10 * whole.hand
-    return np.asarray(model.base.matrix[:, first : first + 10] @ moved(whole.R_hand, whole.p_hand))
+    return model.base.matrix[:, first : first + 10] @ moved(whole.R_hand, whole.p_hand)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -17,43 +18,29 @@ from forearm.symbols.scalars import Scalar
 
 def base_regressor(arm: Arm) -> TracedFunction:
     """From q, qd, qdd (B, n) to Y (B, n, b): Y @ base_parameters(arm).values are torques of the rigid arm."""
-    return _regressor(arm.rigid())
+    return _compiled("base regressor", _traced_regressor, arm)
 
 
 def base_regressor_slopes(arm: Arm) -> TracedFunction:
     """Map q, qd, qdd (B, n) and V (B, n b) to d sum(V * Y) / d (q, qd, qdd), (B, 3 n), with V constant."""
-    return _slopes(arm.rigid())
+    return _compiled("regressor slopes", _traced_slopes, arm)
 
 
 def joint_reactions(arm: Arm) -> TracedFunction:
     """Map q, qd, qdd (B, n) to force and moment (B, N, 6) in each joint, at its origin, in axes with z along
     it.
     """
-    return _reactions(arm.rigid())
+    return _compiled("joint reactions", _traced_reactions, arm)
 
 
-@lru_cache(maxsize=8)
-def _regressor(arm: Arm) -> TracedFunction:
-    return compile_function(
-        lambda: trace(Tracing(arm, {}), [FUNCTIONS["base_regressor"]]),
-        "base_regressor",
-        key=("base regressor", arm),
-        arm=arm,
-    )
+@lru_cache(maxsize=24)
+def _compiled(name: str, traced: Callable[[Arm], Traced], arm: Arm) -> TracedFunction:
+    rigid = arm.rigid()
+    return compile_function(lambda: traced(rigid), name.replace(" ", "_"), key=(name, rigid), arm=rigid)
 
 
-@lru_cache(maxsize=8)
-def _slopes(arm: Arm) -> TracedFunction:
-    return compile_function(
-        lambda: _traced_slopes(arm), "regressor_slopes", key=("regressor slopes", arm), arm=arm
-    )
-
-
-@lru_cache(maxsize=8)
-def _reactions(arm: Arm) -> TracedFunction:
-    return compile_function(
-        lambda: _traced_reactions(arm), "joint_reactions", key=("joint reactions", arm), arm=arm
-    )
+def _traced_regressor(arm: Arm) -> Traced:
+    return trace(Tracing(arm, {}), [FUNCTIONS["base_regressor"]])
 
 
 def _traced_slopes(arm: Arm) -> Traced:

@@ -13,6 +13,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from forearm.errors import Keyword, Sentence
 from forearm.identification.condensed import Triangles
 from forearm.identification.least_squares import FitSolution
 from forearm.identification.result import ResidualTest
@@ -26,22 +27,15 @@ SLOW = (0.03, 0.12)  # of the largest speed: widths of friction features other t
 RARE = 1e-3  # probability of a false alarm in a whole identification
 WORTH = 0.01  # of the residual variance: smaller shares are not reported, however significant
 NEARLY = 0.7  # of the best explanation: others that explain as much are reported, too
-SENTENCES = {
-    "speed": (
-        "the residual of {joint} depends on its speed ({share:.0%} of its variance): friction is not just "
-        "viscous and Coulomb; try friction='stribeck'"
-    ),
-    "load": (
-        "the residual of {joint} depends on its load times direction ({share:.0%} of its variance): "
-        "friction is load-dependent; try load=True"
-    ),
-    "position": (
-        "the residual of {joint} depends on its position ({share:.0%} of its variance): a spring, a cable, a "
-        "counterbalance, or wrong geometry in the arm file"
-    ),
+SENTENCES: dict[str, tuple[str | Keyword, ...]] = {
+    "speed": ("speed", "friction is not just viscous and Coulomb; try ", Keyword("friction", "stribeck")),
+    "load": ("load times direction", "friction is load-dependent; try ", Keyword("load", True)),
+    "position": ("position", "a spring, a cable, a counterbalance, or wrong geometry in the arm file"),
     "acceleration": (
-        "the residual of {joint} depends on its acceleration ({share:.0%} of its variance): rotor inertia is "
-        "visible; was the torque measured before the gear, torque_side='motor'?"
+        "acceleration",
+        "rotor inertia is visible; was the torque measured before the gear, ",
+        Keyword("torque_side", "motor"),
+        "?",
     ),
 }
 
@@ -87,7 +81,11 @@ def residual_tests(
         shares = {name: share for name, (_, share) in _tests_of(_joint_rows(solution, plain, i)).items()}
         for name, (p, _) in tests.items():
             is_meant = shares[name] >= NEARLY * max(shares.values())
-            said = SENTENCES[name].format(joint=joint.name, share=shares[name]) if is_meant else ""
+            what, *rest = SENTENCES[name]
+            head = (
+                f"the residual of {joint.name} depends on its {what} ({shares[name]:.0%} of its variance): "
+            )
+            said = Sentence(head, *rest) if is_meant else ""
             made.append(ResidualTest(joint.name, name, p, shares[name], said))
     return tuple(made)
 
@@ -131,7 +129,7 @@ def _left(A: Floats, y: Floats) -> tuple[Floats, int]:
         return y, 0
     U, values, _ = np.linalg.svd(A, full_matrices=False)
     U = U[:, values > 1e-9 * values[0]]
-    return np.asarray(y - U @ (U.T @ y)), U.shape[1]
+    return y - U @ (U.T @ y), U.shape[1]
 
 
 def chi_squared_beyond(x: float, freedom: int) -> float:

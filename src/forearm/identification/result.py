@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from forearm.arm.arm import Arm
 from forearm.identification.agreement import Agreement
 from forearm.identification.parameter_set import ParameterSet
+from forearm.identification.requests import LogReading
 from forearm.identification.samples import LogSignals
+from forearm.records import flat, frozen
 from forearm.spatial import Floats
 from forearm.tables import Report
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from forearm.identification.validation import Validation
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Stage:
     """One stage of the estimation.
 
@@ -38,7 +40,7 @@ class Stage:
     message: str
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class UsedLog:
     """A log, its properties, and results about it.
 
@@ -74,7 +76,7 @@ class ResidualTest:
     message: str
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Identification:
     """Result of an identification from logs.
 
@@ -181,17 +183,21 @@ class Identification:
 
         write_page(self, path)
 
-    def validate(self, log: Any, **options: Any) -> Validation:
-        """Evaluate the new arm and the one before on a log that was not used in the fit.
+    @flat(reading=LogReading)
+    def validate(
+        self, log: Any, *, shift: float | None = None, reading: LogReading | None = None
+    ) -> Validation:
+        """Evaluate the new arm and the one before on a log that was not used in the fit; identified offsets
+        and gains are attributed to the sensors, and no payload is assumed beyond the arm's.
 
         Args:
             log: as in `identify`.
-            **options: `shift`, `cutoff`, `derivatives`, `effort`, `columns`, `units`, `period`, as in
-                `identify`.
+            shift: delay of efforts after positions, s; None: as in the logs of the fit.
+            reading: how the log is read.
         """
         from forearm.identification.validation import validate
 
-        return validate(self, log, **options)
+        return validate(self, log, shift, reading)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
         """A matplotlib figure of measured and predicted efforts and residuals; saved if a path is given."""

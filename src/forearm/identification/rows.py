@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from forearm.identification.drive_law import COULOMB, LOSS, OFFSET, STATIC, STRIBECK_SPEED
 from forearm.identification.effort_model import EffortModel, EffortScale
-from forearm.identification.samples import LogSignals, PreparedLog, Samples
+from forearm.identification.samples import LogSignals, PreparedLog, Samples, joined
 from forearm.identification.signals.jumps import around
+from forearm.records import frozen
 from forearm.spatial import Floats
 
 AVERAGED = 8.0  # rows per filter window: shorter averages lose nothing of the motion
@@ -30,7 +31,7 @@ JUMPING = (*COULOMB, *STATIC, STRIBECK_SPEED, LOSS, OFFSET, ".mu")  # drive para
 SLOWEST = 1e-4  # of a joint's largest speed, if the error of its speed is unknown
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Rows:
     """Consecutive rows of every joint.
 
@@ -39,8 +40,6 @@ class Rows:
         columns: (T, n, width + 1 + e): those of the model, the derivative by a time shift, and columns for
             residual tests.
         y: right side (T, n).
-        effort: the measured efforts, as torques (T, n).
-        speed: qd (T, n).
         usable: (T, n).
         starts: whether a new piece begins here.
     """
@@ -48,13 +47,11 @@ class Rows:
     t: Floats
     columns: Floats
     y: Floats
-    effort: Floats
-    speed: Floats
     usable: NDArray[np.bool_]
     starts: bool
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class RowSource:
     """A log and how its rows are formed.
 
@@ -94,10 +91,8 @@ class RowSource:
                 p = len(model.base)
                 rigid = columns[:, :, :p] @ x[:p]
                 parts.append(extras(s, rigid))
-            t, columns, y, effort, speed = (
-                self.means(a) for a in (s.t, np.concatenate(parts, axis=2), y, s.effort, s.qd)
-            )
-            yield Rows(t, columns, y, effort, speed, self.usable(s, model), s.starts)
+            t, columns, y = (self.means(a) for a in (s.t, np.concatenate(parts, axis=2), y))
+            yield Rows(t, columns, y, self.usable(s, model), s.starts)
 
     def samples(self) -> Iterator[Samples]:
         """The samples with torques as efforts, in blocks of whole rows."""
@@ -137,23 +132,23 @@ class RowSource:
             slopes[reach:-reach] = (efforts[2 * reach :] - efforts[: -2 * reach]) / apart[:, None]
         if self.scale.of_current is None:
             slopes = slopes - self.scale.by_speed * s.qdd
-        return np.asarray(slopes)
+        return slopes
 
 
-def row_source(log: PreparedLog, scale: EffortScale, shift: float, fastest: Floats) -> RowSource:
-    """How a log's rows are formed, from its properties; `fastest` are its joints' largest speeds (n,)."""
+def row_source(log: PreparedLog, scale: EffortScale, shift: float) -> RowSource:
+    """How a log's rows are formed, from its properties."""
     known = log.signals
     averaged = 1
     if np.isfinite(known.window) and known.window > 0.0:
         averaged = int(np.clip(round(known.window / (AVERAGED * known.period)), 1, MOST_AVERAGED))
-    dead_zone = np.fmax(MOVING * known.qd_error, SLOWEST * fastest)  # an error may be unknown
-    jumps = np.zeros(len(fastest), dtype=np.bool_) if known.jumps is None else known.jumps
+    dead_zone = np.fmax(MOVING * known.qd_error, SLOWEST * known.fastest)  # an error may be unknown
+    jumps = np.zeros(len(dead_zone), dtype=np.bool_) if known.jumps is None else known.jumps
     return RowSource(log, scale, averaged, dead_zone, shift, jumps)
 
 
 def _slow(s: Samples, known: LogSignals, dead_zone: Floats) -> NDArray[np.bool_]:
     """Samples at which joints are at rest or of uncertain direction (T, n)."""
-    return np.asarray(np.abs(s.qd) <= np.maximum(dead_zone, NEAR_REVERSAL * known.period * np.abs(s.qdd)))
+    return np.abs(s.qd) <= np.maximum(dead_zone, NEAR_REVERSAL * known.period * np.abs(s.qdd))
 
 
 def _half_window(known: LogSignals) -> int:
@@ -166,19 +161,10 @@ def _whole_averages(blocks: Iterator[Samples], averaged: int) -> Iterator[Sample
     kept: Samples | None = None
     for s in blocks:
         if kept is not None and not s.starts:
-            s = replace(_joined(kept, s), starts=kept.starts)
+            s = joined([kept, s])
         whole = len(s.t) - len(s.t) % averaged
         kept = s.part(slice(whole, None)) if whole < len(s.t) else None
         if kept is not None and whole:
             kept = replace(kept, starts=False)
         if whole:
             yield s.part(slice(0, whole))
-
-
-def _joined(a: Samples, b: Samples) -> Samples:
-    arrays = {name: np.concatenate([getattr(a, name), getattr(b, name)]) for name in _ARRAYS}
-    current = None if a.current is None or b.current is None else np.concatenate([a.current, b.current])
-    return Samples(**arrays, current=current, starts=a.starts)
-
-
-_ARRAYS = ("t", "q", "qd", "qdd", "effort", "usable")

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forearm.records import frozen
 from forearm.spatial import Floats
 
 EffortKind = Literal["tau", "current", "voltage"]
+T = TypeVar("T")
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Samples:
     """Consecutive samples of one piece of a log, without gaps.
 
@@ -39,12 +41,10 @@ class Samples:
 
     def part(self, which: slice | NDArray[np.bool_]) -> Samples:
         """Some of the samples."""
-        current = None if self.current is None else self.current[which]
-        t, q, qd, qdd, effort = (a[which] for a in (self.t, self.q, self.qd, self.qdd, self.effort))
-        return Samples(t, q, qd, qdd, effort, self.usable[which], current, self.starts)
+        return replace(self, **{name: a[which] for name, a in arrays_of(self).items()})
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class LogSignals:
     """Properties of a log after the first read.
 
@@ -103,3 +103,15 @@ class PreparedLog(Protocol):
     def blocks(self, shift: float = 0.0) -> Iterator[Samples]:
         """Its samples; efforts are taken `shift` s later than the corresponding motion."""
         ...
+
+
+def arrays_of(block: Any) -> dict[str, Any]:
+    """The arrays of a block of samples or rows, by name."""
+    return {name: value for name, value in vars(block).items() if isinstance(value, np.ndarray)}
+
+
+def joined(parts: Sequence[T]) -> T:
+    """Blocks of samples or rows, one after the other, as one."""
+    names = set.intersection(*(set(arrays_of(part)) for part in parts))
+    whole = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    return replace(parts[0], **whole)  # type: ignore[type-var]

@@ -61,4 +61,4 @@ class ShiftSearch:
         step = np.clip(self._step, -self._reach, self._reach)
         most = MOST_SHIFT * self._periods
         wanted = np.clip(self._from + np.where(np.abs(step) > least, step, 0.0), -most, most)
-        return np.asarray(wanted)
+        return wanted

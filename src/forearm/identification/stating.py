@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +30,10 @@ MUCH_WORSE = 1.3  # times the residual without the consistency condition
 LARGEST = 10.0  # m, kg, N m, ...: a larger standard deviation (as of the centre of no mass) is no information
 CLEARLY = 3.0  # standard deviations
 NAMES = ("linear", "friction")
+NOT_SETTLED = (
+    "The fit did not converge: values change from pass to pass. The data do not determine all unknowns; "
+    "use a simpler friction model, or give the shift."
+)
 
 
 def stated(
@@ -44,11 +48,11 @@ def stated(
     """
     fitting, final, last = found.fitting, found.final, found.last
     model, solution = fitting.model, found.stage.solution
-    course = _course(found)
-    agreement = sum(course.agreements[1:], course.agreements[0])
+    course, agreements = _course(found)
+    agreement = sum(agreements[1:], agreements[0])
     stages = [_stage(name, fit) for name, fit in zip(NAMES, fits, strict=False)]
     stages.append(_last_stage(model, final, last, agreement.rms))
-    logs = tuple(_used(fitting, k, solution, one) for k, one in enumerate(course.agreements))
+    logs = tuple(_used(fitting, k, solution, one) for k, one in enumerate(agreements))
     parameters, std = stages[-2].parameters, stages[-2].std
     chosen = [solution.unknowns.names.index(name) for name in parameters]
     covariance = solution.covariance[np.ix_(chosen, chosen)]
@@ -64,21 +68,24 @@ def stated(
         confidence=confidence,
         unidentifiable=unidentifiable(model, solution, parameters, std),
         torque_side=model.torque_side,
-        t=course.t,
-        log_of=course.log_of,
-        speed=course.speed,
-        measured=course.measured,
-        predicted=course.predicted,
-        predicted_before=course.before,
+        **course,
         noise=solution.sigma,
         logs=logs,
         stages=tuple(stages),
         tests=tests,
         findings=(
             *doubts,
-            *_findings(found.stage),
-            *_beyond_noise(fitting, found.stage, course.measured),
-            *_beyond_bodies(model, found.stage, agreement.rms),
+            *([] if found.stage.settled else [NOT_SETTLED]),
+            *_beyond_noise(fitting, found.stage, course["measured"]),
+            *(
+                f"{joint.name}: residual {rms:.3g} with physically consistent bodies, "
+                f"{alone:.3g} without that constraint. The data contradict physical bodies: look for other "
+                "friction, wrong geometry or gravity, a wrong gear ratio, or poor data."
+                for joint, rms, alone in zip(
+                    model.arm.joints, agreement.rms, _left_of(found.stage), strict=True
+                )
+                if rms > MUCH_WORSE * alone > 0.0
+            ),
             *_impossible(model, parameters, std),
             *found.notes,
         ),
@@ -98,15 +105,6 @@ def _labels(model: EffortModel, solution: FitSolution, names: Sequence[str]) -> 
             factor = f"{'-' if factors[j] < 0.0 else '+'} {number(abs(float(factors[j])), 6)}"
             said[name] = f"{said.get(name, name)} {factor} ({hidden} - {at})"
     return tuple(said.get(name, name) for name in names)
-
-
-def _findings(stage: FittedStage) -> list[str]:
-    if stage.settled:
-        return []
-    return [
-        "The fit did not converge: values change from pass to pass. The data do not determine all unknowns; "
-        "use a simpler friction model, or give the shift."
-    ]
 
 
 def _left_of(last: FittedStage) -> Floats:
@@ -140,24 +138,11 @@ def _beyond_noise(fitting: Fitting, last: FittedStage, measured: Floats) -> list
     ]
 
 
-def _beyond_bodies(model: EffortModel, last: FittedStage, rms: Floats) -> list[str]:
-    """Joints whose efforts physically consistent bodies explain worse than the data alone."""
-    alone = _left_of(last)
-    worse = [i for i in range(model.arm.n) if rms[i] > MUCH_WORSE * alone[i] > 0.0]
-    return [
-        f"{model.arm.joints[i].name}: residual {rms[i]:.3g} with physically consistent bodies, "
-        f"{alone[i]:.3g} without that constraint. The data contradict physical bodies: look for other "
-        "friction, wrong geometry or gravity, a wrong gear ratio, or poor data."
-        for i in worse
-    ]
-
-
 def _impossible(model: EffortModel, parameters: ParameterSet, std: ParameterSet) -> list[str]:
     """Drive parameters that are significantly beyond their physical bounds."""
     made = []
     for name in parameters:
-        least = lower_bound(model, name)
-        away = parameters[name] * bound_sign(model, name) - least
+        away = parameters[name] * bound_sign(model, name) - lower_bound(model, name)
         if away < -CLEARLY * std[name]:
             made.append(
                 f"{name} came out at {parameters[name]:.4g} +- {std[name]:.2g}, which is unphysical: there "
@@ -167,16 +152,11 @@ def _impossible(model: EffortModel, parameters: ParameterSet, std: ParameterSet)
     return made
 
 
-def _chosen(solution: FitSolution) -> list[int]:
-    """Indices of parameters of the arm, its sensors or a payload: all but shifts."""
-    shifts = {solution.unknowns.shift_place(k) for k in range(len(solution.unknowns.shifts))}
-    E = solution.unknowns.E
-    return [k for k in range(E.shape[1]) if not any(s is not None and E[s, k] for s in shifts)]
-
-
 def _stage(name: str, fit: FittedStage) -> Stage:
     solution = fit.solution
-    chosen = _chosen(solution)
+    # parameters of the arm, its sensors or a payload: all but shifts
+    names_of_shifts = {f"log{k + 1}.shift" for k in range(len(solution.unknowns.shifts))}
+    chosen = [k for k, own in enumerate(solution.unknowns.names) if own not in names_of_shifts]
     names = [solution.unknowns.names[k] for k in chosen]
     rms = np.sqrt(np.sum(solution.squares, axis=0) / np.maximum(np.sum(solution.counts, axis=0), 1.0))
     order = fit.coefficients.shape[1]
@@ -225,28 +205,15 @@ def _with_deviations(found: FittedArm) -> Arm:
     arm, motors = found.arm, found.fitting.motors
     deviations = deviations_of(arm, found.last.covariance, found.last.names)
     if motors is not None:
-        deviations |= {
-            name: deviation for name, (_, deviation) in motors.named(found.fitting.model.arm).items()
-        }
+        deviations |= {name: std for name, (_, std) in motors.named(found.fitting.model.arm).items()}
     kept = {name: v for name, v in deviations.items() if v < LARGEST and name in arm.named_values}
     return arm.replace(deviations={**arm.deviations, **kept})
 
 
-@dataclass(frozen=True, eq=False)
-class FitCourse:
-    """Measured and predicted efforts at evenly spread rows, and the agreement over all rows of each log."""
-
-    t: Floats
-    log_of: Floats
-    speed: Floats
-    measured: Floats
-    predicted: Floats
-    before: Floats
-    agreements: list[Agreement]
-
-
-def _course(found: FittedArm) -> FitCourse:
-    """One more pass: efforts of the new arm, of the arm as given, and of arms fitted to other data."""
+def _course(found: FittedArm) -> tuple[dict[str, Any], list[Agreement]]:
+    """One more pass: measured and predicted efforts at evenly spread rows, by name, and the agreement over
+    all rows of each log with the new arm, the arm as given, and arms fitted to other data.
+    """
     fitting, model = found.fitting, found.fitting.model
     given = effort_model(model.arm, model.torque_side, None, rotors=False)
     before = Prediction(given, given.values())
@@ -261,8 +228,8 @@ def _course(found: FittedArm) -> FitCourse:
             shown = (rows.t, rows.speed, rows.measured, *rows.predicted[:2])
             parts.append((*(a[::every] for a in shown), np.full(len(rows.t[::every]), float(log))))
         agreements.append(sum(blocks, none))
-    t, speed, measured, predicted, old, log_of = (np.concatenate(a) for a in zip(*parts, strict=True))
-    return FitCourse(t, log_of, speed, measured, predicted, old, agreements)
+    names = ("t", "speed", "measured", "predicted", "predicted_before", "log_of")
+    return dict(zip(names, map(np.concatenate, zip(*parts, strict=True)), strict=True)), agreements
 
 
 def _used(fitting: Fitting, log: int, solution: FitSolution, agreement: Agreement) -> UsedLog:

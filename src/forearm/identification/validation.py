@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +12,10 @@ from forearm.identification.drive_law import OFFSET
 from forearm.identification.effort_model import EffortModel, effort_model, effort_scale
 from forearm.identification.motor_fit import motor_constants
 from forearm.identification.report.summary import percent
+from forearm.identification.requests import LogReading
 from forearm.identification.rows import row_source
 from forearm.identification.signals.prepare import prepare_log
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.tables import Report, number
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 LEAST_TRAVEL = 1e-3  # rad (m): a joint with dry friction that moves less is at rest
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Validation:
     """Residuals of the new arm and the one before on a validation log.
 
@@ -54,15 +54,12 @@ class Validation:
 
     def report(self) -> Report:
         """One row per joint."""
-        columns = (self.measured, self.rms_before, self.rms)
+        columns = np.stack([self.measured, self.rms_before, self.rms], axis=1)
         rows = [
-            [
-                joint,
-                unit,
-                *(number(float(c[i]) if self.rows[i] else None, 4) for c in columns),
-                percent(float(self.explained[i])),
-            ]
-            for i, (joint, unit) in enumerate(zip(self.joints, self.units, strict=True))
+            [joint, unit, *(number(x if count else None, 4) for x in values), percent(share)]
+            for joint, unit, count, values, share in zip(
+                self.joints, self.units, self.rows, columns.tolist(), self.explained.tolist(), strict=True
+            )
         ]
         header = ["joint", "unit", "measured rms", "residual before", "residual", "explained"]
         title = f"Validation: {self.name}, not used in the fit"
@@ -78,42 +75,16 @@ class Validation:
         return made | {"findings": list(self.findings)}
 
 
-def validate(
-    found: Identification,
-    log: Any,
-    *,
-    shift: float | None = None,
-    cutoff: float | None = None,
-    derivatives: str | None = None,
-    effort: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    units: str | Sequence[str] = (),
-    period: float | None = None,
-) -> Validation:
+def validate(found: Identification, log: Any, shift: float | None, reading: LogReading | None) -> Validation:
     """Evaluate the identified arm on another log, compared with the arm as given.
 
     Identified offsets and gains are attributed to the sensors; no payload is assumed beyond the arm's.
-
-    Args:
-        found: the identification.
-        log: as in `identify`.
-        shift: delay of efforts after positions, s; None: as in the logs of the fit.
-        cutoff, derivatives, effort, columns, units, period: as in `identify`.
     """
-    prepared = prepare_log(
-        found.arm,
-        log,
-        columns=columns,
-        units=units,
-        period=period,
-        cutoff=cutoff,
-        derivatives=derivatives,
-        effort=effort,
-    )
+    prepared = prepare_log(found.arm, log, reading=reading)
     known = prepared.signals
     later = float(np.mean([one.shift for one in found.logs])) if shift is None else shift
     scale = effort_scale(known.effort, *motor_constants(found.arm, prepared, None))
-    source = row_source(prepared, scale, later, known.fastest)
+    source = row_source(prepared, scale, later)
     before = effort_model(found.before, found.torque_side, None, rotors=False)
     model = effort_model(found.arm, found.torque_side, None, rotors=False, base=before.base)
     joints = found.arm.joints

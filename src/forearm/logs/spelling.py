@@ -114,12 +114,12 @@ def _check_target(theirs: object, ours: object) -> None:
     numbered = NUMBERED.fullmatch(ours) if isinstance(ours, str) else None
     is_known = isinstance(ours, str) and ours in known
     if not isinstance(theirs, str) or not (is_known or (numbered and numbered[1] in WORDS)):
-        text = (
-            f"columns: {shorten(theirs)} is mapped to {shorten(ours)}, which is not a quantity of a motion; "
-        )
+        text = f"{shorten(theirs)} is mapped to {shorten(ours)}, which is not a quantity of a motion; "
         if theirs in known:
-            raise InputError(f"{text}the file's name comes first: {shorten(ours)} to {theirs!r}.")
-        raise InputError(f"{text}{suggest(str(ours), known)} A column of one joint is for example 'q1'.")
+            raise InputError(f"{text}the file's name comes first: {shorten(ours)} to {theirs!r}.", "columns")
+        raise InputError(
+            f"{text}{suggest(str(ours), known)} A column of one joint is for example 'q1'.", "columns"
+        )
 
 
 def _places(text: str, separator: str) -> Iterator[int]:

@@ -4,12 +4,13 @@ directions that the data determine; the residuals give the noise of positions an
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forearm.kernels.traced_function import TracedFunction
+from forearm.records import frozen
 from forearm.spatial import Floats
 
 ROUNDS = 60
@@ -28,12 +29,13 @@ ROBUST_ROUNDS = 25
 MEDIAN = 2.366, 5.348  # of chi^2 with 3 and 6 degrees of freedom
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class CalibrationTask:
     """Measurements as equations: residuals (B, k) and their Jacobian (B, k, m) at values (m,).
 
-    `scale` (m,) brings unknowns to a common size: the reach for lengths, 1 for angles; `prior` (m,) holds the
-    standard deviations of errors in the file's values, infinite without a prior.
+    `scale` (m,) brings unknowns to a common size, and `sizes` (k,) residuals: the reach for lengths, 1 for
+    angles; `prior` (m,) holds the standard deviations of errors in the file's values, infinite without a
+    prior; `base` is the pose of the device's frame at the start.
     """
 
     function: TracedFunction
@@ -43,25 +45,26 @@ class CalibrationTask:
     scale: Floats
     prior: Floats
     file: Floats
+    sizes: Floats
+    base: Floats
 
     @property
-    def size(self) -> int:
-        """Values per measurement: 3 for a point, 6 for a pose."""
-        return 6 if self.measured.shape[1] == 12 else 3
+    def groups(self) -> list[slice]:
+        """Positions, and rotations of poses, among the values of a measurement."""
+        return [slice(k, k + 3) for k in range(0, len(self.sizes), 3)]
 
     def left(self, values: Floats) -> tuple[Floats, Floats]:
         """Residuals and their Jacobian."""
-        found = self.function(
-            self.q, np.broadcast_to(values, (len(self.q), len(values))).copy(), self.measured
-        )
-        return found[0], found[1]
+        many = np.tile(values, (len(self.q), 1))
+        left, slopes = self.function(self.q, many, self.measured)
+        return left, slopes
 
     def rows(self, kept: NDArray[np.bool_]) -> CalibrationTask:
         """The same equations for a subset of the rows."""
         return replace(self, q=self.q[kept], measured=self.measured[kept])
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class GeometryFit:
     """Fitted values and the quality of the fit.
 
@@ -77,6 +80,8 @@ class GeometryFit:
         leverage: leverage matrix H of each row (B, k, k), over sigma.
         freedom: degrees of freedom left over.
         settled: whether the descent converged.
+        kept: which rows of the task it used (B,), if not all.
+        far: distance of each other row in standard deviations (B,).
     """
 
     values: Floats
@@ -90,38 +95,57 @@ class GeometryFit:
     leverage: Floats
     freedom: int
     settled: bool
+    kept: NDArray[np.bool_]
+    far: Floats
 
 
-def fit_geometry(task: CalibrationTask, values: Floats, noise: Floats | None, reach: float) -> GeometryFit:
+def fit_geometry(task: CalibrationTask, values: Floats, noise: Floats | None) -> GeometryFit:
     """Fit from these starting values; `noise` (k,) where it is known."""
-    rows = np.array([reach] * 3 + [1.0] * (task.size - 3))
-    sigma = 1e-3 * rows if noise is None else noise
+    sigma = 1e-3 * task.sizes if noise is None else noise
     # start with a prior that keeps values near the start, so that poorly determined directions do not run
     # away
     held = replace(task, prior=np.minimum(task.prior, LOOSE * task.scale), file=task.start)
     everything = np.eye(len(values))
     values, _ = descended(held, values, np.diag(task.scale), sigma)
+    left, slopes = task.left(values)
     if noise is None:
-        left, slopes = task.left(values)
-        sigma = _noise(left, _leverage(held, slopes, everything, sigma), rows)
+        sigma = _noise(task, left, _leverage(held, slopes, everything, sigma))
     for _ in range(NOISE_ROUNDS):
-        shown, _, _ = _directions(task, task.left(values)[1], sigma)
+        # a prior is weighed against the data, however little these determine
+        loose = np.inf if np.isfinite(task.prior).any() else LOOSE
+        shown, _ = _split(_equations(task, slopes, np.diag(task.scale), sigma), loose)
         basis = task.scale[:, None] * shown
         values = task.start + basis @ (shown.T @ ((values - task.start) / task.scale))
         values, settled = descended(task, values, basis, sigma)
         left, slopes = task.left(values)
         if noise is not None or not settled:
             break
-        before, sigma = sigma, _noise(left, _leverage(task, slopes, shown, sigma), rows)
+        before, sigma = sigma, _noise(task, left, _leverage(task, slopes, shown, sigma))
         if np.abs(np.log(sigma / before)).max() < SETTLED:
             break
-    _, singular, hidden = _directions(task, slopes, sigma)
+    data = _equations(task, slopes, np.diag(task.scale), sigma)[: left.size]
+    singular = np.linalg.svd(np.linalg.qr(data, mode="r"), compute_uv=False)
+    singular = np.concatenate([singular, np.zeros(len(values) - len(singular))])
     H = _leverage(task, slopes, shown, sigma)
-    basis = task.scale[:, None] * shown
     A = _equations(task, slopes, basis, sigma)
     C = basis @ np.linalg.inv(A.T @ A) @ basis.T if shown.shape[1] else np.zeros((len(values),) * 2)
     freedom = left.size - round(float(np.einsum("bii->", H)))
-    return GeometryFit(values, left, slopes, sigma, shown, singular, hidden, C, H, freedom, settled)
+    hidden, every = _split(data, LOOSE)[1], np.ones(len(left), dtype=bool)
+    return GeometryFit(
+        values,
+        left,
+        slopes,
+        sigma,
+        shown,
+        singular,
+        hidden,
+        C,
+        H,
+        freedom,
+        settled,
+        every,
+        np.zeros(len(left)),
+    )
 
 
 def descended(task: CalibrationTask, values: Floats, basis: Floats, sigma: Floats) -> tuple[Floats, bool]:
@@ -163,20 +187,19 @@ def robust_values(task: CalibrationTask, values: Floats) -> tuple[Floats, Floats
     """Robust values from Cauchy weights, which suppress badly fitting rows, and each row's distance (B,) in
     standard deviations estimated from the better half.
     """
-    groups = [slice(0, 3), slice(3, 6)][: task.size // 3]
     for _ in range(ROBUST_ROUNDS):
         left, slopes = task.left(values)
-        sizes = [np.sum(left[:, g] ** 2, axis=1) for g in groups]
+        sizes = [np.sum(left[:, g] ** 2, axis=1) for g in task.groups]
         scales = [max(float(np.median(s)) / MEDIAN[0], 1e-26) for s in sizes]
         far = sum(s / scale for s, scale in zip(sizes, scales, strict=True))
-        sigma = np.repeat(np.sqrt(scales), 3) * np.sqrt(1.0 + far / task.size / 4.0)[:, None]
+        sigma = np.repeat(np.sqrt(scales), 3) * np.sqrt(1.0 + far / len(task.sizes) / 4.0)[:, None]
         A = (slopes / sigma[..., None]).reshape(-1, len(values)) * task.scale
         step = -task.scale * np.linalg.lstsq(A, (left / sigma).ravel(), rcond=1e-6)[0]
         size = float(np.abs(step / task.scale).max())
         values = values + step * min(1.0, 0.3 / max(size, 1e-300))
         if size < 1e-9:
             break
-    return values, np.sqrt(np.asarray(far) / task.size)
+    return values, np.sqrt(far / len(task.sizes))
 
 
 def _cost(task: CalibrationTask, values: Floats, left: Floats, sigma: Floats) -> float:
@@ -186,7 +209,7 @@ def _cost(task: CalibrationTask, values: Floats, left: Floats, sigma: Floats) ->
 
 def _of_prior(task: CalibrationTask, values: Floats) -> Floats:
     held = np.isfinite(task.prior)
-    return np.asarray((values - task.file)[held] / task.prior[held])
+    return (values - task.file)[held] / task.prior[held]
 
 
 def _equations(task: CalibrationTask, slopes: Floats, basis: Floats, sigma: Floats) -> Floats:
@@ -194,19 +217,6 @@ def _equations(task: CalibrationTask, slopes: Floats, basis: Floats, sigma: Floa
     held = np.isfinite(task.prior)
     data = (slopes / sigma[:, None]).reshape(-1, slopes.shape[2]) @ basis
     return np.concatenate([data, basis[held] / task.prior[held, None]]) if held.any() else data
-
-
-def _directions(task: CalibrationTask, slopes: Floats, sigma: Floats) -> tuple[Floats, Floats, Floats]:
-    """Directions to fit (m, r), the singular values (m,) of the data alone, and the directions that the data
-    do not determine.
-    """
-    A = _equations(task, slopes, np.diag(task.scale), sigma)
-    # a prior is weighed against the data, however little these determine
-    shown, _ = _split(A, np.inf if np.isfinite(task.prior).any() else LOOSE)
-    data = A[: slopes.shape[0] * slopes.shape[1]]
-    values = np.linalg.svd(np.linalg.qr(data, mode="r"), compute_uv=False)
-    singular = np.concatenate([values, np.zeros(A.shape[1] - len(values))])
-    return shown, singular, _split(data, LOOSE)[1]
 
 
 def _split(A: Floats, loose: float) -> tuple[Floats, Floats]:
@@ -224,16 +234,16 @@ def _leverage(task: CalibrationTask, slopes: Floats, shown: Floats, sigma: Float
         return np.zeros((len(slopes), slopes.shape[1], slopes.shape[1]))
     R = np.linalg.qr(_equations(task, slopes, basis, sigma), mode="r")
     rows = (slopes / sigma[:, None]) @ basis @ np.linalg.inv(R)
-    return np.asarray(rows @ np.swapaxes(rows, 1, 2))
+    return rows @ np.swapaxes(rows, 1, 2)
 
 
-def _noise(left: Floats, H: Floats, rows: Floats) -> Floats:
+def _noise(task: CalibrationTask, left: Floats, H: Floats) -> Floats:
     """Standard deviations of positions and rotations from their residuals, each with its degrees of freedom;
     neither is assumed more than LOPSIDED times as exact as the other.
     """
     made = []
-    for g in [slice(0, 3), slice(3, 6)][: left.shape[1] // 3]:
+    for g in task.groups:
         used = float(np.sum(np.einsum("bii->bi", H)[:, g]))
         freedom = max(left[:, g].size - used, 1e-3 * left[:, g].size)
-        made.append(max(float(np.sqrt(np.sum(left[:, g] ** 2) / freedom)) / float(rows[g][0]), EXACT))
-    return np.asarray(np.repeat(np.maximum(made, max(made) / LOPSIDED), 3) * rows)
+        made.append(max(float(np.sqrt(np.sum(left[:, g] ** 2) / freedom)) / float(task.sizes[g][0]), EXACT))
+    return np.repeat(np.maximum(made, max(made) / LOPSIDED), 3) * task.sizes

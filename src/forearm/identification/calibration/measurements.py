@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError
 from forearm.kinematics.poses import forward
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.values import as_floats
 
@@ -22,7 +22,7 @@ ORTHONORMAL = 0.02  # tolerance of R^T R from 1 in a measured rotation, which is
 FAR = 100.0  # times the reach of the arm: millimetres are 1000 times
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Measurements:
     """Joint coordinates and the hand poses or points measured there.
 

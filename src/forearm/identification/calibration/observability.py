@@ -87,7 +87,7 @@ def _eliminated(directions: Floats) -> Floats:
         rows[k] = rows[k] / rows[k, j]
         others = [o for o in range(len(rows)) if o != k]
         rows[others] -= np.outer(rows[others, j], rows[k])
-    return np.asarray(rows.T)
+    return rows.T
 
 
 def random_postures(arm: Arm, count: int, seed: int = 0) -> Floats:

@@ -7,8 +7,9 @@ place of (1 - H).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.identification.calibration.fit import CalibrationTask, GeometryFit, fit_geometry, robust_values
 from forearm.spatial import Floats
@@ -21,26 +22,26 @@ MOST_OUT = 0.25  # of the rows
 POINTS = 4001
 
 
-def fit_without_outliers(
-    task: CalibrationTask, values: Floats, noise: Floats | None, reach: float
-) -> tuple[GeometryFit, NDArray[np.bool_], Floats]:
-    """The fit, the mask of its rows (B,), and the distance of each other row in standard deviations (B,)."""
-    count = len(task.q)
-    kept = np.ones(count, dtype=bool)
-    fit = fit_geometry(task, values, noise, reach)
-    far = np.zeros(count)
-    if fit.freedom < 2 * task.size or count < 6 or not fit.settled:
-        return fit, kept, far
+def fit_without_outliers(task: CalibrationTask, values: Floats, noise: Floats | None) -> GeometryFit:
+    """The fit, and which rows it kept."""
+    count, size = len(task.q), len(task.sizes)
+    fit = fit_geometry(task, values, noise)
+    kept, far = fit.kept, np.zeros(count)
+    if fit.freedom < 2 * size or count < 6 or not fit.settled:
+        return fit
     sizes = np.linalg.norm(fit.left / fit.sigma, axis=1)
     if sizes.max() > DOUBT * np.median(sizes):
         _, distance = robust_values(task, values)
         suspects = distance > SUSPECT
         if 0 < suspects.sum() <= MOST_OUT * count:
             kept = ~suspects
-            fit = fit_geometry(task.rows(kept), values, noise, reach)
+            fit = fit_geometry(task.rows(kept), values, noise)
     for _ in range(count):
         p_in, _ = _unlikely(fit, None)
-        p_out, far_out = _unlikely(fit, _outside(task, fit, ~kept))
+        # rows outside the fit, and their H
+        left, slopes = task.rows(~kept).left(fit.values) if not kept.all() else (fit.left[:0], fit.slopes[:0])
+        rows = slopes / fit.sigma[:, None]
+        p_out, far_out = _unlikely(fit, (left, rows @ fit.covariance @ np.swapaxes(rows, 1, 2)))
         changed = kept.copy()
         changed[np.flatnonzero(~kept)[p_out * count > UNLIKELY]] = True
         if p_in.size and p_in.min() * count < UNLIKELY and (~kept).sum() < MOST_OUT * count:
@@ -49,17 +50,8 @@ def fit_without_outliers(
             far[~kept] = far_out
             break
         kept = changed
-        fit = fit_geometry(task.rows(kept), fit.values, noise, reach)
-    return fit, kept, far
-
-
-def _outside(task: CalibrationTask, fit: GeometryFit, out: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Residuals of rows outside the fit, and their H."""
-    if not out.any():
-        return np.zeros((0, task.size)), np.zeros((0, task.size, task.size))
-    left, slopes = task.rows(out).left(fit.values)
-    rows = slopes / fit.sigma[:, None]
-    return left, np.asarray(rows @ fit.covariance @ np.swapaxes(rows, 1, 2))
+        fit = fit_geometry(task.rows(kept), fit.values, noise)
+    return replace(fit, kept=kept, far=far)
 
 
 def _unlikely(fit: GeometryFit, outside: tuple[Floats, Floats] | None) -> tuple[Floats, Floats]:
@@ -99,7 +91,7 @@ def chance_of_ratio(F: float, first: int, second: int) -> float:
 
     def logarithm(a: Floats) -> Floats:
         with np.errstate(divide="ignore"):
-            return np.asarray((first - 1.0) * np.log(np.sin(a)) + (second - 1.0) * np.log(np.cos(a)))
+            return (first - 1.0) * np.log(np.sin(a)) + (second - 1.0) * np.log(np.cos(a))
 
     top = float(logarithm(np.array([peak]))[0])
 

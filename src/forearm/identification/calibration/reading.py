@@ -73,10 +73,8 @@ def read_measurements(
         if kind == ".npz":
             table, q_columns = _of_arrays(read_archive(source)[1], arm, name), None
         elif kind == ".json":
-            table, q_columns = (
-                _of_arrays(read_json_table(Path(source), "q and poses or points"), arm, name),
-                None,
-            )
+            arrays = read_json_table(Path(source), "q and poses or points")
+            table, q_columns = _of_arrays(arrays, arm, name), None
         else:
             table, q_columns, name = _of_table(os.fspath(source), arm, columns)
     first = 0 if q_columns is None else 1

@@ -5,7 +5,6 @@ determine.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,12 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.identification.parameter_set import ParameterSet
+from forearm.records import frozen
 from forearm.spatial import Floats, rpy_of
 from forearm.tables import Report, number
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Calibration:
     """Result of a kinematic calibration from measured poses or points.
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.identification.calibration.fit import LOOSE, CalibrationTask, GeometryFit, descended
 from forearm.identification.calibration.measurements import Measurements
 from forearm.identification.calibration.observability import SHOWN, hidden_in_words
 from forearm.identification.calibration.result import Calibration
-from forearm.identification.calibration.setting import CalibrationSetting, CalibrationStart, shown_at_all
+from forearm.identification.calibration.setting import CalibrationSetting, shown_at_all
 from forearm.identification.calibration.unknowns import BASE, HAND, SIX, with_values
 from forearm.identification.parameter_set import ParameterSet
 from forearm.identification.payload.estimate import student
@@ -26,26 +24,25 @@ def stated_calibration(
     setting: CalibrationSetting,
     found: Measurements,
     task: CalibrationTask,
-    start: CalibrationStart,
     fit: GeometryFit,
-    kept: NDArray[np.bool_],
-    far: Floats,
     noise: Floats | None,
     confidence: float,
 ) -> Calibration:
     """Report a fit in words and tables."""
-    names, unknowns = setting.unknowns.names, setting.unknowns
+    names, unknowns, kept = setting.unknowns.names, setting.unknowns, fit.kept
     by_name = dict(zip(names, fit.values.tolist(), strict=True))
-    moved = [by_name.get(f"{BASE}.{part}", 0.0) for part in SIX]
-    geometry = (
-        by_name if setting.is_pose else {k: v for k, v in by_name.items() if not k.startswith(f"{HAND}.")}
-    )
-    hand = np.array([by_name.get(f"{HAND}.{x}", 0.0) for x in SIX[:3]])
-    std, half = _deviations(fit, noise, confidence, task.prior, task.scale)
-    left_out = _left_out(fit)
+    moved, hand = ([by_name.get(f"{owner}.{part}", 0.0) for part in SIX] for owner in (BASE, HAND))
+    geometry = {k: v for k, v in by_name.items() if setting.is_pose or not k.startswith(f"{HAND}.")}
+    std, half = _deviations(fit, noise, confidence, task)
+    # residuals of each row in a fit without it, to first order: (1 - H)^-1 r
+    spread = np.eye(len(fit.sigma)) * (1.0 + 1e-9) - fit.leverage
+    left_out = np.linalg.solve(spread, (fit.left / fit.sigma)[..., None])[..., 0] * fit.sigma
     before = _before(setting, task.rows(kept), fit)
-    findings = [*found.findings, *_outlier_findings(found, kept, far)]
-    findings += _doubts(setting, fit, noise)
+    findings = [
+        f"{found.name}: row {found.rows[k]} is {fit.far[k]:.3g} standard deviations off the others' "
+        "prediction, excluded."
+        for k in np.flatnonzero(~kept)
+    ]
     return Calibration(
         arm=with_values(setting.before, geometry),
         before=setting.before,
@@ -56,7 +53,7 @@ def stated_calibration(
         confidence=confidence,
         intervals=np.stack([fit.values - half, fit.values + half], axis=1),
         units=unknowns.units,
-        unobservable=_unobservable(setting, fit, task.size),
+        unobservable=_unobservable(setting, fit),
         rows=found.rows[kept],
         left_out=found.rows[~kept],
         residual=fit.left,
@@ -67,35 +64,26 @@ def stated_calibration(
         turn=_rms(fit.left[:, 3:]),
         turn_left_out=_rms(left_out[:, 3:]),
         noise=(float(fit.sigma[0]), float(fit.sigma[3]) if setting.is_pose else math.nan),
-        base=start.base @ pose_xyz_rpy(moved[:3], moved[3:]),
-        hand_point=setting.point + hand if not setting.is_pose else np.zeros(3),
+        base=task.base @ pose_xyz_rpy(moved[:3], moved[3:]),
+        hand_point=np.zeros(3) if setting.is_pose else setting.point + hand[:3],
         singular_values=fit.singular,
         shown=fit.shown.shape[1],
-        findings=tuple(findings),
+        findings=(*found.findings, *findings, *_doubts(setting, fit, noise)),
     )
 
 
 def _deviations(
-    fit: GeometryFit, noise: Floats | None, confidence: float, prior: Floats, scale: Floats
+    fit: GeometryFit, noise: Floats | None, confidence: float, task: CalibrationTask
 ) -> tuple[Floats, Floats]:
     """Standard deviations, infinite if part of an unknown is unobservable, and half widths of intervals."""
     hidden = np.sqrt(np.maximum(np.diag(np.eye(len(fit.values)) - fit.shown @ fit.shown.T), 0.0))
     # a small share of an unobservable direction widens the deviation by the prior uncertainty of that
     # direction
-    variance = np.maximum(np.diag(fit.covariance), 0.0) + (LOOSE * scale * hidden) ** 2
+    variance = np.maximum(np.diag(fit.covariance), 0.0) + (LOOSE * task.scale * hidden) ** 2
     std = np.where(hidden > SHOWN, math.inf, np.sqrt(variance))
-    if noise is None and fit.freedom <= 0 and not np.isfinite(prior).all():
+    if noise is None and fit.freedom <= 0 and not np.isfinite(task.prior).all():
         std = np.full(len(std), math.inf)
-    factor = (
-        student(confidence, fit.freedom) if noise is None else NormalDist().inv_cdf(0.5 + 0.5 * confidence)
-    )
-    return std, factor * std
-
-
-def _left_out(fit: GeometryFit) -> Floats:
-    """Residuals of each row in a fit without it, to first order: (1 - H)^-1 r."""
-    spread = np.eye(fit.left.shape[1]) * (1.0 + 1e-9) - fit.leverage
-    return np.asarray(np.linalg.solve(spread, (fit.left / fit.sigma)[..., None])[..., 0] * fit.sigma)
+    return std, student(confidence, fit.freedom if noise is None else 0) * std
 
 
 def _before(setting: CalibrationSetting, task: CalibrationTask, fit: GeometryFit) -> Floats:
@@ -115,13 +103,12 @@ def _rms(left: Floats) -> float:
     return float(np.sqrt(np.mean(np.sum(left**2, axis=1)))) if left.shape[1] else math.nan
 
 
-def _unobservable(setting: CalibrationSetting, fit: GeometryFit, size: int) -> tuple[str, ...]:
+def _unobservable(setting: CalibrationSetting, fit: GeometryFit) -> tuple[str, ...]:
     """Sentences on unobservable directions, noting whether other configurations would show them."""
     if not fit.hidden.shape[1]:
         return ()
     slopes, _ = shown_at_all(setting, fit.values)
-    rows = np.array([setting.reach] * 3 + [1.0] * (size - 3))
-    many = (slopes * (rows / fit.sigma)[:, None]).reshape(-1, slopes.shape[2])
+    many = (slopes * (setting.sizes / fit.sigma)[:, None]).reshape(-1, slopes.shape[2])
     # directions that some configurations can show, and those that none can
     _, s, Vt = np.linalg.svd(many @ fit.hidden, full_matrices=True)
     can = np.zeros(fit.hidden.shape[1], dtype=bool)
@@ -129,14 +116,6 @@ def _unobservable(setting: CalibrationSetting, fit: GeometryFit, size: int) -> t
     never = hidden_in_words(setting.unknowns.names, fit.hidden @ Vt[~can].T, setting.scale)
     others = hidden_in_words(setting.unknowns.names, fit.hidden @ Vt[can].T, setting.scale)
     return (*never, *(f"{text}; other configurations would show it" for text in others))
-
-
-def _outlier_findings(found: Measurements, kept: NDArray[np.bool_], far: Floats) -> list[str]:
-    return [
-        f"{found.name}: row {found.rows[k]} is {far[k]:.3g} standard deviations off the others' prediction, "
-        "excluded."
-        for k in np.flatnonzero(~kept)
-    ]
 
 
 def _doubts(setting: CalibrationSetting, fit: GeometryFit, noise: Floats | None) -> list[str]:

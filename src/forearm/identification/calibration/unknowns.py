@@ -20,6 +20,7 @@ from forearm.arm.joint import DH, Frame, Joint
 from forearm.arm.link import Link
 from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.portable import product
+from forearm.records import frozen
 from forearm.spatial import Floats, pose_xyz_rpy, rotation_about
 from forearm.spatial import pose as pose_of
 
@@ -42,13 +43,27 @@ class PathJoint:
     parallel: bool  # its axis relative to that of the previous joint
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class GeometryUnknowns:
     """The unknowns: names, the file's values (m,), and which of them are lengths (m,)."""
 
     names: tuple[str, ...]
     start: Floats
     is_length: Floats
+
+    @staticmethod
+    def of(arm: Arm, names: tuple[str, ...]) -> GeometryUnknowns:
+        """These unknowns of an arm: DH parameters as in the table, displacements 0."""
+        owners = [name.rpartition(".")[::2] for name in names]
+        values = [
+            getattr(arm.joint(owner).placement, part) if part in TABLE and owner not in (BASE, HAND) else 0.0
+            for owner, part in owners
+        ]
+        lengths = [
+            part in LENGTHS or (part == "offset" and arm.joint(owner).kind == "prismatic")
+            for owner, part in owners
+        ]
+        return GeometryUnknowns(names, np.array(values), np.array(lengths))
 
     @property
     def units(self) -> tuple[str, ...]:
@@ -101,8 +116,13 @@ def unknowns_of(
                 "rename the joint.",
                 "calibrate",
             )
-    known = {step.joint.name: list(_of_joint(step)) for step in path}
-    known |= {owner: list(parts) for owner, parts in free.items()}
+    known: dict[str, Sequence[str]] = {}
+    for step in path:
+        is_table, moves = isinstance(step.joint.placement, DH), step.freedom >= 0
+        known[step.joint.name] = (
+            (*TABLE, *["beta"] * step.parallel) if is_table else (*SIX, *["offset"] * moves)
+        )
+    known |= free
     found: list[str] = []
     for word in words:
         found += _meant(path, word, known)
@@ -115,15 +135,17 @@ def unknowns_of(
     names = tuple(name for name in order if name in set(found))
     if not names:
         raise InputError(f"{shorten(given)} selects no unknowns.", "calibrate", "unknowns")
-    start = np.array([file_value(arm, name) for name in names])
-    lengths = np.array([is_length(arm, name) for name in names])
-    return GeometryUnknowns(names, start, lengths)
+    return GeometryUnknowns.of(arm, names)
 
 
-def _meant(path: Sequence[PathJoint], word: str, known: Mapping[str, list[str]]) -> list[str]:
+def _meant(path: Sequence[PathJoint], word: str, known: Mapping[str, Sequence[str]]) -> list[str]:
     movers = [step for step in path if step.freedom >= 0]
     if word == "offsets":
-        return [f"{step.joint.name}.{_offset(step.joint)}" for step in movers]
+        zeros = {"revolute": "theta", "prismatic": "d"}
+        return [
+            f"{joint.name}.{'offset' if isinstance(joint.placement, Frame) else zeros[joint.kind]}"
+            for joint in (step.joint for step in movers)
+        ]
     if word in GROUPS:
         kinds = {"all": (DH, Frame), "dh": (DH,), "frames": (Frame,)}[word]
         names = [
@@ -145,33 +167,6 @@ def _meant(path: Sequence[PathJoint], word: str, known: Mapping[str, list[str]])
         return [word]
     every = [*GROUPS, *known, *(f"{owner}.{part}" for owner, parts in known.items() for part in parts)]
     raise NameNotFound(f"unknown name {shorten(word)}; {suggest(word, every)}", "calibrate", "unknowns")
-
-
-def _of_joint(step: PathJoint) -> tuple[str, ...]:
-    """Possible unknowns of a joint."""
-    if isinstance(step.joint.placement, DH):
-        return (*TABLE, "beta") if step.parallel else TABLE
-    return SIX if step.freedom < 0 else (*SIX, "offset")
-
-
-def _offset(joint: Joint) -> str:
-    if isinstance(joint.placement, Frame):
-        return "offset"
-    return "theta" if joint.kind == "revolute" else "d"
-
-
-def file_value(arm: Arm, name: str) -> float:
-    """Present values: DH parameters as in the table, displacements 0."""
-    owner, _, part = name.rpartition(".")
-    if part not in TABLE or owner in (BASE, HAND):
-        return 0.0
-    return float(getattr(arm.joint(owner).placement, part))
-
-
-def is_length(arm: Arm, name: str) -> bool:
-    """Whether it is a length, in m; otherwise an angle, in rad."""
-    owner, _, part = name.rpartition(".")
-    return part in LENGTHS or (part == "offset" and arm.joint(owner).kind == "prismatic")
 
 
 def with_values(arm: Arm, values: Mapping[str, float]) -> Arm:

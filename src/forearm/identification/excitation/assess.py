@@ -76,34 +76,27 @@ def fitted(
     """
     least, most, _ = motion.extremes()
     about = motion.start if keep_start else 0.5 * (least + most)
-    look = CloseLook(limits, motion, about)
+    states = list(_blocks(motion, _fine_times(motion)))
+
+    def fits(factor: float) -> bool:
+        """Whether it meets all limits at this amplitude, with friction in the direction of motion."""
+        return not any(
+            (some.shares() > TOP).any()
+            for _, q, qd, qdd in states
+            for some in limits.as_it_is(about + factor * (q - about), factor * qd, factor * qdd)
+        )
+
     low, high = SMALLEST, 1.0
-    if look.fits(1.0):
+    if fits(1.0):
         if not grow:
             return motion
         low, high = 1.0, GROWN
-    elif not look.fits(low):
+    elif not fits(low):
         return None
     for _ in range(HALVINGS):
         factor = 0.5 * (low + high)
-        low, high = (factor, high) if look.fits(factor) else (low, factor)
+        low, high = (factor, high) if fits(factor) else (low, factor)
     return motion.scaled(low, about)
-
-
-class CloseLook:
-    """A motion sampled for the final check, with several amplitudes about a configuration."""
-
-    def __init__(self, limits: ExcitationLimits, motion: SeriesMotion, about: Floats) -> None:
-        self.limits, self.about = limits, about
-        self.states = list(_blocks(motion, _fine_times(motion)))
-
-    def fits(self, factor: float) -> bool:
-        """Whether it meets all limits at this amplitude, with friction in the direction of motion."""
-        for _, q, qd, qdd in self.states:
-            states = (self.about + factor * (q - self.about), factor * qd, factor * qdd)
-            if any((some.shares() > TOP).any() for some in self.limits.as_it_is(*states)):
-                return False
-        return True
 
 
 def largest_share(limits: ExcitationLimits, motion: SeriesMotion) -> float:

@@ -7,11 +7,11 @@ the barrier is known, that of the criterion is built from gradients (damped BFGS
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from forearm.identification.excitation.problem import ExcitationProblem
+from forearm.records import frozen
 from forearm.spatial import Floats
 
 ENOUGH = 0.01  # of the barrier's weight: a step that gains less is slow
@@ -25,7 +25,7 @@ Told = Callable[[float], object]
 Weights = Sequence[tuple[float, int]]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Descent:
     """State of the descent.
 
@@ -125,4 +125,4 @@ def _updated(B: Floats, s: Floats, y: Floats) -> Floats:
         return B
     share = 1.0 if sy >= DAMPED * sBs else (1.0 - DAMPED) * sBs / (sBs - sy)
     r = share * y + (1.0 - share) * Bs
-    return np.asarray(B - np.outer(Bs, Bs) / sBs + np.outer(r, r) / float(s @ r))
+    return B - np.outer(Bs, Bs) / sBs + np.outer(r, r) / float(s @ r)

@@ -4,21 +4,22 @@ a box for the hand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.errors import InputError, shorten
+from forearm.errors import InputError, Keyword, Sentence
 from forearm.identification.excitation.worst_torques import worst_torques
+from forearm.identification.requests import MotionBounds
 from forearm.kernels.kept import kernel_of
 from forearm.kinematics.limits import limits_of
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.drive_limits import DriveLimits, Quantity
 from forearm.trajectories.limits import fastest_of
-from forearm.values import as_floats
 
 HAND = ("hand x", "hand y", "hand z")
 # defaults for revolute and prismatic joints whose limits the arm does not give
@@ -26,11 +27,10 @@ RANGE = (np.pi, 0.25)  # rad, m: to both sides of 0 or from the known end
 SPEED = (1.0, 0.25)  # rad/s, m/s
 ACCELERATION = (5.0, 1.0)  # rad/s^2, m/s^2: for joints without a torque, current or voltage limit
 KEPT = 2e-3  # of half the width: margin of the search, for times between its samples
-Box = Sequence[Sequence[float]]
 States = tuple[Floats, Floats, Floats]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Bounded:
     """Bounded quantities along a motion, k of them at m times: `above` must stay below `high` and `below`
     above `low`; the two differ only where friction may act either way.
@@ -79,7 +79,7 @@ class Bounded:
         return made[0], made[1]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class ExcitationLimits:
     """The limits of one arm: lower < q < upper, bounds on |qd| and |qdd| (n,), drive limits, and a box for
     the hand (2, 3); infinite if there is no limit.
@@ -112,12 +112,14 @@ class ExcitationLimits:
         drives, tau = self.drives, kernel_of(self.arm).inverse_dynamics(q, qd, qdd)
         V = drives.R / drives.K * tau + drives.K * qd
         made = self._of_motion(q, qd, qdd, False)
-        most = {"torque": drives.effort, "current": drives.current, "voltage": drives.volts}
-        needs = {"torque": tau, "current": tau / drives.K, "voltage": V}
-        names: tuple[Quantity, ...] = ("torque", "current", "voltage")
-        for name in names:
-            if np.isfinite(most[name]).any():
-                made.append(Bounded(name, self.joints, needs[name], needs[name], -most[name], most[name]))
+        bounds: tuple[tuple[Quantity, Floats, Floats], ...] = (
+            ("torque", tau, drives.effort),
+            ("current", tau / drives.K, drives.current),
+            ("voltage", V, drives.volts),
+        )
+        for name, needed, most in bounds:
+            if np.isfinite(most).any():
+                made.append(Bounded(name, self.joints, needed, needed, -most, most))
         return made
 
     def _of_motion(self, q: Floats, qd: Floats, qdd: Floats, slopes: bool) -> list[Bounded]:
@@ -173,45 +175,51 @@ class ExcitationLimits:
         return made
 
 
-def excitation_limits(
-    arm: Arm,
-    margin: float,
-    velocity: ArrayLike | None,
-    acceleration: ArrayLike | None,
-    torque: ArrayLike | None,
-    voltage: ArrayLike | None,
-    box: Box | None,
-) -> ExcitationLimits:
+def excitation_limits(arm: Arm, asked: MotionBounds) -> ExcitationLimits:
     """The given limits, those of the arm for the rest, and conservative defaults if it has none."""
     notes: list[str] = []
-    slides = np.array([joint.kind != "revolute" for joint in arm.joints])
-    lower, upper = _ranges(arm, slides, notes)
-    free = margin * (upper - lower)
+    lower, upper = _ranges(arm, notes)
+    free = asked.margin * (upper - lower)
+    given = {
+        name: per_joint(arm, getattr(asked, name), name)
+        for name in ("velocity", "acceleration", "torque", "voltage")
+        if getattr(asked, name) is not None
+    }
     drives = DriveLimits.of(arm)
-    if torque is not None:
-        drives = replace(drives, effort=_given(arm, torque, "torque"))
-    if voltage is not None:
-        volts = _given(arm, voltage, "voltage")
-        no_motor = [j for i, j in enumerate(drives.names) if drives.R[i] == 0.0 and np.isfinite(volts[i])]
-        if no_motor:
+    if "torque" in given:
+        drives = replace(drives, effort=given["torque"])
+    if "voltage" in given:
+        no_motor = np.flatnonzero((drives.R == 0.0) & np.isfinite(given["voltage"]))
+        if no_motor.size:
             raise InputError(
-                f"the motor of {no_motor[0]} is unknown; add its torque_constant and "
+                f"the motor of {drives.names[no_motor[0]]} is unknown; add its torque_constant and "
                 "resistance to the arm file, or give torque instead.",
                 "excite",
                 "voltage",
             )
-        drives = replace(drives, voltage=volts)
-    fast = fastest_of(arm) if velocity is None else _given(arm, velocity, "velocity")
-    fast = _filled(arm, fast, SPEED, slides, notes, "largest speed, velocity, rad/s, m/s")
-    hard = np.full(arm.n, np.inf) if acceleration is None else _given(arm, acceleration, "acceleration")
-    if acceleration is None:
+        drives = replace(drives, voltage=given["voltage"])
+    fast = given.get("velocity", fastest_of(arm))
+    fast = _filled(arm, fast, SPEED, notes, "largest speed", "velocity", ("rad/s", "m/s"))
+    hard = given.get("acceleration")
+    if hard is None:
         bounded = np.isfinite(drives.torque) | np.isfinite(drives.volts)
-        unknown = np.where(bounded, 0.0, np.inf)
-        what = "largest torque, acceleration, rad/s^2, m/s^2"
-        assumed = _filled(arm, unknown, ACCELERATION, slides, notes, what)
+        unknown, units = np.where(bounded, 0.0, np.inf), ("rad/s^2", "m/s^2")
+        assumed = _filled(arm, unknown, ACCELERATION, notes, "largest torque", "acceleration", units)
         hard = np.where(bounded, np.inf, assumed)
     _check_room(arm, {"a range": upper - lower, "a max_speed": fast, "a max_effort": drives.torque})
-    return ExcitationLimits(arm, lower + free, upper - free, fast, hard, drives, _box(box), tuple(notes))
+    box = np.array([[-np.inf] * 3, [np.inf] * 3]) if asked.box is None else np.asarray(asked.box)
+    return ExcitationLimits(arm, lower + free, upper - free, fast, hard, drives, box, tuple(notes))
+
+
+def per_joint(arm: Arm, value: ArrayLike, name: str) -> Floats:
+    """A value for each joint (n,), from one number or one per joint."""
+    if np.shape(value) not in ((), (arm.n,)):
+        raise InputError(f"expected one number or {arm.n}, got shape {np.shape(value)}.", "excite", name)
+    return np.broadcast_to(np.asarray(value, dtype=np.float64), (arm.n,)).copy()
+
+
+def _slides(arm: Arm) -> NDArray[np.bool_]:
+    return np.array([joint.kind != "revolute" for joint in arm.joints])
 
 
 def _check_room(arm: Arm, sizes: Mapping[str, Floats]) -> None:
@@ -226,14 +234,14 @@ def _check_room(arm: Arm, sizes: Mapping[str, Floats]) -> None:
                 )
 
 
-def _ranges(arm: Arm, slides: NDArray[np.bool_], notes: list[str]) -> tuple[Floats, Floats]:
+def _ranges(arm: Arm, notes: list[str]) -> tuple[Floats, Floats]:
     """The joints' ranges, with conservative defaults for open ends."""
     lower, upper = limits_of(arm)
-    wide = np.where(slides, RANGE[1], RANGE[0])
+    wide = np.where(_slides(arm), RANGE[1], RANGE[0])
     is_open = ~np.isfinite(upper - lower)
     low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2.0 * wide, -wide))
     high = np.where(np.isfinite(upper), upper, low + 2.0 * wide)
-    units = np.where(slides, "m", "rad")
+    units = np.where(_slides(arm), "m", "rad")
     texts = [f"between {a:.4g} and {b:.4g} {unit}" for a, b, unit in zip(low, high, units, strict=True)]
     for names, text in _alike(arm, is_open, texts):
         notes.append(f"no range of {names}: positions stay {text}.")
@@ -244,18 +252,18 @@ def _filled(
     arm: Arm,
     values: Floats,
     usual: tuple[float, float],
-    slides: NDArray[np.bool_],
     notes: list[str],
-    what: str,
+    lacks: str,
+    keyword: str,
+    units: tuple[str, str],
 ) -> Floats:
-    """Limits with conservative defaults, and a note on them; `what` names the missing limit and its default,
-    such as "largest speed, velocity, rad/s, m/s".
-    """
+    """Limits with conservative defaults for revolute and prismatic joints, and a note on them."""
+    slides = _slides(arm)
     made = np.where(np.isfinite(values), values, np.where(slides, usual[1], usual[0]))
-    lacks, argument, *units = what.split(", ")
-    texts = [f"{argument} {now:g} {units[int(slid)]}" for now, slid in zip(made, slides, strict=True)]
+    texts = [f"{now:g} {units[int(slid)]}" for now, slid in zip(made, slides, strict=True)]
     for names, text in _alike(arm, ~np.isfinite(values), texts):
-        notes.append(f"no {lacks} of {names}: {text} is assumed; give {argument}= for another.")
+        said = f"no {lacks} of {names}: {keyword} {text} is assumed; give "
+        notes.append(Sentence(said, Keyword(keyword), " for another."))
     return made
 
 
@@ -267,27 +275,3 @@ def _alike(arm: Arm, where: NDArray[np.bool_], texts: list[str]) -> Iterator[tup
             found.setdefault(text, []).append(joint.name)
     for text, names in found.items():
         yield ", ".join(names), text
-
-
-def _given(arm: Arm, value: ArrayLike, name: str) -> Floats:
-    made = as_floats(value, f"excite, {name}")
-    if made.shape not in ((), (arm.n,)):
-        raise InputError(f"expected one number or {arm.n}, got shape {made.shape}.", "excite", name)
-    made = np.broadcast_to(made, (arm.n,)).copy()
-    if not (made > 0.0).all():
-        raise InputError(f"must be above 0, got {shorten(value)}.", "excite", name)
-    return made
-
-
-def _box(given: Box | None) -> Floats:
-    if given is None:
-        return np.array([[-np.inf] * 3, [np.inf] * 3])
-    box = as_floats(given, "excite, box")
-    if box.shape != (2, 3) or np.isnan(box).any() or not (box[0] < box[1]).all():
-        raise InputError(
-            "expected two corners ((xmin, ymin, zmin), (xmax, ymax, zmax)) in m, the first "
-            f"below the second, infinite on open sides, got {shorten(given)}.",
-            "excite",
-            "box",
-        )
-    return box

@@ -4,7 +4,6 @@ coefficients.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +11,8 @@ import numpy as np
 from forearm.identification.excitation.criteria import CRITERIA
 from forearm.identification.excitation.limits import ExcitationLimits
 from forearm.identification.excitation.torque_columns import TorqueColumns
+from forearm.identification.requests import ExcitationSearch
+from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.series.basis import function_count, resting, series_functions
 from forearm.trajectories.series.motion import SeriesMotion
@@ -21,7 +22,7 @@ SMOOTH = 0.05  # of the largest velocity: width of the smoothed Coulomb friction
 States = tuple[Floats, Floats, Floats]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class ExcitationProblem:
     """Coefficients x (n, f) in units of half a joint's range define a motion; the first of each joint is its
     configuration, unless `start` gives that.
@@ -29,26 +30,24 @@ class ExcitationProblem:
     Attributes:
         columns: the torque columns.
         limits: limits of the motion.
-        basis, harmonics, duration: of the series.
+        search: functions of the motion, and what is optimised.
+        duration: of the motion, s.
         start: the configuration (n,) at both ends; None: part of x.
         noise: of torques (n,).
         scale: of the parameters (p,).
         samples: number of samples over which information is counted.
         earlier: scaled information of earlier motions (p, p).
-        criterion: its name.
     """
 
     columns: TorqueColumns
     limits: ExcitationLimits
-    basis: str
-    harmonics: int
+    search: ExcitationSearch
     duration: float
     start: Floats | None
     noise: Floats
     scale: Floats
     samples: int
     earlier: Floats
-    criterion: str
 
     @cached_property
     def middle(self) -> Floats:
@@ -63,19 +62,19 @@ class ExcitationProblem:
     @cached_property
     def count(self) -> int:
         """Basis functions."""
-        return function_count(self.basis, self.harmonics)
+        return function_count(self.search.basis, self.search.harmonics)
 
     @cached_property
     def at_rest(self) -> Floats:
         """Combinations of basis functions that are at rest at both ends."""
-        return resting(self.basis, self.count)
+        return resting(self.search.basis, self.count)
 
     @cached_property
     def functions(self) -> tuple[Floats, Floats, Floats]:
         """Matrices that map x to values and two derivatives at all times: (m, f) each."""
-        m = PER_HARMONIC * self.harmonics
+        m = PER_HARMONIC * self.search.harmonics
         t = self.duration * (np.arange(m) + 0.5) / m
-        made = [f @ self.at_rest for f in series_functions(self.basis, self.count, self.duration, t)]
+        made = [f @ self.at_rest for f in series_functions(self.search.basis, self.count, self.duration, t)]
         if self.start is None:
             first = (np.ones((m, 1)), np.zeros((m, 1)), np.zeros((m, 1)))
             made = [np.column_stack(pair) for pair in zip(first, made, strict=True)]
@@ -95,7 +94,7 @@ class ExcitationProblem:
         """The motion of these coefficients."""
         y = x * self.unit[:, None]
         start, y = (self.middle + y[:, 0], y[:, 1:]) if self.start is None else (self.start, y)
-        return SeriesMotion(self.basis, self.duration, start, self.at_rest @ y.T)
+        return SeriesMotion(self.search.basis, self.duration, start, self.at_rest @ y.T)
 
     def scaled(self, x: Floats, factor: float) -> Floats:
         """Coefficients of the same motion with scaled amplitude about its configuration."""
@@ -111,7 +110,7 @@ class ExcitationProblem:
         W = self.columns.rows(q, qd, qdd, smooth)
         W *= self.scale / self.noise[:, None]
         A = W.reshape(-1, W.shape[-1])
-        value, by_G = CRITERIA[self.criterion](A.T @ A / len(q) + self.earlier / self.samples)
+        value, by_G = CRITERIA[self.search.criterion](A.T @ A / len(q) + self.earlier / self.samples)
         V = (A @ by_G).reshape(W.shape)
         V *= 2.0 / len(q) * self.scale / self.noise[:, None]
         return value, self.chained(self.columns.slopes(q, qd, qdd, V, smooth))
@@ -119,7 +118,7 @@ class ExcitationProblem:
     def chained(self, by: States) -> Floats:
         """The gradient (n, f) by x from gradients by q, qd, qdd (m, n)."""
         made = sum(block.T @ f for block, f in zip(by, self.functions, strict=True))
-        return np.asarray(made * self.unit[:, None])
+        return made * self.unit[:, None]
 
     def barrier(self, x: Floats) -> float:
         """Mean over time of -log(distance) from every limit; infinite if one is exceeded."""

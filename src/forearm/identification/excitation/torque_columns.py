@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.arm.drive import Friction, Motor
 from forearm.identification.regressor import base_regressor, base_regressor_slopes
-from forearm.kernels.traced_function import TracedFunction
+from forearm.records import frozen
 from forearm.reduction.base import base_parameters
 from forearm.reduction.sampled import RANGES
 from forearm.spatial import Floats
@@ -23,7 +23,7 @@ STATES = 4  # random torques per column, to detect dependent ones
 States = tuple[Floats, Floats, Floats]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class TorqueColumns:
     """W(q, qd, qdd) such that W @ parameters are the torques, without gear losses and bearings.
 
@@ -55,14 +55,6 @@ class TorqueColumns:
         """Number of columns of inertial parameters."""
         return len(self.names) - len(self.freedoms)
 
-    @cached_property
-    def _regressor(self) -> TracedFunction:
-        return base_regressor(self.arm)
-
-    @cached_property
-    def _regressor_slopes(self) -> TracedFunction:
-        return base_regressor_slopes(self.arm)
-
     def rows(self, q: Floats, qd: Floats, qdd: Floats, smooth: Floats | None = None) -> Floats:
         """W at states (m, n): (m, n, p).
 
@@ -70,7 +62,7 @@ class TorqueColumns:
         """
         m, n = q.shape
         W = np.zeros((m, n, len(self)))
-        W[..., : self.inertial] = self._regressor(q, qd, qdd)
+        W[..., : self.inertial] = base_regressor(self.arm)(q, qd, qdd)
         columns, _, _ = self._of_drives(qd, qdd, smooth)
         W[:, self.freedoms, np.arange(self.inertial, len(self))] = columns
         return W
@@ -81,7 +73,7 @@ class TorqueColumns:
         """
         m, n = q.shape
         held = np.ascontiguousarray(V[..., : self.inertial]).reshape(m, -1)
-        made = self._regressor_slopes(q, qd, qdd, held)
+        made = base_regressor_slopes(self.arm)(q, qd, qdd, held)
         by_q, by_qd, by_qdd = (made[:, k * n : (k + 1) * n].copy() for k in range(3))
         _, along_qd, along_qdd = self._of_drives(qd, qdd, smooth)
         held = V[:, self.freedoms, np.arange(self.inertial, len(self))]
@@ -111,15 +103,16 @@ def torque_columns(arm: Arm, torque_side: str) -> TorqueColumns:
     """Torque columns for one side of the gears, without dependent ones."""
     base = base_parameters(arm)
     drives = list(_drive_columns(arm, torque_side))
+    names, freedoms, kinds, factors, values = zip(*drives, strict=True) if drives else ((),) * 5
     whole = TorqueColumns(
         arm,
         torque_side,
-        (*base.names, *(d[0] for d in drives)),
-        (*base.labels, *(d[0] for d in drives)),
-        np.array([*base.values, *(d[4] for d in drives)]),
-        np.array([d[1] for d in drives], dtype=np.intp),
-        np.array([d[2] for d in drives], dtype=np.intp),
-        np.array([d[3] for d in drives]),
+        (*base.names, *names),
+        (*base.labels, *names),
+        np.array([*base.values, *values]),
+        np.array(freedoms, dtype=np.intp),
+        np.array(kinds, dtype=np.intp),
+        np.array(factors),
         (),
     )
     return _independent(whole)
@@ -159,16 +152,15 @@ def _independent(whole: TorqueColumns) -> TorqueColumns:
             name = whole.names[whole.inertial + k]
             said.append(f"{name} cannot be separated from inertial parameters by any motion.")
     places = [*range(whole.inertial), *(whole.inertial + k for k in kept)]
-    return TorqueColumns(
-        whole.arm,
-        whole.torque_side,
-        tuple(whole.names[k] for k in places),
-        tuple(whole.labels[k] for k in places),
-        whole.values[places],
-        whole.freedoms[kept],
-        whole.kinds[kept],
-        whole.factors[kept],
-        tuple(said),
+    return replace(
+        whole,
+        names=tuple(whole.names[k] for k in places),
+        labels=tuple(whole.labels[k] for k in places),
+        values=whole.values[places],
+        freedoms=whole.freedoms[kept],
+        kinds=whole.kinds[kept],
+        factors=whole.factors[kept],
+        dependent=tuple(said),
     )
 
 

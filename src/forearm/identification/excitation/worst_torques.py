@@ -6,7 +6,7 @@ within limits for both directions stays within them through the jump.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from forearm.drives.joint import depends_on_load
 from forearm.kernels.kept import kernel_of
 from forearm.kernels.kernel import Kernel
 from forearm.kernels.traced_function import TracedFunction, compile_function
+from forearm.records import frozen
 from forearm.spatial import Floats
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ WAYS = (1.0, -1.0)
 States = tuple[Floats, Floats, Floats]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class WorstTorques:
     """Torques of an arm with friction forwards and backwards, and their derivatives.
 
@@ -54,20 +55,17 @@ class WorstTorques:
 @lru_cache(maxsize=16)
 def worst_torques(arm: Arm) -> WorstTorques:
     """The torques of an arm forwards and backwards."""
+    unloaded = arm
+    if depends_on_load(arm):
+        tree = tuple(replace(joint, bearings=(), transmission=None) for joint in arm.tree)
+        unloaded = arm.replace(tree=tree)
     return WorstTorques(
         compile_function(lambda: _traced(arm, False), "worst_torques", key=("worst torques", arm), arm=arm),
         compile_function(
             lambda: _traced(arm, True), "worst_pulls", key=("worst torques' pulls", arm), arm=arm
         ),
-        kernel_of(_unloaded(arm)),
+        kernel_of(unloaded),
     )
-
-
-def _unloaded(arm: Arm) -> Arm:
-    """The arm without load-dependent friction."""
-    if not depends_on_load(arm):
-        return arm
-    return arm.replace(tree=tuple(replace(joint, bearings=(), transmission=None) for joint in arm.tree))
 
 
 def _traced(arm: Arm, pulls: bool) -> Traced:

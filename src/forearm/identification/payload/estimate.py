@@ -7,7 +7,7 @@ The result has intervals, unidentifiable combinations, and the nearest physical 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import NormalDist
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from forearm.arm.arm import Arm
 from forearm.dynamics.regressor import PARAMETERS
 from forearm.errors import InputError
-from forearm.identification.payload.fit import Fit, FitEquations, Noise, beside_of, fitted, is_exact, noise_of
+from forearm.identification.payload.fit import Fit, FitEquations, Noise, beside_of, fitted, noise_of
 from forearm.identification.payload.physical import (
     body_of,
     is_physical,
@@ -26,9 +26,11 @@ from forearm.identification.payload.physical import (
 )
 from forearm.identification.payload.test_forces import Floats, answers_of, friction_at_rest
 from forearm.identification.payload.unknowns import UNITS, Unknowns, combinations, unknowns_of
+from forearm.identification.requests import LoadModel
 from forearm.kinematics.arguments import states_of
+from forearm.records import flat, frozen
 from forearm.tables import number, text_table
-from forearm.values import as_floats, check_number
+from forearm.values import as_floats
 
 __all__ = ["Noise", "PayloadEstimate", "estimate_payload"]
 
@@ -38,7 +40,7 @@ MOVING = 4.0  # standard deviations: a joint with larger acceleration has broken
 LENGTHS = np.array([0.1, 0.1, 0.1, 1.0])  # m: size of a load, which scales mass and inertia
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class PayloadEstimate:
     """Result of a payload estimation: ten fitted parameters, and the nearest physical body.
 
@@ -93,6 +95,7 @@ class PayloadEstimate:
         )
 
 
+@flat(load=LoadModel)
 def estimate_payload(
     arm: Arm,
     q: ArrayLike,
@@ -101,10 +104,7 @@ def estimate_payload(
     qd: ArrayLike | None = None,
     *,
     noise: Noise | None = None,
-    shape: str = "body",
-    mass: float | None = None,
-    com: ArrayLike | None = None,
-    confidence: float = 0.95,
+    load: LoadModel | None = None,
 ) -> PayloadEstimate:
     """Estimate the load in the hand of an otherwise known arm from test torques.
 
@@ -117,31 +117,27 @@ def estimate_payload(
         qdd: observed accelerations (B, n).
         qd: joint velocities (B, n); None: the arm is at rest.
         noise: measurement noise; None: of accelerations and torques, estimated from the residuals.
-        shape: "body" (ten unknowns) or "point" (mass and centre).
-        mass: known mass, kg; None: unknown.
-        com: known centre of mass (3,), hand frame, m; None: unknown.
-        confidence: probability that an interval contains the true value.
+        load: what is known of it.
     """
-    stated_noise = noise or Noise()
-    confidence = check_number(confidence, "payload, confidence", above=0.0, maximum=1.0 - 1e-12)
+    noise, load = noise or Noise(), load or LoadModel()
     positions, torques, accelerations, rates = _tests(arm, q, tau, qdd, qd)
-    unknowns = unknowns_of(shape, mass, com)
-    least = MOVING * math.sqrt(stated_noise.variance("qdd"))
+    unknowns = unknowns_of(load)
+    least = MOVING * math.sqrt(noise.variance("qdd"))
     friction, usable = friction_at_rest(arm, rates, accelerations, least)
+    is_stated = any(noise.variance(what) > 0.0 for what in ("qdd", "tau", "q"))
     task = FitEquations(
         answers_of(arm, positions, rates),
         torques - friction,
         accelerations,
         usable,
-        stated_noise,
-        not is_exact(stated_noise),
+        noise,
+        is_stated,
         unknowns,
-        beside_of(arm, positions, rates) if stated_noise.variance("q") > 0.0 else (),
+        beside_of(arm, positions, rates) if noise.variance("q") > 0.0 else (),
     )
-    if task.is_stated:
-        return stated(unknowns, *fitted(task), confidence)
-    task = replace(task, noise=noise_of(task))
-    return stated(unknowns, *fitted(task), confidence, task.noise)
+    if not is_stated:
+        task = replace(task, noise=noise_of(task))
+    return stated(unknowns, *fitted(task), load.confidence, None if is_stated else task.noise)
 
 
 def _tests(
@@ -153,7 +149,7 @@ def _tests(
         if value is not None and (got := as_floats(value, name).shape) != positions.shape:
             raise InputError(f"expected the shape of q, {positions.shape}, got {got}.", "payload", name)
     given = states_of(arm, q=positions, tau=tau, qdd=qdd, qd=np.zeros_like(positions) if qd is None else qd)
-    arrays = tuple(np.atleast_2d(np.asarray(a, dtype=np.float64)) for a in given)
+    arrays = tuple(np.atleast_2d(a) for a in given)
     if not len(arrays[0]):
         raise InputError("expected at least one test; canonical_tests generates some.", "payload")
     for name, array in zip(("q", "tau", "qdd", "qd"), arrays, strict=True):
@@ -180,13 +176,13 @@ def stated(
     shown = (fit.vectors[: fit.rank] / fit.values[: fit.rank, None]) * units
     freedom = fit.rows - fit.rank
     variance = 1.0 if not exact else fit.left / freedom if freedom > 0 else math.inf
-    C = _times(variance, J @ shown.T @ shown @ J.T)
+    C = J @ shown.T @ shown @ J.T
+    # infinite entries stay infinite, known entries stay 0
+    C = variance * C if math.isfinite(variance) else np.where(C == 0.0, 0.0, np.copysign(math.inf, C))
     hidden = (fit.vectors[fit.rank :] * units) @ J.T
     unseen = (np.abs(hidden / UNITS) > 1e-6).any(axis=0)
     deviations = np.where(unseen, np.inf, np.sqrt(np.diag(C)))
-    half = (
-        student(confidence, freedom) if exact else NormalDist().inv_cdf(0.5 + 0.5 * confidence)
-    ) * deviations
+    half = student(confidence, freedom if exact else 0) * deviations
     quality = math.nan if exact or freedom <= 0 else fit.left / freedom
     information = (fit.vectors[: fit.rank] * fit.values[: fit.rank, None]) / units
     body, projected = _body(pi, fit.theta, information.T @ information, unknowns)
@@ -208,11 +204,6 @@ def stated(
             f"{'' if relative is None else _of_residuals(relative, variance)}"
         ),
     )
-
-
-def _times(variance: float, C: Floats) -> Floats:
-    """The covariance scaled by that variance; infinite entries stay infinite, known entries stay 0."""
-    return variance * C if math.isfinite(variance) else np.where(C == 0.0, 0.0, np.copysign(math.inf, C))
 
 
 def student(confidence: float, freedom: int) -> float:

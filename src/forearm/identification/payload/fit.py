@@ -8,7 +8,8 @@ restricted maximum likelihood.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.identification.payload.test_forces import Floats, TorqueModel, answers_of
 from forearm.identification.payload.unknowns import Unknowns
-from forearm.values import check_number
+from forearm.records import frozen, number, record
 
 ROUNDS = 50
 STILL = 1e-4  # of a standard deviation: a smaller change ends the fit
@@ -36,28 +37,22 @@ FINER = (10.0**0.5, 10.0**0.25)  # steps of the search for the ratio of torque t
 LEAST_INERTIA = 1e-9  # of the largest eigenvalue of M: the search begins there at the latest
 
 
-@dataclass(frozen=True)
+def _deviation(doc: str, unit: str) -> Any:
+    return number(doc, unit, default=0.0, minimum=0.0)
+
+
+@record
 class Noise:
     """Measurement noise, one value for all joints, independent between tests. All zero: not stated, noise of
     accelerations and of torques is estimated from the residuals.
-
-    Args:
-        qdd: standard deviation of accelerations, rad/s^2.
-        tau: of torques, N m.
-        q: of positions, rad.
-        qdd_step, tau_step, q_step: steps of converters; a step adds step^2 / 12 to the variance.
     """
 
-    qdd: float = 0.0
-    tau: float = 0.0
-    q: float = 0.0
-    qdd_step: float = 0.0
-    tau_step: float = 0.0
-    q_step: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name in self.__dataclass_fields__:
-            check_number(getattr(self, name), f"noise, {name}", minimum=0.0)
+    qdd: float = _deviation("standard deviation of accelerations", "rad/s^2 (m/s^2)")
+    tau: float = _deviation("standard deviation of torques", "N m (N)")
+    q: float = _deviation("standard deviation of positions", "rad (m)")
+    qdd_step: float = _deviation("step of converters; adds step^2 / 12 to the variance", "rad/s^2 (m/s^2)")
+    tau_step: float = _deviation("the same for torques", "N m (N)")
+    q_step: float = _deviation("the same for positions", "rad (m)")
 
     def variance(self, what: str) -> float:
         """Of "qdd", "tau" or "q", rounding included."""
@@ -71,7 +66,7 @@ def beside_of(arm: Arm, q: Floats, qd: Floats) -> tuple[tuple[TorqueModel, Torqu
     )
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class FitEquations:
     """Tests as equations: torques less static friction, accelerations, usable rows, and the unknowns."""
 
@@ -96,7 +91,7 @@ class FitEquations:
         return np.stack(parts, axis=2) if parts else np.zeros((*self.qdd.shape, 0))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Fit:
     """theta, the singular values and right vectors of the weighted equations in units of UNITS, and the
     residual.
@@ -271,11 +266,6 @@ def solved(task: FitEquations, theta: Floats, at: Floats) -> Fit | None:
     )
 
 
-def is_exact(noise: Noise) -> bool:
-    """Whether no noise is stated."""
-    return all(noise.variance(what) == 0.0 for what in ("qdd", "tau", "q"))
-
-
 def _spread(fit: Fit) -> Floats:
     """Standard deviation of each theta, in its unit."""
     spread = np.sqrt(np.sum((fit.vectors[: fit.rank] / fit.values[: fit.rank, None]) ** 2, axis=0))
@@ -292,7 +282,7 @@ def _likely(task: FitEquations, pi: Floats) -> Floats:
         return task.qdd  # an absurd load; its cost rejects it
     left = np.where(task.usable, task.tau - task.answers.torque(task.qdd, pi), 0.0)[..., None]
     forces = np.linalg.solve(roots.transpose(0, 2, 1), np.linalg.solve(roots, left))
-    return np.asarray(task.qdd + task.noise.variance("qdd") * (task.answers.inertia(pi) @ forces)[..., 0])
+    return task.qdd + task.noise.variance("qdd") * (task.answers.inertia(pi) @ forces)[..., 0]
 
 
 def _trusted(task: FitEquations, pi: Floats) -> Floats:

@@ -6,21 +6,23 @@ independent, and their scatter gives the uncertainty of the fit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.drives.joint import depends_on_load, held_freedoms
-from forearm.errors import InputError, ModelError
+from forearm.drives.joint import held_freedoms
+from forearm.errors import InputError
 from forearm.identification.logs_against_model import LogComparison, compare_log
 from forearm.identification.payload.estimate import PayloadEstimate, stated
 from forearm.identification.payload.fit import Fit, least_squares
 from forearm.identification.payload.regressor import payload_regressor
+from forearm.identification.payload.test_forces import refuse_load_friction
 from forearm.identification.payload.unknowns import Unknowns, unknowns_of
-from forearm.values import check_kind, check_number
+from forearm.identification.requests import LoadModel, LogFormat
+from forearm.records import flat
+from forearm.values import check_kind
 
 Floats = NDArray[np.float64]
 SLOW = 0.02  # of its largest speed: below it dry friction is undetermined, and the sample is not used
@@ -29,45 +31,30 @@ STILL = 1e-3  # of a standard deviation: a smaller change ends the fit
 STILL_EXACT = 1e-9  # the same in units of 1 kg, 0.1 kg m, 0.01 kg m^2, for nearly noise-free data
 
 
+@flat(load=LoadModel, form=LogFormat)
 def payload_from_log(
     arm: Arm,
     log: Any,
     *,
-    shape: str = "body",
-    mass: float | None = None,
-    com: ArrayLike | None = None,
-    confidence: float = 0.95,
     window: float | None = None,
-    period: float | None = None,
-    columns: Mapping[str, str] | None = None,
-    units: str | Sequence[str] = (),
+    load: LoadModel | None = None,
+    form: LogFormat | None = None,
 ) -> PayloadEstimate:
     """Estimate the load in the hand of an otherwise known arm from a motion with torques or currents.
 
     Args:
         arm: the arm without the load.
         log: a file, arrays by name (t, q, and tau or current), or a simulation result.
-        shape: "body" (ten unknowns) or "point" (mass and centre).
-        mass: known mass, kg.
-        com: known centre of mass in the hand frame, m.
-        confidence: confidence level of the intervals.
         window: length of the differentiation window, s (default: chosen from the noise).
-        period: sampling period, s, if the log has no times.
-        columns, units: as in `read_motion`.
+        load: what is known of it.
+        form: how the columns of the log are to be understood.
     """
     check_kind(arm, Arm, "payload_from_log, arm")
-    confidence = check_number(confidence, "payload, confidence", above=0.0, maximum=1.0 - 1e-12)
-    if depends_on_load(arm):
-        raise ModelError(
-            f"friction of {arm.name!r} depends on the load (bearings or a transmission), so "
-            "torques are nonlinear in it; use an arm with viscous and Coulomb friction only.",
-            "payload",
-        )
-    unknowns = unknowns_of(shape, mass, com)
-    found = compare_log(arm, log, window=window, period=period, columns=columns, units=units)
-    Y, left, joint = _averaged(arm, found)
-    fit, settled = _fitted(unknowns, Y, left, joint)
-    return stated(unknowns, fit, settled, confidence)
+    load = load or LoadModel()
+    refuse_load_friction(arm)
+    unknowns = unknowns_of(load)
+    fit, settled = _fitted(unknowns, *_averaged(arm, compare_log(arm, log, window=window, form=form)))
+    return stated(unknowns, fit, settled, load.confidence)
 
 
 def _averaged(arm: Arm, found: LogComparison) -> tuple[Floats, Floats, NDArray[np.intp]]:

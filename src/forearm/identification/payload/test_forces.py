@@ -7,8 +7,6 @@ tau = tau0 + M qdd + (Y0 + sum_j Y1_j qdd_j) pi. Waters IV.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -19,13 +17,14 @@ from forearm.identification.payload.regressor import payload_regressor
 from forearm.kernels.kept import kernel_of
 from forearm.kinematics.arguments import states_of
 from forearm.model import model_of
+from forearm.records import frozen
 from forearm.values import as_floats, check_number
 
 Floats = NDArray[np.float64]
 MOST_TESTS = 10_000
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class TorqueModel:
     """The parts of tau at B tests: tau0 (B, n), M (B, n, n), Y0 (B, n, 10), and Y1 (B, n, n, 10) by
     accelerating joint.
@@ -79,14 +78,19 @@ def canonical_tests(arm: Arm, q: ArrayLike, size: ArrayLike) -> tuple[Floats, Fl
     return np.repeat(postures, len(pushes), axis=0), (held[:, None, :] + pushes).reshape(-1, arm.n)
 
 
-def answers_of(arm: Arm, q: Floats, qd: Floats) -> TorqueModel:
-    """Torque of the arm without the load at the tests, and the contribution of the load."""
+def refuse_load_friction(arm: Arm) -> None:
+    """Refuse arms whose torques are nonlinear in the load."""
     if depends_on_load(arm):
         raise ModelError(
             f"friction of {arm.name!r} depends on the load (bearings or a transmission), so "
             "torques are nonlinear in it; use an arm with viscous and Coulomb friction only.",
             "payload",
         )
+
+
+def answers_of(arm: Arm, q: Floats, qd: Floats) -> TorqueModel:
+    """Torque of the arm without the load at the tests, and the contribution of the load."""
+    refuse_load_friction(arm)
     # tests share their configurations
     states, which = np.unique(np.concatenate([q, qd], axis=1), axis=0, return_inverse=True)
     q, qd = np.split(states, 2, axis=1)

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from forearm.dynamics.regressor import PARAMETERS
 from forearm.errors import InputError
 from forearm.identification.payload.regressor import entries_of
-from forearm.values import check_choice, check_number, frozen_array
+from forearm.identification.requests import LoadModel
+from forearm.records import frozen
 
 Floats = NDArray[np.float64]
-SHAPES = ("body", "point")
 # kg, kg m, kg m^2: scales, for a load of 1 kg and 0.1 m
 UNITS = np.array([1.0, *[0.1] * 3, *[0.01] * 6])
 SHOWN = 0.02  # of the largest: smaller parts of a combination are omitted
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Unknowns:
     """Unknowns theta (p,): pi = value(theta) (10,), d pi / d theta = jacobian(theta) (10, p), units (p,).
 
@@ -35,14 +34,14 @@ class Unknowns:
     body: Unknowns | None = None
 
 
-def unknowns_of(shape: str, mass: float | None, com: ArrayLike | None) -> Unknowns:
+def unknowns_of(load: LoadModel) -> Unknowns:
     """The remaining unknowns if mass or centre is known."""
-    check_choice(shape, SHAPES, "payload, shape")
-    m = None if mass is None else check_number(mass, "payload, mass", above=0.0)
-    c = None if com is None else np.array(frozen_array(com, (3,), "payload, com"))
-    if shape == "point" and m is not None and c is not None:
+    c = None if load.com is None else np.array(load.com)
+    if load.shape == "body":
+        return _body(load.mass, c)
+    if load.mass is not None and c is not None:
         raise InputError("a point with known mass and com has no unknowns; omit one.", "payload")
-    return _body(m, c) if shape == "body" else _point(m, c)
+    return _point(load.mass, c)
 
 
 def _body(m: float | None, c: Floats | None) -> Unknowns:

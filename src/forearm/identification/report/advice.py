@@ -27,11 +27,8 @@ MATTERS = 0.01  # of the measured efforts: effect of a deviation that matters
 
 def measure_next(found: Identification) -> list[str]:
     """Sentences on what another log should show, poorest parameters first; empty if none is poor."""
-    rows = parameter_rows(found)
-    moved = movements(found)
-    poor = sorted(
-        ((_relative(row, rows, found, moved), row) for row in rows), key=lambda pair: pair[0], reverse=True
-    )
+    rows, moved = parameter_rows(found), movements(found)
+    poor = sorted(((_relative(row, rows, found, moved), row) for row in rows), key=lambda pair: -pair[0])
     owners: dict[str, list[tuple[float, ParameterRow]]] = {}
     for relative, row in poor:
         said_already = not row.is_known and any(row.name in text for text in found.unidentifiable)
@@ -73,32 +70,25 @@ def _relative(
     """Standard deviation relative to the typical size of such a parameter."""
     size = _size(row)
     if row.is_inertial:
-        size = _inertial_size(row, rows)
-    elif row.key.startswith("friction.") and "speed" not in row.key:
-        size = _friction_size(row, rows, found, moved)
+        # the largest of its kind at the link, or of all links, since a moment near 0 is no scale
+        same = [r for r in rows if inertial_kind(r.key) == inertial_kind(row.key)]
+        size = max(_size(r) for r in same if r.owner == row.owner) or max(map(_size, same))
+    elif _is_torque(row):
+        # the largest friction of the joint at the speeds of the logs, as if viscous or dry
+        index = next((i for i, j in enumerate(found.before.joints) if j.name == row.owner), None)
+        fastest = 0.0 if index is None else moved[index].speed * _ratio(found.arm.joints[index])
+        size = max(
+            _size(r) * (fastest if r.key == "friction.viscous" else 1.0)
+            for r in rows
+            if r.owner == row.owner and _is_torque(r)
+        )
+        if row.key == "friction.viscous":
+            size = size / fastest if fastest else 0.0
     return row.std / size if size > 0.0 else math.inf
 
 
-def _inertial_size(row: ParameterRow, rows: list[ParameterRow]) -> float:
-    """The largest of its kind at the link, or of all links, since a moment near 0 is no scale."""
-    same = [r for r in rows if inertial_kind(r.key) == inertial_kind(row.key)]
-    return max(_size(r) for r in same if r.owner == row.owner) or max(map(_size, same))
-
-
-def _friction_size(
-    row: ParameterRow, rows: list[ParameterRow], found: Identification, moved: list[Moved]
-) -> float:
-    """The largest friction of the joint at the speeds of the logs, as if viscous or dry."""
-    index = next((i for i, j in enumerate(found.before.joints) if j.name == row.owner), None)
-    fastest = 0.0 if index is None else moved[index].speed * _ratio(found.arm.joints[index])
-    torques = [
-        _size(r) * (fastest if r.key == "friction.viscous" else 1.0)
-        for r in rows
-        if r.owner == row.owner and r.key.startswith("friction.") and "speed" not in r.key
-    ]
-    if row.key != "friction.viscous":
-        return max(torques)
-    return max(torques) / fastest if fastest else 0.0
+def _is_torque(row: ParameterRow) -> bool:
+    return row.key.startswith("friction.") and "speed" not in row.key
 
 
 def _ratio(joint: Joint) -> float:
@@ -130,70 +120,49 @@ def _sentence(
 
 
 def _remedy(found: Identification, moved: list[Moved], row: ParameterRow, relative: float) -> str:
-    path = _joints_towards(found.before, row.owner)
+    arm, path = found.before, _joints_towards(found.before, row.owner)
     if row.key.startswith(("friction.static", "friction.stribeck")) and path:
-        return _creep(found, path[-1])
-    is_friction = row.key.startswith("friction")
-    lazy = [
-        i for i in reversed(path) if moved[i].share < LITTLE or (moved[i].reach < LITTLE and not is_friction)
-    ]
+        return (
+            f"{arm.joints[path[-1]].name} moved slower than twice the Stribeck speed for "
+            f"{100.0 * _slow_share(found, path[-1]):.1f} % of the time: let it creep longer in both "
+            "directions."
+        )
+    if row.key.startswith("friction"):  # range does not matter
+        moved = [replace(m, reach=math.nan) for m in moved]
+    lazy = [i for i in reversed(path) if moved[i].share < LITTLE or moved[i].reach < LITTLE]
     if lazy:
-        return _move_more(found.before, lazy[:2], moved, is_friction)
+        return _move_more(arm, lazy[:2], moved)
     if row.owner.endswith("payload"):
         return "Rotate the hand against gravity, and accelerate it."
     times = (relative / GOOD) ** 2
     if times <= MOST_DATA:
         return f"About {times:.0f} times as much of such data would bring it to {100 * GOOD:.0f} %."
-    names = ", ".join(found.before.joints[i].name for i in reversed(path[-3:]))
+    names = ", ".join(arm.joints[i].name for i in reversed(path[-3:]))
     if not names:
         return "Its efforts are below the noise here; it may not matter."
     return f"Its efforts are below the noise here: accelerate {names} harder, with a known load in the hand."
 
 
-def _creep(found: Identification, i: int) -> str:
-    name, slow = found.before.joints[i].name, f"{100.0 * _slow_share(found, i):.1f} %"
-    return (
-        f"{name} moved slower than twice the Stribeck speed for {slow} of the time: let it creep longer "
-        "in both directions."
-    )
-
-
-def _move_more(arm: Arm, which: list[int], moved: list[Moved], is_friction: bool) -> str:
-    """Joints that moved too little, and the remedy; range does not matter for friction."""
-    moved = [replace(m, reach=math.nan) for m in moved] if is_friction else moved
-    said = []
+def _move_more(arm: Arm, which: list[int], moved: list[Moved]) -> str:
+    """Joints that moved too little, and the remedy."""
+    said, how = [], dict[str, None]()
     for i in which:
-        reach, share = moved[i].reach, moved[i].share
-        parts = []
-        if reach < LITTLE:
-            parts.append(f"over {100.0 * reach:.0f} % of its range")
-        if share < LITTLE:
-            parts.append(f"at no more than {100.0 * share:.0f} % of its speed")
+        shares = {"further": moved[i].reach, "faster": moved[i].share}
+        words = {"further": "over {:.0f} % of its range", "faster": "at no more than {:.0f} % of its speed"}
+        little = [way for way, share in shares.items() if share < LITTLE]
+        how |= dict.fromkeys(little)
+        parts = [words[way].format(100.0 * shares[way]) for way in little]
         said.append(f"{arm.joints[i].name} moved {' and '.join(parts)}")
-    how = [
-        word
-        for word, little in (
-            ("further", any(moved[i].reach < LITTLE for i in which)),
-            ("faster", any(moved[i].share < LITTLE for i in which)),
-        )
-        if little
-    ]
-    return f"{'; '.join(said)}: move {'it' if len(said) == 1 else 'them'} {' and '.join(how)}."
+    ways = " and ".join(way for way in ("further", "faster") if way in how)
+    return f"{'; '.join(said)}: move {'it' if len(said) == 1 else 'them'} {ways}."
 
 
 def _slow_share(found: Identification, i: int) -> float:
     """Fraction of the moving samples below twice the Stribeck speed."""
-    joint = found.arm.joints[i]
-    limit = 2.0 * _stribeck_speed(joint)
-    speed = np.abs(found.speed[:, i])
+    joint, speed = found.arm.joints[i], np.abs(found.speed[:, i])
+    stribeck = joint.friction.stribeck_speed if joint.friction is not None else None
+    limit = math.inf if stribeck is None else 2.0 * (stribeck / _ratio(joint))
     return float(np.mean((speed > 0.0) & (speed < limit)))
-
-
-def _stribeck_speed(joint: Joint) -> float:
-    friction = joint.friction
-    if friction is None or friction.stribeck_speed is None:
-        return math.inf
-    return friction.stribeck_speed / _ratio(joint)
 
 
 def _joints_towards(arm: Arm, owner: str) -> list[int]:

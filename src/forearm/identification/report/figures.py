@@ -41,42 +41,33 @@ class OverTime:
         """Measured and predicted efforts of a joint."""
         found = self.found
         curves = {"before": found.predicted_before, "measured": found.measured, "predicted": found.predicted}
-        said = f"efforts of {self._name(i)}: measured, predicted, and predicted by the arm before"
-        return self._drawing({kind: block[:, i] for kind, block in curves.items()}, i, "effort", said, ())
+        said = "efforts of {}: measured, predicted, and predicted by the arm before"
+        return self._drawing(curves, i, "effort", said, ())
 
     def residuals(self, i: int) -> str:
         """Residual efforts of a joint, before and after."""
-        found = self.found
-        curves = {
-            "before": found.measured[:, i] - found.predicted_before[:, i],
-            "predicted": found.measured[:, i] - found.predicted[:, i],
-        }
-        level = 2.0 * float(found.noise[i])
-        said = f"residual efforts of {self._name(i)}, with two standard deviations of the noise"
+        found, level = self.found, 2.0 * float(self.found.noise[i])
+        curves = {"before": found.measured - found.predicted_before, "predicted": found.residual}
+        said = "residual efforts of {}, with two standard deviations of the noise"
         return self._drawing(curves, i, "left", said, (level, -level))
-
-    def _name(self, i: int) -> str:
-        return self.found.arm.joints[i].name
 
     def _drawing(
         self, curves: dict[str, Floats], i: int, what: str, said: str, levels: Sequence[float]
     ) -> str:
-        low, high = room_for([*curves.values(), np.array([0.0, *levels])])
-        end = float(self.time[-1]) if len(self.time) else 1.0
-        label = f"{what}, {effort_unit(self.found, i)}"
+        found, time = self.found, self.time
+        low, high = room_for([*(y[:, i] for y in curves.values()), np.array([0.0, *levels])])
+        end = float(time[-1]) if len(time) else 1.0
+        label = f"{what}, {effort_unit(found, i)}"
         drawing = Drawing(WIDE, HIGH, (0.0, end or 1.0), (low, high), "time, s", label)
         drawn = [
-            drawing.curve(*thinned(self.time, y, self.ends, self.stretches), kind)
+            drawing.curve(*thinned(time, y[:, i], self.ends, self.stretches), kind)
             for kind, y in curves.items()
         ]
         drawn += [drawing.curve(np.array([0.0, end]), np.full(2, y), "level") for y in levels]
-        drawn += [drawing.curve(np.full(2, x), np.array([low, high]), "parted") for x in self._parted()]
-        return drawing.text(said, drawn)
-
-    def _parted(self) -> list[float]:
-        """Boundaries between logs."""
-        at = np.flatnonzero(np.diff(self.found.log_of) != 0)
-        return [float(0.5 * (self.time[k] + self.time[k + 1])) for k in at]
+        for k in np.flatnonzero(np.diff(found.log_of) != 0):  # between logs
+            parted = np.full(2, 0.5 * (time[k] + time[k + 1]))
+            drawn.append(drawing.curve(parted, np.array([low, high]), "parted"))
+        return drawing.text(said.format(found.arm.joints[i].name), drawn)
 
 
 def spectrum_drawing(found: Identification, spectrum: Spectrum, i: int) -> str:
@@ -88,10 +79,9 @@ def spectrum_drawing(found: Identification, spectrum: Spectrum, i: int) -> str:
         db = np.maximum(10.0 * np.log10(spectrum.power[:, i] / level), LOWEST)
     bound = 10.0 * math.log10(float(spectrum.bound(BAND)[i]) / level)
     low, high = room_for([db, np.array([0.0, bound])])
-    drawing = Drawing(
-        WIDE, HIGH, (0.0, float(spectrum.f[-1])), (low, high), "frequency, Hz", "above white, dB"
-    )
-    ends = np.array([0.0, float(spectrum.f[-1])])
+    most = float(spectrum.f[-1])
+    drawing = Drawing(WIDE, HIGH, (0.0, most), (low, high), "frequency, Hz", "above white, dB")
+    ends = np.array([0.0, most])
     drawn = [
         drawing.curve(spectrum.f, db, "predicted"),
         drawing.curve(ends, np.zeros(2), "white"),
@@ -113,13 +103,9 @@ def friction_drawing(found: Identification, i: int) -> str:
     label = f"friction, {effort_unit(found, i)}"
     drawing = Drawing(WIDE, HIGH, (-most, most), (low, high), f"speed, {unit}", label)
     before = np.where((curve.before < low) | (curve.before > high), np.nan, curve.before)
-    bars = [
-        drawing.curve(np.full(2, x), np.array([a, b]), "bar")
-        for x, a, b in zip(curve.speed.tolist(), curve.low.tolist(), curve.high.tolist(), strict=True)
-    ]
-    dots = [
-        drawing.mark(x, y, "dot") for x, y in zip(curve.speed.tolist(), curve.middle.tolist(), strict=True)
-    ]
+    data = np.stack([curve.speed, curve.low, curve.middle, curve.high], axis=1)
+    bars = [drawing.curve(np.full(2, x), np.array([a, b]), "bar") for x, a, _, b in data.tolist()]
+    dots = [drawing.mark(x, y, "dot") for x, _, y, _ in data.tolist()]
     laws = [drawing.curve(curve.law_speed, y, k) for y, k in ((before, "before"), (curve.law, "predicted"))]
     return drawing.text(f"friction of {joint.name} over speed: data and fitted law", [*bars, *dots, *laws])
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from forearm.arm.joint import Joint
 from forearm.drives.friction import across, friction_torque
+from forearm.records import frozen
 from forearm.spatial import Floats
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ INNER = 0.8  # fraction of the samples of a bin within its bar
 POINTS = 161  # points per law curve; odd: the middle is standstill
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class FrictionCurve:
     """Friction of one joint over speed.
 

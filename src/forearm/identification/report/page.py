@@ -47,9 +47,11 @@ def write_page(found: Identification, path: str | os.PathLike[str]) -> None:
 
 def page(found: Identification) -> str:
     """The text of the page."""
+    told = dict(summary.sentences(found))
+    findings = [*told.get("Findings", []), *told.get("Structure found in the residuals", [])]
     sections = [
         ("joints", "Joints", _joints(found)),
-        *_doubts(found),
+        *((name, title, _list("said", told.get(title, []))) for title, name in DOUBT.items()),
         ("parameters", "Parameters", _parameters(found)),
         ("efforts", "Measured and predicted", _efforts(found)),
         ("spectra", "Residual spectra", _spectra(found)),
@@ -60,26 +62,11 @@ def page(found: Identification) -> str:
     links = "".join(f'<a href="#{name}">{escape(title)}</a>' for name, title, _ in sections)
     head = [f"<h1>{escape(found.arm.name)}, identified</h1>"]
     head += [f"<p>{escape(line)}</p>" for line in summary.headline(found)]
-    body = ["<header>", *head, "</header>", f"<nav>{links}</nav>", _findings(found), "<main>"]
+    body = ["<header>", *head, "</header>", f"<nav>{links}</nav>", _list("findings", findings), "<main>"]
     body += [f'<section id="{name}"><h2>{escape(t)}</h2>\n{text}\n</section>' for name, t, text in sections]
     title = f"{found.arm.name} identified"
     colours = page_colours(INKS, INKS_ON_DARK)
     return html_page(title, "\n".join(filter(None, [*body, "</main>"])), STYLE, colours)
-
-
-def _findings(found: Identification) -> str:
-    told = dict(summary.sentences(found))
-    lines = [*told.get("Findings", []), *told.get("Structure found in the residuals", [])]
-    return f'<ul class="findings">{_items(lines)}</ul>' if lines else ""
-
-
-def _doubts(found: Identification) -> list[tuple[str, str, str]]:
-    told = dict(summary.sentences(found))
-    return [
-        (name, title, f'<ul class="said">{_items(told[title])}</ul>')
-        for title, name in DOUBT.items()
-        if title in told
-    ]
 
 
 def _joints(found: Identification) -> str:
@@ -121,7 +108,15 @@ def _parameters(found: Identification) -> str:
     rows = parameter_rows(found)
     told = summary.parameters_table(found)
     bars = [interval_bar(row) for row in rows]
-    labels = [f"<small>{escape(_cut(row.label))}</small>" * (row.label != row.name) for row in rows]
+    # long combinations of parameters are truncated
+    texts = [
+        row.label if len(row.label) <= MOST_LABEL else f"{row.label[:MOST_LABEL].rpartition(' ')[0]} ..."
+        for row in rows
+    ]
+    labels = [
+        f"<small>{escape(text)}</small>" * (row.label != row.name)
+        for text, row in zip(texts, rows, strict=True)
+    ]
     sure = f"{100.0 * found.confidence:g} % interval"
     key = _key((("now", sure),), (("is", "now"), ("was", "before")))
     note = (
@@ -129,11 +124,6 @@ def _parameters(found: Identification) -> str:
         "nearest physically consistent values.</p>"
     )
     return key + note + _table(Report(told.header, told.rows), {1: (sure, bars)}, labels)
-
-
-def _cut(label: str) -> str:
-    """A long combination of parameters, truncated."""
-    return label if len(label) <= MOST_LABEL else f"{label[:MOST_LABEL].rpartition(' ')[0]} ..."
 
 
 def _efforts(found: Identification) -> str:
@@ -171,29 +161,20 @@ def _friction(found: Identification) -> str:
         "<p>Efforts minus the model without friction, by speed: medians, and bars that contain 80 % of "
         "the samples.</p>"
     )
-    drawn = [(j.name, friction_drawing(found, i)) for i, j in enumerate(found.arm.joints)]
     key = _key((("predicted", "fitted law"), ("before", "previous law"), ("bar", "data")))
-    panels = _panels(drawn)
+    panels = _panels((j.name, friction_drawing(found, i)) for i, j in enumerate(found.arm.joints))
     return note + key + panels if panels else ""
 
 
 def _logs(found: Identification) -> str:
-    stages = summary.stages_table(found)
-    parts = [_table(summary.logs_table(found)), _table(stages) if stages.header else ""]
-    rows = [
+    tests = [
         [test.joint, test.against, f"{test.p_value:.2g}", f"{100.0 * test.share:.2g} %"]
         for test in found.tests
     ]
-    if rows:
-        header = ["joint", "against", "p", "share"]
-        parts.append(
-            _table(
-                Report(
-                    header, rows, "Residual tests (p: probability of a larger value if the model is correct)"
-                )
-            )
-        )
-    return "".join(parts)
+    title = "Residual tests (p: probability of a larger value if the model is correct)"
+    tables = [summary.logs_table(found), summary.stages_table(found)]
+    tables.append(Report(["joint", "against", "p", "share"], tests, title))
+    return "".join(_table(table) for table in tables if table.rows)
 
 
 def _panels(drawn: Iterable[tuple[str, str]]) -> str:
@@ -205,19 +186,15 @@ def _figure(name: str, drawn: str) -> str:
     return f"<figure><figcaption>{escape(name)}</figcaption>{drawn}</figure>"
 
 
-def _items(lines: Iterable[str]) -> str:
-    return "".join(f"<li>{escape(line)}</li>" for line in lines)
+def _list(kind: str, lines: Sequence[str]) -> str:
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return f'<ul class="{kind}">{items}</ul>' if lines else ""
 
 
 def _key(lines: Iterable[tuple[str, str]], dots: Iterable[tuple[str, str]] = ()) -> str:
-    made = [
-        f'<li><svg viewBox="0 0 34 10"><path class="{kind}" d="M0,5 L34,5"/></svg>{escape(text)}</li>'
-        for kind, text in lines
-    ]
-    made += [
-        f'<li><svg viewBox="0 0 34 10"><circle class="{kind}" cx="17" cy="5" r="4"/></svg>{escape(text)}</li>'
-        for kind, text in dots
-    ]
+    drawn = [(f'<path class="{kind}" d="M0,5 L34,5"/>', text) for kind, text in lines]
+    drawn += [(f'<circle class="{kind}" cx="17" cy="5" r="4"/>', text) for kind, text in dots]
+    made = [f'<li><svg viewBox="0 0 34 10">{mark}</svg>{escape(text)}</li>' for mark, text in drawn]
     return f'<ul class="key">{"".join(made)}</ul>'
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from itertools import pairwise
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forearm.records import frozen
 from forearm.spatial import Floats
 
 SEGMENT = 256  # most samples per segment
@@ -17,7 +17,7 @@ SEGMENTS = 4  # least number of segments if possible, as one alone says little
 LEAST = 16  # least samples per segment for a spectrum
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Spectrum:
     """Power spectral density of the residuals.
 
@@ -40,7 +40,7 @@ class Spectrum:
         freedom = 2.0 * self.segments
         part = 2.0 / (9.0 * freedom)
         z = NormalDist().inv_cdf(probability)
-        return np.asarray(self.level * (1.0 - part + z * math.sqrt(part)) ** 3)
+        return self.level * (1.0 - part + z * math.sqrt(part)) ** 3
 
 
 def welch(residual: Floats, t: Floats, ends: NDArray[np.intp]) -> Spectrum | None:

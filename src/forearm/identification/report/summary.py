@@ -9,6 +9,7 @@ import numpy as np
 
 from forearm.identification.report.advice import measure_next
 from forearm.identification.report.rows import ParameterRow, parameter_rows
+from forearm.spatial import Floats
 from forearm.tables import Report, number
 
 if TYPE_CHECKING:
@@ -22,9 +23,14 @@ LIST = "  "  # indent of lists
 def report(found: Identification) -> Report:
     """Headline, joints, parameters, logs, stages, and doubts."""
     parts = [joints_table(found), parameters_table(found), logs_table(found)]
+    stages = [  # as sentences, which a table would truncate
+        f"{stage.name}, {len(stage.parameters)} parameters, residual rms {_several(stage.rms)}: "
+        f"{stage.message}"
+        for stage in found.stages
+    ]
     parts += [
         Report(title=title, after=[f"- {text}" for text in texts], under=LIST)
-        for title, texts in (("Stages", _stages(found)), *sentences(found))
+        for title, texts in (("Stages", stages), *sentences(found))
         if texts
     ]
     return Report(before=headline(found), parts=parts)
@@ -132,28 +138,13 @@ def logs_table(found: Identification) -> Report:
 def stages_table(found: Identification) -> Report:
     """The estimation, stage by stage."""
     rows = [
-        [
-            stage.name,
-            str(len(stage.parameters)),
-            " ".join(number(float(x), 3) for x in stage.rms),
-            stage.message,
-        ]
-        for stage in found.stages
+        [stage.name, str(len(stage.parameters)), _several(stage.rms), stage.message] for stage in found.stages
     ]
-    return (
-        Report(["stage", "parameters", "residual rms by joint", "result"], rows, "Stages")
-        if rows
-        else Report()
-    )
+    return Report(["stage", "parameters", "residual rms by joint", "result"], rows, "Stages")
 
 
-def _stages(found: Identification) -> list[str]:
-    """The stages as sentences, which a table would truncate."""
-    return [
-        f"{stage.name}, {len(stage.parameters)} parameters, residual rms "
-        f"{' '.join(number(float(x), 3) for x in stage.rms)}: {stage.message}"
-        for stage in found.stages
-    ]
+def _several(values: Floats) -> str:
+    return " ".join(number(float(x), 3) for x in values)
 
 
 def sentences(found: Identification) -> list[tuple[str, list[str]]]:

@@ -7,7 +7,6 @@ chunk boundaries.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from forearm.errors import InputError
 from forearm.identification.signals.table import LogTable
 from forearm.identification.signals.tally import Tally
+from forearm.records import frozen
 from forearm.spatial import Floats
 
 Numbers = NDArray[np.int64]
@@ -26,7 +26,7 @@ STANDS_OUT = 4.0  # times the steps around it: a larger jump is not motion
 TURN = 2.0 * math.pi
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class PieceRows:
     """Consecutive rows of one piece (B, m); `starts`: a new piece begins with them."""
 
@@ -81,7 +81,7 @@ class Cleaner:
         if not missing.any():
             return rows, numbers
         self._tally.missing += missing.sum(axis=0)
-        lacks = np.asarray(missing[:, self._needed].any(axis=1))
+        lacks = missing[:, self._needed].any(axis=1)
         self._tally.dropped += int(lacks.sum())
         whole = ~lacks
         return rows[whole], numbers[whole]
@@ -93,7 +93,7 @@ class Cleaner:
         steps = np.diff(rows[:, 0], prepend=before)
         if (steps == 0.0).any():
             again = steps == 0.0
-            self._tally.note_repeated(int(again.sum()), int(numbers[again][0]))
+            self._tally.note("repeat", int(numbers[again][0]), 0.0, 0.0, count=int(again.sum()))
             rows, numbers, steps = rows[~again], numbers[~again], steps[~again]
         back = steps < 0.0
         if back.any():
@@ -101,10 +101,9 @@ class Cleaner:
         long = steps > GAP * self._period
         if len(steps) and not np.isfinite(steps[0]):
             long[0] = False
-        for k in np.flatnonzero(long):
-            self._tally.note_gap(float(steps[k]), float(rows[k, 0] - steps[k]))
-        for k in np.flatnonzero(back):
-            self._tally.note_reset(int(numbers[k]), float(rows[k, 0] - steps[k]), float(rows[k, 0]))
+        for kind, which, sizes in (("gap", long, steps), ("reset", back, rows[:, 0])):
+            for k in np.flatnonzero(which):
+                self._tally.note(kind, int(numbers[k]), float(rows[k, 0] - steps[k]), float(sizes[k]))
         parts = long | back
         if not len(self._rows) and len(parts):
             parts[0] = True
@@ -191,7 +190,7 @@ class Cleaner:
             for k, j in np.argwhere(flags) if flags.any() else ():
                 row = self._rows[first + k]
                 size = row[1 + j] - self._rows[first + k - 1, 1 + j] if first + k else 0.0
-                self._tally.note_jump(kind, int(j), int(self._numbers[first + k]), float(row[0]), float(size))
+                self._tally.note(kind, int(self._numbers[first + k]), float(row[0]), float(size), int(j))
 
     def _split_kept(self, rows: Floats, parts: Flags, keep: Flags) -> list[PieceRows]:
         parts[0] |= self._begins

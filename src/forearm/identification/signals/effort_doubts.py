@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from forearm.arm.arm import Arm
+from forearm.arm.drive import Motor
 from forearm.errors import InputError
 from forearm.identification.log_derivatives import noise_of
 from forearm.identification.signals.scan import Scan, TopValues
 from forearm.identification.signals.table import LogTable
 from forearm.logs.columns import listed
+from forearm.records import frozen
 from forearm.spatial import Floats
 
 UNITS = {"tau": "N m", "current": "A", "voltage": "V"}
@@ -25,7 +26,7 @@ MILLI = 30.0  # times the largest effort: milli
 LARGE = 3.0  # times the largest effort of a joint: implausible
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class EffortState:
     """Usable efforts: those between `lowest` and `highest` (n,), except joints that are `is_dead` (n,); their
     noise (n,) and findings.
@@ -59,7 +60,10 @@ def effort_state(arm: Arm, table: LogTable, scan: Scan, is_timed: bool) -> Effor
     efforts = [rows[:, where] for rows in scan.stretches]
     steps = _steps(efforts, table.n)
     rounding = steps / np.sqrt(12.0)
-    noise = np.maximum(_noise(efforts), rounding) if is_timed else np.full(table.n, np.nan)
+    noise = np.full(table.n, np.nan)
+    if is_timed:
+        known = [noise_of(np.where(np.isfinite(e), e, 0.0)) for e in efforts if np.isfinite(e).any()]
+        noise = np.maximum(np.sqrt(np.mean(np.square(known), axis=0)), rounding)
     is_coarse = (steps > 0.0) & ~(steps < COARSE * noise)
     findings += [
         f"{names[i]!r} is quantised in steps of {steps[i]:.4g} {_unit(table, i)}, equivalent to noise of "
@@ -96,11 +100,6 @@ def _clipping_sentences(
     return said
 
 
-def _noise(efforts: Sequence[Floats]) -> Floats:
-    found = [noise_of(np.where(np.isfinite(e), e, 0.0)) for e in efforts if np.isfinite(e).any()]
-    return np.asarray(np.sqrt(np.mean(np.square(found), axis=0)))
-
-
 def _steps(efforts: Sequence[Floats], n: int) -> Floats:
     """The quantisation step of each column, 0 if not quantised (n,)."""
     steps = np.zeros(n)
@@ -121,7 +120,13 @@ def _size_questions(arm: Arm, table: LogTable, low: Floats, high: Floats) -> lis
     """Efforts far from what the joints or motors can produce."""
     names = table.names[table.effort]
     largest = np.maximum(np.abs(low), np.abs(high))
-    limits = [_limit(arm, table.effort, i) for i in range(arm.n)]
+    motors = [joint.motor or Motor() for joint in arm.joints]
+    limits = {
+        "tau": [joint.max_effort for joint in arm.joints],
+        "current": [motor.max_current for motor in motors],
+        "voltage": [motor.max_voltage for motor in motors],
+    }[table.effort]
+    gears = [abs(motor.gear_ratio) for motor in motors]
     known = [i for i, limit in enumerate(limits) if limit and np.isfinite(largest[i]) and largest[i] > 0.0]
     if not known:
         return []
@@ -136,8 +141,8 @@ def _size_questions(arm: Arm, table: LogTable, low: Floats, high: Floats) -> lis
             f"reaches {largest[worst]:.4g} {_unit(table, worst)}, {ratios[worst]:.3g} times the limit. "
             f"{f'Are they in {milli}? ' if ratios[worst] > MILLI else ''}Check the unit."
         )
-    geared = [i for i in known if _ratio(arm, i) > 5.0]
-    if table.effort == "tau" and geared and all(ratios[i] * _ratio(arm, i) < 1.5 for i in geared):
+    geared = [i for i in known if gears[i] > 5.0]
+    if table.effort == "tau" and geared and all(ratios[i] * gears[i] < 1.5 for i in geared):
         said.append(
             f"{_listed_names(names, geared)}: below max_effort divided by the gear ratio. Are these motor "
             "torques? tau is motor torque times gear ratio: multiply them."
@@ -152,20 +157,6 @@ def _size_questions(arm: Arm, table: LogTable, low: Floats, high: Floats) -> lis
 
 def _listed_names(names: Sequence[str], which: Sequence[int]) -> str:
     return listed([repr(names[i]) for i in which])
-
-
-def _limit(arm: Arm, effort: str, i: int) -> float | None:
-    joint = arm.joints[i]
-    if effort == "tau":
-        return joint.max_effort
-    if joint.motor is None:
-        return None
-    return joint.motor.max_current if effort == "current" else joint.motor.max_voltage
-
-
-def _ratio(arm: Arm, i: int) -> float:
-    motor = arm.joints[i].motor
-    return abs(motor.gear_ratio) if motor is not None else 1.0
 
 
 def _unit(table: LogTable, i: int) -> str:

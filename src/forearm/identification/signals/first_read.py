@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from forearm.identification.signals.scan import Scan
 from forearm.identification.signals.table import LogTable
 from forearm.identification.signals.tally import Tally
 from forearm.logs.units import ask_about_times
-from forearm.spatial import Floats
+from forearm.records import frozen
 
 LEAST = 2 * SHORTEST + 1  # samples of the shortest window
 HELD = 0.2  # fraction of the rows: repeated positions indicate sample-and-hold
@@ -25,7 +24,7 @@ ASKED = 50_000  # rows whose times are checked
 TYPICAL = 99.0  # percentile of the speeds that is used
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class FirstRead:
     """A log after the first read: its rows, statistics, efforts, and findings."""
 
@@ -82,23 +81,20 @@ def _motion_findings(
 ) -> list[str]:
     table = reader.table
     q = table.at(table.position)
-    fastest = np.zeros(table.n) if reader.period is None else _fast(table, scan)
+    fastest = np.zeros(table.n)
+    if reader.period is not None and scan.stretches:
+        # speeds that positions seldom exceed, taken over several rows to suppress noise
+        speeds = []
+        for rows in scan.stretches:
+            apart = max(1, min(20, len(rows) // 4))
+            speeds.append(np.abs(rows[apart:, q] - rows[:-apart, q]) / (rows[apart:, :1] - rows[:-apart, :1]))
+        fastest = np.percentile(np.concatenate(speeds), TYPICAL, axis=0)
     # unwrapped whole turns are those of angles in rad
-    is_sure = np.asarray((tally.wrapped > 0.0) | ("angles" in units) | table.is_ours)
+    is_sure = (tally.wrapped > 0.0) | ("angles" in units) | table.is_ours
     found = position_doubts(arm, table, MotionRange(scan.low[q], scan.high[q], fastest, is_sure))
     if reader.period is not None:
         found += velocity_doubts(arm, table, scan.stretches, is_logged)
     return found
-
-
-def _fast(table: LogTable, scan: Scan) -> Floats:
-    """A speed (n,) that positions seldom exceed, taken over several rows to suppress noise."""
-    speeds = []
-    for rows in scan.stretches:
-        apart = max(1, min(20, len(rows) // 4))
-        q = rows[:, table.at(table.position)]
-        speeds.append(np.abs(q[apart:] - q[:-apart]) / (rows[apart:, :1] - rows[:-apart, :1]))
-    return np.percentile(np.concatenate(speeds), TYPICAL, axis=0) if speeds else np.zeros(table.n)
 
 
 def _still(table: LogTable, scan: Scan) -> list[str]:

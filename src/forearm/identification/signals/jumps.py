@@ -59,4 +59,4 @@ def around(marked: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
     count = len(marked)
     sums = np.concatenate([np.zeros((1, marked.shape[1]), dtype=np.int64), np.cumsum(marked, axis=0)])
     first, last = (np.clip(np.arange(count) + k, 0, count) for k in (-reach, reach + 1))
-    return np.asarray(sums[last] > sums[first])
+    return sums[last] > sums[first]

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.joint import Joint
-from forearm.errors import InputError
+from forearm.errors import InputError, Keyword, Sentence
 from forearm.identification.log_derivatives import smoothed
 from forearm.identification.signals.table import LogTable
 from forearm.logs.columns import listed
+from forearm.records import frozen
 from forearm.spatial import Floats
 
 DEGREE = math.pi / 180.0
@@ -28,7 +29,7 @@ UNLIKE = 0.5
 HALF = 6  # half window of velocities compared with logged ones
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class MotionRange:
     """Extent of positions, (n,) each: minimum, maximum, a speed that is seldom exceeded, and whether their
     unit is certain.
@@ -144,10 +145,9 @@ def velocity_doubts(arm: Arm, table: LogTable, stretches: Sequence[Floats], is_u
         return []
     said = _velocity_sentences(arm, table, moved[good], told[good])
     if said and is_used:
-        raise InputError(
-            f"{table.name}, column {said[0]} Or compute derivatives from the positions: "
-            "derivatives='position'."
-        )
+        remedy = Keyword("derivatives", "position")
+        text = f"column {said[0]} Or compute derivatives from the positions: "
+        raise InputError(Sentence(text, remedy, "."), table.name)
     return [f"{text} Velocities are computed from the positions instead." for text in said]
 
 

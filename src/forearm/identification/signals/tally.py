@@ -15,8 +15,10 @@ TOO_COARSE = " The time resolution is too coarse for this rate: remove that colu
 
 
 @dataclass
-class Jump:
-    """Jumps of one joint's position: count, and the first: row, time, size."""
+class LogFault:
+    """Faults of one kind: their count, and row, time and size of the first, of gaps of the longest. The size
+    of a clock reset is the time after it.
+    """
 
     count: int
     row: int
@@ -29,92 +31,72 @@ class Tally:
     """Counts over a whole log; rows are numbered from 0.
 
     Attributes:
-        rows: rows read.
         missing: missing values by column (m,).
-        dropped: rows with incomplete motion.
         wrapped: number of jumps by whole turns per position (n,).
-        repeated, first_repeated: rows that repeat a time, and the first of them.
-        gaps, longest, longest_at: time gaps that split the log; the longest and its start, s.
-        resets, first_reset: how often the clock went back; the first: row, time before and after, s.
-        jumps: of positions, by kind, "outlier" or "step", and joint.
+        rows: rows read.
+        dropped: rows with incomplete motion.
+        events: by kind and joint: rows that repeat a time ("repeat"), gaps in time that split the log
+            ("gap"), clock resets ("reset"), outliers ("outlier") and lasting steps ("step") of positions.
     """
 
     missing: Floats
     wrapped: Floats
     rows: int = 0
     dropped: int = 0
-    repeated: int = 0
-    first_repeated: int = 0
-    gaps: int = 0
-    longest: float = 0.0
-    longest_at: float = 0.0
-    resets: int = 0
-    first_reset: tuple[int, float, float] = (0, 0.0, 0.0)
-    jumps: dict[tuple[str, int], Jump] = field(default_factory=dict)
+    events: dict[tuple[str, int], LogFault] = field(default_factory=dict)
 
     @staticmethod
     def of(table: LogTable) -> Tally:
         """Nothing counted yet."""
         return Tally(np.zeros(len(table.headings)), np.zeros(table.n))
 
-    def note_repeated(self, count: int, row: int) -> None:
-        """Count rows that repeat a time."""
-        if not self.repeated:
-            self.first_repeated = row
-        self.repeated += count
-
-    def note_gap(self, length: float, begin: float) -> None:
-        """Count a gap in time, s."""
-        self.gaps += 1
-        if length > self.longest:
-            self.longest, self.longest_at = length, begin
-
-    def note_reset(self, row: int, before: float, after: float) -> None:
-        """Count a clock reset."""
-        if not self.resets:
-            self.first_reset = (row, before, after)
-        self.resets += 1
-
-    def note_jump(self, kind: str, joint: int, row: int, time: float, size: float) -> None:
-        """Count a position outlier."""
-        seen = self.jumps.setdefault((kind, joint), Jump(0, row, time, size))
-        seen.count += 1
+    def note(self, kind: str, row: int, time: float, size: float, joint: int = -1, count: int = 1) -> None:
+        """Count a fault."""
+        seen = self.events.setdefault((kind, joint), LogFault(0, row, time, size))
+        seen.count += count
+        if kind == "gap" and size > seen.size:
+            seen.time, seen.size = time, size
 
     def findings(self, table: LogTable, period: float | None) -> list[str]:
         """The findings as sentences."""
         return [*self._missing(table), *self._times(table, period), *self._positions(table)]
 
     def _missing(self, table: LogTable) -> list[str]:
-        efforts = {k for x in (table.effort, "current") if table.has(x) for k in _places(table, x)}
+        efforts = table.places(*(x for x in (table.effort, "current") if table.has(x)))
         lacking = np.flatnonzero(self.missing).tolist()
+        of_motion, of_efforts = (
+            [f"{table.headings[k]!r} ({self.missing[k]:.0f})" for k in lacking if (k in efforts) == is_effort]
+            for is_effort in (False, True)
+        )
         found = []
         if self.dropped:
-            where = [f"{table.headings[k]!r} ({self.missing[k]:.0f})" for k in lacking if k not in efforts]
-            found.append(f"{_count(self.dropped, 'row')} dropped for missing values: {listed(where)}.")
-        if where := [f"{table.headings[k]!r} ({self.missing[k]:.0f})" for k in lacking if k in efforts]:
-            found.append(f"Values are missing in {listed(where)}: these samples are not used for the joint.")
+            found.append(f"{_count(self.dropped, 'row')} dropped for missing values: {listed(of_motion)}.")
+        if of_efforts:
+            found.append(
+                f"Values are missing in {listed(of_efforts)}: these samples are not used for the joint."
+            )
         return found
 
     def _times(self, table: LogTable, period: float | None) -> list[str]:
         name = table.headings[0]
         found = []
-        if self.repeated:
+        repeat, gap, reset = (self.events.get((kind, -1)) for kind in ("repeat", "gap", "reset"))
+        if repeat:
             found.append(
-                f"{name!r}: {_count(self.repeated, 'row')} dropped that repeat{'s' * (self.repeated == 1)} "
+                f"{name!r}: {_count(repeat.count, 'row')} dropped that repeat{'s' * (repeat.count == 1)} "
                 "the time of the previous row, first "
-                f"{table.place(self.first_repeated)}.{TOO_COARSE if self.repeated > MANY * self.rows else ''}"
+                f"{table.place(repeat.row)}.{TOO_COARSE if repeat.count > MANY * self.rows else ''}"
             )
-        if self.gaps and period is not None:
+        if gap and period is not None:
             found.append(
-                f"{name!r}: {_count(self.gaps, 'gap')} split{'s' if self.gaps == 1 else ''} the log (rows "
-                f"are {period:.4g} s apart); the longest, {self.longest:.4g} s, begins at "
-                f"{self.longest_at:.6g} s."
+                f"{name!r}: {_count(gap.count, 'gap')} split{'s' if gap.count == 1 else ''} the log (rows "
+                f"are {period:.4g} s apart); the longest, {gap.size:.4g} s, begins at {gap.time:.6g} s."
             )
-        if self.resets:
-            row, before, after = self.first_reset
+        if reset:
             found.append(
-                f"{name!r}: the clock goes back {_count(self.resets, 'time')}, first at {table.place(row)} "
-                f"from {before:.6g} s to {after:.6g} s; the log is split there."
+                f"{name!r}: the clock goes back {_count(reset.count, 'time')}, first at "
+                f"{table.place(reset.row)} from {reset.time:.6g} s to {reset.size:.6g} s; the log is split "
+                "there."
             )
         return found
 
@@ -125,25 +107,18 @@ class Tally:
             "one turn do; unwrapped."
             for i in np.flatnonzero(self.wrapped)
         ]
-        for (kind, joint), jump in sorted(self.jumps.items()):
-            name, unit = names[joint], "rad" if table.is_angle[joint] else "m"
+        for (kind, joint), jump in sorted(self.events.items()):
+            if joint < 0:
+                continue
             at = f"{table.place(jump.row)} (t = {jump.time:.6g} s)"
+            by = f"by {jump.size:.4g} {'rad' if table.is_angle[joint] else 'm'}"
             if kind == "outlier":
-                found.append(
-                    f"{name!r}: {_count(jump.count, 'row')} dropped as outliers; first "
-                    f"{at}, by {jump.size:.4g} {unit}."
-                )
+                said = f": {_count(jump.count, 'row')} dropped as outliers; first {at}, {by}."
             else:
-                found.append(
-                    f"{name!r} jumps {_count(jump.count, 'time')}, first at {at} by {jump.size:.4g} {unit}; "
-                    "the log is split there. Was the sensor re-zeroed?"
-                )
+                said = f" jumps {_count(jump.count, 'time')}, first at {at} {by}; the log is split there. "
+                said += "Was the sensor re-zeroed?"
+            found.append(f"{names[joint]!r}{said}")
         return found
-
-
-def _places(table: LogTable, quantity: str) -> range:
-    where = table.at(quantity)
-    return range(where.start, where.stop)
 
 
 def _count(count: int, noun: str) -> str:

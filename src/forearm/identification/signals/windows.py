@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,20 +11,20 @@ from forearm.identification.samples import Samples
 from forearm.identification.signals.cleaning import PieceRows
 from forearm.identification.signals.shifting import Shifter
 from forearm.identification.signals.table import LogTable
+from forearm.records import frozen
 from forearm.spatial import Floats
 
 BLOCK = 4096  # most samples in a block
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class WindowPlan:
     """How samples are formed from the rows of a log.
 
     Attributes:
         table: source of the rows.
         period: sampling period, s; None: rows are states without time.
-        half: half window; 0 if derivatives are logged.
-        is_logged: whether logged qd and qdd are used.
+        half: half window; 0 if logged qd and qdd are used.
         lowest, highest: clipping levels of efforts (n,).
         is_dead: joints (n,) without usable effort.
     """
@@ -33,7 +32,6 @@ class WindowPlan:
     table: LogTable
     period: float | None
     half: int
-    is_logged: bool
     lowest: Floats
     highest: Floats
     is_dead: Floats
@@ -59,9 +57,9 @@ class _SampleMaker:
     def __init__(self, plan: WindowPlan, shift: float) -> None:
         self._plan = plan
         n, table = plan.table.n, plan.table
-        motion = [table.position, *(("qd", "qdd") if plan.is_logged else ())]
-        beside = ["current"] if table.effort == "voltage" and table.has("current") else []
-        self._columns = [0, *(k for x in (*motion, table.effort, *beside) for k in _places(table, x))]
+        motion = [table.position, *(() if plan.half else ("qd", "qdd"))]
+        beside = ["current"] if table.has_current else []
+        self._columns = [0, *table.places(*motion, table.effort, *beside)]
         first, count = 1 + len(motion) * n, (1 + len(beside)) * n
         self._effort = slice(first, first + n)
         self._efforts = slice(first, first + count)
@@ -106,13 +104,13 @@ class _SampleMaker:
         with_last = np.concatenate([self._held[None, :], efforts])
         last = np.where(np.isfinite(with_last), np.arange(len(with_last))[:, None], 0)
         last = np.maximum.accumulate(last, axis=0)
-        return np.asarray(np.take_along_axis(with_last, last, axis=0)[1:])
+        return np.take_along_axis(with_last, last, axis=0)[1:]
 
     def _block(self, rows: Floats) -> Samples:
         plan = self._plan
         n, lost = plan.table.n, plan.half
         inner = rows[lost : len(rows) - lost]
-        if plan.is_logged:
+        if not plan.half:
             motion = [np.ascontiguousarray(inner[:, 1 + k * n : 1 + (k + 1) * n]) for k in range(3)]
         else:
             motion = _windows(rows[:, 0], rows[:, 1 : 1 + n], plan)
@@ -127,11 +125,6 @@ class _SampleMaker:
             current=current,
             starts=self._starts,
         )
-
-
-def _places(table: LogTable, quantity: str) -> range:
-    where = table.at(quantity)
-    return range(where.start, where.stop)
 
 
 def _windows(t: Floats, values: Floats, plan: WindowPlan) -> list[Floats]:

@@ -8,21 +8,18 @@ import argparse
 from collections.abc import Callable, Iterable
 from importlib import import_module
 
-from forearm.cli.command import Command, Parser, add_json, names_of, show_json
+from forearm.cli.command import Command, Parser, names_of, show_json
 from forearm.cli.main import COMMANDS
+from forearm.cli.options import JSON, Option
 from forearm.cli.parts import builtin_parts
 from forearm.cli.shells import Place, ShellOption, bash, fish, zsh
 from forearm.files.builtin import arms
+from forearm.reading.fields import ChoiceField
 
 SHELLS = {"bash": bash, "fish": fish, "zsh": zsh}
 ARMS = ("ARM", "IN")  # metavars of arguments that take a built-in name as well as a file
 FILES = (*ARMS, "ARMFILE", "DIR", "FILE", "OUT", "REQUEST")
 ALSO_ARMS = ("check",)  # whose FILE may be a built-in name
-
-
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=tuple(SHELLS), metavar="SHELL", help=names_of(SHELLS))
-    add_json(parser)
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -101,18 +98,6 @@ def _functions() -> Iterable[str]:
     return FUNCTIONS
 
 
-def _languages() -> Iterable[str]:
-    from forearm.codegen import LANGUAGES
-
-    return LANGUAGES
-
-
-def _targets() -> Iterable[str]:
-    from forearm.targets.machines import TARGETS
-
-    return TARGETS
-
-
 def _forms() -> Iterable[str]:
     from forearm.kinematics.orientation import FORMS
 
@@ -140,9 +125,6 @@ NAMED: dict[tuple[str, str], Callable[[], Iterable[str]]] = {
     ("count", "--formulation"): _formulations("inverse", "inertia_matrix", "forward"),
     ("forward", "--method"): _formulations("forward"),
     ("generate", "--formulation"): _formulations("inverse", "inertia_matrix", "forward"),
-    ("generate", "--function"): _functions,
-    ("generate", "--lang"): _languages,
-    ("generate", "--target"): _targets,
     ("inverse", "--formulation"): _formulations("inverse"),
     ("kinematics", "--form"): _forms,
     ("parts", "FILE"): builtin_parts,
@@ -154,5 +136,7 @@ NAMED: dict[tuple[str, str], Callable[[], Iterable[str]]] = {
 
 
 COMMAND = Command(
-    "forearm completion bash > ~/.local/share/bash-completion/completions/forearm", _add_arguments, _run
+    "forearm completion bash > ~/.local/share/bash-completion/completions/forearm",
+    (Option("shell", names_of(SHELLS), "SHELL", reads=ChoiceField(tuple(SHELLS))), JSON),
+    _run,
 )

@@ -21,12 +21,13 @@ from forearm.benchmarks.machine import machine
 from forearm.benchmarks.timing import BenchmarkRow
 from forearm.checking import balance
 from forearm.checking.links import inertia_without_mass, triangle_violations
-from forearm.cli.command import Command, add_json, show_json, width
+from forearm.cli.command import Command, show_json, width
 from forearm.cli.demo_report.chapters import Chapters, Learned, Studied, fastest, learn, on_board, studied
 from forearm.cli.demo_report.counted import CountTable, count_tables
 from forearm.cli.demo_report.motion import Followed, Torques, follow, planned, torques
 from forearm.cli.demo_report.page import DemoReport, write_report
 from forearm.cli.demo_report.speed import micro, speed_rows, times
+from forearm.cli.options import JSON, Option
 from forearm.cli.outputs import tell_written
 from forearm.cli.progress import ProgressBar
 from forearm.cli.skeleton import draw
@@ -59,17 +60,6 @@ class Story:
         self.bar.say("")
         if not self.is_quiet:
             print(f"\n{title}\n" + textwrap.indent(text, "   "), flush=True)
-
-
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-o",
-        "--output",
-        default="demo-output",
-        metavar="DIR",
-        help="folder for the files (default: demo-output)",
-    )
-    add_json(parser)
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -298,4 +288,17 @@ def _studio(story: Story, arm: Arm) -> None:
     )
 
 
-COMMAND = Command("forearm demo\nforearm demo -o story --json", _add_arguments, _run)
+COMMAND = Command(
+    "forearm demo\nforearm demo -o story --json",
+    (
+        Option(
+            "--output",
+            "folder for the files (default: demo-output)",
+            "DIR",
+            default="demo-output",
+            short="-o",
+        ),
+        JSON,
+    ),
+    _run,
+)

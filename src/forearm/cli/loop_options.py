@@ -5,40 +5,113 @@ from __future__ import annotations
 import argparse
 
 from forearm.arm.arm import Arm
-from forearm.cli.command import group
-from forearm.cli.numbers import ANY, NOT_NEGATIVE, POSITIVE, Real, Whole
+from forearm.cli.options import NOT_NEGATIVE, POSITIVE, SECONDS, Group, Option
 from forearm.cli.states import read_numbers
 from forearm.control.gains import BANDWIDTH
 from forearm.control.sensors import SIDES
 from forearm.drives.motor import DAC
 from forearm.errors import InputError
+from forearm.reading.fields import ChoiceField, FlagField, NumberField, WholeField
 
 MOST_BITS = 52  # what a float64 holds
 LEVER = 0.1  # m
+BITS = f"N from 1 to {MOST_BITS}"
 
 
-def add_dac(parser: argparse.ArgumentParser, period: bool = True) -> None:
-    """The options of the converter in front of the motors."""
-    dac = group(parser, "D/A converter in front of the motors")
-    if period:
-        dac.add_argument(
-            "--dac-period",
-            type=POSITIVE,
-            metavar="S",
-            help="sample and hold the input for this time, s, above 0",
-        )
-    dac.add_argument(
-        "--dac-bits",
-        type=Whole(1, MOST_BITS),
-        metavar="N",
-        help=f"resolution, 2^N steps, N from 1 to {MOST_BITS}; needs --dac-range",
-    )
-    dac.add_argument("--dac-range", type=POSITIVE, metavar="V", help="output range, -V to V, V above 0")
-    dac.add_argument(
-        "--dac-gain",
-        type=ANY,
-        metavar="X",
-        help="gain of the amplifiers after it, not 0 (default: the arm file's, or 1)",
+DAC_OPTIONS = Group(
+    "D/A converter in front of the motors",
+    (
+        Option(
+            "--dac-bits",
+            f"resolution, 2^N steps, N from 1 to {MOST_BITS}; needs --dac-range",
+            reads=WholeField("", 1, MOST_BITS),
+        ),
+        Option("--dac-range", "output range, -V to V, V above 0", "V", reads=POSITIVE),
+        Option(
+            "--dac-gain",
+            "gain of the amplifiers after it, not 0 (default: the arm file's, or 1)",
+            reads=NumberField(),
+        ),
+    ),
+)
+DAC_PERIOD = Option("--dac-period", "sample and hold the input for this time, s, above 0", reads=SECONDS)
+CHANGES = (
+    Option("--friction", "factor on joint friction, 0 or more (default: 1)", reads=NOT_NEGATIVE),
+    Option("--gravity", "gravitational acceleration in the base frame, m/s^2 (default: the arm's)", "X,Y,Z"),
+    Option("--no-torque-limits", "drives deliver any commanded torque", reads=FlagField()),
+)
+INERTIAS = Option(
+    "--inertias",
+    "inertias that scale the gains of PD, PID and feed-forward + PD, kg m^2 (kg), one value per joint "
+    "(default: the arm's, reduced where joints would oscillate)",
+    "A,B,...",
+)
+SAMPLING = Option("--period", "sampling period, s, above 0 (default: 0.001)", reads=SECONDS, default=1e-3)
+GAINS = Option(
+    "--bandwidth",
+    "bandwidth of the critically damped gains, all poles at -W, rad/s (2 pi times Hz), above 0 "
+    f"(default: {BANDWIDTH:.4g})",
+    reads=NumberField(above=0.0, unit="rad/s"),
+)
+DELAY = Option(
+    "--delay", "delay of a command in periods, 0 or 1 (default: 0)", reads=WholeField("", 0, 1), default=0
+)
+SENSORS = (
+    Option(
+        "--encoder-bits",
+        f"position resolution, 2^N steps per turn (per metre), motor turns for a motor encoder, {BITS}",
+        reads=WholeField("", 1, MOST_BITS),
+    ),
+    Option(
+        "--sensor-side",
+        "where encoders and tachometers are: link, motor or both (default: both where joints are "
+        "elastic, else link)",
+        "SIDE",
+        reads=ChoiceField(SIDES),
+    ),
+    Option(
+        "--tachometer-bits",
+        f"velocity resolution, 2^N steps, {BITS}; needs --tachometer-range",
+        reads=WholeField("", 1, MOST_BITS),
+    ),
+    Option("--tachometer-range", "velocity range, -V to V, rad/s (m/s), V above 0", "V", reads=POSITIVE),
+    Option(
+        "--accelerometer-step",
+        "resolution of accelerometers, m/s^2 (default: exact)",
+        "A",
+        reads=NOT_NEGATIVE,
+    ),
+    Option(
+        "--lever",
+        f"distance between accelerometers, m, above 0; with --accelerometer-step (default: {LEVER})",
+        "M",
+        reads=POSITIVE,
+    ),
+    Option("--differences", "compute velocities by differencing positions", reads=FlagField()),
+)
+VOLTAGE = Option("--voltage", "command motor voltages instead of torques", reads=FlagField())
+LOOP = Group("loop and sensors (default: ideal)", (DELAY, *SENSORS, VOLTAGE))
+
+
+def plant_options(payload: str = "5 % of the moving mass") -> tuple[Option, ...]:
+    """How the arm differs from the controllers' model."""
+    return (
+        Option(
+            "--payload",
+            f"mass in the hand, unknown to the controller, kg (default: {payload})",
+            "KG",
+            reads=NOT_NEGATIVE,
+        ),
+        Option(
+            "--error",
+            "random error of masses, friction and motors, at most this many percent, 0 to 90 (default: 0)",
+            "PERCENT",
+            reads=NumberField(minimum=0.0, maximum=90.0),
+            default=0.0,
+        ),
+        Option(
+            "--seed", "random seed of these errors, from 0 (default: 0)", reads=WholeField("", 0), default=0
+        ),
     )
 
 
@@ -64,55 +137,6 @@ def read_dac(given: argparse.Namespace, arm: Arm) -> DAC | None:
     )
 
 
-def add_plant(plant: argparse._ArgumentGroup, payload: str = "5 %% of the moving mass") -> None:
-    """How the arm differs from the controllers' model."""
-    plant.add_argument(
-        "--payload",
-        type=NOT_NEGATIVE,
-        metavar="KG",
-        help=f"mass in the hand, unknown to the controller, kg (default: {payload})",
-    )
-    plant.add_argument(
-        "--error",
-        type=Real(least=0.0, most=90.0),
-        default=0.0,
-        metavar="PERCENT",
-        help="random error of masses, friction and motors, at most this many percent, 0 to 90 (default: 0)",
-    )
-    plant.add_argument(
-        "--seed",
-        type=Whole(0),
-        default=0,
-        metavar="N",
-        help="random seed of these errors, from 0 (default: 0)",
-    )
-
-
-def add_changes(plant: argparse._ArgumentGroup) -> None:
-    """Friction and gravity of the simulated arm, if not those of its file."""
-    plant.add_argument(
-        "--friction", type=NOT_NEGATIVE, metavar="X", help="factor on joint friction, 0 or more (default: 1)"
-    )
-    plant.add_argument(
-        "--gravity",
-        metavar="X,Y,Z",
-        help="gravitational acceleration in the base frame, m/s^2 (default: the arm's)",
-    )
-    plant.add_argument("--no-torque-limits", action="store_true", help="drives deliver any commanded torque")
-
-
-def add_inertias(loop: argparse._ActionsContainer) -> None:
-    """Inertias that scale the gains."""
-    loop.add_argument(
-        "--inertias",
-        metavar="A,B,...",
-        help=(
-            "inertias that scale the gains of PD, PID and feed-forward + PD, kg m^2 (kg), one value per "
-            "joint (default: the arm's, reduced where joints would oscillate)"
-        ),
-    )
-
-
 def changed_arm(given: argparse.Namespace, arm: Arm) -> Arm:
     """The arm with the requested payload, friction and gravity."""
     arm = arm.with_payload(given.payload) if given.payload else arm
@@ -122,88 +146,46 @@ def changed_arm(given: argparse.Namespace, arm: Arm) -> Arm:
     return arm if given.gravity is None else arm.replace(gravity=read_numbers(given.gravity, "gravity", 3))
 
 
-def add_period(parser: argparse._ActionsContainer) -> None:
-    """Add --period, the sampling period."""
-    parser.add_argument(
-        "--period",
-        type=POSITIVE,
-        default=1e-3,
-        metavar="S",
-        help="sampling period, s, above 0 (default: 0.001)",
+# The same for commands that add options one by one.
+
+
+def add_dac(parser: argparse.ArgumentParser, period: bool = True) -> None:
+    """The options of the converter in front of the motors."""
+    Group(DAC_OPTIONS.title, (DAC_PERIOD, *DAC_OPTIONS.options) if period else DAC_OPTIONS.options).add_to(
+        parser
     )
+
+
+def add_plant(plant: argparse._ArgumentGroup, payload: str = "5 % of the moving mass") -> None:
+    """How the arm differs from the controllers' model."""
+    _add(plant, plant_options(payload))
+
+
+def add_changes(plant: argparse._ArgumentGroup) -> None:
+    """Friction and gravity of the simulated arm, if not those of its file."""
+    _add(plant, CHANGES)
+
+
+def add_inertias(loop: argparse._ActionsContainer) -> None:
+    """Inertias that scale the gains."""
+    _add(loop, (INERTIAS,))
 
 
 def add_bandwidth(parser: argparse._ActionsContainer) -> None:
     """Add --bandwidth, that of the controller; None: BANDWIDTH."""
-    parser.add_argument(
-        "--bandwidth",
-        type=POSITIVE,
-        metavar="W",
-        help=(
-            "bandwidth of the critically damped gains, all poles at -W, rad/s (2 pi times Hz), above 0 "
-            f"(default: {BANDWIDTH:.4g})"
-        ),
-    )
+    _add(parser, (GAINS,))
 
 
 def add_delay(loop: argparse._ArgumentGroup) -> None:
     """Add --delay, that of commands."""
-    loop.add_argument(
-        "--delay",
-        type=Whole(0, 1),
-        default=0,
-        metavar="N",
-        help="delay of a command in periods, 0 or 1 (default: 0)",
-    )
+    _add(loop, (DELAY,))
 
 
 def add_sensors(loop: argparse._ArgumentGroup) -> None:
     """What a controller measures of the arm's state."""
-    bits = f"N from 1 to {MOST_BITS}"
-    loop.add_argument(
-        "--encoder-bits",
-        type=Whole(1, MOST_BITS),
-        metavar="N",
-        help=f"position resolution, 2^N steps per turn (per metre), motor turns for a motor encoder, {bits}",
-    )
-    loop.add_argument(
-        "--sensor-side",
-        choices=SIDES,
-        metavar="SIDE",
-        help=(
-            "where encoders and tachometers are: link, motor or both (default: both where joints are "
-            "elastic, else link)"
-        ),
-    )
-    loop.add_argument(
-        "--tachometer-bits",
-        type=Whole(1, MOST_BITS),
-        metavar="N",
-        help=f"velocity resolution, 2^N steps, {bits}; needs --tachometer-range",
-    )
-    loop.add_argument(
-        "--tachometer-range",
-        type=POSITIVE,
-        metavar="V",
-        help="velocity range, -V to V, rad/s (m/s), V above 0",
-    )
-    loop.add_argument(
-        "--accelerometer-step",
-        type=NOT_NEGATIVE,
-        metavar="A",
-        help="resolution of accelerometers, m/s^2 (default: exact)",
-    )
-    loop.add_argument(
-        "--lever",
-        type=POSITIVE,
-        metavar="M",
-        help=f"distance between accelerometers, m, above 0; with --accelerometer-step (default: {LEVER})",
-    )
-    loop.add_argument(
-        "--differences", action="store_true", help="compute velocities by differencing positions"
-    )
+    _add(loop, SENSORS)
 
 
-def add_voltage(loop: argparse._ArgumentGroup) -> None:
-    """Add --voltage: motors driven by voltages without a converter."""
-    loop.add_argument("--voltage", action="store_true", help="command motor voltages instead of torques")
+def _add(parser: argparse._ActionsContainer, options: tuple[Option, ...]) -> None:
+    for option in options:
+        option.add_to(parser)

@@ -78,7 +78,8 @@ def error_at_the_prompt(error: ForearmError, options: Sequence[Option]) -> str:
     """The text of an error, with options where Python has keywords."""
     if not options:  # a command that does not list its options yet
         return at_the_prompt(str(error))
-    names = {option.keyword or option.dest: option.name for option in options}
+    names = {option.dest: option.shown for option in options}
+    names |= {option.keyword: option.shown for option in options if option.keyword}
 
     def spell(keyword: Keyword) -> str:
         name = names.get(keyword.name, f"--{keyword.name.replace('_', '-')}")

@@ -58,7 +58,7 @@ def test_tables_show_ratio_bar_and_verdict(capsys: Capture, monkeypatch: pytest.
 def test_json_has_machine_peak_and_every_row(capsys: Capture) -> None:
     assert main(["bench", "--only", "kernels", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert set(document) == {"machine", "peak_flops", "missing", "rows"}
+    assert set(document) == {"machine", "peak_flops", "missing", "rows", "plot"}
     assert set(document["machine"]) == {"cpu", "cores", "vector_bits", "system", "python", "versions"}
     assert {"numpy", "llvmlite"} <= set(document["machine"]["versions"])
     assert document["machine"]["vector_bits"] in (128, 256, 512)

@@ -20,7 +20,7 @@ from forearm import __version__
 from forearm.cli.command import Command, Formatter, Parser, add_parser, complain
 from forearm.cli.options import check_files
 from forearm.cli.terminal import give_up_output, show_all_characters
-from forearm.cli.wording import at_the_prompt, error_at_the_prompt
+from forearm.cli.wording import error_at_the_prompt
 from forearm.errors import ForearmError, InputError, shorten, suggest
 
 # Name and summary of every command; its module in this folder is imported only when it is called.
@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if sys.stdout is not None:
                 sys.stdout.flush()
     except ForearmError as error:
-        complain(at_the_prompt(str(error)))
+        complain(str(error))
         return 2
     except KeyboardInterrupt:
         complain("interrupted.")

@@ -22,7 +22,7 @@ from forearm.dynamics.load_friction import held, reactions_of
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE
 from forearm.dynamics.regressor import regressor
-from forearm.errors import InputError, ModelError
+from forearm.errors import Call, InputError, ModelError, Sentence
 from forearm.kinematics.limits import is_periodic, limits_of
 from forearm.kinematics.newton import HUGE, Bounds, PoseTask, run
 from forearm.model import AT_REST, Array, Model, Scalar, Vector, model_of
@@ -224,8 +224,12 @@ class Tracing:
     def _without_formulation(self, what: str) -> None:
         if self.formulation is not None:
             raise InputError(
-                f"a formulation is traced as published, without {what}; leave the formulation "
-                "out, or use arm.rigid().",
+                Sentence(
+                    f"a formulation is traced as published, without {what}; leave the formulation "
+                    "out, or use ",
+                    Call("arm.rigid()", "--rigid"),
+                    ".",
+                ),
                 "generate",
             )
 

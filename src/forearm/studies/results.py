@@ -240,5 +240,8 @@ class StudyResults:
         place = str(self.path or "memory")
         return f"<StudyResults of {self.name!r}: {self.done} of {self.rows} rows in {place!r}>"
 
+    def __str__(self) -> str:
+        return str(self.describe())
+
     def _repr_html_(self) -> str:
         return self.describe().html()

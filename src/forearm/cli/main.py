@@ -18,9 +18,7 @@ from itertools import takewhile
 
 from forearm import __version__
 from forearm.cli.command import Command, Formatter, Parser, add_parser, complain
-from forearm.cli.options import check_files
 from forearm.cli.terminal import give_up_output, show_all_characters
-from forearm.cli.wording import error_at_the_prompt
 from forearm.errors import ForearmError, InputError, shorten, suggest
 
 # Name and summary of every command; its module in this folder is imported only when it is called.
@@ -110,6 +108,9 @@ def _called(words: list[str]) -> int:
     if given.command is None:
         parser.print_help()
         return 0
+    from forearm.cli.options import check_files  # where used: help of the whole needs no NumPy
+    from forearm.cli.wording import error_at_the_prompt
+
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = _show_warning

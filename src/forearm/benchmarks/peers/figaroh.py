@@ -18,14 +18,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.benchmarks.peers.pinocchio import with_limits
-from forearm.benchmarks.timing import Work
+from forearm.benchmarks.timing import Work, keeping
 from forearm.files.urdf_write import urdf_text
+from forearm.spatial import Floats
 
-Floats = NDArray[np.float64]
 EXTRAS = ("fv", "fs", "ia", "off")  # viscous, Coulomb, rotor inertia, offset: one column each per joint
 ZERO = 1e-6  # figaroh's bound of a column's squared norm
 SAMPLES = 100_000
@@ -83,12 +82,7 @@ class PinocchioFit:
 
     def work(self) -> Work:
         """The work to be timed; the result is the predicted efforts."""
-        kept: dict[str, Floats] = {}
-
-        def run() -> None:
-            kept["tau"] = self.predicted()
-
-        return Work(self.who, run, 1, lambda: kept["tau"])
+        return keeping(self.who, self.predicted)
 
     def _rows(self, stacked: Floats) -> Floats:
         return stacked.reshape(self.measured.tau.shape[::-1]).T
@@ -135,9 +129,9 @@ def main() -> None:
     peer = kind(arm, samples_of(arm, given.samples), () if given.rigid else EXTRAS)
     if given.by == "figaroh":
         import_module("figaroh.tools.regressor")
-    before, start = _peak(), time.perf_counter()
+    before, start = peak_memory(), time.perf_counter()
     predicted = peer.predicted()
-    seconds, after = time.perf_counter() - start, _peak()
+    seconds, after = time.perf_counter() - start, peak_memory()
     left = float(np.sqrt(np.mean((predicted - peer.measured.tau) ** 2)))
     print(f"{peer.who}: {given.samples} samples, {seconds:.2f} s, peak {after:.0f} MB ", end="")
     print(f"({before:.0f} MB before), residual {left:.4f} N m")
@@ -153,8 +147,8 @@ def samples_of(arm: Arm, count: int, noise: float = 0.1, seed: int = 1) -> Measu
     return Measured(q, qd, qdd, tau + noise * rng.standard_normal(tau.shape))
 
 
-def _peak() -> float:
-    """Peak memory of this process, MB."""
+def peak_memory() -> float:
+    """Of this process, MB."""
     unit = 1024.0**2 if sys.platform == "darwin" else 1024.0
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 

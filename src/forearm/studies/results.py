@@ -200,14 +200,10 @@ class StudyResults:
 
     def summary(self) -> Mapping[str, Mapping[str, float]]:
         """Mean, standard deviation, extremes and quantiles of each figure over the rows that did not fail."""
-        made: dict[str, Mapping[str, float]] = {}
-        for figure in self.figures:
-            s = statistics(np.asarray(self.column(figure.name), dtype=np.float64))
-            made[figure.name] = {
-                "mean": s.mean, "std": s.std, "min": s.least, "5%": s.low, "median": s.median,
-                "95%": s.high, "max": s.most, "failed": s.failed,
-            }  # fmt: skip
-        return made
+        return {
+            figure.name: statistics(np.asarray(self.column(figure.name), dtype=np.float64))
+            for figure in self.figures
+        }
 
     def describe(self) -> Report:
         """A table of the figures, as commands and notebooks show it."""

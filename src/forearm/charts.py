@@ -16,7 +16,7 @@ QUIET = "quiet"  # the ink of what stands back, on pages and in files
 
 
 @dataclass(frozen=True)
-class Look:
+class CurveLook:
     """How a curve is drawn: with a colour of the palette, or an ink of pages; dashes by number; a width
     relative to the usual; and with or without a line, marks of matplotlib's kinds at its points.
     """
@@ -36,7 +36,7 @@ class Curve:
     x: Floats
     y: Floats
     name: str = ""
-    look: Look = Look()
+    look: CurveLook = CurveLook()
     steps: bool = False
 
 
@@ -68,11 +68,11 @@ class Rule:
 
     at: float
     along: str = "x"
-    look: Look = Look(QUIET)
+    look: CurveLook = CurveLook(QUIET)
 
 
 @dataclass(frozen=True)
-class Label:
+class PointLabel:
     """A text beside a point."""
 
     x: float
@@ -80,7 +80,7 @@ class Label:
     text: str
 
 
-Mark = Curve | Band | Bars | Rule | Label
+Mark = Curve | Band | Bars | Rule | PointLabel
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,9 +116,9 @@ class Chart:
         return {"title": self.title, "x": self.x, "y": self.y, "marks": marks}
 
 
-def look(k: int) -> Look:
+def look(k: int) -> CurveLook:
     """The look of the k-th of several curves: neighbours differ in colour and dashes, 42 in at least one."""
-    return Look(k % len(COLOURS), k % len(DASHES))
+    return CurveLook(k % len(COLOURS), k % len(DASHES))
 
 
 def curves(names: Sequence[str], x: Floats, block: Floats, steps: bool = False) -> list[Curve]:

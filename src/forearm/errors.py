@@ -54,7 +54,7 @@ class Keyword:
 
 
 @dataclass(frozen=True)
-class Call:
+class Advice:
     """What a message recommends: `arm.rigid()` in Python, `--rigid` at the prompt."""
 
     python: str
@@ -64,7 +64,7 @@ class Call:
         return self.python
 
 
-Piece = str | Keyword | Call
+Piece = str | Keyword | Advice
 
 
 class Sentence(str):
@@ -85,7 +85,7 @@ class Sentence(str):
 def spelled(text: str, spell: Callable[[Keyword], str]) -> str:
     """A text for the prompt, with the parameters that it names spelled by the door that reports it."""
     pieces: tuple[Piece, ...] = getattr(text, "pieces", (text,))
-    words = (piece.prompt if isinstance(piece, Call) else piece for piece in pieces)
+    words = (piece.prompt if isinstance(piece, Advice) else piece for piece in pieces)
     return "".join(spell(word) if isinstance(word, Keyword) else word for word in words)
 
 

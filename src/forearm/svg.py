@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from forearm.charts import Band, Bars, Chart, Curve, Label, Look, Mark, Rule, span, thinned
+from forearm.charts import Band, Bars, Chart, Curve, CurveLook, Mark, PointLabel, Rule, span, thinned
 from forearm.palette import COLOURS, DASHES, ON_DARK, PAGE
 from forearm.spatial import Floats
 
@@ -183,7 +183,7 @@ def _drawn(drawing: Drawing, mark: Mark, points: int) -> str:
             if mark.along == "x":
                 return _line(drawing, at, np.array(drawing.y), mark.look)
             return _line(drawing, np.array(drawing.x), at, mark.look)
-        case Label():
+        case PointLabel():
             at_x, at_y = float(drawing.across(np.array(mark.x))), float(drawing.up(np.array(mark.y)))
             return f'<text x="{at_x + 6:.1f}" y="{at_y - 6:.1f}">{html.escape(mark.text)}</text>'
     if mark.look.joined:
@@ -194,7 +194,7 @@ def _drawn(drawing: Drawing, mark: Mark, points: int) -> str:
     return "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" {dot}/>' for x, y in places)
 
 
-def _line(drawing: Drawing, x: Floats, y: Floats, look: Look) -> str:
+def _line(drawing: Drawing, x: Floats, y: Floats, look: CurveLook) -> str:
     return f'<path d="{outline(drawing.across(x), drawing.up(y))}" {_stroked(look)}/>'
 
 
@@ -209,7 +209,7 @@ def _outlined(drawing: Drawing, bars: Bars) -> str:
     )
 
 
-def _stroked(look: Look) -> str:
+def _stroked(look: CurveLook) -> str:
     dashes = " ".join(f"{2.0 * length:g}" for length in DASHES[look.dash]) or "none"
     width = f"{WIDTH * look.width:g}"
     return f'style="stroke: {_ink(look.colour)}; stroke-width: {width}; stroke-dasharray: {dashes}"'

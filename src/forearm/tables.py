@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 GAP = 2
 NARROWEST = 12  # what a column of words may be cut to
 NARROWEST_NAME = 28  # the first column, which tells the rows apart, where there is room for another beside it
+UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))  # of durations
 MOST_ROWS = 60  # of a table in a notebook, which is a glance
 
 
@@ -24,6 +25,15 @@ def number(value: float | None, digits: int = 6) -> str:
         return "-"
     text = f"{value:.{digits}g}"
     return "0" if text in ("-0", "0") else text
+
+
+def duration(seconds: float | None) -> str:
+    """A time with its unit, short; '-' for None."""
+    if seconds is None:
+        return "-"
+    size, unit = next(((s, u) for s, u in UNITS if seconds >= 0.9999 * s), UNITS[-1])
+    value = seconds / size
+    return f"{value:.0f} {unit}" if value >= 99.5 else f"{value:.3g} {unit}"
 
 
 def filled(text: str, width: int | None, under: str = "") -> str:

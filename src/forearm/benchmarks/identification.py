@@ -10,7 +10,7 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.benchmarks.driven_panda import panda_with_friction
 from forearm.benchmarks.peers import wanted
-from forearm.benchmarks.peers.figaroh import Measured, PinocchioFit, peak_memory
+from forearm.benchmarks.peers.figaroh import Measured, PinocchioFit
 from forearm.benchmarks.timing import BenchmarkRow, beside, fresh_medians, keeping, median_time
 from forearm.files.load import load
 from forearm.identification.consistent_stage import consistent_fit
@@ -117,15 +117,3 @@ def excitation_rows() -> Iterator[BenchmarkRow]:
         "spline, d": partial(excite, arm, SECONDS, basis="spline"),
     }.items():
         yield BenchmarkRow(name, median_time(work, STARTS), group=EXCITATION)
-
-
-def main() -> None:
-    """Print the peak memory of this process, which identifies 100,000 samples, in MB."""
-    arm, log = measured_panda(SAMPLES)
-    before = peak_memory()
-    identify(arm, {x: log[x] for x in ("t", "q", "tau")}, torque_side="motor")
-    print(f"peak {peak_memory():.0f} MB, {before:.0f} MB before, with the log in memory")
-
-
-if __name__ == "__main__":
-    main()

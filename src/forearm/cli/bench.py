@@ -13,7 +13,7 @@ from forearm.cli.progress import ProgressBar
 from forearm.errors import InputError
 from forearm.kernels.cpu import check_device
 from forearm.reading.fields import ChoiceField, FlagField
-from forearm.tables import Report, number
+from forearm.tables import Report, duration, number
 
 if TYPE_CHECKING:
     from forearm.benchmarks.on_device import DeviceRow
@@ -68,9 +68,9 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _save(rows: Sequence[BenchmarkRow], path: str) -> None:
-    from forearm.plots.speeds import save_speed_picture
+    from forearm.plots.speeds import save_figure, speed_picture
 
-    save_speed_picture(bars(rows), path)
+    save_figure(speed_picture(bars(rows)), path)
 
 
 def _on_device(given: argparse.Namespace) -> int:
@@ -122,14 +122,14 @@ def device_cells(row: DeviceRow) -> list[str]:
         if row.copy_share is not None:
             bar = f">= {share(row.bar)}"
         else:
-            bar = f"< {_time(row.bar)}" if row.rate is None else f">= {row.bar / 1e9:.2f} G"
+            bar = f"< {duration(row.bar)}" if row.rate is None else f">= {row.bar / 1e9:.2f} G"
         bar += " met" if row.met else " MISSED"
     spilled = f" + {row.spilled} B" if row.spilled else ""
     return [
         row.name,
         row.dtype,
         f"{row.states:,}",
-        _time(row.seconds),
+        duration(row.seconds),
         "-" if row.rate is None else f"{row.rate / 1e9:.2f} G",
         share(row.copy_share),
         share(row.peak_share),
@@ -196,7 +196,7 @@ def _peaks(rows: Iterable[BenchmarkRow]) -> dict[str, float]:
 
 def row_cells(row: BenchmarkRow) -> list[str]:
     """A row under HEADER."""
-    said = [] if row.bar is None else [f"< {_time(row.bar)}"]
+    said = [] if row.bar is None else [f"< {duration(row.bar)}"]
     said += [] if row.at_least is None else [f">= {number(row.at_least, 3)}"]
     if said and row.met is not None:
         said.append("met" if row.met else "MISSED")
@@ -204,9 +204,9 @@ def row_cells(row: BenchmarkRow) -> list[str]:
     peak = "-" if row.peak_share is None else f"{100.0 * row.peak_share:.0f} %"
     return [
         row.name,
-        _time(row.seconds),
+        duration(row.seconds),
         row.peer or "-",
-        _time(row.peer_seconds),
+        duration(row.peer_seconds),
         number(row.ratio, 3),
         " ".join(said) or "-",
         apart,
@@ -224,17 +224,6 @@ def _verdict(rows: Iterable[BenchmarkRow]) -> int:
         )
         complain(f"{what}; do not compare their times.")
     return 1 if apart else 0
-
-
-def _time(seconds: float | None) -> str:
-    if seconds is None:
-        return "-"
-    scale, unit = next(
-        (s, u)
-        for s, u in ((1.0, "s"), (1e3, "ms"), (1e6, "us"), (1e9, "ns"))
-        if seconds * s >= 1.0 or u == "ns"
-    )
-    return f"{seconds * scale:.3g} {unit}"
 
 
 COMMAND = Command(

@@ -13,9 +13,8 @@ from forearm.cli.progress import ProgressBar
 from forearm.cli.states import read_state
 from forearm.fmi.binaries import PLATFORMS
 from forearm.fmi.export import DRIVES, VERSIONS, fmu
-from forearm.reading.fields import ChoiceField, FlagField
+from forearm.reading.fields import ChoiceField, FlagField, WholeField
 from forearm.tables import filled
-from forearm.trajectories.request_fields import WholeField
 
 
 def _run(given: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.errors import Call, ModelError, Sentence
+from forearm.errors import Advice, ModelError, Sentence
 from forearm.kinematics.arguments import ORTHONORMAL
 from forearm.kinematics.closed_form.branches import solve
 from forearm.kinematics.closed_form.linear import dot
@@ -27,7 +27,7 @@ EXACT = 1e-9  # m and rad: closed-form error allowed on an arm whose axes meet o
 MUCH = 6.0 * ORTHONORMAL * ORTHONORMAL  # sum of squares of the entries of R^T R - 1 that is allowed
 # angles are within two and a half turns of the middle of their range, after whole turns are removed
 WRAPS = 2
-INVERSE = Call("fa.kinematics.inverse", "'forearm kinematics --pose'")
+INVERSE = Advice("fa.kinematics.inverse", "'forearm kinematics --pose'")
 
 
 def can_be_written(arm: Arm) -> bool:

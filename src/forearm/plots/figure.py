@@ -16,17 +16,20 @@ from functools import wraps
 from io import BytesIO
 from typing import Any, ParamSpec
 
-from forearm.charts import QUIET, Band, Bars, Chart, Curve, Label, Look, Mark, Rule, thinned
+import numpy as np
+
+from forearm.charts import QUIET, Band, Bars, Chart, Curve, CurveLook, Mark, PointLabel, Rule, thinned
 from forearm.errors import InputError
 from forearm.palette import BLACK, BLUE, COLOURS, DASHES, FILLS, GREEN, ORANGE, PURPLE, RED, SKY
 from forearm.reading.textfile import write_bytes
+from forearm.spatial import Floats
 from forearm.values import check_ending
 
 __all__ = [
     "BLACK", "BLUE", "COLOURS", "FILLS", "FORMATS", "GREEN", "GREY", "LETTER", "LINE", "ORANGE", "PANEL",
-    "PURPLE", "RED", "SKY", "SMALL", "THIN", "WIDE", "WIDTH", "dash", "draw_chart", "draw_stacked", "drawn",
-    "figure_bytes", "legend_beside", "legend_of_figure", "look", "new_figure", "put_heading", "put_title",
-    "save_figure", "shown", "single", "stacked",
+    "PURPLE", "RED", "SKY", "SMALL", "THIN", "WIDE", "WIDTH", "dash", "draw_chart", "draw_space",
+    "draw_stacked", "drawn", "figure_bytes", "legend_beside", "legend_of_figure", "look", "new_figure",
+    "put_heading", "put_title", "save_figure", "shown", "single", "stacked",
 ]  # fmt: skip
 
 P = ParamSpec("P")
@@ -171,8 +174,25 @@ def _draw_mark(axes: Any, mark: Mark) -> None:
         case Rule():
             draw = axes.axvline if mark.along == "x" else axes.axhline
             draw(mark.at, zorder=1.5, **style_of(mark.look))
-        case Label():
+        case PointLabel():
             axes.annotate(mark.text, (mark.x, mark.y), textcoords="offset points", xytext=(8, -10))
+
+
+def draw_space(axes: Any, points: Floats, flattest: float, ticks: int, zoom: float) -> None:
+    """A box with equal scales around points (..., 3); each side at least this share of the longest, which has
+    at most so many ticks.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    flat = points.reshape(-1, 3)
+    low, high = np.nanmin(flat, axis=0), np.nanmax(flat, axis=0)
+    sides = 1.1 * np.maximum(high - low, max(flattest * float((high - low).max()), 1e-9))
+    for name, middle, side in zip("xyz", 0.5 * (low + high), sides, strict=True):
+        axes.set(**{f"{name}lim": (middle - 0.5 * side, middle + 0.5 * side)})
+        along = getattr(axes, f"{name}axis")
+        along.set_label_text(f"{name}, m", fontsize=SMALL)
+        along.set_major_locator(MaxNLocator(max(2, round(ticks * side / sides.max()))))
+    axes.set_box_aspect(sides, zoom=zoom)
 
 
 def ink(colour: int | str) -> str:
@@ -180,7 +200,7 @@ def ink(colour: int | str) -> str:
     return COLOURS[colour] if isinstance(colour, int) else INKS[colour]
 
 
-def style_of(look: Look) -> dict[str, Any]:
+def style_of(look: CurveLook) -> dict[str, Any]:
     """A look as matplotlib's keywords."""
     style = {"color": ink(look.colour), "linestyle": dash(look.dash), "linewidth": LINE * look.width}
     marks = {"marker": look.marker or ("" if look.joined else "o"), "markersize": look.size}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.drive import Transmission
-from forearm.charts import QUIET, Band, Chart, Curve, Label, Look, Mark, Rule, curves, look, span
+from forearm.charts import QUIET, Band, Chart, Curve, CurveLook, Mark, PointLabel, Rule, curves, look, span
 from forearm.drives.transmission import efficiency, through
 from forearm.plots.figure import single, stacked
 from forearm.reproduce.friction_study import LOADS, FrictionStudy, gears, study
@@ -32,8 +32,8 @@ def efficiency_figure() -> Any:
     loads = np.linspace(0.0, 1.0, 1001)
     marks: list[Mark] = [Curve(loads, np.array([efficiency(gear, r * gear.rated_torque) for r in loads]))]
     for link, (load, eta) in enumerate(LOADS, start=1):
-        dot = Curve(np.array([load]), np.array([eta]), look=Look(BLACK, marker="o", joined=False))
-        marks += [dot, Label(load, eta, f"link {link}")]
+        dot = Curve(np.array([load]), np.array([eta]), look=CurveLook(BLACK, marker="o", joined=False))
+        marks += [dot, PointLabel(load, eta, f"link {link}")]
     title = "Fig. 3.4: a power fitted to what Table 3.5 implies (dots)"
     axes = ("output torque / rated torque", "efficiency")
     return single(Chart(*axes, marks, title, y_range=(0.0, 1.0)), 4.5)
@@ -47,8 +47,8 @@ def quadrants_figure(gear: Transmission) -> Any:
         Curve(out, np.array([through(gear, float(y), way) for y in out]), name, look(k))
         for k, (name, way) in enumerate(ways.items())
     ]
-    marks.append(Curve(out, out, "without losses", Look(QUIET, 2, 0.65)))
-    marks += [Rule(0.0, along, Look(BLACK, 0, 0.5)) for along in "xy"]
+    marks.append(Curve(out, out, "without losses", CurveLook(QUIET, 2, 0.65)))
+    marks += [Rule(0.0, along, CurveLook(BLACK, 0, 0.5)) for along in "xy"]
     title = "Fig. 3.5: the harmonic drive of joint 2"
     return single(Chart("output torque, N m", "input torque x ratio, N m", marks, title), 5.5)
 
@@ -83,18 +83,18 @@ def torque_figure(found: FrictionStudy, link: int) -> Any:
     """
     t, basic = found.motion.t, found.basic[:, link]
     whole = [
-        Curve(t, basic, "without friction", Look(BLACK)),
-        Curve(t, found.at_joint[:, link], "with joint friction", Look(BLUE, 1)),
-        Curve(t, found.total[:, link], "at the motor, all friction", Look(RED, 3)),
+        Curve(t, basic, "without friction", CurveLook(BLACK)),
+        Curve(t, found.at_joint[:, link], "with joint friction", CurveLook(BLUE, 1)),
+        Curve(t, found.total[:, link], "at the motor, all friction", CurveLook(RED, 3)),
     ]
     parts = [
-        Curve(t, found.joint[:, link], "friction in the joint", Look(BLUE, 1)),
-        Curve(t, found.transmission[:, link], "friction in the transmission", Look(ORANGE)),
+        Curve(t, found.joint[:, link], "friction in the joint", CurveLook(BLUE, 1)),
+        Curve(t, found.transmission[:, link], "friction in the transmission", CurveLook(ORANGE)),
     ]
     low, high = span(*(curve.y for curve in whole))
     driven = np.where(basic * found.motion.qd[:, link] > 0.0, 1.0, np.nan)
     area = Band(t, low * driven, high * driven, "velocity and torque have the same sign", "block")
-    then = Rule(AT, look=Look(QUIET, 2, 0.65))
+    then = Rule(AT, look=CurveLook(QUIET, 2, 0.65))
     title = (
         f"Fig. 3.{11 + link}: torques of link {link + 1} on the assumed line; dotted: the time of Table 3.5"
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from forearm.charts import Chart, Curve, Look
+from forearm.charts import Chart, Curve, CurveLook
 from forearm.errors import InputError
 from forearm.identification.logs_against_model import LogComparison
 from forearm.identification.report.thinning import running_time
@@ -18,7 +18,7 @@ from forearm.spatial import Floats
 __all__ = ["identified_figure", "log_figure", "save_figure"]
 
 MOST_JOINTS = 60
-LOOKS = (Look(6, 0, 0.65), Look(0, 1), Look(1, 2, 0.8))  # black, blue, red
+LOOKS = (CurveLook(6, 0, 0.65), CurveLook(0, 1), CurveLook(1, 2, 0.8))  # black, blue, red
 
 
 def log_figure(comparison: LogComparison) -> Any:

@@ -24,6 +24,7 @@ from forearm.plots.figure import (
     WIDE,
     WIDTH,
     draw_chart,
+    draw_space,
     drawn,
     new_figure,
     put_heading,
@@ -77,7 +78,8 @@ def line_figure(run: Stepwise) -> Any:
     hand = compile(run.arm).forward_kinematics(run.q)[:, :3, 3]
     axes.plot(*hand.T, ".", color=BLACK, markersize=3, label="the simulated hand, every 0.1 s")
     axes.plot([0.0], [0.0], [0.0], "s", color=GREY, markersize=8)
-    _even(axes, np.array([p for row in (0, -1) for p in skeleton(run.arm, run.planned.q[row]).points]))
+    points = np.array([skeleton(run.arm, run.planned.q[row]).points for row in (0, -1)])
+    draw_space(axes, points, 0.3, 8, 0.95)
     axes.view_init(elev=20, azim=-62)
     figure.legend(loc="outside lower center", ncols=2)
     put_title(
@@ -88,19 +90,6 @@ def line_figure(run: Stepwise) -> Any:
         ),
     )
     return figure
-
-
-def _even(axes: Any, points: Any) -> None:
-    """A box with equal scales around points (m, 3)."""
-    from matplotlib.ticker import MultipleLocator
-
-    low, high = points.min(axis=0), points.max(axis=0)
-    sides = np.maximum(high - low, 0.3 * (high - low).max())
-    for name, middle, side in zip("xyz", 0.5 * (low + high), sides, strict=True):
-        getattr(axes, f"set_{name}lim")(middle - 0.55 * side, middle + 0.55 * side)
-        getattr(axes, f"set_{name}label")(f"{name}, m")
-        getattr(axes, f"{name}axis").set_major_locator(MultipleLocator(0.1))
-    axes.set_box_aspect(sides, zoom=0.95)
 
 
 def differences_figure(run: Stepwise) -> Any:

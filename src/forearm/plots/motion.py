@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.text import of_joints
-from forearm.charts import QUIET, Chart, Curve, Look, Rule, curves, look
+from forearm.charts import QUIET, Chart, Curve, CurveLook, Rule, curves, look
 from forearm.plots.figure import save_figure, stacked
 from forearm.simulation.controlled import Run
 from forearm.simulation.result import EVENTS, Simulation
@@ -37,7 +37,7 @@ def motion_picture(simulation: Simulation) -> Any:
         charts.append(Chart("time, s", "energy, J", columns, legend="energies"))
     if simulation.events:
         few = simulation.events if len(simulation.events) <= FEW_EVENTS else ()
-        lines = [Rule(event.t, look=Look(QUIET, 2, 0.6)) for event in few]
+        lines = [Rule(event.t, look=CurveLook(QUIET, 2, 0.6)) for event in few]
         charts = [_events(simulation), *(replace(chart, marks=[*lines, *chart.marks]) for chart in charts)]
     title = f"{simulation.arm.name}, {simulation.method}: {simulation.message}"
     return stacked([replace(charts[0], title=title), *charts[1:]])
@@ -64,7 +64,7 @@ def _events(simulation: Simulation) -> Chart:
     colours = {joint.name: look(i).colour for i, joint in enumerate(simulation.arm.joints)}
     marks = []
     for event in simulation.events:
-        style = Look(
+        style = CurveLook(
             colours.get(event.joint or "", QUIET), marker=MARKERS[event.kind], size=4.7, joined=False
         )
         marks.append(Curve(np.array([event.t]), np.array([kinds.index(event.kind)]), look=style))

@@ -14,8 +14,8 @@ from forearm.plots.figure import (
     GREEN,
     PANEL,
     RED,
-    SMALL,
     WIDE,
+    draw_space,
     draw_stacked,
     drawn,
     new_figure,
@@ -59,8 +59,6 @@ def _passed(plan: Plan) -> Floats:
 
 def _draw_hand(figure: Any, plan: Plan) -> None:
     """The hand's origin over the whole motion, with its points marked; a box with equal scales."""
-    from matplotlib.ticker import MaxNLocator
-
     axis = figure.add_subplot(projection="3d")
     path = forward(plan.arm, plan.q[:: max(1, len(plan.t) // MOST)])[:, :3, 3]
     axis.plot(*path.T, color=BLUE)
@@ -68,14 +66,8 @@ def _draw_hand(figure: Any, plan: Plan) -> None:
     axis.plot(*passed.T, "o", color=BLACK, markersize=4)
     axis.plot(*passed[:1].T, "o", color=GREEN, markersize=8, label="start")
     axis.plot(*passed[-1:].T, "s", color=RED, markersize=7, label="end")
-    size = np.nanmax(path, axis=0) - np.nanmin(path, axis=0)
-    sides = np.maximum(size, EVEN * max(float(np.nanmax(size)), 1e-9))
-    axis.set_box_aspect(sides, zoom=ZOOM)
-    for name, along, side in zip(
-        "xyz", (axis.xaxis, axis.yaxis, axis.zaxis), sides / sides.max(), strict=True
-    ):
-        along.set_label_text(f"{name}, m", fontsize=SMALL)
-        along.set_major_locator(MaxNLocator(max(2, round(TICKS * side))))
+    draw_space(axis, path, EVEN, TICKS, ZOOM)
+    for along in (axis.xaxis, axis.yaxis, axis.zaxis):
         along.labelpad = 8.0  # away from the tick labels
     put_title(axis, "the hand")
     axis.legend(loc="upper right", handlelength=1.0)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.charts import Chart, Curve, Look, look
+from forearm.charts import Chart, Curve, CurveLook, look
 from forearm.dynamics.precision import METHODS, PrecisionStudy
 from forearm.plots.figure import stacked
 
@@ -24,7 +24,7 @@ def precision_figure(arm: Arm, study: PrecisionStudy, swept: int, shown: int) ->
     place = f"{arm.joints[swept].name}, {'degrees' if turning else 'm'}"
     unit = "rad/s²" if arm.joints[shown].kind == "revolute" else "m/s²"
     exact = study.double[:, shown]
-    double = Curve(x, exact, "double", Look(BLACK, 1))
+    double = Curve(x, exact, "double", CurveLook(BLACK, 1))
     charts, apart = [], []
     for k, method in enumerate(METHODS):
         single = study.single[method][:, shown]
@@ -32,7 +32,7 @@ def precision_figure(arm: Arm, study: PrecisionStudy, swept: int, shown: int) ->
         charts.append(Chart(place, f"acceleration, {unit}", [own, double]))
         apart.append(Curve(x, np.maximum(np.abs(single - exact), 1e-18), method, look(k)))
     charts.append(Chart(place, f"difference, {unit}", apart, log="y"))
-    condition = Curve(x, study.condition, "condition number of M", Look(BLACK))
+    condition = Curve(x, study.condition, "condition number of M", CurveLook(BLACK))
     charts.append(Chart(place, "cond(M)", [condition], log="y"))
     title = f"{arm.name}: acceleration of {arm.joints[shown].name}, at rest and undriven"
     return stacked([replace(charts[0], title=title), *charts[1:]], beside=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.drives.parameters import drive_values, motor_constant_values
-from forearm.errors import Call, NameNotFound, Sentence, shorten, suggest
+from forearm.errors import Advice, NameNotFound, Sentence, shorten, suggest
 from forearm.model import Model, model_of
 from forearm.portable import matmul, product
 from forearm.reduction.chain import Chain
@@ -66,8 +66,8 @@ def chosen_parameters(arm: Arm, asked: Iterable[str]) -> dict[str, float]:
     return {name: value for name, value in known.items() if name in wanted}
 
 
-def _added(word: str) -> Call:
-    return Call(f"add {word} with arm.with_drives", f"write {word} into the arm file")
+def _added(word: str) -> Advice:
+    return Advice(f"add {word} with arm.with_drives", f"write {word} into the arm file")
 
 
 def _why(arm: Arm, name: str, known: dict[str, float]) -> str:

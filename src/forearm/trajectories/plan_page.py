@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forearm.arm.text import of_joints
-from forearm.charts import QUIET, Chart, Curve, Look, curves, look
+from forearm.charts import QUIET, Chart, Curve, CurveLook, curves, look
 from forearm.pages import html_page
 from forearm.palette import page_colours
 from forearm.reading.textfile import write_text
@@ -32,7 +32,7 @@ STYLE = Path(__file__).with_name("plan_page.css")
 ENDINGS = (".html", ".htm")
 PHASE_PLANE = (1000.0, 380.0)  # size of the drawing
 FAR = 1.6  # times the largest of all curves: higher limits are not drawn
-LIMIT = Look(dash=4, width=0.5)
+LIMIT = CurveLook(dash=4, width=0.5)
 
 
 def write_plan_page(plan: Plan, path: str | os.PathLike[str]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.errors import Call, ModelError, Sentence
+from forearm.errors import Advice, ModelError, Sentence
 from forearm.kinematics.closed_form.branches import Branch, solve
 from forearm.kinematics.closed_form.geometry import (
     Geometry,
@@ -169,7 +169,7 @@ def _refusal(arm: Arm, reason: str) -> ModelError:
     return ModelError(
         Sentence(
             f"there is no closed form, as {reason}. ",
-            Call("fa.kinematics.inverse_numeric", "'forearm kinematics --numeric'"),
+            Advice("fa.kinematics.inverse_numeric", "'forearm kinematics --numeric'"),
             " works for any arm.",
         ),
         f"inverse kinematics of {arm.name!r}",

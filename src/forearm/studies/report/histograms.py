@@ -7,7 +7,7 @@ from html import escape
 
 import numpy as np
 
-from forearm.charts import Bars, Chart, Look, Mark, Rule
+from forearm.charts import Bars, Chart, CurveLook, Mark, Rule
 from forearm.spatial import Floats
 from forearm.studies.report.columns import AxisRange, StudyColumns, axis_range, finite, varies
 from forearm.studies.report.markup import grouped, value
@@ -64,7 +64,7 @@ def histogram(values: Floats, ends: AxisRange, title: str, unit: str) -> str:
     counts, edges = np.histogram(shown, bins, (low, high))
     shares = 100.0 * counts / len(values)
     room = 0.02 * (high - low)
-    marks: list[Mark] = [Bars(edges, shares), Rule(median, look=Look(1, width=1.2))]
+    marks: list[Mark] = [Bars(edges, shares), Rule(median, look=CurveLook(1, width=1.2))]
     ends_x, ends_y = (low - room, high + room), (0.0, 1.08 * float(shares.max()) or 1.0)
     said = f"histogram of {title}: median {value(float(np.median(values)))} {unit}".rstrip()
     return chart_svg(Chart(name, "rows, %", marks, x_range=ends_x, y_range=ends_y), said, (WIDE, HIGH))

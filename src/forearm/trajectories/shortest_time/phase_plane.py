@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.charts import QUIET, Band, Chart, Curve, Look, Mark, look
+from forearm.charts import QUIET, Band, Chart, Curve, CurveLook, Mark, look
 
 if TYPE_CHECKING:
     from forearm.trajectories.shortest_time.timing import PathTiming
@@ -79,7 +79,7 @@ def phase_plane_chart(timing: PathTiming) -> Chart:
     top = np.where(np.isnan(plane.maximum), plane.height, np.minimum(plane.maximum, plane.height))
     marks: list[Mark] = [Band(plane.s, top, np.full(len(top), plane.height), colour="block")]
     if np.isfinite(plane.maximum).any():
-        marks.append(Curve(plane.s, plane.maximum, "maximum-velocity curve", Look(QUIET, width=0.65)))
+        marks.append(Curve(plane.s, plane.maximum, "maximum-velocity curve", CurveLook(QUIET, width=0.65)))
     others = 0.0
     for k, (name, (s, speed)) in enumerate(plane.curves.items()):
         is_named = not name or k < BLACK
@@ -87,17 +87,17 @@ def phase_plane_chart(timing: PathTiming) -> Chart:
         text = f"{name or 'no limit binds'}: {plane.shares[name]:.1%}" if is_named else ""
         colour = QUIET if not name else min(k, BLACK)
         marks += [
-            Curve(s, speed, look=Look(colour)),
+            Curve(s, speed, look=CurveLook(colour)),
             Curve(s, speed, text, replace(look(k), colour=colour, width=2.4)),
         ]
     none = np.zeros(0)
-    marks += [Curve(none, none, f"other limits: {others:.1%}", Look(BLACK, width=2.4))] if others else []
+    marks += [Curve(none, none, f"other limits: {others:.1%}", CurveLook(BLACK, width=2.4))] if others else []
     dots = [("start", GREEN, "o", plane.ends[:1]), ("end", RED, "s", plane.ends[1:])]
     dots += (
         [("stop", BLACK, "D", np.stack([plane.stops, 0.0 * plane.stops], axis=1))] if plane.stops.size else []
     )
     marks += [
-        Curve(at[:, 0], at[:, 1], name, Look(colour, marker=kind, size=8, joined=False))
+        Curve(at[:, 0], at[:, 1], name, CurveLook(colour, marker=kind, size=8, joined=False))
         for name, colour, kind, at in dots
     ]
     path = timing.problem.path.name
